@@ -83,6 +83,13 @@ export function writeJson({ stdout }: Io, record: object): void {
   stdout.write(`${JSON.stringify(record)}\n`)
 }
 
+/** Returns the fields that are not undefined: an optional field of another part may be absent, but not undefined. */
+export function defined<Fields extends object>(
+  fields: Fields,
+): { [name in keyof Fields]?: Exclude<Fields[name], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as typeof fields // less those
+}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -5,19 +5,19 @@ import { BrokenOutput, EXIT } from './io.ts'
 import { run } from './run.ts'
 
 const interrupt = new AbortController()
-// Handles each signal once, so that a second Ctrl-C ends the process. Containers and supervisors send SIGTERM.
+// A second Ctrl-C ends the process. Containers and supervisors send SIGTERM.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort())
 
-// The reader, such as `head`, has closed the pipe. Work in progress ends, and reports its result.
+// After a closed pipe, such as that of `head`, the work in progress ends and reports its result.
 let broken: BrokenOutput | undefined
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   broken ??= new BrokenOutput(error)
   interrupt.abort(broken)
 })
-stderr.on('error', () => {}) // there is nobody to tell
+stderr.on('error', () => {})
 
 function listenToKeys(listener: (key: string) => void): () => void {
-  // Ctrl-C is a key like others then.
+  // In raw mode, Ctrl-C is a key.
   const listen = (keys: Buffer) => {
     for (const key of keys.toString()) key === '\u0003' ? interrupt.abort() : listener(key)
   }
@@ -27,7 +27,7 @@ function listenToKeys(listener: (key: string) => void): () => void {
   }
 }
 
-/** `>/dev/null`, or a standard output that was closed from the start, in whose place Node opens that. */
+/** Returns true for `>/dev/null`, and for `>&-`, for which Node opens /dev/null. */
 async function isOutputDiscarded(): Promise<boolean> {
   try {
     const [out, nothing] = await Promise.all(['/dev/stdout', '/dev/null'].map((path) => stat(path)))
@@ -42,11 +42,11 @@ let isEnded = false
 run(argv.slice(2), stdin.isTTY ? { ...io, listenToKeys } : io).then((code) => {
   isEnded = true
   process.exitCode = code
-  stdin.destroy() // a read that is under way would keep the process alive
+  stdin.destroy() // a pending read would keep the process alive
 })
-// Not before: a command may be done before its last write has failed.
+// Runs last: a command may be done before its last write fails.
 process.once('exit', (code) => {
-  // Node ends a program with 0 if it waits for what nothing can bring about any more.
+  // Node exits with 0 if a promise can no longer settle.
   if (!isEnded && code === EXIT.done) {
     process.exitCode = EXIT.failed
     stderr.write('postern: ended without a result, which is a defect of postern\n')

@@ -6,7 +6,7 @@ import type { Io } from '../../src/cli/io.ts'
 import { run as runProgram } from '../../src/cli/run.ts'
 import type { Reply } from '../client/support.ts'
 import { startWebhookService } from '../client/webhook-service.ts'
-import { readLines, runCli, startCli } from './run-cli.ts'
+import { readLines, runCli } from './run-cli.ts'
 import { ADA, APP, serve, serveHandMade } from './serve.ts'
 import { createTestIo } from './test-io.ts'
 
@@ -87,18 +87,6 @@ describe('postern webhooks create', () => {
     )
     expect([code, stdout]).toEqual([1, 'whsec_1\n'])
     expect(stderr).toContain(`Once the cause is fixed: postern webhooks resume w1 --base-url ${service.url}\n`)
-  })
-
-  it('says how to resume a webhook whose activation was interrupted', async () => {
-    const service = await startWebhookService()
-    onTestFinished(() => service.close())
-    service.onAnswer = ({ method }) => (method === 'PUT' ? () => running.interrupt() : undefined)
-    const args = ['webhooks', 'create', '--url', APP, '--events', 'sync.failed', '--base-url', service.url]
-    const running = startCli(args, { env: ADA })
-    expect([await running.exitCode, running.stdout]).toEqual([130, 'whsec_1\n'])
-    expect(running.stderr).toContain(
-      `it is still inactive. Once the cause is fixed: postern webhooks resume w1 --base-url ${service.url}\n`,
-    )
   })
 
   it('knows that nothing was registered if the login failed', async () => {

@@ -7,16 +7,13 @@ describe('the types of a filter', () => {
     [undefined, undefined, true],
     [['contact.created'], 'contact.created', true],
     [['contact.created'], 'xcontact.created', false],
-    [['contact.created'], 'contact.createdx', false],
     [['contact.created'], 'contact-created', false],
     [['contact.*'], 'contact.x.y', true],
-    [['contact.*'], 'contact.', true],
     [['contact.*'], 'contact', false],
     [['*.deleted'], 'a.b.deleted', true],
     [['*'], undefined, true],
     [['*'], 'a\nb', true],
     [['a*b*c'], 'a1b2c', true],
-    [['a+(b)'], 'a+(b)', true],
     [['a+(b)'], 'aab', false],
     [['x', 'sync.failed'], 'sync.failed', true],
     [['x'], undefined, false],
@@ -63,10 +60,7 @@ describe('a point in time', () => {
 
   it.each([
     ['2025-02-30', 'It must be a duration, 24h or 7d, or a date'],
-    ['2025-01-31T25:00:00Z', 'It must be a duration, 24h or 7d, or a date'],
-    ['x2025-01-31', 'It must be a duration, 24h or 7d, or a date'],
     ['yesterday', 'It must be a duration, 24h or 7d, or a date'],
-    ['24', 'It must be a duration, 24h or 7d, or a date'],
     ['', 'It must be a duration, 24h or 7d, or a date'],
     ['36501d', 'at most 100 years'],
   ])('is none: %s', (text, message) => {

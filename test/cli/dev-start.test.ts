@@ -50,14 +50,6 @@ describe('the start of postern dev', () => {
     expect(await readFile(env, 'utf8')).toBe('CRM_SECRET=mine\n')
   })
 
-  it('reads the secret of a file, or of standard input', async () => {
-    const file = join(folder, 'secret')
-    await writeFile(file, 'from a file\n')
-    expect(await readWebhook([...NOWHERE, '--secret-file', file])).toMatchObject({ secret: 'from a file' })
-    const setting = { stdin: 'from a pipe\n' }
-    expect(await readWebhook([...NOWHERE, '--secret-stdin'], setting)).toMatchObject({ secret: 'from a pipe' })
-  })
-
   it.each([
     ['127.0.0.1', '127.0.0.1'],
     ['::1', '[::1]'],
@@ -81,11 +73,6 @@ describe('the start of postern dev', () => {
     expect((await readStart(NOWHERE)).stderr).toMatch(/^webhook {4}\w+ active {3}all that the service names\n/m)
   })
 
-  it('lists no keys without a terminal', async () => {
-    expect((await readStart(NOWHERE)).stderr).toMatch(/^keys /m)
-    expect((await readStart(NOWHERE, { hasKeys: false })).stderr).not.toMatch(/^keys /m)
-  })
-
   it('does nothing at a key that it does not list, such as n while the clock runs by itself', async () => {
     const dev = startCli(['dev', '--port', '0', ...NOWHERE], { env: {} })
     await dev.until(/^keys /m)
@@ -99,12 +86,6 @@ describe('the start of postern dev', () => {
     const forward = ['--forward', 'https://hooks.example.test/']
     expect((await runCli(['dev', '--port', '0', ...forward], { env: {} })).code).toBe(2)
     expect(await readWebhook([...forward, '--yes'])).toMatchObject({ url: 'https://hooks.example.test/' })
-  })
-
-  it("does not show the receiver's query to programs", async () => {
-    const { stdout } = await readStart(['--forward', 'http://127.0.0.1:9/x?key=hidden', '--json'])
-    expect(readLines(stdout)).toMatchObject([{ webhook: { url: expect.stringContaining('http://127.0.0.1:9/x') } }, {}])
-    expect(stdout).not.toContain('hidden')
   })
 
   it('subscribes to types that the service does not name only with --any-type', async () => {

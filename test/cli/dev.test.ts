@@ -115,20 +115,6 @@ describe('postern dev', () => {
     expect(own.stderr).toMatch(/^secret {5}whsec_\S+ {3}give it to your app as WEBHOOK_SECRET/m)
   })
 
-  it('shows a failure that recovers on the schedule', async () => {
-    const env = join(folder, '.env')
-    const { url, handled } = await startReceiver(env, 2)
-    const dev = await startDev(['--forward', url, '--env', env, '--retry-scale', '6000'])
-    const { code, stdout } = await triggerAt(dev, 'finance.payment.failed', '--watch')
-    expect([code, handled.length]).toEqual([0, 1])
-    const line = (rest: string) => `\\d\\d:\\d\\d:\\d\\d  finance\\.payment\\.failed +${handled[0]}  ${rest}\\n`
-    const failed = (n: number, next: string) =>
-      line(`${n}/5 +500 +\\d+ ms  handler_failed, next in \\d+ ms \\(${next} at x6000\\)`)
-    expect(stdout).toMatch(
-      new RegExp(`^${failed(1, '30 s')}${failed(2, '5 min')}${line('3/5 +200 +\\d+ ms  handled')}$`),
-    )
-  })
-
   it('obeys keys, and ends at q', async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 503 : 200))
     const dev = await startDev(['--forward', url, '--clock', 'manual'])

@@ -165,12 +165,6 @@ describe('an emulator of the command line', () => {
     await expect(open(...args)).rejects.toMatchObject({ exitCode, message: expect.stringContaining(message) })
   })
 
-  it('makes no file if an option cannot be read', async () => {
-    const file = join(folder, 'emulator.db')
-    await expect(open('--data', file, '--assume', 'listBody')).rejects.toMatchObject({ exitCode: 2 })
-    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
-  })
-
   it.skipIf(isLateToClose)('closes its file if it cannot start', async () => {
     const first = await open()
     const { port } = new URL(first.emulator.url)

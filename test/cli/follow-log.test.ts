@@ -124,14 +124,6 @@ describe('a log that is followed', () => {
     expect(await log.look()).toEqual(['first'])
   })
 
-  it('is read whole until it has two lines, by which its order is known', async () => {
-    const log = await follow()
-    const only = log.add('only')
-    expect(await log.look()).toEqual(['only'])
-    log.log.push({ ...only, _id: 'older', eventId: 'older', createdAt: new Date(0).toISOString() })
-    expect(await log.look()).toEqual(['older'])
-  })
-
   it('is not read beyond the time from which on it was asked for', async () => {
     const log = await follow({ since: new Date(Date.UTC(2025, 0, 1, 1)) })
     for (let n = 0; n < 250; n++) log.add(`old ${n}`)
@@ -141,16 +133,6 @@ describe('a log that is followed', () => {
     expect(await log.look()).toEqual(['open', 'last'])
     log.add('new', at(3))
     expect(await log.look()).toEqual(['new'])
-    expect(log.pages).toBe(1)
-  })
-
-  it('is not read whole in search of an open line that the service has forgotten', async () => {
-    const log = await follow()
-    for (let n = 0; n < 250; n++) log.add(`e${n}`)
-    log.add('open', { status: 'pending' })
-    await log.look()
-    log.log.shift()
-    await lookOn(log, 1)
     expect(log.pages).toBe(1)
   })
 

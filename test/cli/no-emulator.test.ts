@@ -95,7 +95,6 @@ describe('a server that is not an emulator', () => {
   })
 
   it.each([
-    ['its state', ['trigger', 'contact.created'], /^state/],
     ['an event', ['trigger', 'contact.created', '--watch'], /^events/],
     ['a delivery', ['trigger', 'contact.created', '--watch'], /^deliveries/],
     ['its last state', ['logs'], /^state\?last/],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatBody, formatCounts, formatItem, formatItems, toRecord } from '../../src/cli/output/print-item.ts'
+import { formatBody, formatCounts, formatItem, formatItems, toItemRecord } from '../../src/cli/output/print-item.ts'
 import type { InboxEntry, InboxTry } from '../../src/inbox/inbox.ts'
 
 const AT = Date.UTC(2025, 0, 1)
@@ -117,7 +117,7 @@ describe('an event that is shown', () => {
 
 describe('the record of an event', () => {
   it('has times as text, and what is unknown as null', () => {
-    expect(toRecord(ITEM)).toEqual({
+    expect(toItemRecord(ITEM)).toEqual({
       ...{ key: 'acme:evt_1', state: 'waiting', eventType: 'contact.created', eventId: 'evt_1', accountKey: 'acme' },
       ...{ source: null, trace: null, receivedAt: '2025-01-01T00:00:00.000Z', since: '2025-01-01T00:00:00.000Z' },
       ...{ dueAt: '2025-01-01T00:00:03.000Z', failures: 2, deaths: 0, marks: [] },
@@ -132,7 +132,7 @@ describe('the record of an event', () => {
   })
 
   it('has the body only on request', () => {
-    expect(toRecord({ ...ITEM, source: 'crm' }, { hasBody: true })).toMatchObject({ source: 'crm', bodyBase64: 'e30=' })
+    expect(toItemRecord({ ...ITEM, source: 'crm' }, { hasBody: true })).toMatchObject({ source: 'crm', bodyBase64: 'e30=' })
   })
 })
 
@@ -169,7 +169,7 @@ it('shows no time for one that no date can hold, and all else of the event', () 
   const item: InboxEntry = { ...ITEM, dueAt: Number.MAX_SAFE_INTEGER, tries: [{ ...TRY, startedAt: Number.NaN }] }
   expect(formatItems([item], 'waiting')).toMatch(/evt_1 +2025-01-01T00:00:00\.000Z +- +3 /)
   expect(formatItem(item)).toMatch(/^next try +-$/m)
-  expect(toRecord(item)).toMatchObject({
+  expect(toItemRecord(item)).toMatchObject({
     dueAt: null,
     tries: [{ startedAt: null, endedAt: '2025-01-01T00:00:02.050Z' }],
   })

@@ -55,21 +55,6 @@ describe('the program', () => {
     expect(line.stdout).toMatch(message)
   })
 
-  it('ends quietly when its reader has seen enough', { timeout: SLOW }, async () => {
-    const { url } = await recordDeliveries()
-    const line = program.start(`postern trigger contact.created --count 300 --to ${url} | head -n 1`)
-    expect(await line.exitCode).toBe(0)
-    expect(line.stdout.split('\n')).toHaveLength(2)
-    expect(line.stderr).not.toMatch(/Error|EPIPE/)
-  })
-
-  it('has no colours without a terminal', { timeout: SLOW }, async () => {
-    const { url } = await recordDeliveries()
-    const line = program.start(`postern trigger contact.created --to ${url}`, { FORCE_COLOR: '1', NO_COLOR: '' })
-    expect(await line.exitCode).toBe(0)
-    expect(line.stdout).not.toContain('\u001b')
-  })
-
   it('continues with its state, in a data file that is not shared', { timeout: SLOW }, async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 500 : 200))
     const dev = `exec postern dev --port 0 --json --forward ${url} --env .env.data --data dev.db --retry-scale 15`

@@ -2,8 +2,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { makeTestFolder } from '../support/test-folder.ts'
-import { recordDeliveries } from './recording-server.ts'
-import { readLines, runCli } from './run-cli.ts'
+import { readLines } from './run-cli.ts'
 import { APP, serve } from './serve.ts'
 
 let folder: string
@@ -12,6 +11,12 @@ beforeEach(() => {
 })
 const inFolder = (name: string) => join(folder, name)
 const read = (name: string) => readFile(inFolder(name), 'utf8')
+let place: readonly string[]
+let secretFile: string
+beforeEach(() => {
+  secretFile = inFolder('crm.secret')
+  place = ['--secret-file', secretFile]
+})
 
 describe('postern webhooks ensure', () => {
   const ensure = ['webhooks', 'ensure', '--url', APP, '--events', 'contact.*']
@@ -141,111 +146,55 @@ describe('postern webhooks ensure', () => {
     expect(crm.webhooks.list()).toEqual([])
     expect(await read('mine')).toBe('whsec_mine\n')
   })
-})
 
-describe('postern webhooks rotate', () => {
-  it('ends with one webhook and its secret, if five run at the same time', async () => {
-    const { crm, run, create } = await serve()
-    const { id } = create()
-    const args = ['webhooks', 'rotate', id, '--secret-file', inFolder('next.secret'), '--overlap', '10ms']
-    const all = await Promise.all(Array.from({ length: 5 }, () => run(...args)))
-    expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0])
-    const [webhook, ...more] = crm.webhooks.list()
-    expect(more).toEqual([])
-    expect(await read('next.secret')).toBe(`${webhook?.secret}\n`)
-    expect(await read('next.secret.webhook')).toBe(`${webhook?.id}\n`)
-  })
-
-  it('replaces the old webhook with a new one that has a new secret', async () => {
-    const { received, url } = await recordDeliveries()
+  it('describes a new webhook by --description, and tells people the place of its secret', async () => {
     const { crm, run } = await serve()
-    const old = crm.webhooks.create({ url, events: ['contact.created'], description: 'mine' })
-    const place = ['--secret-file', inFolder('next.secret'), '--overlap', '10ms']
-    const { code, stdout, stderr } = await run('webhooks', 'rotate', old.id, ...place, '--json')
-    expect(code, stderr).toBe(0)
-    const [webhook, ...more] = crm.webhooks.list()
-    expect(more).toEqual([])
-    expect(webhook).toMatchObject({ url, events: ['contact.created'], active: true })
-    expect(webhook?.id).not.toBe(old.id)
-    expect(await read('next.secret')).toBe(`${webhook?.secret}\n`)
-    expect(readLines(stdout)).toMatchObject([
-      { state: 'finished', webhook: { id: webhook?.id }, pending: 0, failed: 0 },
-    ])
-    expect(stdout + stderr).not.toContain(webhook?.secret)
-    expect(stderr).toContain(`webhook ${old.id} is deleted; ${webhook?.id} is in its place`)
-    crm.events.emit({ type: 'contact.created' })
-    await crm.deliveries.whenIdle()
-    expect(received).toHaveLength(1)
-    // Run again, it finds its work done.
-    expect((await run('webhooks', 'rotate', old.id, ...place)).code).toBe(0)
-    expect(crm.webhooks.list()).toHaveLength(1)
-  })
-
-  it('exits 5 while a delivery is pending, continues later, and exits 1 for failures', async () => {
-    const { crm, run } = await serve({ deadline: '1s' })
-    let isDown = true
-    const { url } = await recordDeliveries(() => (isDown ? 500 : 200))
-    const old = crm.webhooks.create({ url, events: ['contact.created'] })
-    crm.events.emit({ type: 'contact.created' })
-    await expect.poll(() => crm.deliveries.list()[0]?.attempts.length).toBe(1)
-    const args = ['webhooks', 'rotate', old.id, '--to-env', inFolder('.env'), '--overlap', '1ms', '--wait', '1ms']
-    const waiting = await run(...args)
-    expect([waiting.code, waiting.stdout]).toEqual([5, ''])
-    expect(waiting.stderr).toMatch(
-      /both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of .*\nRun the same command again/,
+    const { code, stdout, stderr } = await run(
+      'webhooks',
+      'ensure',
+      '--url',
+      APP,
+      '--events',
+      'contact.*',
+      ...place,
+      '--description',
+      'the app of Ada',
     )
-    const secret = await read('.env')
-    expect(crm.webhooks.list()).toHaveLength(2)
-    await crm.clock.advance('3h')
-    const failed = await run(...args, '--json')
-    expect(failed.code).toBe(1)
-    expect(readLines(failed.stdout)).toMatchObject([{ state: 'waiting', pending: 0, failed: 1 }])
-    expect(failed.stderr).toContain('--give-up-failed')
-    isDown = false
-    expect((await run(...args)).code).toBe(0)
-    expect(crm.webhooks.list()).toHaveLength(1)
-    expect(await read('.env')).toBe(secret)
-  })
-
-  it('deletes failures if the option asks for it', async () => {
-    const { crm, run } = await serve()
-    const { url } = await recordDeliveries(() => 500)
-    const old = crm.webhooks.create({ url, events: ['contact.created'] })
-    crm.events.emit({ type: 'contact.created' })
-    await crm.clock.advance('3h')
-    const args = ['--secret-file', inFolder('x'), '--overlap', '1ms', '--give-up-failed']
-    expect((await run('webhooks', 'rotate', old.id, ...args)).code).toBe(0)
-    expect(crm.webhooks.list()).toHaveLength(1)
-  })
-
-  it('refuses the path of the old secret, and an unknown webhook', async () => {
-    const { crm, run } = await serve()
-    const place = ['--secret-file', inFolder('crm.secret')]
-    await run('webhooks', 'ensure', '--url', APP, '--events', 'sync.failed', ...place)
+    expect([code, stdout]).toEqual([0, ''])
     const [webhook] = crm.webhooks.list()
-    const same = await run('webhooks', 'rotate', `${webhook?.id}`, ...place, '--json')
-    expect(same.code).toBe(2)
-    expect(readLines(same.stdout)).toMatchObject([
-      { error: { code: 'usage', fix: expect.stringContaining('another') } },
-    ])
-    const unknown = await run('webhooks', 'rotate', 'nothing', '--secret-file', inFolder('new.secret'), '--json')
-    expect(unknown.code).toBe(1)
-    expect(readLines(unknown.stdout)).toMatchObject([{ error: { code: 'not_found' } }])
-    expect(crm.webhooks.list()).toHaveLength(1)
+    expect(webhook?.description).toContain('the app of Ada')
+    expect(stderr).toBe(`webhook ${webhook?.id} is registered and active; its secret is in ${secretFile}\n`)
   })
 
-  it('ends with 130 at Ctrl-C, and the next run continues', async () => {
-    const { crm, env, run, create } = await serve()
-    const { id } = create()
-    const stop = new AbortController()
-    crm.subscribe((message) => {
-      if (message.type === 'webhook' && message.change === 'updated') stop.abort()
-    })
-    const args = ['webhooks', 'rotate', id, '--secret-file', inFolder('next.secret'), '--overlap', '5s']
-    expect(await runCli(args, { env, interrupt: stop.signal })).toMatchObject({ code: 130, stdout: '' })
-    expect(crm.webhooks.list()).toHaveLength(2)
-    const secret = await read('next.secret')
-    expect((await run(...args.slice(0, -2), '--overlap', '1ms')).code).toBe(0)
-    expect(crm.webhooks.list()).toMatchObject([{ secret: secret.trim() }])
+  it('takes types that the service does not name only with --any-type', async () => {
+    const { crm, run } = await serve()
+    expect((await run('webhooks', 'ensure', '--url', APP, '--events', 'moon.risen', ...place)).code).toBe(2)
+    expect((await run('webhooks', 'ensure', '--url', APP, '--events', 'moon.risen', ...place, '--any-type')).code).toBe(
+      0,
+    )
+    expect(crm.webhooks.list()).toMatchObject([{ events: ['moon.risen'] }])
+  })
+
+  it('prints for programs what the service says of the webhook, which webhooks were deleted, and the place of the secret', async () => {
+    const { crm, run, create } = await serve()
+    const lost = create()
+    const { stdout } = await run(
+      'webhooks',
+      'ensure',
+      '--url',
+      APP,
+      '--events',
+      'contact.created',
+      ...place,
+      '--replace-active',
+      '--json',
+    )
+    const [webhook] = crm.webhooks.list()
+    expect(readLines(stdout)).toEqual([
+      {
+        ...{ id: webhook?.id, url: APP, events: ['contact.created'], active: true, description: expect.any(String) },
+        ...{ createdAt: expect.any(String), isNew: true, deleted: [lost.id], secretIn: secretFile },
+      },
+    ])
   })
 })

@@ -72,14 +72,6 @@ it('a replay, interrupted halfway, continues with its journal: each event once, 
   expect(statuses).not.toContain(429)
 })
 
-it('more than 20 need --yes without a terminal', { timeout: SLOW }, async () => {
-  const { id, handled, env } = await haveOutage()
-  const started = program.start(`postern replay --webhook ${id}`, env)
-  expect(await started.exitCode).toBe(2)
-  expect(started.stderr).toContain(`${EVENTS} events would be delivered again. If this is intended, add --yes.`)
-  expect(handled.size).toBe(0)
-})
-
 it('a webhook whose secret cannot be written is deleted again', { timeout: SLOW }, async () => {
   await using crm = await startEmulator({ logger: quiet })
   const create = 'postern webhooks create --url https://app.example.com/ --events sync.failed --secret-file full.secret'
@@ -202,15 +194,4 @@ it('a journal that cannot be written ends a replay before anything is retried', 
   expect(await nearly.exitCode).toBe(1)
   expect(nearly.stderr).toMatch(/^postern: nearly.journal cannot be written: EFBIG.* Nothing is retried without it.$/m)
   expect(readLines(nearly.stdout).at(-1)).toMatchObject({ error: { code: 'failed' } })
-})
-
-it('the program itself: login refused, and no service there', { timeout: SLOW }, async () => {
-  await using crm = await startEmulator({ logger: quiet })
-  const line = (password: string, baseUrl: string) =>
-    program.start('postern webhooks list --retries 0', {
-      ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: password, POSTERN_BASE_URL: baseUrl },
-    })
-  expect(await line('hunter2', crm.url).exitCode).toBe(4)
-  await crm.close()
-  expect(await line('password', crm.url).exitCode).toBe(3)
 })

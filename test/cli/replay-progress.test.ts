@@ -36,6 +36,12 @@ it.each<[string, ReplayProgress | undefined, Partial<Parameters<typeof toStatus>
     'waiting for results 3/300  1.0%',
   ],
   ['with nothing to do', progress({ total: 0 }), {}, 'waiting for results 0/0'],
+  [
+    'after a failure',
+    progress({ retried: 150 }),
+    { waitMs: 500, waitsFor: 'back_off', elapsedMs: 1_000 },
+    'retrying 150/300  50.0%  waiting 500 ms after a failure  eta 2 s',
+  ],
 ])('prints the progress of a replay: %s', (_what, at, pace, line) => {
   expect(formatStatus(toStatus(at, { ...NONE, ...pace }))).toBe(line)
 })

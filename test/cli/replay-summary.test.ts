@@ -1,6 +1,5 @@
 import type { Delivery, ReplayedEvent, ReplayOutcome, ReplayResult } from 'postern/client'
 import { describe, expect, it } from 'vitest'
-import { COLUMNS, showResult, toColumns, withoutRaw } from '../../src/cli/output/print-delivery.ts'
 import { countErrors, countOutcomes, formatBreak, formatSummary } from '../../src/cli/output/replay-summary.ts'
 
 const DELIVERY: Delivery = {
@@ -29,33 +28,6 @@ const RESULT: ReplayResult = {
   skipped: { delivered: 0, pending: 0 },
   since: undefined,
 }
-
-describe('a delivery of the log', () => {
-  it('has a column for each head', () => {
-    expect(toColumns(DELIVERY)).toHaveLength(COLUMNS.length)
-  })
-
-  it('is one line of columns', () => {
-    expect(toColumns(DELIVERY)).toEqual([
-      ...['dlv_1', '2025-01-01T00:00:00.000Z', 'contact.created', 'evt_1', 'failed', 5, '500'],
-    ])
-    expect(toColumns({ ...DELIVERY, createdAt: undefined })[1]).toBeUndefined()
-  })
-
-  it("shows the service's own word for a state that is unknown", () => {
-    expect(toColumns({ ...DELIVERY, state: 'unknown', status: 'FROZEN' })[4]).toBe('FROZEN')
-  })
-
-  it('has the status as its result, or else the error', () => {
-    expect(showResult(DELIVERY)).toBe('500')
-    expect(showResult({ ...DELIVERY, responseStatus: undefined })).toBe('timeout')
-  })
-
-  it('is a record without what else the service says of it', () => {
-    const { raw: _raw, ...rest } = DELIVERY
-    expect(withoutRaw(DELIVERY)).toEqual(rest)
-  })
-})
 
 describe('the summary of a replay', () => {
   it('says that nothing was to be done', () => {

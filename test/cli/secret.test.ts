@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { readName, readSecret, type SecretOptions } from '../../src/cli/input/secret.ts'
+import { readStdin } from '../../src/cli/input/read-bytes.ts'
+import { readVariableName, readSecret, type SecretOptions } from '../../src/cli/input/secret.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { createTestIo, type IoSetting } from './test-io.ts'
 
@@ -49,12 +50,31 @@ describe('a secret', () => {
 
 describe('the name of a variable', () => {
   it.each(['HOOK', '_hook', 'h', 'HOOK_2'])('is taken: %s', (name) => {
-    expect(readName(name)).toBe(name)
+    expect(readVariableName(name)).toBe(name)
   })
 
   it.each(['whsec-1', '1HOOK', 'HOOK=x', '$HOOK', ' HOOK', ''])('is not repeated if it may be a secret: %j', (text) => {
-    expect(() => readName(text)).toThrow(
+    expect(() => readVariableName(text)).toThrow(
       'An option takes the name of a variable, but got something else, such as the secret.',
     )
+  })
+})
+
+describe('standard input', () => {
+  it('is announced at a terminal', async () => {
+    const { io, written } = createTestIo()
+    await readStdin({ ...io, stdin: Object.assign(io.stdin, { isTTY: true }) })
+    expect(written.stderr).toBe('reading standard input, to its end (Ctrl-D)\n')
+  })
+
+  it('is left at Ctrl-C', async () => {
+    const { io, interrupt } = createTestIo()
+    async function* wait() {
+      yield await new Promise<never>(() => {})
+    }
+    const reading = readStdin({ ...io, stdin: wait() })
+    interrupt()
+    await expect(reading).rejects.toBe(io.interrupt.reason)
+    await expect(readStdin(io)).rejects.toBe(io.interrupt.reason)
   })
 })

@@ -42,12 +42,6 @@ describe('the service', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('It must be a whole number from 0 to 20.')])
   })
 
-  it.each(['https', 'http'])('may be elsewhere by %s, if the option says so', async (protocol) => {
-    const env = { ...ADA, POSTERN_BASE_URL: `${protocol}://crm.invalid` }
-    const { code, stderr } = await runCli(['webhooks', 'list', '--allow-http', '--retries', '0'], { env })
-    expect([code, stderr]).toEqual([3, expect.stringContaining('no answer')])
-  })
-
   it('reaches the terminal by no text of its own, and programs get it whole', async () => {
     const id = 'w\u009b31m\u202e\u2028\u007f\u001b[2J'
     const { run } = await serveHandMade({ body: [{ _id: id, active: true }] })

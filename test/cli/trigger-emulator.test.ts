@@ -18,20 +18,6 @@ async function start(
 }
 
 describe('postern trigger, through an emulator', () => {
-  it('prints the receiver of the event', async () => {
-    const { received, trigger } = await start()
-    const { code, stdout } = await trigger(
-      ...'contact.created --set id=evt_mine --set data.record.email=a@b.test'.split(' '),
-    )
-    expect([code, stdout]).toEqual([0, 'evt_mine  contact.created  1 delivery\n'])
-    await expect.poll(() => received.length, { timeout: 15_000 }).toBe(1)
-    expect(received[0]?.event).toMatchObject({
-      id: 'evt_mine',
-      accountKey: 'acme',
-      data: { record: { email: 'a@b.test' } },
-    })
-  })
-
   it('sends duplicates and several events, and waits for all', async () => {
     const { received, trigger } = await start()
     const { code, stdout, stderr } = await trigger(

@@ -76,13 +76,6 @@ describe('postern trigger --to', () => {
     expect(age).toBeLessThan(7_260_000)
   })
 
-  it('signs by a secret from standard input', async () => {
-    const { received, url } = await recordDeliveries()
-    const setting = { env: {}, stdin: 'whsec_1\n' }
-    expect(await runCli(['trigger', 'sync.failed', '--to', url, '--secret-stdin'], setting)).toMatchObject({ code: 0 })
-    expect(received.map(({ body, headers }) => verify(body, headers['x-service-signature'], 'whsec_1'))).toEqual([true])
-  })
-
   it('reads the data from a file, from standard input or from the line', async () => {
     const folder = makeTestFolder()
     await writeFile(join(folder, 'data.json'), '{"record": {"_id": "1"}}')
@@ -92,17 +85,6 @@ describe('postern trigger --to', () => {
         await runCli(['trigger', 'contact.created', '--to', url, '--data', data], { stdin: '{"record":{"_id":"2"}}' }),
       ).toMatchObject({ code: 0 })
     expect(received.map(({ event }) => event.data.record)).toEqual([{ _id: '1' }, { _id: '2' }, { _id: '3' }])
-  })
-
-  it.each([
-    { id: '1', type: 'x' },
-    { id: '1', data: {} },
-    { type: 'x', data: {} },
-  ])('takes data that are not a whole event: %j', async (data) => {
-    const { received, url } = await recordDeliveries()
-    const args = ['trigger', 'contact.created', '--to', url, '--data', JSON.stringify(data)]
-    expect(await runCli(args)).toMatchObject({ code: 0 })
-    expect(received.map(({ event }) => event.data)).toEqual([data])
   })
 
   it.each([
@@ -121,26 +103,6 @@ describe('postern trigger --to', () => {
     const { code, stdout, stderr } = await runCli(['trigger', ...HERE, ...args])
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(message)
-  })
-
-  it('sends any type with the option for it', async () => {
-    const { received, url } = await recordDeliveries()
-    for (const type of ['contract.created', 'invoice.paid'])
-      expect(await runCli(['trigger', type, '--any-type', '--to', url])).toMatchObject({ code: 0 })
-    expect(received.map(({ event }) => event.type)).toEqual(['contract.created', 'invoice.paid'])
-  })
-
-  it('sends several events, and duplicates of each', async () => {
-    const { received, url } = await recordDeliveries()
-    const { code, stdout, stderr } = await runCli([
-      ...`trigger contact.updated --to ${url} --count 3 --duplicate 2`.split(' '),
-    ])
-    expect(code).toBe(0)
-    const ids = received.map(({ event }) => event.id)
-    expect([ids.length, new Set(ids).size]).toEqual([6, 3])
-    expect(ids.map((id, at) => id === ids[at - (at % 2)])).not.toContain(false)
-    expect(stdout.match(/copy 1/g)).toHaveLength(3)
-    expect(stderr).toBe('6 sent, 6 acknowledged\n')
   })
 
   it('sends duplicates concurrently', async () => {

@@ -48,19 +48,6 @@ describe('postern webhooks', () => {
         '',
       ].join('\n'),
     )
-    const more = { description: 'of the shop', createdAt: '2025-01-01T00:00:00Z' }
-    const getting = await serveHandMade({ body: { ...full, ...more } })
-    expect((await getting.run('webhooks', 'get', 'w1')).stdout).toBe(
-      [
-        'webhook      w1',
-        'state        active',
-        `url          ${APP}`,
-        'events       a.created, b.created',
-        'description  of the shop',
-        'created      2025-01-01T00:00:00.000Z',
-        '',
-      ].join('\n'),
-    )
     const empty = await serveHandMade({ body: { _id: 'w2' } })
     expect((await empty.run('webhooks', 'get', 'w2')).stdout).toMatch(/^webhook +w2\n(\w+ +-\n){5}$/)
   })

@@ -16,9 +16,9 @@ import {
 import { toDetail } from '../../check/format-report.ts'
 import { toPage } from '../../check/page.ts'
 import { listOwn, showFollowing, showSummary, sortByStatus } from '../../check/report.ts'
-import { collectWords, readCount, readTime } from '../input/read-option.ts'
+import { collectWords, readCount, readDuration } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
-import { EXIT, ExitError, endIfInterrupted, hasColour, type Io, messageOf, usageError } from '../io.ts'
+import { defined, EXIT, ExitError, endIfInterrupted, hasColour, type Io, messageOf, usageError } from '../io.ts'
 import { toHelp } from './add-group.ts'
 
 interface CheckCommandOptions extends SecretOptions {
@@ -49,11 +49,11 @@ export function addCheck(program: Command, io: Io): void {
     .description('Judge a receiver, in whatever language it is written, by what it answers over HTTP.')
     .argument('[url]', 'where the service delivers to')
   addSecretOptions(command)
-    .option('--timeout <time>', 'how long an answer may take: 500ms, 10s (default: 10s)', readTime)
+    .option('--timeout <time>', 'how long an answer may take: 500ms, 10s (default: 10s)', readDuration)
     .option(
       '--patience <time>',
       'how long it may put a delivery off, or take for what it acknowledged (default: 30s)',
-      readTime,
+      readDuration,
     )
     .option('--concurrency <n>', 'checks under way at the same time', readCount, 8)
     .option('--only <id>', 'check nothing else: ids or groups, with commas or several times', collectWords)
@@ -81,14 +81,11 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   const probe = toProbe(options)
   const report = await checkReceiver(url, {
     secret: await readSecret(options, io),
-    ...(timeout !== undefined && { timeoutMs: timeout }),
-    ...(patience !== undefined && { patienceMs: patience }),
+    ...defined({ timeoutMs: timeout, patienceMs: patience, skip, probe }),
     concurrency,
     accountKey,
     // Otherwise a receiver that refuses everything would pass.
     ...(only !== undefined && { only: [PLAIN, ...only] }),
-    ...(skip !== undefined && { skip }),
-    ...(probe !== undefined && { probe }),
     allowRemote: yes === true,
     signal: io.interrupt,
     onProgress: createProgress(io),

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { type Client, type Delivery, replayFailed } from '../../client/client.ts'
 import { readLog } from '../../client/replay-plan.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
-import { readTime } from '../input/read-option.ts'
+import { readDuration } from '../input/read-option.ts'
 import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
@@ -10,7 +10,7 @@ import { followLog } from '../service/follow-log.ts'
 import { addServiceOptions, connectToService, type ServiceOptions, tellIfPaused } from '../service/service-client.ts'
 import { addGroup } from './add-group.ts'
 
-interface ListOptions extends ServiceOptions {
+interface LogListOptions extends ServiceOptions {
   readonly failed?: true
   readonly since?: Date
   readonly type?: readonly string[]
@@ -18,7 +18,7 @@ interface ListOptions extends ServiceOptions {
   readonly json?: true
 }
 
-interface ResendOptions extends ServiceOptions {
+interface ResendCommandOptions extends ServiceOptions {
   readonly webhook?: string
   readonly timeout: number
   readonly json?: true
@@ -49,7 +49,7 @@ export function addDeliveries(program: Command, io: Io): void {
     .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectTypes)
     .option('--follow', 'go on with what is new or has changed, until Ctrl-C')
     .option('--json', 'one JSON object a line to standard output')
-    .action(async (id: string | undefined, options: ListOptions) => {
+    .action(async (id: string | undefined, options: LogListOptions) => {
       const client = await connectToService(options, io)
       if (id === undefined) throw await nameWebhooks(client, io)
       if (options.follow) await follow(client, id, options, io)
@@ -66,10 +66,10 @@ export function addDeliveries(program: Command, io: Io): void {
     .argument('<id>', 'of the delivery')
     .option('--webhook <id>', 'its webhook; without it, all logs of the account are searched')
     .addOption(
-      new Option('--timeout <time>', 'how long to wait for the result').argParser(readTime).default(60_000, '60s'),
+      new Option('--timeout <time>', 'how long to wait for the result').argParser(readDuration).default(60_000, '60s'),
     )
     .option('--json', 'print one JSON object to standard output')
-    .action((id: string, options: ResendOptions) => resend(id, options, io))
+    .action((id: string, options: ResendCommandOptions) => resend(id, options, io))
 }
 
 async function nameWebhooks(client: Client, io: Io): Promise<ExitError> {
@@ -79,12 +79,12 @@ async function nameWebhooks(client: Client, io: Io): Promise<ExitError> {
   return usageError(`Name one of the webhooks of the account:\n${names.join('\n')}`)
 }
 
-async function read(client: Client, id: string, options: ListOptions, io: Io) {
+async function read(client: Client, id: string, options: LogListOptions, io: Io) {
   const log = await readLog(client, id, options.since, io.interrupt)
   return log.filter(isWanted(options))
 }
 
-function isWanted({ failed, since, type }: ListOptions): (delivery: Delivery) => boolean {
+function isWanted({ failed, since, type }: LogListOptions): (delivery: Delivery) => boolean {
   const isOfType = isOfTypes(type)
   return (delivery) =>
     isOfType(delivery) &&
@@ -92,14 +92,14 @@ function isWanted({ failed, since, type }: ListOptions): (delivery: Delivery) =>
     (since === undefined || delivery.createdAt === undefined || delivery.createdAt >= since)
 }
 
-function show(deliveries: readonly Delivery[], { json }: ListOptions, io: Io): void {
+function show(deliveries: readonly Delivery[], { json }: LogListOptions, io: Io): void {
   if (json) for (const delivery of deliveries) writeJson(io, withoutRaw(delivery))
   else if (deliveries.length === 0) io.stderr.write('the log has no such delivery\n')
   else io.stdout.write(`${formatTable(COLUMNS, deliveries.map(toColumns))}\n`)
 }
 
 /** Has the service make one failed delivery again, and prints its result. */
-async function resend(id: string, options: ResendOptions, io: Io): Promise<void> {
+async function resend(id: string, options: ResendCommandOptions, io: Io): Promise<void> {
   const client = await connectToService(options, io)
   const webhookId = options.webhook ?? (await findWebhookOf(client, id, io))
   const { timeout: waitMs } = options
@@ -132,7 +132,7 @@ async function findWebhookOf(client: Client, id: string, io: Io): Promise<string
 }
 
 /** Shows the log, the latest delivery last, and then each delivery again that changes, until Ctrl-C. */
-async function follow(client: Client, id: string, options: ListOptions, io: Io): Promise<void> {
+async function follow(client: Client, id: string, options: LogListOptions, io: Io): Promise<void> {
   const isOfInterest = isWanted(options)
   if (options.json) writeJson(io, { type: 'ready', webhookId: id })
   for await (const news of followLog(client, id, options.since, io.interrupt)) {

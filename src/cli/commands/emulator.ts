@@ -12,7 +12,7 @@ import { EXIT, ExitError, type Io, writeJson } from '../io.ts'
 import { createDeliveryDisplay } from '../output/show-deliveries.ts'
 import { toHelp } from './add-group.ts'
 
-interface EmulatorOptions extends EmulatorCommandOptions {
+interface EmulatorCliOptions extends EmulatorCommandOptions {
   readonly assumptions?: true
 }
 
@@ -24,7 +24,7 @@ export function addEmulator(program: Command, io: Io): void {
   addEmulatorOptions(command)
     .option('--assumptions', 'print what is assumed where the text of the service is silent, and start nothing')
     .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
-    .action(async (options: EmulatorOptions) => {
+    .action(async (options: EmulatorCliOptions) => {
       if (options.assumptions) io.stdout.write(options.json ? `${JSON.stringify(ASSUMPTIONS)}\n` : listAssumptions())
       else await serve(options, io)
     })

@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import type * as z from 'zod'
 import { readLatency, readShare } from '../input/emulator-options.ts'
-import { readCount, readTime } from '../input/read-option.ts'
-import { type Io, usageError, writeJson } from '../io.ts'
+import { readCount, readDuration } from '../input/read-option.ts'
+import { defined, type Io, usageError, writeJson } from '../io.ts'
 import { formatTable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
 import { faults as faultsAnswer } from '../service/emulator-answers.ts'
@@ -54,17 +54,17 @@ export function addFaults(program: Command, io: Io): void {
       new Option('--answer <kind>', 'the next calls of the API').choices(['401', '429', '500', 'slow', 'reset']),
     )
     .option('--count <n>', 'of so many calls (default: 1)', readCount)
-    .option('--delay <time>', 'how long a slow answer takes (default: 5s)', readTime)
+    .option('--delay <time>', 'how long a slow answer takes (default: 5s)', readDuration)
     .option('--fail <share>', 'lose so many attempts before they are sent: 0.2', readShare)
     .option('--duplicate <share>', 'send so many attempts twice: 0.1', readShare)
     .option('--shuffle', 'deliver in any order')
     .option('--latency <time>', 'wait before each attempt: 200ms, or 50-500ms', readLatency)
     .action(async (options: SetOptions) => {
-      const bodies = toBodies(options)
+      const [first, ...others] = toBodies(options)
       const emulator = await connectToEmulator(options, io)
-      let faults: Faults | undefined
-      for (const body of bodies) faults = await emulator.call('POST faults', faultsAnswer, { body })
-      if (faults !== undefined) show(faults, options)
+      let faults = await emulator.call('POST faults', faultsAnswer, { body: first })
+      for (const body of others) faults = await emulator.call('POST faults', faultsAnswer, { body })
+      show(faults, options)
     })
   add('clear', 'As they were when the emulator was started.', 'clear', 'clear --json').action(
     async (options: FaultsOptions) => {
@@ -75,19 +75,17 @@ export function addFaults(program: Command, io: Io): void {
 }
 
 /** Returns one body for the fault of the API and one for those of deliveries, as far as they were given. */
-function toBodies(options: SetOptions): readonly object[] {
+function toBodies(options: SetOptions): readonly [object, ...object[]] {
   const { answer, count, delay: delayMs, fail, duplicate, shuffle, latency } = options
-  const given = { fail, duplicate, shuffle, latency }
-  const deliveries = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  const hasDeliveries = Object.keys(deliveries).length > 0
+  const deliveries = defined({ fail, duplicate, shuffle, latency })
   if (answer === undefined && (count !== undefined || delayMs !== undefined))
     throw usageError('--count and --delay are for --answer.')
-  if (answer === undefined && !hasDeliveries)
-    throw usageError('Give --answer, or one of --fail, --duplicate, --shuffle and --latency.')
-  return [
-    ...(answer === undefined ? [] : [{ answer, ...(count && { count }), ...(delayMs && { delayMs }) }]),
-    ...(hasDeliveries ? [{ deliveries }] : []),
+  const [first, ...others] = [
+    ...(answer === undefined ? [] : [{ answer, ...defined({ count, delayMs }) }]),
+    ...(Object.keys(deliveries).length === 0 ? [] : [{ deliveries }]),
   ]
+  if (first === undefined) throw usageError('Give --answer, or one of --fail, --duplicate, --shuffle and --latency.')
+  return [first, ...others]
 }
 
 function formatFaults({ answers, deliveries }: Faults): string {

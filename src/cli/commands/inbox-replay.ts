@@ -8,7 +8,7 @@ import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { ProgressLine } from '../output/progress-line.ts'
 import { showTime } from '../output/show-time.ts'
-import { getEntry, type InboxOptions, type OpenedInbox, openInboxOf } from '../service/inbox-options.ts'
+import { getEntry, type InboxOptions, type ConnectedInbox, openInboxOf } from '../service/inbox-options.ts'
 import { sendAll } from '../service/send-all.ts'
 import type { AddCommand } from './add-group.ts'
 
@@ -79,7 +79,7 @@ const NONE = 'there is no such dead letter'
 
 /** Reads all dead letters before one is replayed, so that none is replayed a second time when it dies again. */
 async function readPlan(
-  { inbox }: OpenedInbox,
+  { inbox }: ConnectedInbox,
   { type, json }: ReplayCommandOptions,
   io: Io,
 ): Promise<readonly Planned[]> {
@@ -106,7 +106,7 @@ async function readPlan(
   return plan
 }
 
-async function readOne(opened: OpenedInbox, key: string, options: InboxOptions): Promise<Planned> {
+async function readOne(opened: ConnectedInbox, key: string, options: InboxOptions): Promise<Planned> {
   const item = await getEntry(opened, key, options)
   if (item.state === 'dead') return toPlanned(item)
   const why = item.state === 'running' ? 'it is running' : `its next try is ${toIso(item.dueAt) ?? 'unknown'}`
@@ -122,13 +122,7 @@ function tellPlan(plan: readonly Planned[], { json }: ReplayCommandOptions, io: 
     for (const item of plan) writeJson(io, { type: 'item', outcome: 'planned', ...item })
     writeJson(io, { type: 'summary', isComplete: true, total: plan.length })
   } else if (plan.length > 0) {
-    const rows = plan.map(({ key, eventType, eventId, deadSince, code }) => [
-      key,
-      eventType,
-      eventId,
-      deadSince ?? undefined,
-      code,
-    ])
+    const rows = plan.map((item) => [item.key, item.eventType, item.eventId, item.deadSince ?? undefined, item.code])
     io.stdout.write(`${formatTable(['KEY', 'TYPE', 'EVENT', 'DEAD SINCE', 'CODE'], rows)}\n`)
   }
   io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${count(plan.length)} would be replayed\n`)
@@ -145,7 +139,7 @@ interface ReplayCounts {
 }
 
 async function replayAll(
-  { inbox }: OpenedInbox,
+  { inbox }: ConnectedInbox,
   plan: readonly Planned[],
   { rate, json }: ReplayCommandOptions,
   io: Io,

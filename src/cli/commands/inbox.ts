@@ -4,7 +4,7 @@ import { toIso } from '../../protocol/iso-time.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { readCount } from '../input/read-option.ts'
 import { EXIT, ExitError, type Io, writeJson } from '../io.ts'
-import { formatBody, formatCounts, formatItem, formatItems, toRecord } from '../output/print-item.ts'
+import { formatBody, formatCounts, formatItem, formatItems, toItemRecord } from '../output/print-item.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import {
   addInboxOptions,
@@ -115,7 +115,7 @@ async function list({ state, limit, after, json, ...options }: ListCommandOption
   await using opened = await openInboxOf(options)
   io.advise?.('option_invalid', 'Take the place from the line "next page" of the previous page.')
   const { entries, next } = await opened.inbox.list(state, { limit, after })
-  if (json) for (const item of entries) writeJson(io, { type: 'item', ...toRecord(item) })
+  if (json) for (const item of entries) writeJson(io, { type: 'item', ...toItemRecord(item) })
   else if (entries.length > 0) io.stdout.write(formatItems(entries, state))
   else io.stderr.write(`the inbox has no ${after === undefined ? '' : 'further '}event that ${WORDS[state]}\n`)
   if (next === undefined) return
@@ -129,7 +129,7 @@ const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', 
 async function show(key: string, { body, json, ...options }: ShowOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   const item = await getEntry(opened, key, options)
-  if (json) writeJson(io, toRecord(item, { hasBody: body === true }))
+  if (json) writeJson(io, toItemRecord(item, { hasBody: body === true }))
   else io.stdout.write(`${formatItem(item)}${body ? `\n${formatBody(item.bytes)}` : ''}`)
 }
 

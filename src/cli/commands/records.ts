@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import * as z from 'zod'
 import { createEvents } from '../../testing/events.ts'
 import { mustBeMeant } from '../input/keys.ts'
-import { readObject } from '../input/make-events.ts'
+import { readJsonOption } from '../input/make-events.ts'
 import { collect } from '../input/read-option.ts'
 import { setFields } from '../input/set-values.ts'
 import { type Io, usageError, writeJson } from '../io.ts'
@@ -112,7 +112,7 @@ async function callRecords<Answer extends z.ZodType>(
 
 /** @param usual fields with which names are compared, so that a misspelt one is refused */
 async function readFields(usual: Fields, { set = [], data }: FieldOptions, io: Io): Promise<object> {
-  const fields = data === undefined ? { ...usual } : { ...JSON.parse(await readObject(data, io)) }
+  const fields = data === undefined ? { ...usual } : { ...JSON.parse(await readJsonOption(data, io)) }
   setFields(fields, set)
   return fields
 }

@@ -2,9 +2,9 @@ import { type Command, Option } from 'commander'
 import { ensureWebhook, type Rotation, rotateWebhook } from '../../client/client.ts'
 import { hasCode } from '../../client/service-error.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
-import { collectWords, readTime } from '../input/read-option.ts'
-import { readName } from '../input/secret.ts'
-import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
+import { collectWords, readDuration } from '../input/read-option.ts'
+import { readVariableName } from '../input/secret.ts'
+import { defined, EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
 import { withoutRaw } from '../output/print-delivery.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { type KeeperOptions, type NamedKeeper, openKeeper } from '../output/secret-keeper.ts'
@@ -58,10 +58,10 @@ export function addRegistrations(add: AddCommand, io: Io): void {
     .argument('<id>', 'of the webhook to be replaced')
     .option('--url <url>', 'the address of the new webhook (default: that of the old one)')
     .addOption(
-      new Option('--overlap <time>', 'how long both deliver at least').argParser(readTime).default(60_000, '1m'),
+      new Option('--overlap <time>', 'how long both deliver at least').argParser(readDuration).default(60_000, '1m'),
     )
     .addOption(
-      new Option('--wait <time>', 'how long to wait for what is pending').argParser(readTime).default(10_800_000, '3h'),
+      new Option('--wait <time>', 'how long to wait for what is pending').argParser(readDuration).default(10_800_000, '3h'),
     )
     .option('--give-up-failed', 'delete the old webhook though only its log has events that failed')
     .action((id: string, options: RotateCommandOptions) => rotate(id, options, io))
@@ -71,7 +71,7 @@ function addPlace(command: Command): Command {
   return command
     .option('--secret-file <file>', 'the file for the secret; FILE.webhook beside it notes the webhook')
     .option('--to-env <file>', 'or the env file for both')
-    .option('--secret-env <name>', 'the name of the variable in the env file', readName, 'WEBHOOK_SECRET')
+    .option('--secret-env <name>', 'the name of the variable in the env file', readVariableName, 'WEBHOOK_SECRET')
 }
 
 async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
@@ -79,7 +79,7 @@ async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
   const types = readSubscribedTypes(events, anyType === true)
   await using keeper = await openKeeper(options, io)
   const client = await connectToService(options, io)
-  const wanted = { url, events: types, ...(description !== undefined && { description }), signal: io.interrupt }
+  const wanted = { url, events: types, ...defined({ description }), signal: io.interrupt }
   const { webhook, isNew, deleted } = await ensureWebhook(client, {
     ...{ ...wanted, ...keeper },
     replaceActive: replaceActive === true,

@@ -9,8 +9,8 @@ import {
 } from '../../client/client.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { confirm } from '../input/keys.ts'
-import { readCount, readTime } from '../input/read-option.ts'
-import { EXIT, ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
+import { readCount, readDuration } from '../input/read-option.ts'
+import { defined, EXIT, ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
 import { type HeldFile, holdFile } from '../output/own-file.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable } from '../output/print-table.ts'
@@ -49,7 +49,7 @@ export function addReplay(program: Command, io: Io): void {
     .option('--concurrency <n>', 'retries under way at the same time, up to 20', readCount, 2)
     .addOption(
       new Option('--timeout <time>', 'how long to wait for a further result')
-        .argParser(readTime)
+        .argParser(readDuration)
         .default(60_000, '60s'),
     )
     .option('--journal <file>', 'notes what was retried: interrupted, the same command with it repeats nothing')
@@ -142,9 +142,7 @@ async function retryAll(
 ): Promise<ReplayResult> {
   const wanted = {
     ...{ webhookId, concurrency, waitMs, filter: isOfTypes(type), signal: io.interrupt },
-    ...(since !== undefined && { since }),
-    ...(limit !== undefined && { limit }),
-    ...(journal !== undefined && { journal }),
+    ...defined({ since, limit, journal }),
   }
   const run = (more: Partial<Parameters<typeof replayFailed>[1]>) => replayFailed(client, { ...wanted, ...more })
   display.start()

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { inspectorOf } from '../input/emulator-options.ts'
 import { mustBeMeant } from '../input/keys.ts'
-import { readTime } from '../input/read-option.ts'
+import { readDuration } from '../input/read-option.ts'
 import { EXIT, ExitError, endIfInterrupted, type Io, usageError, writeJson } from '../io.ts'
 import { formatTable } from '../output/print-table.ts'
 import { createDeliveryDisplay } from '../output/show-deliveries.ts'
@@ -71,7 +71,7 @@ export function addClock(program: Command, io: Io): void {
 Exit codes: 0 done, 1 --next with no attempt planned, 2 usage, 3 no emulator there, 130 interrupted.`
   const description = 'Show the clock of a running emulator, or move a manual one.'
   addEmulatorUrl(program.command('clock').description(description))
-    .option('--advance <time>', 'move it on, and make all attempts that fall due on the way: 30s, 2h', readTime)
+    .option('--advance <time>', 'move it on, and make all attempts that fall due on the way: 30s, 2h', readDuration)
     .option('--next', 'move it to the next attempt that is due, and make it')
     .option('--json', 'print one JSON object to standard output')
     .addHelpText('after', toHelp(notes, 'postern clock --advance 30s', 'postern clock --json'))

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { addEventOptions, type EventOptions, makeEvents } from '../input/make-events.ts'
-import { readCount, readRate, readTargetUrl, readTime } from '../input/read-option.ts'
+import { readCount, readRate, readTargetUrl, readDuration } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { type Io, usageError } from '../io.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
@@ -31,7 +31,7 @@ export function addTrigger(program: Command, io: Io): void {
     .argument('<type>', 'contact.created, finance.payment.failed, {model}.updated …')
   addEmulatorUrl(command)
     .option('--watch', 'wait for the deliveries, and show their attempts; exit 1 where one failed')
-    .addOption(new Option('--timeout <time>', 'how long that may take').argParser(readTime).default(60_000, '60s'))
+    .addOption(new Option('--timeout <time>', 'how long that may take').argParser(readDuration).default(60_000, '60s'))
     .option('--to <url>', 'send straight to this receiver, by the secret, without an emulator')
   addEventOptions(command)
     .option('--duplicate <n>', 'send each event so many times', readCount, 1)

@@ -4,14 +4,14 @@ import { parseDuration } from '../../host/duration.ts'
 import { findMeant } from './event-types.ts'
 import { collectWords, mustBeLived } from './read-option.ts'
 
-/** Events of these types; all of them if none is named. `*` stands for any text: `contact.*`, `*.deleted`. */
+/** Returns a filter for events of these types. `*` stands for any text: `contact.*`, `*.deleted`. Undefined passes all events. */
 export function isOfTypes(types: readonly string[] | undefined): (of: Pick<Delivery, 'eventType'>) => boolean {
   if (types === undefined) return () => true
   const patterns = types.map((type) => new RegExp(`^${type.split('*').map(escapeRegExp).join('.*')}$`, 's'))
   return ({ eventType = '' }) => patterns.some((pattern) => pattern.test(eventType))
 }
 
-/** Types as a filter takes them. One that is nearly a known one would leave nothing, and look as if there were nothing to do. */
+/** Reads the types of a filter. A misspelt one is refused: the command would seem to have nothing to do. */
 export function collectTypes(value: string, before: readonly string[] = []): readonly string[] {
   const types = collectWords(value)
   for (const type of types) {
@@ -26,7 +26,7 @@ function escapeRegExp(text: string): string {
   return text.replace(/[\\^$.|?+()[\]{}-]/g, '\\$&')
 }
 
-/** A point in time: so long ago, `24h`, or a date. */
+/** Reads a point in time: a duration ago, `24h`, or a date. */
 export function readSince(value: string): Date {
   let length: number
   try {
@@ -39,7 +39,7 @@ export function readSince(value: string): Date {
 
 function readDate(value: string): Date {
   const [day = ''] = /^\d{4}-\d\d-\d\d/.exec(value) ?? []
-  // A day that its month does not have is read as one of the next month.
+  // JavaScript reads 30 February as a day of March.
   const isDay = new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day) === true
   const date = isDay ? new Date(value) : undefined
   if (date === undefined || Number.isNaN(date.getTime()))

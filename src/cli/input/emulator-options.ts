@@ -4,10 +4,10 @@ import { openSqlite, type SqliteDatabase } from '../../../adapters/stores/sqlite
 import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
 import { parseDuration } from '../../host/duration.ts'
 import { PosternError } from '../../protocol/errors.ts'
-import { EXIT, ExitError, type Io, messageOf, usageError } from '../io.ts'
+import { defined, EXIT, ExitError, type Io, messageOf, usageError } from '../io.ts'
 import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
-import { collect, readRate, readTime } from './read-option.ts'
+import { collect, readRate, readDuration } from './read-option.ts'
 
 /** Default port of an emulator. */
 export const DEFAULT_PORT = 4010
@@ -62,8 +62,8 @@ export function addEmulatorOptions(command: Command): Command {
     .option('--latency <time>', 'wait before each attempt: 200ms, or 50-500ms', readLatency)
     .option('--seed <text>', 'the same faults and ids in every run')
     .option('--ordered', 'one attempt at a time')
-    .option('--deadline <time>', 'how long an attempt waits for an answer (default: 10s)', readTime)
-    .option('--token-ttl <time>', 'how long an access token lives (default: 1h)', readTime)
+    .option('--deadline <time>', 'how long an attempt waits for an answer (default: 10s)', readDuration)
+    .option('--token-ttl <time>', 'how long an access token lives (default: 1h)', readDuration)
     .option('--rate-limit <n/time>', 'requests to the API (default: 600/60s)')
     .option('--debug-headers', 'send ids of the emulator along, which the service does not')
     .option('--json', 'one JSON object a line to standard output')
@@ -74,11 +74,7 @@ export async function openEmulator(options: EmulatorCommandOptions, io: Io): Pro
   const ownSettings = toSettings(options, io)
   const database = options.data === undefined ? undefined : await openDatabase(options.data)
   const inbox = options.inbox === undefined ? undefined : new LateInbox(options.inbox)
-  const settings = {
-    ...ownSettings,
-    ...(database !== undefined && { database }),
-    ...(inbox !== undefined && { inbox }),
-  }
+  const settings = { ...ownSettings, ...defined({ database, inbox }) }
   try {
     const emulator = await startOnPort(settings, options)
     const close = async () => {
@@ -140,15 +136,9 @@ function toSettings(options: EmulatorCommandOptions, { stderr }: Io): EmulatorOp
     dialect: dialect as keyof typeof DIALECTS, // one of the choices
     assume: Object.fromEntries((options.assume ?? []).map(readAssumption)),
     accounts: (options.account ?? []).map(readAccount),
-    faults: { fail, duplicate, shuffle, ...(latency !== undefined && { latency }) },
+    faults: { fail, duplicate, shuffle, ...defined({ latency }) },
     logger: { debug: () => {}, info: () => {}, warn: say, error: say },
-    ...(clock !== undefined && { clock }),
-    ...(seed !== undefined && { seed }),
-    ...(ordered && { ordered }),
-    ...(deadline !== undefined && { deadline }),
-    ...(tokenTtl !== undefined && { tokenTtl }),
-    ...(rateLimit !== undefined && { rateLimit }),
-    ...(options.debugHeaders && { debugHeaders: true }),
+    ...defined({ clock, seed, ordered, deadline, tokenTtl, rateLimit, debugHeaders: options.debugHeaders }),
   }
 }
 

@@ -3,7 +3,7 @@ import { MAX_TYPE_LENGTH } from '../../protocol/schedule.ts'
 import { type ExitError, usageError } from '../io.ts'
 import { findNearest } from './nearest.ts'
 
-/** Models that the service's text names; there may be any others. */
+/** Models that the service documents. There may be others. */
 const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
 
 /** Form of `{model}`. */
@@ -14,14 +14,14 @@ export function typesOf(model: string): readonly string[] {
   return ACTIONS.map((action) => `${model}.${action}`)
 }
 
-/** Every type that the service's text names. */
+/** Event types that the service documents. */
 export const KNOWN_TYPES: readonly string[] = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
 /** Names allowed before `.*`. */
 const GROUPS = [...NAMED_MODELS, 'finance.payment', ...SERVICE_EVENT_TYPES.map((type) => type.replace(/\..*/, ''))]
 
 /**
- * Ends the command if a type is probably misspelt: any model may exist, but a name that differs from `contact` in one letter is more
- * likely a typo.
+ * Ends the command if a type is probably misspelt. Any model may exist, but a name that differs from `contact` in one letter is more likely
+ * a typo.
  *
  * @param isAny true if the user allows any type
  */
@@ -34,7 +34,7 @@ export function mustBeType(type: string, isAny: boolean): void {
   if (meant !== undefined) throw refuse(type, meant)
 }
 
-/** The known type that was probably meant by a type, or by a pattern such as `contact.*`; undefined if it may be meant as it stands. */
+/** Returns the known type or pattern, such as `contact.*`, that was probably meant; undefined if this one may be correct. */
 export function findMeant(type: string): string | undefined {
   if (type.endsWith('.*')) {
     const group = type.slice(0, -2)
@@ -62,10 +62,10 @@ function refuse(type: string, nearest: string | undefined): ExitError {
 }
 
 /**
- * The types that a webhook asks for. The service has no wildcards: `contact.*` is short for the three of a model here, `sync.*` for what
- * the service names.
+ * Returns the types of a subscription. `contact.*` stands for the three types of a model, `sync.*` for those that the service documents:
+ * the service has no wildcards.
  *
- * @param isAny types are taken as they stand
+ * @param isAny true if the user allows any type
  */
 export function readSubscribedTypes(names: readonly string[], isAny: boolean): readonly string[] {
   const types = names.flatMap((name) => {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { splitType, type WebhookEvent } from '../../protocol/events.ts'
 import { createEvents, type EnvelopeOptions, type EventBuilders } from '../../testing/events.ts'
-import { type Io, messageOf, usageError } from '../io.ts'
+import { defined, type Io, messageOf, usageError } from '../io.ts'
 import { mustBeType } from './event-types.ts'
 import { readBytes, readStdin } from './read-bytes.ts'
-import { collect, readCount, readTime } from './read-option.ts'
+import { collect, readCount, readDuration } from './read-option.ts'
 import { setValues } from './set-values.ts'
 
 /** Options for the events of `trigger`. */
@@ -22,12 +22,12 @@ export function addEventOptions(command: Command): Command {
     .option('--set <path=value>', 'change one value: data.record.email=zoe@example.test; several times', collect)
     .option('--data <json>', 'the whole data of the event: JSON, @file, or - for standard input')
     .option('--account <key>', 'the accountKey of the event (default: acme)')
-    .option('--late <time>', 'the event happened so long ago, as in a late attempt: 2h', readTime)
+    .option('--late <time>', 'the event happened so long ago, as in a late attempt: 2h', readDuration)
     .option('--any-type', 'send the type as it stands, though the service does not name it')
     .option('--count <n>', 'make so many events', readCount, 1)
 }
 
-/** As many events as are asked for, each with an id of its own. */
+/** Makes the events, each with its own id. */
 export async function makeEvents(type: string, options: EventOptions, io: Io): Promise<readonly WebhookEvent[]> {
   const { count, late = 0, account, set = [] } = options
   mustBeType(type, options.anyType === true)
@@ -35,25 +35,24 @@ export async function makeEvents(type: string, options: EventOptions, io: Io): P
   const builders = createEvents()
   return Array.from({ length: count }, () => {
     const timestamp = new Date(Date.now() - late).toISOString()
-    const built = buildEvent(builders, type, { timestamp, ...(account !== undefined && { accountKey: account }) })
-    // Every event has data of its own, since it may be changed.
+    const built = buildEvent(builders, type, { timestamp, ...defined({ accountKey: account }) })
+    // Each event has a copy of the data, since --set changes it.
     const event = data === undefined ? built : { ...built, data: JSON.parse(data) }
     setValues(event, set)
     return event
   })
 }
 
-/** The `data` of an event, as text. */
 async function readData(given: string, io: Io): Promise<string> {
-  const text = await readObject(given, io)
+  const text = await readJsonOption(given, io)
   const value: object = JSON.parse(text)
   if ('type' in value && 'id' in value && 'data' in value)
     throw usageError('--data is a whole event. Give only its "data"; the rest comes from the arguments.')
   return text
 }
 
-/** JSON that is an object, as text: the value of `--data`, which may name a file or standard input. */
-export async function readObject(given: string, io: Io): Promise<string> {
+/** Reads the value of `--data`, a file or standard input as JSON text. Ends the command if it is not an object. */
+export async function readJsonOption(given: string, io: Io): Promise<string> {
   const text =
     given === '-' ? `${await readStdin(io)}` : given.startsWith('@') ? `${await readBytes(given.slice(1))}` : given
   let value: unknown
@@ -67,7 +66,7 @@ export async function readObject(given: string, io: Io): Promise<string> {
   return text
 }
 
-/** A plausible event of any type, as it is in the JSON of a delivery. */
+/** Makes a plausible event of any type, as a delivery contains it. */
 export function buildEvent(builders: EventBuilders, type: string, envelope: EnvelopeOptions): WebhookEvent {
   return JSON.parse(JSON.stringify(build(builders, type, envelope)))
 }

@@ -1,8 +1,8 @@
 /**
- * The candidate that was probably meant by a word: the nearest one by letters that are missing, added, changed or swapped.
+ * Finds the candidate that was probably meant by a word: the nearest one by letters that are missing, added, changed or swapped, whatever
+ * their case.
  *
- * @param limit how many such slips are forgiven; upper and lower case don't count
- * @returns undefined if none is near enough
+ * @param limit maximum number of such slips
  */
 export function findNearest(word: string, candidates: Iterable<string>, limit = toLimit(word)): string | undefined {
   let nearest: string | undefined
@@ -14,12 +14,11 @@ export function findNearest(word: string, candidates: Iterable<string>, limit = 
   return nearest
 }
 
-/** In a short word two slips make another word. */
 function toLimit(word: string): number {
   return word.length < 5 ? 1 : 2
 }
 
-/** The distance of Damerau and Levenshtein, in its restricted form. */
+/** Computes the restricted Damerau-Levenshtein distance. */
 function countSlips(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, column) => column)

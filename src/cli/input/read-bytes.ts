@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { type Io, refuseFile } from '../io.ts'
 
-/** All bytes of standard input. At a terminal it says that it waits for them. Rejects if the command is interrupted meanwhile. */
+/** Reads standard input to its end. Rejects at Ctrl-C. */
 export async function readStdin({ stdin, stderr, interrupt }: Io): Promise<Buffer> {
   interrupt.throwIfAborted()
   if (stdin.isTTY) stderr.write('reading standard input, to its end (Ctrl-D)\n')
@@ -18,7 +18,7 @@ async function collectParts(stdin: Io['stdin']): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-/** The bytes of a file, or the end of the command. */
+/** Reads a file. Ends the command if that fails. */
 export async function readBytes(file: string): Promise<Buffer> {
   try {
     return await readFile(file)

@@ -3,16 +3,16 @@ import { SIGNATURE_HEADER } from '../../protocol/signature.ts'
 import { type ExitError, type Io, usageError } from '../io.ts'
 import { readBody, type SecretOptions } from './secret.ts'
 
-/** A delivery that was written down. */
+/** Delivery from a log or a file. */
 export interface RecordedDelivery {
   readonly body: Buffer
-  /** Empty if there was none. */
+  /** Value of the signature header; empty if there is none. */
   readonly header: string
 }
 
 /**
- * Reads a delivery that was written down as one JSON object: `body`, text, or `bodyBase64`, which comes first since it is exact,
- * and `headers`, or the one value as `signature`.
+ * Reads a delivery from one JSON object: its body as `bodyBase64` or else as the text `body`, and `headers`, or the one value as
+ * `signature`.
  *
  * @param given the JSON itself, `@FILE`, or `@-` for standard input
  */
@@ -36,12 +36,12 @@ function parse(text: string): unknown {
   }
 }
 
-/** Undefined if these are no headers. */
+/** Returns the signature header, empty if there is none; undefined if these are no headers. */
 function headerOf(headers: unknown): string | undefined {
   if (!isObject(headers)) return undefined
   const [entry] = Object.entries(headers).filter(([name]) => name.toLowerCase() === SIGNATURE_HEADER)
   const value: unknown = entry?.[1]
-  // HTTP writes several values of one header so.
+  // As HTTP joins several values of one header.
   return Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : ''
 }
 

@@ -4,12 +4,12 @@ import { isLoopback } from '../../protocol/loopback.ts'
 import { usageError } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 
-/** Words with commas between them, and the option several times. */
+/** Splits words at commas. The option may be repeated. */
 export function collectWords(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, ...value.split(',').map((name) => name.trim())]
 }
 
-/** The option several times, each value as it stands. */
+/** Collects the values of a repeated option. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
@@ -19,37 +19,37 @@ export function readCount(value: string): number {
   return Number(value)
 }
 
-/** A number above 0, fractions too. */
+/** Reads a number above 0, which may have a fraction. */
 export function readRate(value: string): number {
   if (!/^\d+(\.\d+)?$/.test(value) || Number(value) <= 0) throw new InvalidArgumentError('It must be a number above 0.')
   return Number(value)
 }
 
-/** Milliseconds, 1 at least. */
-export function readTime(value: string): number {
+/** Reads a duration of at least 1 ms, in milliseconds. */
+export function readDuration(value: string): number {
   let ms = 0
   try {
     ms = parseDuration(value)
   } catch {
-    // Said below, as for a time of nothing.
+    // Refused below, like 0.
   }
   if (ms < 1) throw new InvalidArgumentError('It must be a number and a unit: 500ms, 10s, 5m30s, 2h.')
   return mustBeLived(ms)
 }
 
-/** Refuses a length of time by which a date would be none. */
+/** Refuses a duration for which no date could be computed. */
 export function mustBeLived(ms: number): number {
   if (ms > 36_500 * 86_400_000) throw new InvalidArgumentError('It must be at most 100 years.')
   return ms
 }
 
-/** Names a value that is no URL, for a message. A variable may hold anything, and is not repeated. */
+/** Names an invalid URL in a message. The value of a variable may be a secret, and is not repeated. */
 export function nameUrl(name: string, text: string): string {
   return name.startsWith('--') ? `${name} ${toPrintable(text.replace(/^.*@/s, '***@'))}` : name
 }
 
 /**
- * A URL that events may be sent to.
+ * Reads a URL to which events may be sent.
  *
  * @param option the option, or the variable, that holds it
  * @param allowRemote also to a host that is not this machine

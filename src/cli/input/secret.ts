@@ -12,7 +12,7 @@ export interface SecretOptions extends EnvOptions {
 
 export function addSecretOptions(command: Command): Command {
   command
-    .option('--secret-env <name>', 'the environment variable that holds the signing secret', readName, 'WEBHOOK_SECRET')
+    .option('--secret-env <name>', 'the environment variable that holds the signing secret', readVariableName, 'WEBHOOK_SECRET')
     .option('--secret-file <file>', 'the file that holds it')
     .option('--secret-stdin', 'it comes on standard input')
   return addEnvOption(command, 'the env file that sets the variable, in place of the environment')
@@ -48,7 +48,7 @@ function toSecret(bytes: Buffer, source: string): string {
 }
 
 /** Reads the name of a variable. Anything else may be the secret itself, and is not repeated. */
-export function readName(value: string): string {
+export function readVariableName(value: string): string {
   if (!/^[A-Za-z_]\w*$/.test(value))
     throw usageError('An option takes the name of a variable, but got something else, such as the secret.')
   return value

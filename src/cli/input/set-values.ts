@@ -1,14 +1,13 @@
 import { type ExitError, usageError } from '../io.ts'
 import { findNearest } from './nearest.ts'
 
-/** The fields of an envelope; `type` is not among them, since it is an argument of its own. */
+/** Fields of an envelope, without `type`, which is an argument of the command. */
 const ENVELOPE = ['id', 'timestamp', 'accountKey', 'data']
 
 /**
- * Changes single values of an event: each setting is `path=value`, with names between dots. Ends the command if a path leads
- * nowhere, or if its last name is but a slip away from one that is there.
- *
- * A value is taken as JSON if it is JSON, else as text. What is text in the event stays text, but for `null`.
+ * Changes values of an event. Each setting is `path=value`, with dots between names. Ends the command if a path leads nowhere, or if its
+ * last name is nearly an existing one. A value is JSON if it can be parsed, and text otherwise. Text of the event stays text, except for
+ * `null`.
  */
 export function setValues(event: object, settings: readonly string[]): void {
   for (const setting of settings) {
@@ -20,7 +19,7 @@ export function setValues(event: object, settings: readonly string[]): void {
   }
 }
 
-/** Changes single fields of a record in the same way: `email=zoe@example.test`. */
+/** Changes fields of a record: `email=zoe@example.test`. */
 export function setFields(record: object, settings: readonly string[]): void {
   for (const setting of settings) {
     const { names, text } = readSetting(setting, 'name=value: email=zoe@example.test')
@@ -92,7 +91,7 @@ function toValue(text: string, before: unknown): unknown {
   }
 }
 
-/** Own fields only: `__proto__` and `constructor` are ordinary names. */
+/** Reads an own field, so that `__proto__` and `constructor` are ordinary names. */
 function read(object: object, name: string): unknown {
   return Object.getOwnPropertyDescriptor(object, name)?.value
 }

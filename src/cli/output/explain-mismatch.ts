@@ -1,8 +1,8 @@
 import { isWellFormed, verify } from '../../protocol/signature.ts'
 import { escapeSlashes, escapeUnicode, formatJson } from '../../wire/json-forms.ts'
 
-/** One thing that is wrong. */
-export interface Finding {
+/** Mistake that was found. */
+export interface Mismatch {
   readonly code: FindingCode
   readonly text: string
 }
@@ -29,11 +29,8 @@ const TEXTS = {
 
 type FindingCode = keyof typeof TEXTS
 
-/**
- * Finds what is wrong with a signature, by trying the usual mistakes one by one. Nothing found means that it is right. No text holds
- * a secret or a digest.
- */
-export function explainMismatch(body: Uint8Array, header: string, secret: string): readonly Finding[] {
+/** Finds out why a signature is wrong, by trying the usual mistakes. Returns none if it is right. No text contains a secret or a digest. */
+export function explainMismatch(body: Uint8Array, header: string, secret: string): readonly Mismatch[] {
   const codes: FindingCode[] = []
   const signature = repairHeader(header, codes)
   const trimmed = secret.trim()
@@ -45,13 +42,13 @@ export function explainMismatch(body: Uint8Array, header: string, secret: string
     if (fit === undefined)
       codes.push(...(isDecoded(body) ? (['decoded', 'no_match'] as const) : (['no_match'] as const)))
     else if (fit.code !== undefined) codes.push(fit.code)
-    // Blanks around the header are HTTP's and change nothing.
+    // HTTP ignores blanks around a header.
     else if (codes.length === 1 && codes[0] === 'header_blanks') return []
   }
   return codes.map((code) => ({ code, text: TEXTS[code] }))
 }
 
-/** The header as it should have been; undefined if that can't be told. */
+/** Returns the correct form of the header, if it can be derived. */
 function repairHeader(header: string, codes: FindingCode[]): string | undefined {
   const value = header.trim()
   if (value === '') codes.push('header_missing')
@@ -77,7 +74,7 @@ interface Rewriting {
   readonly bytes: Uint8Array
 }
 
-/** Lists what the body may have been before it was changed, the smallest changes first. */
+/** Lists what the body may have been before a change, the smallest changes first. */
 function rewrite(body: Uint8Array): readonly Rewriting[] {
   const text = Buffer.from(body).toString()
   const bare = withoutFinalBreaks(text)
@@ -91,7 +88,7 @@ function rewrite(body: Uint8Array): readonly Rewriting[] {
   return forms.flatMap(([code, texts]) => texts.map((each) => ({ code, bytes: Buffer.from(each) })))
 }
 
-/** Not by a pattern: it would try at each of a million line breaks within the body. */
+/** Works without a pattern, which would be slow for a million line breaks within the body. */
 function withoutFinalBreaks(text: string): string {
   let end = text.length
   while (text.endsWith('\n', end)) end -= text.endsWith('\r\n', end) ? 2 : 1
@@ -102,7 +99,7 @@ function writeAgain(text: string): readonly string[] {
   try {
     return listForms(JSON.parse(text.replace(/^\ufeff/, '')))
   } catch {
-    return [] // no JSON, or nested so deeply that it can be parsed and not be written
+    return [] // not JSON, or nested too deeply to be serialized
   }
 }
 

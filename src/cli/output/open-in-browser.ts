@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { platform } from 'node:process'
 import type { Io } from '../io.ts'
 
-/** Opens a page in the user's browser: the one that BROWSER names, or that of the system. Rejects if there is none. */
+/** Opens a page in the browser that BROWSER names, or in that of the system. Rejects if there is none. */
 export async function openInBrowser(
   url: string,
   { env, stderr }: Io,

@@ -55,7 +55,7 @@ export function formatItem(item: InboxEntry): string {
 
 const TRY_COLUMNS = ['TRY', 'STARTED', 'TOOK', 'CODE', 'WORKER', 'ERROR']
 
-export function toRecord(item: InboxEntry, options: { readonly hasBody?: boolean } = {}): object {
+export function toItemRecord(item: InboxEntry, options: { readonly hasBody?: boolean } = {}): object {
   const { key, state, type, id, accountKey, source, trace, receivedAt, since, dueAt, failures, deaths } = item
   return {
     ...{ key, state, eventType: type, eventId: id, accountKey, source: source ?? null, trace: trace ?? null },

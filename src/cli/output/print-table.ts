@@ -1,19 +1,19 @@
 import { toShellWord } from '../../protocol/show.ts'
 
-/** Text from outside, for a terminal, which must not take it for commands, nor turn its lines around. */
+/** Replaces characters that a terminal would obey, or that change the direction of text. */
 export function toPrintable(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '?')
 }
 
-/** Text from outside as one word of a line that a user may copy into a shell. */
+/** Quotes text as one word of a shell command. */
 export function toWord(text: string): string {
   return toShellWord(toPrintable(text))
 }
 
-/** A cell wider than this is cut: each line of a table is as wide as the widest. */
+/** Maximum width of a cell: every line is as wide as the widest. */
 const MAX_CELL = 1_000
 
-/** Lines in columns, for people. What is unknown is a dash. */
+/** Writes lines in columns, with a dash for an unknown value. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly (string | number | undefined)[])[],

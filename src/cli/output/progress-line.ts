@@ -1,23 +1,21 @@
 import type { Io } from '../io.ts'
 
-/** A command that ends sooner shows no progress. */
+/** Time after which a command shows its progress. */
 const FIRST_AFTER_MS = 1_000
 const REDRAW_MS = 200
 const JSON_EVERY_MS = 1_000
 const LINE_EVERY_MS = 10_000
 
-/** Progress, for people and for programs. */
 interface Standing {
   readonly text: string
   readonly record: object
 }
 
-/** Shows how far a command is: one line that changes at a terminal, a line now and then elsewhere. */
+/** Shows the progress of a command: as one changing line at a terminal, as a line every 10 s elsewhere, or as JSON. */
 export class ProgressLine {
   readonly #io: Io
   readonly #isJson: boolean
   readonly #look: () => Standing
-  /** True if the line can be erased and drawn again. */
   readonly #canRedraw: boolean
   #timer: NodeJS.Timeout | undefined
   #shownAt = 0
@@ -31,12 +29,11 @@ export class ProgressLine {
   }
 
   start(): void {
-    // The first line comes after a second everywhere: it tells that something is going on.
     this.#shownAt = performance.now() + FIRST_AFTER_MS - this.#every
     this.#timer = setInterval(() => this.#tick(), REDRAW_MS)
   }
 
-  /** Takes the line away again. */
+  /** Erases the line. */
   end(): void {
     clearInterval(this.#timer)
     if (this.#isDrawn) this.#io.stderr.write('\r\u001b[K')
@@ -50,7 +47,7 @@ export class ProgressLine {
 
   #tick(): void {
     const now = performance.now()
-    // A timer may come a little early.
+    // A timer may fire a little early.
     if (now - this.#shownAt < this.#every - REDRAW_MS / 2) return
     this.#shownAt = now
     const { text, record } = this.#look()

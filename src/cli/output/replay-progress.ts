@@ -3,7 +3,7 @@ import type { Io } from '../io.ts'
 import { ProgressLine } from './progress-line.ts'
 import { showTime } from './show-time.ts'
 
-/** Shows how far a replay is. */
+/** Progress of a replay, as a line. */
 export class ProgressDisplay {
   readonly #line: ProgressLine
   #waitsUntil = 0
@@ -39,13 +39,12 @@ export class ProgressDisplay {
     this.progress = progress
   }
 
-  /** Takes the line away again. */
   end(): void {
     this.#line.end()
   }
 }
 
-/** Times that the progress itself does not have. */
+/** Times in milliseconds. */
 interface Pace {
   readonly waitMs: number
   readonly waitsFor: Wait['reason']
@@ -72,7 +71,7 @@ export function toStatus(progress: ReplayProgress | undefined, { waitMs, waitsFo
   if (handed === total)
     return { phase: 'results', done: succeeded + failed + refused, total, ...wait, etaMs: undefined }
   const here = retried + refused
-  // A window of the rate limit is a burst and a wait: the wait that is under way belongs to what was done.
+  // The current wait belongs to the retries before it: a rate limit allows a burst, and then a wait.
   const pace = (elapsedMs + wait.waitMs) / here
   const etaMs = here > 0 ? Math.round(wait.waitMs + pace * (total - handed)) : undefined
   return { phase: 'retrying', done: handed, total, ...wait, etaMs }

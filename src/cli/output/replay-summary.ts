@@ -2,7 +2,6 @@ import type { ReplayedEvent, ReplayOutcome, ReplayProgress, ReplayResult } from 
 import { showResult } from './print-delivery.ts'
 import { toPrintable } from './print-table.ts'
 
-/** Words for each outcome. */
 const WORDS: Readonly<Record<ReplayOutcome, string>> = {
   planned: 'to retry',
   succeeded: 'succeeded',
@@ -19,7 +18,7 @@ export function countOutcomes(events: readonly ReplayedEvent[]): Readonly<Record
   return counts
 }
 
-/** Number of times that each error is the last one of what was not brought back, the most frequent first. */
+/** Counts the last errors of events that were not delivered, the most frequent first. */
 export function countErrors(events: readonly ReplayedEvent[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { outcome, delivery, after } of events) {
@@ -27,11 +26,11 @@ export function countErrors(events: readonly ReplayedEvent[]): ReadonlyMap<strin
     const error = showResult(after ?? delivery) ?? 'not told'
     counts.set(error, (counts.get(error) ?? 0) + 1)
   }
-  // An object would put statuses first.
+  // A map keeps the order. An object would sort statuses first.
   return new Map([...counts].sort(([, one], [, other]) => other - one))
 }
 
-/** The last words of a replay. */
+/** Summary of a replay. */
 export function formatSummary({ events, retried, resumed, skipped }: ReplayResult): string {
   const counts = countOutcomes(events)
   const lines = [
@@ -47,7 +46,7 @@ export function formatSummary({ events, retried, resumed, skipped }: ReplayResul
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** The last words of a replay that did not come to its end. */
+/** Summary of a replay that ended early. */
 export function formatBreak(progress: ReplayProgress | undefined): string {
   if (progress === undefined) return 'nothing was retried yet\n'
   const { total, retried, resumed, succeeded, failed } = progress

@@ -4,7 +4,7 @@ const UNITS: readonly (readonly [ms: number, word: string])[] = [
   [1_000, 's'],
 ]
 
-/** A length of time in words, to its two largest units: `50 ms`, `1.5 s`, `5 min`, `2 h 35 min`. */
+/** Writes a duration with its two largest units: `50 ms`, `1.5 s`, `5 min`, `2 h 35 min`. */
 export function showTime(ms: number): string {
   if (Math.round(ms) < 1_000) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < 10_000) return `${Math.round(ms / 100) / 10} s`

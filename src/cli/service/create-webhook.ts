@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { type Client, type CreatedWebhook, ServiceError, type Webhook } from '../../client/client.ts'
 import { hasCode } from '../../client/service-error.ts'
-import { EXIT, ExitError, type Io, messageOf, usageError, writeJson, writeOut } from '../io.ts'
+import { defined, EXIT, ExitError, type Io, messageOf, usageError, writeJson, writeOut } from '../io.ts'
 import { replaceFile, reserveFile } from '../output/own-file.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { type ServiceOptions, writeServiceOptions } from './service-client.ts'
@@ -76,7 +76,7 @@ async function register(
   io: Io,
 ): Promise<CreatedWebhook> {
   try {
-    const fields = { url, events, ...(description !== undefined && { description }), active: false }
+    const fields = { url, events, ...defined({ description }), active: false }
     return await client.webhooks.create(fields, { signal: io.interrupt })
   } catch (error) {
     await place.discard()

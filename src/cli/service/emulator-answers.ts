@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-// Answers of the control interface, as far as the command line reads them. Whatever else they hold is kept for `--json`.
+// Answers of the control interface. Fields that are not checked here are kept for `--json`.
 
 const writtenTime = z
   .string()

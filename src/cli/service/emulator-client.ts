@@ -20,7 +20,7 @@ export const EMULATOR_URL = `http://127.0.0.1:${DEFAULT_PORT}`
 type WatchedDelivery = z.output<typeof watchedDelivery>
 
 /** Fields of the state of an emulator. */
-export interface EmulatorState extends Pick<z.output<typeof state>, 'faults' | 'webhooks'> {
+export interface EmulatorStatus extends Pick<z.output<typeof state>, 'faults' | 'webhooks'> {
   readonly retryScale: number
   readonly isManual: boolean
   readonly pending: number
@@ -45,7 +45,7 @@ export interface EmulatorClient {
   readonly url: string
   /** Calls a route below `/_emulator/`, such as `GET clock`, and checks the JSON of its answer. */
   call<Answer extends z.ZodType>(line: string, answer: Answer, settings?: CallSettings): Promise<z.output<Answer>>
-  readState(settings?: CallSettings): Promise<EmulatorState>
+  readState(settings?: CallSettings): Promise<EmulatorStatus>
   /** Emits an event so many times with the same id. Returns the ids of the deliveries. */
   emit(event: EmittedFields, count: number): Promise<readonly string[]>
   /** Resolves with undefined if the emulator has dropped the delivery. */

@@ -3,14 +3,14 @@ import type { Client, Delivery } from '../../client/client.ts'
 import { readLog } from '../../client/replay-plan.ts'
 import { toColumns } from '../output/print-delivery.ts'
 
-/** Between two looks at the log. */
+/** Pause between two looks at the log. */
 const POLL_MS = 2_000
-/** The log is read whole at one look in so many: a delivery that was finished long ago may have been retried by hand. */
+/** Number of looks after which the whole log is read, for a manual retry of an old delivery. */
 const WHOLE_EVERY = 30
-/** A look that reads more lines is paid for by looks at the newest alone: each page costs one call of the account's rate limit. */
+/** Number of lines that one look may read. After a longer one, looks read only the newest lines, to spare the rate limit. */
 const LINES_PER_LOOK = 500
 
-/** Yields what is new in a delivery log or has changed, the newest last, until the signal aborts. Begins with the whole log. */
+/** Yields the deliveries of a log, and then new and changed ones, the newest last, until the signal aborts. */
 export async function* followLog(
   client: Client,
   id: string,
@@ -31,7 +31,7 @@ export async function* followLog(
     if (log === undefined) return
     if (isWhole) canStop = isNewestFirst(log)
     const news = log.filter((delivery) => known.get(delivery.id)?.text !== toText(delivery))
-    if (isWhole) known.clear() // what the service has forgotten would be kept for ever
+    if (isWhole) known.clear() // forgets what the service has forgotten
     for (const delivery of log) known.set(delivery.id, toKnown(delivery))
     const paid = Math.floor(log.length / LINES_PER_LOOK)
     if (isWhole) nextWhole = look + Math.max(WHOLE_EVERY, paid)
@@ -41,10 +41,10 @@ export async function* followLog(
   }
 }
 
-/** A line of the log as it was last seen. */
+/** Line of the log at the last look. */
 interface Known {
   readonly text: string
-  /** Time of an entry that may still change; infinite if it is finished. */
+  /** Time of a line that may still change; otherwise infinite. */
   readonly openAt: number
 }
 
@@ -69,7 +69,7 @@ interface NewsOptions {
   readonly isDeep: boolean
 }
 
-/** Reads the log, whose newest is first, down to what is known. */
+/** Reads a log that is sorted newest first down to a known line. */
 async function readNews(
   client: Client,
   id: string,
@@ -87,7 +87,6 @@ async function readNews(
   return news
 }
 
-/** Only in such a log is what is new to be found at the beginning. */
 function isNewestFirst(log: readonly Delivery[]): boolean {
   const times = log.map(timeOf)
   return times.every((time, at) => at === 0 || time <= (times[at - 1] ?? Number.NaN)) && times[0] !== times.at(-1)

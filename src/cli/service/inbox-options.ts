@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
 import type { Inbox, InboxEntry } from '../../inbox/inbox.ts'
-import { EXIT, ExitError, usageError } from '../io.ts'
+import { defined, EXIT, ExitError, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 
-/** Options that lead to an inbox. */
+/** Options for the place of an inbox. */
 export interface InboxOptions {
   readonly sqlite?: string
   readonly redis?: string
@@ -15,8 +15,8 @@ export interface InboxOptions {
   readonly schema?: string
 }
 
-/** An inbox, and the connection that it stands on. */
-export interface OpenedInbox extends AsyncDisposable {
+/** An inbox with its connection. */
+export interface ConnectedInbox extends AsyncDisposable {
   readonly inbox: Inbox
 }
 
@@ -41,10 +41,10 @@ export function addInboxOptions(command: Command): Command {
     .option('--schema <name>', "of BullMQ's tables in Postgres (default: bullmq)")
 }
 
-/** Reads the place of an inbox in one word: `sqlite:FILE`, or the URL of a Redis or a Postgres. Further options follow a `?`. */
+/** Reads `sqlite:FILE`, or the URL of a Redis or a Postgres, with further options behind a `?`. */
 export function readInboxPlace(text: string): InboxOptions {
   const [place = '', query] = text.split(/\?(.*)/s)
-  // `redis:` may stand before a URL as `sqlite:` stands before a file.
+  // Allows `redis:redis://HOST`, like `sqlite:FILE`.
   const url = place.replace(/^(redis|postgres):(?=\w+:\/\/)/, '')
   const engine = ENGINES.find((each) => PLACES[each].test(each === 'sqlite' ? place : url))
   if (engine === undefined)
@@ -54,7 +54,7 @@ export function readInboxPlace(text: string): InboxOptions {
   for (const name of own.keys()) further.delete(name)
   if (engine === 'sqlite' && further.size > 0)
     throw new InvalidArgumentError(`${[...further.keys()][0]}: a SQLite file takes only ?table=NAME.`)
-  // What is left is the URL's own, such as sslmode.
+  // The remaining parameters belong to the URL, such as sslmode.
   const address = engine === 'sqlite' ? place.slice('sqlite:'.length) : `${url}${further.size > 0 ? `?${further}` : ''}`
   return { [engine]: address, ...Object.fromEntries(own) }
 }
@@ -66,7 +66,7 @@ const PLACES: Readonly<Record<Engine, RegExp>> = {
 }
 
 /** @param patienceMs for a file that is locked: see `openInbox` */
-export async function openInboxOf(options: InboxOptions, patienceMs?: number): Promise<OpenedInbox> {
+export async function openInboxOf(options: InboxOptions, patienceMs?: number): Promise<ConnectedInbox> {
   const { sqlite = '', redis = '', postgres = '', table, queue, prefix, schema } = options
   const place = findPlace(options)
   if (place === 'sqlite') {
@@ -75,9 +75,9 @@ export async function openInboxOf(options: InboxOptions, patienceMs?: number): P
   }
   const { openBullmqInbox } = await loadBullmq()
   const inbox = await openBullmqInbox({
-    ...(queue !== undefined && { queue }),
+    ...defined({ queue }),
     ...(place === 'redis'
-      ? { backend: place, connection: { url: toUrl(redis, /^rediss?:/) }, ...(prefix !== undefined && { prefix }) }
+      ? { backend: place, connection: { url: toUrl(redis, /^rediss?:/) }, ...defined({ prefix }) }
       : { backend: place, connection: toPostgres(postgres, schema) }),
   })
   return { inbox, [Symbol.asyncDispose]: () => inbox.close() }
@@ -90,10 +90,10 @@ export async function migrateInbox({ postgres = '', schema }: InboxOptions): Pro
 }
 
 function toPostgres(postgres: string, schema: string | undefined) {
-  return { connectionString: toUrl(postgres, /^postgres(ql)?:/), ...(schema !== undefined && { schema }) }
+  return { connectionString: toUrl(postgres, /^postgres(ql)?:/), ...defined({ schema }) }
 }
 
-/** The URL is not shown: it may hold a password. */
+/** Checks a URL. The message does not repeat it, since it may contain a password. */
 function toUrl(text: string, scheme: RegExp): string {
   if (URL.canParse(text) && scheme.test(text)) return text
   throw usageError('That is not a URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
@@ -109,7 +109,7 @@ function findPlace(options: InboxOptions): Engine {
   return place
 }
 
-/** BullMQ is an optional peer: only those commands need it. */
+/** Loads BullMQ, an optional peer. */
 async function loadBullmq() {
   try {
     const { openBullmqInbox } = await import('../../../adapters/queues/bullmq/open-inbox.ts')
@@ -137,7 +137,7 @@ function withoutPassword(text: string): string {
 }
 
 /** Reads an item. Ends the command if there is none. */
-export async function getEntry({ inbox }: OpenedInbox, key: string, options: InboxOptions): Promise<InboxEntry> {
+export async function getEntry({ inbox }: ConnectedInbox, key: string, options: InboxOptions): Promise<InboxEntry> {
   const entry = await inbox.get(key)
   if (entry !== undefined) return entry
   throw new ExitError(

@@ -2,16 +2,13 @@ import { stat } from 'node:fs/promises'
 import type { InboxView } from '../../emulator/emulator.ts'
 import type { InboxState, ListOptions } from '../../inbox/inbox.ts'
 import { PosternError } from '../../protocol/errors.ts'
-import { type InboxOptions, type OpenedInbox, openInboxOf } from './inbox-options.ts'
+import { type InboxOptions, type ConnectedInbox, openInboxOf } from './inbox-options.ts'
 
-/**
- * An inbox that need not exist yet, and may disappear: it is opened at the first question. Its connection stays until the engine fails,
- * or until another file has the name of the database, as after a developer deleted it.
- */
+/** An inbox that is opened at the first call, and again after the engine has failed or its file was replaced. */
 export class LateInbox implements InboxView, AsyncDisposable {
   readonly #options: InboxOptions
-  #connected: Promise<OpenedInbox> | undefined
-  /** The file that is open, as opposed to its name. */
+  #connected: Promise<ConnectedInbox> | undefined
+  /** Identity of the open file. */
   #file: string | undefined
 
   constructor(options: InboxOptions) {
@@ -52,7 +49,7 @@ export class LateInbox implements InboxView, AsyncDisposable {
       this.#file = file
       await this[Symbol.asyncDispose]()
     }
-    // Without waiting for a lock: that would keep the emulator from its deliveries.
+    // Does not wait for a lock, which would delay the emulator's deliveries.
     this.#connected ??= openInboxOf(this.#options, 0)
     const connected = this.#connected
     try {
@@ -65,7 +62,7 @@ export class LateInbox implements InboxView, AsyncDisposable {
   }
 }
 
-/** Returns the identity of a file, whose inode number alone may be that of a deleted one. */
+/** Identifies a file. An inode number alone may be reused. */
 async function identify(path: string): Promise<string> {
   try {
     const { dev, ino, birthtimeMs } = await stat(path)

@@ -3,20 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LONGEST_TIMER_MS } from '../../host/clock.ts'
 
 export interface Pace {
-  /** Number under way at the same time. */
   readonly concurrency: number
-  /** Number that begin in a second; undefined: as fast as they go. */
+  /** Number of starts in a second; undefined for no limit. */
   readonly rate: number | undefined
-  /** Ends it: nothing more is begun. */
   readonly signal: AbortSignal
 }
 
-/** Does one thing after the other, some at the same time, at a pace. Begins no more once one has failed. */
+/** Calls `send` for each item, at a pace. Starts no more after the signal or a failure. */
 export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<void>, pace: Pace): Promise<void> {
   const { concurrency, rate } = pace
   const end = new AbortController()
   const signal = AbortSignal.any([pace.signal, end.signal])
-  setMaxListeners(0, signal) // one for each that waits for its turn: Node would warn of a leak
+  setMaxListeners(0, signal) // Node would warn of a leak: each waiting item has a listener
   const begin = performance.now()
   let next = 0
   const work = async () => {
@@ -35,7 +33,6 @@ export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<vo
   }
 }
 
-/** Returns them in another order, any one as likely as the other. */
 export function shuffle<T>(all: readonly T[], random: () => number): readonly T[] {
   return all
     .map((one) => ({ one, at: random() }))

@@ -9,7 +9,6 @@ import { EXIT, ExitError, endIfInterrupted, hasColour, type Io, writeJson } from
 import { createHints, formatAttempt } from '../output/attempt-line.ts'
 import { sendAll, shuffle } from './send-all.ts'
 
-/** Options for sending events. */
 export interface DirectOptions {
   readonly secret: string
   readonly duplicate: number

@@ -5,8 +5,8 @@ import { isObject } from '../../protocol/envelope.ts'
 import { isLoopback } from '../../protocol/loopback.ts'
 import { addEnvOption, type EnvOptions, inFile, readVariables } from '../input/env-file.ts'
 import { nameUrl } from '../input/read-option.ts'
-import { readName, readSecret } from '../input/secret.ts'
-import { type Io, usageError } from '../io.ts'
+import { readVariableName, readSecret } from '../input/secret.ts'
+import { defined, type Io, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
 import { BASE_URL, EMULATOR_URL } from './emulator-client.ts'
@@ -29,8 +29,8 @@ const PASSWORD = 'POSTERN_PASSWORD'
 export function addServiceOptions(command: Command): Command {
   const options = command
     .option('--base-url <url>', `where the service is; else ${BASE_URL} says it`)
-    .option('--email-env <name>', 'the environment variable that holds the e-mail address', readName, EMAIL)
-    .option('--password-env <name>', 'the one that holds the password', readName, PASSWORD)
+    .option('--email-env <name>', 'the environment variable that holds the e-mail address', readVariableName, EMAIL)
+    .option('--password-env <name>', 'the one that holds the password', readVariableName, PASSWORD)
     .option('--password-file <file>', 'the file that holds it')
     .option('--password-stdin', 'it comes on standard input')
   return addEnvOption(options, 'the env file that sets these variables, in place of the environment')
@@ -122,11 +122,7 @@ function readPassword(options: ServiceOptions, io: Io): Promise<string> {
   if (passwordFile !== undefined && passwordStdin)
     throw usageError('Give --password-file or --password-stdin, not both.')
   return readSecret(
-    {
-      secretEnv: passwordEnv,
-      ...(passwordFile !== undefined && { secretFile: passwordFile }),
-      ...(passwordStdin && { secretStdin: true }),
-    },
+    { secretEnv: passwordEnv, ...defined({ secretFile: passwordFile, secretStdin: passwordStdin }) },
     io,
   )
 }

@@ -5,7 +5,7 @@ import { EXIT, ExitError, endIfInterrupted, type Io, writeJson } from '../io.ts'
 import { createAttemptPrinter, standAfter } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
-import { EMULATOR_URL, type EmulatorClient, type EmulatorState } from './emulator-client.ts'
+import { EMULATOR_URL, type EmulatorClient, type EmulatorStatus } from './emulator-client.ts'
 import { sendAll, shuffle } from './send-all.ts'
 
 export interface EmulatedOptions {
@@ -57,7 +57,7 @@ export async function triggerEmulator(
   endIfInterrupted(io)
 }
 
-function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorState, emulator: EmulatorClient): string {
+function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorStatus, emulator: EmulatorClient): string {
   const { type = '', accountKey } = events[0] ?? {}
   const paused = webhooks.find((each) => each.accountKey === accountKey && each.events.includes(type) && !each.active)
   // `postern webhooks resume` would need the address of this emulator, and the password of that account.
@@ -72,7 +72,7 @@ function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorStat
 async function watchDeliveries(
   emulator: EmulatorClient,
   ids: readonly string[],
-  state: EmulatorState,
+  state: EmulatorStatus,
   { timeout, json }: EmulatedOptions,
   io: Io,
 ): Promise<void> {

@@ -2,7 +2,7 @@ import type { TestsByFile } from './tests-by-file.ts'
 
 /** Tests of the files of the command line. */
 export const CLI_TESTS: TestsByFile = {
-  'commands/check': ['check', 'check-options'],
+  'commands/check': ['check'],
   'commands/completion': ['completion'],
   'commands/deliveries': ['deliveries'],
   'commands/dev': ['dev', 'dev-start'],
@@ -14,7 +14,7 @@ export const CLI_TESTS: TestsByFile = {
   'commands/inbox-serve': ['inbox-serve'],
   'commands/records': ['emulator-commands', 'run'],
   'commands/add-group': ['run'],
-  'commands/registrations': ['registrations', 'registrations-options'],
+  'commands/registrations': ['registrations', 'rotation'],
   'commands/replay': ['replay'],
   'commands/running-emulator': ['emulator-commands'],
   'commands/trigger': ['trigger', 'trigger-emulator'],
@@ -36,7 +36,7 @@ export const CLI_TESTS: TestsByFile = {
   'output/explain-mismatch': ['explain-mismatch'],
   'output/open-in-browser': ['open-in-browser'],
   'output/own-file': ['own-file'],
-  'output/print-delivery': ['replay-summary'],
+  'output/print-delivery': ['deliveries', 'replay'],
   'output/print-item': ['print-item'],
   'output/print-table': ['print-table'],
   'output/progress-line': ['progress-line'],
@@ -46,6 +46,7 @@ export const CLI_TESTS: TestsByFile = {
   'output/show-deliveries': ['show-deliveries'],
   'output/show-time': ['show-time'],
   run: ['run', 'slips'],
+  io: ['run', 'create-webhook'],
   'service/create-webhook': ['create-webhook'],
   'service/emulator-answers': ['no-emulator', 'emulator-client'],
   'service/emulator-client': ['emulator-client'],

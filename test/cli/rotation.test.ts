@@ -1,0 +1,191 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
+import { recordDeliveries } from './recording-server.ts'
+import { readLines, runCli } from './run-cli.ts'
+import { APP, serve, serveHandMade } from './serve.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = makeTestFolder()
+})
+const inFolder = (name: string) => join(folder, name)
+const read = (name: string) => readFile(inFolder(name), 'utf8')
+let place: readonly string[]
+let secretFile: string
+beforeEach(() => {
+  secretFile = inFolder('crm.secret')
+  place = ['--secret-file', secretFile]
+})
+
+describe('postern webhooks rotate', () => {
+  it('ends with one webhook and its secret, if five run at the same time', async () => {
+    const { crm, run, create } = await serve()
+    const { id } = create()
+    const args = ['webhooks', 'rotate', id, '--secret-file', inFolder('next.secret'), '--overlap', '10ms']
+    const all = await Promise.all(Array.from({ length: 5 }, () => run(...args)))
+    expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0])
+    const [webhook, ...more] = crm.webhooks.list()
+    expect(more).toEqual([])
+    expect(await read('next.secret')).toBe(`${webhook?.secret}\n`)
+    expect(await read('next.secret.webhook')).toBe(`${webhook?.id}\n`)
+  })
+
+  it('replaces the old webhook with a new one that has a new secret', async () => {
+    const { received, url } = await recordDeliveries()
+    const { crm, run } = await serve()
+    const old = crm.webhooks.create({ url, events: ['contact.created'], description: 'mine' })
+    const place = ['--secret-file', inFolder('next.secret'), '--overlap', '10ms']
+    const { code, stdout, stderr } = await run('webhooks', 'rotate', old.id, ...place, '--json')
+    expect(code, stderr).toBe(0)
+    const [webhook, ...more] = crm.webhooks.list()
+    expect(more).toEqual([])
+    expect(webhook).toMatchObject({ url, events: ['contact.created'], active: true })
+    expect(webhook?.id).not.toBe(old.id)
+    expect(await read('next.secret')).toBe(`${webhook?.secret}\n`)
+    expect(readLines(stdout)).toMatchObject([
+      { state: 'finished', webhook: { id: webhook?.id }, pending: 0, failed: 0 },
+    ])
+    expect(stdout + stderr).not.toContain(webhook?.secret)
+    expect(stderr).toContain(`webhook ${old.id} is deleted; ${webhook?.id} is in its place`)
+    crm.events.emit({ type: 'contact.created' })
+    await crm.deliveries.whenIdle()
+    expect(received).toHaveLength(1)
+    // Run again, it finds its work done.
+    expect((await run('webhooks', 'rotate', old.id, ...place)).code).toBe(0)
+    expect(crm.webhooks.list()).toHaveLength(1)
+  })
+
+  it('exits 5 while a delivery is pending, continues later, and exits 1 for failures', async () => {
+    const { crm, run } = await serve({ deadline: '1s' })
+    let isDown = true
+    const { url } = await recordDeliveries(() => (isDown ? 500 : 200))
+    const old = crm.webhooks.create({ url, events: ['contact.created'] })
+    crm.events.emit({ type: 'contact.created' })
+    await expect.poll(() => crm.deliveries.list()[0]?.attempts.length).toBe(1)
+    const args = ['webhooks', 'rotate', old.id, '--to-env', inFolder('.env'), '--overlap', '1ms', '--wait', '1ms']
+    const waiting = await run(...args)
+    expect([waiting.code, waiting.stdout]).toEqual([5, ''])
+    expect(waiting.stderr).toMatch(
+      /both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of .*\nRun the same command again/,
+    )
+    const secret = await read('.env')
+    expect(crm.webhooks.list()).toHaveLength(2)
+    await crm.clock.advance('3h')
+    const failed = await run(...args, '--json')
+    expect(failed.code).toBe(1)
+    expect(readLines(failed.stdout)).toMatchObject([{ state: 'waiting', pending: 0, failed: 1 }])
+    expect(failed.stderr).toContain('--give-up-failed')
+    isDown = false
+    expect((await run(...args)).code).toBe(0)
+    expect(crm.webhooks.list()).toHaveLength(1)
+    expect(await read('.env')).toBe(secret)
+  })
+
+  it('deletes failures if the option asks for it', async () => {
+    const { crm, run } = await serve()
+    const { url } = await recordDeliveries(() => 500)
+    const old = crm.webhooks.create({ url, events: ['contact.created'] })
+    crm.events.emit({ type: 'contact.created' })
+    await crm.clock.advance('3h')
+    const args = ['--secret-file', inFolder('x'), '--overlap', '1ms', '--give-up-failed']
+    expect((await run('webhooks', 'rotate', old.id, ...args)).code).toBe(0)
+    expect(crm.webhooks.list()).toHaveLength(1)
+  })
+
+  it('refuses the path of the old secret, and an unknown webhook', async () => {
+    const { crm, run } = await serve()
+    const place = ['--secret-file', inFolder('crm.secret')]
+    await run('webhooks', 'ensure', '--url', APP, '--events', 'sync.failed', ...place)
+    const [webhook] = crm.webhooks.list()
+    const same = await run('webhooks', 'rotate', `${webhook?.id}`, ...place, '--json')
+    expect(same.code).toBe(2)
+    expect(readLines(same.stdout)).toMatchObject([
+      { error: { code: 'usage', fix: expect.stringContaining('another') } },
+    ])
+    const unknown = await run('webhooks', 'rotate', 'nothing', '--secret-file', inFolder('new.secret'), '--json')
+    expect(unknown.code).toBe(1)
+    expect(readLines(unknown.stdout)).toMatchObject([{ error: { code: 'not_found' } }])
+    expect(crm.webhooks.list()).toHaveLength(1)
+  })
+
+  it('ends with 130 at Ctrl-C, and the next run continues', async () => {
+    const { crm, env, run, create } = await serve()
+    const { id } = create()
+    const stop = new AbortController()
+    crm.subscribe((message) => {
+      if (message.type === 'webhook' && message.change === 'updated') stop.abort()
+    })
+    const args = ['webhooks', 'rotate', id, '--secret-file', inFolder('next.secret'), '--overlap', '5s']
+    expect(await runCli(args, { env, interrupt: stop.signal })).toMatchObject({ code: 130, stdout: '' })
+    expect(crm.webhooks.list()).toHaveLength(2)
+    const secret = await read('next.secret')
+    expect((await run(...args.slice(0, -2), '--overlap', '1ms')).code).toBe(0)
+    expect(crm.webhooks.list()).toMatchObject([{ secret: secret.trim() }])
+  })
+
+  it('moves the webhook to the address of --url', async () => {
+    const { crm, run, create } = await serve()
+    const { id } = create()
+    const url = 'https://new.example.test/hooks'
+    expect((await run('webhooks', 'rotate', id, ...place, '--overlap', '1ms', '--url', url)).code).toBe(0)
+    expect(crm.webhooks.list()).toMatchObject([{ url, events: ['contact.created'], active: true }])
+  })
+
+  it('keeps the address of the old webhook, and does not wait for a paused one', async () => {
+    const { crm, run, create } = await serve()
+    const other = create({ url: 'https://other.example.test/' })
+    const { id } = create({ active: false })
+    expect(await run('webhooks', 'rotate', id, ...place)).toMatchObject({ code: 0 })
+    expect(crm.webhooks.list()).toMatchObject([{ id: other.id }, { url: APP, active: false }])
+  })
+
+  it('reads the address of the old webhook from its own entry if the list has none', async () => {
+    const untold = { _id: 'w1', active: true, events: ['contact.created'] }
+    const { run, service } = await serveHandMade((response) => {
+      const { method, url } = response.req
+      response.writeHead(method === 'GET' ? 200 : 422, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(url?.endsWith('/w1') ? { ...untold, url: APP } : [untold]))
+    })
+    expect((await run('webhooks', 'rotate', 'w1', ...place)).code).toBe(1)
+    expect(
+      service.seen.filter(({ body }) => body.includes('events')).map(({ body }) => JSON.parse(body)),
+    ).toMatchObject([{ url: APP }])
+  })
+
+  it('needs --url if the service does not return the address of the old webhook', async () => {
+    const untold = { _id: 'w1', active: true, events: ['contact.created'] }
+    const { run, service } = await serveHandMade({ body: { ...untold, webhooks: [untold] } })
+    const { code, stderr } = await run('webhooks', 'rotate', 'w1', ...place)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Give --url.')])
+    expect(service.calls.filter((call) => !call.startsWith('GET '))).toEqual([])
+  })
+
+  it('tells once that both deliver, and each change of what is pending once', async () => {
+    const { crm, run } = await serve({ deadline: '1s' })
+    const { url } = await recordDeliveries(() => 500)
+    const old = crm.webhooks.create({ url, events: ['contact.created'] })
+    crm.events.emit({ type: 'contact.created' })
+    await crm.deliveries.whenIdle()
+    const result = await run('webhooks', 'rotate', old.id, ...place, '--overlap', '1ms', '--wait', '100ms', '--json')
+    const webhook = crm.webhooks.list().find(({ id }) => id !== old.id)
+    expect(result.code).toBe(5)
+    expect(
+      result.stderr,
+    ).toBe(`webhook ${webhook?.id} takes its place; its secret is in ${secretFile}: your receiver needs both
+both deliver for at least 1 ms, and then until nothing is pending, for up to 100 ms
+1 pending and 0 failed only in the old webhook's log
+both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of ${old.id}
+Run the same command again to continue.
+`)
+    expect(await readFile(secretFile, 'utf8')).toBe(`${webhook?.secret}\n`)
+    expect(readLines(result.stdout)).toEqual([
+      {
+        ...{ state: 'waiting', webhook: expect.objectContaining({ id: webhook?.id, url, active: true }) },
+        ...{ pending: 1, failed: 0, held: 0, secretIn: secretFile },
+      },
+    ])
+    expect(readLines(result.stdout)[0]?.webhook).not.toHaveProperty('raw')
+  })
+})
