@@ -132,7 +132,10 @@ describe('the record of an event', () => {
   })
 
   it('has the body only on request', () => {
-    expect(toItemRecord({ ...ITEM, source: 'crm' }, { hasBody: true })).toMatchObject({ source: 'crm', bodyBase64: 'e30=' })
+    expect(toItemRecord({ ...ITEM, source: 'crm' }, { hasBody: true })).toMatchObject({
+      source: 'crm',
+      bodyBase64: 'e30=',
+    })
   })
 })
 

@@ -5,9 +5,9 @@ import {
   mustBeLived,
   nameUrl,
   readCount,
+  readDuration,
   readRate,
   readTargetUrl,
-  readDuration,
 } from '../../src/cli/input/read-option.ts'
 
 const CENTURY = 36_500 * 86_400_000

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { readStdin } from '../../src/cli/input/read-bytes.ts'
-import { readVariableName, readSecret, type SecretOptions } from '../../src/cli/input/secret.ts'
+import { readSecret, readVariableName, type SecretOptions } from '../../src/cli/input/secret.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { createTestIo, type IoSetting } from './test-io.ts'
 

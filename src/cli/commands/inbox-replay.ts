@@ -8,7 +8,7 @@ import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { ProgressLine } from '../output/progress-line.ts'
 import { showTime } from '../output/show-time.ts'
-import { getEntry, type InboxOptions, type ConnectedInbox, openInboxOf } from '../service/inbox-options.ts'
+import { type ConnectedInbox, getEntry, type InboxOptions, openInboxOf } from '../service/inbox-options.ts'
 import { sendAll } from '../service/send-all.ts'
 import type { AddCommand } from './add-group.ts'
 

@@ -61,7 +61,9 @@ export function addRegistrations(add: AddCommand, io: Io): void {
       new Option('--overlap <time>', 'how long both deliver at least').argParser(readDuration).default(60_000, '1m'),
     )
     .addOption(
-      new Option('--wait <time>', 'how long to wait for what is pending').argParser(readDuration).default(10_800_000, '3h'),
+      new Option('--wait <time>', 'how long to wait for what is pending')
+        .argParser(readDuration)
+        .default(10_800_000, '3h'),
     )
     .option('--give-up-failed', 'delete the old webhook though only its log has events that failed')
     .action((id: string, options: RotateCommandOptions) => rotate(id, options, io))

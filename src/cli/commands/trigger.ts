@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { addEventOptions, type EventOptions, makeEvents } from '../input/make-events.ts'
-import { readCount, readRate, readTargetUrl, readDuration } from '../input/read-option.ts'
+import { readCount, readDuration, readRate, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { type Io, usageError } from '../io.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'

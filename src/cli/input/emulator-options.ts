@@ -7,7 +7,7 @@ import { PosternError } from '../../protocol/errors.ts'
 import { defined, EXIT, ExitError, type Io, messageOf, usageError } from '../io.ts'
 import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
-import { collect, readRate, readDuration } from './read-option.ts'
+import { collect, readDuration, readRate } from './read-option.ts'
 
 /** Default port of an emulator. */
 export const DEFAULT_PORT = 4010

@@ -12,7 +12,12 @@ export interface SecretOptions extends EnvOptions {
 
 export function addSecretOptions(command: Command): Command {
   command
-    .option('--secret-env <name>', 'the environment variable that holds the signing secret', readVariableName, 'WEBHOOK_SECRET')
+    .option(
+      '--secret-env <name>',
+      'the environment variable that holds the signing secret',
+      readVariableName,
+      'WEBHOOK_SECRET',
+    )
     .option('--secret-file <file>', 'the file that holds it')
     .option('--secret-stdin', 'it comes on standard input')
   return addEnvOption(command, 'the env file that sets the variable, in place of the environment')

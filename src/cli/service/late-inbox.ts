@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import type { InboxView } from '../../emulator/emulator.ts'
 import type { InboxState, ListOptions } from '../../inbox/inbox.ts'
 import { PosternError } from '../../protocol/errors.ts'
-import { type InboxOptions, type ConnectedInbox, openInboxOf } from './inbox-options.ts'
+import { type ConnectedInbox, type InboxOptions, openInboxOf } from './inbox-options.ts'
 
 /** An inbox that is opened at the first call, and again after the engine has failed or its file was replaced. */
 export class LateInbox implements InboxView, AsyncDisposable {
