@@ -196,7 +196,9 @@ export const ASSUMPTIONS = {
   signatureCase: open('A40', 'case of the digits of the signature', 'lower', { lower: 'lower', upper: 'upper' }),
 } as const satisfies Readonly<Record<string, Assumption>>
 
+/** Name of an assumption, such as `listBody`. */
 export type AssumptionName = keyof typeof ASSUMPTIONS
+/** Number of an assumption, such as `A04`. */
 export type AssumptionId = (typeof ASSUMPTIONS)[AssumptionName]['id']
 
 /** A value for each assumption. */

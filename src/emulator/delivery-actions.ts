@@ -6,6 +6,7 @@ import { type EventsParts, newDelivery } from './events.ts'
 import { Refusal } from './refusal.ts'
 import { type Signing, spoil } from './signing.ts'
 
+/** Options to send a delivery again. */
 export interface ResendOptions {
   /** Body to send instead of the original one: text or bytes, sent as they are. */
   readonly body?: string | Uint8Array | undefined

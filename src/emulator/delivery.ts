@@ -43,6 +43,7 @@ export interface DeliveryAttempt {
   readonly responseBody: string
 }
 
+/** State of a delivery: `pending` until an attempt succeeds or the last one fails. */
 export type DeliveryStatus = 'pending' | 'success' | 'failed'
 
 /** Delivery of one event to one webhook. Service text, section 3.2. */

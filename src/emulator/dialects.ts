@@ -56,6 +56,7 @@ export const DIALECTS = {
   },
 } as const satisfies Readonly<Record<string, Partial<Assumed>>>
 
+/** Name of a dialect. */
 export type Dialect = keyof typeof DIALECTS
 
 /**

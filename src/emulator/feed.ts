@@ -23,6 +23,7 @@ export type FeedMessage =
   | { readonly type: 'reset' }
   | { readonly type: 'warning'; readonly message: string }
 
+/** Function for `subscribe`. An error that it throws is logged. */
 export type FeedListener = (message: FeedMessage) => void
 
 export class Feed {

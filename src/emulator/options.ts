@@ -46,6 +46,7 @@ export interface EmulatorOptions {
   readonly debugHeaders?: boolean
   /** Makes one attempt at a time for each webhook. Default false: eight. */
   readonly ordered?: boolean
+  /** Random faults of deliveries. Default: none. */
   readonly faults?: FaultOptions
   /** Seed that makes ids and faults the same in every run. Secrets and tokens are always unpredictable. */
   readonly seed?: string | number
