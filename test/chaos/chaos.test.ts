@@ -45,5 +45,5 @@ describe('four workers that are killed at random', () => {
     const { faults } = await runShort('memory')
     expect(faults.twiceWithoutKill).toBeGreaterThan(0)
     expect(found({ ...faults, twiceWithoutKill: 0, overlapping: 0 })).toEqual([])
-  }, 120_000)
+  })
 })

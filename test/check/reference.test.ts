@@ -83,7 +83,7 @@ describe('a receiver without this library', () => {
     expect(page).toContain(`\`\`\`python\n${readText('test/check/reference/receiver.py')}\`\`\`\n`)
   })
 
-  it('passes without a probe, as a plain script of Node', { timeout: 60_000 }, async () => {
+  it('passes without a probe, as a plain script of Node', async () => {
     const url = urlOf(await readPort(start(process.execPath, [`${FOLDER}/receiver.mjs`])))
     const report = await checkReceiver(url, { secret: SECRET, skip: ['deadline'] })
     mustBeSound(report)
@@ -94,7 +94,7 @@ describe('a receiver without this library', () => {
     )
   })
 
-  it('fails if a header ends its process', { timeout: 60_000 }, async () => {
+  it('fails if a header ends its process', async () => {
     const child = start(process.execPath, [`${FOLDER}/receiver.mjs`], { CRASH: '1' })
     const exit = once(child, 'exit')
     const url = urlOf(await readPort(child))

@@ -123,7 +123,7 @@ describe('the connection of deliveries in turn', () => {
     const { sendInTurn, make } = createScene({ ...OPTIONS, target, signal: stop.signal })
     await expect(sendInTurn([make.delivery('a'), make.delivery('b')])).rejects.toThrow('aborted')
     expect(requests).toBe(2)
-    await expect.poll(() => open, { timeout: 2_000 }).toBe(0)
+    await expect.poll(() => open).toBe(0)
   })
 })
 

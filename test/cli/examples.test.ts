@@ -15,7 +15,6 @@ import { makeDeadLetters } from './make-dead-letters.ts'
 import { type BuiltProgram, buildProgram } from './program.ts'
 import { runCli } from './run-cli.ts'
 
-const SLOW = 120_000
 const BODY = '{"id": "evt_1"}'
 
 let program: BuiltProgram
@@ -32,7 +31,7 @@ beforeAll(async () => {
   const delivery = { headers: { 'X-Service-Signature': sign(BODY, SECRET) }, body: BODY }
   await writeFile(join(program.folder, 'line.json'), JSON.stringify(delivery))
   await writeFile(join(program.folder, '.env.local'), `WEBHOOK_SECRET=${SECRET}\n`)
-}, SLOW)
+})
 afterAll(async () => {
   process.chdir(ROOT)
   await Promise.all([program.remove(), engines.redis?.remove(), engines.postgres?.remove()])
@@ -158,13 +157,13 @@ describe('the examples in the help', () => {
     ...['counts', 'list', 'show', 'replay', 'drop'].map((name) => `inbox ${name}`),
   ]
 
-  it.each(commands)('of %s work unchanged', { timeout: SLOW }, async (command) => {
+  it.each(commands)('of %s work unchanged', async (command) => {
     const lines = await readHelp(command)
     expect(lines.length).toBeGreaterThanOrEqual(2)
     await mustRunAll(lines)
   })
 
-  it('of the documents work unchanged', { timeout: SLOW }, async () => {
+  it('of the documents work unchanged', async () => {
     const lines = readDocuments()
     expect(lines.length).toBeGreaterThan(10)
     await mustRunAll(lines)

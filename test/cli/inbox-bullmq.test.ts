@@ -55,7 +55,7 @@ describe.each(BACKENDS)('postern inbox --%s', (backend, start) => {
     // The command that the log names works.
     const [, command = ''] = /To look at it: postern (.*?)\. To try again/.exec(log[0] ?? '') ?? []
     expect(await runCli(command.split(' ').map((word) => word.replaceAll(/["']/g, '')))).toMatchObject({ code: 0 })
-  }, 60_000)
+  })
 
   it('replays all of many dead letters, page after page, once each', async () => {
     const ids = Array.from({ length: 250 }, (_, index) => `evt_many_${index}`)
@@ -65,7 +65,7 @@ describe.each(BACKENDS)('postern inbox --%s', (backend, start) => {
       stderr: expect.stringContaining('250 of 250 dead letters replayed'),
     })
     expect(await countsOf('--queue', 'many')).toMatchObject({ waiting: 250, dead: 0 })
-  }, 60_000)
+  })
 
   it('reports an engine that is away, without the password', async () => {
     const url = `${backend}://user:pa55word@127.0.0.1:${await findFreePort()}/0`
@@ -112,7 +112,7 @@ describe.skipIf(postgresProgram === undefined)('postern inbox migrate', () => {
     } finally {
       await server.remove()
     }
-  }, 60_000)
+  })
 })
 
 describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
@@ -130,7 +130,7 @@ describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
     expect(await madeOf()).toBe(before)
   })
 
-  it('comes back with its Redis', { timeout: 30_000 }, async () => {
+  it('comes back with its Redis', async () => {
     const server = await startRedis()
     onTestFinished(() => server.remove())
     await using inbox = new LateInbox({ redis: server.url })
@@ -139,7 +139,7 @@ describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
     await server.kill('SIGKILL')
     await expect(inbox.counts()).rejects.toThrow()
     await server.start()
-    await expect.poll(() => counts(inbox).catch(() => 'away'), { timeout: 15_000 }).toBe(0)
+    await expect.poll(() => counts(inbox).catch(() => 'away')).toBe(0)
   })
 
   it('has its queue and its prefix in Redis', async () => {

@@ -51,7 +51,7 @@ describe('postern inbox replay, as a program', () => {
       const second = program.start(line)
       expect(await second.exitCode).toBe(0)
       expect(readLines(second.stdout).at(-1)).toMatchObject({ isComplete: true, total: done, replayed: done })
-      await expect.poll(() => readCounts(file), { timeout: SLOW }).toMatchObject({ waiting: 0, running: 0 })
+      await expect.poll(() => readCounts(file)).toMatchObject({ waiting: 0, running: 0 })
       expect(runs.toSorted()).toEqual(all.map(({ id }) => id).toSorted())
     },
   )

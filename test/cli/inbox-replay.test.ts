@@ -132,7 +132,7 @@ describe('postern inbox replay', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const first = startCli(['inbox', 'replay', '--all', '--sqlite', file, '--yes', '--rate', '1/s', ...options])
-    await vi.waitFor(async () => expect(await readCounts(file)).toMatchObject({ dead: 2 }))
+    await vi.waitFor(async () => expect(await readCounts(file)).toMatchObject({ dead: 2 }), 60_000)
     vi.advanceTimersByTime(1_000)
     expect(first.stderr).toMatch(progress)
     first.interrupt()

@@ -6,17 +6,15 @@ import { recordDeliveries } from './recording-server.ts'
 import { readLines } from './run-cli.ts'
 import { serve } from './serve.ts'
 
-const SLOW = 120_000
-
 let program: BuiltProgram
 beforeAll(async () => {
   program = await buildProgram()
   await writeFile(join(program.folder, 'body.json'), '{"id": "evt_1"}')
-}, SLOW)
+})
 afterAll(() => program.remove())
 
 describe('the program', () => {
-  it('ends with its summary and 130 at Ctrl-C', { timeout: SLOW }, async () => {
+  it('ends with its summary and 130 at Ctrl-C', async () => {
     const { url } = await recordDeliveries()
     const line = program.start(`exec postern trigger contact.created --count 1000 --rate 20 --to ${url}`)
     await line.until(/ 200 /)
@@ -30,7 +28,7 @@ describe('the program', () => {
     'sign',
     'sign body.json --secret-stdin',
     'trigger contact.created --data - --to http://127.0.0.1:9/',
-  ])('ends with 130 at the first Ctrl-C while it reads a pipe that stays open: %s', { timeout: SLOW }, async (args) => {
+  ])('ends with 130 at the first Ctrl-C while it reads a pipe that stays open: %s', async (args) => {
     // More than a pipe holds: the end is written when the command has begun to read.
     const feed = '(head -c 100000 /dev/zero >&3; echo reading >&2) &'
     const line = program.start(`rm -f pipe; mkfifo pipe; exec 3<>pipe; ${feed} exec postern ${args} <&3`)
@@ -43,7 +41,7 @@ describe('the program', () => {
   it.skipIf(process.platform !== 'linux').each([
     ['needs --yes to a question', '', 2, /would be deleted\. If this is intended, add --yes\./],
     ['goes on without one', ' --yes', 0, /webhook \w+ is deleted/],
-  ])('%s if the password was typed at the terminal', { timeout: SLOW }, async (_what, more, code, message) => {
+  ])('%s if the password was typed at the terminal', async (_what, more, code, message) => {
     const { env, create } = await serve()
     const command = `postern webhooks delete ${create().id} --password-stdin${more}`
     // The shell would read keys that arrive before the program reads.
@@ -55,7 +53,7 @@ describe('the program', () => {
     expect(line.stdout).toMatch(message)
   })
 
-  it('continues with its state, in a data file that is not shared', { timeout: SLOW }, async () => {
+  it('continues with its state, in a data file that is not shared', async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 500 : 200))
     const dev = `exec postern dev --port 0 --json --forward ${url} --env .env.data --data dev.db --retry-scale 15`
     const first = program.start(dev)

@@ -81,7 +81,7 @@ it('an outage of three hours is healed, interrupted halfway and resumed: each ev
   expect(refused).toBe(0)
 })
 
-it(`${RETRIES} retries at 50 per 2 s: no request is refused`, { timeout: 120_000 }, async () => {
+it(`${RETRIES} retries at 50 per 2 s: no request is refused`, async () => {
   const { crm, url, keeper, handled, app, client } = await setScene(
     { clock: undefined as never, retryScale: 1_000_000, rateLimit: '50/2s' },
     'real',

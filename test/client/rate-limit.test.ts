@@ -96,7 +96,7 @@ describe('the rate limit', () => {
     })
     const client = clientOf(service, { clock })
     const first = client.webhooks.get('first')
-    await vi.waitFor(() => expect(service.calls).toHaveLength(1))
+    await vi.waitFor(() => expect(service.calls).toHaveLength(1), 60_000)
     await client.webhooks.get('w1')
     answerFirst()
     await first
@@ -134,7 +134,7 @@ describe('the rate limit', () => {
     })
     const client = clientOf(service, { clock })
     const late = client.webhooks.get('late')
-    await vi.waitFor(() => expect(service.calls).toHaveLength(1))
+    await vi.waitFor(() => expect(service.calls).toHaveLength(1), 60_000)
     await client.webhooks.get('w0')
     await client.webhooks.get('w1')
     expect(clock.waits).toEqual([11_000])

@@ -5,9 +5,6 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Program, start as startProgram } from '../support/programs.ts'
 import { call, pick, sink, until } from './support.ts'
 
-/** Starting a program through a compiler takes long on a busy machine. */
-const SLOW = 60_000
-
 async function makeFile(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -22,7 +19,7 @@ async function startChild(file: string): Promise<{ program: Program; url: string
   return { program, url: url() ?? '' }
 }
 
-describe('kill -9', { timeout: SLOW }, () => {
+describe('kill -9', () => {
   it('loses no pending delivery: every event arrives, and the schedule goes on', async () => {
     const file = await makeFile()
     const receiver = await sink(Date, 500)

@@ -7,7 +7,7 @@ import { findFreePort, start, untilItListens } from '../support/programs.ts'
 const SECRET = 'whsec_example'
 
 describe.skipIf(postgresProgram === undefined)('examples/postgres', () => {
-  it('counts each contact once over two processes, and ends at SIGTERM', { timeout: 120_000 }, async () => {
+  it('counts each contact once over two processes, and ends at SIGTERM', async () => {
     const database = await startPostgres()
     try {
       const apps = [await startApp(database), await startApp(database)]

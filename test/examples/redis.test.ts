@@ -21,5 +21,5 @@ describe('several processes behind one port', () => {
     const program = start('--import=tsx', { PATH: '' }, MAIN)
     expect(await program.exitCode, program.output).toBe(3)
     expect(program.output).toMatch(/There is no Redis for this example .*\n.*apt-get install redis-server/)
-  }, 60_000)
+  })
 })

@@ -68,7 +68,7 @@ async function untilHandledBy(version: string, toUrl: () => string, log: () => s
     await expect.poll(log).toMatch(new RegExp(`audit . ${event.id}`))
     return log().includes(`handlers ${version} ${event.id}`) && log().includes(`audit ${version} ${event.id}`)
   }
-  await expect.poll(isHandled, { timeout: 60_000, interval: 200 }).toBe(true)
+  await expect.poll(isHandled, { interval: 200 }).toBe(true)
 }
 
 const restarting = { status: 0, code: '', event: undefined }
@@ -91,7 +91,7 @@ it('next dev reloads edited handlers and receivers, and remembers events', { tim
     expect([count(server.log(), REGISTERED), count(server.log(), REPLACED)]).toEqual([1, 0])
     await edit('lib/receiver.ts', receiverFile('2', './store'))
     const isMade = async () => (await send(toUrl())) && server.log().includes('made receiver 2')
-    await expect.poll(isMade, { timeout: 60_000 }).toBe(true)
+    await expect.poll(isMade).toBe(true)
     await untilHandledBy('2', toUrl, server.log)
     expect(count(server.log(), REGISTERED)).toBe(1)
     // Next may evaluate an edited file more than once: each new receiver replaces the one before.

@@ -237,5 +237,5 @@ describe('a lease', () => {
     )
     await sleep(1_000)
     expect([runs, await other.stateOf('slow')]).toEqual([1, 'running'])
-  }, 30_000)
+  })
 })

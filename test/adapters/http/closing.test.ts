@@ -63,5 +63,5 @@ describe('await receiver.close(); process.exit(0)', () => {
     child.send('close')
     for (const [at, wire] of wires.entries()) expectAnswer(await wire.answer(), 503, 'closing', deliveries[at]?.id)
     expect(await exited).toEqual([0, null])
-  }, 60_000)
+  })
 })

@@ -39,7 +39,7 @@ describe('a mebibyte in chunks of one byte on four connections, with a well-form
       exit = how
     })
     ;[{ ports }] = await once(child, 'message')
-  }, 60_000)
+  })
   afterAll(() => void child.kill('SIGKILL'))
 
   it.each(hosts.map(({ name, isFetch }, at) => [name, at, isFetch === true] as const))(

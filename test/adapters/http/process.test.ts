@@ -42,7 +42,7 @@ describe('a process', () => {
   let server: Server
   beforeAll(async () => {
     server = await startServer()
-  }, 60_000)
+  })
   afterAll(() => void server.process.kill('SIGKILL'))
 
   const onEach = (attack: (port: number) => Promise<unknown>) => Promise.all(server.ports.map(attack))
@@ -67,7 +67,7 @@ describe('a process', () => {
         console.log(`peak growth on ${hosts[at]?.name}: ${growthMb.toFixed(1)} MB, for ${sentMb} MB`)
       expect(growthMb).toBeLessThan(64)
     }
-  }, 120_000)
+  })
 
   it.each<[string, (port: number) => Promise<unknown>]>([
     [
@@ -149,7 +149,7 @@ it('finishes running deliveries when it has to stop, and ends within 12 seconds'
   expect(await exit).toEqual([0, null])
   expect(performance.now() - startedAt).toBeLessThan(12_000)
   expect(server.stderr()).toBe('')
-}, 60_000)
+})
 
 /** Sends so many bytes as fast as they are read: two seconds after its answer a host stops reading. */
 async function sendChunks(port: number, mb: number): Promise<{ readonly wire: Wire; readonly sentMb: number }> {

@@ -49,7 +49,7 @@ it('needs the types of no peer except Fastify, which the user of its plugin has'
   })
   expect(Object.fromEntries(named)).toEqual(peersOf)
   expect(declarations.get(`${root}/adapters/http/express.d.ts`)).toContain("from 'node:http'")
-}, 60_000)
+})
 
 it('fits the types of Express, with and without a type for the request', () => {
   const { receiver } = createScene()

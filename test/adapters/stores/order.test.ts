@@ -104,11 +104,11 @@ describe.skipIf(postgresProgram === undefined)('handlers that take only the late
     server = await startPostgres()
     await open().migrate()
     await pools[0]?.query('CREATE TABLE contacts (id text PRIMARY KEY, second int, writes int)')
-  }, 60_000)
+  })
   afterAll(async () => {
     await Promise.all(pools.map((pool) => pool.end()))
     await server.remove()
-  }, 60_000)
+  })
 
   itKeepsTheOrder(open)
 
@@ -170,7 +170,7 @@ describe.skipIf(postgresProgram === undefined)('handlers that take only the late
     const claim = await store.claim('key', 15_000)
     await store.complete('key', claim.state === 'claimed' ? claim.token : '')
     const left = async () => (await pool.query(`SELECT key FROM ${table} ORDER BY key`)).rows.map(({ key }) => key)
-    await expect.poll(left, { timeout: 5_000 }).toEqual(['key'])
+    await expect.poll(left).toEqual(['key'])
   })
 })
 
@@ -217,9 +217,9 @@ describe.each(drivers)('handlers that take only the latest, on SQLite by %s', (d
     }
     const worker = receiver.work({ concurrency: 1 })
     await send(7)
-    await expect.poll(() => ran, { timeout: 5_000 }).toEqual([7])
+    await expect.poll(() => ran).toEqual([7])
     await send(6)
-    await expect.poll(() => told.at(-1), { timeout: 5_000 }).toMatchObject({ outcome: 'handled', skipped: ['crm'] })
+    await expect.poll(() => told.at(-1)).toMatchObject({ outcome: 'handled', skipped: ['crm'] })
     expect(ran).toEqual([7])
     await worker.close()
     await receiver.close()

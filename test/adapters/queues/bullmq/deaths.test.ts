@@ -42,7 +42,7 @@ describe.each(BACKENDS)('bullmqInbox on %s, and processes that die', (name, star
     expect(Math.min(...runs)).toBe(1)
     expect(Math.max(...runs)).toBeLessThanOrEqual(2)
     expect(runs.filter((count) => count === 2).length).toBeLessThanOrEqual(5)
-  }, 60_000)
+  })
 
   it('runs on with its items after it was suspended for longer than its lease, and settles them', async () => {
     const scene = makeScene(open())
@@ -57,7 +57,7 @@ describe.each(BACKENDS)('bullmqInbox on %s, and processes that die', (name, star
     expect(runsOf(sent)).toHaveLength(1)
     expect((await scene.inbox.counts()).dead).toBe(0)
     expect(worker.child.exitCode).toBeNull()
-  }, 60_000)
+  })
 
   it('takes its items from a suspended process, which changes nothing more when it resumes', async () => {
     const scene = makeScene(open())
@@ -76,7 +76,7 @@ describe.each(BACKENDS)('bullmqInbox on %s, and processes that die', (name, star
     expect(runsOf(sent)).toHaveLength(2)
     expect(worker.child.exitCode).toBeNull()
     expect((await scene.inbox.counts()).dead).toBe(0)
-  }, 60_000)
+  })
 
   // Runs last: it leaves a dead letter in the queue that these tests share.
   itOutlivesItsWorkers(() => ({ inbox: open(), startWorker: () => work(), runsOf }))

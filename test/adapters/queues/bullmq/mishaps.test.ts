@@ -101,7 +101,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
       marks: ['finished'],
       tries: [{ code: 'dead_letter' }],
     })
-  }, 60_000)
+  })
 
   it('does not reconnect once it is closed, which would keep the process alive', async () => {
     const inbox = open(server().url, `mishaps_${names++}`)
@@ -142,7 +142,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
       after = page.next
     } while (after !== undefined && ++pages < 20)
     expect(listed).toEqual(['k9', 'k9'])
-  }, 60_000)
+  })
 })
 
 describe.runIf(redisProgram !== undefined)('bullmqInbox, and a failover of Redis that leaves connections open', () => {
@@ -173,5 +173,5 @@ describe.runIf(redisProgram !== undefined)('bullmqInbox, and a failover of Redis
     }
     await until(isPut)
     await until(() => ran.includes('k2'))
-  }, 30_000)
+  })
 })

@@ -78,7 +78,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
     await sendUntilAccepted(events.contact.created())
     await untilWorkedOff()
     for (const { id } of before) expect(seen).toContain(id)
-  }, 60_000)
+  })
 
   it('starts while the engine is away', async () => {
     await server().kill('SIGKILL')
@@ -92,7 +92,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
     await sendUntilAccepted(event)
     await untilWorkedOff()
     expect(seen).toContain(event.id)
-  }, 60_000)
+  })
 })
 
 describe.skipIf(redisProgram === undefined)('bullmqInbox on a full Redis', () => {
@@ -117,5 +117,5 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox on a full Redis', () =>
     expect(errors.map(({ code }) => code)).toEqual([])
     expect([...seen].sort()).toEqual(accepted.sort())
     expect((await send(events.contact.created())).outcome.outcome).toBe('accepted')
-  }, 60_000)
+  })
 })

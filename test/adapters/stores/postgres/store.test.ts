@@ -203,5 +203,5 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     const { rows } = await pool.query('SELECT event FROM effects ORDER BY event COLLATE "C"')
     expect(rows.map(({ event }) => event)).toEqual(handled.sort())
     await receiver.close()
-  }, 60_000)
+  })
 })

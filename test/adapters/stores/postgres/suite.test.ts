@@ -27,12 +27,12 @@ describe.skipIf(postgresProgram === undefined).concurrent.each(SCENES)(
       rows = open()
       rows.on('error', () => {}) // the server is taken away
       await rows.query('CREATE TABLE suite_rows (name text PRIMARY KEY)')
-    }, 60_000)
+    })
     afterAll(async () => {
       await Promise.all(pools.map((pool) => pool.end()))
       await bouncer?.remove()
       await server.remove()
-    }, 60_000)
+    })
 
     function open(): pg.Pool {
       const pool = new driver.Pool({ connectionString: bouncer?.url ?? server.url, max: 5 })

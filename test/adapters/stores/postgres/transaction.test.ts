@@ -18,7 +18,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
   beforeAll(async () => {
     ;({ store, pool } = await scene.store())
     await pool.query('CREATE TABLE contacts (id text PRIMARY KEY, note text)')
-  }, 60_000)
+  })
 
   const insert = (key: string) => (tx: pg.PoolClient) => tx.query('INSERT INTO contacts (id) VALUES ($1)', [key])
   const rowsOf = async (key: string) => (await pool.query('SELECT 1 FROM contacts WHERE id = $1', [key])).rowCount

@@ -151,7 +151,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     // The server processes them when it is back, and they are released.
     const claim = async (key: string) => (await store.claim(key, LEASE_MS)).state
     for (const key of ['after', 'silent-0'])
-      await expect.poll(() => claim(key).catch(String), { timeout: 8_000, interval: 100 }).toBe('claimed')
+      await expect.poll(() => claim(key).catch(String), { interval: 100 }).toBe('claimed')
   })
 
   describe('behind a receiver', () => {

@@ -34,7 +34,7 @@ describe.each(drivers)('a store on %s', (driver) => {
     const KEPT = 7 * A_DAY
     const keyOf = (number: number) => `7:default4:acme8:${((number * 2_654_435_761) >>> 0).toString(36)}-${number}`
 
-    it('even if the app restarts each day', { timeout: 60_000 }, async () => {
+    it('even if the app restarts each day', async () => {
       const path = fileOf(`faults-${files++}.db`)
       let now = Date.now()
       let number = 0
@@ -52,7 +52,7 @@ describe.each(drivers)('a store on %s', (driver) => {
       expect(most).toBeLessThan(2.2 * KEPT)
     })
 
-    it('with four processes on one file', { timeout: 60_000 }, async () => {
+    it('with four processes on one file', async () => {
       const path = fileOf(`faults-${files++}.db`)
       let now = Date.now()
       const databases = [1, 2, 3, 4].map(() => open(path))

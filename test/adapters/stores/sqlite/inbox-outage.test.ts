@@ -40,7 +40,7 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     expect(seen).toHaveLength(1 + sent.length)
     expect((await inbox.counts()).dead).toBe(0)
     expect(database.pragma('integrity_check')).toMatchObject([{ integrity_check: 'ok' }])
-  }, 60_000)
+  })
 
   it('answers 503 while another process has the file locked, and continues with its items after that', async () => {
     const { path, receiver, send, seen, errors, untilWorkedOff } = open()
@@ -58,5 +58,5 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     expect([...seen].sort()).toEqual([...before, refused].map(({ id }) => id).sort())
     // One report each: of the events that could not be added, and of the worker's search.
     expect(errors.map(({ code }) => code)).toEqual(['inbox_unavailable', 'inbox_unavailable'])
-  }, 60_000)
+  })
 })

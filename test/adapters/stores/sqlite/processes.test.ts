@@ -46,5 +46,5 @@ describe.each(drivers)('four processes on one file, by %s', (driver) => {
     } finally {
       database.close()
     }
-  }, 90_000)
+  })
 })
