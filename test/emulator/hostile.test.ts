@@ -51,7 +51,7 @@ const BODIES: readonly (readonly [string, string])[] = [
   ['deep arrays', `{"type":"x.y","data":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
   ['deep objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
   ['many escaped quotes', `"${'\\"'.repeat(400_000)}`],
-  ['many keys', `{${Array.from({ length: 50_000 }, (_, index) => `"k${index}":1`).join(',')}}`],
+  ['many keys', `{${Array.from({ length: 5_000 }, (_, index) => `"k${index}":1`).join(',')}}`],
   ['long text', `{"url":"http://localhost/${'x'.repeat(900_000)}","events":["${'y'.repeat(100_000)}"]}`],
   ['many events', `{"url":"http://localhost/","events":[${'"a.b",'.repeat(100_000)}"a.b"]}`],
   ['control characters', '{"email":"\\u0000\\r\\nX-Evil: 1","password":"\\ud800","type":"a\\u0000.b","key":"\\n"}'],
@@ -135,7 +135,7 @@ it('any JSON: never a 5xx, and no failure of the emulator', async () => {
       const { status } = await call(crm, route, { token, body: JSON.stringify(body) })
       expect(status).toBeLessThan(500)
     }),
-    { numRuns: 300, interruptAfterTimeLimit: 2_000 },
+    { numRuns: 100, interruptAfterTimeLimit: 2_000 },
   )
   expect(failures).toEqual([])
 })
