@@ -58,18 +58,23 @@ describe('checkReceiver', () => {
     let isHanging = false
     const { port, close } = await listen(
       createServer((request, response) => {
-        if (!isHanging) server.emit('request', request, response)
-        isHanging ||= request.url === '/webhooks'
+        if (isHanging) stop.abort()
+        else server.emit('request', request, response)
+        isHanging = true
       }),
     )
     onTestFinished(close)
     const probe: Probe = { runs: async () => 0, fail: async () => {} }
-    const options = { secret: SECRET, probe, signal: stop.signal, only: ['effect-once', 'effect-ack-after-work'] }
+    const options = {
+      secret: SECRET,
+      probe,
+      timeoutMs: 600_000,
+      patienceMs: 600_000,
+      signal: stop.signal,
+      only: ['effect-once', 'effect-ack-after-work'],
+    }
     const running = checkReceiver(`http://127.0.0.1:${port}/webhooks`, options)
-    setTimeout(() => stop.abort(), 300)
-    const started = performance.now()
     const { checks } = await running
-    expect(performance.now() - started).toBeLessThan(4_000)
     expect(checks.map(({ status, reason }) => [status, reason])).toEqual([
       ['skipped', 'interrupted'],
       ['skipped', 'interrupted'],

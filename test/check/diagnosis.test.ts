@@ -190,7 +190,7 @@ describe('the diagnosis', () => {
   })
 
   it('is no_answer for a receiver that works on after a burst, and does not fold the burst', async () => {
-    const endLimits = holdLimits()
+    const { end: endLimits } = holdLimits()
     const receiver = new HandWritten().createServer()
     let [requests, answered] = [0, 0]
     // Answers a plain delivery and ten of the burst, and nothing else: its limits end when those have their answers.
@@ -216,7 +216,7 @@ describe('the diagnosis', () => {
   })
 
   it('is no_answer for a receiver that hangs after some requests, and blames no check for it', async () => {
-    const endLimits = holdLimits()
+    const { end: endLimits } = holdLimits()
     class GivesNothingBack extends HandWritten {
       #connections = 5
 
@@ -240,7 +240,7 @@ describe('the diagnosis', () => {
   })
 
   it('is no_answer for a receiver that hung, though it answers again at the end', async () => {
-    const endLimits = holdLimits()
+    const { end: endLimits } = holdLimits()
     class Blocked extends HandWritten {
       #requests = 0
 
@@ -262,7 +262,7 @@ describe('the diagnosis', () => {
   })
 
   it('is missing for a receiver that lets only forgeries wait, and all checks are judged', async () => {
-    const endLimits = holdLimits()
+    const { end: endLimits } = holdLimits()
     class Tarpit extends HandWritten {
       override async answer(request: IncomingMessage): Promise<Answer> {
         const answer = await super.answer(request)
@@ -293,7 +293,7 @@ describe('the diagnosis', () => {
   })
 
   it('is no_answer for a receiver that is too slow', async () => {
-    const report = await check(holdLimits())
+    const report = await check(holdLimits().end)
     expect(report.diagnosis).toMatchObject({ code: 'no_answer', text: expect.stringContaining('Acknowledge first') })
     expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
   })

@@ -177,6 +177,10 @@ describe('a stack trace in a refusal', () => {
     expect(await statusOf(text)).toBe('fail')
   })
 
+  it('is found behind the first kilobytes', async () => {
+    expect(await statusOf(`${' '.repeat(20_000)}Traceback (most recent call last)`)).toBe('fail')
+  })
+
   it('is found in a header and in the first line', async () => {
     const text = 'at check (/srv/app/receiver.js:12:70)'
     expect((await judge(() => ({ headers: { 'x-debug': text } }))).statuses.stack).toBe('fail')
@@ -186,9 +190,9 @@ describe('a stack trace in a refusal', () => {
   it.each(['we met at the house in the city of ', 'at ', 'at ) in ', '#0 ', 'in .php', 'at node:a', '"file": "a.'])(
     'is looked for in a long line of one kind in no time: %s',
     async (words) => {
-      const started = performance.now()
+      const before = process.cpuUsage()
       expect(await statusOf(words.repeat(65_536 / words.length))).toBe('pass')
-      expect(performance.now() - started).toBeLessThan(4_000)
+      expect(process.cpuUsage(before).user / 1_000).toBeLessThan(4_000)
     },
   )
 

@@ -54,7 +54,7 @@ describe('the checker', () => {
     )
     onTestFinished(close)
     const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, { secret: SECRET, only: ['deadline'] })
-    expect(told(report, 'warn').deadline).toMatch(/^503 after 2\d{3} ms, put off for 0 s$/)
+    expect(told(report, 'warn').deadline).toMatch(/^503 after \d{4,} ms, put off for 0 s$/)
   })
 
   it.each([
@@ -86,14 +86,14 @@ describe('the checker', () => {
     const { port, close } = await listen(
       createServer((_request, response) => {
         requests++
-        response.writeHead(503, { 'retry-after': '20' }).end()
-        setTimeout(() => stop.abort(), 100)
+        response.writeHead(503, { 'retry-after': '29' }).end()
+        response.on('close', () => stop.abort())
       }),
     )
     onTestFinished(close)
     const started = performance.now()
     await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, only: ['late-retry'], signal: stop.signal })
-    expect(performance.now() - started).toBeLessThan(10_000)
+    expect(performance.now() - started).toBeLessThan(20_000)
     expect(requests).toBe(1)
   })
 })

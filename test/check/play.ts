@@ -9,7 +9,7 @@ import { SECRET } from './faulty/hand-written.ts'
 
 /** Options of a run that waits for nothing but its receiver. */
 export const OPTIONS: Omit<SceneOptions, 'target'> = {
-  ...{ secret: SECRET, accountKey: 'acme', timeoutMs: 5_000, patienceMs: 10_000 },
+  ...{ secret: SECRET, accountKey: 'acme', timeoutMs: 60_000, patienceMs: 10_000 },
   ...{ probe: undefined, signal: undefined },
 }
 
@@ -25,17 +25,42 @@ interface Seen {
   body: string
 }
 
+/** Lets the time limits of deliveries end by events instead of by time, however slow the machine is. */
+export function holdLimits() {
+  const limits: AbortController[] = []
+  let hanging = 0
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+    const limit = new AbortController()
+    limits.push(limit)
+    return limit.signal
+  })
+  /** Ends the limits of all deliveries under way. */
+  const end = () => {
+    hanging = 0
+    for (const limit of limits.splice(0)) limit.abort(new DOMException('The limit is over.', 'TimeoutError'))
+  }
+  return {
+    end,
+    /** Leaves the limit of one delivery out, which gets an answer. */
+    answer: () => void limits.shift(),
+    /** Lets one delivery hang. Once all deliveries under way hang, their limits end. */
+    hang: () => void (++hanging === limits.length && end()),
+  }
+}
+
 /** A scene whose receiver answers in this order, and all further requests like the last; with the requests that it got. */
 export async function play(steps: readonly Step[], options: Partial<SceneOptions> = {}) {
   const seen: Seen[] = []
+  const limits = steps.includes('never') ? holdLimits() : undefined
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const step = steps[Math.min(seen.length, steps.length - 1)] ?? 500
     const { method, headers, socket } = request
     const one: Seen = { at: performance.now(), port: socket.remotePort, method, headers, body: '' }
     seen.push(one)
     one.body = await text(request)
+    if (step === 'never') return limits?.hang()
+    limits?.answer()
     if (step === 'cut') socket.destroy()
-    else if (step === 'never') return
     else if (typeof step === 'number') response.writeHead(step).end()
     else response.writeHead(step[0], { 'retry-after': step[1] }).end()
   }
@@ -43,24 +68,6 @@ export async function play(steps: readonly Step[], options: Partial<SceneOptions
   onTestFinished(close)
   const scene = createScene({ target: new URL(`http://127.0.0.1:${port}/`), ...OPTIONS, ...options })
   return { scene, seen, send: () => scene.send(scene.make.delivery(scene.make.event())) }
-}
-
-/**
- * Lets the time limits of deliveries end when the test says so, however slow the machine is. Returns the function that ends those of all
- * deliveries under way.
- */
-export function holdLimits(): () => void {
-  let limits: AbortController[] = []
-  vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
-    const limit = new AbortController()
-    limits.push(limit)
-    return limit.signal
-  })
-  return () => {
-    const ended = limits
-    limits = []
-    for (const limit of ended) limit.abort(new DOMException('The limit is over.', 'TimeoutError'))
-  }
 }
 
 /** Runs a check of several deliveries in a scene. */

@@ -88,7 +88,6 @@ describe('a run', () => {
       expect(reason).toMatch(id === 'burst' ? /^50 × 200$/ : /^200 after \d+ ms$/)
       expect(repro).toMatch(id === 'burst' ? `npx postern check '${url}' --only burst` : /^curl -i .*webhooks/)
       expect(ms).toBeGreaterThanOrEqual(0)
-      expect(ms).toBeLessThan(5_000)
       expect(Number.isInteger(ms)).toBe(true)
     }
   })

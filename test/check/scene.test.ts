@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
-import { createServer } from 'node:http'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { createServer, type ServerResponse } from 'node:http'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createScene } from '../../src/check/scene.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
@@ -163,23 +163,24 @@ describe('an interrupted run', () => {
   })
 
   it('lets a delivery that is under way come to its end, for a second', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     const stop = new AbortController()
-    const start = async (delayMs: number) => {
-      const { port, close } = await listen(
-        createServer((request, response) => {
-          request.resume()
-          stop.abort()
-          setTimeout(() => response.end(), delayMs)
-        }),
-      )
-      onTestFinished(close)
-      return createScene({ target: new URL(`http://127.0.0.1:${port}/`), ...OPTIONS, signal: stop.signal })
-    }
-    const [quick, slow] = [await start(100), await start(10_000)]
-    const sending = [quick, slow].map((scene) => scene.sendOnce(scene.make.delivery('x')))
-    const [first, second] = await Promise.allSettled(sending)
-    expect(first).toMatchObject({ value: { status: 200 } })
-    expect(second).toMatchObject({ reason: { name: 'AbortError' } })
+    const held: ServerResponse[] = []
+    const { port, close } = await listen(createServer((_request, response) => void held.push(response)))
+    onTestFinished(close)
+    const scene = createScene({ target: new URL(`http://127.0.0.1:${port}/`), ...OPTIONS, signal: stop.signal })
+    const sending = ['x', 'y'].map((text) => scene.sendOnce(scene.make.delivery(text)))
+    await vi.waitUntil(() => held.length === 2, { timeout: 60_000 })
+    stop.abort()
+    vi.advanceTimersByTime(999)
+    held[0]?.end()
+    const first = await Promise.race(sending)
+    vi.advanceTimersByTime(1)
+    expect(first.status).toBe(200)
+    expect(await Promise.allSettled(sending)).toContainEqual(
+      expect.objectContaining({ reason: expect.objectContaining({ name: 'AbortError' }) }),
+    )
   })
 
   it('leaves no listener at the signal once the run is over', async () => {

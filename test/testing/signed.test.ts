@@ -74,8 +74,8 @@ describe('signed', () => {
     )
   })
 
-  it.each(FORMATS)('writes 5 MB of text and of escapes %s', (format) => {
-    const event = events.raw('invoice.paid', { text: 'x'.repeat(5_000_000), escapes: '"'.repeat(2_500_000) })
+  it.each(FORMATS)('writes a megabyte of text and of escapes %s', (format) => {
+    const event = events.raw('invoice.paid', { text: 'x'.repeat(1_000_000), escapes: '"'.repeat(500_000) })
     const { body } = signed(event, { secret: SECRET, format })
     expect(JSON.parse(textOf(body))).toEqual({ ...event })
   })
@@ -125,17 +125,11 @@ describe('a tampered delivery', () => {
     )
   })
 
-  const everyEvent = [
-    events.contact.created(),
-    events.contact.deleted(),
-    events.syncCompleted(),
-    events.raw('sync.failed'),
-    events.raw('sync.failed', { text: '🐎/ž' }),
-  ]
+  const EVERY_EVENT = [events.contact.created(), events.raw('sync.failed', { text: '🐎/ž' })]
 
   describe.each(tampers)('by %s', (tamper, code) => {
     it.each(FORMATS)(`is refused with ${code}, written %s`, async (format) => {
-      for (const event of everyEvent) {
+      for (const event of EVERY_EVENT) {
         const { body, signature } = signed(event, { secret: SECRET, format, tamper })
         expect(verify(body, signature, SECRET)).toBe(false)
         let handled = 0
