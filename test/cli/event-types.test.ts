@@ -4,20 +4,31 @@ import { findMeant, mustBeType, readSubscribedTypes } from '../../src/cli/input/
 const NAMED = 'The service names {model}.created, {model}.updated, {model}.deleted, finance.payment.completed'
 
 describe('an event type', () => {
-  it.each(['contact.created', 'finance.payment.failed', 'invoice.created', `${'x'.repeat(248)}.created`])(
-    'is accepted as the service may send it: %s',
-    (type) => {
-      expect(() => mustBeType(type, false)).not.toThrow()
-    },
-  )
+  it.each([
+    'contact.created',
+    'opportunity.deleted',
+    'financeInvoice.updated',
+    'finance.payment.failed',
+    'sync.completed',
+    'invoice.created',
+    'my_model2.updated',
+    `${'x'.repeat(248)}.created`,
+  ])('is accepted as the service may send it: %s', (type) => {
+    expect(() => mustBeType(type, false)).not.toThrow()
+  })
 
   it.each([
     ['contcat.created', 'Did you mean contact.created?'],
     ['contact.craeted', 'Did you mean contact.created?'],
     ['Contact.created', 'Did you mean contact.created?'],
+    ['oportunity.updated', 'Did you mean opportunity.updated?'],
     ['finance.payment.complted', 'Did you mean finance.payment.completed?'],
+    ['finance-payment-compl', 'Did you mean finance.payment.completed?'],
     ['invoice.paid', NAMED],
     ['2x.created', NAMED],
+    ['../x.created', NAMED],
+    ['.created', NAMED],
+    ['hello', NAMED],
   ])('is refused unless the option says that any is meant: %s', (type, advice) => {
     expect(() => mustBeType(type, false)).toThrow(
       expect.objectContaining({ exitCode: 2, message: expect.stringContaining(advice) }),
@@ -35,11 +46,18 @@ describe('an event type', () => {
 describe('the type that was meant', () => {
   it.each([
     ['contact.*', undefined],
+    ['finance.payment.*', undefined],
     ['finance.*', undefined],
+    ['sync.*', undefined],
+    ['invoice.*', undefined],
     ['contcat.*', 'contact.*'],
+    ['export.*', undefined],
+    ['exprot.*', 'export.*'],
     ['contact.created', undefined],
+    ['sync.failed', undefined],
     ['sync.faild', 'sync.failed'],
     ['contcat.deleted', 'contact.deleted'],
+    ['contact.deletd', 'contact.deleted'],
     ['invoice.created', undefined],
     ['hello', undefined],
   ])('of %s is %s', (type, meant) => {

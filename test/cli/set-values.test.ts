@@ -13,12 +13,15 @@ beforeEach(() => {
 describe('a setting', () => {
   it.each([
     ['score=12.5', 'score', 12.5],
+    ['score=high', 'score', 'high'],
     ['email=12', 'email', '12'],
     ['email=null', 'email', null],
+    ['note=a=b', 'note', 'a=b'],
     ['note=', 'note', ''],
     ['tags=["a"]', 'tags', ['a']],
     ['address={"city":"Ulm"}', 'address', { city: 'Ulm' }],
     ['constructor=own', 'constructor', 'own'],
+    ['toString=1', 'toString', 1],
   ])('takes JSON as such, and leaves text text: %s', (setting, name, value) => {
     setValues(event, [`data.record.${setting}`])
     expect(Object.getOwnPropertyDescriptor(event.data.record, name)).toEqual({
@@ -37,10 +40,13 @@ describe('a setting', () => {
   it.each([
     ['type=x', 'type cannot be set. The type is the first argument of the command.'],
     ['id', 'id cannot be set. Write it as path=value: data.record.email=zoe@example.test.'],
+    ['=1', '=1 cannot be set. Write it as path=value: data.record.email=zoe@example.test.'],
     ['data..email=1', 'data..email cannot be set. There is nothing between two of its dots, or at an end.'],
+    ['data.=1', 'data. cannot be set. There is nothing between two of its dots, or at an end.'],
     ['dta.record.email=1', 'dta.record.email cannot be set. Did you mean data?'],
     ['email=1', 'email cannot be set. Did you mean data.record.email?'],
     ['address.zip=1', 'address.zip cannot be set. Did you mean data.record.address.zip?'],
+    ['city=1', 'city cannot be set. Did you mean data.record.address.city?'],
     ['none.zip=1', 'none.zip cannot be set. Did you mean data.record.address.zip?'],
     [
       'address.zap=1',
