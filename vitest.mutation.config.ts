@@ -16,7 +16,9 @@ export default defineConfig({
     exclude: ['receiver/properties', 'client/every-dialect', 'client/load', 'check/reference', 'cli/examples'].map(
       (name) => `test/${name}.test.ts`,
     ),
-    expect: { poll: { timeout: 5_000 } }, // a mutant that keeps a test waiting is noticed sooner
+    // A mutant that keeps a test waiting is noticed sooner.
+    testTimeout: 20_000,
+    expect: { poll: { timeout: 5_000 } },
     reporters: ['dot'],
   },
 })

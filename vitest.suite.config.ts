@@ -13,7 +13,6 @@ export default defineConfig({
     exclude: [
       ...configDefaults.exclude,
       'test/examples/**',
-      'test/runtimes/**',
       'test/simulation/simulation.test.ts',
       'test/docs.test.ts',
       'test/package.test.ts',

@@ -72,7 +72,7 @@ describe('an inbox that may come later', () => {
       await using inbox = new LateInbox({ sqlite: file })
       const started = performance.now()
       await expect(inbox.counts()).rejects.toThrow('another process has it locked')
-      expect(performance.now() - started).toBeLessThan(1_000)
+      expect(performance.now() - started).toBeLessThan(4_500) // SQLite would wait for 5 s
       holder.exec('ROLLBACK')
       holder.close()
       expect(await counts(inbox)).toBe(1)

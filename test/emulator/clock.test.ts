@@ -45,7 +45,7 @@ describe('the clock of the emulator', () => {
   ])('cannot be moved if it is %s', async (_what, given) => {
     const { clock, moves } = make(given)
     expect(clock.isManual).toBe(false)
-    expect(Math.abs(clock.now() - Date.now())).toBeLessThan(1_000)
+    expect(Math.abs(clock.now() - Date.now())).toBeLessThan(60_000)
     const error = { code: 'option_invalid', message: expect.stringContaining('clock: "manual"') }
     await expect(clock.advance(1)).rejects.toMatchObject(error)
     await expect(clock.next()).rejects.toMatchObject(error)
