@@ -1,7 +1,7 @@
 import { HandlerError, type StandardSchema, systemClock } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { atOnce, Bench, Gate, saying, settle, soon, thenable, watchRejections } from './support.ts'
+import { atOnce, Bench, Gate, raise, saying, settle, soon, thenable, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -114,27 +114,11 @@ describe('the event that a handler gets', () => {
 
 describe('a handler fails by', () => {
   it.each<[string, () => unknown]>([
-    [
-      'throwing an error',
-      () => {
-        throw new Error('no')
-      },
-    ],
-    [
-      'throwing undefined',
-      () => {
-        throw undefined
-      },
-    ],
+    ['throwing an error', raise(new Error('no'))],
+    ['throwing undefined', raise(undefined)],
     ['rejecting with an error', () => Promise.reject(new Error('no'))],
     ['rejecting with undefined', () => Promise.reject(undefined)],
-    [
-      'giving a thenable whose then throws',
-      () =>
-        thenable(() => {
-          throw new Error('no')
-        }),
-    ],
+    ['giving a thenable whose then throws', () => thenable(raise(new Error('no')))],
     ['giving a thenable that rejects', () => thenable((_resolve, reject) => reject(undefined))],
   ])('%s: 500, reported once, and the event runs again', async (_what, handler) => {
     for (const usual of [atOnce, soon]) {
@@ -345,26 +329,10 @@ describe('a schema', () => {
   })
 
   it.each<[string, () => unknown]>([
-    [
-      'throws an error',
-      () => {
-        throw new Error('no')
-      },
-    ],
-    [
-      'throws undefined',
-      () => {
-        throw undefined
-      },
-    ],
+    ['throws an error', raise(new Error('no'))],
+    ['throws undefined', raise(undefined)],
     ['rejects with an error', () => Promise.reject(new Error('no'))],
-    [
-      'gives a thenable whose then throws',
-      () =>
-        thenable(() => {
-          throw new Error('no')
-        }),
-    ],
+    ['gives a thenable whose then throws', () => thenable(raise(new Error('no')))],
     ['gives undefined', () => undefined],
     ['gives a promise of undefined', () => Promise.resolve(undefined)],
     ['gives neither value nor issues', () => ({})],

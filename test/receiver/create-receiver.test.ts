@@ -11,7 +11,18 @@ import {
 } from 'postern'
 import { events, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, delayedBy, failure, Gate, ManualClock, request, SECRET, settle, watchRejections } from './support.ts'
+import {
+  Bench,
+  delayedBy,
+  failure,
+  Gate,
+  ManualClock,
+  raise,
+  request,
+  SECRET,
+  settle,
+  watchRejections,
+} from './support.ts'
 
 watchRejections()
 
@@ -627,9 +638,7 @@ describe('close', () => {
   it('waits for an answer until its adapter says that it is written, and for none of an adapter that failed before', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
-    const failing = () => {
-      throw new Error('no')
-    }
+    const failing = raise(new Error('no'))
     await bench.receiver.handle(request(events.contact.created(), { onAnswered: failing }))
     let onWritten = () => {}
     const onAnswered = (callback: () => void) => {

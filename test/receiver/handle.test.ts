@@ -1,7 +1,7 @@
 import { type BodyFailure, type DeliveryRequest, type Outcome, REJECTION_STATUS, type Reply } from 'postern'
 import { events, type Tamper } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, Gate, hanging, request, SECRET, saying, watchRejections } from './support.ts'
+import { Bench, Gate, hanging, raise, request, SECRET, saying, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -51,9 +51,7 @@ describe('the order of checks', () => {
 
   it('a source that throws comes after the head, and before the body', async () => {
     const fail = {
-      source: () => {
-        throw new Error('no such tenant')
-      },
+      source: raise(new Error('no such tenant')),
     }
     const { bench } = open()
     const refused = await bench.receiver.handle(request(events.contact.created(), { ...allFrom(0), ...fail }))
@@ -125,16 +123,7 @@ describe('the reply', () => {
     ['without a store', 503, 'store_unavailable', { 'retry-after': '30' }, ({ store }) => store.plan('claim', hanging)],
     ['done before', 200, 'duplicate', {}, ({ store }) => store.plan('claim', saying({ state: 'done' }))],
     ['late', 503, 'late', { 'retry-after': '30' }, ({ receiver }) => receiver.on('*', () => new Promise(() => {}))],
-    [
-      'failed',
-      500,
-      'handler_failed',
-      {},
-      ({ receiver }) =>
-        receiver.on('*', () => {
-          throw new Error('secret text')
-        }),
-    ],
+    ['failed', 500, 'handler_failed', {}, ({ receiver }) => receiver.on('*', raise(new Error('secret text')))],
   ])(
     'to an event that is %s has a code word, the event id, and its headers',
     async (_what, status, code, headers, plan) => {
@@ -250,12 +239,7 @@ describe('the body', () => {
   })
 
   it.each<[string, () => never | Promise<never>]>([
-    [
-      'throws',
-      () => {
-        throw new Error('reset')
-      },
-    ],
+    ['throws', raise(new Error('reset'))],
     ['rejects', () => Promise.reject(new Error('reset'))],
   ])('whose reading %s is incomplete', async (_what, read) => {
     const { bench } = open()

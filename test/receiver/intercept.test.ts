@@ -1,7 +1,7 @@
 import type { Interceptor, PosternError } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { atOnce, Bench, Gate, saying, settle, watchRejections } from './support.ts'
+import { atOnce, Bench, Gate, raise, saying, settle, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -54,12 +54,7 @@ describe('an interceptor', () => {
       },
     ],
   ])('cannot acknowledge a failure: the handler fails, and the interceptor %s', async (_what, interceptor) => {
-    for (const fail of [
-      () => Promise.reject(new Error('no')),
-      () => {
-        throw new Error('no')
-      },
-    ]) {
+    for (const fail of [() => Promise.reject(new Error('no')), raise(new Error('no'))]) {
       const { bench } = intercepted(interceptor, fail)
       expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
       expect(bench.errors).toMatchObject([{ handlers: ['save'], cause: new Error('no') }])

@@ -8,6 +8,7 @@ import {
   Gate,
   hanging,
   ManualClock,
+  raise,
   rejecting,
   saying,
   soon,
@@ -210,9 +211,7 @@ describe('a lease of 2 s, on a store that answers within its 3 s', () => {
 it('reports a handler that failed while another one was given up', async () => {
   const bench = new Bench({ handlerTimeoutMs: 1_000 })
   bench.receiver.on('*', { name: 'hangs' }, () => new Promise(() => {}))
-  bench.receiver.on('*', { name: 'fails' }, () => {
-    throw new Error('no')
-  })
+  bench.receiver.on('*', { name: 'fails' }, raise(new Error('no')))
   const sent = bench.send(events.contact.created())
   await bench.clock.advance(6_000)
   expect(await sent).toMatchObject({ code: 'handler_abandoned' })

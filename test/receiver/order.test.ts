@@ -8,6 +8,7 @@ import {
   failure,
   Gate,
   hanging,
+  raise,
   rejecting,
   ScriptedStore,
   saying,
@@ -374,10 +375,7 @@ describe("order: 'latest' in transactions", () => {
           if (event.timestamp === change(1).timestamp) await gate.promise
         })
         if (how === 'catches the error') return committing.catch(ignore)
-        if (how === 'throws another error for it')
-          return committing.catch(() => {
-            throw new Error('not written')
-          })
+        if (how === 'throws another error for it') return committing.catch(raise(new Error('not written')))
         return how === 'waits for it' ? committing : undefined
       })
       const older = bench.send(change(1))
@@ -393,9 +391,7 @@ describe("order: 'latest' in transactions", () => {
 
   it("does not trust the app's claim that an event is outdated", async () => {
     const { bench } = database((_event, transaction) =>
-      transaction(() => {
-        throw Object.assign(new Error('mine'), { code: 'event_outdated' })
-      }),
+      transaction(raise(Object.assign(new Error('mine'), { code: 'event_outdated' }))),
     )
     expect(await bench.send(change(1))).toMatchObject({ code: 'handler_failed' })
   })

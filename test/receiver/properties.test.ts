@@ -10,6 +10,7 @@ import {
   delayedBy,
   hanging,
   ManualClock,
+  raise,
   rejecting,
   ScriptedStore,
   saying,
@@ -35,7 +36,7 @@ async function holds<T>(property: fc.IAsyncProperty<T>, most: number): Promise<v
 const STATUSES: ReadonlySet<number> = new Set([200, 409, 500, 503, ...Object.values(REJECTION_STATUS)])
 const isOutcome = (outcome: Outcome) => STATUSES.has(outcome.status) && typeof outcome.outcome === 'string'
 
-/** Any value that JavaScript can throw, in a box: fast-check looks at its values, and some of these throw then. */
+/** Any value that JavaScript can throw, in a box that makes it anew. */
 const thrown: fc.Arbitrary<() => unknown> = fc.oneof(
   fc
     .constantFrom(undefined, null, '', 0, Number.NaN, false, Symbol('s'), Object.freeze({}))
@@ -49,9 +50,7 @@ const thrown: fc.Arbitrary<() => unknown> = fc.oneof(
 /** The ways in which a function of the owner may misbehave, and whether each is a failure. */
 const misbehaviour: fc.Arbitrary<() => unknown> = thrown.chain((box) =>
   fc.constantFrom<() => unknown>(
-    () => {
-      throw box()
-    },
+    raise(box()),
     () => Promise.reject(box()),
     async () => {
       await settle()
@@ -282,9 +281,7 @@ class Cluster {
 
   #end(ending: Ending, id: string, name: string, signal: AbortSignal): unknown {
     const wait = (ms: number) => new Promise<void>((resolve) => this.clock.setTimeout(resolve, ms))
-    const fail = () => {
-      throw new Error(ending)
-    }
+    const fail = raise(new Error(ending))
     const succeed = () => this.#succeed(id, name)
     switch (ending) {
       case 'at once':

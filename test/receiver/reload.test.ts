@@ -3,7 +3,7 @@ import { sqliteStore } from 'postern/sqlite'
 import { events, signed } from 'postern/testing'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { AT_ONCE, Scene, until } from '../inbox/scene.ts'
-import { failure, SECRET } from './support.ts'
+import { failure, raise, SECRET } from './support.ts'
 
 const ignore = () => {}
 const quiet = { debug: ignore, info: ignore, error: ignore }
@@ -90,9 +90,7 @@ describe('a module with handlers that is loaded again', () => {
     const event = events.contact.created()
     const receiver = make()
       .on('contact.created', note('created 1'))
-      .on('*', { name: 'audit' }, () => {
-        throw new Error('not yet')
-      })
+      .on('*', { name: 'audit' }, raise(new Error('not yet')))
     expect((await receiver.dispatch(event)).outcome).toBe('failed')
     receiver.on('contact.created', note('created 2')).on('*', { name: 'audit' }, note('audit 2'))
     expect((await receiver.dispatch(event)).outcome).toBe('handled')

@@ -1,17 +1,12 @@
 import { consoleLogger, createReceiver, type Logger, memoryStore, type Outcome, type StandardSchema } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { Bench, Gate, type Line, linesInto, rejecting, SECRET, watchRejections } from './support.ts'
+import { Bench, Gate, type Line, linesInto, raise, rejecting, SECRET, watchRejections } from './support.ts'
 
 watchRejections()
 
 const misbehaviours: [string, () => unknown][] = [
-  [
-    'throws an error',
-    () => {
-      throw new Error('no')
-    },
-  ],
+  ['throws an error', raise(new Error('no'))],
   ['rejects with an error', () => Promise.reject(new Error('no'))],
 ]
 
@@ -19,9 +14,7 @@ const misbehaviours: [string, () => unknown][] = [
 async function deliverAll(bench: Bench): Promise<void> {
   bench.receiver
     .on('contact.created', () => {})
-    .on('contact.updated', () => {
-      throw new Error('no')
-    })
+    .on('contact.updated', raise(new Error('no')))
     .on('contact.deleted', () => new Promise(() => {}))
   const done = events.contact.created()
   const codes: unknown[] = []
@@ -72,9 +65,7 @@ describe.each(misbehaviours)('a hook that %s changes nothing, and is reported on
 it('a logger that throws does not prevent a receiver, or the store that reports through it', async () => {
   vi.stubEnv('NODE_ENV', 'production')
   try {
-    const fail = () => {
-      throw new Error('disk full')
-    }
+    const fail = raise(new Error('disk full'))
     const errors: unknown[] = []
     const store = memoryStore({ max: 2 })
     const receiver = createReceiver({
@@ -231,9 +222,7 @@ describe('lines', () => {
 describe('onOutcome', () => {
   it('cannot change the answer', async () => {
     const bench = new Bench({ onOutcome: (outcome: object) => Object.assign(outcome, { status: 200, code: 'fine' }) })
-    bench.receiver.on('*', () => {
-      throw new Error('no')
-    })
+    bench.receiver.on('*', raise(new Error('no')))
     expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
     expect(await bench.send(events.contact.created(), { tamper: 'flip-bit' })).toMatchObject({ status: 401 })
   })

@@ -9,6 +9,7 @@ import {
   delayedBy,
   Gate,
   hanging,
+  raise,
   rejecting,
   saying,
   settle,
@@ -636,9 +637,7 @@ describe('a store that fails at the release', () => {
 
   it('for a minute is given up, and that is reported', async () => {
     const bench = new Bench()
-    bench.receiver.on('*', () => {
-      throw new Error('always')
-    })
+    bench.receiver.on('*', raise(new Error('always')))
     bench.store.plan('release', ...Array.from({ length: 100 }, () => rejecting))
     expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
     await bench.clock.advance(59_000)
@@ -702,9 +701,7 @@ describe('waitUntil', () => {
 
   it('gets the release of a failure that the store has not stored yet', async () => {
     const bench = new Bench()
-    bench.receiver.on('*', () => {
-      throw new Error('no')
-    })
+    bench.receiver.on('*', raise(new Error('no')))
     bench.store.plan('release', rejecting, rejecting)
     const { handed, state, waitUntil } = handing()
     await bench.send(events.contact.created(), { waitUntil })
@@ -746,12 +743,7 @@ describe('waitUntil', () => {
   })
 
   it.each<[string, () => unknown]>([
-    [
-      'throws',
-      () => {
-        throw new Error('no context')
-      },
-    ],
+    ['throws', raise(new Error('no context'))],
     ['rejects', () => Promise.reject(new Error('no context'))],
   ])('that %s is reported and changes nothing', async (_what, waitUntil) => {
     const { bench, gate } = gated()

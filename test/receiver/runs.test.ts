@@ -10,6 +10,7 @@ import {
   Gate,
   hanging,
   ManualClock,
+  raise,
   rejecting,
   SECRET,
   saying,
@@ -78,9 +79,7 @@ describe('closing', () => {
   it('counts results that the store has not stored at timeoutMs as unfinished, and continues to offer them', async () => {
     const bench = new Bench()
     bench.store.plan('release', rejecting, rejecting, rejecting, rejecting, rejecting)
-    bench.receiver.on('contact.created', () => {
-      throw new Error('no')
-    })
+    bench.receiver.on('contact.created', raise(new Error('no')))
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'failed' })
     const closing = bench.receiver.close({ timeoutMs: 1_000 })
     await bench.clock.advance(1_000)

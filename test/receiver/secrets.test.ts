@@ -1,7 +1,7 @@
 import { createReceiver, type SecretRequest, type Secrets, type SecretsFunction } from 'postern'
 import { events, type SignedOptions } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { atOnce, Bench, failure, Gate, hanging, SECRET, settle, thenable, watchRejections } from './support.ts'
+import { atOnce, Bench, failure, Gate, hanging, raise, SECRET, settle, thenable, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -144,20 +144,9 @@ describe('a secrets function', () => {
   })
 
   it.each<[string, () => unknown]>([
-    [
-      'throws an error',
-      () => {
-        throw new Error('vault sealed')
-      },
-    ],
+    ['throws an error', raise(new Error('vault sealed'))],
     ['rejects with an error', () => Promise.reject(new Error('vault sealed'))],
-    [
-      'gives a thenable whose then throws',
-      () =>
-        thenable(() => {
-          throw new Error('no')
-        }),
-    ],
+    ['gives a thenable whose then throws', () => thenable(raise(new Error('no')))],
     ['gives an empty text', () => ''],
     ['gives an empty list', () => []],
     ['gives a list with an empty text in it', () => [SECRET, '']],
@@ -242,9 +231,7 @@ describe('a secrets function', () => {
   })
 
   it('is reported to onError each time, and to the log once a second', async () => {
-    const { bench } = receiving(() => {
-      throw new Error('vault sealed')
-    })
+    const { bench } = receiving(raise(new Error('vault sealed')))
     for (let count = 0; count < 5; count++) await bench.send(contact())
     expect(bench.errors).toHaveLength(5)
     expect(bench.lines.filter(({ level }) => level === 'error')).toHaveLength(1)

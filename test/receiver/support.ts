@@ -316,27 +316,16 @@ export function failure(call: () => unknown): ConfigurationError {
   throw new Error('nothing was thrown')
 }
 
+/** Returns a function that throws this value. */
+export function raise(thrown: unknown): () => never {
+  return () => {
+    throw thrown
+  }
+}
+
 /** An object that calls itself a promise. */
 export function thenable(
   then: (resolve: (value?: unknown) => void, reject: (error?: unknown) => void) => unknown,
 ): object {
   return Object.defineProperty({}, 'then', { value: then })
-}
-
-/** An error that throws when it is read. */
-export function evilError(): Error {
-  const refuse = () => {
-    throw new Error('looked at')
-  }
-  const error = new Error('x')
-  String(error.stack) // V8 writes the stack, and reads the message for it, when it is first asked for
-  return Object.defineProperties(error, { message: { get: refuse }, stack: { get: refuse } })
-}
-
-/** An object that throws on every access. */
-export function evilProxy(): object {
-  const refuse = () => {
-    throw new Error('looked at')
-  }
-  return new Proxy({}, { get: refuse, has: refuse, getPrototypeOf: refuse, ownKeys: refuse })
 }

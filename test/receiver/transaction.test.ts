@@ -7,6 +7,7 @@ import {
   Bench,
   Gate,
   type ManualClock,
+  raise,
   ScriptedStore,
   settle,
   soon,
@@ -94,10 +95,7 @@ describe.each<[string, Behaviour]>([
 
   it('that throws an error of another receiver does not lose the lease of this one', async () => {
     const { bench, store, event } = scene(
-      ({ transaction }) =>
-        transaction(() => {
-          throw new PosternError('lease_lost', 'of another receiver')
-        }),
+      ({ transaction }) => transaction(raise(new PosternError('lease_lost', 'of another receiver'))),
       { usual },
     )
     expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
@@ -181,12 +179,7 @@ describe('a commit', () => {
   })
 
   it.each<[string, () => unknown]>([
-    [
-      'throws',
-      () => {
-        throw new Error('afterwards')
-      },
-    ],
+    ['throws', raise(new Error('afterwards'))],
     ['calls for a second transaction', () => undefined],
   ])('lets the handler count as finished even if it then %s', async (what, then) => {
     const { bench, store, event, runs } = scene(async (context) => {
@@ -489,9 +482,7 @@ describe('beside transactions', () => {
       await bench.expectAtRest()
     }
     for (const error of [undefined, new Error('x')]) {
-      const { bench, event } = scene(() => {
-        throw error
-      })
+      const { bench, event } = scene(raise(error))
       expect(await bench.send(event)).toMatchObject({ outcome: 'failed', error: { cause: error } })
       await bench.expectAtRest()
     }
