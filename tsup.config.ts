@@ -1,16 +1,69 @@
-import { defineConfig } from 'tsup'
-import { entries, programs } from './scripts/entries.ts'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Plugin } from 'esbuild'
+import { defineConfig, type Options } from 'tsup'
+import { builds, bundledPackages, entries, shared } from './scripts/entries.ts'
 import { pagePlugin } from './src/emulator/inspector/load-page.ts'
 
-export default defineConfig({
-  entry: { ...entries, ...programs },
-  format: 'esm',
-  target: 'node20',
-  platform: 'node',
-  splitting: true, // else each subpath gets its own copy of the error classes
-  removeNodeProtocol: false,
-  dts: true,
-  sourcemap: false,
-  clean: true,
-  esbuildPlugins: [pagePlugin], // the inspector's page is built into the package
+/** Leaves the import of a shared file in each other file that imports it. All files of the build are in one folder, but for `testing/vitest`. */
+const sharedPlugin: Plugin = {
+  name: 'shared',
+  setup({ onResolve }) {
+    const names = new Map(Object.entries(shared).map(([name, path]) => [resolve(path), name]))
+    onResolve({ filter: /\/(index|errors)\.ts$/ }, ({ path, resolveDir, kind }) => {
+      const name = kind === 'entry-point' ? undefined : names.get(resolve(resolveDir, path))
+      return name === undefined ? undefined : { path: `./${name}.js`, external: true }
+    })
+  },
+}
+
+/** Lets commander, which is CommonJS, load Node's modules in an ES module. */
+const requirePlugin: Plugin = {
+  name: 'require',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:/ }, ({ path, kind }) =>
+      kind === 'require-call' ? { path, namespace: 'require' } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'require' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('${path}')`,
+    }))
+  },
+}
+
+/** Writes the licences of the packages that are built in. */
+async function writeLicences(folder: string): Promise<void> {
+  const texts = bundledPackages.map(async (name) => {
+    const home = join('node_modules', name)
+    const { version } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'))
+    const file = (await readdir(home)).find((entry) => /^licen[cs]e/i.test(entry)) ?? 'LICENSE'
+    return `${name} ${version}\n\n${(await readFile(join(home, file), 'utf8')).trim()}\n`
+  })
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'LICENSES.txt'), (await Promise.all(texts)).join(`\n${'-'.repeat(80)}\n\n`))
+}
+
+export default defineConfig(async ({ outDir = 'dist', dts }) => {
+  await rm(outDir, { recursive: true, force: true })
+  await writeLicences(outDir)
+  const common: Options = {
+    format: 'esm',
+    target: 'node20',
+    platform: 'node',
+    splitting: true,
+    removeNodeProtocol: false,
+    minifyWhitespace: true,
+    minifySyntax: true, // names stay, for the stacks of errors
+  }
+  return [
+    ...builds.library.map((entry) => ({ ...common, entry, esbuildPlugins: [sharedPlugin] })),
+    // The inspector's page is built into the package.
+    {
+      ...common,
+      entry: builds.tools,
+      minify: true,
+      keepNames: true,
+      esbuildPlugins: [sharedPlugin, pagePlugin, requirePlugin],
+    },
+    ...(dts === false ? [] : [{ ...common, entry: entries, dts: { only: true } }]),
+  ]
 })

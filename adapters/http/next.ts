@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
-import { type AdapterOptions, NodeRequest } from './body.ts'
+import type { AdapterOptions } from './body.ts'
 import { checkAdapter, isRequest, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
 import { type FetchHandlerOptions, fetchHandler } from './web.ts'
 
@@ -19,10 +19,10 @@ export function nextHandler(
   options: FetchHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
   checkAdapter('nextHandler', receiver, options)
+  const handle = fetchHandler(receiver, options)
   return (request) => {
     if (!isRequest(request)) throw wrongHost('nextHandler', 'a Request', request)
-    const waitUntil = options.waitUntil ?? hostWaitUntil()
-    return fetchHandler(receiver, { ...options, ...(waitUntil && { waitUntil }) })(request)
+    return handle(request, findContext())
   }
 }
 
@@ -38,7 +38,9 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
 ): (request: Request, response: ServerResponse) => Promise<void> {
   checkAdapter('nextApiHandler', receiver, options)
   const answer = async (request: Request, response: ServerResponse) => {
-    const waitUntil = options.waitUntil ?? hostWaitUntil()
+    const context = findContext()
+    const { waitUntil = context && ((work) => context.waitUntil(work)) } = options
+    const { NodeRequest } = await import('./body.ts') // it loads raw-body, which the App Router does not need
     const delivery = new NodeRequest(request, response, { ...options, ...(waitUntil && { waitUntil }) }, FIX)
     return writeReply(request, response, await receiver.handle(delivery))
   }
@@ -52,14 +54,15 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
 const CONTEXT_SYMBOLS = [Symbol.for('@next/request-context'), Symbol.for('@vercel/request-context')]
 
 interface RequestContext {
-  readonly waitUntil?: (work: Promise<unknown>) => void
+  waitUntil(work: Promise<unknown>): void
 }
 
-function hostWaitUntil(): ((work: Promise<unknown>) => void) | undefined {
+/** Returns the context of the request if it can keep the host awake. */
+function findContext(): RequestContext | undefined {
   for (const symbol of CONTEXT_SYMBOLS) {
-    const holder: { get?(): RequestContext | undefined } | undefined = Reflect.get(globalThis, symbol)
+    const holder: { get?(): Partial<RequestContext> | undefined } | undefined = Reflect.get(globalThis, symbol)
     const context = holder?.get?.()
-    if (typeof context?.waitUntil === 'function') return (work) => context.waitUntil?.(work)
+    if (typeof context?.waitUntil === 'function') return context as RequestContext // checked
   }
   return undefined
 }
