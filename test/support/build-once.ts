@@ -7,7 +7,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { run } from './package.ts'
 import { listFiles, ROOT, readText } from './repository.ts'
 
-const DOCUMENTS = packageJson.files.filter((file) => file !== 'dist')
+const DOCUMENTS = packageJson.files.filter((file) => file !== 'dist' && existsSync(join(ROOT, file)))
 const TSUP = join(ROOT, 'node_modules/tsup/dist/cli-default.js')
 /** A build takes half a minute; after this time its process has died. */
 const LEFT_BEHIND_MS = 300_000
@@ -64,9 +64,7 @@ function hashSources(): string {
   const sources = ['src', 'adapters', 'scripts'].flatMap((folder) =>
     listFiles(folder, '.ts', '.tsx', '.css', '.html', 'tsconfig.json'),
   )
-  const pages = listFiles('docs', '.md', '.svg', '.txt', '.webp', '.json', '.yml')
-  const documents = [...DOCUMENTS.filter((file) => file !== 'docs'), ...pages]
-  for (const path of [...manifests, ...documents, ...sources]) hash.update(`${path}\n${readText(path)}\n`)
+  for (const path of [...manifests, ...DOCUMENTS, ...sources]) hash.update(`${path}\n${readText(path)}\n`)
   return hash.digest('hex').slice(0, 16)
 }
 
