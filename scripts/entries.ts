@@ -43,7 +43,7 @@ export const shared: Readonly<Record<string, string>> = {
   errors: 'src/protocol/errors.ts',
 }
 
-/** What is built in one run, and shares chunks. Each adapter of a server has its own copy of the little that they share. */
+/** Entries that one run builds, and that share chunks. Each adapter of a server has its own copy of the little that they share. */
 export const builds = {
   library: [shared, engines, ...Object.entries(servers).map(([name, path]) => ({ [name]: path }))],
   tools: { ...tools, ...programs },
