@@ -11,9 +11,9 @@ import { progress } from './scripts/progress.ts'
 const WITH_PROGRAMS = [
   'adapters/http/{closing,early-answers,fragments,process,types}',
   'adapters/queues/**/*',
-  'adapters/stores/order',
+  'adapters/stores/{order,processes}',
   'adapters/stores/{postgres,redis}/**/*',
-  'adapters/stores/sqlite/{inbox-deaths,inbox-outage,processes}',
+  'adapters/stores/sqlite/{inbox-deaths,inbox-outage}',
   'api-pages',
   'chaos/**/*',
   'check/{reference,repro}',

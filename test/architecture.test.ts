@@ -115,16 +115,15 @@ const FLOORS: Floors = {
   [`${HTTP}/node.ts`]: { files: NODE_ADAPTER, ...HTTP_TYPES },
   [`${HTTP}/web.ts`]: { files: ['src/index.ts', `${HTTP}/check-options.ts`, `${HTTP}/chunk.ts`] },
   [`${STORES}/check-list.ts`]: { files: ['src/index.ts'] },
-  [`${STORES}/longest-retention.ts`]: {},
+  [`${STORES}/claims.ts`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
   [`${STORES}/lost-claims.ts`]: { files: ['src/index.ts'] },
-  [`${STORES}/make-tokens.ts`]: { packages: ['node:crypto'] },
   [`${STORES}/name-worker.ts`]: { packages: ['node:crypto', 'node:os'] },
   [`${STORES}/notices.ts`]: { types: ['src/index.ts'] },
   [`${STORES}/put-listeners.ts`]: {},
   [`${STORES}/redis.ts`]: { files: [`${STORES}/redis/`] },
   [`${STORES}/redis/`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
   [`${STORES}/redis/redis-store.ts`]: {
-    files: ['src/index.ts', `${STORES}/redis/`, ...shared('lost-claims', 'make-tokens', 'notices')],
+    files: ['src/index.ts', `${STORES}/redis/`, ...shared('claims', 'lost-claims', 'notices')],
   },
   [`${STORES}/redis/connection.ts`]: {
     files: redis('client', 'duplicate', 'reply', 'scripts'),
@@ -138,15 +137,12 @@ const FLOORS: Floors = {
   },
   [`${STORES}/postgres.ts`]: { files: [`${STORES}/postgres/`] },
   [`${STORES}/postgres/`]: {
-    files: [
-      ...['src/index.ts', `${STORES}/postgres/`],
-      ...shared('longest-retention', 'lost-claims', 'make-tokens', 'notices'),
-    ],
+    files: [...['src/index.ts', `${STORES}/postgres/`], ...shared('claims', 'lost-claims', 'notices')],
     packages: ['node:crypto'],
   },
   [`${STORES}/sqlite.ts`]: { files: [`${STORES}/sqlite/`] },
   [`${STORES}/sqlite/`]: {
-    files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('check-list', 'longest-retention', 'make-tokens')],
+    files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('check-list', 'claims')],
     packages: ['node:fs', 'node:path'],
   },
   [`${STORES}/sqlite/sqlite-inbox.ts`]: {

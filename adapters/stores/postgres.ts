@@ -1,5 +1,4 @@
 export type { PostgresStoreOptions } from './postgres/options.ts'
 export type { ClientOf, PgClient, PgPool, PgQuery, PgResult } from './postgres/pool.ts'
-export { postgresSchema } from './postgres/postgres-schema.ts'
-export { type PostgresStore, postgresStore } from './postgres/postgres-store.ts'
+export { type PostgresStore, postgresSchema, postgresStore } from './postgres/postgres-store.ts'
 export type { TableName } from './postgres/statements.ts'

@@ -69,7 +69,7 @@ export function itOutlivesItsWorkers(open: () => WorkedInbox): void {
     await scene.untilWorkedOff()
     expect(runsOf(sent)).toHaveLength(2)
     expect((await inbox.counts()).dead).toBe(0)
-  }, 60_000)
+  })
 
   it('makes a dead letter of an event that kills three processes while it is alone, and of no other', async () => {
     const { inbox, startWorker, runsOf } = open()
@@ -89,7 +89,7 @@ export function itOutlivesItsWorkers(open: () => WorkedInbox): void {
         .map(({ beside }) => beside),
     ).toEqual([0, 0, 0])
     for (const event of innocent) expect(runsOf(event).length).toBeGreaterThan(0)
-  }, 120_000)
+  })
 }
 
 /** Restarts a process whenever it dies, as a supervisor does, until a condition holds. */

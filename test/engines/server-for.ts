@@ -5,10 +5,10 @@ export function serverFor<Server extends { remove(): Promise<void> }>(start: () 
   let server: Server | undefined
   beforeAll(async () => {
     server = await start()
-  }, 60_000)
+  })
   afterAll(async () => {
     await server?.remove()
-  }, 60_000)
+  })
   return () => {
     if (server === undefined) throw new Error('the server has not started')
     return server

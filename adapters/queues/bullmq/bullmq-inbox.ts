@@ -1,16 +1,15 @@
-import type { IQueueBackend } from 'bullmq'
+import { type IQueueBackend, RedisQueueBackend } from 'bullmq'
 import { type Inbox, type InboxItem, type Logger, pollInbox } from '../../../src/index.ts'
 import { nameWorker } from '../../stores/name-worker.ts'
 import { Notices } from '../../stores/notices.ts'
 import { PutListeners } from '../../stores/put-listeners.ts'
 import { toCommandOptions } from './command-options.ts'
 import { Connection } from './connection.ts'
-import { findGaps } from './durability.ts'
+import { ask, findGaps } from './durability.ts'
 import { toJobId } from './job-data.ts'
 import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
 import { readCounts, readNextTurn, readPage } from './look.ts'
 import { type BullmqInboxOptions, checkOptions, DAY_MS } from './options.ts'
-import { Room } from './room.ts'
 import { Turns } from './turns.ts'
 import { WorkTable } from './work-table.ts'
 
@@ -28,6 +27,15 @@ export interface BullmqInbox extends Inbox {
 /** The time between two searches for expired dead letters, in milliseconds. */
 const SWEEP_MS = 60_000
 const SWEEP_BATCH = 1_000
+/**
+ * A full Redis accepts nothing more and hands out nothing either, since a worker writes when it takes a job. This share of memory stays
+ * free for workers.
+ */
+const FULL = 0.95
+/** The time between two queries of the memory in use, in milliseconds. */
+const LOOK_EVERY_MS = 500
+/** The memory that a job takes in addition to its body, in bytes. */
+const JOB_BYTES = 2_000
 
 /**
  * An inbox on a BullMQ queue, on Redis or on BullMQ's Postgres backend, for any number of machines. It connects at its first use, and
@@ -103,5 +111,37 @@ function makeSweeper(
         { dropped: dropped.length },
         `bullmqInbox dropped dead letters older than ${deadLetterMs / DAY_MS} days.`,
       )
+  }
+}
+
+/** Refuses items that would fill up Redis. */
+class Room {
+  #lookedAt = Number.NEGATIVE_INFINITY
+  #looking: Promise<void> | undefined
+  /** The bytes that may still be added, as far as this process knows. */
+  #left = Number.POSITIVE_INFINITY
+
+  /** @throws Error if there is no room for so many bytes */
+  async take(backend: IQueueBackend, bytes: number): Promise<void> {
+    if (!(backend instanceof RedisQueueBackend)) return
+    const now = performance.now()
+    if (now - this.#lookedAt >= LOOK_EVERY_MS) {
+      const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY
+      this.#lookedAt = now
+      this.#looking = this.#look(backend)
+      if (isFirst || this.#left < 0) await this.#looking
+    }
+    this.#left -= 2 * bytes + JOB_BYTES
+    if (this.#left < 0)
+      throw new Error(
+        'Redis is nearly full (maxmemory). The rest of its memory is kept for the workers, which free memory by handling events.',
+      )
+  }
+
+  async #look(backend: RedisQueueBackend): Promise<void> {
+    const info = String(await ask(backend, 'INFO', 'memory'))
+    const read = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
+    const most = read('maxmemory')
+    this.#left = most === 0 ? Number.POSITIVE_INFINITY : most * FULL - read('used_memory')
   }
 }

@@ -1,11 +1,12 @@
 import type { Claim, Logger, TransactionalStore, TransactionClaim } from '../../../src/index.ts'
+import { BUSY, DONE, makeTokens, NO_MARKS } from '../claims.ts'
 import { LostClaims } from '../lost-claims.ts'
-import { makeTokens } from '../make-tokens.ts'
 import { decodeMark, encodeKey, encodeMark, toArrayLiteral } from './encode.ts'
 import { Groups } from './groups.ts'
-import { type CheckedOptions, checkOptions, type PostgresStoreOptions } from './options.ts'
+import { type CheckedOptions, checkOptions, checkTableName, type PostgresStoreOptions } from './options.ts'
 import { CALL_LIMIT_MS, type ClientOf, type PgPool } from './pool.ts'
 import { SharedPool } from './shared-pool.ts'
+import { makeStatements, type TableName } from './statements.ts'
 import { Sweeper } from './sweeper.ts'
 import { Table } from './table.ts'
 import { Transactions } from './transactions.ts'
@@ -38,6 +39,15 @@ export function postgresStore<P extends PgPool, Tx = ClientOf<P>>(
   return new StoreOnPostgres<Tx>(checkOptions(options as PostgresStoreOptions<PgPool, Tx>)) // the default client is the pool's own
 }
 
+/**
+ * Returns the SQL that `store.migrate()` runs, for apps that migrate by other means. It can be run again.
+ *
+ * @throws ConfigurationError `option_invalid`
+ */
+export function postgresSchema(table: TableName = {}): string {
+  return makeStatements(checkTableName(table), 1).create
+}
+
 interface Asked {
   readonly key: string
   readonly token: string
@@ -62,9 +72,6 @@ interface Settled {
   readonly marks: readonly string[]
 }
 
-const NO_MARKS: readonly string[] = []
-const DONE: Claim = { state: 'done' }
-const BUSY: Claim = { state: 'busy' }
 /** The most connections that claims without an answer may use at the same time. */
 const MOST_CLAIMING = 4
 

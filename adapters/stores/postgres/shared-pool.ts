@@ -17,7 +17,6 @@ import {
   TimedOut,
   useOnce,
 } from './pool.ts'
-import { Slots } from './slots.ts'
 
 /** Connections that handlers cannot use: one is kept for renewals, and one is left for claims. */
 const LEFT_FREE = 2
@@ -169,6 +168,47 @@ export class SharedPool {
     const idle = await Promise.allSettled(Array.from({ length: this.#pool.idleCount ?? 0 }, () => this.#pool.connect()))
     for (const one of idle)
       if (one.status === 'fulfilled') one.value.release((this.#openedAt.get(one.value) ?? 0) <= sentAt)
+  }
+}
+
+/** Limits how many callers run at the same time; the others wait in line. */
+class Slots {
+  #free: number
+  readonly #line = new Set<() => void>()
+
+  constructor(count: number) {
+    this.#free = count
+  }
+
+  /** @param signal removes the caller from the line */
+  async take(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.#free > 0) {
+      this.#free--
+      return
+    }
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = () => {
+        this.#line.delete(onTurn)
+        reject(signal.reason)
+      }
+      const onTurn = () => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#line.add(onTurn)
+    })
+  }
+
+  /** Passes the slot to the first caller in line, if there is one. */
+  give(): void {
+    const [next] = this.#line
+    if (next === undefined) this.#free++
+    else {
+      this.#line.delete(next)
+      next()
+    }
   }
 }
 

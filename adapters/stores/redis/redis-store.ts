@@ -1,13 +1,12 @@
 import { type Claim, DEFAULT_RETENTION_MS, type Logger, OptionChecker, type Store } from '../../../src/index.ts'
+import { BUSY, DONE, makeTokens, NO_MARKS } from '../claims.ts'
 import { LostClaims } from '../lost-claims.ts'
-import { makeTokens } from '../make-tokens.ts'
 import { Notices } from '../notices.ts'
 import type { RedisClient } from './client.ts'
 import { Connection } from './connection.ts'
 import { OpenCalls } from './open-calls.ts'
 import { isFromServer, toNumber, toText } from './reply.ts'
 import { makeScripts, type Script, type Scripts } from './scripts.ts'
-import { findForgetfulSettings } from './settings.ts'
 
 export interface RedisStoreOptions {
   /**
@@ -36,10 +35,6 @@ export interface RedisStoreOptions {
 export function redisStore(options: RedisStoreOptions): Store {
   return new RedisStore(checkOptions(options))
 }
-
-const BUSY: Claim = { state: 'busy' }
-const DONE: Claim = { state: 'done' }
-const NO_MARKS: readonly string[] = []
 
 class RedisStore implements Store {
   readonly retentionMs: number
@@ -146,6 +141,25 @@ const REPLACED =
 
 const STUCK =
   'Calls to Redis get no answer, or only one from a replica, and the client of the store cannot be duplicated. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a client that has duplicate().'
+
+/** Returns the settings of a server that make it forget events, each with the fix, from its answers to INFO. */
+function findForgetfulSettings(info: string): readonly string[] {
+  const { aof_enabled: appendOnly, maxmemory_policy: policy } = parseInfo(info)
+  const found: string[] = []
+  if (appendOnly === '0')
+    found.push(
+      'Redis runs with "appendonly no": after a crash or a restart it has forgotten events, and copies of those run again. Set "appendonly yes".',
+    )
+  if (policy !== undefined && policy !== 'noeviction')
+    found.push(
+      `Redis runs with "maxmemory-policy ${policy}": when its memory is full it drops events that are done or under way, and copies of those run again. Set "maxmemory-policy noeviction".`,
+    )
+  return found
+}
+
+function parseInfo(info: string): Readonly<Partial<Record<string, string>>> {
+  return Object.fromEntries([...info.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]))
+}
 
 function toPosition(reply: unknown): number | undefined {
   return reply === null || reply === undefined ? undefined : toNumber(reply)

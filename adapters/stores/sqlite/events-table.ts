@@ -1,14 +1,11 @@
 import { type Claim, type Position, PosternError } from '../../../src/index.ts'
+import { BUSY, DONE, NO_MARKS } from '../claims.ts'
 import type { SqliteDatabase, SqliteRow, SqliteStatement, SqliteValue } from './database.ts'
 
 /** A lease that began further in the future than this was taken before the machine's clock was set back, and counts as ended. */
 const CLOCK_SLACK_MS = 1_000
 /** Rows that are checked for each claim: with two, expired rows never fill more than half of the table. */
 const SWEPT_PER_CLAIM = 2
-
-const DONE: Claim = { state: 'done' }
-const BUSY: Claim = { state: 'busy' }
-const NO_MARKS: readonly string[] = []
 
 /** The stored state of an event. */
 interface Entry {

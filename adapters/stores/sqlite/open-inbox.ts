@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs'
 import { ConfigurationError, type Inbox } from '../../../src/index.ts'
 import type { SqliteDatabase } from './database.ts'
-import { CANNOT_OPEN, findFix } from './explain.ts'
+import { CANNOT_OPEN, findFix, untilUnlocked } from './faults.ts'
 import { connect, openSqlite } from './open-sqlite.ts'
 import { sqliteInbox } from './sqlite-inbox.ts'
-import { untilUnlocked } from './until-unlocked.ts'
 
 /** An inbox and its connection. */
 export interface OpenedInbox extends Disposable {

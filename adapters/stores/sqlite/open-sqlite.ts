@@ -2,8 +2,7 @@ import { resolve } from 'node:path'
 import { ConfigurationError, OptionChecker } from '../../../src/index.ts'
 import type { SqliteDatabase, SqliteDriver } from './database.ts'
 import { DRIVERS } from './drivers.ts'
-import { CANNOT_OPEN, findFix } from './explain.ts'
-import { untilUnlocked } from './until-unlocked.ts'
+import { CANNOT_OPEN, findFix, untilUnlocked } from './faults.ts'
 import { WrappedConnection } from './wrap-connection.ts'
 
 export interface OpenSqliteOptions {

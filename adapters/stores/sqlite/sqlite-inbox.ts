@@ -11,12 +11,10 @@ import {
 } from '../../../src/index.ts'
 import { nameWorker } from '../name-worker.ts'
 import { PutListeners } from '../put-listeners.ts'
-import { checkDatabase } from './check-database.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
-import { explain } from './explain.ts'
+import { explain } from './faults.ts'
 import { SqliteInboxTable } from './inbox-table.ts'
-import { prepareTable } from './prepare-table.ts'
-import { toDatabase } from './to-database.ts'
+import { checkTable, openTable } from './open-table.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteInboxOptions {
@@ -31,7 +29,7 @@ export interface SqliteInboxOptions {
 }
 
 const DAY_MS = 86_400_000
-const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,56}$/
+const LONGEST_NAME = 57
 /** The time between two searches for expired dead letters, in milliseconds. */
 const SWEEP_MS = 60_000
 
@@ -44,11 +42,11 @@ const SWEEP_MS = 60_000
  */
 export function sqliteInbox(options: SqliteInboxOptions): Inbox {
   const { deadLetterMs, table: name, clock } = checkOptions(options)
-  const database = toDatabase(options.database, 'sqliteInbox')
-  const { table, file } = prepareTable('sqliteInbox', name, () => ({
-    file: checkDatabase(database, 'sqliteInbox'),
-    table: new SqliteInboxTable(database, name, () => clock.now()),
-  }))
+  const { database, table, file } = openTable(
+    options.database,
+    { owner: 'sqliteInbox', name },
+    (opened) => new SqliteInboxTable(opened, name, () => clock.now()),
+  )
   const writer = Writer.on(database)
   const listeners = new PutListeners()
   let logger: Logger | undefined
@@ -111,8 +109,6 @@ function checkOptions(options: SqliteInboxOptions): Required<Omit<SqliteInboxOpt
   const { database: _, deadLetterMs = 30 * DAY_MS, table = 'postern_inbox', clock = systemClock, ...unknown } = options
   check.isKnown(unknown, ['database', 'deadLetterMs', 'table', 'clock'])
   check.isWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
-  if (typeof table !== 'string' || !TABLE_NAME.test(table) || /^sqlite_/i.test(table))
-    throw check.invalid(`table is ${JSON.stringify(table)}; give a name of letters, digits and underscores.`)
-  check.hasMethods('clock', clock, ['now'])
+  checkTable(check, table, clock, LONGEST_NAME)
   return { deadLetterMs, table, clock }
 }

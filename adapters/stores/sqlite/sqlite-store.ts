@@ -5,13 +5,10 @@ import {
   type SyncTransactionalStore,
   systemClock,
 } from '../../../src/index.ts'
-import { LONGEST_RETENTION_MS } from '../longest-retention.ts'
-import { makeTokens } from '../make-tokens.ts'
-import { checkDatabase } from './check-database.ts'
+import { LONGEST_RETENTION_MS, makeTokens } from '../claims.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { EventsTable } from './events-table.ts'
-import { prepareTable } from './prepare-table.ts'
-import { toDatabase } from './to-database.ts'
+import { checkTable, openTable } from './open-table.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection = SqliteDatabase> {
@@ -27,7 +24,7 @@ export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection 
   readonly clock?: Pick<Clock, 'now'>
 }
 
-const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/
+const LONGEST_NAME = 63
 
 /**
  * A store in a SQLite file: durable, for one machine with any number of processes. Steps that wait at the same time are committed together,
@@ -43,10 +40,9 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
   options: SqliteStoreOptions<D>,
 ): SyncTransactionalStore<D> {
   const { retentionMs, table: name, clock } = checkOptions(options)
-  const database = toDatabase(options.database, 'sqliteStore')
-  const table = prepareTable('sqliteStore', name, () => {
-    checkDatabase(database, 'sqliteStore', '; or leave store out for memoryStore')
-    const made = new EventsTable(database, name, retentionMs, () => clock.now())
+  const owner = { owner: 'sqliteStore', name, insteadOfFile: '; or leave store out for memoryStore' }
+  const { database, table } = openTable(options.database, owner, (opened) => {
+    const made = new EventsTable(opened, name, retentionMs, () => clock.now())
     made.tryWriting()
     return made
   })
@@ -100,8 +96,6 @@ function checkOptions(
   } = options
   check.isKnown(unknown, ['database', 'retentionMs', 'table', 'clock'])
   check.isWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
-  if (typeof table !== 'string' || !TABLE_NAME.test(table) || /^sqlite_/i.test(table))
-    throw check.invalid(`table is ${JSON.stringify(table)}; give a name of letters, digits and underscores.`)
-  check.hasMethods('clock', clock, ['now'])
+  checkTable(check, table, clock, LONGEST_NAME)
   return { retentionMs, table, clock }
 }

@@ -1,6 +1,6 @@
 import { PosternError } from '../../../src/index.ts'
 import type { SqliteConnection, SqliteStatement, SqliteValue } from './database.ts'
-import { isBusyExecuting } from './result-code.ts'
+import { isBusyExecuting } from './faults.ts'
 
 /** The drivers' fields for an open transaction. node:sqlite has its field since Node 22.16. */
 interface Transactional {

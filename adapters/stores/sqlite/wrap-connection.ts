@@ -6,7 +6,7 @@ import type {
   SqliteStatement,
   SqliteValue,
 } from './database.ts'
-import { isWithinTransaction } from './result-code.ts'
+import { isWithinTransaction } from './faults.ts'
 import { GuardedStatement, WorkGuard } from './work-guard.ts'
 
 /** A statement of one of the three drivers. They differ in how parameters are passed, and a little in what they return. */

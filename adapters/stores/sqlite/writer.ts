@@ -1,5 +1,4 @@
-import { explain } from './explain.ts'
-import { isLocked, resultCodeOf } from './result-code.ts'
+import { explain, isLocked, resultCodeOf } from './faults.ts'
 import type { WrappedConnection } from './wrap-connection.ts'
 
 /** The most jobs of a group: it limits how long the event loop and other processes wait for one commit. */

@@ -4,7 +4,7 @@ import type { CaseDefinition } from './trial.ts'
 
 const SEQUENCES = 16
 const STEPS = 30
-/** Units in a lease of a trial: the overrun that a slow trial may have stays below half a unit. */
+/** Units in a lease of a trial: the delay that a judged trial may have stays below half a unit. */
 const UNITS_A_LEASE = 4
 
 export const modelCases: readonly CaseDefinition[] = Array.from({ length: SEQUENCES }, (_, index) => ({
@@ -15,7 +15,7 @@ export const modelCases: readonly CaseDefinition[] = Array.from({ length: SEQUEN
         storeOf: (step) => (step % 3 === 0 ? trial.another : trial.store),
         keys: [`${trial.key}:a`, `${trial.key}:b`],
         unitMs: trial.leaseMs / UNITS_A_LEASE,
-        pass: (ms) => trial.pass(ms / trial.leaseMs),
+        pass: (ms) => trial.passOnTime(ms / trial.leaseMs),
       },
       makeSteps(index),
     ),

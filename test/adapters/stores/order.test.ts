@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, postgresProgram, startPostgres } from '../../engines/postgres-server.ts'
 import { redisProgram, startRedis } from '../../engines/redis-server.ts'
 import { serverFor } from '../../engines/server-for.ts'
-import { CLIENTS, keepClients } from './redis/clients.ts'
+import { connect, keepClients } from './redis/clients.ts'
 import { drivers } from './sqlite/drivers.ts'
 import { closing, makeFolder } from './sqlite/folder.ts'
 
@@ -87,9 +87,7 @@ function itKeepsTheOrder(makeStore: () => Store | Promise<Store>): void {
 describe.skipIf(redisProgram === undefined)('handlers that take only the latest, on a real Redis', () => {
   const server = serverFor(() => startRedis())
   const keep = keepClients()
-  describe.each(Object.entries(CLIENTS))('with %s', (_name, connect) => {
-    itKeepsTheOrder(async () => redisStore({ client: keep(await connect(server().port)).client }))
-  })
+  itKeepsTheOrder(async () => redisStore({ client: keep(await connect('node-redis', server().port)).client }))
 })
 
 describe.skipIf(postgresProgram === undefined)('handlers that take only the latest, on a real Postgres', () => {

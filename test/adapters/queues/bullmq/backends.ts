@@ -8,14 +8,14 @@ type Server = Pick<RedisServer | PostgresServer, 'port' | 'url' | 'freeze' | 'th
   kill(signal: 'SIGKILL'): Promise<void>
 }
 
-/** BullMQ's engines whose programs are installed here. */
+/** BullMQ's engines whose programs are installed here, with the settings that the inbox asks for. */
 export const BACKENDS: readonly (readonly ['redis' | 'postgres', () => Promise<Server>])[] = [
-  ...(redisProgram === undefined ? [] : [['redis', () => startRedis()] as const]),
+  ...(redisProgram === undefined ? [] : [['redis', () => startRedis('--appendfsync', 'always')] as const]),
   ...(postgresProgram === undefined ? [] : [['postgres', () => startPostgresWithTables()] as const]),
 ]
 
 async function startPostgresWithTables(): Promise<PostgresServer> {
-  const server = await startPostgres()
+  const server = await startPostgres('fsync=on')
   await migrateBullmq(server.url)
   return server
 }

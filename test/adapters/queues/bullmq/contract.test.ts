@@ -17,5 +17,5 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
     opened.push(inbox)
     return inbox
   }
-  for (const { name, run } of inboxSuite(makeInbox)) it(name, run, 60_000)
+  for (const { name, run } of inboxSuite(makeInbox)) it(name, run)
 })

@@ -132,6 +132,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     })
     await until(async () => ran.length === 3 && (await inbox.counts()).running === 0)
     expect(await board.getJobCounts()).toMatchObject({ failed: 9, active: 0, prioritized: 0 })
+    expect((await board.getFailed()).map(({ failedReason }) => failedReason)).toContain('not an event of this inbox')
     expect(await inbox.list('dead')).toMatchObject({ entries: [{ key: 'k9' }, { key: 'k9' }] })
     const listed: string[] = []
     let after: string | undefined

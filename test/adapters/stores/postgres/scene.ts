@@ -1,13 +1,15 @@
 import pg from 'pg'
 // @ts-expect-error an older release of pg, without types under this name
 import pg811 from 'pg811'
-import type { Claim, Store, TransactionClaim } from 'postern'
+import type { Store, TransactionClaim } from 'postern'
 import { type PostgresStore, postgresStore } from 'postern/postgres'
 import { afterAll, beforeAll } from 'vitest'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
 import { type PostgresServer, startPostgres } from '../../../engines/postgres-server.ts'
+import { untilClaimed } from '../../../store/until-claimed.ts'
 
-export const LEASE_MS = 15_000
+/** Longer than any test runs, so that no claim becomes free by itself. */
+export const LEASE_MS = 600_000
 
 /** The drivers under test. The older one has neither a time limit of a single query nor a state of transactions. */
 export const DRIVERS: readonly (readonly [version: string, driver: typeof pg])[] = [
@@ -26,12 +28,12 @@ export class Scene {
     this.#driver = driver
     beforeAll(async () => {
       this.#server = await startPostgres()
-    }, 60_000)
+    })
     afterAll(async () => {
       for (const proxy of this.#proxies) proxy.close()
       await Promise.all(this.#pools.filter(({ ended }) => !ended).map((pool) => pool.end()))
       await this.#server?.remove()
-    }, 60_000)
+    })
   }
 
   get server(): PostgresServer {
@@ -76,15 +78,7 @@ export function newKey(): string {
   return `7:default4:acme5:evt_${process.pid}_${count++}`
 }
 
-export async function take(
-  store: Store,
-  key: string,
-  leaseMs = LEASE_MS,
-): Promise<Extract<Claim, { readonly state: 'claimed' }>> {
-  const claim = await store.claim(key, leaseMs)
-  if (claim.state !== 'claimed') throw new Error(`expected to get the key, but it is ${claim.state}`)
-  return claim
-}
+export const take = (store: Store, key: string, leaseMs = LEASE_MS) => untilClaimed(store, () => key, leaseMs)
 
 /** Returns a claim in the form in which the receiver passes it to a transaction. */
 export async function claimFor(

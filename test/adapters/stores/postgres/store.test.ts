@@ -33,14 +33,6 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
       },
     )
 
-    it('can be made by the SQL of postgresSchema, repeatedly', async () => {
-      const pool = scene.pool()
-      for (let turn = 0; turn < 2; turn++) await pool.query(postgresSchema({ table: 'by_hand' }))
-      const store = postgresStore({ pool, table: 'by_hand' })
-      await store.migrate()
-      expect(await take(store, newKey())).toMatchObject({ marks: [] })
-    })
-
     it('is reported with the fix if it is missing', async () => {
       const store = postgresStore({ pool: scene.pool(), table: 'nowhere' })
       for (const call of [() => store.claim(newKey(), LEASE_MS), () => store.complete(newKey(), 'x')])
@@ -63,12 +55,9 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     ['pool', { pool: { query() {} } }],
     ['max', { pool: { connect() {}, on() {}, options: { max: 2 } } }],
     ['retentionMs', { retentionMs: 0 }],
-    ['retentionMs', { retentionMs: Number.NaN }],
-    ['retentionMs', { retentionMs: '7d' }],
     ['table', { table: '' }],
     ['table', { table: 'a\0b' }],
     ['table', { table: 'x'.repeat(64) }],
-    ['schema', { schema: 7 }],
     ['schema', { schema: '\ud800' }],
     ['wrap', { wrap: 'drizzle' }],
     ['tabel', { tabel: 'x' }],
@@ -95,21 +84,6 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     }
   })
 
-  it('answers for free keys while a transaction holds the row of another', async () => {
-    const { store, pool } = await scene.store()
-    const [held, free] = [newKey(), newKey()]
-    await take(store, held, 1)
-    await sleep(5)
-    const client = await pool.connect()
-    await client.query('BEGIN')
-    await client.query('SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE', [held])
-    const [first, second] = await Promise.all([store.claim(held, LEASE_MS), store.claim(free, LEASE_MS)])
-    expect([first.state, second.state]).toEqual(['busy', 'claimed'])
-    await client.query('ROLLBACK')
-    client.release()
-    await take(store, held)
-  })
-
   it('forgets rows that are older than the retention in batches, and leaves the rest', async () => {
     const { store, pool } = await scene.store()
     const insert = (prefix: string, interval: string, count: number) =>
@@ -123,9 +97,8 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     await store.complete(key, (await take(store, key)).token)
     const countOf = async (prefix: string) =>
       (await pool.query(`SELECT count(*)::int AS n FROM postern_claims WHERE key LIKE '${prefix}%'`)).rows[0].n
-    const giveUpAt = performance.now() + 15_000
-    while ((await countOf('old')) > 0 && performance.now() < giveUpAt) await sleep(50)
-    expect([await countOf('old'), await countOf('new')]).toEqual([0, 10])
+    await expect.poll(() => countOf('old')).toBe(0)
+    expect(await countOf('new')).toBe(10)
     expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
   })
 
@@ -140,8 +113,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
         'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = $1',
         ['client backend'],
       )
-      await sleep(50)
-      expect(await store.complete(key, token)).toBe(true)
+      await expect.poll(async () => store.complete(key, token)).toBe(true)
       expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
     }
   })

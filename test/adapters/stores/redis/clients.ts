@@ -33,7 +33,8 @@ export const CLIENTS: Readonly<Record<string, (port: number) => Promise<TestClie
     return { client, close: () => client.disconnect() }
   },
   async 'a pool of node-redis'(port) {
-    const client = createClientPool({ url: urlOf(port) }, { minimum: 1, maximum: 4 })
+    // A slow machine must not end what waits for its turn.
+    const client = createClientPool({ url: urlOf(port) }, { minimum: 1, maximum: 4, acquireTimeout: 60_000 })
     await client.connect()
     return { client, close: () => client.destroy() }
   },
@@ -108,6 +109,13 @@ export const CLUSTER_CLIENTS: Readonly<Record<string, ClusterMaker>> = {
     client.on('error', () => {})
     return { client, close: () => client.disconnect() }
   },
+}
+
+/** Connects a client of the kind with that name. */
+export function connect(kind: string, port: number, ports?: ReadonlyMap<number, number>): Promise<TestClient> {
+  const made = { ...CLIENTS, ...CLIENTS_WITH_LIMITS, ...CLUSTER_CLIENTS }[kind]?.(port, ports)
+  if (made === undefined) throw new Error(`no client is called ${kind}`)
+  return made
 }
 
 async function openPool(port: number, socket: { socketTimeout?: number; reconnectStrategy?: () => number }) {

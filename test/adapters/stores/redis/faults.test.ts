@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { type Claim, createReceiver, type Logger, type Store } from 'postern'
+import { createReceiver, type Logger, type Store } from 'postern'
 import { type RedisStoreOptions, redisStore } from 'postern/redis'
 import { events, signed, storeSuite } from 'postern/testing'
 import { createClient } from 'redis'
@@ -8,10 +8,10 @@ import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vit
 import { type RedisServer, redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
-import { CLIENTS, keepClients, type TestClient } from './clients.ts'
+import { connect, keepClients } from './clients.ts'
 
-const LEASE_MS = 15_000
-const SLOW = 60_000
+/** Longer than any test runs, so that no claim becomes free by itself. */
+const LEASE_MS = 600_000
 
 interface Line {
   readonly level: string
@@ -27,18 +27,9 @@ function recordingLogger(): Logger & { readonly lines: Line[] } {
 describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
   const server = serverFor(() => startRedis())
   const keep = keepClients()
-  const connect = async (kind: string, port = server().port): Promise<TestClient> => {
-    const client = await CLIENTS[kind]?.(port)
-    if (client === undefined) throw new Error(`no client is called ${kind}`)
-    return keep(client)
-  }
   const makeStore = async (kind: string, options: Omit<RedisStoreOptions, 'client'> = {}): Promise<Store> =>
-    redisStore({ client: (await connect(kind)).client, ...options })
-  const take = async (store: Store, key: string): Promise<Extract<Claim, { state: 'claimed' }>> => {
-    const claim = await store.claim(key, LEASE_MS)
-    if (claim.state !== 'claimed') throw new Error(`${key} is ${claim.state}`)
-    return claim
-  }
+    redisStore({ client: keep(await connect(kind, server().port)).client, ...options })
+  const take = (store: Store, key: string) => untilClaimed(store, () => key)
 
   describe.each(['node-redis', 'ioredis'])('by %s', (kind) => {
     // redis-processes.test.ts runs both ways for both clients under load.
@@ -47,7 +38,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
         ? { begin: () => server().freeze(), end: () => server().thaw() }
         : { begin: () => server().kill('SIGKILL'), end: () => server().start() }
     for (const { name, takesEngineAway, run } of storeSuite((options) => makeStore(kind, options), { outage }))
-      if (takesEngineAway) it(name, run, SLOW)
+      if (takesEngineAway) it(name, run)
 
     it('answers every call while its scripts are flushed repeatedly', async () => {
       const [store, admin] = [await makeStore(kind), new Redis(server().port, '127.0.0.1')]
@@ -73,8 +64,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
 
     it('needs one round trip for a claim', async () => {
       const [store, admin] = [await makeStore(kind), new Redis(server().port, '127.0.0.1')]
-      await take(store, `${kind}-first`)
-      await sleep(50)
+      for (let index = 0; index < 3; index++) await take(store, `${kind}-first-${index}`) // behind its question for settings
       const countCalls = async () => {
         const stats = await admin.info('commandstats')
         const calls = [...stats.matchAll(/^cmdstat_(eval|evalsha|script\|load):calls=(\d+)/gm)]
@@ -92,8 +82,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     await store.claim('abandoned', 50)
     await store.complete('done', (await take(store, 'done')).token)
     await store.release('given back', (await take(store, 'given back')).token, [])
-    await sleep(100)
-    expect(await admin.keys('mine:*')).toEqual(['mine:done'])
+    await expect.poll(() => admin.keys('mine:*')).toEqual(['mine:done'])
     const term = await admin.pttl('mine:done')
     expect(term).toBeGreaterThan(7 * 24 * 3_600_000 - 60_000)
     expect(term).toBeLessThanOrEqual(7 * 24 * 3_600_000)
@@ -133,25 +122,21 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     const store = await makeStore('ioredis')
     await take(store, 'before')
     server().freeze()
+    const claimMany = (name: string) =>
+      Promise.allSettled(Array.from({ length: 100 }, async (_, index) => store.claim(`${name}-${index}`, LEASE_MS)))
+    const isRefused = (result: PromiseSettledResult<unknown>) =>
+      result.status === 'rejected' && /Redis has not answered for \d+ s/.test(String(result.reason))
     try {
-      const lost = Array.from({ length: 5 }, async (_, index) => store.claim(`silent-${index}`, LEASE_MS))
-      expect((await Promise.allSettled(lost)).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
-      const tries = await Promise.allSettled(
-        Array.from({ length: 100 }, async (_, index) => {
-          await sleep(index)
-          return Promise.race([store.claim(`refused-${index}`, LEASE_MS), sleep(200).then(() => 'waiting')])
-        }),
-      )
-      const refused = tries.filter((result) => result.status === 'rejected')
-      expect(refused.length).toBeGreaterThanOrEqual(98)
-      expect(String(refused[0]?.reason)).toMatch(/Redis has not answered for \d+ s/)
+      expect((await claimMany('silent')).filter(({ status }) => status === 'rejected')).toHaveLength(100)
+      let refused: number
+      do refused = (await claimMany('refused')).filter(isRefused).length
+      while (refused === 0) // its 3 s are not over
+      expect(refused).toBeGreaterThanOrEqual(99) // one of them is a probe
     } finally {
       server().thaw()
     }
     // The server processes them when it is back, and they are released.
-    const claim = async (key: string) => (await store.claim(key, LEASE_MS)).state
-    for (const key of ['after', 'silent-0'])
-      await expect.poll(() => claim(key).catch(String), { interval: 100 }).toBe('claimed')
+    for (const key of ['after', 'silent-0']) await untilClaimed(store, () => key)
   })
 
   describe('behind a receiver', () => {
@@ -165,6 +150,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
         secret: 'test-secret',
         store,
         deadlineMs: 1_000,
+        leaseMs: 25_000,
         logger: recordingLogger(),
         onError: ({ code }) => errors.push(code),
       })
@@ -174,10 +160,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
           if (fails) throw new Error('not yet')
         })
       const delivery = signed(events.contact.created(), { secret: 'test-secret' })
-      const send = async () => {
-        const { outcome } = await receiver.receive(delivery)
-        return outcome
-      }
+      const send = async () => (await receiver.receive(delivery)).outcome
       expect(await send()).toBe('failed')
       server().freeze()
       expect(await send()).toBe('failed')
@@ -185,32 +168,26 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       server().thaw()
       fails = false
       // Sooner than any lease ends: the claim that Redis processed when it resumed was released.
-      const giveUpAt = performance.now() + 10_000
-      let outcome = await send()
-      while (outcome !== 'handled' && performance.now() < giveUpAt) {
-        await sleep(50)
-        outcome = await send()
-      }
-      expect(outcome).toBe('handled')
+      await expect.poll(send, { timeout: 20_000 }).toBe('handled')
       expect(runs).toEqual(['one', 'two', 'two'])
     })
   })
 
   describe.concurrent.each(['node-redis', 'ioredis'])('a server in trouble, by %s', (kind) => {
     const open = async ({ onTestFinished }: TestContext, own: RedisServer) => {
-      const made = await CLIENTS[kind]?.(own.port)
-      onTestFinished(async () => made?.close())
-      return redisStore({ client: (made as TestClient).client }) // both are among them
+      const { client, close } = await connect(kind, own.port)
+      onTestFinished(async () => close())
+      return redisStore({ client })
     }
 
-    it('that reads its files refuses claims, and accepts them once it has', { timeout: SLOW }, async (context) => {
+    it('that reads its files refuses claims, and accepts them once it has', async (context) => {
       const own = await startRedis()
       context.onTestFinished(() => own.remove())
       const store = await open(context, own)
-      const keys = Array.from({ length: 1_000 }, (_, index) => `loaded ${index}`)
+      const keys = Array.from({ length: 100 }, (_, index) => `loaded ${index}`)
       await Promise.all(keys.map(async (key) => store.complete(key, (await take(store, key)).token)))
       await own.kill('SIGKILL')
-      const starting = own.start('--key-load-delay', '300', '--loading-process-events-interval-bytes', '1024')
+      const starting = own.start('--key-load-delay', '3000', '--loading-process-events-interval-bytes', '1024')
       let isLoaded = false
       const loaded = starting.then(() => {
         isLoaded = true
@@ -222,11 +199,11 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
         await sleep(20)
       }
       expect(early.length).toBeGreaterThan(0)
-      expect(await untilClaimed(store, () => 'new')).toBeLessThan(15_000)
+      await untilClaimed(store, () => 'new')
       for (const key of keys.slice(0, 10)) expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
     })
 
-    it('that has no memory left refuses claims, and still completes events', { timeout: SLOW }, async (context) => {
+    it('that has no memory left refuses claims, and still completes events', async (context) => {
       const own = await startRedis()
       context.onTestFinished(() => own.remove())
       const [store, admin] = [await open(context, own), new Redis(own.port, '127.0.0.1')]
@@ -252,12 +229,11 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     const claimOn = async (...args: readonly string[]) => {
       const own = await startRedis(...args)
       started.push(own)
-      const { client } = await connect('node-redis', own.port)
+      const { client } = keep(await connect('node-redis', own.port))
       const [store, logger, second] = [redisStore({ client }), recordingLogger(), recordingLogger()]
       store.reportTo?.(logger)
       expect(logger.lines).toEqual([])
       for (let index = 0; index < 10; index++) await store.claim(`key-${index}`, LEASE_MS)
-      await sleep(100)
       store.reportTo?.(second)
       expect(second.lines).toEqual(logger.lines)
       return logger.lines
@@ -290,8 +266,6 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
 describe('a client that cannot serve', () => {
   it.each<[string, unknown, RegExp]>([
     ['nothing', undefined, /not a Redis client; give the result of createClient\(\)/],
-    ['an address', 'redis://127.0.0.1', /not a Redis client/],
-    ['an empty object', {}, /not a Redis client/],
     ['the class', Redis, /not a Redis client/],
     ['a promise of one', Promise.resolve(), /is a promise; await it/],
     ['one of node-redis that is not connected', createClient(), /not connected; call "await client.connect\(\)"/],
@@ -324,11 +298,7 @@ describe('the options', () => {
   it.each<[string, string, unknown]>([
     ['option_unknown', 'ttl', { client, ttl: 10 }],
     ['option_invalid', 'prefix', { client, prefix: 7 }],
-    ...[0, -1, 0.5, Number.NaN, Infinity, '7d', null].map((retentionMs): [string, string, unknown] => [
-      'option_invalid',
-      'retentionMs',
-      { client, retentionMs },
-    ]),
+    ['option_invalid', 'retentionMs', { client, retentionMs: 0 }],
     ['option_invalid', 'client', undefined],
   ])('are refused with %s if "%s" cannot work: %o', (code, option, options) => {
     // Plain JavaScript can pass anything.

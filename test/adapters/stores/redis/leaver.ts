@@ -2,15 +2,14 @@ import { once } from 'node:events'
 import type { Redis } from 'ioredis'
 import { redisStore } from 'postern/redis'
 import { untilClaimed } from '../../../store/until-claimed.ts'
-import { CLIENTS } from './clients.ts'
+import { connect } from './clients.ts'
 
 // A process that does nothing more once its client no longer keeps the process alive. By then its store uses a duplicate.
 
 const { CLIENT = '', PORT = '' } = process.env
-const made = await CLIENTS[CLIENT]?.(Number(PORT))
-if (made === undefined) throw new Error(`no client is called ${CLIENT}`)
+const made = await connect(CLIENT, Number(PORT))
 const store = redisStore({ client: made.client })
-await store.claim('a', 15_000)
+await untilClaimed(store, () => 'a')
 const told = once(process, 'message')
 process.send?.('claimed')
 await told

@@ -1,5 +1,6 @@
-import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
-import { afterAll, describe } from 'vitest'
+import { openSqlite, type SqliteDatabase, type SqliteDriver, sqliteInbox, sqliteStore } from 'postern/sqlite'
+import { inboxSuite } from 'postern/testing'
+import { afterAll, describe, it } from 'vitest'
 import { itKeepsTheContract } from '../../../store/check-store.ts'
 import { drivers } from './drivers.ts'
 import { makeFolder } from './folder.ts'
@@ -11,13 +12,17 @@ afterAll(() => {
   for (const database of opened) database.close()
 })
 
-// Each store has its own connection, as in a separate process.
-describe.each(drivers)('sqliteStore on %s, which another process can lock', (driver) => {
-  const open = () => {
-    const database = openSqlite(fileOf(`${driver.replace(':', '-')}.db`), { driver })
+/** Returns a function that opens a connection to one file: each store and inbox has its own, as in a separate process. */
+function opener(driver: SqliteDriver, name: string): () => SqliteDatabase {
+  return () => {
+    const database = openSqlite(fileOf(`${name}-${driver.replace(':', '-')}.db`), { driver })
     opened.push(database)
     return database
   }
+}
+
+describe.each(drivers)('sqliteStore on %s, which another process can lock', (driver) => {
+  const open = opener(driver, 'store')
   const other = open()
   other.exec('CREATE TABLE suite_rows (name TEXT PRIMARY KEY) STRICT')
   const lock = () => {
@@ -37,4 +42,9 @@ describe.each(drivers)('sqliteStore on %s, which another process can lock', (dri
     },
     outage: { begin: lock, end: () => other.exec('COMMIT') },
   })
+})
+
+describe.each(drivers)('sqliteInbox on %s', (driver) => {
+  const open = opener(driver, 'inbox')
+  for (const { name, run } of inboxSuite((table) => sqliteInbox({ database: open(), table }))) it(name, run)
 })

@@ -39,7 +39,7 @@ describe.each(drivers)('a store on %s', (driver) => {
       let now = Date.now()
       let number = 0
       let most = 0
-      for (let day = 0; day < 40; day++) {
+      for (let day = 0; day < 25; day++) {
         const database = openSqlite(path, { driver, synchronous: 'normal' })
         const store = sqliteStore({ database, retentionMs: 7 * DAY_MS, clock: { now: () => now } })
         for (let count = 0; count < A_DAY; count++) {
@@ -60,7 +60,7 @@ describe.each(drivers)('a store on %s', (driver) => {
         sqliteStore({ database, retentionMs: 7 * DAY_MS, clock: { now: () => now } }),
       )
       let most = 0
-      for (let number = 0; number < 40 * A_DAY; number++) {
+      for (let number = 0; number < 25 * A_DAY; number++) {
         const at = number % stores.length
         await handle(stores[at] as Store, keyOf(number)) // one of the four
         now += DAY_MS / A_DAY
@@ -134,8 +134,8 @@ describe.each(drivers)('a store on %s', (driver) => {
     await handle(store, 'c')
   })
 
-  it.each([Number.MAX_SAFE_INTEGER, 101 * 365 * DAY_MS])('refuses a retention of %d ms', (retentionMs) => {
-    expect(() => sqliteStore({ database: open(), retentionMs })).toThrow(
+  it('refuses a retention of over a hundred years', () => {
+    expect(() => sqliteStore({ database: open(), retentionMs: 101 * 365 * DAY_MS })).toThrow(
       expect.objectContaining<Partial<ConfigurationError>>({
         code: 'option_invalid',
         message: expect.stringContaining('from 1 to'),
@@ -200,6 +200,25 @@ describe.each(drivers)('a store on %s', (driver) => {
       database.exec('COMMIT')
       await handle(store, 'a')
     })
+  })
+
+  it('leaves the event loop free while another process has its file locked, and works once it is free', async () => {
+    const path = fileOf(`faults-${files++}.db`)
+    const store = sqliteStore({ database: open(path) })
+    await handle(store, 'done')
+    const other = open(path)
+    other.exec('BEGIN EXCLUSIVE')
+    let turns = 0
+    const ticking = setInterval(() => turns++, 10)
+    const claims = await Promise.allSettled(['fresh', 'done'].map(async (key) => store.claim(key, LEASE_MS)))
+    clearInterval(ticking)
+    expect(claims.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    // Some 250 if nothing else runs. Waiting inside of SQLite would leave a dozen.
+    expect(turns).toBeGreaterThan(20)
+    const waiting = handle(store, 'fresh')
+    other.exec('COMMIT')
+    await waiting
+    expect(await store.claim('done', LEASE_MS)).toEqual({ state: 'done' })
   })
 
   it('has a write-ahead log that shrinks after a long read has ended', async () => {

@@ -1,8 +1,8 @@
 import { ConfigurationError, type ErrorCode, type Store } from 'postern'
 import { openSqlite, type SqliteDatabase, type SqliteStoreOptions, sqliteStore } from 'postern/sqlite'
 import { describe, expect, it } from 'vitest'
-import { refuseNetwork } from '../../../../adapters/stores/sqlite/check-database.ts'
 import { DRIVERS } from '../../../../adapters/stores/sqlite/drivers.ts'
+import { refuseNetwork } from '../../../../adapters/stores/sqlite/open-table.ts'
 import { drivers } from './drivers.ts'
 import { closing, makeFolder } from './folder.ts'
 
@@ -104,22 +104,6 @@ describe('the clock', () => {
 })
 
 describe('the table', () => {
-  it('does not grow beyond twice the size of what it must remember', async () => {
-    const clock = { time: DAY_MS, now: () => clock.time }
-    const database = open()
-    const store = sqliteStore({ database, clock, retentionMs: 100 })
-    const most: number[] = []
-    for (let turn = 0; turn < 200; turn++) {
-      clock.time += 10 // each turn adds 20 events, and 200 to 220 must be remembered
-      const claims = Array.from({ length: 20 }, (_, index) => take(store, `evt_${(turn * 20 + index) * 7919}`))
-      const tokens = await Promise.all(claims)
-      await Promise.all(tokens.map(({ token }, index) => store.complete(`evt_${(turn * 20 + index) * 7919}`, token)))
-      most.push(rowsOf(database))
-    }
-    expect(Math.max(...most)).toBeLessThanOrEqual(440)
-    expect(Math.min(...most.slice(20))).toBeGreaterThanOrEqual(200)
-  })
-
   it('keeps running claims and marks no matter what is swept', async () => {
     const clock = { time: DAY_MS, now: () => clock.time }
     const store = sqliteStore({ database: open(), clock, retentionMs: 1_000 })
@@ -160,7 +144,6 @@ describe('an unusable database', () => {
     ['one that cannot be written', readOnly, 'database_unusable', /read-only/],
     ['one with such a table of another kind', taken, 'database_unusable', /another name as table/],
     ['a path', () => 'app.db', 'option_invalid', /openSqlite\(path\)/],
-    ['nothing', () => undefined, 'option_invalid', /openSqlite\(path\)/],
   ])('is reported with the fix: %s', (_what, makeDatabase, code, message) => {
     const failure = failureOf({ database: makeDatabase() })
     expect(failure.code).toBe(code)
@@ -169,8 +152,6 @@ describe('an unusable database', () => {
 
   it.each([
     [{ table: 'a; DROP TABLE b' }, 'option_invalid', /letters, digits/],
-    [{ table: 'sqlite_events' }, 'option_invalid', /letters, digits/],
-    [{ table: '' }, 'option_invalid', /letters, digits/],
     [{ retentionMs: Number.NaN }, 'option_invalid', /whole number/],
     [{ clock: {} }, 'option_invalid', /method now/],
     [{ path: 'app.db' }, 'option_unknown', /database, retentionMs, table, clock/],

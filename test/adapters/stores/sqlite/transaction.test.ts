@@ -10,8 +10,8 @@ const fileOf = makeFolder()
 let files = 0
 
 describe.each(drivers)('context.transaction on %s', (driver) => {
-  function scene(path = fileOf(`${files++}.db`)) {
-    const database = closing(openSqlite(path, { driver }))
+  function scene() {
+    const database = closing(openSqlite(fileOf(`${files++}.db`), { driver }))
     database.exec('CREATE TABLE IF NOT EXISTS contacts (id TEXT, run INTEGER)')
     const errors: PosternError[] = []
     const receiver = createReceiver({
@@ -26,40 +26,8 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     const rows = () => database.prepare('SELECT id, run FROM contacts ORDER BY run').all()
     const save = (tx: SqliteDatabase, id: string, run = 1) =>
       tx.prepare('INSERT INTO contacts VALUES (?, ?)').run(id, run)
-    return { path, database, receiver, errors, send, rows, save, event: events.contact.created() }
+    return { database, receiver, errors, send, rows, save, event: events.contact.created() }
   }
-
-  it('commits the rows of the handler with its finish mark, once for all duplicates', async () => {
-    const { receiver, send, rows, save, event } = scene()
-    const given: unknown[] = []
-    receiver.on('contact.created', async ({ data }, { transaction }) => {
-      given.push(await transaction((tx) => save(tx, data.record._id).changes))
-    })
-    const outcomes = await Promise.all([send(event), send(event), send(event)])
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['handled', 'handled', 'handled'])
-    expect(await send(event)).toMatchObject({ outcome: 'duplicate' })
-    expect(rows()).toMatchObject([{ run: 1 }])
-    expect(given).toEqual([1])
-  })
-
-  it('rolls back work that throws, and does not run again the handlers that had committed', async () => {
-    const { receiver, send, rows, save, event } = scene()
-    let runs = 0
-    receiver.on('contact.created', (_event, { transaction }) => transaction((tx) => void save(tx, 'first', 10)))
-    receiver.on('contact.*', (_event, { transaction }) =>
-      transaction((tx) => {
-        save(tx, 'second', ++runs)
-        if (runs === 1) throw new Error('no')
-      }),
-    )
-    expect(await send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
-    expect(rows()).toMatchObject([{ id: 'first' }])
-    expect(await send(event)).toMatchObject({ outcome: 'handled' })
-    expect(rows()).toMatchObject([
-      { id: 'second', run: 2 },
-      { id: 'first', run: 10 },
-    ])
-  })
 
   it('refuses work that would stay open across an await, and leaves nothing of it', async () => {
     const { receiver, send, rows, save, event, errors } = scene()
@@ -140,22 +108,6 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     )
     expect(await send(event)).toMatchObject({ outcome: 'handled' })
     expect(rows()).toMatchObject([{ id: 'inner' }, { id: 'outer' }])
-  })
-
-  it('is fenced: a handler whose claim another process took over writes nothing', async () => {
-    const { path, receiver, send, rows, save, event, database } = scene()
-    const other = closing(openSqlite(path, { driver }))
-    receiver.on('contact.created', async (_event, { transaction }) => {
-      other.exec('UPDATE postern_events SET leased_at = 0, leased_until = 0') // simulates a suspended process
-      const key = String(other.prepare('SELECT key FROM postern_events').get()?.key)
-      expect(await sqliteStore({ database: other }).claim(key, 15_000)).toMatchObject({ state: 'claimed' })
-      await transaction((tx) => void save(tx, 'lost'))
-    })
-    expect(await send(event)).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
-    expect(rows()).toEqual([])
-    expect(database.prepare('SELECT marks, is_done FROM postern_events').all()).toMatchObject([
-      { marks: null, is_done: 0 },
-    ])
   })
 
   it('keeps the failures of one event from the others in the same commit', async () => {
