@@ -25,7 +25,7 @@ describe('options', () => {
 
   it('accept the address of an emulator that listens on no port', async () => {
     await using crm = await startEmulator({ port: false, logger: silentLogger })
-    const client = create({ baseUrl: crm.url, fetch: crm.fetch })
+    const client = create({ baseUrl: crm.url, password: 'password', fetch: crm.fetch })
     expect(await client.webhooks.list()).toEqual([])
   })
 
