@@ -32,18 +32,16 @@ describe.skipIf(postgresProgram === undefined)('the statements of postgresStore'
 
   it('are prepared once by each connection', async () => {
     const { store, pool } = await scene.store({ max: 3 })
-    for (let count = 0; count < 20; count++) {
-      const key = newKey()
-      await store.complete(key, (await take(store, key)).token)
+    const query = `SELECT generic_plans + custom_plans AS calls FROM pg_prepared_statements WHERE name LIKE 'postern%'`
+    const countCalls = async () => {
+      const clients = await Promise.all([pool.connect(), pool.connect()])
+      const found = await Promise.all(clients.map((client) => client.query<{ calls: string }>(query)))
+      for (const client of clients) client.release()
+      return found.flatMap(({ rows }) => rows).reduce((sum, { calls }) => sum + Number(calls), 0)
     }
-    const query = `SELECT name, calls::int FROM (SELECT name, generic_plans + custom_plans AS calls FROM pg_prepared_statements) s WHERE name LIKE 'postern%'`
-    const clients = await Promise.all([pool.connect(), pool.connect()])
-    const calls: number[] = []
-    for (const client of clients) {
-      calls.push(...(await client.query<{ calls: number }>(query)).rows.map((row) => row.calls))
-      client.release()
-    }
-    expect(calls.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(10)
+    // If no other connection is free in time, as on a slow machine, claims share the kept one, which is not among these.
+    do await store.complete(newKey(), (await take(store, newKey())).token)
+    while ((await countCalls()) < 15)
   })
 
   it.each([
