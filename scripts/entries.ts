@@ -30,7 +30,7 @@ const tools = {
 export const entries: Readonly<Record<string, string>> = { index: 'src/index.ts', ...servers, ...engines, ...tools }
 
 /** The programs of the package: `bin` in package.json, and the source file of each. */
-export const programs: Readonly<Record<string, string>> = {
+const programs: Readonly<Record<string, string>> = {
   cli: 'src/cli/main.ts',
 }
 

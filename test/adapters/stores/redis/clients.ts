@@ -73,7 +73,7 @@ export const CLIENTS: Readonly<Record<string, (port: number) => Promise<TestClie
 }
 
 /** Clients whose options make it matter that their connections fall silent. */
-export const CLIENTS_WITH_LIMITS: typeof CLIENTS = {
+const CLIENTS_WITH_LIMITS: typeof CLIENTS = {
   async 'a pool of node-redis with one connection'(port) {
     return openPool(port, {})
   },
