@@ -1,4 +1,4 @@
-import type { Answer, Delivery } from './exchange.ts'
+import type { ConnectionFailure } from '../wire/connection-failure.ts'
 import type { Probe } from './probe.ts'
 
 /** Groups of checks, in the order in which they run. */
@@ -37,7 +37,7 @@ interface CaseText {
 
 /** Check of one delivery and its answer. */
 export interface SingleCase extends CaseText {
-  readonly deliver: (make: Maker) => Delivery
+  readonly deliver: (make: Maker) => TestDelivery
   readonly judge: (answer: Answer) => Verdict
 }
 
@@ -70,7 +70,7 @@ export interface Maker {
   /** Makes a contact with the documented fields, and an id and an address that no other record has. */
   contact(changes?: Readonly<Record<string, unknown>>): TestRecord
   /** Makes a delivery as the service sends it, except for the changes. */
-  delivery(body: TestEvent | string | Uint8Array, changes?: DeliveryChanges): Delivery
+  delivery(body: TestEvent | string | Uint8Array, changes?: DeliveryChanges): TestDelivery
 }
 
 /** Differences from a genuine delivery. */
@@ -92,6 +92,41 @@ export interface DeliveryChanges {
   readonly method?: 'GET'
 }
 
+/** HTTP request of one delivery, exactly as it is sent. */
+export interface TestDelivery {
+  readonly method: 'POST' | 'GET'
+  readonly body: Uint8Array
+  /** Name of the signature header. */
+  readonly signatureName: string
+  /** Signatures, each sent in a separate header line. */
+  readonly signatures: readonly string[]
+  readonly contentType: string
+  readonly contentEncoding: string | undefined
+  readonly pieceSize: number | undefined
+  readonly isChunked: boolean
+  /** Shell pipe that makes the signature from the output of `postern sign`; undefined if no pipe can make it. */
+  readonly pipe: string | undefined
+}
+
+/** Answer to a delivery, or the reason why none came. */
+export interface Answer {
+  /** HTTP status; undefined if there was no answer. */
+  readonly status: number | undefined
+  /** Describes the failure if there was no answer. */
+  readonly failure: string | undefined
+  /** Kind of the failure as one word. */
+  readonly failureKind: ConnectionFailure['kind'] | 'timeout' | undefined
+  /** True if nothing listens at the target, or it does not speak TLS. */
+  readonly isUnreachable: boolean
+  /** Reason phrase after the status. */
+  readonly words: string
+  /** Headers by name in lower case. Checks search them, and no report shows them. */
+  readonly headers: Readonly<Record<string, string>>
+  /** First 64 KiB of the body. Checks search them, and no report shows them. */
+  readonly body: string
+  readonly ms: number
+}
+
 /** Tools of a check that sends several deliveries. */
 export interface Scene {
   readonly make: Maker
@@ -102,11 +137,11 @@ export interface Scene {
   readonly patienceMs: number
   readonly probe: Probe | undefined
   /** Sends a delivery, and retries as long as the answer is a 429 or 503 with `Retry-After`. */
-  send(delivery: Delivery): Promise<Answer>
+  send(delivery: TestDelivery): Promise<Answer>
   /** Sends a delivery once. */
-  sendOnce(delivery: Delivery): Promise<Answer>
+  sendOnce(delivery: TestDelivery): Promise<Answer>
   /** Sends deliveries one after the other over one connection; opens another if the receiver closed it. */
-  sendInTurn(deliveries: readonly Delivery[]): Promise<readonly Answer[]>
+  sendInTurn(deliveries: readonly TestDelivery[]): Promise<readonly Answer[]>
   /** Waits for the given time. Rejects when the run is interrupted. */
   wait(ms: number): Promise<void>
 }

@@ -17,6 +17,7 @@ export interface CheckProgress {
   readonly total: number
 }
 
+/** Options of `checkReceiver`: which checks run, how long they wait, and how they see the work of the receiver. */
 export interface CheckOptions {
   /** Signing secret of the receiver. */
   readonly secret: Secret
@@ -41,6 +42,7 @@ export interface CheckOptions {
   readonly allowRemote?: boolean
   /** Ends the run; checks that have not begun are reported as skipped. */
   readonly signal?: AbortSignal
+  /** Called after each check. */
   readonly onProgress?: (progress: CheckProgress) => void
 }
 
@@ -87,10 +89,10 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   }
   const check = async (single: GroupedCase) => {
     const reason = await reasonToLeaveOut(single)
-    const trial = await (reason === undefined ? carryOut(single, scene, signal) : leaveOut(reason))
-    results.set(single.id, toResult(single, trial, toCommand(showTarget(url), single.id)))
+    const conclusion = await (reason === undefined ? carryOut(single, scene, signal) : leaveOut(reason))
+    results.set(single.id, toResult(single, conclusion, toCommand(showTarget(url), single.id)))
     options.onProgress?.({ done: results.size, total: cases.length })
-    const isRefused = single.id === 'accepts-valid' && trial.verdict.status === 'fail'
+    const isRefused = single.id === 'accepts-valid' && conclusion.verdict.status === 'fail'
     if (isRefused) finding = await unlessInterrupted(diagnose(scene), signal)
   }
   for (const batch of toBatches(cases)) await runAll(batch, concurrency, check)
@@ -110,7 +112,7 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   }
 }
 
-/** Waits for what deliveries of the checker find out; undefined if the run is interrupted. */
+/** Returns the result of a search by further deliveries; undefined if the run is interrupted. */
 async function unlessInterrupted<T>(search: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   return search.catch((error: unknown) => {
     if (signal?.aborted !== true) throw error
@@ -118,7 +120,7 @@ async function unlessInterrupted<T>(search: Promise<T>, signal: AbortSignal | un
   })
 }
 
-interface Trial {
+interface Conclusion {
   readonly verdict: Verdict
   readonly ms: number
   readonly repro?: string | undefined
@@ -129,11 +131,11 @@ interface Trial {
 const PROBE_FIX =
   'This says nothing about the receiver. The probe has to return { "runs": n } for any event id, and accept the order to fail; see "The probe" in the reference of the command line.'
 
-async function leaveOut(reason: string): Promise<Trial> {
+async function leaveOut(reason: string): Promise<Conclusion> {
   return { verdict: { status: 'skipped', reason }, ms: 0 }
 }
 
-async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSignal | undefined): Promise<Trial> {
+async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSignal | undefined): Promise<Conclusion> {
   const started = performance.now()
   const end = () => Math.round(performance.now() - started)
   try {
@@ -149,9 +151,9 @@ async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSigna
   }
 }
 
-function toResult(single: GroupedCase, trial: Trial, command: string): CheckResult {
+function toResult(single: GroupedCase, conclusion: Conclusion, command: string): CheckResult {
   const { id, group, level, sends, expects, why, fix } = single
-  const { verdict, ms, repro = command, hint = fix } = trial
+  const { verdict, ms, repro = command, hint = fix } = conclusion
   const doc = `npx postern check --explain ${id}`
   return { id, group, level, ...verdict, ms, sent: sends, expected: expects, why, hint, doc, repro }
 }
@@ -183,28 +185,19 @@ function isNamed({ id, group }: GroupedCase, names: readonly string[]): boolean 
 function select(names: readonly string[] | undefined): readonly GroupedCase[] {
   const unknown = names?.find((name) => !CASES.some((single) => isNamed(single, [name])))
   if (unknown !== undefined)
-    throw new ConfigurationError(
-      'option_invalid',
+    refuse(
       `There is no check or group "${unknown}". Groups: ${GROUPS.join(', ')}. Checks: ${CASES.map(({ id }) => id).join(', ')}.`,
     )
   return names === undefined ? CASES : CASES.filter((single) => isNamed(single, names))
 }
 
 function toUrl(target: string | URL, allowRemote: boolean): URL {
-  let url: URL
-  try {
-    url = new URL(target)
-  } catch {
-    throw new ConfigurationError(
-      'option_invalid',
-      `"${target}" is not a URL; write it whole: http://localhost:3000/webhooks`,
-    )
-  }
+  if (!URL.canParse(String(target))) refuse(`"${target}" is not a URL; write it whole: http://localhost:3000/webhooks`)
+  const url = new URL(target)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new ConfigurationError('option_invalid', `The checks speak HTTP; the URL begins with "${url.protocol}".`)
+    refuse(`The checks speak HTTP; the URL begins with "${url.protocol}".`)
   if (!allowRemote && !isLoopback(url))
-    throw new ConfigurationError(
-      'option_invalid',
+    refuse(
       `${url.hostname} is not this machine, and the checks send it events that look real. If this is intended, set allowRemote (--yes).`,
     )
   return url
@@ -213,13 +206,13 @@ function toUrl(target: string | URL, allowRemote: boolean): URL {
 function mustBeTime(name: string, ms: number): void {
   mustBeCount(name, ms)
   if (ms > LONGEST_TIMER_MS)
-    throw new ConfigurationError(
-      'option_invalid',
-      `${name} must be at most ${LONGEST_TIMER_MS}, the longest time that a timer takes; it is ${ms}.`,
-    )
+    refuse(`${name} must be at most ${LONGEST_TIMER_MS}, the longest time that a timer takes; it is ${ms}.`)
 }
 
 function mustBeCount(name: string, value: number): void {
-  if (!Number.isFinite(value) || value < 1)
-    throw new ConfigurationError('option_invalid', `${name} must be a number of at least 1; it is ${value}.`)
+  if (!Number.isFinite(value) || value < 1) refuse(`${name} must be a number of at least 1; it is ${value}.`)
+}
+
+function refuse(message: string): never {
+  throw new ConfigurationError('option_invalid', message)
 }

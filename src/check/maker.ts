@@ -2,8 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { type Secret, sign } from '../protocol/signature.ts'
 import { formatJson } from '../wire/json-forms.ts'
 import { SIGNATURE_NAME } from '../wire/signature-name.ts'
-import type { DeliveryChanges, Maker, TestEvent, TestRecord } from './case.ts'
-import type { Delivery } from './exchange.ts'
+import type { DeliveryChanges, Maker, TestDelivery, TestEvent, TestRecord } from './case.ts'
 
 export interface MakerOptions {
   readonly secret: Secret
@@ -31,7 +30,7 @@ export function createMaker({ secret, accountKey }: MakerOptions): Maker {
   return { event, contact, delivery: (body, changes) => createDelivery(toBytes(body), secret, changes) }
 }
 
-function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryChanges = {}): Delivery {
+function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryChanges = {}): TestDelivery {
   const { signature, signatureName = SIGNATURE_NAME, pipe, bytes, contentType = 'application/json' } = changes
   const { contentEncoding, pieceSize, isChunked = false, method } = changes
   const right = sign(signed, secret)
@@ -54,4 +53,16 @@ function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryCha
 function toBytes(body: TestEvent | string | Uint8Array): Uint8Array {
   if (body instanceof Uint8Array) return body
   return Buffer.from(typeof body === 'string' ? body : formatJson(body, 'spaced'))
+}
+
+/** Well-formed signature that matches no body. */
+export const WRONG_SIGNATURE: string = `sha256=${'0'.repeat(64)}`
+
+/** Changes that replace the signature of a delivery with a well-formed wrong one. */
+export const FORGED: DeliveryChanges = { signature: () => WRONG_SIGNATURE }
+
+/** Makes a delivery that is signed with another key than the secret; the key may be empty. */
+export function signWith(make: Maker, key: string | Uint8Array, event: TestEvent = make.event()): TestDelivery {
+  const { body } = make.delivery(event)
+  return make.delivery(body, { signature: () => `sha256=${createHmac('sha256', key).update(body).digest('hex')}` })
 }

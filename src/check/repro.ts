@@ -1,5 +1,5 @@
 import { quoteForShell } from '../protocol/show.ts'
-import type { Delivery } from './exchange.ts'
+import type { TestDelivery } from './case.ts'
 
 const MAX_BODY_BYTES = 2_000
 
@@ -7,7 +7,7 @@ const MAX_BODY_BYTES = 2_000
  * Writes a POSIX shell command that sends the same delivery. `postern sign` makes the signature, so that the command holds neither a
  * secret nor a digest. Undefined if no single command can send it.
  */
-export function toCurl(target: string, delivery: Delivery): string | undefined {
+export function toCurl(target: string, delivery: TestDelivery): string | undefined {
   const { method, body, contentType, pieceSize, isChunked } = delivery
   if (method === 'GET') return `curl -i ${quoteForShell(target)}`
   const isPlain = body.length > 0 && body.length <= MAX_BODY_BYTES && isText(body)
@@ -19,7 +19,7 @@ export function toCurl(target: string, delivery: Delivery): string | undefined {
   return `${parts.filter(Boolean).join(' ')} --data-binary ${text}`
 }
 
-function toHeader({ signatureName, signatures, pipe }: Delivery, text: string): string | undefined {
+function toHeader({ signatureName, signatures, pipe }: TestDelivery, text: string): string | undefined {
   if (signatures.length === 0) return ''
   if (signatures.length === 1 && signatures[0] === '') return `-H '${signatureName};'`
   if (pipe === undefined) return undefined

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Secret } from '../protocol/signature.ts'
 import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
-import type { Scene } from './case.ts'
-import type { Answer, Delivery } from './exchange.ts'
+import type { Answer, Scene, TestDelivery } from './case.ts'
 import { createMaker } from './maker.ts'
 import type { Probe } from './probe.ts'
-import { send } from './send.ts'
+import { sendDelivery } from './send.ts'
 import { isPutOff, readRetryAfterMs } from './verdict.ts'
 
 const GRACE_MS = 1_000
@@ -51,9 +50,9 @@ export function createScene(options: SceneOptions): RunScene {
   const putOffBy = new Set<Answer['status']>()
   // A signal of its own for each wait: of many listeners at one signal, Node would warn as a leak.
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, signal && { signal: AbortSignal.any([signal]) })
-  const sendOnce = async (delivery: Delivery, agent?: KeptConnection): Promise<Answer> => {
+  const sendOnce = async (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> => {
     signal?.throwIfAborted()
-    const answer = await send(target, delivery, { timeoutMs, cut: cut.signal, agent })
+    const answer = await sendDelivery(target, delivery, { timeoutMs, cut: cut.signal, agent })
     if (answer.status === undefined) cut.signal.throwIfAborted()
     else answers++
     sent++

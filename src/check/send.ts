@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
 import { exchange, type KeptConnection, type WireRequest } from '../wire/exchange.ts'
-import type { Answer, Delivery } from './exchange.ts'
+import type { Answer, TestDelivery } from './case.ts'
 
 const MAX_READ_BYTES = 64 * 1_024
 /** Words about a delivery that got no answer in time. */
@@ -16,7 +16,7 @@ const NOTHING = {
   body: '',
 }
 
-export interface SendOptions {
+interface Connecting {
   readonly timeoutMs: number
   /** Signal that cuts the connection. */
   readonly cut: AbortSignal
@@ -25,7 +25,11 @@ export interface SendOptions {
 }
 
 /** Sends one delivery. Never rejects: the answer reports any failure. */
-export async function send(target: URL, delivery: Delivery, { timeoutMs, cut, agent }: SendOptions): Promise<Answer> {
+export async function sendDelivery(
+  target: URL,
+  delivery: TestDelivery,
+  { timeoutMs, cut, agent }: Connecting,
+): Promise<Answer> {
   const started = performance.now()
   const timeout = AbortSignal.timeout(Math.ceil(timeoutMs)) // which takes whole numbers only
   const signal = AbortSignal.any([timeout, cut])
@@ -42,7 +46,7 @@ export async function send(target: URL, delivery: Delivery, { timeoutMs, cut, ag
   }
 }
 
-function toRequest(delivery: Delivery, isKept: boolean): WireRequest {
+function toRequest(delivery: TestDelivery, isKept: boolean): WireRequest {
   const { method, body, signatureName, signatures, contentType, contentEncoding, pieceSize, isChunked } = delivery
   // Some hosts refuse requests without a user agent.
   const headers: [name: string, value: string][] = [

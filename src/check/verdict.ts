@@ -1,5 +1,4 @@
-import type { Status, Verdict } from './case.ts'
-import type { Answer } from './exchange.ts'
+import type { Answer, Status, Verdict } from './case.ts'
 
 /** Passes if the delivery was acknowledged. */
 export function mustBeAccepted(answer: Answer): Verdict {

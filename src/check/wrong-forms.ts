@@ -1,20 +1,19 @@
 import { createHash, createHmac } from 'node:crypto'
 import { escapeUnicode, formatJson } from '../wire/json-forms.ts'
 import { SIGNATURE_NAME } from '../wire/signature-name.ts'
-import type { Maker } from './case.ts'
-import type { Delivery } from './exchange.ts'
-import { signWith } from './forgery.ts'
+import type { Maker, TestDelivery } from './case.ts'
+import { signWith } from './maker.ts'
 
 /** Mistake in a receiver, with deliveries that only a receiver with this mistake accepts. */
 interface Mistake {
   readonly text: string
   /** Checks of other groups that fail because of the mistake as well. */
   readonly also?: readonly string[]
-  readonly deliver: (make: Maker, secret: Buffer) => readonly Delivery[]
+  readonly deliver: (make: Maker, secret: Buffer) => readonly TestDelivery[]
 }
 
 /** Makes a delivery of a new event with a header computed from its body. */
-function withHeader(make: Maker, toHeader: (body: Uint8Array) => string): Delivery {
+function withHeader(make: Maker, toHeader: (body: Uint8Array) => string): TestDelivery {
   const { body } = make.delivery(make.event())
   return make.delivery(body, { signature: () => toHeader(body) })
 }

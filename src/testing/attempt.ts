@@ -35,12 +35,12 @@ export interface AttemptPlan {
 
 /** Makes one attempt. Never rejects. */
 export function makeAttempt(target: Target, clock: SenderClock, plan: AttemptPlan): Promise<Attempt> {
-  const attempt = carryOut(target, clock, plan)
-  clock.track?.(attempt)
-  return attempt
+  const made = attempt(target, clock, plan)
+  clock.track?.(made)
+  return made
 }
 
-async function carryOut(target: Target, clock: Clock, plan: AttemptPlan): Promise<Attempt> {
+async function attempt(target: Target, clock: Clock, plan: AttemptPlan): Promise<Attempt> {
   const [at, startedAt] = [clock.now(), clock.monotonic()]
   const controller = new AbortController()
   let cutBy: 'timeout' | 'aborted' | undefined
@@ -67,7 +67,7 @@ async function carryOut(target: Target, clock: Clock, plan: AttemptPlan): Promis
   })
   try {
     const { signal } = controller
-    const answer = await Promise.race([send(target, { ...plan.request, signal }), whenAborted(signal)])
+    const answer = await Promise.race([callTarget(target, { ...plan.request, signal }), whenAborted(signal)])
     return conclude(answer, answer.status >= 200 && answer.status < 300 ? undefined : 'status')
   } catch (error) {
     return conclude(undefined, cutBy ?? 'connection', error)
@@ -77,7 +77,7 @@ async function carryOut(target: Target, clock: Clock, plan: AttemptPlan): Promis
 }
 
 /** Sends a request. A custom target may throw instead of rejecting. */
-async function send(target: Target, request: TargetRequest): Promise<TargetAnswer> {
+async function callTarget(target: Target, request: TargetRequest): Promise<TargetAnswer> {
   return target.send(request)
 }
 

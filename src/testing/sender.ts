@@ -8,6 +8,7 @@ import { type Attempt, type AttemptPlan, makeAttempt, type SenderClock } from '.
 import { type Sendable, SIGNED_OPTIONS, type SignedDelivery, type SignedOptions, signed } from './signed.ts'
 import type { Target } from './target.ts'
 
+/** Options of `createSender`: the target and its clock, and how to sign by default. */
 export interface SenderOptions extends SignedOptions {
   /** Target of the deliveries. */
   readonly target: Target
@@ -30,6 +31,7 @@ export interface DeliveryResult {
   readonly next: ScheduledAttempt | undefined
 }
 
+/** Attempt that is still to come. */
 export interface ScheduledAttempt {
   /** Time of the attempt in milliseconds since 1970. */
   readonly at: number
@@ -58,6 +60,7 @@ export interface Sender {
   deliver(event: Sendable, options?: SendOptions): Delivery
 }
 
+/** Options of `abortAfter`. */
 export interface AbortOptions extends SendOptions {
   /** Number of bytes of the body to send before the connection is cut. Default: all. */
   readonly bytes?: number

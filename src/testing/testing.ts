@@ -7,7 +7,7 @@ export { type InboxCase, inboxSuite } from './inbox-suite/inbox-suite.ts'
 export { fastifyTarget, type InjectableApp } from './inject-target.ts'
 export { matchers, type PosternMatchers } from './matchers.ts'
 export { nodeTarget } from './node-target.ts'
-export { type HandlerRecorder, type HandlerRun, recordHandlers } from './recorder.ts'
+export { type HandlerRecorder, type HandlerRun, recordHandlers, type TestedReceiver, testReceiver } from './recorder.ts'
 export {
   type AbortOptions,
   createSender,
@@ -22,5 +22,4 @@ export { type Sendable, type SignedDelivery, type SignedOptions, signed, type Ta
 export { silentLogger } from './silent-logger.ts'
 export { type StoreCase, type StoreSuiteOptions, storeSuite } from './store-suite/store-suite.ts'
 export type { Target, TargetAnswer, TargetOptions, TargetRequest } from './target.ts'
-export { type TestedReceiver, testReceiver } from './test-receiver.ts'
 export { urlTarget } from './url-target.ts'

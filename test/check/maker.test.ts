@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { FORGED, signWith } from '../../src/check/forgery.ts'
-import { createMaker } from '../../src/check/maker.ts'
+import { createMaker, FORGED, signWith } from '../../src/check/maker.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
 const make = createMaker({ secret: SECRET, accountKey: 'acme' })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Answer } from '../../src/check/case.ts'
 import { sendAtOnce } from '../../src/check/cases/send-at-once.ts'
-import type { Answer } from '../../src/check/exchange.ts'
 import { createScene } from '../../src/check/scene.ts'
 import { OPTIONS, play, runIn, type Step } from './play.ts'
 import { CUT, toAnswer } from './to-answer.ts'

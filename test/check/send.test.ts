@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { DeliveryChanges } from '../../src/check/case.ts'
 import { createMaker } from '../../src/check/maker.ts'
-import { type SendOptions, send } from '../../src/check/send.ts'
+import { sendDelivery } from '../../src/check/send.ts'
 import { keepConnection } from '../../src/wire/exchange.ts'
 import { findFreePort } from '../support/programs.ts'
 import { SECRET } from './faulty/hand-written.ts'
@@ -33,16 +33,16 @@ async function startRecording(answer: string, isEnd = (text: string) => text.end
 }
 
 const OK = 'HTTP/1.1 202 Taken\r\nContent-Length: 2\r\nX-A: 1\r\n\r\nhi'
-const OPTIONS: SendOptions = { timeoutMs: 5_000, cut: new AbortController().signal }
+const OPTIONS: Parameters<typeof sendDelivery>[2] = { timeoutMs: 5_000, cut: new AbortController().signal }
 const deliver = (changes: DeliveryChanges = {}) => make.delivery('{"a": "ë"}', changes)
 
 async function linesOf(
   changes: DeliveryChanges,
-  options: Partial<SendOptions> = {},
+  options: Partial<typeof OPTIONS> = {},
   isEnd?: (text: string) => boolean,
 ) {
   const { url, parts } = await startRecording(OK, isEnd)
-  await send(url, deliver(changes), { ...OPTIONS, ...options })
+  await sendDelivery(url, deliver(changes), { ...OPTIONS, ...options })
   return parts
     .join('')
     .replace(/Host: .*\r\n/, '')
@@ -84,7 +84,7 @@ describe('a delivery of a check on the wire', () => {
 
   it('arrives in pieces of the given size', async () => {
     const { url, parts } = await startRecording(OK)
-    await send(url, make.delivery('{"a": "bcdefgh"}', { pieceSize: 2 }), OPTIONS)
+    await sendDelivery(url, make.delivery('{"a": "bcdefgh"}', { pieceSize: 2 }), OPTIONS)
     const [head = '', body] = parts.join('').split('\r\n\r\n')
     expect(head).toContain('Content-Length: 16')
     expect(body).toBe('{"a": "bcdefgh"}')
@@ -94,7 +94,7 @@ describe('a delivery of a check on the wire', () => {
   it('keeps the connection only if it is asked to', async () => {
     const { url, parts } = await startRecording(OK)
     const agent = keepConnection(url)
-    for (let count = 0; count < 2; count++) await send(url, deliver(), { ...OPTIONS, agent })
+    for (let count = 0; count < 2; count++) await sendDelivery(url, deliver(), { ...OPTIONS, agent })
     expect(parts.join('').match(/Connection: .*/g)).toEqual(['Connection: keep-alive', 'Connection: keep-alive'])
     agent.destroy()
   })
@@ -104,7 +104,7 @@ describe('the answer to a delivery', () => {
   it('is its status, its words, its head and its body, with the time that it took', async () => {
     const { url } = await startRecording(OK)
     const started = performance.now()
-    const { ms, ...answer } = await send(url, deliver(), OPTIONS)
+    const { ms, ...answer } = await sendDelivery(url, deliver(), OPTIONS)
     expect(answer).toEqual({
       ...{ status: 202, words: 'Taken', headers: { 'content-length': '2', 'x-a': '1' }, body: 'hi' },
       ...{ failure: undefined, failureKind: undefined, isUnreachable: false },
@@ -115,12 +115,12 @@ describe('the answer to a delivery', () => {
 
   it('holds the first 64 KiB of the body', async () => {
     const { url } = await startRecording(`HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`)
-    expect((await send(url, deliver(), OPTIONS)).body).toBe('x'.repeat(65_536))
+    expect((await sendDelivery(url, deliver(), OPTIONS)).body).toBe('x'.repeat(65_536))
   })
 
   it('is the limit if none came in time', async () => {
     const { url } = await startRecording('')
-    expect(await send(url, deliver(), { ...OPTIONS, timeoutMs: 200 })).toMatchObject({
+    expect(await sendDelivery(url, deliver(), { ...OPTIONS, timeoutMs: 200 })).toMatchObject({
       ...{ status: undefined, failure: 'no answer within 0.2 s', failureKind: 'timeout' },
       ...{ isUnreachable: false, words: '', headers: {}, body: '' },
     })
@@ -128,13 +128,13 @@ describe('the answer to a delivery', () => {
 
   it('is the limit in whole milliseconds, of which AbortSignal takes no fractions', async () => {
     const { url } = await startRecording('')
-    const answer = await send(url, deliver(), { ...OPTIONS, timeoutMs: 99.5 })
+    const answer = await sendDelivery(url, deliver(), { ...OPTIONS, timeoutMs: 99.5 })
     expect(answer).toMatchObject({ failure: 'no answer within 0.0995 s', failureKind: 'timeout' })
   })
 
   it('is that nothing listens there', async () => {
     const url = new URL(`http://127.0.0.1:${await findFreePort()}/`)
-    expect(await send(url, deliver(), OPTIONS)).toMatchObject({
+    expect(await sendDelivery(url, deliver(), OPTIONS)).toMatchObject({
       ...{ status: undefined, failure: 'the connection was refused', failureKind: 'refused', isUnreachable: true },
     })
   })
@@ -147,13 +147,13 @@ describe('the answer to a delivery', () => {
     })
     const address = server.address()
     const url = new URL(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`)
-    expect(await send(url, deliver(), OPTIONS)).toMatchObject({ failureKind: 'reset', isUnreachable: false })
+    expect(await sendDelivery(url, deliver(), OPTIONS)).toMatchObject({ failureKind: 'reset', isUnreachable: false })
   })
 
   it('is missing once the run cuts it', async () => {
     const { url } = await startRecording('')
     const cut = new AbortController()
-    const sending = send(url, deliver(), { ...OPTIONS, cut: cut.signal })
+    const sending = sendDelivery(url, deliver(), { ...OPTIONS, cut: cut.signal })
     cut.abort()
     expect(await sending).toMatchObject({ status: undefined, failureKind: 'reset' })
   })

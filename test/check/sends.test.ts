@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import type { TestDelivery } from '../../src/check/case.ts'
 import { CASES, type GroupedCase } from '../../src/check/cases.ts'
-import type { Delivery } from '../../src/check/exchange.ts'
 import { createMaker } from '../../src/check/maker.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
@@ -18,7 +18,7 @@ function sentBy(id: string) {
     (each): each is Extract<GroupedCase, { deliver: unknown }> => each.id === id && 'deliver' in each,
   )
   if (single === undefined) throw new Error(`${id} does not send one delivery`)
-  const delivery: Delivery = single.deliver(make)
+  const delivery: TestDelivery = single.deliver(make)
   const text = Buffer.from(delivery.body).toString()
   return { ...delivery, text, right: rightOf(delivery.body) }
 }
@@ -118,7 +118,7 @@ describe('a genuine event', () => {
     expect(eventOf('id-long').id).toHaveLength(200)
   })
 
-  it.each<readonly [id: string, head: Partial<Delivery>]>([
+  it.each<readonly [id: string, head: Partial<TestDelivery>]>([
     ['bytes-split-characters', { pieceSize: 7, isChunked: false }],
     ['bytes-charset', { contentType: 'application/json; charset=utf-8' }],
     ['bytes-chunked', { isChunked: true, pieceSize: undefined }],

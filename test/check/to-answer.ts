@@ -1,4 +1,4 @@
-import type { Answer } from '../../src/check/exchange.ts'
+import type { Answer } from '../../src/check/case.ts'
 
 /** Makes an answer of the receiver: 200 and nothing else, or what the changes say. */
 export function toAnswer(changes: Partial<Answer> = {}): Answer {

@@ -1,14 +1,13 @@
-import type { Case, Scene } from '../case.ts'
-import type { Answer, Delivery } from '../exchange.ts'
+import type { Answer, Case, Scene, TestDelivery } from '../case.ts'
 import { countAnswers, describe, describeWithWait, isSuccess, notAccepted, readRetryAfterMs } from '../verdict.ts'
+import { COPIES } from './send-at-once.ts'
 import { readRuns, timesDone, withProbe } from './with-probe.ts'
 
-const COPIES = 8
 /** Delays between further attempts, as fractions of `patienceMs`. */
 const RETRY_WAITS = [1 / 30, 5 / 30, 24 / 30]
 
 /** Sends a delivery until it is accepted: as often as the service does, but faster. */
-async function sendUntilAccepted({ sendOnce, patienceMs, wait }: Scene, delivery: Delivery): Promise<Answer> {
+async function sendUntilAccepted({ sendOnce, patienceMs, wait }: Scene, delivery: TestDelivery): Promise<Answer> {
   let answer = await sendOnce(delivery)
   for (const part of RETRY_WAITS) {
     if (isSuccess(answer)) return answer

@@ -1,10 +1,9 @@
-import type { Case, Scene, TestEvent } from '../case.ts'
-import type { Answer, Delivery } from '../exchange.ts'
-import { FORGED } from '../forgery.ts'
+import type { Answer, Case, Scene, TestDelivery, TestEvent } from '../case.ts'
+import { FORGED } from '../maker.ts'
 import { countAnswers, describe, describeWithWait, isPutOff, isSuccess, isUnjudged, notAccepted } from '../verdict.ts'
+import { COPIES } from './send-at-once.ts'
 import { type ProbedScene, readRuns, readSettled, timesDone, withProbe } from './with-probe.ts'
 
-const COPIES = 8
 /** More events than a short list of recent ids holds, and fewer than overload a receiver. */
 const OTHERS = 50
 const TOGETHER = 20
@@ -23,7 +22,7 @@ const once = (more: (scene: ProbedScene, event: TestEvent) => Promise<Answer>) =
     return { status: runs === 1 ? 'pass' : 'fail', reason: timesDone(runs) }
   })
 
-const sendAll = ({ send }: Scene, deliveries: readonly Delivery[]) => Promise.all(deliveries.map(send))
+const sendAll = ({ send }: Scene, deliveries: readonly TestDelivery[]) => Promise.all(deliveries.map(send))
 
 /** Returns the events whose work is not done when `patienceMs` is over. */
 async function findUndone({ probe, patienceMs, wait }: ProbedScene, events: readonly TestEvent[]) {

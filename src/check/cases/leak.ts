@@ -1,6 +1,5 @@
-import type { Case, Scene, Verdict } from '../case.ts'
-import type { Answer, Delivery } from '../exchange.ts'
-import { FORGED } from '../forgery.ts'
+import type { Answer, Case, Scene, TestDelivery, Verdict } from '../case.ts'
+import { FORGED } from '../maker.ts'
 import { isPutOff } from '../verdict.ts'
 
 interface Refusal extends Answer {
@@ -13,7 +12,7 @@ interface Refusal extends Answer {
 /** Sends deliveries to be refused, and returns their answers. */
 async function collectRefusals({ make, send }: Scene): Promise<readonly Refusal[]> {
   const event = make.event()
-  const digestOf = ({ signatures: [right = ''] }: Delivery) => right.slice('sha256='.length)
+  const digestOf = ({ signatures: [right = ''] }: TestDelivery) => right.slice('sha256='.length)
   const notJson = make.delivery('{"id": "evt_chk_')
   const wrong = [
     make.delivery(event, { signature: () => undefined }),
@@ -25,7 +24,7 @@ async function collectRefusals({ make, send }: Scene): Promise<readonly Refusal[
   ]
   const huge = make.delivery(make.event({ note: 'x'.repeat(2 ** 21) }))
   const digest = digestOf(make.delivery(event))
-  const collect = async (delivery: Delivery, right: string) => {
+  const collect = async (delivery: TestDelivery, right: string) => {
     return { ...(await send(delivery)), digest: right, sent: delivery.signatures }
   }
   return Promise.all([

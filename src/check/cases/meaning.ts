@@ -10,9 +10,8 @@ import {
   shouldBeAccepted,
 } from '../verdict.ts'
 import { records } from './records.ts'
-import { sendAtOnce } from './send-at-once.ts'
+import { COPIES, sendAtOnce } from './send-at-once.ts'
 
-const COPIES = 8
 const BUSY = [409, 425, 429, 503]
 
 type EventCase = Pick<SingleCase, 'id' | 'sends' | 'why' | 'fix'> & { readonly event: (make: Maker) => TestEvent }

@@ -2,7 +2,7 @@ import { isLoopback } from '../../protocol/loopback.ts'
 import { SERVICE_DEADLINE_MS } from '../../protocol/schedule.ts'
 import { SIGNATURE_NAME } from '../../wire/signature-name.ts'
 import type { Case } from '../case.ts'
-import { FORGED } from '../forgery.ts'
+import { FORGED } from '../maker.ts'
 import {
   describe,
   isPutOff,

@@ -66,17 +66,17 @@ const forms: readonly (Pick<SingleCase, 'id' | 'level' | 'sends' | 'why' | 'fix'
   },
 ]
 
-interface Step {
+interface Change {
   readonly type: string
   readonly record: TestRecord
 }
 
 /** Sends two events of one record, and passes if the second is accepted as well. */
 const inTurn =
-  (steps: (record: TestRecord) => readonly [Step, Step]) =>
+  (change: (record: TestRecord) => readonly [Change, Change]) =>
   async ({ make, send }: Scene): Promise<Verdict> => {
-    const toEvent = ({ type, record }: Step): TestEvent => make.event({ type, data: { record } })
-    const [earlier, later] = steps(make.contact())
+    const toEvent = ({ type, record }: Change): TestEvent => make.event({ type, data: { record } })
+    const [earlier, later] = change(make.contact())
     const first = await send(make.delivery(toEvent(earlier)))
     if (!isSuccess(first)) return { status: 'skipped', reason: `the first event was not accepted: ${describe(first)}` }
     const { status, reason } = mustBeAccepted(await send(make.delivery(toEvent(later))))

@@ -1,11 +1,13 @@
-import type { Scene } from '../case.ts'
-import type { Answer, Delivery } from '../exchange.ts'
+import type { Answer, Scene, TestDelivery } from '../case.ts'
 import { isPutOff, readRetryAfterMs } from '../verdict.ts'
+
+/** Number of times that a check sends one event concurrently. */
+export const COPIES = 8
 
 /** Sends deliveries concurrently, and again if all of them were put off: earlier checks may have used up a rate limit. */
 export async function sendAtOnce(
   { sendOnce, wait, patienceMs }: Scene,
-  deliveries: readonly Delivery[],
+  deliveries: readonly TestDelivery[],
 ): Promise<readonly Answer[]> {
   const answers = await Promise.all(deliveries.map(sendOnce))
   const waitMs = Math.max(...answers.map((answer) => readRetryAfterMs(answer) ?? Infinity))

@@ -1,5 +1,5 @@
 import type { Case, SingleCase } from '../case.ts'
-import { WRONG_SIGNATURE } from '../forgery.ts'
+import { WRONG_SIGNATURE } from '../maker.ts'
 import { isSuccess, mustBeRefused, shouldBeRefused, toVerdict } from '../verdict.ts'
 
 const WHY =

@@ -1,6 +1,5 @@
-import type { Case, Scene, Verdict } from '../case.ts'
-import type { Delivery } from '../exchange.ts'
-import { FORGED, signWith } from '../forgery.ts'
+import type { Case, Scene, TestDelivery, Verdict } from '../case.ts'
+import { FORGED, signWith } from '../maker.ts'
 import { mustBeRefused } from '../verdict.ts'
 
 const WHY = 'Anyone who knows the URL can send events that the service never sent.'
@@ -8,7 +7,7 @@ const WHY = 'Anyone who knows the URL can send events that the service never sen
 const UNKNOWN = ['check-unheard-of', 'constructor']
 
 /** Passes if all deliveries are refused, otherwise names the first one that is not. */
-async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: string, delivery: Delivery])[]) {
+async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: string, delivery: TestDelivery])[]) {
   let verdict: Verdict = { status: 'skipped', reason: 'nothing was sent' }
   for (const [what, delivery] of deliveries) {
     verdict = mustBeRefused(await send(delivery))

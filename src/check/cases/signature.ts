@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import type { Case, SingleCase } from '../case.ts'
-import { FORGED, signWith } from '../forgery.ts'
+import { FORGED, signWith } from '../maker.ts'
 import { describe, isSuccess, isUnjudged, mustBeRefused, mustBeTurnedAway, notAccepted, toVerdict } from '../verdict.ts'
 
 const WHY = 'Anyone who knows the URL can send events that the service never sent.'

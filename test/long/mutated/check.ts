@@ -21,7 +21,6 @@ export const CHECK_TESTS: TestsByFile = {
   'cases/with-probe': ['effects'],
   'check-receiver': ['runs', 'options'],
   diagnose: ['finding', 'mistakes', 'late'],
-  forgery: ['maker'],
   'format-report': ['report'],
   maker: ['maker'],
   page: ['page'],

@@ -33,6 +33,5 @@ export const TESTING_TESTS: TestsByFile = {
   'store-suite/trial': ['store-cases', 'store-faults', 'transaction-faults'],
   'store-suite/wrong-clock': ['wrong-clock'],
   target: ['targets', 'wrong-use'],
-  'test-receiver': ['recorder'],
   'url-target': ['sender', 'wrong-use'],
 }
