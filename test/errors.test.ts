@@ -1,32 +1,38 @@
 import { ERROR_CODES, REJECTION_STATUS } from 'postern'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
-import { findSection, listAnchors, readTable } from './support/markdown.ts'
+import { findSection, listAnchors } from './support/markdown.ts'
 import { listFiles, readText } from './support/repository.ts'
 
 const page = readText('docs/reference/errors.md')
-const errorRows = readTable(findSection(page, '## Errors'))
-const rejectionRows = readTable(findSection(page, '## Rejections'))
+
+/** The codes of the headings in a part of the page, each with its section. */
+function readSections(part: string): ReadonlyMap<string, string> {
+  const headings = findSection(page, part).match(/^### .*$/gm) ?? []
+  return new Map(
+    headings.flatMap((heading) =>
+      [...heading.matchAll(/`(\w+)`/g)].map(([, code = '']) => [code, findSection(page, heading)] as const),
+    ),
+  )
+}
+
+const errors = readSections('## Errors')
+const rejections = readSections('## Rejections')
 
 describe('docs/reference/errors.md', () => {
-  it('lists every error code, in the order of the source, and no other', () => {
-    expect(errorRows.map(([code]) => code)).toEqual(Object.keys(ERROR_CODES))
+  it('has a section for every error code, in the order of the source, and no other', () => {
+    expect([...errors.keys()]).toEqual(Object.keys(ERROR_CODES))
   })
 
-  it('lists every rejection code with its status, and no other', () => {
-    const rows = rejectionRows.map(([code, status]) => [code, Number(status)])
-    expect(rows).toEqual(Object.entries(REJECTION_STATUS))
+  it('has a section for every rejection code with its status, and no other', () => {
+    const sections = [...rejections].map(([code, text]) => [code, Number(/^\*\*(\d+)\.\*\*/m.exec(text)?.[1])])
+    expect(sections).toEqual(Object.entries(REJECTION_STATUS))
   })
 
-  it('has a meaning for each code', () => {
-    for (const [code, , meaning] of [...errorRows, ...rejectionRows]) expect(meaning, code).toMatch(/^\S.*\.$/)
-  })
-
-  it.each([...Object.keys(ERROR_CODES), ...Object.keys(REJECTION_STATUS)])('lists causes and fix of %s', (code) => {
+  it.each([...errors, ...rejections])('has an anchor, a meaning, causes and a fix of %s', (code, section) => {
     expect(listAnchors(page)).toContain(code)
-    const heading = page.split('\n').find((line) => line.startsWith('### ') && line.includes(`\`${code}\``))
-    const section = findSection(page, heading ?? `### \`${code}\``)
-    expect(section).toMatch(/^Likely causes/m)
+    expect(section).toMatch(/^\*\*[^*]+\.\*\* \S/m)
+    expect(section).toMatch(/^Causes/m)
     expect(section).toMatch(/^Fix: /m)
   })
 })
