@@ -65,14 +65,25 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          ...{ name: 'behaviour', include: ['test/**/*.test.ts'], exclude: WITH_PROGRAMS },
-          ...{ maxWorkers: 3, sequence: { groupOrder: 0 } },
+          name: 'behaviour',
+          include: ['test/**/*.test.ts'],
+          exclude: WITH_PROGRAMS,
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
-        // Most of these tests wait: for processes, for leases to end, for engines that are away.
-        test: { name: 'programs', include: WITH_PROGRAMS, maxWorkers: 4, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'programs',
+          include: WITH_PROGRAMS,
+          // Builds, installs and browsers take minutes on a busy machine.
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+          // Most of these tests wait: for processes, for leases to end, for engines that are away.
+          maxWorkers: 4,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },

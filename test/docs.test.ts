@@ -27,8 +27,6 @@ import { checkTypes } from './support/types.ts'
 // Every block of code in the documents is checked here; USES in support/examples.ts defines the words behind the fences.
 
 const SECRET = 'test-secret'
-/** Compiling and starting programs takes long on a busy machine. */
-const SLOW = 120_000
 const DEPLOYMENT = 'docs/guides/deployment.md'
 // Python is run by test/check/reference.test.ts.
 const LANGUAGES = ['ts', 'js', 'sh', 'json', 'text', 'python']
@@ -40,7 +38,7 @@ const folder = makeFolder()
 const examples = writeExamples(blocks, folder)
 const examplesFor = (...uses: readonly Example['use'][]) => examples.filter(({ use }) => uses.includes(use))
 
-beforeAll(() => installPackage(folder), SLOW)
+beforeAll(() => installPackage(folder))
 afterAll(() => removeFolder(folder))
 
 describe('code in the documents', () => {
@@ -49,7 +47,7 @@ describe('code in the documents', () => {
     expect(strangers.map(({ document, line, info }) => `${document}:${line} ${info.join(' ')}`)).toEqual([])
   })
 
-  it('compiles, strictly and against the source, or is refused as the document says', { timeout: SLOW }, () => {
+  it('compiles, strictly and against the source, or is refused as the document says', () => {
     const complaints = checkTypes(new Map(examples.map(({ path, code }) => [path, code])))
     const told = examplesFor('wrong').flatMap(({ document, line, path }) => {
       const text = blocks.find((block) => block.document === document && block.line > line)
@@ -69,7 +67,7 @@ describe('code in the documents', () => {
   })
 
   const programs = examplesFor('run')
-  it.concurrent.each(programs)('runs: $title', { timeout: SLOW }, async ({ program: path }) => {
+  it.concurrent.each(programs)('runs: $title', async ({ program: path }) => {
     const program = start(path, { WEBHOOK_SECRET: SECRET })
     expect(await program.exitCode, program.output).toBe(0)
   })
@@ -96,7 +94,7 @@ describe('servers in the documents', () => {
   })
 
   const servers = examplesFor('server').filter(({ document }) => document !== DEPLOYMENT)
-  it.concurrent.each(servers)('answer as they should: $title', { timeout: SLOW }, async (example) => {
+  it.concurrent.each(servers)('answer as they should: $title', async (example) => {
     const port = await findFreePort()
     const env = { PORT: String(port), WEBHOOK_SECRET: SECRET }
     const server = start(example.program, env)
@@ -110,10 +108,7 @@ describe('servers in the documents', () => {
         expect(sent.output.match(/^\d{3} .*\{"code":"\w+"/gm), document).toEqual(ANSWERS_TO[document])
       }
       // A logger may write a little later.
-      await vi.waitFor(
-        () => expect(server.output).toContain('The signature was made with none of the secrets'),
-        SLOW / 2,
-      )
+      await vi.waitFor(() => expect(server.output).toContain('The signature was made with none of the secrets'), 60_000)
     } finally {
       server.child.kill()
     }
@@ -139,7 +134,7 @@ describe('servers in the documents', () => {
     expect(warn.mock.calls.flat().join()).toContain('The signature was made with none of the secrets')
   })
 
-  it(`shut down without losing what is under way: ${DEPLOYMENT}`, { timeout: SLOW }, async () => {
+  it(`shut down without losing what is under way: ${DEPLOYMENT}`, async () => {
     const example = examplesFor('server').find(({ document }) => document === DEPLOYMENT)
     const [port, crmPort] = [await findFreePort(), await findFreePort()]
     let takesMs = 0

@@ -11,8 +11,6 @@ import { nextVersion } from '../scripts/release/version.ts'
 import { buildOnce } from './support/build-once.ts'
 import { ROOT } from './support/repository.ts'
 
-/** A build, an installation and a run take some ten seconds on an idle machine. */
-const SLOW = 180_000
 const TSX = join(ROOT, 'node_modules/tsx/dist/cli.mjs')
 const CONTENTS = 'scripts/release/contents.txt'
 
@@ -48,7 +46,7 @@ beforeAll(async () => {
   await edit(ready, 'CHANGELOG.md', () => '# Changes\n\n## Unreleased\n\n### Added\n\n- A thing.\n')
   await release(ready, '--contents')
   await commit(ready)
-}, SLOW)
+})
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -137,7 +135,7 @@ async function useRegistry(versions: readonly string[] | 'away'): Promise<void> 
   onTestFinished(() => void delete process.env.npm_config_registry)
 }
 
-describe('npm run release', { timeout: SLOW }, () => {
+describe('npm run release', () => {
   it.each<[string, (root: string) => Promise<unknown>, string]>([
     ['a branch other than main', (root) => runCommand(root, 'git', 'switch', '-qc', 'other'), 'the branch is other'],
     ['a changed file', (root) => appendFile(join(root, 'README.md'), 'more'), 'not committed:\n M README.md'],

@@ -18,7 +18,6 @@ import { beginWalk, makeEmptyProject, type Walk } from './support/walk.ts'
 // Guides are followed word for word, in a folder that holds nothing but the package: the files that they have saved, the commands that
 // they have typed. `npm run walk` prints how long the walks of seven readers take.
 
-const SLOW = 240_000
 /** The first file of tests that needs the tarball builds it. */
 const PACKED = 600_000
 const SENT = ['200 {"code":"handled"', '200 {"code":"duplicate"', '401 {"code":"unauthorized"']
@@ -105,7 +104,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(walks.map((walk) => walk.end()))
   await Promise.all([engines.redis?.remove(), engines.postgres?.remove()])
-}, SLOW)
+})
 
 /** Returns whether the engines that a way needs are on this machine. */
 function canWalk(pages: readonly string[]): boolean {
@@ -137,9 +136,9 @@ function tellTime(title: string, started: number): void {
 
 describe('a walk by', () => {
   for (const [reader, way] of Object.entries(READERS))
-    it.skipIf(!canWalk(way.pages))(`${reader} leads to the end`, { timeout: SLOW }, () => follow(reader, way))
+    it.skipIf(!canWalk(way.pages))(`${reader} leads to the end`, () => follow(reader, way))
 
-  it('a visitor who has cloned the repository leads to the end', { timeout: SLOW }, async () => {
+  it('a visitor who has cloned the repository leads to the end', async () => {
     const started = performance.now()
     const command = startShell('npm start', ROOT, { NO_COLOR: '1', npm_config_loglevel: 'error' })
     expect(await command.exitCode, command.stdout + command.stderr).toBe(0)
@@ -150,10 +149,10 @@ describe('a walk by', () => {
 describe('a guide, followed word for word in an empty folder,', () => {
   for (const [page, seen] of Object.entries(GUIDES)) {
     const pages = [`docs/guides/${page}`]
-    it.skipIf(!canWalk(pages)).concurrent(`works: ${page}`, { timeout: SLOW }, () => follow(page, { pages, seen }))
+    it.skipIf(!canWalk(pages)).concurrent(`works: ${page}`, () => follow(page, { pages, seen }))
   }
 
-  it.skipIf(!hasRegistry)('works with what the registry has today: observability.md', { timeout: SLOW }, async () => {
+  it.skipIf(!hasRegistry)('works with what the registry has today: observability.md', async () => {
     const steps = readSteps('docs/guides/observability.md')
     const typed = steps.flatMap((step) => (step.does === 'type' && step.terminals === 'one' ? step.lines : []))
     const packages =
@@ -171,7 +170,7 @@ describe('a guide, followed word for word in an empty folder,', () => {
     expect(output).toContain('postern.dispatches')
   })
 
-  it('compiles with the types that it has had installed', { timeout: SLOW }, () => {
+  it('compiles with the types that it has had installed', () => {
     expect(checkWalks()).toEqual([])
   })
 

@@ -6,8 +6,6 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { makeNextApp, type NextApp, type NextServer } from '../support/next-app.ts'
 import { readText } from '../support/repository.ts'
 
-/** Packing, installing and building take some 40 s the first time, 20 s later, on two idle cores. */
-const SLOW = 300_000
 const SECRET = 'whsec_of_the_next_example'
 const MIB = 1_048_576
 const OVER_NEXTS_LIMIT = 12_000_000
@@ -20,12 +18,12 @@ beforeAll(async () => {
   app = await makeNextApp()
   await app.build() // without a secret in its environment
   server = await app.start({ WEBHOOK_SECRET: SECRET })
-}, SLOW)
+})
 
 afterAll(async () => {
   await server?.stop()
   await app?.remove()
-}, SLOW)
+})
 
 interface Delivery extends SignedDelivery {
   readonly id: string

@@ -6,8 +6,6 @@ import { makeNextApp, type NextApp } from '../support/next-app.ts'
 import { ROOT } from '../support/repository.ts'
 import { startShell } from '../support/shell.ts'
 
-/** Packing, and installing Next for the first time. */
-const SLOW = 300_000
 const SECRET = 'whsec_of_the_reload'
 const PATH = [join(ROOT, 'node_modules/.bin'), process.env.PATH].join(delimiter)
 
@@ -15,8 +13,8 @@ const events = createEvents()
 let app: NextApp
 beforeAll(async () => {
   app = await makeNextApp()
-}, SLOW)
-afterAll(() => app?.remove(), SLOW)
+})
+afterAll(() => app?.remove())
 
 /** The files into which people split a receiver: only the handlers are edited often. */
 const STORE = `import { memoryStore } from 'postern'
@@ -76,7 +74,7 @@ const REGISTERED = 'Handlers are registered after the first delivery'
 const REPLACED = 'A newer receiver has replaced an older one'
 const count = (text: string, part: string) => text.split(part).length - 1
 
-it('next dev reloads edited handlers and receivers, and remembers events', { timeout: SLOW }, async () => {
+it('next dev reloads edited handlers and receivers, and remembers events', async () => {
   await edit('lib/store.ts', STORE)
   await edit('lib/receiver.ts', receiverFile('1', './store'))
   await edit('lib/handlers.ts', handlersFile('1', './receiver'))
@@ -103,7 +101,7 @@ it('next dev reloads edited handlers and receivers, and remembers events', { tim
 })
 
 // These restart the app, in a new process or with new modules: nothing is replaced, and a store in memory forgets.
-it.each(['tsx watch', 'vite-node --watch'])('%s reloads edited handlers', { timeout: SLOW }, async (command) => {
+it.each(['tsx watch', 'vite-node --watch'])('%s reloads edited handlers', async (command) => {
   await edit('store.ts', STORE)
   await edit('receiver.ts', receiverFile('1', './store.ts'))
   await edit('handlers.ts', handlersFile('1', './receiver.ts'))
