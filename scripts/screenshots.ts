@@ -218,7 +218,7 @@ async function photographEmpty(browser: Browser): Promise<void> {
 
 /** Takes the small pictures for the documents. */
 async function photographForDocs(browser: Browser, crm: Emulator): Promise<void> {
-  const wanted = ['deliveries', 'delivery-retrying', 'signature', 'inbox-item']
+  const wanted = ['delivery-retrying', 'inbox-item']
   const context = await browser.newContext({ viewport: { width: 1060, height: 560 }, colorScheme: 'light' })
   for (const [name, query, prepare] of listViews(crm).filter(([each]) => wanted.includes(each))) {
     const page = await context.newPage()
