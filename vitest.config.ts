@@ -27,7 +27,7 @@ const WITH_PROGRAMS = [
   'package',
   'release',
   'simulation/**/*',
-  'types/editor',
+  'types/{compiler,editor}',
   'walks',
 ].map((name) => `test/${name}.test.ts`)
 
@@ -36,7 +36,7 @@ const alias = Object.entries(entries).map(([name, file]) => ({
   replacement: fileURLToPath(new URL(file, import.meta.url)),
 }))
 
-/** What all configurations share. Type tests (test/types) are not run: `tsc --noEmit` in the check judges their @ts-expect-error lines. */
+/** What all configurations share. Type tests (test/types) are not run: the compilers judge their @ts-expect-error lines. */
 export const base = defineConfig({
   resolve: { alias },
   test: {

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { entries } from '../scripts/entries.ts'
 import { readText } from './support/repository.ts'
-import { compilerOptions } from './support/types.ts'
 
 const subpathOf = (name: string) => (name === 'index' ? '.' : `./${name}`)
 const names = Object.keys(entries)
@@ -37,6 +36,6 @@ describe('the lists of subpaths', () => {
       name === 'index' ? 'postern' : `postern/${name}`,
       [`./${path}`],
     ])
-    expect(compilerOptions().paths).toEqual(Object.fromEntries(paths))
+    expect(JSON.parse(readText('tsconfig.json')).compilerOptions.paths).toEqual(Object.fromEntries(paths))
   })
 })

@@ -175,14 +175,6 @@ describe('a secrets function', () => {
     expect(await bench.send(contact(), { secret: Uint8Array.from(current) })).toMatchObject({ status: 200 })
   })
 
-  it('may return more secrets than are kept, repeatedly', async () => {
-    const nth = (index: number) => `whsec_${index}`
-    const { bench } = receiving(({ source }) => source && { secret: source, accountKey: 'acme' })
-    for (const index of [...Array(1_100).keys(), 0, 1_099])
-      expect(await bench.send(contact(), { source: nth(index), secret: nth(index) })).toMatchObject({ status: 200 })
-    expect(await bench.send(contact(), { source: nth(0), secret: nth(1) })).toMatchObject({ status: 401 })
-  })
-
   it('that takes over 3 s is answered 503 then, and its late end changes nothing', async () => {
     const gate = new Gate<string>()
     const { bench, ran } = receiving(() => gate.promise)
