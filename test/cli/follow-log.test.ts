@@ -1,13 +1,12 @@
 import type { Delivery } from 'postern/client'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { followLog } from '../../src/cli/service/follow-log.ts'
 import { clientOf } from '../client/support.ts'
-import { type StoredDelivery, startWebhookService } from '../client/webhook-service.ts'
+import { makeWebhookService, type StoredDelivery } from '../client/webhook-service.ts'
 
 /** Follows the log of a webhook, look by look. */
 async function follow({ since, pollMs = 0 }: { readonly since?: Date; readonly pollMs?: number } = {}) {
-  const service = await startWebhookService()
-  onTestFinished(() => service.close())
+  const service = makeWebhookService()
   const webhook = service.add()._id
   const stop = new AbortController()
   const looks = followLog(clientOf(service), webhook, since, stop.signal, pollMs)
@@ -148,7 +147,10 @@ describe('a log that is followed', () => {
     const log = await follow()
     for (let n = 0; n < 2; n++) log.add(`e${n}`)
     for (let n = 0; n < number; n++) await log.look()
-    log.service.onAnswer = () => () => log.stop.abort('enough') // leaves the call without an answer
+    log.service.onAnswer = () => {
+      log.stop.abort('enough')
+      return 'hang'
+    }
     expect(await log.looks.next()).toEqual({ done: true, value: undefined })
   })
 })

@@ -151,9 +151,9 @@ describe('postern replay', () => {
     let finish: (() => void) | undefined
     service.onAnswer = ({ path }) =>
       path.endsWith('/retry/d3')
-        ? (response) => {
-            finish = () => response.writeHead(202).end()
-          }
+        ? new Promise((resolve) => {
+            finish = () => resolve({ status: 202 })
+          })
         : undefined
     const running = start(['--concurrency', '1', '--json'])
     await running.until(/^\{"type":"progress","phase":"retrying","done":1,"total":2/m)
@@ -184,8 +184,11 @@ describe('the journal', () => {
       failed.add(delivery.eventId)
       delivery.attempts++
     }
-    service.onAnswer = ({ method }) =>
-      method === 'POST' && retried.length === 20 ? () => running.interrupt() : undefined
+    service.onAnswer = ({ method }) => {
+      if (method !== 'POST' || retried.length !== 20) return undefined
+      running.interrupt()
+      return 'hang'
+    }
     const running = start(['--yes', '--journal', journal, '--concurrency', '1', '--json'])
     expect(await running.exitCode).toBe(130)
     const [summary] = readLines(running.stdout)

@@ -23,8 +23,8 @@ function servePages(pages: number, size: number) {
   return ask
 }
 
-it('a list of 600,000 entries is read to its end', async () => {
-  expect(await collect(readPages(servePages(12_000, 50), toContact, []))).toHaveLength(600_000)
+it('a list of 12,000 pages is read to its end', async () => {
+  expect(await collect(readPages(servePages(12_000, 1), toContact, []))).toHaveLength(12_000)
 })
 
 it('a list whose pages never end fails after as many entries as no list has', async () => {

@@ -1,15 +1,14 @@
 import { ensureWebhook, type SecretKeeper } from 'postern/client'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { clientOf, failureOf } from './support.ts'
-import { Doomed, expectEndAtAnyStep, startWebhookService, URL_, type WebhookService } from './webhook-service.ts'
+import { Doomed, expectEndAtAnyStep, makeWebhookService, URL_, type WebhookService } from './webhook-service.ts'
 
 let service: WebhookService
 let secrets: Map<string, string>
-beforeEach(async () => {
-  service = await startWebhookService()
+beforeEach(() => {
+  service = makeWebhookService()
   secrets = new Map()
 })
-afterEach(() => service.close())
 
 const events = ['contact.created', 'contact.deleted']
 const keeper = (step = <T>(done: T) => done): SecretKeeper => ({
@@ -281,7 +280,7 @@ describe('a creation whose answer is lost', () => {
     service.onAnswer = ({ method }) => {
       if (method !== 'POST' || isLost) return undefined
       isLost = true
-      return (response) => response.socket?.destroy()
+      return 'drop'
     }
     expect(await ensure()).toMatchObject({ isNew: true, deleted: ['w1'] })
     expectOneGoodWebhook()

@@ -1,24 +1,23 @@
 import { getEventListeners } from 'node:events'
 import { type ReplayJournal, type ReplayOptions, replayFailed } from 'postern/client'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { clientOf, failureOf, HastyClock } from './support.ts'
 import {
   Doomed,
   expectEndAtAnyStep,
+  makeWebhookService,
   recordRetries,
   type StoredDelivery,
-  startWebhookService,
   type WebhookService,
 } from './webhook-service.ts'
 
 let service: WebhookService
 let retried: string[]
-beforeEach(async () => {
-  service = await startWebhookService()
+beforeEach(() => {
+  service = makeWebhookService()
   service.add()
   retried = recordRetries(service)
 })
-afterEach(() => service.close())
 
 const fail = (eventId: string, fields?: Partial<StoredDelivery>) => service.fail('w1', eventId, fields)
 const replay = (options: Partial<ReplayOptions> = {}) =>
@@ -57,9 +56,9 @@ describe('replayFailed', () => {
   })
 
   it('reads the whole log', async () => {
-    for (let n = 0; n < 250; n++) fail(`e${n}`)
-    expect((await replay({ concurrency: 8 })).retried).toBe(250)
-    expect(new Set(retried).size).toBe(250)
+    for (let n = 0; n < 101; n++) fail(`e${n}`)
+    expect((await replay({ concurrency: 8 })).retried).toBe(101)
+    expect(new Set(retried).size).toBe(101)
   })
 
   it('reads the whole of a log that is not sorted', async () => {
@@ -194,7 +193,7 @@ describe('replayFailed', () => {
   })
 
   it('reads no further than necessary if the log is sorted', async () => {
-    for (let n = 0; n < 500; n++) fail(`e${n}`)
+    for (let n = 0; n < 101; n++) fail(`e${n}`)
     const since = new Date(fail('new').createdAt)
     expect((await replay({ since, dryRun: true })).events).toHaveLength(1)
     expect(service.calls).toHaveLength(1)
@@ -318,7 +317,7 @@ describe('replayFailed', () => {
 describe('a retry whose answer is lost', () => {
   it('is not repeated if the log shows that it was carried out', async () => {
     fail('e1')
-    service.onAnswer = ({ method }) => (method === 'POST' ? (response) => response.socket?.destroy() : undefined)
+    service.onAnswer = ({ method }) => (method === 'POST' ? 'drop' : undefined)
     expect(await outcomesOf(replay())).toEqual({ e1: 'succeeded' })
     expect(retried).toEqual(['e1'])
   })

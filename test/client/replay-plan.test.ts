@@ -1,16 +1,15 @@
 import { replayFailed } from 'postern/client'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { clientOf } from './support.ts'
-import { recordRetries, startWebhookService, type WebhookService } from './webhook-service.ts'
+import { makeWebhookService, recordRetries, type WebhookService } from './webhook-service.ts'
 
 let service: WebhookService
 let retried: string[]
-beforeEach(async () => {
-  service = await startWebhookService()
+beforeEach(() => {
+  service = makeWebhookService()
   service.add()
   retried = recordRetries(service)
 })
-afterEach(() => service.close())
 
 const timeOf = (second: number) => new Date(Date.UTC(2025, 0, 2, 0, 0, second))
 

@@ -1,16 +1,15 @@
 import { type RotateOptions, rotateWebhook, type SecretKeeper } from 'postern/client'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { clientOf, failureOf, HastyClock } from './support.ts'
-import { startWebhookService, URL_, type WebhookService } from './webhook-service.ts'
+import { makeWebhookService, URL_, type WebhookService } from './webhook-service.ts'
 
 let service: WebhookService
 let secrets: Map<string, string>
-beforeEach(async () => {
-  service = await startWebhookService()
+beforeEach(() => {
+  service = makeWebhookService()
   const { _id, secret } = service.add()
   secrets = new Map([[_id, secret]])
 })
-afterEach(() => service.close())
 
 const byId: SecretKeeper = {
   hasSecret: (id) => secrets.has(id),

@@ -1,16 +1,15 @@
 import { type RotateOptions, type Rotation, rotateWebhook, type SecretKeeper } from 'postern/client'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { clientOf, failureOf, HastyClock } from './support.ts'
-import { Doomed, expectEndAtAnyStep, startWebhookService, URL_, type WebhookService } from './webhook-service.ts'
+import { Doomed, expectEndAtAnyStep, makeWebhookService, URL_, type WebhookService } from './webhook-service.ts'
 
 let service: WebhookService
 let secrets: Map<string, string>
-beforeEach(async () => {
-  service = await startWebhookService()
+beforeEach(() => {
+  service = makeWebhookService()
   const { _id, secret } = service.add()
   secrets = new Map([[_id, secret]])
 })
-afterEach(() => service.close())
 
 const keeper = (step = <T>(done: T) => done): SecretKeeper => ({
   hasSecret: (id) => secrets.has(id),

@@ -27,13 +27,16 @@ export interface Service {
   /** Method and path of each request, except the login. */
   readonly calls: readonly string[]
   readonly logins: number
-  /** Answers the login; by default with the tokens token-1, token-2 and so on. */
   close(): Promise<void>
 }
 
 const LOGIN = '/api/identity/auth/login'
 
-/** A real HTTP server on loopback that answers as the test says. */
+/**
+ * A real HTTP server on loopback that answers as the test says.
+ *
+ * @param login answers the login; by default with the tokens token-1, token-2 and so on
+ */
 export async function startService(
   answer: (request: Seen, count: number) => Reply | Promise<Reply>,
   login?: (request: Seen, count: number) => Reply | Promise<Reply>,
@@ -131,10 +134,14 @@ export class HastyClock implements Clock {
 
 const TIMEOUT_MS = 20_000
 
-/** A client of that service, which waits no real time. */
-export function clientOf(service: { readonly url: string }, options: Partial<ClientOptions> = {}): Client {
+/** A client of a service, which waits no real time. */
+export function clientOf(
+  { url, fetch }: { readonly url: string; readonly fetch?: ClientOptions['fetch'] },
+  options: Partial<ClientOptions> = {},
+): Client {
   return createClient({
-    baseUrl: service.url,
+    baseUrl: url,
+    ...(fetch && { fetch }),
     email: EMAIL,
     password: PASSWORD,
     timeoutMs: TIMEOUT_MS,

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client, ClientOptions } from 'postern/client'
+import type { Client } from 'postern/client'
 import { expect } from 'vitest'
-import { clientOf, type Reply, type Seen, type Service, startService } from './support.ts'
+import { clientOf, type Service, startService } from './support.ts'
 
 export const URL_ = 'https://app.example.test/hooks'
 
@@ -24,29 +23,55 @@ export interface StoredDelivery {
   readonly createdAt: string
 }
 
-/** A service that keeps webhooks and their logs, as far as the client's helpers need one. */
-export interface WebhookService extends Service {
+/** A call of the service, except the login. */
+interface Call {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly body: string
+}
+
+/** An answer; a connection that ends without one; or none, until the call is aborted. */
+type Reply =
+  | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | 'drop'
+  | 'hang'
+
+/** A service that keeps webhooks and their logs, as far as the client's helpers need one. It has no port: the tests of calls use HTTP. */
+export interface WebhookService {
+  readonly url: string
+  readonly fetch: (request: Request) => Promise<Response>
+  /** Method and path of each call. */
+  readonly calls: string[]
   readonly webhooks: Map<string, StoredWebhook>
   readonly logs: Map<string, StoredDelivery[]>
   /** The effect of a retry: called with the line, which it changes. */
   onRetry: (delivery: StoredDelivery) => void
   /** Answers instead of the service if it returns an answer. Called after the request was processed. */
-  onAnswer: (seen: Seen) => Reply | undefined
+  onAnswer: (call: Call) => Reply | undefined | Promise<Reply>
   add(webhook?: Partial<StoredWebhook>): StoredWebhook
   fail(webhookId: string, eventId: string, fields?: Partial<StoredDelivery>): StoredDelivery
 }
 
-export async function startWebhookService(): Promise<WebhookService> {
+export function makeWebhookService(): WebhookService {
   const webhooks = new Map<string, StoredWebhook>()
   const logs = new Map<string, StoredDelivery[]>()
   let count = 0
   let made = 0
   const at = () => new Date(Date.UTC(2025, 0, 1) + count * 1_000).toISOString()
 
-  const service = await startService((seen) => {
-    const reply = carryOut(seen)
-    return state.onAnswer(seen) ?? reply
-  })
+  async function answer(request: Request): Promise<Response> {
+    const { pathname: path, searchParams: query } = new URL(request.url)
+    if (path.endsWith('/login')) return Response.json({ accessToken: 'token' })
+    const call = { method: request.method, path, query, body: await request.text() }
+    state.calls.push(`${call.method} ${path}`)
+    const done = carryOut(call)
+    const reply = (await state.onAnswer(call)) ?? done
+    if (reply === 'hang') return new Promise(() => {}) // the client stops waiting by itself
+    if (reply === 'drop') throw new TypeError('fetch failed')
+    const { status = 200, headers = {}, body } = reply
+    return new Response(JSON.stringify(body), { status, headers })
+  }
 
   function add(webhook: Partial<StoredWebhook> = {}): StoredWebhook {
     count++
@@ -80,7 +105,7 @@ export async function startWebhookService(): Promise<WebhookService> {
     return line
   }
 
-  function carryOut({ method, path, query, body }: Seen): Reply {
+  function carryOut({ method, path, query, body }: Call): Reply {
     const [id, verb, deliveryId] = path.split('/').slice(4)
     if (id === undefined) {
       if (method === 'GET') return { body: query.has('page') ? [] : [...webhooks.values()].map(hide) }
@@ -109,10 +134,9 @@ export async function startWebhookService(): Promise<WebhookService> {
   }
 
   const state: WebhookService = {
-    ...service,
-    get logins() {
-      return service.logins
-    },
+    url: 'https://crm.example.test',
+    fetch: answer,
+    calls: [],
     webhooks,
     logs,
     add,
@@ -126,6 +150,19 @@ export async function startWebhookService(): Promise<WebhookService> {
   return state
 }
 
+/** The same service on a port of loopback. */
+export async function startWebhookService(): Promise<WebhookService & Pick<Service, 'close'>> {
+  const service = makeWebhookService()
+  const inProcess = { ...service }
+  const { url, close } = await startService(async ({ method, path, query, body }) => {
+    const answer = await inProcess.fetch(
+      new Request(`${inProcess.url}${path}?${query}`, { method, ...(body && { body }) }),
+    )
+    return { status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() }
+  })
+  return Object.assign(service, { url, fetch, close })
+}
+
 const hide = ({ secret, ...webhook }: StoredWebhook) => webhook
 
 /** Simulates a process that dies as soon as its n-th request was processed, or its n-th secret saved: nothing of it happens afterwards. */
@@ -135,16 +172,14 @@ export class Doomed {
   #left: number
   #steps = 0
 
-  constructor(service: Service, stepsToLive: number, options: Partial<ClientOptions> = {}) {
+  constructor(service: WebhookService, stepsToLive: number) {
     this.#left = stepsToLive
     this.client = clientOf(service, {
       maxRetries: 0,
-      ...options,
       fetch: async (request) => {
         this.#mustLive()
-        const response = await fetch(request)
-        const whole = new Response(await response.text(), { status: response.status })
-        return request.url.endsWith('/login') ? whole : this.step(whole)
+        const response = await service.fetch(request)
+        return request.url.endsWith('/login') ? response : this.step(response)
       },
     })
   }
@@ -181,14 +216,13 @@ export async function expectEndAtAnyStep(
     service.onAnswer = () => {
       calls++
       if (calls !== step) return undefined
-      setTimeout(() => controller.abort(reason), 5)
-      return () => {}
+      setImmediate(() => controller.abort(reason))
+      return 'hang'
     }
-    const ended = work(controller.signal).then(
+    const end = await work(controller.signal).then(
       () => 'finished',
       (error: unknown) => error,
     )
-    const end = await Promise.race([ended, sleep(2_000, 'hangs')])
     expect(end, `request ${step}`).toBe(calls < step ? 'finished' : reason)
   }
 }
