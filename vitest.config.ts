@@ -6,7 +6,7 @@ import { progress } from './scripts/progress.ts'
 
 /**
  * The tests that need more than this repository's source in one process: an engine, a browser, a shell, another language, the built or packed
- * package, child processes; and the simulation and the walked guides, which take long. `npm test` leaves them to `npm run test:all`.
+ * package, child processes; and the simulation, the walked guides and whole runs of the checker, which take long. `npm test` leaves them to `npm run test:all`.
  */
 const WITH_PROGRAMS = [
   'adapters/http/{closing,early-answers,fragments,process,types}',
@@ -16,7 +16,7 @@ const WITH_PROGRAMS = [
   'adapters/stores/sqlite/{inbox-deaths,inbox-outage}',
   'api-pages',
   'chaos/**/*',
-  'check/{reference,repro}',
+  'check/{false-findings,probe-command,reference,repro}',
   'cli/{completion-shells,examples,inbox-bullmq,inbox-program,program,replay-program}',
   'client/aborted-call',
   'docs',

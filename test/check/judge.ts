@@ -1,6 +1,9 @@
+import { createServer } from 'node:http'
+import { createReceiver } from 'postern'
 import { type CheckOptions, checkReceiver, type Report, urlProbe } from 'postern/check'
+import { silentLogger } from 'postern/testing'
 import { expect } from 'vitest'
-import { listen } from '../adapters/http/hosts.ts'
+import { type Host, listen } from '../adapters/http/hosts.ts'
 import { type HandWritten, SECRET } from './faulty/hand-written.ts'
 
 /** Returns the ids of the checks with this status, and their messages. */
@@ -30,4 +33,33 @@ export async function judge(receiver: HandWritten, options: Partial<CheckOptions
   } finally {
     await close()
   }
+}
+
+/** Work that can be made to fail, and the server of its probe. */
+export async function startProbe() {
+  const runs = new Map<string, number>()
+  const failing = new Set<string>()
+  const server = createServer((request, response) => {
+    const id = new URL(request.url ?? '', 'http://localhost').searchParams.get('id') ?? ''
+    if (request.method === 'POST') failing.add(id)
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ runs: runs.get(id) ?? 0 }))
+  })
+  const { port, close } = await listen(server)
+  const work = (id: string) => {
+    if (failing.delete(id)) throw new Error('the probe asked for it')
+    runs.set(id, (runs.get(id) ?? 0) + 1)
+  }
+  return { work, probe: urlProbe(new URL(`http://127.0.0.1:${port}/probe`)), close }
+}
+
+/** Runs all checks against a receiver of this library behind a host, and expects every one to pass. */
+export async function judgeOwn(host: Host, atEnd: (close: () => Promise<void>) => void): Promise<void> {
+  const { work, probe, close: closeProbe } = await startProbe()
+  atEnd(closeProbe)
+  const receiver = createReceiver({ secret: SECRET, logger: silentLogger }).on('*', ({ id }) => work(id))
+  const { port, close } = await host.start(receiver)
+  atEnd(close)
+  const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, { secret: SECRET, probe })
+  mustBeSound(report)
+  expect(report.summary).toEqual({ pass: report.checks.length, fail: 0, warn: 0, info: 0, skipped: 0 })
 }

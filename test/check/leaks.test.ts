@@ -3,8 +3,11 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
 import { checkReceiver } from 'postern/check'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createScene } from '../../src/check/scene.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import type { Answer } from './faulty/hand-written.ts'
+import { OPTIONS, runIn } from './play.ts'
+import { toAnswer } from './to-answer.ts'
 
 const SECRET = 'it\'s a "secret" for the checks'
 
@@ -147,7 +150,10 @@ describe('a refusal', () => {
 })
 
 describe('a stack trace in a refusal', () => {
-  const statusOf = async (text: string) => (await judge(() => ({ text }))).statuses.stack
+  const statusOf = async (body: string) => {
+    const scene = createScene({ target: new URL('http://localhost/'), ...OPTIONS })
+    return (await runIn({ ...scene, send: async () => toAnswer({ status: 401, body }) }, 'leak-stack')).status
+  }
 
   it.each([
     ['JavaScript', 'Error: no\n    at check (/srv/app/receiver.js:12:70)'],
@@ -178,7 +184,8 @@ describe('a stack trace in a refusal', () => {
   })
 
   it('is found behind the first kilobytes', async () => {
-    expect(await statusOf(`${' '.repeat(20_000)}Traceback (most recent call last)`)).toBe('fail')
+    const text = `${' '.repeat(20_000)}Traceback (most recent call last)`
+    expect((await judge(() => ({ text }))).statuses.stack).toBe('fail')
   })
 
   it('is found in a header and in the first line', async () => {

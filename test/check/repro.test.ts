@@ -1,17 +1,19 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { checkReceiver } from 'postern/check'
+import { checkReceiver, formatReport, type Probe } from 'postern/check'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { findEngine } from '../engines/require.ts'
-import { SECRET } from './faulty/hand-written.ts'
+import { HandWritten, SECRET } from './faulty/hand-written.ts'
+import { judge } from './judge.ts'
 
 const curl = findEngine('curl')
+const python = findEngine('python3')
 const folder = mkdtempSync(join(tmpdir(), 'postern-repro-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -72,3 +74,19 @@ describe.skipIf(curl === undefined)('the line for the shell', () => {
     ])
   })
 })
+
+it.skipIf(python === undefined)(
+  'a report is JUnit that an XML parser reads, whatever an answer contained',
+  async () => {
+    const probe: Probe = {
+      runs: () => Promise.reject(new Error('\u0000\u001b<&>"]]>\uffff\ud800')),
+      fail: () => Promise.resolve(),
+    }
+    const report = await judge(new HandWritten(), { probe, only: ['effect-once'] })
+    const script =
+      'import sys, xml.etree.ElementTree as t; print(ascii(t.fromstring(sys.stdin.buffer.read()).find(".//failure").get("message")))'
+    const { stdout, status } = spawnSync(python ?? '', ['-c', script], { input: formatReport(report, 'junit') })
+    expect(status).toBe(0)
+    expect(stdout.toString().trim()).toBe(String.raw`'could not be judged: \ufffd\ufffd<&>"]]>\ufffd\ufffd'`)
+  },
+)

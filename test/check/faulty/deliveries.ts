@@ -159,6 +159,11 @@ export class TurnsCopiesAway extends HandWritten {
       this.#running.delete(event.id)
     }
   }
+
+  override async work(event: Event): Promise<void> {
+    await sleep(300) // until all duplicates are there, on a busy machine too
+    return super.work(event)
+  }
 }
 
 export class NeverAnswers extends HandWritten {

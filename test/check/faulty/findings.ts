@@ -13,6 +13,8 @@ interface Finding {
   readonly warn?: readonly string[]
   /** Other messages that are allowed. The rest must pass. */
   readonly beside?: RegExp
+  /** Groups or ids of checks that may have no other message; by default the groups of the messages. */
+  readonly among?: readonly string[]
   readonly options?: Partial<CheckOptions>
 }
 
@@ -47,7 +49,7 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   PrefixCompare: { fail: ['signature-empty', 'signature-prefix-only', 'signature-short'] },
   NoPrefixNeeded: { warn: ['signature-no-prefix'] },
   TakesSha1: { fail: ['signature-sha1'] },
-  CaseSensitive: { options: { only: ['accepts-valid', 'signature'] } },
+  CaseSensitive: { among: ['signature'] },
   IgnoresTail: { fail: ['signature-tail'], beside: /^signature-list$/ },
   TakesAnyOfAList: { fail: ['signature-list'] },
   TakesFirstHeader: { fail: ['signature-right-first'] },
@@ -95,7 +97,7 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   FailsOnBrokenJson: { fail: ['signed-not-json', 'signed-empty', 'signed-null'] },
   Redirects: { fail: ['no-redirect'], options: { only: ['no-redirect'] } },
   SaysYesToGet: { warn: ['get-not-2xx'] },
-  BusyForOthers: { fail: ['burst'], options: { concurrency: 1, only: ['bytes', 'burst'] } },
+  BusyForOthers: { fail: ['burst'], among: ['bytes', 'burst'], options: { concurrency: 1 } },
   TurnsCopiesAway: { warn: ['duplicates-at-once'] },
   NeedsMilliseconds: { fail: ['timestamp-no-fraction'], warn: ['timestamp-offset'] },
   ReadsLinesAsText: { fail: ['bytes-line-ends'] },
@@ -108,7 +110,7 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   DedupesByBody: { fail: ['effect-once-other-bytes'] },
   DedupesByIdAndTime: { fail: ['effect-once-other-bytes'] },
   RemembersThreeEvents: { fail: ['effect-once-after-others'] },
-  QueueWithoutDedup: { fail: idsOf(/^effect-once/), options: { only: ['effect'], patienceMs: 30_000 } },
+  QueueWithoutDedup: { fail: idsOf(/^effect-once/), options: { patienceMs: 30_000 } },
   RefusesWhatFailed: { fail: ['effect-retry-after-failure'] },
   NotesBeforeCheck: { fail: ['effect-after-forgery'] },
   AcksRunningCopies: { fail: ['effect-copies-of-failure'] },
@@ -153,13 +155,12 @@ const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
   RefusesTheFuture: { warn: ['timestamp-ahead'] },
 }
 
-/** No other checks can be affected. */
-const ofGroups = (findings: Readonly<Record<string, Finding>>, ...only: readonly string[]) =>
-  Object.fromEntries(Object.entries(findings).map(([name, finding]) => [name, { ...finding, options: { only } }]))
+/** Groups and checks that a fault with a record can affect. */
+const OF_RECORDS = ['bytes', 'meaning', 'time', 'effect-each-event', 'effect-similar-ids']
 
 const FINDINGS: Readonly<Record<string, Finding>> = {
   ...{ ...SIGNATURES, ...DELIVERIES, ...EFFECTS, ...HEADS },
-  ...ofGroups(RECORDS, 'accepts-valid', 'bytes', 'meaning', 'time', 'effect-each-event', 'effect-similar-ids'),
+  ...Object.fromEntries(Object.entries(RECORDS).map(([name, finding]) => [name, { ...finding, among: OF_RECORDS }])),
 }
 const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {
   ...{ ...signatures, ...deliveries, ...effects },

@@ -24,7 +24,7 @@ export const CHECK_TESTS: TestsByFile = {
   'format-report': ['report'],
   maker: ['maker'],
   page: ['page'],
-  probe: ['probe'],
+  probe: ['probe', 'probe-command'],
   report: ['report'],
   repro: ['curl-line'],
   scene: ['scene', 'late'],

@@ -1,0 +1,78 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { commandProbe } from 'postern/check'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { HandWritten } from './faulty/hand-written.ts'
+import { judge, told } from './judge.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'postern-probe-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('a probe that is a command', () => {
+  const node = `${process.execPath} -e`
+
+  it('gets the word and the id as arguments', async () => {
+    const probe = commandProbe(`${node} "console.log(process.argv.slice(1).join() === 'runs,evt_chk_1' ? 3 : 0)"`)
+    expect(await probe.runs('evt_chk_1')).toBe(3)
+    expect(await probe.fail('evt_chk_1')).toBeUndefined()
+    await expect(
+      commandProbe(`${node} "process.exit(process.argv[1] === 'fail' ? 7 : 0)"`).fail('evt_chk_1'),
+    ).rejects.toThrow('the probe command ended with code 7')
+  })
+
+  it('has nothing to read', async () => {
+    expect(await commandProbe('cat; echo 2 #').runs('evt_chk_1')).toBe(2)
+  })
+
+  it('may print JSON', async () => {
+    expect(await commandProbe(`echo '{"runs": 2}' #`).runs('evt_chk_1')).toBe(2)
+  })
+
+  it('is rejected if it fails, even if it has printed a number', async () => {
+    await expect(commandProbe('echo 1; exit 7;').runs('evt_chk_1')).rejects.toThrow('code 7')
+  })
+
+  it('is ended with all its processes if it does not end within 10 s', async () => {
+    const file = join(folder, 'pid')
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const ending = expect(commandProbe(`sleep 60 & echo $! > ${file}; wait; echo`).runs('evt_chk_1')).rejects.toThrow(
+      'the probe command did not end within 10 s',
+    )
+    await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toMatch(/^\d+\n/)
+    vi.advanceTimersByTime(10_000)
+    await ending
+    vi.useRealTimers()
+    const child = Number(readFileSync(file, 'utf8'))
+    onTestFinished(() => {
+      if (isRunning(child)) process.kill(child)
+    })
+    await expect.poll(() => isRunning(child)).toBe(false)
+  })
+
+  it('leaves no timer behind once it has ended', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    await commandProbe('echo 1; :').runs('evt_chk_1')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('tells a run how often the work was done', async () => {
+    const probe = commandProbe(`${node} "console.log(process.argv[1] === 'runs' ? 3 : 0)"`)
+    const report = await judge(new HandWritten(), { probe, only: ['effect-once'] })
+    expect(told(report, 'fail')).toEqual({ 'effect-once': 'the work was done 3 times' })
+  })
+})
