@@ -3,6 +3,7 @@ import { request as requestHttp } from 'node:http'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../support/runs.ts'
 import { call, quiet, sink, start } from './support.ts'
 
 const WEBHOOKS = '/api/integrations/webhooks'
@@ -135,7 +136,7 @@ it('any JSON: never a 5xx, and no failure of the emulator', async () => {
       const { status } = await call(crm, route, { token, body: JSON.stringify(body) })
       expect(status).toBeLessThan(500)
     }),
-    { numRuns: 100, interruptAfterTimeLimit: 2_000 },
+    runs(100, 2_000),
   )
   expect(failures).toEqual([])
 })
