@@ -150,7 +150,7 @@ export function makeWebhookService(): WebhookService {
   return state
 }
 
-/** The same service on a port of loopback. */
+/** Starts such a service on a port of loopback. */
 export async function startWebhookService(): Promise<WebhookService & Pick<Service, 'close'>> {
   const service = makeWebhookService()
   const inProcess = { ...service }
