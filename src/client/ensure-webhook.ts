@@ -15,6 +15,7 @@ import {
 } from './registrations.ts'
 import { hasCode, ServiceError } from './service-error.ts'
 
+/** Options of `ensureWebhook`: the wanted webhook, and a function that saves its secret. */
 export interface EnsureOptions extends SecretKeeper, CallOptions {
   readonly url: string
   /** Event types to subscribe to, such as `receiver.eventTypes().types`. */

@@ -13,6 +13,7 @@ import { planReplay, readLog } from './replay-plan.ts'
 import { hasCode } from './service-error.ts'
 import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
 
+/** Options of `replayFailed`: which failed deliveries to retry, and how long to wait for their results. */
 export interface ReplayOptions extends CallOptions {
   readonly webhookId: string
   /** Only retries deliveries made since this time. Default: the whole log. A journal keeps the value of its first run. */
@@ -31,6 +32,7 @@ export interface ReplayOptions extends CallOptions {
   readonly pollMs?: number
   /** Milliseconds to wait for another result before the rest counts as unresolved. Default 60,000. */
   readonly waitMs?: number
+  /** Called at the start, after each retry and after each read of the log. */
   readonly onProgress?: (progress: ReplayProgress) => void
 }
 

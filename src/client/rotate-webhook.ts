@@ -9,6 +9,7 @@ import { hasCode } from './service-error.ts'
 import { findSuccessor, settleSuccessor } from './settle-successor.ts'
 import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
 
+/** Options of `rotateWebhook`: the webhook to replace, a function that saves the new secret, and the time for which both deliver. */
 export interface RotateOptions extends SecretKeeper, CallOptions {
   /** Id of the webhook to replace. */
   readonly webhookId: string
@@ -22,6 +23,7 @@ export interface RotateOptions extends SecretKeeper, CallOptions {
   readonly waitMs?: number
   /** Deletes the old webhook even if only its log has events that failed for good or that it holds back while paused. Default false. */
   readonly giveUpFailed?: boolean
+  /** Called after each read of the logs. */
   readonly onProgress?: (rotation: Rotation) => void
 }
 

@@ -5,6 +5,7 @@ import { OptionChecker } from '../protocol/option-checker.ts'
 import type { Wait } from './rate-gate.ts'
 import { Redactor } from './redactor.ts'
 
+/** Options of `createClient`: the service's address, the login, and the limits of its calls. */
 export interface ClientOptions {
   /** URL of the service, such as `https://crm.example.com`; a path in it is kept. `http:` is accepted only for this machine. */
   readonly baseUrl: string | URL | undefined
