@@ -67,7 +67,8 @@ Module._resolveFilename = function (name, ...rest) {
   if (/^(libsql|better-sqlite3)/.test(name)) throw Object.assign(new Error(name), { code: 'MODULE_NOT_FOUND' })
   return resolve.call(this, name, ...rest)
 }
-process.getBuiltinModule = () => undefined`,
+const { getBuiltinModule } = process
+process.getBuiltinModule = (name) => (name === 'node:sqlite' ? undefined : getBuiltinModule(name))`,
     )
     const run = program.start(`postern inbox counts --sqlite ${file}`, { NODE_OPTIONS: `--require ${preload}` })
     expect(await run.exitCode).toBe(3)
