@@ -53,6 +53,10 @@ export default defineConfig(async ({ outDir = 'dist', dts }) => {
     removeNodeProtocol: false,
     minifyWhitespace: true,
     minifySyntax: true, // names stay, for the stacks of errors
+    // Node prints the line that threw: it must not be the whole file.
+    esbuildOptions: (options) => {
+      options.lineLimit = 400
+    },
   }
   return [
     ...builds.library.map((entry) => ({ ...common, entry, esbuildPlugins: [sharedPlugin] })),
