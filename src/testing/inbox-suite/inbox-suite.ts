@@ -2,7 +2,7 @@ import type { Inbox } from '../../inbox/inbox.ts'
 import { show } from '../../protocol/show.ts'
 import { deadCases } from './dead-cases.ts'
 import { putCases } from './put-cases.ts'
-import { type CaseDefinition, Trial } from './trial.ts'
+import { type Runs, Trial } from './trial.ts'
 import { workCases } from './work-cases.ts'
 
 /** Requirement of every inbox, as a case for a test runner. */
@@ -23,7 +23,7 @@ export interface InboxCase {
 export function inboxSuite(makeInbox: (name: string) => Inbox | Promise<Inbox>): readonly InboxCase[] {
   if (typeof makeInbox !== 'function')
     throw new TypeError(`inboxSuite() takes a function that makes an inbox, not ${show(makeInbox)}.`)
-  return CASES.map(({ name, run }) => ({
+  return Object.entries(CASES).map(([name, run]) => ({
     name,
     async run() {
       const of = `suite_${crypto.randomUUID().replaceAll('-', '')}`
@@ -37,4 +37,4 @@ export function inboxSuite(makeInbox: (name: string) => Inbox | Promise<Inbox>):
   }))
 }
 
-const CASES: readonly CaseDefinition[] = [...putCases, ...workCases, ...deadCases]
+const CASES: Runs = { ...putCases, ...workCases, ...deadCases }

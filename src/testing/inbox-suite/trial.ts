@@ -3,12 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../host/clock.ts'
 import type { Inbox, InboxEntry, InboxItem, InboxLoop, InboxTry, Settlement, TakenItem } from '../../inbox/inbox.ts'
 
-/** Definition of a requirement of every inbox. */
-export interface CaseDefinition {
-  readonly name: string
-  /** Throws if the inbox violates the contract. */
-  run(trial: Trial): Promise<void>
-}
+/** Cases by their names. Each throws if the inbox violates the contract. */
+export type Runs = Readonly<Record<string, (trial: Trial) => Promise<void>>>
 
 /** Time limit of a wait, in milliseconds: longer than any wait of a case takes on a very busy machine. */
 const LIMIT_MS = 30_000

@@ -1,291 +1,252 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InboxTry, Settlement, TakenItem } from '../../inbox/inbox.ts'
-import { bury, type CaseDefinition, DONE, fail, makeItem, makeTry } from './trial.ts'
+import { bury, DONE, fail, makeItem, makeTry, type Runs } from './trial.ts'
 
 /** Long enough for a worker to renew it in time on a busy machine. */
 const SHORT_LEASE_MS = 1_500
 const LONGER_THAN_LEASE_MS = 3_500
 
-export const workCases: readonly CaseDefinition[] = [
-  {
-    name: 'gives a worker the item as it was put in',
-    async run(trial) {
-      const bytes = new Uint8Array([...Array(256).keys(), 0, 255])
-      const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
-      const item = makeItem({ bytes, trace, source: 'shop' })
-      const taken: TakenItem[] = []
-      trial.work((given) => {
-        taken.push(given)
-        return DONE
-      })
-      await trial.put(item)
-      await trial.until('it ran', () => taken.length === 1)
-      const { key, accountKey, id, type, receivedAt, source, signal, worker, ...rest } = taken[0] as TakenItem // it ran
-      const given = {
-        key,
-        bytes: new Uint8Array(rest.bytes),
-        accountKey,
-        id,
-        type,
-        receivedAt,
-        source,
-        trace: rest.trace,
-      }
-      deepStrictEqual(given, item)
-      ok(!signal.aborted)
-      ok(worker.length > 0)
-    },
+export const workCases: Runs = {
+  'gives a worker the item as it was put in': async (trial) => {
+    const bytes = new Uint8Array([...Array(256).keys(), 0, 255])
+    const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
+    const item = makeItem({ bytes, trace, source: 'shop' })
+    const taken: TakenItem[] = []
+    trial.work((given) => {
+      taken.push(given)
+      return DONE
+    })
+    await trial.put(item)
+    await trial.until('it ran', () => taken.length === 1)
+    const { key, accountKey, id, type, receivedAt, source, signal, worker, ...rest } = taken[0] as TakenItem // it ran
+    const given = {
+      key,
+      bytes: new Uint8Array(rest.bytes),
+      accountKey,
+      id,
+      type,
+      receivedAt,
+      source,
+      trace: rest.trace,
+    }
+    deepStrictEqual(given, item)
+    ok(!signal.aborted)
+    ok(worker.length > 0)
   },
-  {
-    name: 'runs what is there already, and what another process puts in',
-    async run(trial) {
-      const [first, second] = [makeItem(), makeItem()]
-      await trial.put(first)
-      const ran: string[] = []
-      trial.work(({ key }) => {
-        ran.push(key)
-        return DONE
-      })
-      await trial.until('the first ran', () => ran.length === 1)
-      await trial.another.put(second)
-      await trial.until('the second ran', () => ran.length === 2)
-      deepStrictEqual(ran, [first.key, second.key])
-    },
+  'runs what is there already, and what another process puts in': async (trial) => {
+    const [first, second] = [makeItem(), makeItem()]
+    await trial.put(first)
+    const ran: string[] = []
+    trial.work(({ key }) => {
+      ran.push(key)
+      return DONE
+    })
+    await trial.until('the first ran', () => ran.length === 1)
+    await trial.another.put(second)
+    await trial.until('the second ran', () => ran.length === 2)
+    deepStrictEqual(ran, [first.key, second.key])
   },
-  {
-    name: 'runs as many at once as it is told, and no more',
-    async run(trial) {
-      await trial.put(...Array.from({ length: 12 }, () => makeItem()))
-      let [running, most, runs] = [0, 0, 0]
-      const work = async () => {
-        most = Math.max(most, ++running)
-        await sleep(30)
-        running--
-        runs++
-        return DONE
-      }
-      trial.work(work, { concurrency: 3 })
-      await trial.until('all ran', () => runs === 12)
-      strictEqual(most, 3)
-    },
+  'runs as many at once as it is told, and no more': async (trial) => {
+    await trial.put(...Array.from({ length: 12 }, () => makeItem()))
+    let [running, most, runs] = [0, 0, 0]
+    const work = async () => {
+      most = Math.max(most, ++running)
+      await sleep(30)
+      running--
+      runs++
+      return DONE
+    }
+    trial.work(work, { concurrency: 3 })
+    await trial.until('all ran', () => runs === 12)
+    strictEqual(most, 3)
   },
-  {
-    name: 'gives an item to one of several workers',
-    async run(trial) {
-      const items = Array.from({ length: 60 }, () => makeItem())
-      const ran: string[] = []
-      const work = async ({ key }: TakenItem) => {
-        ran.push(key)
-        await sleep(5)
-        return DONE
-      }
-      trial.work(work)
-      trial.work(work)
-      trial.work(work, { inbox: trial.another })
-      await trial.put(...items)
-      await trial.until('all are gone', async () => (await trial.inbox.counts()).waiting === 0 && ran.length >= 60)
-      await sleep(100)
-      deepStrictEqual([...ran].sort(), items.map(({ key }) => key).sort())
-    },
+  'gives an item to one of several workers': async (trial) => {
+    const items = Array.from({ length: 60 }, () => makeItem())
+    const ran: string[] = []
+    const work = async ({ key }: TakenItem) => {
+      ran.push(key)
+      await sleep(5)
+      return DONE
+    }
+    trial.work(work)
+    trial.work(work)
+    trial.work(work, { inbox: trial.another })
+    await trial.put(...items)
+    await trial.until('all are gone', async () => (await trial.inbox.counts()).waiting === 0 && ran.length >= 60)
+    await sleep(100)
+    deepStrictEqual([...ran].sort(), items.map(({ key }) => key).sort())
   },
-  {
-    name: 'tries again when it is told to, and not before',
-    async run(trial) {
-      const item = makeItem()
-      const startedAt: number[] = []
-      trial.work((taken) => {
-        startedAt.push(performance.now())
-        return startedAt.length === 3 ? DONE : fail(taken, 300)
-      })
-      await trial.put(item)
-      await trial.until('it ran three times', () => startedAt.length === 3)
-      const [first = 0, second = 0, third = 0] = startedAt
-      ok(second - first >= 290, `the second try came after ${second - first} ms`)
-      ok(third - second >= 290, `the third try came after ${third - second} ms`)
-    },
+  'tries again when it is told to, and not before': async (trial) => {
+    const item = makeItem()
+    const startedAt: number[] = []
+    trial.work((taken) => {
+      startedAt.push(performance.now())
+      return startedAt.length === 3 ? DONE : fail(taken, 300)
+    })
+    await trial.put(item)
+    await trial.until('it ran three times', () => startedAt.length === 3)
+    const [first = 0, second = 0, third = 0] = startedAt
+    ok(second - first >= 290, `the second try came after ${second - first} ms`)
+    ok(third - second >= 290, `the third try came after ${third - second} ms`)
   },
-  {
-    name: 'counts the tries that count, and keeps each',
-    async run(trial) {
-      const item = makeItem()
-      const seen: TakenItem[] = []
-      const tries: InboxTry[] = []
-      const wait = (isFailure: boolean, tried?: InboxTry): Settlement => {
-        if (tried !== undefined) tries.push(tried)
-        return { next: 'wait', afterMs: 0, isFailure, ...(tried && { tried }) }
-      }
-      trial.work((taken) => {
-        seen.push(taken)
-        if (seen.length === 5) return DONE
-        if (seen.length === 2) return wait(false, makeTry(taken, 'busy'))
-        return seen.length === 3 ? wait(false) : wait(true, makeTry(taken)) // the third try did not begin
-      })
-      await trial.put(item)
-      await trial.until('it ran five times', () => seen.length === 5)
-      deepStrictEqual(
-        seen.map(({ failures }) => failures),
-        [0, 1, 1, 1, 2],
-      )
-      deepStrictEqual(
-        tries.map(({ n, code }) => [n, code]),
-        [
-          [1, 'handler_failed'],
-          [2, 'busy'],
-          [3, 'handler_failed'],
-        ],
-      )
-      deepStrictEqual(seen.at(-1)?.tries, tries)
-    },
+  'counts the tries that count, and keeps each': async (trial) => {
+    const item = makeItem()
+    const seen: TakenItem[] = []
+    const tries: InboxTry[] = []
+    const wait = (isFailure: boolean, tried?: InboxTry): Settlement => {
+      if (tried !== undefined) tries.push(tried)
+      return { next: 'wait', afterMs: 0, isFailure, ...(tried && { tried }) }
+    }
+    trial.work((taken) => {
+      seen.push(taken)
+      if (seen.length === 5) return DONE
+      if (seen.length === 2) return wait(false, makeTry(taken, 'busy'))
+      return seen.length === 3 ? wait(false) : wait(true, makeTry(taken)) // the third try did not begin
+    })
+    await trial.put(item)
+    await trial.until('it ran five times', () => seen.length === 5)
+    deepStrictEqual(
+      seen.map(({ failures }) => failures),
+      [0, 1, 1, 1, 2],
+    )
+    deepStrictEqual(
+      tries.map(({ n, code }) => [n, code]),
+      [
+        [1, 'handler_failed'],
+        [2, 'busy'],
+        [3, 'handler_failed'],
+      ],
+    )
+    deepStrictEqual(seen.at(-1)?.tries, tries)
   },
-  {
-    name: 'keeps the last 20 tries',
-    async run(trial) {
-      const item = makeItem()
-      let last: TakenItem | undefined
-      let runs = 0
-      trial.work((taken) => {
-        last = taken
-        return ++runs === 26 ? DONE : fail(taken)
-      })
-      await trial.put(item)
-      await trial.until('it ran 26 times', () => runs === 26)
-      deepStrictEqual(
-        last?.tries.map(({ n }) => n),
-        Array.from({ length: 20 }, (_, index) => index + 6),
-      )
-    },
+  'keeps the last 20 tries': async (trial) => {
+    const item = makeItem()
+    let last: TakenItem | undefined
+    let runs = 0
+    trial.work((taken) => {
+      last = taken
+      return ++runs === 26 ? DONE : fail(taken)
+    })
+    await trial.put(item)
+    await trial.until('it ran 26 times', () => runs === 26)
+    deepStrictEqual(
+      last?.tries.map(({ n }) => n),
+      Array.from({ length: 20 }, (_, index) => index + 6),
+    )
   },
-  {
-    name: 'shows what waits for its next try, and what runs',
-    async run(trial) {
-      const [late, slow] = [makeItem(), makeItem()]
-      let end = () => {}
-      const held = new Promise<void>((resolve) => {
-        end = resolve
-      })
-      trial.work(async (taken) => {
-        if (taken.key === late.key) return fail(taken, 60_000)
-        await held
-        return DONE
-      })
-      try {
-        await trial.put(late, slow)
-        await trial.until('one waits and one runs', async () => {
-          const { waiting, running } = await trial.another.counts()
-          return waiting === 1 && running === 1
-        })
-        strictEqual((await trial.another.counts()).oldestDueAt, undefined)
-        const entry = await trial.get(late.key)
-        strictEqual(entry.state, 'waiting')
-        ok(entry.dueAt > Date.now() + 30_000, `due at ${entry.dueAt}`)
-        strictEqual(entry.tries.length, 1)
-        strictEqual((await trial.get(slow.key)).state, 'running')
-        deepStrictEqual(
-          (await trial.another.list('running')).entries.map(({ key }) => key),
-          [slow.key],
-        )
-        strictEqual(await trial.another.drop(slow.key), false)
-        ok(await trial.another.drop(late.key))
-      } finally {
-        end() // a worker that closes waits for what runs
-      }
-      await trial.until('all are gone', async () => {
+  'shows what waits for its next try, and what runs': async (trial) => {
+    const [late, slow] = [makeItem(), makeItem()]
+    let end = () => {}
+    const held = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    trial.work(async (taken) => {
+      if (taken.key === late.key) return fail(taken, 60_000)
+      await held
+      return DONE
+    })
+    try {
+      await trial.put(late, slow)
+      await trial.until('one waits and one runs', async () => {
         const { waiting, running } = await trial.another.counts()
-        return waiting + running === 0
+        return waiting === 1 && running === 1
       })
-    },
-  },
-  {
-    name: 'tells once of each item that it settled',
-    async run(trial) {
-      const [done, late, dead] = [makeItem(), makeItem(), makeItem()]
-      trial.work((taken) => {
-        if (taken.key === done.key) return DONE
-        return taken.key === late.key ? fail(taken, 60_000) : bury(taken)
-      })
-      await trial.put(done, late, dead)
-      await trial.until('it told of each', () => trial.settled.length >= 3)
-      await sleep(100)
-      const told = new Map(trial.settled.map(({ key, next }) => [key, next]))
-      deepStrictEqual([told.get(done.key), told.get(late.key), told.get(dead.key)], ['remove', 'wait', 'bury'])
-      strictEqual(trial.settled.length, 3)
-    },
-  },
-  {
-    name: 'leaves an item with its worker for longer than the lease',
-    async run(trial) {
-      const item = makeItem()
-      const ran: string[] = []
-      const work = async ({ worker }: TakenItem) => {
-        ran.push(worker)
-        await sleep(LONGER_THAN_LEASE_MS)
-        return DONE
-      }
-      await trial.put(item)
-      trial.work(work, { leaseMs: SHORT_LEASE_MS })
-      trial.work(work, { inbox: trial.another, leaseMs: SHORT_LEASE_MS })
-      await trial.until('it is gone', async () => (await trial.inbox.get(item.key)) === undefined)
-      strictEqual(ran.length, 1, `${ran.length} workers ran it`)
-    },
-  },
-  {
-    name: 'takes accounts in turn: the backlog of one does not stand before the first item of another',
-    async run(trial) {
-      await trial.put(...Array.from({ length: 200 }, () => makeItem({ account: 'flood' })))
-      const ran: string[] = []
-      const work = async ({ accountKey }: TakenItem) => {
-        ran.push(accountKey)
-        await sleep(2)
-        return DONE
-      }
-      trial.work(work, { concurrency: 2 })
-      await trial.until('some ran', () => ran.length >= 20)
-      const before = ran.length
-      await trial.another.put(makeItem({ account: 'small' }))
-      await trial.until('the small one ran', () => ran.includes('small'))
-      ok(ran.indexOf('small') - before < 40, `it ran after ${ran.indexOf('small') - before} others`)
-    },
-  },
-  {
-    name: 'closes: takes nothing more, and waits for what runs',
-    async run(trial) {
-      const ran: string[] = []
-      const loop = trial.work(
-        async ({ key, signal }) => {
-          ran.push(key)
-          await sleep(200)
-          ok(!signal.aborted, 'it was aborted before the time to close was over')
-          return DONE
-        },
-        { concurrency: 1 },
+      strictEqual((await trial.another.counts()).oldestDueAt, undefined)
+      const entry = await trial.get(late.key)
+      strictEqual(entry.state, 'waiting')
+      ok(entry.dueAt > Date.now() + 30_000, `due at ${entry.dueAt}`)
+      strictEqual(entry.tries.length, 1)
+      strictEqual((await trial.get(slow.key)).state, 'running')
+      deepStrictEqual(
+        (await trial.another.list('running')).entries.map(({ key }) => key),
+        [slow.key],
       )
-      await trial.put(makeItem(), makeItem())
-      await trial.until('one runs', () => ran.length === 1)
-      strictEqual(await loop.close(20_000), 0)
-      await sleep(100)
-      strictEqual(ran.length, 1)
-      const { waiting, running } = await trial.inbox.counts()
-      deepStrictEqual([waiting, running], [1, 0])
-    },
+      strictEqual(await trial.another.drop(slow.key), false)
+      ok(await trial.another.drop(late.key))
+    } finally {
+      end() // a worker that closes waits for what runs
+    }
+    await trial.until('all are gone', async () => {
+      const { waiting, running } = await trial.another.counts()
+      return waiting + running === 0
+    })
   },
-  {
-    name: 'aborts what outlasts the time to close, and settles it',
-    async run(trial) {
-      const item = makeItem()
-      let isRunning = false
-      const loop = trial.work(async (taken) => {
-        isRunning = true
-        await new Promise<void>((resolve) => {
-          taken.signal.addEventListener('abort', () => resolve())
-        })
-        return { next: 'wait', afterMs: 0, isFailure: false, tried: makeTry(taken, 'worker_closed') }
+  'tells once of each item that it settled': async (trial) => {
+    const [done, late, dead] = [makeItem(), makeItem(), makeItem()]
+    trial.work((taken) => {
+      if (taken.key === done.key) return DONE
+      return taken.key === late.key ? fail(taken, 60_000) : bury(taken)
+    })
+    await trial.put(done, late, dead)
+    await trial.until('it told of each', () => trial.settled.length >= 3)
+    await sleep(100)
+    const told = new Map(trial.settled.map(({ key, next }) => [key, next]))
+    deepStrictEqual([told.get(done.key), told.get(late.key), told.get(dead.key)], ['remove', 'wait', 'bury'])
+    strictEqual(trial.settled.length, 3)
+  },
+  'leaves an item with its worker for longer than the lease': async (trial) => {
+    const item = makeItem()
+    const ran: string[] = []
+    const work = async ({ worker }: TakenItem) => {
+      ran.push(worker)
+      await sleep(LONGER_THAN_LEASE_MS)
+      return DONE
+    }
+    await trial.put(item)
+    trial.work(work, { leaseMs: SHORT_LEASE_MS })
+    trial.work(work, { inbox: trial.another, leaseMs: SHORT_LEASE_MS })
+    await trial.until('it is gone', async () => (await trial.inbox.get(item.key)) === undefined)
+    strictEqual(ran.length, 1, `${ran.length} workers ran it`)
+  },
+  'takes accounts in turn: the backlog of one does not stand before the first item of another': async (trial) => {
+    await trial.put(...Array.from({ length: 200 }, () => makeItem({ account: 'flood' })))
+    const ran: string[] = []
+    const work = async ({ accountKey }: TakenItem) => {
+      ran.push(accountKey)
+      await sleep(2)
+      return DONE
+    }
+    trial.work(work, { concurrency: 2 })
+    await trial.until('some ran', () => ran.length >= 20)
+    const before = ran.length
+    await trial.another.put(makeItem({ account: 'small' }))
+    await trial.until('the small one ran', () => ran.includes('small'))
+    ok(ran.indexOf('small') - before < 40, `it ran after ${ran.indexOf('small') - before} others`)
+  },
+  'closes: takes nothing more, and waits for what runs': async (trial) => {
+    const ran: string[] = []
+    const loop = trial.work(
+      async ({ key, signal }) => {
+        ran.push(key)
+        await sleep(200)
+        ok(!signal.aborted, 'it was aborted before the time to close was over')
+        return DONE
+      },
+      { concurrency: 1 },
+    )
+    await trial.put(makeItem(), makeItem())
+    await trial.until('one runs', () => ran.length === 1)
+    strictEqual(await loop.close(20_000), 0)
+    await sleep(100)
+    strictEqual(ran.length, 1)
+    const { waiting, running } = await trial.inbox.counts()
+    deepStrictEqual([waiting, running], [1, 0])
+  },
+  'aborts what outlasts the time to close, and settles it': async (trial) => {
+    const item = makeItem()
+    let isRunning = false
+    const loop = trial.work(async (taken) => {
+      isRunning = true
+      await new Promise<void>((resolve) => {
+        taken.signal.addEventListener('abort', () => resolve())
       })
-      await trial.put(item)
-      await trial.until('it runs', () => isRunning)
-      strictEqual(await loop.close(50), 0)
-      const entry = await trial.get(item.key)
-      deepStrictEqual([entry.state, entry.failures, entry.tries.length], ['waiting', 0, 1])
-    },
+      return { next: 'wait', afterMs: 0, isFailure: false, tried: makeTry(taken, 'worker_closed') }
+    })
+    await trial.put(item)
+    await trial.until('it runs', () => isRunning)
+    strictEqual(await loop.close(50), 0)
+    const entry = await trial.get(item.key)
+    deepStrictEqual([entry.state, entry.failures, entry.tries.length], ['waiting', 0, 1])
   },
-]
+}

@@ -1,124 +1,94 @@
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict'
-import { BUSY, type CaseDefinition, DONE, nextTurn } from './trial.ts'
+import { BUSY, DONE, nextTurn, toCases } from './trial.ts'
 
-export const claimCases: readonly CaseDefinition[] = [
-  {
-    name: 'claims a key that it does not know, with a token and without marks',
-    async run(trial) {
-      const { token, marks } = await trial.take()
-      ok(typeof token === 'string' && token.length > 0)
-      deepStrictEqual(marks, [])
-    },
+export const claimCases = toCases({
+  'claims a key that it does not know, with a token and without marks': async (trial) => {
+    const { token, marks } = await trial.take()
+    ok(typeof token === 'string' && token.length > 0)
+    deepStrictEqual(marks, [])
   },
-  {
-    name: 'answers busy while a claim lives, to everybody',
-    async run(trial) {
-      await trial.take()
-      await trial.pass(1 / 2)
-      for (let turn = 0; turn < 3; turn++) deepStrictEqual(await trial.claim(), BUSY)
-    },
+  'answers busy while a claim lives, to everybody': async (trial) => {
+    await trial.take()
+    await trial.pass(1 / 2)
+    for (let turn = 0; turn < 3; turn++) deepStrictEqual(await trial.claim(), BUSY)
   },
-  {
-    name: 'gives a key to one of many that claim it at once',
-    async run(trial) {
-      const claims = await Promise.all(Array.from({ length: 100 }, () => trial.claim()))
-      strictEqual(claims.filter(({ state }) => state === 'claimed').length, 1)
-      strictEqual(claims.filter(({ state }) => state === 'busy').length, 99)
-    },
+  'gives a key to one of many that claim it at once': async (trial) => {
+    const claims = await Promise.all(Array.from({ length: 100 }, () => trial.claim()))
+    strictEqual(claims.filter(({ state }) => state === 'claimed').length, 1)
+    strictEqual(claims.filter(({ state }) => state === 'busy').length, 99)
   },
-  {
-    name: 'gives a key to one of many also when it changes hands again and again',
-    async run(trial) {
-      let [holders, most, turns] = [0, 0, 0]
-      const work = async () => {
-        while (turns < 50) {
-          const claim = await trial.claim()
-          if (claim.state === 'claimed') {
-            turns++
-            most = Math.max(most, ++holders)
-            await nextTurn()
-            holders--
-            ok(await trial.store.release(trial.key, claim.token, []))
-          }
+  'gives a key to one of many also when it changes hands again and again': async (trial) => {
+    let [holders, most, turns] = [0, 0, 0]
+    const work = async () => {
+      while (turns < 50) {
+        const claim = await trial.claim()
+        if (claim.state === 'claimed') {
+          turns++
+          most = Math.max(most, ++holders)
           await nextTurn()
+          holders--
+          ok(await trial.store.release(trial.key, claim.token, []))
         }
+        await nextTurn()
       }
-      await Promise.all([work(), work(), work(), work()])
-      strictEqual(most, 1)
-    },
+    }
+    await Promise.all([work(), work(), work(), work()])
+    strictEqual(most, 1)
   },
-  {
-    name: 'claims many keys at once, each by itself',
-    async run(trial) {
-      const keys = Array.from({ length: 300 }, (_, index) => `${trial.key}:${index % 100}`)
-      const claims = await Promise.all(keys.map((key) => trial.claim(key)))
-      const claimed = keys.filter((_, index) => claims[index]?.state === 'claimed')
-      strictEqual(claimed.length, 100)
-      strictEqual(new Set(claimed).size, 100)
-    },
+  'claims many keys at once, each by itself': async (trial) => {
+    const keys = Array.from({ length: 300 }, (_, index) => `${trial.key}:${index % 100}`)
+    const claims = await Promise.all(keys.map((key) => trial.claim(key)))
+    const claimed = keys.filter((_, index) => claims[index]?.state === 'claimed')
+    strictEqual(claimed.length, 100)
+    strictEqual(new Set(claimed).size, 100)
   },
-  {
-    name: 'holds keys apart that differ in little',
-    async run(trial) {
-      const endings = ['a', 'A', 'a ', 'aa', 'a:', '{a}', '{', '}', '%', '_', '*', '?', "'", '"', '\\', '\\\\', '']
-      const keys = endings.map((ending) => `${trial.key}:${ending}`)
-      const long = trial.key.padEnd(400, 'x')
-      keys.push(long, long.slice(0, -1), `${long.slice(0, -1)}y`)
-      const tokens = await Promise.all(keys.map(async (key) => (await trial.take(key)).token))
-      for (const [index, key] of keys.entries())
-        if (index % 2 === 0) ok(await trial.store.complete(key, tokens[index] ?? ''))
-      for (const [index, key] of keys.entries())
-        deepStrictEqual(await trial.claim(key), index % 2 === 0 ? DONE : BUSY, key)
-    },
+  'holds keys apart that differ in little': async (trial) => {
+    const endings = ['a', 'A', 'a ', 'aa', 'a:', '{a}', '{', '}', '%', '_', '*', '?', "'", '"', '\\', '\\\\', '']
+    const keys = endings.map((ending) => `${trial.key}:${ending}`)
+    const long = trial.key.padEnd(400, 'x')
+    keys.push(long, long.slice(0, -1), `${long.slice(0, -1)}y`)
+    const tokens = await Promise.all(keys.map(async (key) => (await trial.take(key)).token))
+    for (const [index, key] of keys.entries())
+      if (index % 2 === 0) ok(await trial.store.complete(key, tokens[index] ?? ''))
+    for (const [index, key] of keys.entries())
+      deepStrictEqual(await trial.claim(key), index % 2 === 0 ? DONE : BUSY, key)
   },
-  {
-    name: 'takes the names of what every object has for keys like any other',
-    async run(trial) {
-      for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'then', '0', '-1', 'null']) {
-        const first = await trial.claim(key).then((claim) => {
-          // A trial that was too slow may have left it claimed.
-          return claim.state === 'claimed' ? claim : trial.outlastLease().then(() => trial.claim(key))
-        })
-        const second = await trial.claim(key)
-        // Releases the keys before checking, so that a repeated trial, and a later run on the same engine, find them free.
-        const wasReleased = first.state === 'claimed' && (await trial.store.release(key, first.token, []))
-        if (second.state === 'claimed') await trial.store.release(key, second.token, [])
-        deepStrictEqual({ ...first, token: '' }, { state: 'claimed', token: '', marks: [] }, key)
-        deepStrictEqual(second, BUSY, key)
-        ok(wasReleased, key)
-      }
-    },
+  'takes the names of what every object has for keys like any other': async (trial) => {
+    for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'then', '0', '-1', 'null']) {
+      const first = await trial.claim(key).then((claim) => {
+        // A trial that was too slow may have left it claimed.
+        return claim.state === 'claimed' ? claim : trial.outlastLease().then(() => trial.claim(key))
+      })
+      const second = await trial.claim(key)
+      // Releases the keys before checking, so that a repeated trial, and a later run on the same engine, find them free.
+      const wasReleased = first.state === 'claimed' && (await trial.store.release(key, first.token, []))
+      if (second.state === 'claimed') await trial.store.release(key, second.token, [])
+      deepStrictEqual({ ...first, token: '' }, { state: 'claimed', token: '', marks: [] }, key)
+      deepStrictEqual(second, BUSY, key)
+      ok(wasReleased, key)
+    }
   },
-  {
-    name: 'gives every claim a token of its own',
-    async run(trial) {
-      const tokens: string[] = []
-      for (let turn = 0; turn < 10; turn++) {
-        const { token } = await trial.take()
-        tokens.push(token, (await trial.take(`${trial.key}:${turn}`)).token)
-        await trial.store.release(trial.key, token, [])
-      }
-      tokens.push((await trial.take()).token)
-      await trial.outlastLease()
-      tokens.push((await trial.take()).token)
-      strictEqual(new Set(tokens).size, tokens.length)
-    },
+  'gives every claim a token of its own': async (trial) => {
+    const tokens: string[] = []
+    for (let turn = 0; turn < 10; turn++) {
+      const { token } = await trial.take()
+      tokens.push(token, (await trial.take(`${trial.key}:${turn}`)).token)
+      await trial.store.release(trial.key, token, [])
+    }
+    tokens.push((await trial.take()).token)
+    await trial.outlastLease()
+    tokens.push((await trial.take()).token)
+    strictEqual(new Set(tokens).size, tokens.length)
   },
-  {
-    name: 'lets a claim end by itself',
-    async run(trial) {
-      const first = await trial.take()
-      await trial.outlastLease()
-      notStrictEqual((await trial.take()).token, first.token)
-    },
+  'lets a claim end by itself': async (trial) => {
+    const first = await trial.take()
+    await trial.outlastLease()
+    notStrictEqual((await trial.take()).token, first.token)
   },
-  {
-    name: 'gives a claim that ended by itself to one of many',
-    async run(trial) {
-      await trial.take()
-      await trial.outlastLease()
-      const claims = await Promise.all(Array.from({ length: 50 }, () => trial.claim()))
-      strictEqual(claims.filter(({ state }) => state === 'claimed').length, 1)
-    },
+  'gives a claim that ended by itself to one of many': async (trial) => {
+    await trial.take()
+    await trial.outlastLease()
+    const claims = await Promise.all(Array.from({ length: 50 }, () => trial.claim()))
+    strictEqual(claims.filter(({ state }) => state === 'claimed').length, 1)
   },
-]
+})

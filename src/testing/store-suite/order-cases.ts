@@ -1,229 +1,190 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict'
 import type { Store } from '../../store/store.ts'
-import type { CaseDefinition, Trial } from './trial.ts'
-import { CLOCK_ERRORS, withWrongClock } from './wrong-clock.ts'
+import { type CaseDefinition, type Runs, type Trial, toCases } from './trial.ts'
+import { forWrongClocks, withWrongClock } from './wrong-clock.ts'
 
 /** Base of the times of events. */
 const TIME = 1_750_000_000_000
 
-const CASES: readonly CaseDefinition[] = [
-  {
-    name: 'knows no position that nobody has advanced to',
-    async run(trial) {
-      deepStrictEqual(await find(trial, ['a', 'b']), [undefined, undefined])
-    },
+const CASES: Runs = {
+  'knows no position that nobody has advanced to': async (trial) => {
+    deepStrictEqual(await find(trial, ['a', 'b']), [undefined, undefined])
   },
-  {
-    name: 'moves a position forward, and never back',
-    async run(trial) {
-      ok(await advance(trial, 'a', TIME))
-      strictEqual(await advance(trial, 'a', TIME - 1), false)
-      deepStrictEqual(await find(trial, ['a']), [TIME])
-      ok(await advance(trial, 'a', TIME + 1))
-      strictEqual(await advance(trial, 'a', TIME), false)
-      deepStrictEqual(await find(trial, ['a']), [TIME + 1])
-    },
+  'moves a position forward, and never back': async (trial) => {
+    ok(await advance(trial, 'a', TIME))
+    strictEqual(await advance(trial, 'a', TIME - 1), false)
+    deepStrictEqual(await find(trial, ['a']), [TIME])
+    ok(await advance(trial, 'a', TIME + 1))
+    strictEqual(await advance(trial, 'a', TIME), false)
+    deepStrictEqual(await find(trial, ['a']), [TIME + 1])
   },
-  {
-    name: 'takes the same position again',
-    async run(trial) {
-      for (let turn = 0; turn < 3; turn++) ok(await advance(trial, 'a', TIME))
-      deepStrictEqual(await find(trial, ['a']), [TIME])
-    },
+  'takes the same position again': async (trial) => {
+    for (let turn = 0; turn < 3; turn++) ok(await advance(trial, 'a', TIME))
+    deepStrictEqual(await find(trial, ['a']), [TIME])
   },
-  {
-    name: 'compares positions by their size, and keeps them exactly',
-    async run(trial) {
-      const rising = [
-        -62_167_219_200_000,
-        -10,
-        -9,
-        0,
-        9,
-        10,
-        999_999_999_999,
-        1_000_000_000_000,
-        TIME,
-        253_402_300_799_999,
-      ]
-      for (const at of rising) {
-        ok(await advance(trial, 'a', at), String(at))
-        deepStrictEqual(await find(trial, ['a']), [at])
-      }
-      for (const at of rising.slice(0, -1)) strictEqual(await advance(trial, 'a', at), false, String(at))
-    },
+  'compares positions by their size, and keeps them exactly': async (trial) => {
+    const rising = [
+      -62_167_219_200_000,
+      -10,
+      -9,
+      0,
+      9,
+      10,
+      999_999_999_999,
+      1_000_000_000_000,
+      TIME,
+      253_402_300_799_999,
+    ]
+    for (const at of rising) {
+      ok(await advance(trial, 'a', at), String(at))
+      deepStrictEqual(await find(trial, ['a']), [at])
+    }
+    for (const at of rising.slice(0, -1)) strictEqual(await advance(trial, 'a', at), false, String(at))
   },
-  {
-    name: 'returns positions in the order of their keys, however many',
-    async run(trial) {
-      const names = Array.from({ length: 60 }, (_, index) => `record ${(index * 37) % 60}`)
-      const known = names.filter((_, index) => index % 3 !== 0)
-      await Promise.all(known.map((name, index) => advance(trial, name, TIME + index)))
-      const expected = names.map((name) => (known.includes(name) ? TIME + known.indexOf(name) : undefined))
-      deepStrictEqual(await find(trial, names), expected)
-      deepStrictEqual(await find(trial, ['record 1', 'record 1']), [
-        TIME + known.indexOf('record 1'),
-        TIME + known.indexOf('record 1'),
-      ])
-    },
+  'returns positions in the order of their keys, however many': async (trial) => {
+    const names = Array.from({ length: 60 }, (_, index) => `record ${(index * 37) % 60}`)
+    const known = names.filter((_, index) => index % 3 !== 0)
+    await Promise.all(known.map((name, index) => advance(trial, name, TIME + index)))
+    const expected = names.map((name) => (known.includes(name) ? TIME + known.indexOf(name) : undefined))
+    deepStrictEqual(await find(trial, names), expected)
+    deepStrictEqual(await find(trial, ['record 1', 'record 1']), [
+      TIME + known.indexOf('record 1'),
+      TIME + known.indexOf('record 1'),
+    ])
   },
-  {
-    name: 'keeps positions apart whose keys are alike',
-    async run(trial) {
-      const names = ['a', 'A', 'a ', '', '__proto__', 'constructor', 'x'.repeat(300), `${'x'.repeat(299)}y`]
-      for (const [index, name] of names.entries()) ok(await advance(trial, name, TIME - index), name)
-      deepStrictEqual(
-        await find(trial, names),
-        names.map((_, index) => TIME - index),
-      )
-    },
+  'keeps positions apart whose keys are alike': async (trial) => {
+    const names = ['a', 'A', 'a ', '', '__proto__', 'constructor', 'x'.repeat(300), `${'x'.repeat(299)}y`]
+    for (const [index, name] of names.entries()) ok(await advance(trial, name, TIME - index), name)
+    deepStrictEqual(
+      await find(trial, names),
+      names.map((_, index) => TIME - index),
+    )
   },
-  {
-    name: 'keeps the latest of positions that come at once from two processes',
-    async run(trial) {
-      const { store, another } = trial
-      const times = Array.from({ length: 40 }, (_, index) => TIME + ((index * 17) % 40))
-      await Promise.all(times.map((at, index) => advance(trial, 'a', at, index % 2 === 0 ? store : another)))
-      deepStrictEqual(await find(trial, ['a']), [TIME + 39])
-    },
+  'keeps the latest of positions that come at once from two processes': async (trial) => {
+    const { store, another } = trial
+    const times = Array.from({ length: 40 }, (_, index) => TIME + ((index * 17) % 40))
+    await Promise.all(times.map((at, index) => advance(trial, 'a', at, index % 2 === 0 ? store : another)))
+    deepStrictEqual(await find(trial, ['a']), [TIME + 39])
   },
-  {
-    name: 'shows one process a position of the other',
-    needs: 'sharing',
-    async run(trial) {
-      ok(await advance(trial, 'a', TIME))
-      deepStrictEqual(await find(trial, ['a'], trial.another), [TIME])
-      strictEqual(await advance(trial, 'a', TIME - 1, trial.another), false)
-    },
+  'keeps a position beside the claims of events': async (trial) => {
+    const { token } = await trial.take()
+    ok(await advance(trial, 'a', TIME))
+    ok(await trial.store.release(trial.key, token, ['mark']))
+    const again = await trial.take()
+    deepStrictEqual(again.marks, ['mark'])
+    ok(await trial.store.complete(trial.key, again.token))
+    deepStrictEqual(await find(trial, ['a']), [TIME])
   },
-  {
-    name: 'keeps a position beside the claims of events',
-    async run(trial) {
-      const { token } = await trial.take()
-      ok(await advance(trial, 'a', TIME))
-      ok(await trial.store.release(trial.key, token, ['mark']))
-      const again = await trial.take()
-      deepStrictEqual(again.marks, ['mark'])
-      ok(await trial.store.complete(trial.key, again.token))
-      deepStrictEqual(await find(trial, ['a']), [TIME])
-    },
+}
+
+const SHARED: Runs = {
+  'shows one process a position of the other': async (trial) => {
+    ok(await advance(trial, 'a', TIME))
+    deepStrictEqual(await find(trial, ['a'], trial.another), [TIME])
+    strictEqual(await advance(trial, 'a', TIME - 1, trial.another), false)
   },
-  {
-    name: 'forgets a position after the retention, and not before',
-    retention: 3,
-    async run(trial) {
-      ok(await advance(trial, 'a', TIME))
-      await trial.pass(2)
-      deepStrictEqual(await find(trial, ['a']), [TIME])
-      await trial.pass(2)
-      deepStrictEqual(await find(trial, ['a']), [undefined])
-      ok(await advance(trial, 'a', TIME - 1))
-      deepStrictEqual(await find(trial, ['a']), [TIME - 1])
-    },
+}
+
+const FOR_THREE_LEASES: Runs = {
+  'forgets a position after the retention, and not before': async (trial) => {
+    ok(await advance(trial, 'a', TIME))
+    await trial.pass(2)
+    deepStrictEqual(await find(trial, ['a']), [TIME])
+    await trial.pass(2)
+    deepStrictEqual(await find(trial, ['a']), [undefined])
+    ok(await advance(trial, 'a', TIME - 1))
+    deepStrictEqual(await find(trial, ['a']), [TIME - 1])
   },
-  {
-    name: 'keeps a position for the retention from its last move',
-    retention: 3,
-    async run(trial) {
-      ok(await advance(trial, 'a', TIME))
-      await trial.pass(2)
-      ok(await advance(trial, 'a', TIME))
-      await trial.pass(2)
-      deepStrictEqual(await find(trial, ['a']), [TIME])
-    },
+  'keeps a position for the retention from its last move': async (trial) => {
+    ok(await advance(trial, 'a', TIME))
+    await trial.pass(2)
+    ok(await advance(trial, 'a', TIME))
+    await trial.pass(2)
+    deepStrictEqual(await find(trial, ['a']), [TIME])
   },
-  ...Object.entries(CLOCK_ERRORS).map(
-    ([direction, offMs]): CaseDefinition => ({
-      name: `keeps a position for as long as it should though the clock of one process is an hour ${direction}`,
-      needs: 'engine clock',
-      retention: 3,
-      async run(trial) {
-        ok(await withWrongClock(offMs, () => advance(trial, 'a', TIME, trial.another)))
-        await trial.pass(2)
-        deepStrictEqual(await find(trial, ['a']), [TIME])
-        deepStrictEqual(await withWrongClock(offMs, () => find(trial, ['a'], trial.another)), [TIME])
-        await trial.pass(2)
-        deepStrictEqual(await find(trial, ['a']), [undefined])
-      },
-    }),
-  ),
-  {
-    name: 'commits a position together with what its transaction wrote, also an equal one',
-    needs: 'transaction',
-    async run(trial) {
-      for (const [row, at] of Object.entries({ first: TIME, equal: TIME, newer: TIME + 1 })) {
-        await transact(trial, row, at)
-        ok(await trial.has(row), row)
-        deepStrictEqual(await find(trial, ['a']), [at])
-      }
-    },
+}
+
+const WITH_WRONG_CLOCK = forWrongClocks((direction, offMs) => ({
+  [`keeps a position for as long as it should though the clock of one process is an hour ${direction}`]: async (
+    trial,
+  ) => {
+    ok(await withWrongClock(offMs, () => advance(trial, 'a', TIME, trial.another)))
+    await trial.pass(2)
+    deepStrictEqual(await find(trial, ['a']), [TIME])
+    deepStrictEqual(await withWrongClock(offMs, () => find(trial, ['a'], trial.another)), [TIME])
+    await trial.pass(2)
+    deepStrictEqual(await find(trial, ['a']), [undefined])
   },
-  {
-    name: 'rolls back a transaction for an outdated event, and leaves its claim',
-    needs: 'transaction',
-    async run(trial) {
-      ok(await advance(trial, 'a', TIME))
-      const { token } = await trial.take()
-      await rejects(transact(trial, 'row', TIME - 1, token), { code: 'event_outdated' })
-      strictEqual(await trial.has('row'), false)
-      deepStrictEqual(await find(trial, ['a']), [TIME])
-      ok(await trial.renew(token))
-      ok(await trial.store.release(trial.key, token, []))
-      deepStrictEqual((await trial.take()).marks, [])
-    },
+}))
+
+const TRANSACTIONS: Runs = {
+  'commits a position together with what its transaction wrote, also an equal one': async (trial) => {
+    for (const [row, at] of Object.entries({ first: TIME, equal: TIME, newer: TIME + 1 })) {
+      await transact(trial, row, at)
+      ok(await trial.has(row), row)
+      deepStrictEqual(await find(trial, ['a']), [at])
+    }
   },
-  {
-    name: 'leaves the position of a transaction that is rolled back where it was',
-    needs: 'transaction',
-    async run(trial) {
-      ok(await advance(trial, 'a', TIME))
-      const { token } = await trial.take()
-      const error = new Error('the work failed')
-      const fail = () => {
-        throw error
-      }
-      const failing = trial.transact({ token, position: positionOf(trial, TIME + 1) }, (tx) =>
-        trial.writeThen(tx, 'row', fail),
-      )
-      await rejects(failing, (thrown) => thrown === error)
-      await trial.outlastLease()
-      await trial.take(trial.key, trial.another)
-      await rejects(transact(trial, 'row', TIME + 2, token), { code: 'lease_lost' })
-      deepStrictEqual(await find(trial, ['a']), [TIME])
-    },
+  'rolls back a transaction for an outdated event, and leaves its claim': async (trial) => {
+    ok(await advance(trial, 'a', TIME))
+    const { token } = await trial.take()
+    await rejects(transact(trial, 'row', TIME - 1, token), { code: 'event_outdated' })
+    strictEqual(await trial.has('row'), false)
+    deepStrictEqual(await find(trial, ['a']), [TIME])
+    ok(await trial.renew(token))
+    ok(await trial.store.release(trial.key, token, []))
+    deepStrictEqual((await trial.take()).marks, [])
   },
-  {
-    name: 'commits the transactions of one record in the order of its events, whichever ends last',
-    needs: 'transaction',
-    async run(trial) {
-      const times = [3, 1, 4, 0, 2]
-      const order: number[] = []
-      await Promise.allSettled(
-        times.map(async (time) => {
-          await transact(trial, `row ${time}`, TIME + time)
-          order.push(time)
-        }),
-      )
-      ok(await trial.has('row 4'))
-      for (const time of times) strictEqual(await trial.has(`row ${time}`), order.includes(time))
-      deepStrictEqual(await find(trial, ['a']), [TIME + 4])
-    },
+  'leaves the position of a transaction that is rolled back where it was': async (trial) => {
+    ok(await advance(trial, 'a', TIME))
+    const { token } = await trial.take()
+    const error = new Error('the work failed')
+    const fail = () => {
+      throw error
+    }
+    const failing = trial.transact({ token, position: positionOf(trial, TIME + 1) }, (tx) =>
+      trial.writeThen(tx, 'row', fail),
+    )
+    await rejects(failing, (thrown) => thrown === error)
+    await trial.outlastLease()
+    await trial.take(trial.key, trial.another)
+    await rejects(transact(trial, 'row', TIME + 2, token), { code: 'lease_lost' })
+    deepStrictEqual(await find(trial, ['a']), [TIME])
   },
-  {
-    name: 'rolls back a transaction if a later position is kept by its end',
-    needs: 'asynchronous transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      const work = (tx: unknown) => trial.writeThen(tx, 'row', () => advance(trial, 'a', TIME + 1, trial.another))
-      await rejects(trial.transact({ token, position: positionOf(trial, TIME) }, work), { code: 'event_outdated' })
-      strictEqual(await trial.has('row'), false)
-      deepStrictEqual(await find(trial, ['a']), [TIME + 1])
-    },
+  'commits the transactions of one record in the order of its events, whichever ends last': async (trial) => {
+    const times = [3, 1, 4, 0, 2]
+    const order: number[] = []
+    await Promise.allSettled(
+      times.map(async (time) => {
+        await transact(trial, `row ${time}`, TIME + time)
+        order.push(time)
+      }),
+    )
+    ok(await trial.has('row 4'))
+    for (const time of times) strictEqual(await trial.has(`row ${time}`), order.includes(time))
+    deepStrictEqual(await find(trial, ['a']), [TIME + 4])
   },
-]
+}
+
+const ASYNCHRONOUS: Runs = {
+  'rolls back a transaction if a later position is kept by its end': async (trial) => {
+    const { token } = await trial.take()
+    const work = (tx: unknown) => trial.writeThen(tx, 'row', () => advance(trial, 'a', TIME + 1, trial.another))
+    await rejects(trial.transact({ token, position: positionOf(trial, TIME) }, work), { code: 'event_outdated' })
+    strictEqual(await trial.has('row'), false)
+    deepStrictEqual(await find(trial, ['a']), [TIME + 1])
+  },
+}
 
 /** Requirements of a store that keeps positions of records. A store without both methods passes: handlers cannot be ordered on it. */
-export const orderCases: readonly CaseDefinition[] = CASES.map((definition) => ({
+export const orderCases: readonly CaseDefinition[] = [
+  ...toCases(CASES),
+  ...toCases(SHARED, { needs: 'sharing' }),
+  ...toCases(FOR_THREE_LEASES, { retention: 3 }),
+  ...toCases(WITH_WRONG_CLOCK, { needs: 'engine clock', retention: 3 }),
+  ...toCases(TRANSACTIONS, { needs: 'transaction' }),
+  ...toCases(ASYNCHRONOUS, { needs: 'asynchronous transaction' }),
+].map((definition) => ({
   ...definition,
   run: async (trial) => (hasPositions(trial.store) ? definition.run(trial) : undefined),
 }))

@@ -1,94 +1,79 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CaseDefinition, DONE, type Trial } from './trial.ts'
+import { DONE, type Runs, type Trial, toCases } from './trial.ts'
 
 /** Duration of the outage, in milliseconds: longer than a call that is answered immediately. */
 const AWAY_MS = 500
 /** Time for a store to reconnect to its engine, in milliseconds. */
 const BACK_WITHIN_MS = 20_000
 
+const CASES: Runs = {
+  'answers nothing of its own while the engine is away, and is back by itself': async (trial) => {
+    const { store, key } = trial
+    const [held, done] = [`${key}:held`, `${key}:done`]
+    const { token } = await trial.take(held)
+    ok(await store.complete(done, (await trial.take(done)).token))
+    const answers: unknown[] = []
+    const note = (answer: unknown) => answers.push(answer)
+    await away(trial, async () => {
+      const calls: readonly (() => unknown)[] = [
+        () => store.claim(key, trial.leaseMs),
+        () => store.claim(done, trial.leaseMs),
+        () => store.renew(held, token, trial.leaseMs, ['a']),
+        () => store.complete(held, token),
+        () => store.release(held, token, []),
+      ]
+      for (const call of calls) attempt(call).then(note, () => {})
+      await sleep(AWAY_MS)
+      deepStrictEqual(answers, [])
+    })
+    deepStrictEqual(await untilAnswered(trial, () => trial.claim(done)), DONE)
+  },
+  'takes "done" after the engine was away, by the token from before': async (trial) => {
+    const { store, key } = trial
+    const { token } = await trial.take()
+    await away(trial, async () => {
+      attempt(() => store.complete(key, token)).catch(() => {})
+      await sleep(AWAY_MS)
+    })
+    strictEqual(await untilAnswered(trial, () => store.complete(key, token)), true)
+    deepStrictEqual(await trial.claim(), DONE)
+  },
+  'still knows claims, marks and what is done after the engine was away': async (trial) => {
+    const { store, key } = trial
+    const [half, done] = [`${key}:half`, `${key}:done`]
+    const leaseMs = 600_000
+    ok(await store.release(half, (await trial.take(half)).token, ['a', 'b']))
+    ok(await store.complete(done, (await trial.take(done)).token))
+    const claim = await store.claim(key, leaseMs)
+    await away(trial, () => sleep(AWAY_MS))
+    const marked = await untilAnswered(trial, () => trial.take(half))
+    deepStrictEqual([...marked.marks].sort(), ['a', 'b'])
+    deepStrictEqual(await trial.claim(done), DONE)
+    strictEqual((await trial.claim()).state, 'busy')
+    ok(claim.state === 'claimed' && (await store.renew(key, claim.token, leaseMs, [])))
+  },
+  'gives back a claim that arrived late, and loses no key to one that never arrived': async (trial) => {
+    const { store } = trial
+    const keys = Array.from({ length: 10 }, (_, index) => `${trial.key}:${index}`)
+    const released: boolean[] = []
+    const claimLate = async (key: string) => {
+      const claim = await store.claim(key, trial.leaseMs)
+      if (claim.state === 'claimed') released.push(await store.release(key, claim.token, claim.marks))
+    }
+    await away(trial, async () => {
+      for (const key of keys) claimLate(key).catch(() => {})
+      await sleep(AWAY_MS)
+    })
+    await untilAnswered(trial, () => trial.claim(`${trial.key}:other`))
+    await trial.outlastLease()
+    ok(!released.includes(false))
+    for (const key of keys) await trial.take(key)
+  },
+}
+
 /** Requirements of a store while its engine is away, and above all afterwards. */
-export const outageCases: readonly CaseDefinition[] = [
-  {
-    name: 'answers nothing of its own while the engine is away, and is back by itself',
-    needs: 'outage',
-    async run(trial) {
-      const { store, key } = trial
-      const [held, done] = [`${key}:held`, `${key}:done`]
-      const { token } = await trial.take(held)
-      ok(await store.complete(done, (await trial.take(done)).token))
-      const answers: unknown[] = []
-      const note = (answer: unknown) => answers.push(answer)
-      await away(trial, async () => {
-        const calls: readonly (() => unknown)[] = [
-          () => store.claim(key, trial.leaseMs),
-          () => store.claim(done, trial.leaseMs),
-          () => store.renew(held, token, trial.leaseMs, ['a']),
-          () => store.complete(held, token),
-          () => store.release(held, token, []),
-        ]
-        for (const call of calls) attempt(call).then(note, () => {})
-        await sleep(AWAY_MS)
-        deepStrictEqual(answers, [])
-      })
-      deepStrictEqual(await untilAnswered(trial, () => trial.claim(done)), DONE)
-    },
-  },
-  {
-    name: 'takes "done" after the engine was away, by the token from before',
-    needs: 'outage',
-    async run(trial) {
-      const { store, key } = trial
-      const { token } = await trial.take()
-      await away(trial, async () => {
-        attempt(() => store.complete(key, token)).catch(() => {})
-        await sleep(AWAY_MS)
-      })
-      strictEqual(await untilAnswered(trial, () => store.complete(key, token)), true)
-      deepStrictEqual(await trial.claim(), DONE)
-    },
-  },
-  {
-    name: 'still knows claims, marks and what is done after the engine was away',
-    needs: 'outage',
-    retention: 10_000,
-    async run(trial) {
-      const { store, key } = trial
-      const [half, done] = [`${key}:half`, `${key}:done`]
-      const leaseMs = 600_000
-      ok(await store.release(half, (await trial.take(half)).token, ['a', 'b']))
-      ok(await store.complete(done, (await trial.take(done)).token))
-      const claim = await store.claim(key, leaseMs)
-      await away(trial, () => sleep(AWAY_MS))
-      const marked = await untilAnswered(trial, () => trial.take(half))
-      deepStrictEqual([...marked.marks].sort(), ['a', 'b'])
-      deepStrictEqual(await trial.claim(done), DONE)
-      strictEqual((await trial.claim()).state, 'busy')
-      ok(claim.state === 'claimed' && (await store.renew(key, claim.token, leaseMs, [])))
-    },
-  },
-  {
-    name: 'gives back a claim that arrived late, and loses no key to one that never arrived',
-    needs: 'outage',
-    async run(trial) {
-      const { store } = trial
-      const keys = Array.from({ length: 10 }, (_, index) => `${trial.key}:${index}`)
-      const released: boolean[] = []
-      const claimLate = async (key: string) => {
-        const claim = await store.claim(key, trial.leaseMs)
-        if (claim.state === 'claimed') released.push(await store.release(key, claim.token, claim.marks))
-      }
-      await away(trial, async () => {
-        for (const key of keys) claimLate(key).catch(() => {})
-        await sleep(AWAY_MS)
-      })
-      await untilAnswered(trial, () => trial.claim(`${trial.key}:other`))
-      await trial.outlastLease()
-      ok(!released.includes(false))
-      for (const key of keys) await trial.take(key)
-    },
-  },
-]
+export const outageCases = toCases(CASES, { needs: 'outage' })
 
 /** Stops the engine while `work` runs, and starts it again even if the work fails. */
 async function away(trial: Trial, work: () => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
-import { BUSY, type CaseDefinition, DONE, sorted } from './trial.ts'
+import { BUSY, DONE, sorted, toCases } from './trial.ts'
 
 const ODD_NAMES = [
   'contact.*',
@@ -20,111 +20,81 @@ const ODD_NAMES = [
   'x'.repeat(300),
 ]
 
-export const releaseCases: readonly CaseDefinition[] = [
-  {
-    name: 'gives a released key to the next claim at once, with the marks',
-    async run(trial) {
-      const { token } = await trial.take()
-      ok(await trial.store.release(trial.key, token, ['a', 'b']))
-      deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b'])
-    },
+export const releaseCases = toCases({
+  'gives a released key to the next claim at once, with the marks': async (trial) => {
+    const { token } = await trial.take()
+    ok(await trial.store.release(trial.key, token, ['a', 'b']))
+    deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b'])
   },
-  {
-    name: 'gathers marks over renewals and attempts, each once',
-    async run(trial) {
-      const first = await trial.take()
-      ok(await trial.renew(first.token, ['a']))
-      ok(await trial.store.release(trial.key, first.token, ['b']))
-      const second = await trial.take()
-      ok(await trial.store.release(trial.key, second.token, ['c', 'a']))
-      const third = await trial.take()
-      deepStrictEqual(sorted(third.marks), ['a', 'b', 'c'])
-      ok(await trial.store.release(trial.key, third.token, []))
-      deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b', 'c'])
-    },
+  'gathers marks over renewals and attempts, each once': async (trial) => {
+    const first = await trial.take()
+    ok(await trial.renew(first.token, ['a']))
+    ok(await trial.store.release(trial.key, first.token, ['b']))
+    const second = await trial.take()
+    ok(await trial.store.release(trial.key, second.token, ['c', 'a']))
+    const third = await trial.take()
+    deepStrictEqual(sorted(third.marks), ['a', 'b', 'c'])
+    ok(await trial.store.release(trial.key, third.token, []))
+    deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b', 'c'])
   },
-  {
-    name: 'takes any readable name as a mark, and many of them',
-    async run(trial) {
-      const many = Array.from({ length: 200 }, (_, index) => `handler-${index}`)
-      const { token } = await trial.take()
-      ok(await trial.renew(token, many))
-      ok(await trial.store.release(trial.key, token, [...ODD_NAMES, ...many]))
-      deepStrictEqual(sorted((await trial.take()).marks), sorted([...ODD_NAMES, ...many]))
-    },
+  'takes any readable name as a mark, and many of them': async (trial) => {
+    const many = Array.from({ length: 200 }, (_, index) => `handler-${index}`)
+    const { token } = await trial.take()
+    ok(await trial.renew(token, many))
+    ok(await trial.store.release(trial.key, token, [...ODD_NAMES, ...many]))
+    deepStrictEqual(sorted((await trial.take()).marks), sorted([...ODD_NAMES, ...many]))
   },
-  {
-    name: 'keeps marks of its own: a list that changes later changes nothing',
-    async run(trial) {
-      const [first, marks] = [await trial.take(), ['a']]
-      const renewed = trial.renew(first.token, marks)
-      marks.push('b')
-      ok(await renewed)
-      await trial.outlastLease()
-      const second = await trial.take()
-      marks.push('c')
-      ok(await trial.store.release(trial.key, second.token, []))
-      deepStrictEqual((await trial.take()).marks, ['a'])
-    },
+  'keeps marks of its own: a list that changes later changes nothing': async (trial) => {
+    const [first, marks] = [await trial.take(), ['a']]
+    const renewed = trial.renew(first.token, marks)
+    marks.push('b')
+    ok(await renewed)
+    await trial.outlastLease()
+    const second = await trial.take()
+    marks.push('c')
+    ok(await trial.store.release(trial.key, second.token, []))
+    deepStrictEqual((await trial.take()).marks, ['a'])
   },
-  {
-    name: 'answers a repeated release as the first one',
-    async run(trial) {
-      const { token } = await trial.take()
-      for (let turn = 0; turn < 3; turn++) ok(await trial.store.release(trial.key, token, ['a']))
-      deepStrictEqual((await trial.take()).marks, ['a'])
-    },
+  'answers a repeated release as the first one': async (trial) => {
+    const { token } = await trial.take()
+    for (let turn = 0; turn < 3; turn++) ok(await trial.store.release(trial.key, token, ['a']))
+    deepStrictEqual((await trial.take()).marks, ['a'])
   },
-  {
-    name: 'keeps what further releases bring while nobody holds the key',
-    async run(trial) {
-      const { token } = await trial.take()
-      for (const mark of ['a', 'b', 'c']) ok(await trial.store.release(trial.key, token, [mark]))
-      deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b', 'c'])
-    },
+  'keeps what further releases bring while nobody holds the key': async (trial) => {
+    const { token } = await trial.take()
+    for (const mark of ['a', 'b', 'c']) ok(await trial.store.release(trial.key, token, [mark]))
+    deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b', 'c'])
   },
-  {
-    name: 'keeps earlier marks beside those of a renewal that nobody else held the key for',
-    async run(trial) {
-      const { token } = await trial.take()
-      ok(await trial.store.release(trial.key, token, ['a']))
-      ok(await trial.renew(token, ['b']))
-      await trial.outlastLease()
-      deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b'])
-    },
+  'keeps earlier marks beside those of a renewal that nobody else held the key for': async (trial) => {
+    const { token } = await trial.take()
+    ok(await trial.store.release(trial.key, token, ['a']))
+    ok(await trial.renew(token, ['b']))
+    await trial.outlastLease()
+    deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b'])
   },
-  {
-    name: 'does not release the claim of another, nor keep its marks',
-    async run(trial) {
-      const first = await trial.take()
-      await trial.outlastLease()
-      const second = await trial.take()
-      strictEqual(await trial.store.release(trial.key, first.token, ['a']), false)
-      strictEqual(await trial.store.release(trial.key, first.token, ['a']), false)
-      deepStrictEqual(await trial.claim(), BUSY)
-      ok(await trial.store.release(trial.key, second.token, []))
-      deepStrictEqual((await trial.take()).marks, [])
-    },
+  'does not release the claim of another, nor keep its marks': async (trial) => {
+    const first = await trial.take()
+    await trial.outlastLease()
+    const second = await trial.take()
+    strictEqual(await trial.store.release(trial.key, first.token, ['a']), false)
+    strictEqual(await trial.store.release(trial.key, first.token, ['a']), false)
+    deepStrictEqual(await trial.claim(), BUSY)
+    ok(await trial.store.release(trial.key, second.token, []))
+    deepStrictEqual((await trial.take()).marks, [])
   },
-  {
-    name: 'keeps the marks of a claim that had ended before its release, while nobody took the key',
-    async run(trial) {
-      const { token } = await trial.take()
-      await trial.outlastLease()
-      ok(await trial.store.release(trial.key, token, ['a']))
-      deepStrictEqual((await trial.take()).marks, ['a'])
-    },
+  'keeps the marks of a claim that had ended before its release, while nobody took the key': async (trial) => {
+    const { token } = await trial.take()
+    await trial.outlastLease()
+    ok(await trial.store.release(trial.key, token, ['a']))
+    deepStrictEqual((await trial.take()).marks, ['a'])
   },
-  {
-    name: 'does not undo what is done by a late release',
-    async run(trial) {
-      const first = await trial.take()
-      await trial.outlastLease()
-      const second = await trial.take()
-      ok(await trial.store.complete(trial.key, second.token))
-      ok(await trial.store.release(trial.key, first.token, ['a']))
-      ok(await trial.store.release(trial.key, second.token, ['a']))
-      deepStrictEqual(await trial.claim(), DONE)
-    },
+  'does not undo what is done by a late release': async (trial) => {
+    const first = await trial.take()
+    await trial.outlastLease()
+    const second = await trial.take()
+    ok(await trial.store.complete(trial.key, second.token))
+    ok(await trial.store.release(trial.key, first.token, ['a']))
+    ok(await trial.store.release(trial.key, second.token, ['a']))
+    deepStrictEqual(await trial.claim(), DONE)
   },
-]
+})

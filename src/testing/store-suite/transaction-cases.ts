@@ -1,185 +1,138 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict'
-import type { CaseDefinition, Trial } from './trial.ts'
-import { BUSY, nextTurn, sorted } from './trial.ts'
+import { BUSY, nextTurn, type Runs, sorted, type Trial, toCases } from './trial.ts'
 
-/** Requirements of a store that commits the writes of handlers together with their finish marks. */
-export const transactionCases: readonly CaseDefinition[] = [
-  {
-    name: 'commits what a transaction wrote together with its mark, and returns what its work returned',
-    needs: 'transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      const value = await trial.transact({ token }, (tx) => trial.writeThen(tx, 'row', () => 'value'))
-      strictEqual(value, 'value')
-      ok(await trial.has('row'))
-      deepStrictEqual(await trial.claim(trial.key, trial.another), BUSY)
-      await trial.store.release(trial.key, token, [])
-      deepStrictEqual((await trial.take()).marks, ['mark'])
-    },
+const CASES: Runs = {
+  'commits what a transaction wrote together with its mark, and returns what its work returned': async (trial) => {
+    const { token } = await trial.take()
+    const value = await trial.transact({ token }, (tx) => trial.writeThen(tx, 'row', () => 'value'))
+    strictEqual(value, 'value')
+    ok(await trial.has('row'))
+    deepStrictEqual(await trial.claim(trial.key, trial.another), BUSY)
+    await trial.store.release(trial.key, token, [])
+    deepStrictEqual((await trial.take()).marks, ['mark'])
   },
-  {
-    name: 'rolls back writes and mark of work that throws, and rejects with that very error',
-    needs: 'transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      const error = new Error('the work failed')
-      const fail = () => {
-        throw error
-      }
-      await rejects(
-        trial.transact({ token }, (tx) => trial.writeThen(tx, 'row', fail)),
-        (thrown) => thrown === error,
-      )
-      await expectNothing(trial, token)
-    },
+  'rolls back writes and mark of work that throws, and rejects with that very error': async (trial) => {
+    const { token } = await trial.take()
+    const error = new Error('the work failed')
+    const fail = () => {
+      throw error
+    }
+    await rejects(
+      trial.transact({ token }, (tx) => trial.writeThen(tx, 'row', fail)),
+      (thrown) => thrown === error,
+    )
+    await expectNothing(trial, token)
   },
-  {
-    name: 'commits other transactions though one at the same time fails',
-    needs: 'transaction',
-    async run(trial) {
-      const keys = Array.from({ length: 10 }, (_, index) => `${trial.key}:${index}`)
-      const tokens = await Promise.all(keys.map(async (key) => (await trial.take(key)).token))
-      const results = await Promise.allSettled(
-        keys.map((key, index) =>
-          trial.transact({ key, token: tokens[index] ?? '' }, (tx) =>
-            trial.writeThen(tx, `row ${index}`, () => {
-              if (index % 2 === 1) throw new Error('the work failed')
-            }),
-          ),
+  'commits other transactions though one at the same time fails': async (trial) => {
+    const keys = Array.from({ length: 10 }, (_, index) => `${trial.key}:${index}`)
+    const tokens = await Promise.all(keys.map(async (key) => (await trial.take(key)).token))
+    const results = await Promise.allSettled(
+      keys.map((key, index) =>
+        trial.transact({ key, token: tokens[index] ?? '' }, (tx) =>
+          trial.writeThen(tx, `row ${index}`, () => {
+            if (index % 2 === 1) throw new Error('the work failed')
+          }),
         ),
-      )
-      for (const [index, { status }] of results.entries()) {
-        strictEqual(status, index % 2 === 1 ? 'rejected' : 'fulfilled')
-        strictEqual(await trial.has(`row ${index}`), index % 2 === 0)
-      }
-    },
+      ),
+    )
+    for (const [index, { status }] of results.entries()) {
+      strictEqual(status, index % 2 === 1 ? 'rejected' : 'fulfilled')
+      strictEqual(await trial.has(`row ${index}`), index % 2 === 0)
+    }
   },
-  {
-    name: 'commits a transaction for each handler, with marks that differ in case only',
-    needs: 'transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      const marks = ['save', 'Save', 'SAVE', 'save ', "it's", 'a"b', 'é', '{a,b}', 'NULL', '__proto__']
-      for (const mark of marks) await trial.transact({ token, mark }, (tx) => trial.write(tx, mark))
-      for (const mark of marks) ok(await trial.has(mark), mark)
-      await trial.store.release(trial.key, token, [])
-      deepStrictEqual(sorted((await trial.take()).marks), sorted(marks))
-    },
+  'commits a transaction for each handler, with marks that differ in case only': async (trial) => {
+    const { token } = await trial.take()
+    const marks = ['save', 'Save', 'SAVE', 'save ', "it's", 'a"b', 'é', '{a,b}', 'NULL', '__proto__']
+    for (const mark of marks) await trial.transact({ token, mark }, (tx) => trial.write(tx, mark))
+    for (const mark of marks) ok(await trial.has(mark), mark)
+    await trial.store.release(trial.key, token, [])
+    deepStrictEqual(sorted((await trial.take()).marks), sorted(marks))
   },
-  {
-    name: 'rolls back a second transaction with a mark that is there',
-    needs: 'transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      ok(await trial.renew(token, ['mark']))
-      await expectLost(trial, token)
-    },
+  'rolls back a second transaction with a mark that is there': async (trial) => {
+    const { token } = await trial.take()
+    ok(await trial.renew(token, ['mark']))
+    await expectLost(trial, token)
   },
-  {
-    name: 'commits one of two transactions with the same mark at the same time, and rolls back the other',
-    needs: 'transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      const rows = ['one', 'two']
-      const results = await Promise.allSettled(
-        rows.map((row) => trial.transact({ token }, (tx) => trial.write(tx, row))),
-      )
-      deepStrictEqual(sorted(results.map(({ status }) => status)), ['fulfilled', 'rejected'])
-      for (const [index, { status }] of results.entries())
-        strictEqual(await trial.has(rows[index] ?? ''), status === 'fulfilled')
-    },
+  'commits one of two transactions with the same mark at the same time, and rolls back the other': async (trial) => {
+    const { token } = await trial.take()
+    const rows = ['one', 'two']
+    const results = await Promise.allSettled(rows.map((row) => trial.transact({ token }, (tx) => trial.write(tx, row))))
+    deepStrictEqual(sorted(results.map(({ status }) => status)), ['fulfilled', 'rejected'])
+    for (const [index, { status }] of results.entries())
+      strictEqual(await trial.has(rows[index] ?? ''), status === 'fulfilled')
   },
-  {
-    name: 'rolls back a transaction whose claim another one has',
-    needs: 'transaction',
-    async run(trial) {
-      const { token } = await trial.take()
+  'rolls back a transaction whose claim another one has': async (trial) => {
+    const { token } = await trial.take()
+    await trial.outlastLease()
+    await trial.take(trial.key, trial.another)
+    await expectLost(trial, token)
+    deepStrictEqual(await trial.claim(), BUSY)
+  },
+  'rolls back a transaction whose claim another one had since, released or run out': async (trial) => {
+    for (const isReleased of [true, false]) {
+      const key = `${trial.key}:${isReleased}`
+      const { token } = await trial.take(key)
+      await trial.outlastLease()
+      const other = await trial.take(key, trial.another)
+      if (isReleased) ok(await trial.another.release(key, other.token, []))
+      else await trial.outlastLease()
+      await expectLost(trial, token, key)
+    }
+  },
+  'rolls back a transaction for an event that is done': async (trial) => {
+    const { token } = await trial.take()
+    ok(await trial.store.complete(trial.key, token))
+    await expectLost(trial, token)
+    deepStrictEqual(await trial.claim(), { state: 'done' })
+  },
+  'commits a transaction whose lease has ended, if nobody took the key since': async (trial) => {
+    const { token } = await trial.take()
+    await trial.outlastLease()
+    await trial.transact({ token }, (tx) => trial.write(tx, 'row'))
+    ok(await trial.has('row'))
+    deepStrictEqual((await trial.take()).marks, ['mark'])
+  },
+  'begins no transaction for a handler that was given up': async (trial) => {
+    const { token } = await trial.take()
+    const reason = new Error('given up')
+    const signal = AbortSignal.abort(reason)
+    await rejects(
+      trial.transact({ token, signal }, (tx) => trial.write(tx, 'row')),
+      (thrown) => thrown === reason,
+    )
+    await expectNothing(trial, token)
+  },
+}
+
+const ASYNCHRONOUS: Runs = {
+  'makes nobody wait for a transaction, and rolls back if another one takes the key meanwhile': async (trial) => {
+    const { token } = await trial.take()
+    await expectLostAfter(trial, token, async () => {
+      ok(await trial.renew(token))
+      deepStrictEqual(await trial.claim(trial.key, trial.another), BUSY)
+      ok(await trial.store.complete(`${trial.key}:other`, (await trial.take(`${trial.key}:other`)).token))
       await trial.outlastLease()
       await trial.take(trial.key, trial.another)
-      await expectLost(trial, token)
-      deepStrictEqual(await trial.claim(), BUSY)
-    },
+    })
   },
-  {
-    name: 'rolls back a transaction whose claim another one had since, released or run out',
-    needs: 'transaction',
-    async run(trial) {
-      for (const isReleased of [true, false]) {
-        const key = `${trial.key}:${isReleased}`
-        const { token } = await trial.take(key)
-        await trial.outlastLease()
-        const other = await trial.take(key, trial.another)
-        if (isReleased) ok(await trial.another.release(key, other.token, []))
-        else await trial.outlastLease()
-        await expectLost(trial, token, key)
-      }
-    },
+  'rolls back a transaction whose handler is given up while it runs': async (trial) => {
+    const { token } = await trial.take()
+    const controller = new AbortController()
+    const reason = new Error('given up')
+    const running = trial.transact({ token, signal: controller.signal }, async (tx) => {
+      await trial.write(tx, 'row')
+      controller.abort(reason)
+      await nextTurn()
+    })
+    await rejects(running, (thrown) => thrown === reason)
+    await expectNothing(trial, token)
   },
-  {
-    name: 'rolls back a transaction for an event that is done',
-    needs: 'transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      ok(await trial.store.complete(trial.key, token))
-      await expectLost(trial, token)
-      deepStrictEqual(await trial.claim(), { state: 'done' })
-    },
-  },
-  {
-    name: 'commits a transaction whose lease has ended, if nobody took the key since',
-    needs: 'transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      await trial.outlastLease()
-      await trial.transact({ token }, (tx) => trial.write(tx, 'row'))
-      ok(await trial.has('row'))
-      deepStrictEqual((await trial.take()).marks, ['mark'])
-    },
-  },
-  {
-    name: 'begins no transaction for a handler that was given up',
-    needs: 'transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      const reason = new Error('given up')
-      const signal = AbortSignal.abort(reason)
-      await rejects(
-        trial.transact({ token, signal }, (tx) => trial.write(tx, 'row')),
-        (thrown) => thrown === reason,
-      )
-      await expectNothing(trial, token)
-    },
-  },
-  {
-    name: 'makes nobody wait for a transaction, and rolls back if another one takes the key meanwhile',
-    needs: 'asynchronous transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      await expectLostAfter(trial, token, async () => {
-        ok(await trial.renew(token))
-        deepStrictEqual(await trial.claim(trial.key, trial.another), BUSY)
-        ok(await trial.store.complete(`${trial.key}:other`, (await trial.take(`${trial.key}:other`)).token))
-        await trial.outlastLease()
-        await trial.take(trial.key, trial.another)
-      })
-    },
-  },
-  {
-    name: 'rolls back a transaction whose handler is given up while it runs',
-    needs: 'asynchronous transaction',
-    async run(trial) {
-      const { token } = await trial.take()
-      const controller = new AbortController()
-      const reason = new Error('given up')
-      const running = trial.transact({ token, signal: controller.signal }, async (tx) => {
-        await trial.write(tx, 'row')
-        controller.abort(reason)
-        await nextTurn()
-      })
-      await rejects(running, (thrown) => thrown === reason)
-      await expectNothing(trial, token)
-    },
-  },
+}
+
+/** Requirements of a store that commits the writes of handlers together with their finish marks. */
+export const transactionCases = [
+  ...toCases(CASES, { needs: 'transaction' }),
+  ...toCases(ASYNCHRONOUS, { needs: 'asynchronous transaction' }),
 ]
 
 /** Checks that neither the row nor the mark exists, and that the claim still does. */

@@ -5,9 +5,8 @@ import { isThenable } from '../../protocol/promises.ts'
 import type { Claim, Store } from '../../store/store.ts'
 import type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from '../../store/transactional-store.ts'
 
-/** Definition of a case, with its needs besides a store. */
-export interface CaseDefinition {
-  readonly name: string
+/** Needs of a case besides a store. */
+interface CaseNeeds {
   /**
    * `sharing`: two stores on one engine. `engine clock`: also a clock that is independent of their processes. `outage`: an engine that
    * can be stopped. `transaction`: a store with transactions, `asynchronous` if work may wait inside them.
@@ -15,8 +14,18 @@ export interface CaseDefinition {
   readonly needs?: 'sharing' | 'engine clock' | 'outage' | 'transaction' | 'asynchronous transaction'
   /** Retention of the stores, in leases. Default: the default of the store. */
   readonly retention?: number
-  /** Throws if the store violates the contract. */
+}
+
+/** Cases by their names. Each throws if the store violates the contract. */
+export type Runs = Readonly<Record<string, (trial: Trial) => Promise<void>>>
+
+export interface CaseDefinition extends CaseNeeds {
+  readonly name: string
   run(trial: Trial): Promise<void>
+}
+
+export function toCases(runs: Runs, needs: CaseNeeds = {}): readonly CaseDefinition[] {
+  return Object.entries(runs).map(([name, run]) => ({ ...needs, name, run }))
 }
 
 /** Source of the stores of a trial, and of their time. */

@@ -1,5 +1,9 @@
-/** Errors of wrong clocks, in milliseconds. */
-export const CLOCK_ERRORS = { ahead: 3_600_000, behind: -3_600_000 }
+import type { Runs } from './trial.ts'
+
+/** Makes the same cases for a clock that is an hour ahead and for one that is an hour behind. */
+export function forWrongClocks(makeRuns: (direction: string, offMs: number) => Runs): Runs {
+  return { ...makeRuns('ahead', 3_600_000), ...makeRuns('behind', -3_600_000) }
+}
 
 const RightDate = Date
 let users = 0
