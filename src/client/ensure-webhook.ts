@@ -1,17 +1,14 @@
 import { OptionChecker } from '../protocol/option-checker.ts'
 import type { CallOptions, Client } from './api.ts'
-import { isMade, readReplaced, toDescription } from './marks.ts'
 import type { Webhook } from './records.ts'
 import {
-  activateIfThere,
-  checkKeeper,
-  deleteIfThere,
-  ForgottenSecrets,
-  findRegistrations,
+  isMade,
   MAX_ROUNDS,
   type Registrations,
-  register,
+  Registry,
+  readReplaced,
   type SecretKeeper,
+  toDescription,
 } from './registrations.ts'
 import { hasCode, ServiceError } from './service-error.ts'
 
@@ -56,39 +53,42 @@ const MAX_FAILURES = 3
  * })
  */
 export async function ensureWebhook(client: Client, options: EnsureOptions): Promise<EnsuredWebhook> {
-  checkKeeper(check, options)
-  const { url, events, description, replaceActive = false, signal } = options
-  const forgotten = new ForgottenSecrets()
+  const { url, events, description, replaceActive = false } = options
+  check.hasMethods('options', options, ['hasSecret', 'saveSecret'])
+  const registry = new Registry(client, options)
   const made = new Set<string>()
   const deleted: string[] = []
   const drop = async ({ id }: Webhook) => {
-    await deleteIfThere(client, id, { signal })
+    await registry.delete(id)
     deleted.push(id)
   }
   let failures = 0
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const found = await findRegistrations(client, url, options, { signal })
+    const found = await registry.find((webhook) => isSameUrl(webhook.url, url))
     const ours = pick(found)
     if (ours === undefined) {
       const foreign = found.unsaved.filter(({ active }) => active !== false)
       if (!replaceActive && foreign[0] !== undefined) throw notOurs(foreign[0], url)
       for (const webhook of foreign) await drop(webhook)
       try {
-        const wanted = { url, events, description: toDescription(description) }
-        const webhook = await register(client, wanted, options, { signal })
-        made.add(webhook.id)
-        if (!(await forgotten.isKept(client, webhook, options, { signal }))) deleted.push(webhook.id)
+        const { id, isKept } = await registry.register({ url, events, description: toDescription(description) })
+        made.add(id)
+        if (!isKept) deleted.push(id)
       } catch (error) {
         if (!hasCode(error, 'outcome_unknown') || ++failures === MAX_FAILURES) throw error
       }
       continue // the list now shows if it was created, here or by a concurrent run
     }
     for (const webhook of findSpare(found, ours)) await drop(webhook)
-    const webhook = await activateIfThere(client, ours, events, { signal })
+    const webhook = await registry.activate(ours, events)
     if (webhook !== undefined && ours.active !== false) return { webhook, isNew: made.has(webhook.id), deleted }
   }
   const message = `The webhook of ${new URL(url).origin} did not stay active, though it was activated ${MAX_ROUNDS} times.`
   throw new ServiceError('answer_unusable', message, { route: 'PUT /api/integrations/webhooks' })
+}
+
+function isSameUrl(one: string | undefined, other: string): boolean {
+  return one !== undefined && URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href
 }
 
 /** Picks the oldest of our webhooks, an active one if there is one. Skips a webhook that is about to be replaced. */

@@ -1,7 +1,4 @@
-import type { OptionChecker } from '../protocol/option-checker.ts'
-import { show } from '../protocol/show.ts'
-import type { CallOptions, Client, NewWebhook } from './api.ts'
-import { readReplaced } from './marks.ts'
+import type { CallOptions, Client, NewWebhook, WebhookCalls } from './api.ts'
 import type { Webhook } from './records.ts'
 import { hasCode, ServiceError } from './service-error.ts'
 
@@ -22,117 +19,111 @@ export interface Registrations {
   readonly unsaved: readonly Webhook[]
 }
 
-/** Checks the keeper before a secret is created, which would be lost otherwise. */
-export function checkKeeper(check: OptionChecker, { hasSecret, saveSecret }: SecretKeeper): void {
-  for (const [name, value] of Object.entries({ hasSecret, saveSecret }))
-    if (typeof value !== 'function') throw check.invalid(`${name} is ${show(value)}; give a function.`)
-}
-
 /** Number of times that a run reads the list again: concurrent runs change what the others have read. */
 export const MAX_ROUNDS = 20
 
 /** Number of times that a webhook is created if its saved secret is not found afterwards. */
 const MAX_FORGOTTEN = 3
 
-/** Detects a keeper that does not find the secrets it saved, before webhooks are created without end. */
-export class ForgottenSecrets {
-  #count = 0
+/** Webhooks of an account and their secrets, for one run. Concurrent runs may delete any webhook at any time. */
+export class Registry {
+  readonly #webhooks: WebhookCalls
+  readonly #keeper: SecretKeeper
+  readonly #call: CallOptions
+  #forgotten = 0
 
-  /** Returns true if the secret of a new webhook is saved. If not, deletes the webhook: no receiver could verify its deliveries. */
-  async isKept(client: Client, webhook: Webhook, keeper: SecretKeeper, options: CallOptions): Promise<boolean> {
-    if (await keeper.hasSecret(webhook.id)) return true
-    await deleteIfThere(client, webhook.id, options)
-    // Another run may have overwritten the secret with its own.
-    if (++this.#count < MAX_FORGOTTEN) return false
-    const message = `hasSecret does not know webhook ${webhook.id}, though saveSecret has just saved its secret. The webhook was deleted again.`
-    throw new ServiceError('secret_not_saved', message, { route: 'POST /api/integrations/webhooks' })
+  constructor({ webhooks }: Client, options: SecretKeeper & CallOptions) {
+    this.#webhooks = webhooks
+    this.#keeper = options
+    this.#call = { signal: options.signal }
+  }
+
+  /** Finds registrations. Some services omit the URL and other fields from the list; those webhooks are read one by one. */
+  async find(isWanted: (webhook: Webhook) => boolean): Promise<Registrations> {
+    const saved: Webhook[] = []
+    const unsaved: Webhook[] = []
+    for (const listed of await this.list()) {
+      const webhook = listed.url === undefined ? await this.read(listed.id) : listed
+      if (webhook === undefined || !isWanted(webhook)) continue
+      if (await this.#keeper.hasSecret(webhook.id)) saved.push(webhook)
+      else unsaved.push(webhook)
+    }
+    return { saved: saved.sort(oldestFirst), unsaved: unsaved.sort(oldestFirst) }
+  }
+
+  list(): Promise<readonly Webhook[]> {
+    return this.#webhooks.list(this.#call)
+  }
+
+  /** Reads a webhook. Returns undefined if it is gone. */
+  read(id: string): Promise<Webhook | undefined> {
+    return ifThere(this.#webhooks.get(id, this.#call))
+  }
+
+  /** Deletes a webhook, if it still exists. */
+  async delete(id: string): Promise<void> {
+    await ifThere(this.#webhooks.delete(id, this.#call))
+  }
+
+  /** Activates a webhook with these event types. Does nothing if it is active with them. Returns undefined if the webhook is gone. */
+  async activate(webhook: Webhook, events: readonly string[]): Promise<Webhook | undefined> {
+    const areSame = webhook.events !== undefined && isSameSet(webhook.events, events)
+    if (areSame && webhook.active === true) return webhook
+    const changes = areSame ? { active: true } : { events, active: true }
+    return ifThere(this.#webhooks.update(webhook.id, changes, this.#call))
+  }
+
+  /**
+   * Creates an inactive webhook, and calls `saveSecret`. If its secret is not saved afterwards, deletes the webhook: no receiver could
+   * verify its deliveries.
+   */
+  async register(wanted: Omit<NewWebhook, 'active'>): Promise<{ readonly id: string; readonly isKept: boolean }> {
+    const { webhook, secret } = await this.#webhooks.create({ ...wanted, active: false }, this.#call)
+    const { id } = webhook
+    try {
+      await this.#keeper.saveSecret(secret, webhook)
+    } catch (error) {
+      const then = await this.delete(id).then(
+        () => 'was deleted again',
+        () => 'could not be deleted again: the next run does that',
+      )
+      const message = `saveSecret failed for webhook ${id}, which ${then}. Its secret is lost.`
+      throw notSaved(message, { cause: without(secret, error) })
+    }
+    if (await this.#keeper.hasSecret(id)) return { id, isKept: true }
+    await this.delete(id)
+    this.#forgotten++
+    if (this.#forgotten === MAX_FORGOTTEN)
+      throw notSaved(
+        `hasSecret does not know webhook ${id}, though saveSecret has just saved its secret. The webhook was deleted again.`,
+      )
+    return { id, isKept: false } // another run may have overwritten the secret with its own
   }
 }
 
-/** Finds the registrations of a URL. */
-export function findRegistrations(
-  client: Client,
-  url: string,
-  keeper: SecretKeeper,
-  options: CallOptions,
-): Promise<Registrations> {
-  return find(client, (webhook) => webhook.url !== undefined && isSameUrl(webhook.url, url), keeper, options)
+// A mark at the end of its description identifies a webhook that this client created: no other field of a webhook holds free text. A
+// list may hold webhooks of the same URL that others created, with other events.
+
+const MARK = /(?:^| )\(postern(?:, replaces (\S+))?\)$/
+
+/** Appends the mark of `ensureWebhook`, or of a rotation, to a description. Replaces an existing mark. */
+export function toDescription(text: string | undefined, replaces?: string): string {
+  const mark = replaces === undefined ? '(postern)' : `(postern, replaces ${replaces})`
+  return `${(text ?? '').replace(MARK, '')} ${mark}`.trimStart()
 }
 
-/** Finds the registrations created to replace a webhook. */
-export function findSuccessors(
-  client: Client,
-  webhookId: string,
-  keeper: SecretKeeper,
-  options: CallOptions,
-): Promise<Registrations> {
-  return find(client, (webhook) => readReplaced(webhook) === webhookId, keeper, options)
+/** Returns true if `ensureWebhook` created the webhook. */
+export function isMade({ description }: Webhook): boolean {
+  const match = MARK.exec(description ?? '')
+  return match !== null && match[1] === undefined
 }
 
-/** Finds registrations. Some services omit the URL and other fields from the list; those webhooks are read one by one. */
-async function find(
-  client: Client,
-  isWanted: (webhook: Webhook) => boolean,
-  keeper: SecretKeeper,
-  options: CallOptions,
-): Promise<Registrations> {
-  const saved: Webhook[] = []
-  const unsaved: Webhook[] = []
-  for (const listed of await client.webhooks.list(options)) {
-    const webhook = listed.url === undefined ? await readIfThere(client, listed.id, options) : listed
-    if (webhook === undefined || !isWanted(webhook)) continue
-    if (await keeper.hasSecret(webhook.id)) saved.push(webhook)
-    else unsaved.push(webhook)
-  }
-  return { saved: saved.sort(oldestFirst), unsaved: unsaved.sort(oldestFirst) }
+/** Returns the id of the webhook that this one was created to replace, if any. */
+export function readReplaced({ description }: Webhook): string | undefined {
+  return MARK.exec(description ?? '')?.[1]
 }
 
-/** Creates an inactive webhook, and calls `saveSecret`. If the secret cannot be saved, deletes the webhook, which is useless then. */
-export async function register(
-  client: Client,
-  wanted: Omit<NewWebhook, 'active'>,
-  keeper: SecretKeeper,
-  options: CallOptions,
-): Promise<Webhook> {
-  const { webhook, secret } = await client.webhooks.create({ ...wanted, active: false }, options)
-  try {
-    await keeper.saveSecret(secret, webhook)
-  } catch (error) {
-    const isGone = await deleteIfThere(client, webhook.id, options).then(
-      () => true,
-      () => false,
-    )
-    const then = isGone ? 'was deleted again' : 'could not be deleted again: the next run does that'
-    const message = `saveSecret failed for webhook ${webhook.id}, which ${then}. Its secret is lost.`
-    const route = 'POST /api/integrations/webhooks'
-    throw new ServiceError('secret_not_saved', message, { route }, { cause: without(secret, error) })
-  }
-  return webhook
-}
-
-/** Activates a webhook with these event types. Does nothing if it is active with them. Returns undefined if the webhook is gone. */
-export async function activateIfThere(
-  client: Client,
-  webhook: Webhook,
-  events: readonly string[],
-  options: CallOptions,
-): Promise<Webhook | undefined> {
-  const areSame = webhook.events !== undefined && isSameSet(webhook.events, events)
-  if (areSame && webhook.active === true) return webhook
-  return ifThere(client.webhooks.update(webhook.id, { ...(!areSame && { events }), active: true }, options))
-}
-
-/** Deletes a webhook, if it still exists. */
-export async function deleteIfThere(client: Client, id: string, options: CallOptions): Promise<void> {
-  await ifThere(client.webhooks.delete(id, options))
-}
-
-/** Reads a webhook. Returns undefined if it is gone. */
-export function readIfThere(client: Client, id: string, options: CallOptions): Promise<Webhook | undefined> {
-  return ifThere(client.webhooks.get(id, options))
-}
-
-/** Returns the answer of a call, or undefined if its webhook is gone: another run may have deleted it. */
+/** Returns the answer of a call, or undefined if its webhook is gone. */
 async function ifThere<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call
@@ -140,10 +131,6 @@ async function ifThere<T>(call: Promise<T>): Promise<T | undefined> {
     if (hasCode(error, 'not_found')) return undefined
     throw error
   }
-}
-
-function isSameUrl(one: string, other: string): boolean {
-  return URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href
 }
 
 function isSameSet(one: readonly string[], other: readonly string[]): boolean {
@@ -154,6 +141,10 @@ function isSameSet(one: readonly string[], other: readonly string[]): boolean {
 function oldestFirst(one: Webhook, other: Webhook): number {
   const age = (one.createdAt?.getTime() ?? 0) - (other.createdAt?.getTime() ?? 0)
   return age === 0 ? (one.id < other.id ? -1 : 1) : age
+}
+
+function notSaved(message: string, options?: ErrorOptions): ServiceError {
+  return new ServiceError('secret_not_saved', message, { route: 'POST /api/integrations/webhooks' }, options)
 }
 
 /** Returns the user's error, unless it repeats the secret. */

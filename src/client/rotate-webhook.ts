@@ -1,12 +1,19 @@
+import { ConfigurationError } from '../protocol/errors.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { MIN_MEMORY_MS } from '../protocol/schedule.ts'
 import type { CallOptions, Client } from './api.ts'
 import type { Delivery, Webhook } from './records.ts'
-import { checkKeeper, deleteIfThere, readIfThere, type SecretKeeper } from './registrations.ts'
+import {
+  MAX_ROUNDS,
+  type Registrations,
+  Registry,
+  readReplaced,
+  type SecretKeeper,
+  toDescription,
+} from './registrations.ts'
 import { replayFailed } from './replay-failed.ts'
 import { planReplay, readLog } from './replay-plan.ts'
-import { hasCode } from './service-error.ts'
-import { findSuccessor, settleSuccessor } from './settle-successor.ts'
+import { hasCode, ServiceError } from './service-error.ts'
 import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
 
 /** Options of `rotateWebhook`: the webhook to replace, a function that saves the new secret, and the time for which both deliver. */
@@ -59,40 +66,112 @@ const check = new OptionChecker('rotateWebhook')
  *   service does not keep descriptions, and those of the calls
  */
 export async function rotateWebhook(client: Client, options: RotateOptions): Promise<Rotation> {
-  const { overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, webhookId, signal } = options
-  checkKeeper(check, options)
+  const { overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, webhookId, url } = options
+  check.hasMethods('options', options, ['hasSecret', 'saveSecret'])
   check.isNumber('overlapMs', overlapMs, 0, MAX_WAIT_MS)
   check.isNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
   check.isNumber('pollMs', pollMs, 1, MAX_POLL_MS)
-  const old = await readIfThere(client, webhookId, { signal })
-  if (old === undefined) return toFinished(await findSuccessor(client, webhookId, options))
-  const webhook = await settleSuccessor(client, old, options)
+  const registry = new Registry(client, options)
+  const old = await registry.read(webhookId)
+  if (old === undefined) return findFinished(registry, webhookId)
+  const webhook = await settleSuccessor(registry, old, url)
   try {
-    return await waitForOld(client, old, webhook, { ...options, overlapMs, pollMs, waitMs })
+    return await waitForOld(client, registry, old, webhook, { ...options, overlapMs, pollMs, waitMs })
   } catch (error) {
     // Another run may have finished the same rotation.
-    const isOver = hasCode(error, 'not_found') && (await readIfThere(client, webhookId, { signal })) === undefined
+    const isOver = hasCode(error, 'not_found') && (await registry.read(webhookId)) === undefined
     if (!isOver) throw error
-    return toFinished(await findSuccessor(client, webhookId, options))
+    return findFinished(registry, webhookId)
   }
 }
 
-function toFinished(webhook: Webhook): Rotation {
-  return { state: 'finished', webhook, pending: 0, held: 0, failed: 0, sharesEventIds: undefined }
+/**
+ * Finds or creates the webhook that replaces another one, and activates it unless the old one is paused. Deletes further replacements,
+ * which an interrupted or a concurrent run created.
+ */
+async function settleSuccessor(registry: Registry, old: Webhook, url: string): Promise<Webhook> {
+  const { id, events, description, active } = old
+  if (events === undefined || events.length === 0)
+    throw new ConfigurationError(
+      'option_invalid',
+      `The service does not return the events of webhook ${id}, so it cannot be copied.`,
+    )
+  const isPaused = active === false
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const found = await findSuccessors(registry, id)
+    const ours = pick(found)
+    if (ours === undefined) {
+      const made = await registry.register({ url, events, description: toDescription(description, id) })
+      if (made.isKept) await checkDescription(registry, made.id, id)
+      continue // a concurrent run may have created another one
+    }
+    const spare = findSpare(found, ours)
+    for (const each of spare) await registry.delete(each.id)
+    if (isPaused && spare.length === 0) return ours
+    const webhook = isPaused ? undefined : await registry.activate(ours, events)
+    if (webhook === undefined) continue
+    if (webhook.active !== true) throw notActive(ours)
+    if (ours.active !== false) return webhook
+  }
+  throw notActive(old)
+}
+
+function findSuccessors(registry: Registry, webhookId: string): Promise<Registrations> {
+  return registry.find((webhook) => readReplaced(webhook) === webhookId)
+}
+
+function pick({ saved }: Registrations): Webhook | undefined {
+  return saved.find(({ active }) => active === true) ?? saved[0]
+}
+
+/** Lists the replacements to delete. Keeps active ones: each may deliver events that no other webhook delivers. */
+function findSpare({ saved, unsaved }: Registrations, ours: Webhook): readonly Webhook[] {
+  const idle = unsaved.filter(({ active }) => active === false)
+  return [...saved.filter(({ active }) => active !== true), ...idle].filter(({ id }) => id !== ours.id)
+}
+
+/** Checks that a resumed rotation will find a new webhook: otherwise each run would create another one. */
+async function checkDescription(registry: Registry, newId: string, oldId: string): Promise<void> {
+  const { saved, unsaved } = await findSuccessors(registry, oldId)
+  if ([...saved, ...unsaved].some(({ id }) => id === newId)) return
+  if (!(await registry.list()).some(({ id }) => id === newId)) return // another run may have deleted the webhook
+  await registry.delete(newId)
+  const message = `The service does not keep the description of a webhook, which an interrupted rotation needs to continue. The new webhook ${newId} was deleted again.`
+  throw new ServiceError('answer_unusable', message, { route: 'GET /api/integrations/webhooks' })
+}
+
+function notActive({ id }: Webhook): ServiceError {
+  return new ServiceError('answer_unusable', `Webhook ${id} did not become active.`, {
+    route: `PUT /api/integrations/webhooks/${id}`,
+  })
+}
+
+/** Returns the result for a webhook that no longer exists. */
+async function findFinished(registry: Registry, webhookId: string): Promise<Rotation> {
+  const webhook = pick(await findSuccessors(registry, webhookId))
+  if (webhook !== undefined)
+    return { state: 'finished', webhook, pending: 0, held: 0, failed: 0, sharesEventIds: undefined }
+  const message = `Webhook ${webhookId} does not exist, and neither does a replacement for it whose secret is saved.`
+  throw new ServiceError('not_found', message, { route: 'GET /api/integrations/webhooks' })
 }
 
 type Waiting = RotateOptions & Required<Pick<RotateOptions, 'overlapMs' | 'pollMs' | 'waitMs'>>
 
 /** Lets both webhooks deliver until nothing is left that only the old one could deliver, and deletes the old one. */
-async function waitForOld(client: Client, old: Webhook, webhook: Webhook, options: Waiting): Promise<Rotation> {
+async function waitForOld(
+  client: Client,
+  registry: Registry,
+  old: Webhook,
+  webhook: Webhook,
+  options: Waiting,
+): Promise<Rotation> {
   const { webhookId, overlapMs, pollMs, waitMs, signal } = options
   const { clock } = client
   const isPaused = old.active === false
   const start = clock.monotonic()
   const retried = new Set<string>()
   for (;;) {
-    const { failed, counts } = await look(client, webhookId, webhook.id, signal)
-    const rotation: Rotation = { ...toFinished(webhook), ...counts, ...(isPaused && hold(counts)), state: 'waiting' }
+    const { failed, rotation } = await look(client, old, webhook, signal)
     options.onProgress?.(rotation)
     const isOver = isPaused || clock.monotonic() - start >= overlapMs
     const fresh = isPaused ? [] : failed.filter(({ id }) => !retried.has(id)) // a paused webhook would hold back the retries as well
@@ -103,7 +182,7 @@ async function waitForOld(client: Client, old: Webhook, webhook: Webhook, option
     }
     const isClear = rotation.pending === 0 && (rotation.failed + rotation.held === 0 || options.giveUpFailed === true)
     if (isOver && isClear) {
-      await deleteIfThere(client, webhookId, { signal })
+      await registry.delete(webhookId)
       return { ...rotation, state: 'finished' }
     }
     // Waiting does not help events that failed again.
@@ -112,23 +191,19 @@ async function waitForOld(client: Client, old: Webhook, webhook: Webhook, option
   }
 }
 
-function hold({ pending }: Survey['counts']): Pick<Rotation, 'pending' | 'held'> {
-  return { pending: 0, held: pending }
-}
-
 interface Survey {
+  /** Events that failed for good, and that only the old webhook's log has. */
   readonly failed: readonly Delivery[]
-  readonly counts: Pick<Rotation, 'pending' | 'failed' | 'sharesEventIds'>
+  readonly rotation: Rotation
 }
 
-/** Counts what only the old webhook can still deliver: an event in the log of the new one is left to the new one. */
-async function look(client: Client, oldId: string, newId: string, signal: AbortSignal | undefined): Promise<Survey> {
+/** Finds what only the old webhook can still deliver: an event in the log of the new one is left to the new one. */
+async function look(client: Client, old: Webhook, webhook: Webhook, signal: AbortSignal | undefined): Promise<Survey> {
   // Reads the old log first: an event that is younger than the new webhook is in the new log by the time that one is read.
-  const oldLog = await readLog(client, oldId, undefined, signal)
-  const newLog = await readLog(client, newId, undefined, signal)
-  const cared: ReadonlySet<string | undefined> = new Set(
-    newLog.map(({ eventId }) => eventId).filter((id) => id !== undefined),
-  )
+  const oldLog = await readLog(client, old.id, undefined, signal)
+  const newLog = await readLog(client, webhook.id, undefined, signal)
+  const cared = new Set(newLog.map(({ eventId }) => eventId))
+  cared.delete(undefined)
   const isAlone = ({ eventId }: Delivery) => !cared.has(eventId)
   const longAgo = client.clock.now() - MIN_MEMORY_MS
   // An unknown state may mean pending until the retry schedule has ended.
@@ -138,5 +213,6 @@ async function look(client: Client, oldId: string, newId: string, signal: AbortS
   const failed = planReplay(oldLog, isAlone).toRetry
   const isTold = cared.size > 0 && oldLog.some(({ eventId }) => eventId !== undefined)
   const sharesEventIds = isTold ? oldLog.some((delivery) => !isAlone(delivery)) : undefined
-  return { failed, counts: { pending, failed: failed.length, sharesEventIds } }
+  const counts = old.active === false ? { pending: 0, held: pending } : { pending, held: 0 }
+  return { failed, rotation: { state: 'waiting', webhook, ...counts, failed: failed.length, sharesEventIds } }
 }
