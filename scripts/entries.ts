@@ -50,4 +50,4 @@ export const builds = {
 }
 
 /** The packages that are built into the package, whose licences the build copies. */
-export const bundledPackages = ['@hono/node-server', 'commander', 'hono', 'preact']
+export const bundledPackages = ['@hono/node-server', 'commander', 'hono', 'lru-cache', 'preact']

@@ -20,7 +20,7 @@ const FLOORS: Floors = {
   'src/store/names.ts': { files: ['src/host/node-env.ts', 'src/protocol/'], types: ['src/store/store.ts'] },
   'src/store/store.ts': { types: ['src/host/', 'src/protocol/'] },
   'src/store/transactional-store.ts': { files: ['src/protocol/'], types: ['src/store/store.ts'] },
-  'src/store/memory-store.ts': { files: ['src/host/', 'src/protocol/', 'src/store/'] },
+  'src/store/memory-store.ts': { files: ['src/host/', 'src/protocol/', 'src/store/'], packages: ['lru-cache'] },
   'src/inbox/': { files: ['src/host/', 'src/protocol/', 'src/inbox/'] },
   'src/receiver/': {
     files: ['src/host/', 'src/protocol/', 'src/store/', 'src/inbox/', 'src/receiver/'],

@@ -56,13 +56,14 @@ async function benchBundles(): Promise<void> {
   for (const entry of entries)
     rows.push(await sizeOf(`postern${entry === 'index' ? '' : `/${entry}`}`, new URL(`${entry}.js`, DIST)))
   rows.push(await sizeOf('postern + postern/web', new URL('web-and-core.mjs', import.meta.url)))
+  rows.push(await sizeOf('the same without lru-cache', new URL('web-and-core.mjs', import.meta.url), ['lru-cache']))
   rows.push(await sizeOf('@octokit/webhooks', OCTOKIT))
   const page = await buildPage()
   rows.push(['the page of the inspector', String(page.length), toKiB(gzipSync(page).length)])
   print('bundles', rows)
 }
 
-async function sizeOf(name: string, file: URL): Promise<string[]> {
+async function sizeOf(name: string, file: URL, external: readonly string[] = []): Promise<string[]> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(file)],
     bundle: true,
@@ -71,7 +72,7 @@ async function sizeOf(name: string, file: URL): Promise<string[]> {
     format: 'esm',
     platform: 'node',
     logOverride: { 'ignored-bare-import': 'silent' }, // chunks of which no export is used
-    external: ['node:*', 'express', 'fastify'],
+    external: ['node:*', 'express', 'fastify', ...external],
   })
   const code = outputFiles[0]?.contents ?? new Uint8Array()
   return [name, String(code.length), toKiB(gzipSync(code).length)]
