@@ -23,30 +23,26 @@ export async function loadWithFault(fault: PlantedFault): Promise<Subject> {
   return loaded.subject
 }
 
-/** Returns the patched text of every file that the fault is in. */
-export function patch({ name, edits }: PlantedFault, read: (file: string) => string): ReadonlyMap<string, string> {
-  const texts = new Map<string, string>()
-  for (const { file, find, replace } of edits) {
-    const text = texts.get(file) ?? read(file)
-    const count = text.split(find).length - 1
+/** Returns the text of a file with the fault in it. */
+export function patch({ name, file, edits }: PlantedFault, text: string): string {
+  let patched = text
+  for (const [find, replace] of Object.entries(edits)) {
+    const count = patched.split(find).length - 1
     if (count !== 1)
       throw new Error(
-        `The planted fault "${name}" does not fit ${file} any more: its text occurs ${count} times there, not once. Adapt it in test/simulation/planted-faults.ts: ${JSON.stringify(find)}`,
+        `The planted fault "${name}" does not fit ${file} any more: its text occurs ${count} times there, not once. Adapt it in test/simulation/planted/: ${JSON.stringify(find)}`,
       )
-    texts.set(
-      file,
-      text.replace(find, () => replace),
-    )
+    patched = patched.replace(find, () => replace)
   }
-  return texts
+  return patched
 }
 
 function plant(fault: PlantedFault): Plugin {
   return {
     name: 'planted fault',
     setup({ onLoad }) {
-      for (const [file, contents] of patch(fault, (path) => readFileSync(join(ROOT, path), 'utf8')))
-        onLoad({ filter: new RegExp(`${file.replace(/[.]/g, '\\.')}$`) }, () => ({ contents, loader: 'ts' }))
+      const contents = patch(fault, readFileSync(join(ROOT, fault.file), 'utf8'))
+      onLoad({ filter: new RegExp(`${fault.file.replace(/[.]/g, '\\.')}$`) }, () => ({ contents, loader: 'ts' }))
     },
   }
 }

@@ -11,7 +11,7 @@ export const HELP = `npm run simulate -- [options]
   --seeds A..B      many runs on all cores; the same as --from A --count N
   --from N          the first of many runs (default 0)
   --count N         how many of them (default 1000)
-  --fault NAME      with a planted fault; see test/simulation/planted-faults.ts
+  --fault NAME      with a planted fault; see test/simulation/planted
   --faults          lists the planted faults
   --find            searches for each planted fault, or the one that --fault names, from the first seed on
   --help
