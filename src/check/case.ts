@@ -22,7 +22,8 @@ export interface Verdict {
 /** Text on the page of a check. All of it is plain text for people. */
 interface CaseText {
   readonly id: string
-  readonly level: Level
+  /** Default `fail`. */
+  readonly level?: Level
   /** Describes the deliveries. */
   readonly sends: string
   /** Describes the expected answer. */
@@ -80,7 +81,7 @@ export interface DeliveryChanges {
   /** Name of the signature header, instead of the documented one. */
   readonly signatureName?: string
   /** Shell pipe that makes the same change to the right signature. */
-  readonly pipe?: string
+  readonly pipe?: string | undefined
   /** Bytes to send instead of the signed body. */
   readonly bytes?: Uint8Array
   readonly contentType?: string

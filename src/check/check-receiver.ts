@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 import { isLoopback } from '../protocol/loopback.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import { importSecret, type Secret } from '../protocol/signature.ts'
 import { showTarget } from '../wire/target.ts'
@@ -49,6 +50,7 @@ export interface CheckOptions {
 const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS
 /** Longest time that a timer takes, nearly 25 days. */
 const LONGEST_TIMER_MS = 2_147_483_647
+const MAX_CONCURRENCY = 1_000_000
 
 /**
  * Judges a receiver in any language by its answers over HTTP. Sends some 280 deliveries of test events to the given URL and nowhere
@@ -65,9 +67,10 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   const { timeoutMs = SERVICE_DEADLINE_MS, patienceMs = DEFAULT_PATIENCE_MS, concurrency = 8 } = options
   const { accountKey = 'check', skip = [], secret } = options
   const url = toUrl(target, options.allowRemote ?? false)
-  mustBeTime('timeoutMs', timeoutMs)
-  mustBeTime('patienceMs', patienceMs)
-  mustBeCount('concurrency', concurrency)
+  const checker = new OptionChecker('checkReceiver')
+  checker.isNumber('timeoutMs', timeoutMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
+  checker.isNumber('patienceMs', patienceMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
+  checker.isNumber('concurrency', concurrency, 1, MAX_CONCURRENCY)
   importSecret(secret)
   const cases = select(options.only)
   select(skip)
@@ -201,16 +204,6 @@ function toUrl(target: string | URL, allowRemote: boolean): URL {
       `${url.hostname} is not this machine, and the checks send it events that look real. If this is intended, set allowRemote (--yes).`,
     )
   return url
-}
-
-function mustBeTime(name: string, ms: number): void {
-  mustBeCount(name, ms)
-  if (ms > LONGEST_TIMER_MS)
-    refuse(`${name} must be at most ${LONGEST_TIMER_MS}, the longest time that a timer takes; it is ${ms}.`)
-}
-
-function mustBeCount(name: string, value: number): void {
-  if (!Number.isFinite(value) || value < 1) refuse(`${name} must be a number of at least 1; it is ${value}.`)
 }
 
 function refuse(message: string): never {

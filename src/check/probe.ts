@@ -20,11 +20,15 @@ export interface Probe {
  * any other answer.
  */
 export function urlProbe(url: URL): Probe {
-  const ask = async (method: string, id: string, fail: boolean) => {
+  const ask = async (word: keyof Probe, id: string) => {
     const question = new URL(url)
     question.searchParams.set('id', id)
-    if (fail) question.searchParams.set('fail', '1')
-    const init = { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) } as const
+    if (word === 'fail') question.searchParams.set('fail', '1')
+    const init = {
+      method: word === 'fail' ? 'POST' : 'GET',
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    } as const
     const response = await fetch(question, init).catch((error: Error) => {
       // The error says only "fetch failed"; its cause has the reason.
       const { text } = toConnectionFailure(error.cause instanceof Error ? error.cause : error)
@@ -33,17 +37,12 @@ export function urlProbe(url: URL): Probe {
     if (!response.ok) throw new Error(`the probe answered ${response.status}`)
     return response.text()
   }
-  return {
-    runs: async (id) => readRuns(await ask('GET', id, false)),
-    fail: async (id) => {
-      await ask('POST', id, true)
-    },
-  }
+  return toProbe(ask)
 }
 
 /** Creates a probe that runs a shell command with `runs ID` or `fail ID`; for `runs`, it prints the number or `{ "runs": n }`. */
 export function commandProbe(command: string): Probe {
-  const ask = async (word: string, id: string) => {
+  const ask = async (word: keyof Probe, id: string) => {
     // Ids hold only letters, digits and underscores, so they need no quotes.
     const child = spawn(`${command} ${word} ${id}`, {
       shell: true,
@@ -54,11 +53,13 @@ export function commandProbe(command: string): Probe {
     if (code !== 0) throw new Error(`the probe command ended with code ${code}`)
     return output
   }
+  return toProbe(ask)
+}
+
+function toProbe(ask: (word: keyof Probe, id: string) => Promise<string>): Probe {
   return {
     runs: async (id) => readRuns(await ask('runs', id)),
-    fail: async (id) => {
-      await ask('fail', id)
-    },
+    fail: async (id) => void (await ask('fail', id)),
   }
 }
 

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Secret } from '../protocol/signature.ts'
 import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
 import type { Answer, Scene, TestDelivery } from './case.ts'
-import { createMaker } from './maker.ts'
-import type { Probe } from './probe.ts'
+import { createMaker, type MakerOptions } from './maker.ts'
 import { sendDelivery } from './send.ts'
 import { isPutOff, readRetryAfterMs } from './verdict.ts'
 
@@ -11,13 +9,8 @@ const GRACE_MS = 1_000
 /** As many checks as run at the same time by default: no single one has made all of them wait. */
 const SILENT_DELIVERIES = 8
 
-export interface SceneOptions {
-  readonly target: URL
-  readonly secret: Secret
-  readonly accountKey: string
+export interface SceneOptions extends MakerOptions, Pick<Scene, 'target' | 'patienceMs' | 'probe'> {
   readonly timeoutMs: number
-  readonly patienceMs: number
-  readonly probe: Probe | undefined
   readonly signal: AbortSignal | undefined
 }
 

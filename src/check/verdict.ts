@@ -31,6 +31,23 @@ export function mustNotCrash(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) || isRefusal(answer) ? 'pass' : 'fail', answer)
 }
 
+/** Expectations of checks of one delivery, in words and as a judge of the answer. */
+export const MUST_BE_ACCEPTED = { expects: '2xx', judge: mustBeAccepted } as const
+export const SHOULD_BE_ACCEPTED = {
+  level: 'warn',
+  expects: '2xx; otherwise a warning.',
+  judge: shouldBeAccepted,
+} as const
+export const MUST_BE_REFUSED = {
+  expects: '401; another 4xx passes with a note. Never 2xx, never 5xx.',
+  judge: mustBeRefused,
+} as const
+export const SHOULD_BE_REFUSED = {
+  expects: '401; a warning if it is accepted. Never 5xx.',
+  judge: shouldBeRefused,
+} as const
+export const MUST_NOT_CRASH = { expects: '2xx or 4xx, never 5xx.', judge: mustNotCrash } as const
+
 /** Skips a check: an event that it needs was not acknowledged. */
 export function notAccepted(answer: Answer): Verdict {
   return { status: 'skipped', reason: `the event was not accepted: ${describeWithWait(answer)}` }

@@ -1,6 +1,6 @@
 import { escapeSlashes, escapeUnicode, formatJson } from '../../wire/json-forms.ts'
 import type { Case, SingleCase } from '../case.ts'
-import { mustBeAccepted, shouldBeAccepted } from '../verdict.ts'
+import { MUST_BE_ACCEPTED, SHOULD_BE_ACCEPTED } from '../verdict.ts'
 
 const WHY =
   'The delivery is genuine: the signature covers the bytes, and the service does not document how it formats its JSON.'
@@ -74,25 +74,21 @@ const forms: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<Si
 
 /** Checks that the receiver accepts everything that is signed, however the JSON is formatted. */
 export const bytes: readonly Case[] = [
-  ...forms.map((form): Case => ({ level: 'fail', expects: '2xx', why: WHY, fix: FIX, judge: mustBeAccepted, ...form })),
+  ...forms.map((form): Case => ({ ...MUST_BE_ACCEPTED, why: WHY, fix: FIX, ...form })),
   {
     id: 'bytes-duplicate-keys',
-    level: 'warn',
+    ...SHOULD_BE_ACCEPTED,
     sends: 'An event with one key twice; the last one counts.',
-    expects: '2xx; otherwise a warning.',
     why: `${WHY} Most parsers take the last of two equal keys; strict ones refuse both, which JSON allows.`,
     fix: FIX,
     deliver: (make) => make.delivery(formatJson(make.event(), 'spaced').replace(/^{/, '{"type": "contact.updated", ')),
-    judge: shouldBeAccepted,
   },
   {
     id: 'bytes-chunked',
-    level: 'warn',
+    ...SHOULD_BE_ACCEPTED,
     sends: 'An event in chunked encoding, without a declared length.',
-    expects: '2xx; otherwise a warning.',
     why: 'The service does not document how it declares the length of a body, and proxies on the way may change it.',
     fix: 'Use a server that reads chunked bodies, or a proxy in front of it that buffers them.',
     deliver: (make) => make.delivery(make.event(), { isChunked: true }),
-    judge: shouldBeAccepted,
   },
 ]

@@ -1,7 +1,7 @@
-import type { Answer, Case, Scene, TestDelivery } from '../case.ts'
+import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { countAnswers, describe, describeWithWait, isSuccess, notAccepted, readRetryAfterMs } from '../verdict.ts'
 import { COPIES } from './send-at-once.ts'
-import { readRuns, timesDone, withProbe } from './with-probe.ts'
+import { type ProbedScene, readRuns, timesDone, withProbe } from './with-probe.ts'
 
 /** Delays between further attempts, as fractions of `patienceMs`. */
 const RETRY_WAITS = [1 / 30, 5 / 30, 24 / 30]
@@ -23,20 +23,24 @@ const UNSEEN: readonly (number | undefined)[] = [401, 429]
 /** Returns true if the receiver has not started on the event, or nothing listens. */
 const isUnseen = ({ status, isUnreachable }: Answer) => isUnreachable || UNSEEN.includes(status)
 
+/** Judges the delivery of an event whose work the probe makes fail. */
+const withFailure = (judge: (scene: ProbedScene, event: TestEvent, delivery: TestDelivery) => Promise<Verdict>) =>
+  withProbe(async (scene) => {
+    const event = scene.make.event()
+    await scene.probe.fail(event.id)
+    return judge(scene, event, scene.make.delivery(event))
+  })
+
 /** Checks the outcome of an event whose work fails. */
 export const effectFailure: readonly Case[] = [
   {
     id: 'effect-ack-after-work',
-    level: 'fail',
     sends: 'An event whose work the probe makes fail.',
     expects: 'No 2xx; or a 2xx after which the work is done again without another delivery, as an inbox does.',
     why: 'A 2xx ends the retries. Work that fails after it is lost, and nobody notices.',
     fix: 'Answer when the work is done, or when the event is safely stored and its work will be retried.',
-    run: withProbe(async (scene) => {
-      const { make, sendOnce, probe } = scene
-      const event = make.event()
-      await probe.fail(event.id)
-      const answer = await sendOnce(make.delivery(event))
+    run: withFailure(async (scene, event, delivery) => {
+      const answer = await scene.sendOnce(delivery)
       if (isUnseen(answer)) return notAccepted(answer)
       if (!isSuccess(answer)) return { status: 'pass', reason: describe(answer) }
       const runs = await readRuns(scene, event.id)
@@ -45,18 +49,13 @@ export const effectFailure: readonly Case[] = [
   },
   {
     id: 'effect-copies-of-failure',
-    level: 'fail',
     sends: `An event whose work the probe makes fail once, ${COPIES} times concurrently.`,
     expects: 'No 2xx; or a 2xx after which the probe reports that the work was done.',
     why: 'If the work takes longer than the service waits, a duplicate arrives while the first is still being handled. A 2xx to the duplicate ends the retries, and the event is lost if the work fails.',
     fix: 'Let the duplicate wait for the result of the first delivery, or answer it 409 or 503. Answer 2xx when the work is done.',
     alone: true,
-    run: withProbe(async (scene) => {
-      const { make, sendOnce, probe } = scene
-      const event = make.event()
-      await probe.fail(event.id)
-      const delivery = make.delivery(event)
-      const answers = await Promise.all(Array.from({ length: COPIES }, () => sendOnce(delivery)))
+    run: withFailure(async (scene, event, delivery) => {
+      const answers = await Promise.all(Array.from({ length: COPIES }, () => scene.sendOnce(delivery)))
       const reason = countAnswers(answers)
       if (answers.every(isUnseen)) return { status: 'skipped', reason: `no delivery was accepted: ${reason}` }
       if (!answers.some(isSuccess)) return { status: 'pass', reason }
@@ -66,27 +65,20 @@ export const effectFailure: readonly Case[] = [
   },
   {
     id: 'effect-retry-after-failure',
-    level: 'fail',
     sends: 'An event whose work the probe makes fail once, and then the same event again, up to four times.',
     expects: '2xx to one of them, and the probe reports that the work was done.',
     why: 'A receiver that marks the id as handled before the work is done takes the retry for a duplicate, answers 2xx, and the event is lost.',
     fix: 'Mark an id as handled when its work has succeeded, and release it when the work fails.',
-    run: withProbe(async (scene) => {
-      const { make, sendOnce, probe } = scene
-      const event = make.event()
-      await probe.fail(event.id)
-      const first = await sendOnce(make.delivery(event))
+    run: withFailure(async (scene, event, delivery) => {
+      const first = await scene.sendOnce(delivery)
+      const told = `first ${describe(first)}`
       if (isSuccess(first))
-        return {
-          status: 'skipped',
-          reason: `first ${describe(first)}, so there is no retry; see effect-ack-after-work`,
-        }
-      const last = await sendUntilAccepted(scene, make.delivery(event))
+        return { status: 'skipped', reason: `${told}, so there is no retry; see effect-ack-after-work` }
+      const last = await sendUntilAccepted(scene, delivery)
       if (first.status === last.status && UNSEEN.includes(last.status)) return notAccepted(last)
       const isDone = isSuccess(last) && (await readRuns(scene, event.id)) > 0
       const what = isDone ? 'the work was done' : 'the work was not done'
-      const reason = `first ${describe(first)}, then ${describeWithWait(last)}; ${what}`
-      return { status: isDone ? 'pass' : 'fail', reason }
+      return { status: isDone ? 'pass' : 'fail', reason: `${told}, then ${describeWithWait(last)}; ${what}` }
     }),
   },
 ]

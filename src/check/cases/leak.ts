@@ -77,7 +77,6 @@ async function search(scene: Scene, what: string, isTold: (answer: Refusal) => b
 export const leak: readonly Case[] = [
   {
     id: 'leak-digest',
-    level: 'fail',
     sends: SENDS,
     expects:
       'No answer holds the signature that would have been right: not in its body, headers or first line, as hexadecimal digits or as base64.',
@@ -88,7 +87,6 @@ export const leak: readonly Case[] = [
   },
   {
     id: 'leak-secret',
-    level: 'fail',
     sends: SENDS,
     expects: 'No answer holds the secret in its body, headers or first line.',
     why: 'An attacker needs nothing but the secret.',
@@ -105,7 +103,6 @@ export const leak: readonly Case[] = [
   },
   {
     id: 'leak-stack',
-    level: 'fail',
     sends: SENDS,
     expects: 'No answer holds a stack trace in its body, headers or first line.',
     why: 'Paths, versions and function names tell an attacker what to look for.',

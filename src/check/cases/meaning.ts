@@ -1,92 +1,81 @@
 import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
-import type { Case, Maker, SingleCase, TestEvent } from '../case.ts'
+import type { Case } from '../case.ts'
 import {
   countAnswers,
   describe,
   isPutOff,
   isSuccess,
-  mustBeAccepted,
+  MUST_BE_ACCEPTED,
   mustNotCrash,
-  shouldBeAccepted,
+  SHOULD_BE_ACCEPTED,
 } from '../verdict.ts'
 import { records } from './records.ts'
 import { COPIES, sendAtOnce } from './send-at-once.ts'
 
 const BUSY = [409, 425, 429, 503]
 
-type EventCase = Pick<SingleCase, 'id' | 'sends' | 'why' | 'fix'> & { readonly event: (make: Maker) => TestEvent }
-
 const OPEN_FIX =
   'Answer 2xx to signed events that you do not use: the service retries a refused one four times, and then marks it as failed.'
 
-const events: readonly EventCase[] = [
+/** Checks that the receiver handles each event for what it is: known or not, new or a duplicate. */
+export const meaning: readonly Case[] = [
   {
     id: 'unknown-type',
+    ...MUST_BE_ACCEPTED,
     sends: 'An event of a type that no receiver knows, "check.unheard.of".',
     why: 'The service may add types, and a subscription may cover more types than the code handles.',
     fix: OPEN_FIX,
-    event: (make) => make.event({ type: 'check.unheard.of', data: {} }),
+    deliver: (make) => make.delivery(make.event({ type: 'check.unheard.of', data: {} })),
   },
   {
     id: 'unknown-model',
+    ...MUST_BE_ACCEPTED,
     sends: 'A created event of a model that no receiver knows, "checkThing".',
     why: 'Every registered model has events, including models that were registered after the code was written.',
     fix: OPEN_FIX,
-    event: (make) => make.event({ type: 'checkThing.created', data: { record: { _id: make.contact()._id } } }),
+    deliver: (make) =>
+      make.delivery(make.event({ type: 'checkThing.created', data: { record: { _id: make.contact()._id } } })),
   },
   ...SERVICE_EVENT_TYPES.map(
-    (type): EventCase => ({
+    (type): Case => ({
       id: type.replaceAll('.', '-'),
+      ...MUST_BE_ACCEPTED,
       sends: `A ${type} event with no record in its data.`,
       why: 'The data of these events is not documented; only model events always have a record.',
       fix: 'Do not read data.record of events that are not about a record.',
-      event: (make) => make.event({ type, data: { note: 'sent by postern check' } }),
+      deliver: (make) => make.delivery(make.event({ type, data: { note: 'sent by postern check' } })),
     }),
   ),
   {
     id: 'extra-fields',
+    ...MUST_BE_ACCEPTED,
     sends: 'A contact.created event with undocumented fields in the envelope and in the record.',
     why: 'The documentation names only some fields of a record, and services add more.',
     fix: 'Let schemas keep or drop unknown fields instead of refusing them.',
-    event: (make) =>
-      make.event({ version: 2, data: { record: make.contact({ tags: ['a'], owner: null }), previous: {} } }),
+    deliver: (make) => {
+      const record = make.contact({ tags: ['a'], owner: null })
+      return make.delivery(make.event({ version: 2, data: { record, previous: {} } }))
+    },
   },
-]
-
-/** Checks that the receiver handles each event for what it is: known or not, new or a duplicate. */
-export const meaning: readonly Case[] = [
-  ...events.map(
-    ({ event, ...text }): Case => ({
-      level: 'fail',
-      expects: '2xx',
-      deliver: (make) => make.delivery(event(make)),
-      judge: mustBeAccepted,
-      ...text,
-    }),
-  ),
   ...records,
   {
     id: 'data-missing',
-    level: 'warn',
+    ...SHOULD_BE_ACCEPTED,
     sends: 'An export.completed event without data.',
-    expects: '2xx; otherwise a warning.',
     why: 'The data of this event is not documented; there may be none.',
     fix: 'Treat missing data as an empty object.',
     deliver: (make) => make.delivery(make.event({ type: 'export.completed', data: undefined })),
-    judge: shouldBeAccepted,
   },
   {
     id: 'id-long',
-    level: 'warn',
+    ...SHOULD_BE_ACCEPTED,
     sends: 'An event whose id has 200 characters.',
-    expects: '2xx; otherwise a warning.',
     why: 'The id is text, and its length is not documented. A column that is too short refuses the event on every attempt.',
     fix: 'Make the id column at least 255 characters long, or store a hash of the id.',
     deliver: (make) => {
       const event = make.event()
       return make.delivery({ ...event, id: `${event.id}_`.padEnd(200, 'x') })
     },
-    judge: shouldBeAccepted,
   },
   {
     id: 'unknown-account',
@@ -100,7 +89,6 @@ export const meaning: readonly Case[] = [
   },
   {
     id: 'duplicate',
-    level: 'fail',
     sends: 'The same event twice, one after the other.',
     expects: '2xx both times.',
     why: 'The service retries a delivery whose answer got lost. If every retry is refused, it stays failed for ever although the work is done.',
@@ -119,7 +107,6 @@ export const meaning: readonly Case[] = [
   },
   {
     id: 'duplicates-at-once',
-    level: 'fail',
     sends: `The same event ${COPIES} times concurrently.`,
     expects: '2xx to all; a warning if some get 409, 425, 429 or 503 while another gets 2xx.',
     why: 'A duplicate can arrive while the first delivery is still being handled. A refusal costs one of five attempts.',

@@ -10,8 +10,8 @@ import {
   isRefusal,
   isSuccess,
   isUnjudged,
-  mustBeAccepted,
-  shouldBeAccepted,
+  MUST_BE_ACCEPTED,
+  SHOULD_BE_ACCEPTED,
   toVerdict,
 } from '../verdict.ts'
 
@@ -21,18 +21,15 @@ const COMFORTABLE_MS = 2_000
 export const reach: readonly Case[] = [
   {
     id: 'accepts-valid',
-    level: 'fail',
+    ...MUST_BE_ACCEPTED,
     sends: 'A contact.created event, signed with the given secret.',
-    expects: '2xx',
     why: 'Anything but a 2xx is a failed attempt; after five of them the event is lost.',
     fix: 'The diagnosis of the report names the reason if it is one of the usual ones. If the receiver refuses the delivery: is the secret the one of this receiver, and is the signature computed over the bytes as received, before any JSON parser? If no answer came: maybe only the first request is slow.',
     alone: true,
     deliver: (make) => make.delivery(make.event()),
-    judge: mustBeAccepted,
   },
   {
     id: 'deadline',
-    level: 'fail',
     sends: 'A contact.created event, with nothing else under way.',
     expects: `An answer within ${SERVICE_DEADLINE_MS / 1_000} s; a warning above ${COMFORTABLE_MS / 1_000} s.`,
     why: 'The service counts an attempt as failed if no 2xx arrives within 10 s, and retries an event whose work may have been done.',
@@ -50,7 +47,6 @@ export const reach: readonly Case[] = [
   },
   {
     id: 'no-redirect',
-    level: 'fail',
     sends: 'A contact.created event to the URL exactly as given.',
     expects: 'No 3xx.',
     why: 'The service accepts only a 2xx; a redirect is a failed attempt, even one that only adds or drops a slash at the end of the path.',
@@ -61,17 +57,14 @@ export const reach: readonly Case[] = [
   },
   {
     id: 'header-lower-case',
-    level: 'warn',
+    ...SHOULD_BE_ACCEPTED,
     sends: 'An event with its signature in x-service-signature, in lower case.',
-    expects: '2xx; otherwise a warning.',
     why: 'Header names are case-insensitive: the service writes X-Service-Signature, and HTTP/2 and many proxies write every name in lower case.',
     fix: 'Look the header up with a function of the framework, or compare names without case.',
     deliver: (make) => make.delivery(make.event(), { signatureName: SIGNATURE_NAME.toLowerCase() }),
-    judge: shouldBeAccepted,
   },
   {
     id: 'keep-alive',
-    level: 'fail',
     sends: 'Over one connection, one after the other: an event, an event with a wrong signature, and one more event.',
     expects: '2xx, 4xx and 2xx. The receiver may close the connection after any of them.',
     why: 'Clients reuse connections. Nothing of one request may leak into the next: neither the unread rest of its body nor the result of its signature check.',

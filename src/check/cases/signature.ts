@@ -1,7 +1,16 @@
 import { gzipSync } from 'node:zlib'
-import type { Case, SingleCase } from '../case.ts'
+import type { Case, Scene, SingleCase, TestDelivery, Verdict } from '../case.ts'
 import { FORGED, signWith } from '../maker.ts'
-import { describe, isSuccess, isUnjudged, mustBeRefused, mustBeTurnedAway, notAccepted, toVerdict } from '../verdict.ts'
+import {
+  describe,
+  isSuccess,
+  isUnjudged,
+  MUST_BE_REFUSED,
+  mustBeRefused,
+  mustBeTurnedAway,
+  notAccepted,
+  toVerdict,
+} from '../verdict.ts'
 
 const WHY = 'Anyone who knows the URL can send events that the service never sent.'
 const FIX = 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.'
@@ -111,21 +120,24 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
 ]
 
+/** Accounts that no receiver knows; the second is the name of a property that every JavaScript object has. */
+const UNKNOWN = ['check-unheard-of', 'constructor']
+
+/** Passes if all deliveries are refused, otherwise names the first one that is not. */
+async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: string, delivery: TestDelivery])[]) {
+  let verdict: Verdict = { status: 'skipped', reason: 'nothing was sent' }
+  for (const [what, delivery] of deliveries) {
+    verdict = mustBeRefused(await send(delivery))
+    if (verdict.status !== 'pass') return { ...verdict, reason: `${what}: ${verdict.reason}` }
+  }
+  return verdict
+}
+
 /** Checks that the receiver refuses everything that the service has not signed. */
 export const signature: readonly Case[] = [
-  ...forgeries.map(
-    (forgery): Case => ({
-      level: 'fail',
-      expects: '401; another 4xx passes with a note. Never 2xx, never 5xx.',
-      why: WHY,
-      fix: FIX,
-      judge: mustBeRefused,
-      ...forgery,
-    }),
-  ),
+  ...forgeries.map((forgery): Case => ({ ...MUST_BE_REFUSED, why: WHY, fix: FIX, ...forgery })),
   {
     id: 'signature-no-secret',
-    level: 'fail',
     sends: 'Two events: one signed with an empty secret, one with the word "undefined".',
     expects: '401 or another 4xx to both. Never 2xx, never 5xx.',
     why: 'Anyone can sign with these. A second secret, such as the old one during a rotation, turns into one of them if its environment variable is not set.',
@@ -137,7 +149,6 @@ export const signature: readonly Case[] = [
   },
   {
     id: 'signature-of-duplicate',
-    level: 'fail',
     sends: 'A genuine event, and then the same one with a wrong signature.',
     expects: '2xx to the first; 401 or another 4xx to the second.',
     why: 'A receiver that looks for duplicates before it checks the signature tells anyone which events it has received.',
@@ -151,7 +162,6 @@ export const signature: readonly Case[] = [
   },
   {
     id: 'gzip-before-signing',
-    level: 'fail',
     sends:
       'An event that was compressed before it was signed, with "Content-Encoding: gzip"; if that is accepted, also signed bytes that are not gzip.',
     expects: 'No 2xx; or 2xx to both, from a receiver that stores the bytes without reading them.',
@@ -169,7 +179,6 @@ export const signature: readonly Case[] = [
   },
   {
     id: 'signature-remembered',
-    level: 'fail',
     sends: 'A genuine event, and then another one with its signature.',
     expects: '2xx to the first; 401 or another 4xx to the second.',
     why: 'A signature that was right once proves nothing about other bytes. Anyone who has seen one delivery could send any event.',
@@ -180,5 +189,49 @@ export const signature: readonly Case[] = [
       if (!isSuccess(first)) return notAccepted(first)
       return mustBeRefused(await send(make.delivery(make.event(), { signature: () => genuine.signatures })))
     },
+  },
+  {
+    id: 'signature-other-types',
+    sends:
+      'Events of four types with a wrong signature: contact.deleted, finance.payment.completed, one that no receiver knows, and none.',
+    expects: '401 or another 4xx to each. Never 2xx, never 5xx.',
+    why: `${WHY} A check that each route or type repeats is forgotten for the next one.`,
+    fix: 'Check the signature in one place, before reading the type.',
+    run: (scene) =>
+      refuseAll(
+        scene,
+        ['contact.deleted', 'finance.payment.completed', 'check.unheard.of', undefined].map((type) => [
+          type ?? 'without a type',
+          scene.make.delivery(scene.make.event({ type }), FORGED),
+        ]),
+      ),
+  },
+  {
+    id: 'signature-unknown-account',
+    sends:
+      'Events of accounts that the receiver cannot know: with a wrong signature, signed with an empty secret, and signed with the word "undefined".',
+    expects: '401 or another 4xx to each. Never 2xx, never 5xx.',
+    why: `${WHY} A receiver that looks up the secret by the account finds none for an unknown account: the result must not be used as a key and must not cause an error.`,
+    fix: 'Answer 401 if the account has no secret, before computing anything. In JavaScript, look it up in a Map: every object has a "constructor".',
+    run: (scene) => {
+      const { make } = scene
+      const forged = UNKNOWN.map(
+        (accountKey) => [`of "${accountKey}"`, make.delivery(make.event({ accountKey }), FORGED)] as const,
+      )
+      const [accountKey = ''] = UNKNOWN
+      return refuseAll(scene, [
+        ...forged,
+        ['signed with an empty secret', signWith(make, '', make.event({ accountKey }))],
+        ['signed with "undefined"', signWith(make, 'undefined', make.event({ accountKey }))],
+      ])
+    },
+  },
+  {
+    id: 'signature-null',
+    ...MUST_BE_REFUSED,
+    sends: 'The JSON value null with a wrong signature.',
+    why: 'Code that reads a field of the body before it checks the signature throws on null, and anyone can send it. In some servers the error ends the process.',
+    fix: 'Check the signature of the bytes first. If the secret depends on the account named in the body, first check that the JSON is an object.',
+    deliver: (make) => make.delivery('null', FORGED),
   },
 ]

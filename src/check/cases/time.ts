@@ -1,6 +1,6 @@
 import { ATTEMPT_DELAYS_MS } from '../../protocol/schedule.ts'
 import type { Case } from '../case.ts'
-import { mustBeAccepted, shouldBeAccepted } from '../verdict.ts'
+import { MUST_BE_ACCEPTED, SHOULD_BE_ACCEPTED } from '../verdict.ts'
 
 /** Age of an event at the last attempt: all delays, and at most 10 s for each attempt before it. */
 const LAST_ATTEMPT_MS = ATTEMPT_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) + 100_000
@@ -9,43 +9,35 @@ const LAST_ATTEMPT_MS = ATTEMPT_DELAYS_MS.reduce((sum, delay) => sum + delay, 0)
 export const time: readonly Case[] = [
   {
     id: 'late-retry',
-    level: 'fail',
+    ...MUST_BE_ACCEPTED,
     sends: 'An event whose timestamp is 2 h 37 min old.',
-    expects: '2xx',
     why: 'The timestamp is the time of the event, not of the attempt. Attempts 3, 4 and 5 come 5 min 30 s, 35 min 30 s and 2 h 35 min 30 s after it; a tolerance of five minutes refuses all of them.',
     fix: 'Do not check the timestamp, or allow at least three hours. Detect duplicates by the id of the event.',
     deliver: (make) => make.delivery(make.event({ timestamp: new Date(Date.now() - LAST_ATTEMPT_MS).toISOString() })),
-    judge: mustBeAccepted,
   },
   {
     id: 'timestamp-no-fraction',
-    level: 'fail',
+    ...MUST_BE_ACCEPTED,
     sends: 'An event whose timestamp is in whole seconds: "2025-01-01T00:00:00Z".',
-    expects: '2xx',
     why: 'The timestamp is ISO 8601, and the service does not document how many fractional digits it has. A fixed format, such as "%S.%fZ", parses only one form.',
     fix: 'Parse it with a function for ISO 8601, or keep it as text.',
     deliver: (make) => make.delivery(make.event({ timestamp: new Date().toISOString().replace(/\.\d+/, '') })),
-    judge: mustBeAccepted,
   },
   {
     id: 'timestamp-offset',
-    level: 'warn',
+    ...SHOULD_BE_ACCEPTED,
     sends: 'An event whose timestamp has an offset instead of the Z: "2025-01-01T02:00:00+02:00".',
-    expects: '2xx; otherwise a warning.',
     why: 'The timestamp of an event is ISO 8601, and the service does not document that it is in UTC.',
     fix: 'Parse it with a function for ISO 8601, or keep it as text.',
     deliver: (make) => make.delivery(make.event({ timestamp: toOffset(new Date()) })),
-    judge: shouldBeAccepted,
   },
   {
     id: 'timestamp-ahead',
-    level: 'warn',
+    ...SHOULD_BE_ACCEPTED,
     sends: 'An event whose timestamp is 5 s ahead.',
-    expects: '2xx; otherwise a warning.',
     why: 'No two clocks agree. A receiver whose clock is a few seconds behind that of the service refuses first attempts, and gets its events half a minute late.',
     fix: 'Do not check the timestamp, or allow it to be a few minutes ahead.',
     deliver: (make) => make.delivery(make.event({ timestamp: new Date(Date.now() + 5_000).toISOString() })),
-    judge: shouldBeAccepted,
   },
 ]
 
