@@ -141,48 +141,25 @@ describe('the tarball', () => {
     ['sqlite', [...CORE, 'node:fs', 'node:module', 'node:os', 'node:path']], // its drivers when a file is opened
     ['bullmq', ['bullmq', ...CORE, 'node:os']],
     ['models', ['zod']],
-    ['client', ['node:util', 'zod']],
-    [
-      'testing',
-      [
-        'node:assert/strict',
-        'node:crypto',
-        'node:http',
-        'node:https',
-        'node:stream',
-        'node:timers/promises',
-        'node:util',
-      ],
-    ],
+    ['client', [...CORE, 'zod']],
+    ['testing', [...CORE, 'node:assert/strict', 'node:http', 'node:https', 'node:stream', 'node:timers/promises']],
     ['testing/vitest', ['node:util', 'vitest']],
     ['otel', ['@opentelemetry/api', ...CORE]],
     [
       'check',
       [
+        ...CORE,
         'node:child_process',
-        'node:crypto',
         'node:http',
         'node:https',
         'node:stream/consumers',
         'node:timers/promises',
-        'node:util',
         'node:zlib',
       ],
     ],
     [
       'emulator',
-      [
-        'node:crypto',
-        'node:dns',
-        'node:events',
-        'node:http',
-        'node:http2',
-        'node:https',
-        'node:net',
-        'node:stream',
-        'node:util',
-        'zod',
-      ],
+      [...CORE, 'node:dns', 'node:events', 'node:http', 'node:http2', 'node:https', 'node:net', 'node:stream', 'zod'],
     ],
   ])('loads no more than necessary: %s', async (name, packages) => {
     expect(await packagesLoadedBy(`${name}.js`)).toEqual([...packages].sort())

@@ -30,6 +30,8 @@ async function benchMemory(): Promise<void> {
 async function benchImports(runs: number): Promise<void> {
   const modules = {
     nothing: 'nothing',
+    postern: new URL('index.js', DIST).href,
+    'postern/next': new URL('next.js', DIST).href,
     'postern + postern/web': new URL('web-and-core.mjs', import.meta.url).href,
     'postern/node': new URL('node.js', DIST).href,
     '@octokit/webhooks': pathToFileURL(fileURLToPath(OCTOKIT)).href,
