@@ -70,14 +70,6 @@ describe('checkHead', () => {
     expect(codeOf({ 'x-service-signature': signature })).toBe(code)
     expect(checkSignatureForm(signature)?.code).toBe(code)
   })
-
-  it('checks in the order of the rules: method, encoding, length, signature', () => {
-    const headers = { 'content-encoding': 'gzip', 'content-length': '1001', 'x-service-signature': '' }
-    expect(codeOf(headers, 'GET')).toBe('method_not_allowed')
-    expect(codeOf(headers, 'POST')).toBe('unsupported_encoding')
-    expect(codeOf({ ...headers, 'content-encoding': 'identity' })).toBe('body_too_large')
-    expect(codeOf({ ...headers, 'content-encoding': 'identity', 'content-length': '1' })).toBe('signature_malformed')
-  })
 })
 
 describe('declaredLength', () => {

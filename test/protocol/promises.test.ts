@@ -15,10 +15,11 @@ it.each<[unknown, boolean]>([
   expect(isThenable(value)).toBe(is)
 })
 
-it.each<[unknown]>([[undefined], [[]], [[1, 'text']], ['text'], [{ 0: Promise.resolve() }]])(
-  'refuseUnfinished returns %j',
-  (result) => expect(refuseUnfinished(result)).toBe(result),
-)
+it('refuseUnfinished returns any other value', () => {
+  const callable = Object.defineProperty(() => {}, 'then', { value: () => {} })
+  for (const result of [undefined, [], [1, 'text'], 'text', { 0: Promise.resolve() }, callable])
+    expect(refuseUnfinished(result)).toBe(result)
+})
 
 it('refuseUnfinished names the function that returned a list of promises, and what to return', () => {
   expect(() => refuseUnfinished([1, Promise.resolve()])).toThrow('The handler returned a list of promises')

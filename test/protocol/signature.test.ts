@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { sign, verify } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { importSecret, isWellFormed, KeyCache, matchesKey, onlyValue } from '../../src/protocol/signature.ts'
+import { importSecret, isWellFormed, KeyCache, matchesKey } from '../../src/protocol/signature.ts'
 import { runs } from '../support/runs.ts'
 
 const SECRET = 'whsec_5f1d3a'
@@ -10,10 +10,8 @@ const BODY = '{"id":"evt_1","type":"contact.created"}'
 // Not by sign(), which is the function under test.
 const DIGITS = createHmac('sha256', SECRET).update(BODY).digest('hex')
 const GOOD = `sha256=${DIGITS}`
-const OTHERS = ['another secret', 'a third one', new Uint8Array([1, 2, 3])]
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
-const _fromHex = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
 
 describe('known answers', () => {
   it('match the value that GitHub documents', () => {
@@ -58,18 +56,12 @@ describe('the header', () => {
     ['null', null],
     ['no value in the list', []],
     ['the good value twice', [GOOD, GOOD]],
-    ['the good value before a bad one', [GOOD, 'sha256=00']],
-    ['the good value after a bad one', ['sha256=00', GOOD]],
-    ['an empty value in a list', ['']],
     ['a comma list', `${GOOD}, ${GOOD}`],
     ['the digits alone', DIGITS],
     ['a mixed-case prefix', `Sha256=${DIGITS}`],
     ['another algorithm', `sha1=${DIGITS}`],
     ['the prefix twice', `sha256=${GOOD}`],
     ['a blank in front', ` ${GOOD}`],
-    ['a blank at the end', `${GOOD} `],
-    ['a blank instead of a digit', `sha256=${DIGITS.slice(0, 63)} `],
-    ['a line break at the end', `${GOOD}\n`],
     ['base64', `sha256=${hex.toString('base64')}`],
     ['a digest of zeros', `sha256=${'0'.repeat(64)}`],
   ])('refuses %s', (_what, header) => expect(verify(BODY, header, SECRET)).toBe(false))
@@ -100,14 +92,6 @@ describe('the header', () => {
     expect(verify(BODY, sign(`${BODY} `, SECRET), SECRET)).toBe(false)
   })
 
-  it('refuses every flip of one bit of the digest', () => {
-    for (let bit = 0; bit < 256; bit++) {
-      const flipped = new Uint8Array(hex)
-      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(verify(BODY, `sha256=${Buffer.from(flipped).toString('hex')}`, SECRET), `bit ${bit}`).toBe(false)
-    }
-  })
-
   it('refuses, and never throws on, anything that is not a string or a list of one', () => {
     const property = fc.property(fc.anything(), (header) => {
       // Plain JavaScript can pass anything here.
@@ -120,15 +104,6 @@ describe('the header', () => {
 
 describe('the body', () => {
   it('verifies when it is empty', () => expect(verify('', sign('', SECRET), SECRET)).toBe(true))
-
-  it('is refused after every flip of one bit', () => {
-    const body = bytesOf(BODY)
-    for (let bit = 0; bit < body.length * 8; bit++) {
-      const flipped = new Uint8Array(body)
-      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(verify(flipped, GOOD, SECRET), `bit ${bit}`).toBe(false)
-    }
-  })
 
   it.each([
     ['a BOM in front', Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('{"a":"\ufffd"}')])],
@@ -168,16 +143,6 @@ describe('the body', () => {
 })
 
 describe('several secrets', () => {
-  it.each([0, 1, 2, 3])('accept the right one at position %i', (position) => {
-    const secrets = OTHERS.toSpliced(position, 0, SECRET)
-    expect(verify(BODY, GOOD, secrets)).toBe(true)
-    expect(verify(`${BODY} `, GOOD, secrets)).toBe(false)
-  })
-
-  it('refuse when the right one is not among them', () => expect(verify(BODY, GOOD, OTHERS)).toBe(false))
-
-  it('accept the right one twice', () => expect(verify(BODY, GOOD, [SECRET, SECRET])).toBe(true))
-
   it('accept exactly the signatures of their members', () => {
     const secret = fc.stringMatching(/^[a-z][!-~]{0,19}$/)
     fc.assert(
@@ -201,32 +166,25 @@ describe('a secret', () => {
     ['null', null],
     ['an empty string', ''],
     ['blanks', '   '],
-    ['a line break alone', '\n'],
-    ['a tab alone', '\t'],
-    ['a no-break space alone', '\u00a0'],
     ['a byte order mark in front', '\ufeffabc'],
-    ['a blank in front', ' abc'],
-    ['a blank at the end', 'abc '],
-    ['a line break at the end', 'abc\n'],
     ['a Windows line break at the end', 'abc\r\n'],
     ['no bytes', new Uint8Array()],
-    ['an empty buffer', Buffer.alloc(0)],
     ['the bytes of blanks', Buffer.from('  ')],
     ['the bytes of a file that ends with a line break', Buffer.from('whsec_abc\n')],
     ['the bytes of a file that ends with a Windows line break', Buffer.from('whsec_abc\r\n')],
     ['the bytes of text beyond ASCII that end with a line break', Buffer.from('heslo-žluť\n')],
     ['the bytes of text with a byte order mark', Buffer.from('\ufeffwhsec_abc')],
     ['a number', 7],
-    ['false', false],
-    ['an object', { secret: 'abc' }],
     ['a list in a list', [['abc']]],
     ['an empty list', []],
-    ['a list with an empty string', ['']],
-    ['a list with undefined after a good one', [SECRET, undefined]],
     ['a list with a blank edge after a good one', [SECRET, 'abc\n']],
     ['a list with empty bytes before a good one', [new Uint8Array(), SECRET]],
   ]
-  const refusal = expect.objectContaining({ name: 'ConfigurationError', code: 'secret_unusable' })
+  const refusal = expect.objectContaining({
+    name: 'ConfigurationError',
+    code: 'secret_unusable',
+    message: expect.not.stringContaining('abc'),
+  })
 
   it.each(unusable)('is refused when it is %s', (_what, secret) => {
     // The types refuse most of these; an unset environment variable is undefined at run time.
@@ -248,12 +206,6 @@ describe('a secret', () => {
   ])('%j is refused by its own name', (secret, message) => {
     // The types refuse most of these.
     expect(() => sign(BODY, secret as string)).toThrow(message)
-  })
-
-  it('is never quoted in the refusal', () => {
-    expect(() => sign(BODY, 'whsec_abc\n')).toThrow(
-      expect.not.objectContaining({ message: expect.stringContaining('abc') }),
-    )
   })
 
   it.each([
@@ -285,14 +237,6 @@ describe('matchesKey', () => {
       expect(matchesKey(BODY, malformed, key)).toBe(false)
     },
   )
-})
-
-describe('onlyValue', () => {
-  it('distinguishes a missing header from an invalid one', () => {
-    for (const missing of [undefined, null, []]) expect(onlyValue(missing)).toBeUndefined()
-    expect(onlyValue([GOOD])).toBe(GOOD)
-    expect(onlyValue([GOOD, GOOD])).toBe('')
-  })
 })
 
 describe('invalid secrets', () => {

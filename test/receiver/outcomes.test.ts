@@ -1,299 +1,116 @@
-import type { Outcome, StandardSchema } from 'postern'
-import { events } from 'postern/testing'
+import { events, type Tamper } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, hanging, type Method, rejecting, request, saying, watchRejections } from './support.ts'
+import {
+  type Behaviour,
+  Bench,
+  hanging,
+  type Method,
+  raise,
+  rejecting,
+  request,
+  saying,
+  watchRejections,
+} from './support.ts'
 
 watchRejections()
 
-/** One row of the table of answers: the situation, the answer, and the expected calls of the store. */
-interface Row {
-  readonly situation: string
+/** What differs from a delivery whose handler succeeds. */
+interface Setup {
   readonly options?: Record<string, unknown>
   readonly handler?: (() => unknown) | 'none'
   readonly plan?: (bench: Bench) => unknown
   readonly request?: Parameters<typeof request>[1]
   readonly body?: Parameters<typeof request>[0]
-  readonly status: number
-  readonly outcome: Outcome['outcome']
-  readonly code?: string
-  readonly store: readonly Method[]
 }
 
-const fail = () => {
-  throw new Error('no')
-}
-const forEver = () => new Promise(() => {})
+/** One row of the table of answers: the situation, the status, the outcome with its code, and the calls of the store. */
+type Row = readonly [situation: string, status: number, outcome: string, store: readonly Method[], setup?: Setup]
+
+const fail = raise(new Error('no'))
+const forEver = () => new Promise<never>(() => {})
 const busy = Array(9).fill(saying({ state: 'busy' }))
-const schema = (validate: () => unknown): StandardSchema => ({
-  '~standard': { version: 1, vendor: 'test', validate: validate as () => { value: unknown } }, // a schema may do anything
+const refused = { issues: [{ message: 'no', path: ['email'] }] }
+const contactBy = (validate: () => unknown) => ({
+  options: { models: { contact: { '~standard': { version: 1, vendor: 'test', validate } } } },
 })
-const refused = schema(() => ({ issues: [{ message: 'no', path: ['email'] }] }))
-const NO_SIGNATURE = { headers: { 'x-service-signature': undefined } }
-const unread = (failure: 'body_too_large' | 'body_incomplete' | 'body_consumed') => ({ read: () => ({ failure }) })
-const event = () => events.contact.created()
+const GIVEN_BACK: readonly Method[] = ['claim', 'release']
+const planned = (method: Method, ...behaviours: Behaviour[]) => ({
+  plan: ({ store }: Bench) => store.plan(method, ...behaviours),
+})
+const header = (name: string, value: string | undefined) => ({ request: { headers: { [name]: value } } })
+const tampered = (tamper: Tamper) => ({ request: { options: { tamper } } })
+const unread = (failure: 'body_too_large' | 'body_incomplete' | 'body_consumed') => ({
+  request: { read: () => ({ failure }) },
+})
+const OTHER_ACCOUNT = { secret: 'whsec_receiver_tests', accountKey: 'globex' }
+const full: Setup = {
+  options: { maxInFlight: 1 },
+  plan: async (bench) => {
+    bench.receiver.on('sync.completed', forEver)
+    bench.receiver.dispatch(events.syncCompleted())
+    await bench.clock.advance(0)
+    bench.store.calls.length = bench.outcomes.length = 0
+  },
+}
 
 const rows: readonly Row[] = [
-  { situation: 'handlers succeeded', status: 200, outcome: 'handled', store: ['claim', 'complete'] },
-  {
-    situation: 'duplicate of a done event',
-    plan: ({ store }) => store.plan('claim', saying({ state: 'done' })),
-    status: 200,
-    outcome: 'duplicate',
-    store: ['claim'],
-  },
-  { situation: 'no handler for the type', body: events.exportCompleted(), status: 200, outcome: 'ignored', store: [] },
-  {
-    situation: 'no handler registered at all',
-    handler: 'none',
-    status: 500,
-    outcome: 'error',
-    code: 'no_handlers',
-    store: [],
-  },
-  {
-    situation: 'being handled elsewhere until the deadline',
-    plan: ({ store }) => store.plan('claim', ...busy),
-    status: 409,
-    outcome: 'busy',
-    store: Array<Method>(8).fill('claim'),
-  },
-  {
-    situation: 'not POST',
-    request: { method: 'GET' },
-    status: 405,
-    outcome: 'rejected',
-    code: 'method_not_allowed',
-    store: [],
-  },
-  {
-    situation: 'declared length over the limit',
-    request: { headers: { 'content-length': '1048577' } },
-    status: 413,
-    outcome: 'rejected',
-    code: 'body_too_large',
-    store: [],
-  },
-  {
-    situation: 'body over the limit',
-    request: unread('body_too_large'),
-    status: 413,
-    outcome: 'rejected',
-    code: 'body_too_large',
-    store: [],
-  },
-  {
-    situation: 'body not complete by the deadline',
-    request: { read: () => new Promise<never>(() => {}) },
-    status: 408,
-    outcome: 'rejected',
-    code: 'body_timeout',
-    store: [],
-  },
-  {
-    situation: 'body that broke off',
-    request: unread('body_incomplete'),
-    status: 400,
-    outcome: 'rejected',
-    code: 'body_incomplete',
-    store: [],
-  },
-  {
-    situation: 'content encoding',
-    request: { headers: { 'content-encoding': 'gzip' } },
-    status: 415,
-    outcome: 'rejected',
-    code: 'unsupported_encoding',
-    store: [],
-  },
-  {
-    situation: 'signature missing',
-    request: NO_SIGNATURE,
-    status: 401,
-    outcome: 'rejected',
-    code: 'signature_missing',
-    store: [],
-  },
-  {
-    situation: 'signature malformed',
-    request: { options: { tamper: 'non-hex' } },
-    status: 401,
-    outcome: 'rejected',
-    code: 'signature_malformed',
-    store: [],
-  },
-  {
-    situation: 'signature wrong',
-    request: { options: { tamper: 'other-secret' } },
-    status: 401,
-    outcome: 'rejected',
-    code: 'signature_mismatch',
-    store: [],
-  },
-  {
-    situation: 'no secret for the source',
-    options: { secret: () => null },
-    status: 401,
-    outcome: 'rejected',
-    code: 'unknown_source',
-    store: [],
-  },
-  {
-    situation: 'the secret of another account',
-    options: { secret: { secret: 'whsec_receiver_tests', accountKey: 'globex' } },
-    status: 401,
-    outcome: 'rejected',
-    code: 'account_mismatch',
-    store: [],
-  },
-  {
-    situation: 'signed, but not UTF-8',
-    body: Uint8Array.of(0xff),
-    status: 400,
-    outcome: 'rejected',
-    code: 'invalid_utf8',
-    store: [],
-  },
-  { situation: 'signed, but not JSON', body: '{', status: 400, outcome: 'rejected', code: 'invalid_json', store: [] },
-  {
-    situation: 'signed, but not an envelope',
-    body: '{}',
-    status: 400,
-    outcome: 'rejected',
-    code: 'invalid_envelope',
-    store: [],
-  },
-  {
-    situation: 'the schema refuses the record',
-    options: { models: { contact: refused } },
-    status: 422,
-    outcome: 'rejected',
-    code: 'invalid_record',
-    store: ['claim', 'release'],
-  },
-  {
-    situation: 'a handler threw',
-    handler: fail,
-    status: 500,
-    outcome: 'failed',
-    code: 'handler_failed',
-    store: ['claim', 'release'],
-  },
-  {
-    situation: 'a schema threw',
-    options: { models: { contact: schema(fail) } },
-    status: 500,
-    outcome: 'failed',
-    code: 'schema_failed',
-    store: ['claim', 'release'],
-  },
-  {
-    situation: 'still running at the deadline',
-    handler: forEver,
-    status: 503,
-    outcome: 'late',
-    store: ['claim', 'renew'],
-  },
-  {
-    situation: 'store failing at the claim',
-    plan: ({ store }) => store.plan('claim', rejecting),
-    status: 503,
-    outcome: 'failed',
-    code: 'store_unavailable',
-    store: ['claim'],
-  },
-  {
-    situation: 'store not answering at the claim',
-    plan: ({ store }) => store.plan('claim', hanging),
-    status: 503,
-    outcome: 'failed',
-    code: 'store_unavailable',
-    store: ['claim'],
-  },
-  {
-    situation: 'complete fails after the handlers succeeded',
-    plan: ({ store }) => store.plan('complete', rejecting),
-    status: 200,
-    outcome: 'handled',
-    store: ['claim', 'complete', 'complete'],
-  },
-  {
-    situation: 'somebody else has the event when the handlers have succeeded',
-    plan: ({ store }) => store.plan('complete', saying(false)),
-    status: 503,
-    outcome: 'failed',
-    code: 'lease_lost',
-    store: ['claim', 'complete'],
-  },
-  {
-    situation: 'secrets function throws',
-    options: { secret: fail },
-    status: 503,
-    outcome: 'failed',
-    code: 'secrets_unavailable',
-    store: [],
-  },
-  {
-    situation: 'secrets function hangs',
-    options: { secret: forEver },
-    status: 503,
-    outcome: 'failed',
-    code: 'secrets_unavailable',
-    store: [],
-  },
-  {
-    situation: 'secrets function gives an empty secret',
-    options: { secret: () => '' },
-    status: 503,
-    outcome: 'failed',
-    code: 'secrets_unavailable',
-    store: [],
-  },
-  { situation: 'shutting down', plan: ({ receiver }) => receiver.close(), status: 503, outcome: 'closing', store: [] },
-  {
-    situation: 'more than maxInFlight under way',
-    options: { maxInFlight: 1 },
-    plan: async (bench) => {
-      bench.receiver.on('sync.completed', forEver)
-      bench.receiver.dispatch(events.syncCompleted())
-      await bench.clock.advance(0)
-      bench.store.calls.length = bench.outcomes.length = 0
-    },
-    status: 503,
-    outcome: 'overloaded',
-    store: ['renew'],
-  },
-  {
-    situation: 'body was consumed by the app',
-    request: unread('body_consumed'),
-    status: 500,
-    outcome: 'error',
-    code: 'body_consumed',
-    store: [],
-  },
+  ['handlers succeeded', 200, 'handled', ['claim', 'complete']],
+  ['duplicate of a done event', 200, 'duplicate', ['claim'], planned('claim', saying({ state: 'done' }))],
+  ['no handler for the type', 200, 'ignored', [], { body: events.exportCompleted() }],
+  ['no handler registered at all', 500, 'error no_handlers', [], { handler: 'none' }],
+  ['being handled elsewhere until the deadline', 409, 'busy', Array(8).fill('claim'), planned('claim', ...busy)],
+  ['not POST', 405, 'rejected method_not_allowed', [], { request: { method: 'GET' } }],
+  ['declared length over the limit', 413, 'rejected body_too_large', [], header('content-length', '1048577')],
+  ['body over the limit', 413, 'rejected body_too_large', [], unread('body_too_large')],
+  ['body not complete by the deadline', 408, 'rejected body_timeout', [], { request: { read: forEver } }],
+  ['body that broke off', 400, 'rejected body_incomplete', [], unread('body_incomplete')],
+  ['content encoding', 415, 'rejected unsupported_encoding', [], header('content-encoding', 'gzip')],
+  ['signature missing', 401, 'rejected signature_missing', [], header('x-service-signature', undefined)],
+  ['signature malformed', 401, 'rejected signature_malformed', [], tampered('non-hex')],
+  ['signature wrong', 401, 'rejected signature_mismatch', [], tampered('other-secret')],
+  ['no secret for the source', 401, 'rejected unknown_source', [], { options: { secret: () => null } }],
+  ['the secret of another account', 401, 'rejected account_mismatch', [], { options: { secret: OTHER_ACCOUNT } }],
+  ['signed, but not UTF-8', 400, 'rejected invalid_utf8', [], { body: Uint8Array.of(0xff) }],
+  ['signed, but not JSON', 400, 'rejected invalid_json', [], { body: '{' }],
+  ['signed, but not an envelope', 400, 'rejected invalid_envelope', [], { body: '{}' }],
+  ['the schema refuses the record', 422, 'rejected invalid_record', GIVEN_BACK, contactBy(() => refused)],
+  ['a handler threw', 500, 'failed handler_failed', GIVEN_BACK, { handler: fail }],
+  ['a schema threw', 500, 'failed schema_failed', GIVEN_BACK, contactBy(fail)],
+  ['still running at the deadline', 503, 'late', ['claim', 'renew'], { handler: forEver }],
+  ['store failing at the claim', 503, 'failed store_unavailable', ['claim'], planned('claim', rejecting)],
+  ['store not answering at the claim', 503, 'failed store_unavailable', ['claim'], planned('claim', hanging)],
+  ['complete fails after success', 200, 'handled', ['claim', 'complete', 'complete'], planned('complete', rejecting)],
+  ['another holder after success', 503, 'failed lease_lost', ['claim', 'complete'], planned('complete', saying(false))],
+  ['secrets function throws', 503, 'failed secrets_unavailable', [], { options: { secret: fail } }],
+  ['secrets function hangs', 503, 'failed secrets_unavailable', [], { options: { secret: forEver } }],
+  ['secrets function gives an empty secret', 503, 'failed secrets_unavailable', [], { options: { secret: () => '' } }],
+  ['shutting down', 503, 'closing', [], { plan: ({ receiver }) => receiver.close() }],
+  ['more than maxInFlight under way', 503, 'overloaded', ['renew'], full],
+  ['body was consumed by the app', 500, 'error body_consumed', [], unread('body_consumed')],
 ]
 
 describe('the table of answers', () => {
-  it.each(rows.map((row) => [row.situation, row] as const))('%s', async (_situation, row) => {
-    const bench = new Bench(row.options)
+  it.each(rows.map((row) => [row[0], row] as const))('%s', async (situation, row) => {
+    const [, status, expected, calls, setup = {}] = row
+    const bench = new Bench(setup.options)
+    const [name, code] = expected.split(' ')
+    const { handler = () => {} } = setup
     let ran = 0
-    const handler = row.handler ?? (() => {})
     if (handler !== 'none')
       bench.receiver.on('contact.created', () => {
         ran++
         return handler()
       })
-    await row.plan?.(bench)
-    const replying = bench.receiver.handle(request(row.body ?? event(), row.request))
+    await setup.plan?.(bench)
+    const replying = bench.receiver.handle(request(setup.body ?? events.contact.created(), setup.request))
     await bench.clock.advance(8_000)
     const reply = await replying
     const outcome = bench.outcomes.find(({ type }) => type !== 'sync.completed')
-    expect(outcome).toMatchObject({ status: row.status, outcome: row.outcome, ...(row.code && { code: row.code }) })
-    expect(reply.status).toBe(row.status)
-    expect(JSON.parse(reply.body)).toMatchObject({
-      code: row.status === 401 ? 'unauthorized' : (row.code ?? row.outcome),
-    })
-    expect(bench.store.calls.map(({ method }) => method)).toEqual(row.store)
-    expect(ran).toBe(/handler threw|still running|succeeded/.test(row.situation) ? 1 : 0)
+    expect(outcome).toMatchObject({ status, outcome: name, ...(code && { code }) })
+    expect(reply.status).toBe(status)
+    expect(JSON.parse(reply.body)).toMatchObject({ code: status === 401 ? 'unauthorized' : (code ?? name) })
+    expect(bench.store.calls.map(({ method }) => method)).toEqual(calls)
+    expect(ran).toBe(/handler threw|still running|succe/.test(situation) ? 1 : 0)
     await bench.clock.advance(100_000)
     await bench.expectAtRest()
   })
