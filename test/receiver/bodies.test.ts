@@ -1,7 +1,7 @@
 import type { BodyFailure, BodyIntake, SecretRequest } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, Gate, request, SECRET, settle, watchRejections } from './support.ts'
+import { Bench, counting, Gate, request, SECRET, settle, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -34,10 +34,8 @@ const bytesOf = (event = events.contact.created()) =>
   request(event).read(1_048_576, { take: () => true, reserve: () => true }) as Uint8Array // request() sets them synchronously
 
 function open(options: Record<string, unknown>) {
-  const bench = new Bench(options)
-  let runs = 0
-  bench.receiver.on('*', () => void runs++)
-  return { bench, runs: () => runs }
+  const { bench, runs } = counting(options)
+  return { bench, runs: () => runs() }
 }
 
 /** Fills a receiver of {@link LEAST} to its last byte with two bodies, and then adds one byte. */
@@ -64,7 +62,6 @@ describe('the fragments of a body', () => {
     expect(bench.outcomes[0]).toMatchObject({ reason: expect.stringContaining('small fragments') })
     expect(slow.cuts).toBe(1)
     slow.gate.open(bytesOf())
-    await bench.expectAtRest()
   })
 
   it('may be any number within a mebibyte, no matter how small maxBodyBytes is', async () => {
@@ -79,7 +76,6 @@ describe('the fragments of a body', () => {
     expect(runs()).toBe(1)
     gate.open({ failure: 'body_incomplete' })
     await reply
-    await bench.expectAtRest()
   })
 
   it('may cost exactly four times maxBodyBytes, and be empty', async () => {
@@ -90,7 +86,6 @@ describe('the fragments of a body', () => {
     expect(slow.intake.take(0)).toBe(false)
     expect((await slow.reply).status).toBe(413)
     slow.gate.open(bytesOf())
-    await bench.expectAtRest()
   })
 
   it('may be too many before the adapter has returned', async () => {
@@ -129,7 +124,6 @@ describe('the fragments of a body', () => {
       expect((await bench.receiver.handle(request(event, { read }))).status).toBe(round % 3 === 0 ? 400 : 200)
     }
     expect(runs()).toBe(1_333)
-    await bench.expectAtRest()
   })
 })
 
@@ -151,7 +145,6 @@ describe('maxBufferedBytes', () => {
     expect(runs()).toBe(1)
     for (const { gate } of [oldest, second, honest]) gate.open({ failure: 'body_incomplete' })
     expect([(await second.reply).status, (await honest.reply).status]).toEqual([400, 400])
-    await bench.expectAtRest()
   })
 
   it('is eight times maxBodyBytes by default, if that is more than 64 MiB', async () => {
@@ -189,7 +182,6 @@ describe('maxBufferedBytes', () => {
       await Promise.all([older.reply, newer.reply])
     }
     await expectAllRoom(bench)
-    await bench.expectAtRest()
   })
 
   it('has exactly as much room for whole bodies that wait for their secrets', async () => {
@@ -212,7 +204,6 @@ describe('maxBufferedBytes', () => {
     gate.open(SECRET)
     expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(Array(4).fill('handled'))
     slow.gate.open({ failure: 'body_incomplete' })
-    await bench.expectAtRest()
   })
 
   it('cuts the body that would exceed it, if there is no older one', async () => {
@@ -224,7 +215,6 @@ describe('maxBufferedBytes', () => {
     expect(await slow.reply).toMatchObject({ status: 408, body: '{"code":"overloaded"}' })
     for (const { gate } of [slow, whole]) gate.open({ failure: 'body_incomplete' })
     await whole.reply
-    await bench.expectAtRest()
   })
 
   it('counts whole bodies while their secrets are looked up, and refuses those that do not fit beside them', async () => {
@@ -241,7 +231,6 @@ describe('maxBufferedBytes', () => {
     expect(await bench.send(large())).toMatchObject({ outcome: 'handled' })
     expect(runs()).toBe(5)
     slow.gate.open({ failure: 'body_incomplete' })
-    await bench.expectAtRest()
   })
 
   it('begins no look-up of secrets that it has no room for, and keeps no body of one', async () => {
@@ -264,7 +253,6 @@ describe('maxBufferedBytes', () => {
     await Promise.all(sent)
     for (const request of requests) seen.push(request.claimedAccountKey)
     expect(new Set(seen)).toEqual(new Set([undefined])) // their bodies are freed
-    await bench.expectAtRest()
   })
 
   it('does not refuse bodies that need no look-up, whatever waits', async () => {
@@ -276,7 +264,6 @@ describe('maxBufferedBytes', () => {
     expect(slow.cuts).toBe(0)
     slow.gate.open({ failure: 'body_incomplete' })
     await slow.reply
-    await bench.expectAtRest()
   })
 
   it('counts the cost of a look-up of secrets beside its body, no matter how small that is', async () => {
@@ -290,7 +277,6 @@ describe('maxBufferedBytes', () => {
     gate.open(SECRET)
     await Promise.all(sent)
     expect(runs()).toBe(130 - refused)
-    await bench.expectAtRest()
   })
 
   it('cuts no body if that would free no memory: whole bodies that wait for their secrets use it all', async () => {
@@ -307,7 +293,6 @@ describe('maxBufferedBytes', () => {
     expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(Array(4).fill('handled'))
     slow.gate.open({ failure: 'body_incomplete' })
     expect((await slow.reply).status).toBe(400)
-    await bench.expectAtRest()
   })
 
   it('lets a host that keeps fragments itself reserve their cost, up to half of it', async () => {
@@ -324,7 +309,6 @@ describe('maxBufferedBytes', () => {
     expect(third.intake.reserve(412 * KIB)).toBe(true)
     for (const { gate } of [second, third]) gate.open({ failure: 'body_incomplete' })
     expect([(await second.reply).status, (await third.reply).status]).toEqual([400, 400])
-    await bench.expectAtRest()
   })
 
   it('stays correct if an adapter continues to count when its body has failed', async () => {
@@ -341,7 +325,6 @@ describe('maxBufferedBytes', () => {
     await good.reply
     expect((await bench.receiver.handle(request(events.contact.created()))).status).toBe(200)
     expect(runs()).toBe(1)
-    await bench.expectAtRest()
   })
 
   it('stays correct if an adapter counts an invalid number', async () => {
@@ -352,7 +335,6 @@ describe('maxBufferedBytes', () => {
     expect((await slow.reply).status).toBe(400)
     expect((await bench.receiver.handle(request(events.contact.created()))).status).toBe(200)
     expect(runs()).toBe(1)
-    await bench.expectAtRest()
   })
 
   it.each([
@@ -376,5 +358,4 @@ it('a body that was cut at the deadline is freed, and its late end changes nothi
   slow.gate.open(bytesOf())
   await settle()
   expect([runs(), bench.outcomes.length]).toEqual([0, 1])
-  await bench.expectAtRest()
 })

@@ -13,6 +13,7 @@ import { events, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import {
   Bench,
+  counting,
   delayedBy,
   failure,
   Gate,
@@ -193,7 +194,6 @@ describe('registration', () => {
     const error = failure(() => register(bench))
     expect(error.code).toBe('registration_frozen')
     expect(error.message).toContain(`.${method}() was called after the first delivery. Register every handler before`)
-    await bench.expectAtRest()
   })
 
   it('returns the receiver, for chains', () => {
@@ -206,8 +206,7 @@ describe('registration', () => {
 
 describe('receive', () => {
   const open = () => {
-    const bench = new Bench({ maxBodyBytes: 2_000 })
-    bench.receiver.on('*', () => {})
+    const { bench } = counting({ maxBodyBytes: 2_000 })
     return bench
   }
 
@@ -287,8 +286,7 @@ it("a promise for a signature is reported as the app's mistake", async () => {
 })
 
 it('handle, receive, dispatch and close may be detached from the receiver', async () => {
-  const bench = new Bench()
-  bench.receiver.on('*', () => {})
+  const { bench } = counting()
   const { handle, receive, dispatch, close } = bench.receiver
   expect(await receive(signed(events.contact.created(), { secret: SECRET }))).toMatchObject({ outcome: 'handled' })
   expect(await handle(request(events.contact.created()))).toMatchObject({ status: 200 })
@@ -317,8 +315,7 @@ it.each<[string, readonly unknown[]]>([
 })
 
 it('handle() ignores further arguments of a caller, such as an index', async () => {
-  const bench = new Bench()
-  bench.receiver.on('*', () => {})
+  const { bench } = counting()
   const requests = [request(events.contact.created()), request(events.contact.created())]
   expect((await Promise.all(requests.map(bench.receiver.handle))).map(({ status }) => status)).toEqual([200, 200])
 })
@@ -337,8 +334,7 @@ describe('receivedAt', () => {
     ['NaN', Number.NaN],
     ['text', 'yesterday'],
   ])('of %s counts as now, and the owner gets one report of the accepted values', async (_what, receivedAt) => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
+    const { bench } = counting()
     for (let count = 0; count < 2; count++)
       expect(await bench.send(events.contact.created(), { receivedAt: receivedAt as number })).toMatchObject({
         outcome: 'handled',
@@ -349,12 +345,12 @@ describe('receivedAt', () => {
   })
 
   it('long ago leaves no time for the claim, and the error says that', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
+    const { bench } = counting()
     bench.store.plan('claim', delayedBy(1))
-    const sent = bench.send(events.contact.created(), { receivedAt: bench.clock.now() - 60_000 })
-    await bench.clock.advance(0)
-    expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect(await bench.sendFor(0, events.contact.created(), { receivedAt: bench.clock.now() - 60_000 })).toMatchObject({
+      status: 503,
+      code: 'store_unavailable',
+    })
     expect(bench.errors[0]?.cause).toEqual(new Error('no time was left when it was asked'))
     await bench.clock.advance(10)
   })
@@ -388,13 +384,10 @@ describe('dispatch', () => {
     bench.receiver.on('*', () => gate.promise)
     const event = events.contact.created()
     const dispatched = bench.receiver.dispatch(event, { waitMs })
-    const sent = bench.send(event)
-    await bench.clock.advance(50_000)
-    expect(await sent).toMatchObject({ outcome: 'late', joined: true })
+    expect(await bench.sendFor(50_000, event)).toMatchObject({ outcome: 'late', joined: true })
     expect(bench.outcomes).toHaveLength(1)
     gate.open()
     expect(await dispatched).toMatchObject({ outcome: 'handled' })
-    await bench.expectAtRest()
   })
 
   it.each<[string, (event: object) => unknown]>([
@@ -492,8 +485,7 @@ describe('dispatch', () => {
       'Its data.record is a promise: await it.',
     ],
   ])('rejects %s that was not awaited, and leaves no unhandled rejection behind', async (_what, toEvent, fix) => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
+    const { bench } = counting()
     const given = toEvent() as WebhookEvent // plain JavaScript forgets to await
     const message = expect.stringContaining(fix)
     await expect(bench.receiver.dispatch(given)).rejects.toMatchObject({ code: 'event_invalid', message })
@@ -509,12 +501,10 @@ describe('dispatch', () => {
     await bench.clock.advance(1)
     expect(await dispatched).toMatchObject({ outcome: 'late' })
     gate.open()
-    await bench.expectAtRest()
   })
 
   it('waits for ever for a claim that another process holds, if its option says so', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
+    const { bench } = counting()
     const event = events.contact.created()
     bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, 120_000)
     const dispatched = bench.receiver.dispatch(event, { waitMs: Number.POSITIVE_INFINITY })
@@ -522,23 +512,19 @@ describe('dispatch', () => {
     expect(bench.outcomes).toEqual([])
     await bench.clock.advance(2_000)
     expect(await dispatched).toMatchObject({ outcome: 'handled' })
-    await bench.expectAtRest()
   })
 
   it.each([0, 1])('with waitMs %i does not wait, and the work is done anyway', async (waitMs) => {
-    const bench = new Bench({ usual: delayedBy(100) })
-    let runs = 0
-    bench.receiver.on('*', () => void runs++)
+    const { bench, runs } = counting({ usual: delayedBy(100) })
     const dispatched = bench.receiver.dispatch(events.contact.created(), { waitMs })
     await bench.clock.advance(waitMs)
     expect(await dispatched).toMatchObject({ outcome: 'late' })
     await bench.clock.advance(1_000)
-    expect([runs, bench.codes]).toEqual([1, []])
+    expect([runs(), bench.codes]).toEqual([1, []])
     expect(bench.outcomes.map(({ outcome, late }) => [outcome, late])).toEqual([
       ['late', undefined],
       ['handled', true],
     ])
-    await bench.expectAtRest()
   })
 
   it.each([
@@ -608,8 +594,7 @@ describe('close', () => {
   })
 
   it('waits for an answer until its adapter says that it is written, and for none of an adapter that failed before', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
+    const { bench } = counting()
     const failing = raise(new Error('no'))
     await bench.receiver.handle(request(events.contact.created(), { onAnswered: failing }))
     let onWritten = () => {}
@@ -640,8 +625,7 @@ describe('close', () => {
   })
 
   it('does not wait for a request that was answered, before or while it closed', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
+    const { bench } = counting()
     expect((await bench.receiver.handle(request(events.contact.created()))).status).toBe(200)
     expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
     expect((await bench.receiver.handle(request(events.contact.created()))).body).toBe('{"code":"closing"}')

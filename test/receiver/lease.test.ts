@@ -4,8 +4,10 @@ import {
   answeringAfter,
   atOnce,
   Bench,
+  counting,
   delayedBy,
   Gate,
+  gated,
   hanging,
   ManualClock,
   raise,
@@ -18,16 +20,7 @@ import {
 
 watchRejections()
 
-function gated(options: ConstructorParameters<typeof Bench>[0] = {}) {
-  const bench = new Bench({ handlerTimeoutMs: 600_000, ...options })
-  const gate = new Gate<unknown>()
-  const signals: AbortSignal[] = []
-  bench.receiver.on('contact.*', { name: 'slow' }, (_event, { signal }) => {
-    signals.push(signal)
-    return gate.promise
-  })
-  return { bench, gate, signals }
-}
+const lasting = (options = {}) => gated({ handlerTimeoutMs: 600_000, ...options })
 
 /** The clock of an event loop that is blocked by other work for a while. */
 class LateClock extends ManualClock {
@@ -41,7 +34,7 @@ const renewalsOf = (bench: Bench) =>
 
 describe('a claim is renewed', () => {
   it('at each third of its time while handlers run, and no longer', async () => {
-    const { bench, gate } = gated()
+    const { bench, gate } = lasting()
     const sent = bench.send(events.contact.created())
     await bench.clock.advance(21_000)
     expect(renewalsOf(bench)).toEqual([5_000, 10_000, 15_000, 20_000])
@@ -49,11 +42,10 @@ describe('a claim is renewed', () => {
     await bench.clock.advance(60_000)
     expect(await sent).toMatchObject({ outcome: 'late' })
     expect(bench.store.count('renew')).toBe(4)
-    await bench.expectAtRest()
   })
 
   it('with the marks that were made since then', async () => {
-    const { bench, gate } = gated()
+    const { bench, gate } = lasting()
     const quick = new Gate<unknown>()
     bench.receiver.on('contact.created', { name: 'quick' }, () => quick.promise)
     bench.receiver.on('*', { name: 'at-once' }, () => {})
@@ -64,18 +56,16 @@ describe('a claim is renewed', () => {
     expect(bench.store.marksOf('renew')).toEqual([['at-once'], ['at-once', 'quick']])
     gate.open(undefined)
     await bench.clock.advance(0)
-    await bench.expectAtRest()
   })
 
   it('early enough if the event loop was blocked before', async () => {
-    const { bench, gate } = gated()
+    const { bench, gate } = lasting()
     bench.store.plan('claim', answeringAfter(2_900))
     bench.send(events.contact.created())
     await bench.clock.advance(5_000)
     expect(renewalsOf(bench)).toEqual([5_000])
     gate.open(undefined)
     await bench.clock.advance(0)
-    await bench.expectAtRest()
   })
 
   it.each([
@@ -84,7 +74,7 @@ describe('a claim is renewed', () => {
   ] as const)(
     'again within a second if the store %s, and the first failure in a row is reported',
     async (_what, behaviour) => {
-      const { bench, gate, signals } = gated()
+      const { bench, gate, signals } = lasting()
       bench.store.plan('renew', behaviour, behaviour)
       const sent = bench.send(events.contact.created())
       await bench.clock.advance(11_000)
@@ -94,12 +84,11 @@ describe('a claim is renewed', () => {
       gate.open(undefined)
       await sent
       await bench.clock.advance(0)
-      await bench.expectAtRest()
     },
   )
 
   it('again soon after a failure while it holds, no matter how often it was renewed before, and without haste afterwards', async () => {
-    const { bench, gate } = gated()
+    const { bench, gate } = lasting()
     void bench.send(events.contact.created())
     await bench.clock.advance(21_000)
     bench.store.usual = rejecting
@@ -113,11 +102,10 @@ describe('a claim is renewed', () => {
     bench.store.usual = soon
     gate.open(undefined)
     await bench.clock.advance(60_000)
-    await bench.expectAtRest()
   })
 
   it('in time on an event loop that is 60 ms late, after an outage of 9.5 s', async () => {
-    const { bench, gate, signals } = gated({ clock: new LateClock() })
+    const { bench, gate, signals } = lasting({ clock: new LateClock() })
     const sent = bench.send(events.contact.created())
     await bench.clock.advance(4_900)
     bench.store.usual = rejecting
@@ -131,22 +119,20 @@ describe('a claim is renewed', () => {
     gate.open(undefined)
     await bench.clock.advance(1_000)
     await sent
-    await bench.expectAtRest()
   })
 
   it('sooner after a failure if it is short', async () => {
-    const { bench, gate } = gated({ leaseMs: 2_000 })
+    const { bench, gate } = lasting({ leaseMs: 2_000 })
     void bench.send(events.contact.created())
     bench.store.plan('renew', rejecting, rejecting)
     await bench.clock.advance(1_200)
     expect(renewalsOf(bench).map(Math.round)).toEqual([667, 867, 1_067])
     gate.open(undefined)
     await bench.clock.advance(10_000)
-    await bench.expectAtRest()
   })
 
   it('by one call at a time', async () => {
-    const { bench, gate } = gated({ leaseMs: 2_000 })
+    const { bench, gate } = lasting({ leaseMs: 2_000 })
     bench.store.plan('renew', hanging)
     bench.send(events.contact.created())
     await bench.clock.advance(3_600)
@@ -156,12 +142,11 @@ describe('a claim is renewed', () => {
     expect(bench.codes).toEqual(['store_unavailable'])
     gate.open(undefined)
     await bench.clock.advance(0)
-    await bench.expectAtRest()
   })
 })
 
 it('renews a claim once a third, even if the store then does not accept the success of its handlers', async () => {
-  const { bench, gate } = gated()
+  const { bench, gate } = lasting()
   bench.store.plan('complete', ...Array.from({ length: 80 }, () => rejecting))
   bench.send(events.contact.created())
   await bench.clock.advance(7_000)
@@ -169,42 +154,34 @@ it('renews a claim once a third, even if the store then does not accept the succ
   await bench.clock.advance(14_000)
   expect(renewalsOf(bench)).toEqual([5_000, 10_000, 15_000, 20_000])
   await bench.clock.advance(60_000)
-  await bench.expectAtRest()
 })
 
 it('reports a renewal that the store answers with anything but true or false', async () => {
-  const { bench, gate } = gated()
+  const { bench, gate } = lasting()
   bench.store.plan('renew', saying('OK'))
   bench.send(events.contact.created())
   await bench.clock.advance(6_000)
   expect(bench.codes).toEqual(['store_unavailable'])
   gate.open(undefined)
   await bench.clock.advance(0)
-  await bench.expectAtRest()
 })
 
 describe('a lease of 2 s, on a store that answers within its 3 s', () => {
   it('is not used if it has half expired when the claim arrives', async () => {
-    const bench = new Bench({ leaseMs: 2_000 })
-    let runs = 0
-    bench.receiver.on('*', () => void runs++)
+    const { bench, runs } = counting({ leaseMs: 2_000 })
     bench.store.plan('claim', answeringAfter(1_500))
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(2_000)
-    expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
-    expect([runs, bench.store.count('release')]).toEqual([0, 1])
-    await bench.expectAtRest()
+    expect(await bench.sendFor(2_000, events.contact.created())).toMatchObject({
+      status: 503,
+      code: 'store_unavailable',
+    })
+    expect([runs(), bench.store.count('release')]).toEqual([0, 1])
   })
 
   it('is renewed while the store is slow to complete it', async () => {
-    const bench = new Bench({ leaseMs: 2_000 })
-    bench.receiver.on('*', () => {})
+    const { bench } = counting({ leaseMs: 2_000 })
     bench.store.plan('complete', delayedBy(2_500))
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(2_500)
-    expect(await sent).toMatchObject({ outcome: 'handled' })
+    expect(await bench.sendFor(2_500, events.contact.created())).toMatchObject({ outcome: 'handled' })
     expect(bench.store.count('renew')).toBeGreaterThanOrEqual(3)
-    await bench.expectAtRest()
   })
 })
 
@@ -212,30 +189,24 @@ it('reports a handler that failed while another one was given up', async () => {
   const bench = new Bench({ handlerTimeoutMs: 1_000 })
   bench.receiver.on('*', { name: 'hangs' }, () => new Promise(() => {}))
   bench.receiver.on('*', { name: 'fails' }, raise(new Error('no')))
-  const sent = bench.send(events.contact.created())
-  await bench.clock.advance(6_000)
-  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
+  expect(await bench.sendFor(6_000, events.contact.created())).toMatchObject({ code: 'handler_abandoned' })
   expect(bench.errors).toMatchObject([
     { code: 'handler_timeout', handlers: ['hangs'] },
     { code: 'handler_failed', handlers: ['fails'] },
     { code: 'handler_abandoned', handlers: ['hangs'] },
   ])
-  await bench.expectAtRest()
 })
 
 it('lets an abandoned claim without marks expire: a renewal would keep the next attempt waiting', async () => {
   const bench = new Bench({ handlerTimeoutMs: 1_000 })
   bench.receiver.on('*', () => new Promise(() => {}))
-  const sent = bench.send(events.contact.created())
-  await bench.clock.advance(6_000)
-  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
+  expect(await bench.sendFor(6_000, events.contact.created())).toMatchObject({ code: 'handler_abandoned' })
   expect(renewalsOf(bench)).toEqual([5_000])
-  await bench.expectAtRest()
 })
 
 describe('a claim that another process has taken', () => {
   it('aborts the handlers with lease_lost, and their results change nothing', async () => {
-    const { bench, gate, signals } = gated()
+    const { bench, gate, signals } = lasting()
     bench.store.plan('renew', saying(false))
     const event = events.contact.created()
     const sent = bench.send(event)
@@ -247,11 +218,10 @@ describe('a claim that another process has taken', () => {
     expect(await sent).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
     expect(bench.codes).toEqual(['lease_lost'])
     expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
-    await bench.expectAtRest()
   })
 
   it('is not renewed again if the store says so immediately', async () => {
-    const { bench, gate } = gated({ usual: atOnce })
+    const { bench, gate } = lasting({ usual: atOnce })
     bench.store.plan('renew', () => false as never) // replaces the answer of a store
     const sent = bench.send(events.contact.created())
     await bench.clock.advance(5_000)
@@ -259,27 +229,23 @@ describe('a claim that another process has taken', () => {
     expect(await sent).toMatchObject({ status: 503, code: 'lease_lost' })
     await bench.clock.advance(20_000)
     expect(bench.store.count('renew')).toBe(1)
-    await bench.expectAtRest()
   })
 
   it('still reports the failures of the handlers', async () => {
-    const { bench, gate } = gated()
+    const { bench, gate } = lasting()
     bench.store.plan('renew', saying(false))
     const sent = bench.send(events.contact.created())
     await bench.clock.advance(5_000)
     gate.fail(new Error('half a transfer'))
     expect(await sent).toMatchObject({ status: 503, code: 'lease_lost' })
     expect(bench.codes).toEqual(['lease_lost', 'handler_failed'])
-    await bench.expectAtRest()
   })
 
   it('abandons handlers that do not end within 5 s, and leaves the marks of others to the new holder', async () => {
-    const { bench, gate } = gated()
+    const { bench, gate } = lasting()
     bench.receiver.on('*', { name: 'at-once' }, () => {})
     bench.store.plan('renew', saying(false))
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(10_000)
-    expect(await sent).toMatchObject({ outcome: 'late' })
+    expect(await bench.sendFor(10_000, events.contact.created())).toMatchObject({ outcome: 'late' })
     expect(bench.codes).toEqual(['lease_lost', 'handler_abandoned'])
     await bench.expectAtRest()
     gate.open(undefined)
@@ -288,7 +254,7 @@ describe('a claim that another process has taken', () => {
   })
 
   it('stays lost whatever comes after: a timeout does not replace it', async () => {
-    const { bench, gate } = gated({ handlerTimeoutMs: 6_000 })
+    const { bench, gate } = lasting({ handlerTimeoutMs: 6_000 })
     bench.store.plan('renew', saying(false))
     const sent = bench.send(events.contact.created())
     await bench.clock.advance(7_000)
@@ -296,11 +262,10 @@ describe('a claim that another process has taken', () => {
     expect(await sent).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
     expect(bench.codes).toEqual(['lease_lost', 'handler_failed'])
     expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
-    await bench.expectAtRest()
   })
 
   it('allows handlers no more time that were aborted before', async () => {
-    const { bench } = gated({ handlerTimeoutMs: 4_000 })
+    const { bench } = lasting({ handlerTimeoutMs: 4_000 })
     bench.store.plan('renew', saying(false))
     const sent = bench.send(events.contact.created(), { receivedAt: bench.clock.now() - 100 })
     await bench.clock.advance(8_999)
@@ -308,7 +273,6 @@ describe('a claim that another process has taken', () => {
     await bench.clock.advance(1)
     expect(bench.codes).toEqual(['handler_timeout', 'lease_lost', 'handler_abandoned'])
     expect(await sent).toMatchObject({ outcome: 'late' })
-    await bench.expectAtRest()
   })
 
   it('by a handler that is abandoned here runs there, and the late end here is fenced', async () => {
@@ -335,7 +299,6 @@ describe('a claim that another process has taken', () => {
     gates[1]?.open(undefined)
     expect(await third).toMatchObject({ outcome: 'handled' })
     expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
-    await bench.expectAtRest()
   })
 })
 
@@ -357,11 +320,10 @@ describe('a renewal that is under way', () => {
     expect(bench.store.count('release')).toBe(1)
     expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
     expect(runs).toBe(2)
-    await bench.expectAtRest()
   })
 
   it('and hangs delays the release by its 3 s, and the answer not past the deadline', async () => {
-    const { bench, gate } = gated()
+    const { bench, gate } = lasting()
     bench.store.plan('renew', hanging)
     const sent = bench.send(events.contact.created())
     await bench.clock.advance(5_500)
@@ -370,11 +332,10 @@ describe('a renewal that is under way', () => {
     expect(await sent).toMatchObject({ status: 500, code: 'handler_failed' })
     await bench.clock.advance(1_000)
     expect(bench.store.count('release')).toBe(1)
-    await bench.expectAtRest()
   })
 
   it('and finds the event done does not lose a lease that was settled', async () => {
-    const { bench, gate } = gated()
+    const { bench, gate } = lasting()
     bench.store.plan('renew', delayedBy(1_000))
     const sent = bench.send(events.contact.created())
     await bench.clock.advance(5_500)
@@ -382,7 +343,6 @@ describe('a renewal that is under way', () => {
     expect(await sent).toMatchObject({ outcome: 'handled' })
     await bench.clock.advance(5_000)
     expect(bench.errors).toEqual([])
-    await bench.expectAtRest()
   })
 })
 
@@ -416,7 +376,6 @@ it('an abandoned handler does not cost the marks of those that ended since the l
   await bench.clock.advance(30_000)
   expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
   expect(runs).toEqual(['quick', 'stuck', 'stuck'])
-  await bench.expectAtRest()
 })
 
 it('offers the marks of an abandoned attempt again to a store that is away, without extending its claim', async () => {
@@ -439,7 +398,6 @@ it('offers the marks of an abandoned attempt again to a store that is away, with
   await bench.clock.advance(13_000)
   expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
   expect([runs, bench.clock.monotonic()]).toEqual([['quick', 'stuck', 'stuck'], 1_000 + 20_900])
-  await bench.expectAtRest()
 })
 
 it('waits at close() for the marks of an abandoned attempt', async () => {
@@ -470,5 +428,4 @@ it('counts the marks of an abandoned attempt as unfinished until the store has s
   await bench.clock.advance(50)
   expect(await closing).toEqual({ unfinished: 1 })
   await bench.clock.advance(5_000)
-  await bench.expectAtRest()
 })

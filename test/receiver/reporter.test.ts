@@ -1,7 +1,7 @@
 import { consoleLogger, createReceiver, type Logger, memoryStore, type Outcome, type StandardSchema } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { Bench, Gate, type Line, linesInto, raise, rejecting, SECRET, watchRejections } from './support.ts'
+import { Bench, counting, Gate, type Line, linesInto, raise, rejecting, SECRET, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -86,8 +86,7 @@ it('a logger that throws does not prevent a receiver, or the store that reports 
 
 describe('lines', () => {
   it('about refusals appear once a second for each kind, with the number of those left out', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
+    const { bench } = counting()
     for (let count = 0; count < 50; count++) {
       await bench.send(events.syncCompleted(), { tamper: 'flip-bit' })
       await bench.send(events.syncCompleted(), { tamper: 'short' })
@@ -264,8 +263,7 @@ it('the default logger gets warnings and errors only', async () => {
     vi.spyOn(console, 'error'),
   ]
   try {
-    const bench = new Bench({ logger: undefined })
-    bench.receiver.on('*', () => {})
+    const { bench } = counting({ logger: undefined })
     await bench.send(events.syncCompleted())
     await bench.send(events.syncCompleted(), { tamper: 'flip-bit' })
     expect(warn).toHaveBeenCalledTimes(1)
@@ -289,8 +287,7 @@ it('lines go to a logger with its own methods and state', async () => {
       this.#inner.error(fields, message)
     }
   }
-  const bench = new Bench({ logger: new Lines() })
-  bench.receiver.on('*', () => {})
+  const { bench } = counting({ logger: new Lines() })
   await bench.send(events.syncCompleted(), { tamper: 'flip-bit' })
   expect(lines.map(({ level }) => level)).toEqual(['warn'])
 })
@@ -300,8 +297,7 @@ describe('the lines of the log', () => {
   const about = ({ id, type, accountKey }: ReturnType<typeof events.raw>) => ({ id, type, accountKey })
 
   it('contain about a refused stranger only the reason, and the source', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
+    const { bench } = counting()
     await bench.send(events.contact.created(), { tamper: 'flip-bit', source: 'acme' })
     expect(told(bench)).toStrictEqual([
       [
@@ -320,8 +316,7 @@ describe('the lines of the log', () => {
   })
 
   it('contain about a refused record how many mistakes it has, and not its content', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
+    const { bench } = counting()
     const event = { ...events.raw('contact.created'), data: { record: { email: 'zoe@example.test' } } }
     await bench.send(event)
     expect(told(bench)).toEqual([
@@ -369,8 +364,7 @@ describe('the lines of the log', () => {
   })
 
   it('say of an event that was handled on its own neither that it was late nor that it joined', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
+    const { bench } = counting()
     const event = events.contact.created()
     await bench.send(event)
     expect(told(bench)).toStrictEqual([['debug', { status: 200, ...about(event), source: undefined }, 'handled']])
@@ -417,8 +411,7 @@ describe('the lines of the log', () => {
   })
 
   it('about a secrets function that fails contain its error, and how often it was left out', async () => {
-    const bench = new Bench({ secret: () => Promise.reject(new Error('vault sealed')) })
-    bench.receiver.on('*', () => {})
+    const { bench } = counting({ secret: () => Promise.reject(new Error('vault sealed')) })
     await bench.send(events.contact.created())
     await bench.send(events.contact.created())
     await bench.clock.advance(1_000)
@@ -449,8 +442,7 @@ describe('a hook that fails', () => {
   }
 
   it('is reported with its error', async () => {
-    const bench = new Bench({ onOutcome: fail })
-    bench.receiver.on('*', () => {})
+    const { bench } = counting({ onOutcome: fail })
     await bench.send(events.contact.created())
     expect(bench.errors).toMatchObject([{ code: 'hook_failed', cause: new Error('no') }])
   })

@@ -1,7 +1,19 @@
 import { createReceiver, type SecretRequest, type Secrets, type SecretsFunction } from 'postern'
 import { events, type SignedOptions } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { atOnce, Bench, failure, Gate, hanging, raise, SECRET, settle, thenable, watchRejections } from './support.ts'
+import {
+  atOnce,
+  Bench,
+  counting,
+  failure,
+  Gate,
+  hanging,
+  raise,
+  SECRET,
+  settle,
+  thenable,
+  watchRejections,
+} from './support.ts'
 
 watchRejections()
 
@@ -67,7 +79,6 @@ describe('whose secret', () => {
       expect(outcome).toMatchObject(code === undefined ? { status } : { outcome: 'rejected', status, code })
       expect(ran).toHaveLength(status === 200 ? 1 : 0)
       expect(bench.store.count('claim')).toBe(status === 200 ? 1 : 0)
-      await bench.expectAtRest()
     }
   })
 
@@ -140,7 +151,6 @@ describe('a secrets function', () => {
     const { bench } = receiving(() => given)
     expect(await bench.send(contact())).toMatchObject({ outcome: 'rejected', status: 401, code: 'unknown_source' })
     expect(bench.errors).toEqual([])
-    await bench.expectAtRest()
   })
 
   it.each<[string, () => unknown]>([
@@ -163,7 +173,6 @@ describe('a secrets function', () => {
     expect(bench.store.calls).toEqual([])
     expect(ran).toEqual([])
     expect(bench.outcomes).toHaveLength(1)
-    await bench.expectAtRest()
   })
 
   it('may rotate bytes in place: they count in their state at each delivery', async () => {
@@ -188,7 +197,6 @@ describe('a secrets function', () => {
     await bench.clock.advance(10_000)
     expect(ran).toEqual([])
     expect(bench.outcomes).toHaveLength(1)
-    await bench.expectAtRest()
   })
 
   it('that rejects after its 3 s leaves no rejection behind', async () => {
@@ -198,18 +206,17 @@ describe('a secrets function', () => {
     await bench.clock.advance(3_000)
     gate.fail(new Error('too late'))
     expect(await sent).toMatchObject({ status: 503 })
-    await bench.expectAtRest()
   })
 
   it('has no longer than what is left to the deadline', async () => {
     const { bench } = receiving(() => new Promise(() => {}), { deadlineMs: 1_000 })
-    const sent = bench.send(contact(), { receivedAt: bench.clock.now() - 400 })
-    await bench.clock.advance(600)
-    expect(await sent).toMatchObject({ status: 503, code: 'secrets_unavailable' })
+    expect(await bench.sendFor(600, contact(), { receivedAt: bench.clock.now() - 400 })).toMatchObject({
+      status: 503,
+      code: 'secrets_unavailable',
+    })
   })
 
   it('that ends in time shortens the rest of the deadline', async () => {
-    const { bench } = receiving(async () => SECRET)
     const slow = new Gate<string>()
     const { bench: late } = receiving(() => slow.promise)
     late.store.plan('claim', hanging)
@@ -219,7 +226,6 @@ describe('a secrets function', () => {
     await late.clock.advance(3_000)
     expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
     expect(late.outcomes[0]?.durationMs).toBe(5_900)
-    await bench.expectAtRest()
   })
 
   it('is reported to onError each time, and to the log once a second', async () => {
@@ -336,12 +342,10 @@ it.each<[string, () => unknown, string]>([
 ])(
   'secrets that were not awaited, %s, are refused and leave no unhandled rejection behind',
   async (_what, secret, why) => {
-    const bench = new Bench({ secret })
-    bench.receiver.on('*', () => {})
+    const { bench } = counting({ secret })
     expect(await bench.send(events.contact.created())).toMatchObject({ status: 503, code: 'secrets_unavailable' })
     expect(bench.errors[0]?.message).toContain(why)
     await settle()
-    await bench.expectAtRest()
   },
 )
 
@@ -349,8 +353,7 @@ it('a list of secrets with a hole is refused when it is passed', async () => {
   const list = [SECRET, SECRET]
   delete list[0]
   expect(failure(() => createReceiver({ secret: list })).code).toBe('secret_unusable')
-  const bench = new Bench({ secret: () => list })
-  bench.receiver.on('*', () => {})
+  const { bench } = counting({ secret: () => list })
   expect(await bench.send(events.contact.created())).toMatchObject({ status: 503, code: 'secrets_unavailable' })
 })
 
@@ -358,8 +361,7 @@ it.each<[string, unknown]>([
   ['a promise', lookUp],
   ['null', () => null],
 ])('a source that is %s is the fault of the app, as with an adapter', async (_what, toSource) => {
-  const bench = new Bench({ secret: ({ source }: SecretRequest) => (source === 'acme' ? SECRET : undefined) })
-  bench.receiver.on('*', () => {})
+  const { bench } = counting({ secret: ({ source }: SecretRequest) => (source === 'acme' ? SECRET : undefined) })
   const source = (toSource as () => string)() // plain JavaScript may return anything
   expect(await bench.send(events.contact.created(), { source })).toMatchObject({
     status: 503,

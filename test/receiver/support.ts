@@ -197,6 +197,9 @@ export function linesInto(lines: Line[]): Logger {
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }
 
+/** The benches of the test that runs. */
+const benches = new Set<Bench>()
+
 type Options = Partial<ReceiverOptions<Record<string, never>, Record<string, never>>>
 
 /** A receiver on a manual clock and a scripted store, which records everything that it reports. */
@@ -221,6 +224,7 @@ export class Bench {
       ...options,
     }
     this.receiver = createReceiver(given as ReceiverOptions<never, never>) as unknown as Receiver // tables of options are untyped
+    benches.add(this)
   }
 
   /** Signs and delivers; the answer may be awaited after time was moved. */
@@ -237,17 +241,52 @@ export class Bench {
     return this.receiver.receive({ ...signed(event, signing), ...rest })
   }
 
+  /** Delivers, and moves the time on until the answer must be there. */
+  async sendFor(ms: number, ...sending: Parameters<Bench['send']>): Promise<Outcome> {
+    const sent = this.send(...sending)
+    await this.clock.advance(ms)
+    return sent
+  }
+
+  /** Leaves work behind at the end of the test. */
+  leave(): void {
+    benches.delete(this)
+  }
+
   get codes(): readonly string[] {
     return this.errors.map(({ code }) => code)
   }
 
-  /** Expects that nothing is left: no run, no timer. */
+  /** Expects that nothing is left: no run, no timer. Each test of a file with `watchRejections` ends with it. */
   async expectAtRest(): Promise<void> {
+    benches.delete(this)
     const closing = this.receiver.close({ timeoutMs: 0 })
     await this.clock.advance(0)
     expect(await closing).toEqual({ unfinished: 0 })
     expect(this.clock.pending).toBe(0)
   }
+}
+
+/** A bench with a handler for every event, which counts its runs. */
+export function counting(options: ConstructorParameters<typeof Bench>[0] = {}) {
+  const bench = new Bench(options)
+  let runs = 0
+  bench.receiver.on('*', () => void runs++)
+  return { bench, runs: () => runs }
+}
+
+/** A bench whose handler of contacts waits for a gate. */
+export function gated(options: ConstructorParameters<typeof Bench>[0] = {}) {
+  const bench = new Bench(options)
+  const gate = new Gate<unknown>()
+  const runs: string[] = []
+  const signals: AbortSignal[] = []
+  bench.receiver.on('contact.*', { name: 'slow' }, ({ id }, { signal }) => {
+    runs.push(id)
+    signals.push(signal)
+    return gate.promise
+  })
+  return { bench, gate, runs, signals }
 }
 
 /** A gate on which a handler waits until the test lets it continue or fail. */
@@ -290,15 +329,17 @@ export function request(
   }
 }
 
-/** Fails each test of the file that leaves a rejection without a handler. */
+/** Fails each test of the file that leaves a rejection without a handler, or a receiver that is not at rest. */
 export function watchRejections(): void {
   const rejections: unknown[] = []
   const keep = (reason: unknown) => rejections.push(reason)
   beforeEach(() => {
     rejections.length = 0
+    benches.clear()
     process.on('unhandledRejection', keep)
   })
   afterEach(async () => {
+    for (const bench of benches) await bench.expectAtRest()
     await settle()
     process.off('unhandledRejection', keep)
     expect(rejections).toEqual([])
