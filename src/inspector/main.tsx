@@ -6,7 +6,7 @@ import { connect } from './model/connection.ts'
 import { watchInbox } from './model/inbox.ts'
 import { listenToKeys } from './model/keys.ts'
 import { usePage } from './model/page-model.ts'
-import { ui } from './model/ui.ts'
+import { paint } from './model/ui.ts'
 import { Announcer, ToastLine } from './parts/announcer.tsx'
 import { Header } from './parts/header.tsx'
 import { Assumptions } from './screens/assumptions.tsx'
@@ -58,7 +58,7 @@ function closeMenus(): void {
 
 const root = document.getElementById('page')
 if (root !== null) {
-  document.documentElement.dataset.theme = ui.theme
+  paint()
   root.textContent = ''
   render(<App />, root)
   listenToKeys()

@@ -139,7 +139,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     const { page } = await open(context, crm, '?screen=webhooks')
     const opened = context.waitForEvent('page')
     await page.locator('.card a').click({ modifiers: ['Control'] })
-    expect((await opened).url()).toContain('?q=webhook:')
+    expect((await opened).url()).toContain('?q=webhook%3A')
     expect(page.url()).toContain('?screen=webhooks')
   })
 

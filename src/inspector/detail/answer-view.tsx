@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { readCode } from '../../wire/code-word.ts'
 import type { AttemptDetail } from '../shapes.ts'
 import { showExactly, showReadably } from '../text/bytes.ts'
+import { count } from '../text/count.ts'
 import { explainCode } from '../text/explain.ts'
 import { prettify } from '../text/pretty-json.ts'
 import { showExact, showLength } from '../text/times.ts'
@@ -64,9 +65,7 @@ function Spans({ attempt: { phases = {}, status } }: { readonly attempt: Attempt
 export function HeaderList({ headers }: { readonly headers: readonly (readonly [string, string])[] }): JSX.Element {
   return (
     <details class="headers">
-      <summary>
-        {headers.length} {headers.length === 1 ? 'header' : 'headers'}
-      </summary>
+      <summary>{count(headers.length, 'header', 'headers')}</summary>
       <dl>
         {headers.map(([name, value], index) => (
           <div key={`${name} ${index}`}>

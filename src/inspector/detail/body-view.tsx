@@ -1,18 +1,17 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { page } from '../model/page-model.ts'
+import { Button, Switch } from '../parts/fields.tsx'
 import type { DeliveryDetail } from '../shapes.ts'
 import { fromBase64, showExactly, showReadably, showSize, toHex } from '../text/bytes.ts'
 import { prettify } from '../text/pretty-json.ts'
 import { HeaderList } from './answer-view.tsx'
 
-type Form = 'pretty' | 'exact' | 'hex'
-
-const FORMS: readonly (readonly [Form, string])[] = [
+const FORMS = [
   ['pretty', 'Pretty'],
   ['exact', 'Exact'],
   ['hex', 'Hex'],
-]
+] as const
 /** Limit of the bytes shown; a button shows the rest. */
 const SHOWN_BYTES = 32 * 1_024
 /** Keys are not highlighted in bodies of more pieces. */
@@ -26,9 +25,17 @@ interface SentOptions {
 
 /** The body and the headers of a delivery, as they were sent. */
 export function BodyView({ detail, signatures }: SentOptions): JSX.Element {
+  const url = detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId)
+  const headers = [
+    ['Host', URL.canParse(url) ? new URL(url).host : ''],
+    ['Content-Type', 'application/json'],
+    ['Content-Length', String(fromBase64(detail.body.base64).length)],
+    ['User-Agent', 'postern-emulator'],
+    ...signatures.map((signature) => ['X-Service-Signature', signature] as const),
+  ] as const
   return (
     <BytesView title="Sent" body={detail.body}>
-      <SentHeaders detail={detail} signatures={signatures} />
+      <HeaderList headers={headers} />
     </BytesView>
   )
 }
@@ -41,7 +48,7 @@ interface BytesOptions {
 
 /** A body in three forms. */
 export function BytesView({ title, body, children }: BytesOptions): JSX.Element {
-  const [form, setForm] = useState<Form>('pretty')
+  const [form, setForm] = useState<(typeof FORMS)[number][0]>('pretty')
   const [isWhole, setWhole] = useState(false)
   const { base64, text } = body
   const bytes = useMemo(() => fromBase64(base64), [base64])
@@ -51,22 +58,12 @@ export function BytesView({ title, body, children }: BytesOptions): JSX.Element 
     <div class="section">
       <h2>
         {title} <span class="dim">{showSize(bytes.length)}</span>
-        <span class="switch">
-          {FORMS.map(([name, label]) => (
-            <button key={name} type="button" aria-pressed={form === name} onClick={() => setForm(name)}>
-              {label}
-            </button>
-          ))}
-        </span>
+        <Switch options={FORMS} value={form} onInput={setForm} />
       </h2>
       {form === 'pretty' && <Pretty text={isCut ? text.slice(0, most) : text} isCut={isCut} />}
       {form === 'exact' && <pre class="exact">{showExactly(text.slice(0, most))}</pre>}
       {form === 'hex' && <pre class="hex">{toHex(bytes, most)}</pre>}
-      {isCut && (
-        <button type="button" class="plain" onClick={() => setWhole(true)}>
-          Show all {showSize(bytes.length)}
-        </button>
-      )}
+      {isCut && <Button class="plain" label={`Show all ${showSize(bytes.length)}`} onClick={() => setWhole(true)} />}
       {children}
     </div>
   )
@@ -98,17 +95,4 @@ function Pretty({ text, isCut }: { readonly text: string; readonly isCut: boolea
       })}
     </pre>
   )
-}
-
-function SentHeaders({ detail, signatures }: SentOptions): JSX.Element {
-  const url = detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId)
-  const host = URL.canParse(url) ? new URL(url).host : ''
-  const headers: readonly (readonly [string, string])[] = [
-    ['Host', host],
-    ['Content-Type', 'application/json'],
-    ['Content-Length', String(fromBase64(detail.body.base64).length)],
-    ['User-Agent', 'postern-emulator'],
-    ...signatures.map((signature) => ['X-Service-Signature', signature] as const),
-  ]
-  return <HeaderList headers={headers} />
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { Button } from '../parts/fields.tsx'
 
 interface DetailTitleOptions {
   readonly title: string
@@ -23,9 +24,7 @@ export function DetailTitle({ title, onClose, children }: DetailTitleOptions): J
         </h1>
         <p class="mono dim">{children}</p>
       </div>
-      <button type="button" class="quiet" onClick={onClose} aria-label="Close (Esc)">
-        ✕
-      </button>
+      <Button class="quiet" label="✕" aria-label="Close (Esc)" onClick={onClose} />
     </div>
   )
 }

@@ -1,12 +1,13 @@
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { type CopyForm, closeDelivery, copyDelivery, resend, retry, setActive } from '../model/actions.ts'
 import { hasInbox } from '../model/inbox.ts'
 import { whyNotResent } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
-import { Empty, Key } from '../parts/small.tsx'
+import { Button } from '../parts/fields.tsx'
+import { Empty } from '../parts/small.tsx'
 import type { DeliveryDetail } from '../shapes.ts'
 import { nameSigning } from '../text/explain.ts'
 import { AnswerView } from './answer-view.tsx'
@@ -44,12 +45,13 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
 
 function Parts({ detail, row }: { readonly detail: DeliveryDetail; readonly row: PlacedRow }): JSX.Element {
   const signature = useSignature(detail.id)
-  const shown = detail.attempts.find(({ number }) => number === ui.attempt) ?? detail.attempts.at(-1)
+  const [chosen, setChosen] = useState<number>()
+  const shown = detail.attempts.find(({ number }) => number === chosen) ?? detail.attempts.at(-1)
   return (
     <div class="parts">
       <VerdictView detail={detail} row={row} />
-      <Actions row={row} />
-      <Timeline detail={detail} shown={shown} />
+      <Actions row={row} onRetry={() => setChosen(undefined)} />
+      <Timeline detail={detail} shown={shown} onChoose={setChosen} />
       {shown !== undefined && <AnswerView attempt={shown} />}
       {hasInbox() && row.last?.code === 'accepted' && <InboxSection row={row} />}
       {detail.attempts.length > 1 && <DiffView attempts={detail.attempts} />}
@@ -66,50 +68,43 @@ const COPIES: readonly (readonly [CopyForm, string])[] = [
   ['id', 'event id'],
 ]
 
-function Actions({ row }: { readonly row: PlacedRow }): JSX.Element {
+function Actions({ row, onRetry }: { readonly row: PlacedRow; readonly onRetry: () => void }): JSX.Element {
+  const { id, signing } = row
   const why = whyNotResent(row)
+  const disabled = why !== undefined
   const webhook = page.webhook(row.webhook)
-  const isPinned = ui.pinned.has(row.id)
+  const again = async () => {
+    if (await retry(id)) onRetry()
+  }
   return (
     <div class="bar actions">
-      <button type="button" class="main" disabled={why !== undefined} title={why} onClick={() => resend(row.id)}>
-        Resend <Key name="r" />
-      </button>
-      <button
-        type="button"
-        disabled={why !== undefined}
-        title={why}
-        onClick={() => ui.open({ kind: 'edit', id: row.id })}
-      >
-        Edit &amp; resend <Key name="e" />
-      </button>
+      <Button class="main" label="Resend" hotkey="r" {...{ disabled, title: why }} onClick={() => resend(id)} />
+      <Button
+        label="Edit & resend"
+        hotkey="e"
+        {...{ disabled, title: why }}
+        onClick={() => ui.open({ kind: 'edit', id })}
+      />
       {row.status === 'failed' && row.resendOf === null && (
-        <button type="button" onClick={() => retry(row.id)} title="Calls the manual retry of the service">
-          Retry
-        </button>
+        <Button label="Retry" title="Calls the manual retry of the service" onClick={again} />
       )}
       <details class="menu">
         <summary>More</summary>
         <div class="items">
           {COPIES.map(([form, name]) => (
-            <button key={form} type="button" onClick={() => copyDelivery(row.id, form)}>
-              Copy {name}
-            </button>
+            <Button key={form} label={`Copy ${name}`} onClick={() => copyDelivery(id, form)} />
           ))}
-          <button type="button" disabled={why !== undefined} onClick={() => resend(row.id, { count: 8 })}>
-            Resend 8 at the same time
-          </button>
-          <button type="button" onClick={() => ui.pin(row.id)}>
-            {isPinned ? 'Unpin' : 'Pin'}
-          </button>
+          <Button label="Resend 8 at the same time" disabled={disabled} onClick={() => resend(id, { count: 8 })} />
+          <Button label={ui.pinned.has(id) ? 'Unpin' : 'Pin'} onClick={() => ui.pin(id)} />
           {webhook !== undefined && (
-            <button type="button" onClick={() => setActive(webhook.id, !webhook.active)}>
-              {webhook.active ? 'Pause' : 'Resume'} its webhook
-            </button>
+            <Button
+              label={webhook.active ? 'Pause its webhook' : 'Resume its webhook'}
+              onClick={() => setActive(webhook.id, !webhook.active)}
+            />
           )}
         </div>
       </details>
-      {row.signing !== 'valid' && <span class="tag">signed wrong on purpose: {nameSigning(row.signing)}</span>}
+      {signing !== 'valid' && <span class="tag">signed wrong on purpose: {nameSigning(signing)}</span>}
     </div>
   )
 }

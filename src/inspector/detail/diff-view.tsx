@@ -33,18 +33,8 @@ export function DiffView({ attempts }: { readonly attempts: readonly AttemptDeta
         </h2>
       </summary>
       <p>
-        <Choice
-          label="Attempt"
-          options={options}
-          value={String(one.number)}
-          onChange={(number) => setBefore(Number(number))}
-        />{' '}
-        <Choice
-          label="with"
-          options={options}
-          value={String(other.number)}
-          onChange={(number) => setAfter(Number(number))}
-        />
+        <Choice label="Attempt" options={options} value={`${one.number}`} onInput={(n) => setBefore(Number(n))} />{' '}
+        <Choice label="with" options={options} value={`${other.number}`} onInput={(n) => setAfter(Number(n))} />
       </p>
       <pre>
         {lines.map(({ sign, text }, index) => (

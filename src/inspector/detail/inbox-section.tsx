@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
-import { follow, go, NOTHING_OPEN, readAddress, toPageUrl } from '../model/address.ts'
 import { inbox, toEventPath } from '../model/inbox.ts'
 import type { PlacedRow } from '../model/rows.ts'
+import { ViewLink } from '../parts/small.tsx'
 import type { InboxDetail, InboxOfEvent } from '../shapes.ts'
 import { Standing } from './item-detail.tsx'
 import { ItemActions, Tries } from './tries.tsx'
@@ -17,7 +17,10 @@ export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element 
   return (
     <section class="section" aria-label="Inbox">
       <h2>
-        Inbox {item && <ItemLink item={item} />}
+        Inbox{' '}
+        {item && (
+          <ViewLink view={{ screen: 'inbox', state: item.state, item: item.key }}>open it in the inbox</ViewLink>
+        )}
         {error !== undefined && <span class="problem">{error}</span>}
       </h2>
       {item && (
@@ -38,14 +41,5 @@ export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element 
         </>
       )}
     </section>
-  )
-}
-
-function ItemLink({ item: { key, state } }: { readonly item: InboxDetail }): JSX.Element {
-  const view = { ...NOTHING_OPEN, screen: 'inbox', state, item: key } as const
-  return (
-    <a href={toPageUrl({ ...readAddress(), ...view })} onClick={(event) => follow(event, () => go(view))}>
-      open it in the inbox
-    </a>
   )
 }

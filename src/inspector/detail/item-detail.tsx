@@ -2,8 +2,9 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { closeItem, copyText } from '../model/actions.ts'
 import { inbox, toItemPath } from '../model/inbox.ts'
-import { Ago, Empty, In } from '../parts/small.tsx'
-import type { InboxDetail } from '../shapes.ts'
+import { Button } from '../parts/fields.tsx'
+import { Ago, Empty, Icon, In } from '../parts/small.tsx'
+import type { DeliveryDetail, InboxDetail } from '../shapes.ts'
 import { count } from '../text/count.ts'
 import { showExact } from '../text/times.ts'
 import { BytesView } from './body-view.tsx'
@@ -39,24 +40,24 @@ export function Standing({ item }: { readonly item: InboxDetail }): JSX.Element 
   const { state, dueAt, failures, last } = item
   return (
     <div class={state === 'dead' ? 'verdict bad' : 'verdict'}>
-      <p class="line">
-        <span class="icon" aria-hidden="true">
-          {state === 'dead' ? '✕' : state === 'running' ? '◌' : failures === 0 ? '○' : '↻'}
-        </span>{' '}
-        {state === 'dead' && (
-          <>
-            <b>dead letter</b>
-            {last && last.code !== 'dead_letter' && ` · ${last.code}`} · <Ago at={dueAt} isReal />
-          </>
-        )}
-        {state === 'running' && <b>a worker is running it</b>}
-        {state === 'waiting' && (
-          <>
-            <b>waiting</b> · {failures === 0 ? 'first try' : `after ${count(failures, 'failed try', 'failed tries')}`} ·{' '}
-            <In at={dueAt} isReal />
-          </>
-        )}
-      </p>
+      {state === 'dead' && (
+        <p class="line">
+          <Icon sign="✕" /> <b>dead letter</b>
+          {last && last.code !== 'dead_letter' && ` · ${last.code}`} · <Ago at={dueAt} isReal />
+        </p>
+      )}
+      {state === 'running' && (
+        <p class="line">
+          <Icon sign="◌" /> <b>a worker is running it</b>
+        </p>
+      )}
+      {state === 'waiting' && (
+        <p class="line">
+          <Icon sign={failures === 0 ? '○' : '↻'} /> <b>waiting</b> ·{' '}
+          {failures === 0 ? 'first try' : `after ${count(failures, 'failed try', 'failed tries')}`} ·{' '}
+          <In at={dueAt} isReal />
+        </p>
+      )}
       {last?.code === 'crashed' && <p>Its processes died while they ran this event and nothing else.</p>}
     </div>
   )
@@ -80,9 +81,7 @@ function Facts({ item }: { readonly item: InboxDetail }): JSX.Element {
           <dt>{name}</dt>
           <dd>
             {name === 'key' ? (
-              <button type="button" class="plain mono" title="Copy the key" onClick={() => copyText(value, 'key')}>
-                {value}
-              </button>
+              <Button class="plain mono" label={value} title="Copy the key" onClick={() => copyText(value, 'key')} />
             ) : (
               value
             )}
@@ -98,19 +97,14 @@ function Body({ itemKey }: { readonly itemKey: string }): JSX.Element {
   if (isAsked) return <AskedBody itemKey={itemKey} />
   return (
     <p>
-      <button type="button" onClick={() => setAsked(true)}>
-        Show the body
-      </button>{' '}
+      <Button label="Show the body" onClick={() => setAsked(true)} />{' '}
       <span class="dim">It may contain personal data.</span>
     </p>
   )
 }
 
 function AskedBody({ itemKey }: { readonly itemKey: string }): JSX.Element {
-  const { value, error } = useCall<{ readonly base64: string; readonly text: string }>(
-    `GET ${toItemPath('body', itemKey)}`,
-    '',
-  )
+  const { value, error } = useCall<DeliveryDetail['body']>(`GET ${toItemPath('body', itemKey)}`, '')
   if (value === undefined) return <p class="dim">{error ?? 'Loading'}</p>
   return <BytesView title="Received" body={value} />
 }

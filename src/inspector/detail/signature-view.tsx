@@ -1,5 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { TextField } from '../parts/fields.tsx'
+import { Icon } from '../parts/small.tsx'
 import type { SignatureSteps } from '../shapes.ts'
 import { nameSigning } from '../text/explain.ts'
 import type { Loaded } from './use-detail.ts'
@@ -43,17 +45,13 @@ function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly si
         </li>
         <li>
           <span>Put sha256= before it, and compare it with the header in constant time. Sent:</span>
-          {sent.length === 0 ? (
-            <code>no X-Service-Signature</code>
-          ) : (
-            sent.map((value) => <code key={value}>{value}</code>)
-          )}
+          {(sent.length === 0 ? ['no X-Service-Signature'] : sent).map((value) => (
+            <code key={value}>{value}</code>
+          ))}
         </li>
       </ol>
       <p class={isRight ? 'proof' : 'proof bad'}>
-        <span class="icon" aria-hidden="true">
-          {isRight ? '✓' : '✕'}
-        </span>{' '}
+        <Icon sign={isRight ? '✓' : '✕'} />{' '}
         {isRight ? 'The header matches the body.' : `The header does not match the body: ${nameSigning(signing)}.`}
       </p>
       <Compare steps={steps} />
@@ -64,10 +62,7 @@ function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly si
 /** Explains a digest that the user's code computed, by the usual mistakes. */
 function Compare({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
   const [given, setGiven] = useState('')
-  const wanted = given
-    .trim()
-    .toLowerCase()
-    .replace(/^sha256=/, '')
+  const wanted = given.replace(/^\s*(sha256=)?|\s+$/gi, '').toLowerCase()
   const found = steps.wrong.find(({ digest }) => wanted.length >= 8 && digest.startsWith(wanted))
   const isRight = wanted.length >= 8 && steps.digest?.startsWith(wanted)
   const word = isRight
@@ -76,19 +71,14 @@ function Compare({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
       ? `Your code used ${found.what}.`
       : 'This is not one of the usual mistakes: your code used another secret or other bytes. Compare the SHA-256 of the body first.'
   return (
-    <div class="compare">
-      <label>
-        Does your code compute another digest? Paste it:
-        <input
-          type="text"
-          class="mono"
-          value={given}
-          spellcheck={false}
-          autocomplete="off"
-          onInput={(event) => setGiven(event.currentTarget.value)}
-        />
-      </label>
+    <>
+      <TextField
+        class="field"
+        label="Does your code compute another digest? Paste it:"
+        value={given}
+        onInput={setGiven}
+      />
       <p role="status">{wanted.length >= 8 && word}</p>
-    </div>
+    </>
   )
 }

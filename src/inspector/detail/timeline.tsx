@@ -1,7 +1,6 @@
 import type { JSX } from 'preact'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../protocol/schedule.ts'
 import { page } from '../model/page-model.ts'
-import { ui } from '../model/ui.ts'
 import { In } from '../parts/small.tsx'
 import type { AttemptDetail, DeliveryDetail } from '../shapes.ts'
 import { showExact, showLength } from '../text/times.ts'
@@ -9,10 +8,11 @@ import { showExact, showLength } from '../text/times.ts'
 interface TimelineOptions {
   readonly detail: DeliveryDetail
   readonly shown: AttemptDetail | undefined
+  readonly onChoose: (number: number) => void
 }
 
 /** Attempts on the planned schedule, evenly spaced, with the delays written between them. */
-export function Timeline({ detail, shown }: TimelineOptions): JSX.Element {
+export function Timeline({ detail, ...others }: TimelineOptions): JSX.Element {
   const { attempts, resendOf, status } = detail
   const planned = resendOf === undefined && attempts.length <= MAX_ATTEMPTS ? MAX_ATTEMPTS : attempts.length
   const count = Math.max(1, planned, attempts.length + (status === 'pending' ? 1 : 0))
@@ -21,18 +21,14 @@ export function Timeline({ detail, shown }: TimelineOptions): JSX.Element {
       <h2>Attempts</h2>
       <ol class="timeline">
         {Array.from({ length: count }, (_, index) => (
-          <Step key={index} detail={detail} index={index} shown={shown} />
+          <Step key={index} index={index} detail={detail} {...others} />
         ))}
       </ol>
     </div>
   )
 }
 
-interface StepOptions extends TimelineOptions {
-  readonly index: number
-}
-
-function Step({ detail, index, shown }: StepOptions): JSX.Element {
+function Step({ detail, index, shown, onChoose }: TimelineOptions & { readonly index: number }): JSX.Element {
   const attempt = detail.attempts[index]
   const isNext = attempt === undefined && index === detail.attempts.length && detail.nextAttemptAt !== null
   const result = attempt?.status ?? attempt?.failure
@@ -54,10 +50,7 @@ function Step({ detail, index, shown }: StepOptions): JSX.Element {
           class="step"
           aria-pressed={attempt === shown}
           title={`${showExact(attempt.at)}, ${attempt.durationMs} ms`}
-          onClick={() => {
-            ui.attempt = attempt.number
-            page.changed()
-          }}
+          onClick={() => onChoose(attempt.number)}
         >
           <span class="mark" aria-hidden="true">
             {attempt.failure === undefined ? '✓' : '✕'}

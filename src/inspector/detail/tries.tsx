@@ -2,7 +2,8 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { actOnItem } from '../model/actions.ts'
 import { drop, inbox, replay } from '../model/inbox.ts'
-import { Ago, Key } from '../parts/small.tsx'
+import { Button } from '../parts/fields.tsx'
+import { Ago } from '../parts/small.tsx'
 import type { InboxDetail } from '../shapes.ts'
 import { showLength } from '../text/times.ts'
 
@@ -52,25 +53,15 @@ export function ItemActions({ item: { key, state } }: { readonly item: InboxDeta
   }
   return (
     <div class="bar actions" ref={bar}>
-      {state === 'dead' && (
-        <button type="button" class="main" onClick={run(replay, 'replayed')}>
-          Replay <Key name="r" />
-        </button>
-      )}
+      {state === 'dead' && <Button class="main" label="Replay" hotkey="r" onClick={run(replay, 'replayed')} />}
       {isAsked ? (
         <>
           <span>Drop this event for good, unhandled?</span>
-          <button type="button" class="danger" onClick={run(drop, 'dropped')}>
-            Drop
-          </button>
-          <button type="button" class="safe" onClick={ask(false)}>
-            Keep
-          </button>
+          <Button class="danger" label="Drop" onClick={run(drop, 'dropped')} />
+          <Button class="safe" label="Keep" onClick={ask(false)} />
         </>
       ) : (
-        <button type="button" class="plain safe" onClick={ask(true)}>
-          Drop…
-        </button>
+        <Button class="plain safe" label="Drop…" onClick={ask(true)} />
       )}
     </div>
   )

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
-import { In, stateOf } from '../parts/small.tsx'
-import { useNow } from '../parts/ticker.ts'
+import { Icon, In, iconOf, stateOf, useNow } from '../parts/small.tsx'
 import type { DeliveryDetail } from '../shapes.ts'
 import { adviseOn, explainCode } from '../text/explain.ts'
 
@@ -20,9 +19,7 @@ export function VerdictView({
   const isBad = row.status === 'failed' || (last !== null && !last.isAcknowledged)
   return (
     <div class={isBad ? 'verdict bad' : 'verdict'}>
-      <p class="line">
-        <Line row={row} note={detail.note} />
-      </p>
+      <Line row={row} note={detail.note} />
       {isSpoilt(row) ? (
         <p>The signature was made wrong on purpose, and the receiver refused it, as it should.</p>
       ) : (
@@ -40,52 +37,27 @@ function Line({ row, note }: { readonly row: PlacedRow; readonly note: string | 
   const { last, attempts, nextAt, resendOf } = row
   const state = stateOf(row, useNow())
   const answer = last === null ? '' : [last.result, last.code].filter(Boolean).join(' ')
+  const before = answer === '' ? '' : `; last answer ${answer}`
   const nth =
     resendOf !== null ? 'resent by hand' : attempts > 5 ? `attempt ${attempts}, by hand` : `attempt ${attempts} of 5`
-  if (state === 'ok')
-    return (
-      <>
-        <Icon sign="✓" /> <b>{answer}</b> · {nth} · {last?.ms} ms
-      </>
-    )
-  if (state === 'failed')
-    return (
-      <>
-        <Icon sign="✕" /> <b>{answer || 'failed'}</b> ·{' '}
-        {note ?? (attempts > 1 ? `failed after ${attempts} attempts` : nth)}
-      </>
-    )
-  if (state === 'held')
-    return (
-      <>
-        <Icon sign="‖" /> <b>held</b> · its webhook is paused{answer && `; last answer ${answer}`}
-      </>
-    )
-  if (state === 'sending')
-    return (
-      <>
-        <Icon sign="◌" /> <b>sending</b> · attempt {attempts + 1} is under way or due
-        {answer && `; last answer ${answer}`}
-      </>
-    )
+  const texts: Partial<Record<typeof state, readonly [word: string, text: string]>> = {
+    ok: [answer, `${nth} · ${last?.ms} ms`],
+    failed: [answer || 'failed', note ?? (attempts > 1 ? `failed after ${attempts} attempts` : nth)],
+    held: ['held', `its webhook is paused${before}`],
+    sending: ['sending', `attempt ${attempts + 1} is under way or due${before}`],
+  }
+  const [word, text] = texts[state] ?? [answer || 'waiting', undefined]
   return (
-    <>
-      <Icon sign={attempts === 0 ? '○' : '↻'} /> <b>{answer || 'waiting'}</b>
-      {nextAt !== null && (
+    <p class="line">
+      <Icon sign={iconOf(state)} /> <b>{word}</b>
+      {text !== undefined && ` · ${text}`}
+      {text === undefined && nextAt !== null && (
         <>
           {' '}
           · attempt {attempts + 1} of 5 <In at={nextAt} />
         </>
       )}
-      {page.state?.clock.isManual && ' (the clock stands still)'}
-    </>
-  )
-}
-
-function Icon({ sign }: { readonly sign: string }): JSX.Element {
-  return (
-    <span class="icon" aria-hidden="true">
-      {sign}
-    </span>
+      {text === undefined && page.state?.clock.isManual && ' (the clock stands still)'}
+    </p>
   )
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { describeError, NoAnswer } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
 import { type Bulk, ui } from '../model/ui.ts'
+import { Button, NumberField } from '../parts/fields.tsx'
 import { count } from '../text/count.ts'
 import { DialogFrame } from './dialog-frame.tsx'
 
@@ -36,32 +37,18 @@ export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
         </ul>
       )}
       <div class="fields">
-        <label>
-          Per second{' '}
-          <input
-            type="number"
-            min={1}
-            max={500}
-            value={rate}
-            onInput={(event) => setRate(Math.min(500, Math.max(1, Number(event.currentTarget.value) || 1)))}
-          />
-        </label>
+        <NumberField label="Per second" max={500} value={rate} onInput={setRate} />
         <span class="push" />
+        {isRunning && <Button label="Stop" onClick={stop} />}
         {isOver ? (
-          <button type="button" class="main" onClick={() => ui.open(undefined)}>
-            Close
-          </button>
+          <Button class="main" label="Close" onClick={() => ui.open(undefined)} />
         ) : (
-          <>
-            {isRunning && (
-              <button type="button" onClick={stop}>
-                Stop
-              </button>
-            )}
-            <button type="submit" class="main" disabled={calls.length === 0 || isRunning}>
-              {verb} {calls.length.toLocaleString('en')}
-            </button>
-          </>
+          <Button
+            type="submit"
+            class="main"
+            label={`${verb} ${calls.length.toLocaleString('en')}`}
+            disabled={calls.length === 0 || isRunning}
+          />
         )}
       </div>
       <progress max={calls.length || 1} value={made} aria-label="Progress" />

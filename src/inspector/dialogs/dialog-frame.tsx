@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ui } from '../model/ui.ts'
+import { Button } from '../parts/fields.tsx'
 
 interface FrameOptions {
   readonly title: string
@@ -38,25 +39,10 @@ export function DialogFrame({ title, children, onSubmit }: FrameOptions): JSX.El
       >
         <div class="title">
           <h1>{title}</h1>
-          <button type="button" class="quiet" aria-label="Close (Esc)" onClick={() => ui.open(undefined)}>
-            ✕
-          </button>
+          <Button class="quiet" label="✕" aria-label="Close (Esc)" onClick={() => ui.open(undefined)} />
         </div>
         {children}
       </form>
     </dialog>
-  )
-}
-
-/** The problem with the text of an editor, if there is one. */
-export function Problem({ text }: { readonly text: string | undefined }): JSX.Element | null {
-  if (text === undefined) return null
-  return (
-    <p class="problem">
-      <span class="icon" aria-hidden="true">
-        ✕
-      </span>{' '}
-      {text}
-    </p>
   )
 }

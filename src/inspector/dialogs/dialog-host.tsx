@@ -34,34 +34,25 @@ function Help(): JSX.Element {
   return (
     <DialogFrame title="Keys and filters">
       <div class="columns">
-        <dl class="keys">
-          {listKeys().map(([keys, text]) => (
-            <div key={keys}>
-              <dt>
-                <kbd>{keys}</kbd>
-              </dt>
-              <dd>{text}</dd>
-            </div>
-          ))}
-        </dl>
-        <dl class="keys">
-          {FILTER_KEYS.map(([key, text]) => (
-            <div key={key}>
-              <dt>
-                <code>{key}</code>
-              </dt>
-              <dd>{text}</dd>
-            </div>
-          ))}
-          <div>
-            <dt>
-              <code>-</code>
-            </dt>
-            <dd>before a key or a text: excludes what matches</dd>
-          </div>
-        </dl>
+        <Terms terms={listKeys()} />
+        <Terms terms={FILTER_KEYS} />
       </div>
       <p class="dim">The filter is part of the URL, so you can open a view in a new tab, or share it.</p>
     </DialogFrame>
+  )
+}
+
+function Terms({ terms }: { readonly terms: readonly (readonly [term: string, text: string])[] }): JSX.Element {
+  return (
+    <dl class="keys">
+      {terms.map(([term, text]) => (
+        <div key={term}>
+          <dt>
+            <kbd>{term}</kbd>
+          </dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }

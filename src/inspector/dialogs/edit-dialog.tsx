@@ -3,8 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { useDetail } from '../detail/use-detail.ts'
 import { resend } from '../model/actions.ts'
 import { ui } from '../model/ui.ts'
-import { Choice, Editor, Times } from '../parts/fields.tsx'
-import { Key } from '../parts/small.tsx'
+import { Button, Check, Choice, Editor, NumberField } from '../parts/fields.tsx'
 import type { DeliveryDetail } from '../shapes.ts'
 import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
 import { SIGNING_OPTIONS } from '../text/explain.ts'
@@ -40,13 +39,8 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
         </p>
       )}
       <div class="fields">
-        <label>
-          <input type="checkbox" checked={keepsId} onChange={(event) => setKeepsId(event.currentTarget.checked)} /> keep
-          the event id
-        </label>
-        <button type="button" class="plain" onClick={() => setBody(toPretty(body))}>
-          Format the JSON
-        </button>
+        <Check label="keep the event id" value={keepsId} onInput={setKeepsId} />
+        <Button class="plain" label="Format the JSON" onClick={() => setBody(toPretty(body))} />
         <span class="dim">
           {keepsId
             ? 'A receiver that has handled it answers “duplicate”.'
@@ -54,12 +48,10 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
         </span>
       </div>
       <div class="fields">
-        <Choice label="Signature" options={SIGNING_OPTIONS} value={signing} onChange={setSigning} />
-        <Times count={count} onInput={setCount} />
+        <Choice label="Signature" options={SIGNING_OPTIONS} value={signing} onInput={setSigning} />
+        <NumberField label="Times" value={count} onInput={setCount} />
         <span class="push" />
-        <button type="submit" class="main">
-          Send <Key name="Ctrl ⏎" />
-        </button>
+        <Button type="submit" class="main" label="Send" hotkey="Ctrl ⏎" />
       </div>
       <p class="dim">
         {signing === 'valid'
@@ -89,13 +81,12 @@ async function sendEdited(detail: DeliveryDetail, { body, keepsId, signing, coun
   return isMade
 }
 
-function BodyField({
-  body,
-  onInput,
-}: {
+interface BodyOptions {
   readonly body: string
   readonly onInput: (body: string) => void
-}): JSX.Element {
+}
+
+function BodyField({ body, onInput }: BodyOptions): JSX.Element {
   const [problem, setProblem] = useState<string>()
   useEffect(() => {
     const timer = setTimeout(() => setProblem(findJsonProblem(body)), 150)

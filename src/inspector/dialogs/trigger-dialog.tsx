@@ -4,10 +4,10 @@ import { act, openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
 import { ui } from '../model/ui.ts'
-import { Choice, Editor, Times } from '../parts/fields.tsx'
-import { Key } from '../parts/small.tsx'
+import { Button, Choice, Editor, NumberField, Switch, TextField } from '../parts/fields.tsx'
+import { Problem } from '../parts/small.tsx'
 import { adviseOnData, findJsonProblem, readPasted } from '../text/edit-body.ts'
-import { DialogFrame, Problem } from './dialog-frame.tsx'
+import { DialogFrame } from './dialog-frame.tsx'
 
 interface Emitted {
   readonly id: string
@@ -15,25 +15,22 @@ interface Emitted {
 }
 
 const LAST_TYPE = 'postern.type'
+const FORMS = [
+  ['event', 'An event'],
+  ['body', 'A recorded body'],
+] as const
 
 /** Triggers an event with data that the user can edit, or sends a body that was recorded elsewhere. */
 export function TriggerDialog(): JSX.Element {
-  const [isPaste, setPaste] = useState(false)
+  const [form, setForm] = useState<'event' | 'body'>('event')
   const accounts = page.state?.accounts.map(({ key }) => key) ?? []
   const [account, setAccount] = useState(accounts[0] ?? '')
-  const Form = isPaste ? PasteForm : EventForm
+  const Form = form === 'body' ? PasteForm : EventForm
   return (
     <Form account={account}>
       <div class="fields">
-        <span class="switch">
-          <button type="button" aria-pressed={!isPaste} onClick={() => setPaste(false)}>
-            An event
-          </button>
-          <button type="button" aria-pressed={isPaste} onClick={() => setPaste(true)}>
-            A recorded body
-          </button>
-        </span>
-        <Choice label="Account" options={accounts} value={account} onChange={setAccount} />
+        <Switch options={FORMS} value={form} onInput={setForm} />
+        <Choice label="Account" options={accounts} value={account} onInput={setAccount} />
       </div>
     </Form>
   )
@@ -55,6 +52,7 @@ function finish({ deliveries }: { readonly deliveries: readonly string[] }, acco
 function EventForm({ account, children }: FormOptions): JSX.Element {
   const [type, setType] = useState(sessionStorage.getItem(LAST_TYPE) ?? firstType())
   const [data, setData, resetData] = useSample(type)
+  const types = useTypes()
   const [count, setCount] = useState(1)
   const [id, setId] = useState('')
   const problem = data === '' ? undefined : findJsonProblem(data)
@@ -73,29 +71,27 @@ function EventForm({ account, children }: FormOptions): JSX.Element {
   return (
     <DialogFrame title="Trigger an event" onSubmit={send}>
       {children}
-      <TypeField type={type} onInput={setType} />
+      <TextField class="field" label="Type" autofocus list="types" value={type} onInput={setType} />
+      <datalist id="types">
+        {types.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
       <Editor label={DATA_LABEL} text={data} rows={12} onInput={setData} />
       <Problem text={problem} />
       <Advice account={account} type={type} data={problem === undefined ? data : ''} />
       <div class="fields">
-        <Times count={count} onInput={setCount} />
-        <label>
-          Event id{' '}
-          <input
-            type="text"
-            class="mono"
-            placeholder="a new one"
-            value={id}
-            onInput={(event) => setId(event.currentTarget.value)}
-          />
-        </label>
+        <NumberField label="Times" value={count} onInput={setCount} />
+        <TextField label="Event id" placeholder="a new one" value={id} onInput={setId} />
         <span class="push" />
-        <button type="button" onClick={resetData}>
-          New sample
-        </button>
-        <button type="submit" class="main" disabled={problem !== undefined || type === ''}>
-          Send <Key name="Ctrl ⏎" />
-        </button>
+        <Button label="New sample" onClick={resetData} />
+        <Button
+          type="submit"
+          class="main"
+          label="Send"
+          hotkey="Ctrl ⏎"
+          disabled={problem !== undefined || type === ''}
+        />
       </div>
     </DialogFrame>
   )
@@ -107,43 +103,13 @@ const DATA_LABEL = (
   </span>
 )
 
-interface TypeOptions {
-  readonly type: string
-  readonly onInput: (type: string) => void
-}
-
-function TypeField({ type, onInput }: TypeOptions): JSX.Element {
-  const types = useTypes()
-  return (
-    <label class="field">
-      Type
-      <input
-        type="text"
-        autofocus
-        class="mono"
-        list="types"
-        value={type}
-        spellcheck={false}
-        onInput={(event) => onInput(event.currentTarget.value)}
-      />
-      <datalist id="types">
-        {types.map((each) => (
-          <option key={each} value={each} />
-        ))}
-      </datalist>
-    </label>
-  )
-}
-
-function Advice({
-  account,
-  type,
-  data,
-}: {
+interface AdviceOptions {
   readonly account: string
   readonly type: string
   readonly data: string
-}): JSX.Element {
+}
+
+function Advice({ account, type, data }: AdviceOptions): JSX.Element {
   const webhooks = page.state?.webhooks ?? []
   const isWanted = webhooks.some((each) => each.accountKey === account && each.active && takes(each.events, type))
   const advice = data === '' ? [] : adviseOnData(type, JSON.parse(data))
@@ -197,9 +163,7 @@ function PasteForm({ account, children }: FormOptions): JSX.Element {
           The exact bytes are sent to the webhooks of {account} that subscribe to the type, signed with their secrets.
         </p>
         <span class="push" />
-        <button type="submit" class="main" disabled={pasted === undefined}>
-          Send
-        </button>
+        <Button type="submit" class="main" label="Send" disabled={pasted === undefined} />
       </div>
     </DialogFrame>
   )

@@ -35,7 +35,6 @@ export function change(line: string, body?: object, done?: string): Promise<bool
 /** Opens a delivery that was just made. New rows are no longer held back, so that the list shows it. */
 export function openMade(id: string): void {
   ui.release()
-  ui.attempt = undefined
   ui.cursor = id
   go({ screen: 'deliveries', delivery: id })
 }
@@ -85,10 +84,7 @@ export function resend(id: string, fields: ResendFields = {}): Promise<boolean> 
 
 /** Calls the manual retry of the service: one more attempt of the same delivery. */
 export function retry(id: string): Promise<boolean> {
-  return act(async () => {
-    await api(`POST ${toPath(id)}/retry`)
-    ui.attempt = undefined
-  }, 'retried')
+  return act(() => api(`POST ${toPath(id)}/retry`), 'retried')
 }
 
 export function setActive(webhookId: string, active: boolean): Promise<boolean> {

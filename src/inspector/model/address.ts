@@ -45,32 +45,24 @@ const STATES: readonly InboxStateName[] = ['dead', 'waiting', 'running']
 /** Reads the view from the URL. */
 export function readAddress(): Address {
   const parameters = new URLSearchParams(location.search)
-  const name = parameters.get('screen')
+  const read = (name: string) => parameters.get(name) ?? undefined
   return {
-    screen: IS_ALONE ? START : (SCREENS.find(([screen]) => screen === name)?.[0] ?? START),
-    query: parameters.get('q') ?? '',
-    delivery: parameters.get('d') ?? undefined,
-    account: parameters.get('account') ?? undefined,
-    model: parameters.get('model') ?? undefined,
-    state: STATES.find((state) => state === parameters.get('state')) ?? 'dead',
-    after: parameters.get('after') ?? undefined,
-    item: parameters.get('item') ?? undefined,
+    screen: IS_ALONE ? START : (SCREENS.find(([screen]) => screen === read('screen'))?.[0] ?? START),
+    query: read('q') ?? '',
+    delivery: read('d'),
+    account: read('account'),
+    model: read('model'),
+    state: STATES.find((state) => state === read('state')) ?? 'dead',
+    after: read('after'),
+    item: read('item'),
   }
 }
 
-/** The URL of a view. */
-export function toPageUrl({ screen, query, delivery, account, model, state, after, item }: Address): string {
-  const parameters = new URLSearchParams()
-  if (screen !== START) parameters.set('screen', screen)
-  if (query !== '') parameters.set('q', query)
-  if (delivery !== undefined) parameters.set('d', delivery)
-  if (account !== undefined) parameters.set('account', account)
-  if (model !== undefined) parameters.set('model', model)
-  if (state !== 'dead') parameters.set('state', state)
-  if (after !== undefined) parameters.set('after', after)
-  if (item !== undefined) parameters.set('item', item)
-  const text = parameters.toString()
-  return text === '' ? location.pathname : `${location.pathname}?${text}`
+/** The URL of a view. Parts that are as at the start are left out. */
+export function toPageUrl({ screen, query, delivery, state, ...others }: Address): string {
+  const own = { screen: screen === START ? '' : screen, q: query, d: delivery, state: state === 'dead' ? '' : state }
+  const parts = Object.entries({ ...own, ...others }).flatMap(([name, value]) => (value ? [[name, value]] : []))
+  return parts.length === 0 ? location.pathname : `${location.pathname}?${new URLSearchParams(parts)}`
 }
 
 /** Shows another view. @param isStep true if the browser's Back returns to the previous one */
@@ -82,15 +74,10 @@ export function go(change: Partial<Address>, isStep = true): void {
   page.changed()
 }
 
-/** Clears the parts of a view that belong to a single screen. */
-export const NOTHING_OPEN = {
-  ...{ delivery: undefined, account: undefined, model: undefined, after: undefined, item: undefined },
-  state: 'dead',
-} as const satisfies Partial<Address>
-
-/** Shows a screen, and clears the parts of the view that belong to another one. */
-export function goTo(screen: Screen): void {
-  go({ ...NOTHING_OPEN, screen })
+/** Completes a view that a link shows: of the present one it keeps the filter, and nothing that is open. */
+export function toView(view: Partial<Address>): Partial<Address> {
+  const nothing = { delivery: undefined, account: undefined, model: undefined, after: undefined, item: undefined }
+  return { ...nothing, state: 'dead', ...view }
 }
 
 /** Follows a link without reloading the page, unless the click asks the browser for a new tab or window. */

@@ -12,6 +12,7 @@ export const FILTER_KEYS: readonly (readonly [string, string])[] = [
   ['account:', 'acme'],
   ['event:', 'id of the event, or part of it'],
   ['since:', '10m, 2h, or a date'],
+  ['-', 'before a key or a text: excludes what matches'],
 ]
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

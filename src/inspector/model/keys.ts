@@ -1,5 +1,5 @@
 import { actOnItem, closeDelivery, closeItem, copyDelivery, moveClock, resend, setActive } from './actions.ts'
-import { go, goTo, listScreens, readAddress } from './address.ts'
+import { go, listScreens, readAddress, toView } from './address.ts'
 import { IS_ALONE } from './api.ts'
 import { inbox, replay } from './inbox.ts'
 import { listShown } from './list.ts'
@@ -66,7 +66,7 @@ function press(key: string): boolean {
   const { screen, delivery, item } = readAddress()
   const index = Number(key) - 1
   const tab = listScreens()[index]
-  if (tab !== undefined) goTo(tab[0])
+  if (tab !== undefined) go(toView({ screen: tab[0] }))
   else if (key === '?') ui.open({ kind: 'help' })
   else if (screen === 'inbox' && pressOnInbox(key, item)) return true
   else if (IS_ALONE) return false

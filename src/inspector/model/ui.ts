@@ -38,8 +38,6 @@ class Ui {
   cleared: string | undefined = read(CLEARED) ?? undefined
   pinned: ReadonlySet<string> = new Set((read(PINS) ?? '').split(',').filter(Boolean))
   theme: Theme = readTheme()
-  /** The attempt of the open delivery that is shown; undefined for the last one. */
-  attempt: number | undefined
 
   open(dialog: Dialog | undefined): void {
     this.dialog = dialog
@@ -48,7 +46,6 @@ class Ui {
 
   /** Puts the cursor on a row, and holds the list still. */
   select(id: string | undefined): void {
-    if (id !== this.cursor) this.attempt = undefined
     this.cursor = id
     if (id !== undefined) this.hold()
     page.changed()
@@ -81,7 +78,7 @@ class Ui {
 
   setTheme(theme: Theme): void {
     this.theme = theme
-    document.documentElement.dataset.theme = theme
+    paint()
     if (theme === 'system') localStorage.removeItem(THEME)
     else localStorage.setItem(THEME, theme)
     page.changed()
@@ -90,6 +87,15 @@ class Ui {
 
 /** The one state of the user interface. */
 export const ui: Ui = new Ui()
+
+const prefersDark = matchMedia('(prefers-color-scheme: dark)')
+
+/** Sets the colours of the page. */
+export function paint(): void {
+  document.documentElement.dataset.theme = ui.theme === 'system' && prefersDark.matches ? 'dark' : ui.theme
+}
+
+prefersDark.addEventListener('change', paint)
 
 function readTheme(): Theme {
   const theme = localStorage.getItem(THEME)

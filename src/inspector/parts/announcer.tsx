@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { page } from '../model/page-model.ts'
 import { count } from '../text/count.ts'
+import { Icon } from './small.tsx'
 
 const EVERY_MS = 2_000
 
@@ -34,11 +35,7 @@ export function ToastLine(): JSX.Element {
   const { toast } = page
   return (
     <div class={toast?.isError ? 'toast bad' : 'toast'} role="status" hidden={toast === undefined}>
-      {toast?.isError && (
-        <span class="icon" aria-hidden="true">
-          ✕{' '}
-        </span>
-      )}
+      {toast?.isError && <Icon sign="✕ " />}
       {toast?.text}
     </div>
   )

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { Button } from './fields.tsx'
 
 /** The ticked rows, by key. */
 export interface Ticks {
@@ -20,6 +21,25 @@ export function useChoice(): Ticks {
   return { chosen, choose }
 }
 
+interface TickOptions {
+  readonly choice: Ticks
+  readonly id: string
+  readonly name: string
+}
+
+/** The checkbox of a row. */
+export function Tick({ choice, id, name }: TickOptions): JSX.Element {
+  return (
+    <input
+      type="checkbox"
+      checked={choice.chosen.has(id)}
+      aria-label={`Select ${name}`}
+      onClick={(event) => event.stopPropagation()}
+      onChange={(event) => choice.choose([id], event.currentTarget.checked)}
+    />
+  )
+}
+
 interface ChoiceButtonsOptions<Row> {
   readonly verb: string
   readonly rows: readonly Row[]
@@ -33,22 +53,18 @@ interface ChoiceButtonsOptions<Row> {
 export function ChoiceButtons<Row>({ verb, rows, keyOf, choice, onRun }: ChoiceButtonsOptions<Row>): JSX.Element {
   const selected = rows.filter((row) => choice.chosen.has(keyOf(row)))
   const isPartial = selected.length < rows.length
+  const number = selected.length === 0 ? '' : `${selected.length.toLocaleString('en')} `
+  const run = () => {
+    onRun(selected)
+    choice.choose(rows.map(keyOf), false)
+  }
   return (
     <>
-      <button type="button" onClick={() => choice.choose(rows.map(keyOf), isPartial)}>
-        {isPartial ? 'Select all' : 'Select none'}
-      </button>
-      <button
-        type="button"
-        class="main"
-        disabled={selected.length === 0}
-        onClick={() => {
-          onRun(selected)
-          choice.choose(rows.map(keyOf), false)
-        }}
-      >
-        {verb} {selected.length > 0 && selected.length.toLocaleString('en')} selected
-      </button>
+      <Button
+        label={isPartial ? 'Select all' : 'Select none'}
+        onClick={() => choice.choose(rows.map(keyOf), isPartial)}
+      />
+      <Button class="main" label={`${verb} ${number}selected`} disabled={number === ''} onClick={run} />
     </>
   )
 }

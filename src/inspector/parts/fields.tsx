@@ -1,44 +1,97 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ButtonHTMLAttributes, JSX } from 'preact'
 
-interface TimesOptions {
-  readonly label?: string
-  readonly count: number
-  readonly onInput: (count: number) => void
-  /** Text after the number. */
-  readonly children?: ComponentChildren
+interface ButtonOptions extends ButtonHTMLAttributes {
+  readonly label: string
+  /** The key of the keyboard that does the same. */
+  readonly hotkey?: string
 }
 
-/** A field for a number of times. */
-export function Times({ label = 'Times', count, onInput, children }: TimesOptions): JSX.Element {
+/** A button that submits no form unless its type is `submit`. */
+export function Button({ label, hotkey, ...attributes }: ButtonOptions): JSX.Element {
   return (
-    <label>
+    <button type="button" {...attributes}>
+      {label}
+      {hotkey !== undefined && (
+        <span class="kbd" aria-hidden="true">
+          {hotkey}
+        </span>
+      )}
+    </button>
+  )
+}
+
+interface InputOptions<T> {
+  readonly label: string
+  readonly value: T
+  readonly onInput: (value: T) => void
+  /** Text after the field. */
+  readonly after?: string
+}
+
+interface TextOptions extends InputOptions<string> {
+  readonly class?: string
+  readonly size?: number
+  readonly autofocus?: boolean
+  readonly list?: string
+  readonly pattern?: string
+  readonly placeholder?: string
+}
+
+/** A field for a line of text. Of the class `field`, it is as wide as the form. */
+export function TextField({ label, after, onInput, class: name, ...attributes }: TextOptions): JSX.Element {
+  return (
+    <label class={name}>
       {label}{' '}
       <input
-        type="number"
-        min={1}
-        max={1000}
-        value={count}
-        onInput={(event) => onInput(Math.max(1, Number(event.currentTarget.value) || 1))}
-      />
-      {children}
+        type="text"
+        class="mono"
+        spellcheck={false}
+        autocomplete="off"
+        {...attributes}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />{' '}
+      {after}
     </label>
   )
 }
 
-interface ChoiceOptions {
-  readonly label: string
-  /** Values, each with its text if that differs. */
-  readonly options: readonly (string | readonly [value: string, text: string])[]
-  readonly value: string
-  readonly onChange: (value: string) => void
+interface NumberOptions extends InputOptions<number> {
+  readonly min?: number
+  readonly max?: number
 }
 
-/** A field to choose one of several values. */
-export function Choice({ label, options, value, onChange }: ChoiceOptions): JSX.Element {
+/** A field for a whole number. */
+export function NumberField({ label, after, onInput, min = 1, max = 1_000, value }: NumberOptions): JSX.Element {
+  const read = (text: string) => Math.min(max, Math.max(min, Number(text) || min))
   return (
     <label>
       {label}{' '}
-      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+      <input type="number" {...{ min, max, value }} onInput={(event) => onInput(read(event.currentTarget.value))} />{' '}
+      {after}
+    </label>
+  )
+}
+
+/** A box to tick. */
+export function Check({ label, value, onInput }: InputOptions<boolean>): JSX.Element {
+  return (
+    <label>
+      <input type="checkbox" checked={value} onChange={(event) => onInput(event.currentTarget.checked)} /> {label}
+    </label>
+  )
+}
+
+interface ChoiceOptions extends InputOptions<string> {
+  /** Values, each with its text if that differs. */
+  readonly options: readonly (string | readonly [value: string, text: string])[]
+}
+
+/** A field to choose one of several values. */
+export function Choice({ label, options, value, onInput }: ChoiceOptions): JSX.Element {
+  return (
+    <label>
+      {label}{' '}
+      <select value={value} onChange={(event) => onInput(event.currentTarget.value)}>
         {options.map((option) => {
           const [name, text] = typeof option === 'string' ? [option, option] : option
           return (
@@ -49,6 +102,23 @@ export function Choice({ label, options, value, onChange }: ChoiceOptions): JSX.
         })}
       </select>
     </label>
+  )
+}
+
+interface SwitchOptions<T> {
+  readonly options: readonly (readonly [value: T, text: string])[]
+  readonly value: T
+  readonly onInput: (value: T) => void
+}
+
+/** Buttons in a row, one of which is pressed. */
+export function Switch<T extends string>({ options, value, onInput }: SwitchOptions<T>): JSX.Element {
+  return (
+    <span class="switch">
+      {options.map(([name, text]) => (
+        <Button key={name} label={text} aria-pressed={value === name} onClick={() => onInput(name)} />
+      ))}
+    </span>
   )
 }
 

@@ -5,7 +5,7 @@ import { inbox } from '../model/inbox.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
-import { Ago, Result, StatusMark } from './small.tsx'
+import { Ago, Head, In, Result, Status, stateOf, useNow } from './small.tsx'
 
 /** Number of rows drawn above and below the visible ones. */
 const MARGIN = 12
@@ -46,7 +46,7 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
   return (
     <div class="scroll" ref={box} onScroll={onScroll}>
       <table class="rows sent" aria-rowcount={rows.length + 1}>
-        <Head />
+        <Head columns={COLUMNS} />
         <tbody>
           <Gap height={first * view.rowHeight} />
           {rows.slice(first, last).map((row, index) => (
@@ -59,32 +59,16 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
   )
 }
 
-function Head(): JSX.Element {
-  return (
-    <thead>
-      <tr>
-        <th scope="col">Status</th>
-        <th scope="col">Type</th>
-        <th scope="col" class="wide">
-          Event
-        </th>
-        <th scope="col" class="widest">
-          To
-        </th>
-        <th scope="col">Answer</th>
-        <th scope="col" class="wide number">
-          Attempt
-        </th>
-        <th scope="col" class="wide number">
-          Took
-        </th>
-        <th scope="col" class="number">
-          When
-        </th>
-      </tr>
-    </thead>
-  )
-}
+const COLUMNS = [
+  ['Status'],
+  ['Type'],
+  ['Event', 'wide'],
+  ['To', 'widest'],
+  ['Answer'],
+  ['Attempt', 'wide number'],
+  ['Took', 'wide number'],
+  ['When', 'number'],
+] as const
 
 /** Removes the scheme and a local host from a URL. */
 function shorten(url: string): string {
@@ -96,7 +80,7 @@ function Gap({ height }: { readonly height: number }): JSX.Element | null {
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
     <tr aria-hidden="true" class="gap">
-      <td colSpan={8} style={{ height: `${height}px` }} />
+      <td style={{ height: `${height}px` }} />
     </tr>
   )
 }
@@ -148,6 +132,12 @@ function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: numb
       </td>
     </tr>
   )
+}
+
+function StatusMark({ row }: { readonly row: PlacedRow }): JSX.Element {
+  const state = stateOf(row, useNow())
+  const isPlanned = (state === 'retrying' || state === 'waiting') && row.nextAt !== null
+  return <Status state={state}>{isPlanned && <In at={row.nextAt} />}</Status>
 }
 
 const IN_INBOX = { waiting: '○ waiting', running: '◌ running', dead: '✕ dead letter' } as const

@@ -1,10 +1,28 @@
 import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useReducer } from 'preact/hooks'
 import { toIso } from '../../protocol/iso-time.ts'
+import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import type { LastResult } from '../shapes.ts'
 import { showAgo, showExact, showIn } from '../text/times.ts'
-import { useNow } from './ticker.ts'
+
+const listeners = new Set<() => void>()
+
+setInterval(() => {
+  if (!document.hidden) for (const listener of [...listeners]) listener()
+}, 1_000)
+
+/** Returns the emulator's time, or the machine's, as for an inbox. Redraws the component every second. */
+export function useNow(isReal = false): number {
+  const [, draw] = useReducer((count: number) => count + 1, 0)
+  useEffect(() => {
+    const listener = () => draw(undefined)
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, [])
+  return isReal ? Date.now() : page.now()
+}
 
 interface TimeOptions {
   /** ISO 8601, or milliseconds since 1970 for the times of an inbox. */
@@ -32,45 +50,56 @@ function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn
   )
 }
 
-type State = 'ok' | 'failed' | 'retrying' | 'waiting' | 'sending' | 'held' | 'gone'
-
-const ICONS: Readonly<Record<State, string>> = {
-  ok: '✓',
-  failed: '✕',
-  retrying: '↻',
-  waiting: '○',
-  sending: '◌',
-  held: '‖',
-  gone: '–',
-}
+const STATES = {
+  ok: ['✓', 'delivered'],
+  failed: ['✕', 'failed'],
+  retrying: ['↻', 'retry'],
+  waiting: ['○', 'waiting'],
+  sending: ['◌', 'sending'],
+  held: ['‖', 'held'],
+  gone: ['–', 'unknown'],
+} as const
 
 /** The state of a delivery as the page shows it. */
-export function stateOf({ status, isGone, nextAt, attempts, webhook }: PlacedRow, now: number): State {
-  if (status === 'success') return 'ok'
-  if (status === 'failed') return 'failed'
-  if (isGone) return 'gone'
-  if (page.webhook(webhook)?.active === false) return 'held'
-  if (nextAt !== null && Date.parse(nextAt) <= now) return 'sending'
-  return attempts === 0 ? 'waiting' : 'retrying'
+export function stateOf(row: PlacedRow, now: number): keyof typeof STATES {
+  if (row.status === 'success') return 'ok'
+  if (row.status === 'failed') return 'failed'
+  if (row.isGone) return 'gone'
+  if (page.webhook(row.webhook)?.active === false) return 'held'
+  if (row.nextAt !== null && Date.parse(row.nextAt) <= now) return 'sending'
+  return row.attempts === 0 ? 'waiting' : 'retrying'
 }
 
-/** The state of a delivery as an icon and a word, never as a colour alone. */
-export function StatusMark({ row }: { readonly row: PlacedRow }): JSX.Element {
-  const state = stateOf(row, useNow())
+/** The icon of a state. */
+export function iconOf(state: keyof typeof STATES): string {
+  return STATES[state][0]
+}
+
+interface StatusOptions {
+  readonly state: keyof typeof STATES
+  readonly word?: string
+  readonly children?: ComponentChildren
+}
+
+/** A state as an icon and a word, never as a colour alone. */
+export function Status({ state, word = STATES[state][1], children }: StatusOptions): JSX.Element {
   return (
     <span class={`status ${state}`}>
-      <span class="icon" aria-hidden="true">
-        {ICONS[state]}
-      </span>
+      <Icon sign={STATES[state][0]} />
       <span>
-        {state === 'ok' ? 'delivered' : state === 'gone' ? 'unknown' : state === 'retrying' ? 'retry' : state}
-        {(state === 'retrying' || state === 'waiting') && row.nextAt !== null && (
-          <>
-            {' '}
-            <In at={row.nextAt} />
-          </>
-        )}
+        {word}
+        {children && ' '}
+        {children}
       </span>
+    </span>
+  )
+}
+
+/** The icon of a state or of a result. */
+export function Icon({ sign }: { readonly sign: string }): JSX.Element {
+  return (
+    <span class="icon" aria-hidden="true">
+      {sign}
     </span>
   )
 }
@@ -86,14 +115,64 @@ export function Result({ last }: { readonly last: LastResult | null }): JSX.Elem
   )
 }
 
+interface ViewLinkOptions {
+  readonly view: Partial<Address>
+  readonly isCurrent?: boolean
+  readonly children: ComponentChildren
+}
+
+/** A link to a view of the page. What belongs to another screen is cleared. */
+export function ViewLink({ view, isCurrent = false, children }: ViewLinkOptions): JSX.Element {
+  const whole = toView(view)
+  return (
+    <a
+      href={toPageUrl({ ...readAddress(), ...whole })}
+      aria-current={isCurrent ? 'page' : undefined}
+      onClick={(event) => follow(event, () => go(whole))}
+    >
+      {children}
+    </a>
+  )
+}
+
+type Columns = readonly (readonly [name: string, classes?: string])[]
+
+/** The head of a table. */
+export function Head({ columns }: { readonly columns: Columns }): JSX.Element {
+  return (
+    <thead>
+      <tr>
+        {columns.map(([name, classes]) => (
+          <th key={name} scope="col" class={classes}>
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  )
+}
+
+interface FlatTableOptions {
+  readonly name: string
+  readonly columns: Columns
+  readonly children: ComponentChildren
+}
+
+/** A table in a page of other things. */
+export function FlatTable({ name, columns, children }: FlatTableOptions): JSX.Element {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by the keyboard
+    <section class="scroll flat" tabIndex={0} aria-label={name}>
+      <table>
+        <Head columns={columns} />
+        <tbody>{children}</tbody>
+      </table>
+    </section>
+  )
+}
+
 /** An empty view: a title, and the next step. */
-export function Empty({
-  title,
-  children,
-}: {
-  readonly title: string
-  readonly children?: ComponentChildren
-}): JSX.Element {
+export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="empty">
       <p class="title">{title}</p>
@@ -102,11 +181,12 @@ export function Empty({
   )
 }
 
-/** A key of the keyboard. */
-export function Key({ name }: { readonly name: string }): JSX.Element {
+/** The problem with a text or a call; nothing if there is none. */
+export function Problem({ text }: { readonly text: string | undefined }): JSX.Element | null {
+  if (text === undefined) return null
   return (
-    <span class="kbd" aria-hidden="true">
-      {name}
-    </span>
+    <p class="problem">
+      <Icon sign="✕" /> {text}
+    </p>
   )
 }

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { change } from '../model/actions.ts'
 import { page } from '../model/page-model.ts'
 import type { WebhookShape } from '../shapes.ts'
-import { Editor } from './fields.tsx'
+import { Button, Choice, Editor, TextField } from './fields.tsx'
 
 interface FormOptions {
   /** Undefined for a new one. */
@@ -13,7 +13,8 @@ interface FormOptions {
 
 /** A form for a registration. */
 export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
-  const [account, setAccount] = useState(webhook?.accountKey ?? page.state?.accounts[0]?.key ?? '')
+  const accounts = page.state?.accounts.map(({ key }) => key) ?? []
+  const [account, setAccount] = useState(accounts[0] ?? '')
   const [url, setUrl] = useState(webhook?.url ?? 'http://localhost:3000/webhooks')
   const [events, setEvents] = useState(
     webhook?.events.join('\n') ?? 'contact.created\ncontact.updated\ncontact.deleted',
@@ -29,26 +30,8 @@ export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
   }
   return (
     <form class="card" onSubmit={save}>
-      {webhook === undefined && (
-        <label class="field">
-          Account
-          <select value={account} onChange={(event) => setAccount(event.currentTarget.value)}>
-            {page.state?.accounts.map(({ key }) => (
-              <option key={key}>{key}</option>
-            ))}
-          </select>
-        </label>
-      )}
-      <label class="field">
-        URL
-        <input
-          type="text"
-          class="mono"
-          value={url}
-          spellcheck={false}
-          onInput={(event) => setUrl(event.currentTarget.value)}
-        />
-      </label>
+      {webhook === undefined && <Choice label="Account" options={accounts} value={account} onInput={setAccount} />}
+      <TextField class="field" label="URL" value={url} onInput={setUrl} />
       <Editor
         label="Event types, one per line; the service has no wildcards"
         text={events}
@@ -57,9 +40,7 @@ export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
       />
       <div class="bar">
         <span class="push" />
-        <button type="submit" class="main">
-          {webhook === undefined ? 'Register' : 'Save'}
-        </button>
+        <Button type="submit" class="main" label={webhook === undefined ? 'Register' : 'Save'} />
       </div>
     </form>
   )

@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
 import { page } from '../model/page-model.ts'
-import { Ago, Empty } from '../parts/small.tsx'
+import { Ago, Empty, FlatTable } from '../parts/small.tsx'
+
+const COLUMNS = [['Status'], ['Call'], ['Account'], ['Rate left', 'number'], ['When', 'number']] as const
 
 /** Every call of the service's API, the newest first. */
 export function Calls(): JSX.Element {
@@ -17,44 +19,24 @@ export function Calls(): JSX.Element {
     <div class="page">
       <h1>API log</h1>
       <p class="dim">The last {calls.length} calls of your client.</p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by the keyboard */}
-      <section class="scroll flat" tabIndex={0} aria-label="Calls">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Status</th>
-              <th scope="col">Call</th>
-              <th scope="col">Account</th>
-              <th scope="col" class="number">
-                Rate left
-              </th>
-              <th scope="col" class="number">
-                When
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {calls.slice(0, 200).map((call) => (
-              <tr key={call.id}>
-                <td>
-                  <span class={call.status < 400 ? 'result' : 'result bad'}>
-                    <span aria-hidden="true">{call.status < 400 ? '✓ ' : '✕ '}</span>
-                    <b>{call.status}</b>
-                  </span>
-                </td>
-                <td class="mono">
-                  {call.method} {call.path}
-                </td>
-                <td>{call.account ?? '–'}</td>
-                <td class="number">{call.rateRemaining ?? '–'}</td>
-                <td class="number dim">
-                  <Ago at={call.at} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <FlatTable name="Calls" columns={COLUMNS}>
+        {calls.slice(0, 200).map(({ id, status, method, path, account, rateRemaining, at }) => (
+          <tr key={id}>
+            <td class={status < 400 ? 'result' : 'result bad'}>
+              <span aria-hidden="true">{status < 400 ? '✓ ' : '✕ '}</span>
+              <b>{status}</b>
+            </td>
+            <td class="mono">
+              {method} {path}
+            </td>
+            <td>{account ?? '–'}</td>
+            <td class="number">{rateRemaining ?? '–'}</td>
+            <td class="number dim">
+              <Ago at={at} />
+            </td>
+          </tr>
+        ))}
+      </FlatTable>
     </div>
   )
 }

@@ -2,9 +2,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { change, moveClock } from '../model/actions.ts'
 import { page } from '../model/page-model.ts'
-import { Times } from '../parts/fields.tsx'
-import { In, Key } from '../parts/small.tsx'
-import { useNow } from '../parts/ticker.ts'
+import { Button, Check, Choice, NumberField, TextField } from '../parts/fields.tsx'
+import { In, useNow } from '../parts/small.tsx'
 import type { FaultShape } from '../shapes.ts'
 import { showExact, showLength } from '../text/times.ts'
 
@@ -54,18 +53,12 @@ function Clock(): JSX.Element {
             moveClock({ advance: by })
           }}
         >
-          <button type="button" class="main" onClick={() => moveClock({ next: true })}>
-            Next attempt <Key name="n" />
-          </button>
+          <Button class="main" label="Next attempt" hotkey="n" onClick={() => moveClock({ next: true })} />
           {STEPS.map((step) => (
-            <button key={step} type="button" onClick={() => moveClock({ advance: step })}>
-              + {step}
-            </button>
+            <Button key={step} label={`+ ${step}`} onClick={() => moveClock({ advance: step })} />
           ))}
-          <label>
-            by <input type="text" class="mono short" value={by} onInput={(event) => setBy(event.currentTarget.value)} />
-          </label>
-          <button type="submit">Advance</button>
+          <TextField label="by" size={9} value={by} onInput={setBy} />
+          <Button type="submit" label="Advance" />
         </form>
       ) : (
         <p>
@@ -92,53 +85,34 @@ function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Elemen
     <form class="card" onSubmit={set} aria-label="Faults of deliveries">
       <h2>Faults of deliveries</h2>
       <div class="fields">
-        <Share label="Lost before they are sent" value={fail} onInput={setFail} />
-        <Share label="Sent twice" value={duplicate} onInput={setDuplicate} />
-        <label>
-          Latency{' '}
-          <input
-            type="text"
-            class="mono short"
-            placeholder="50-500"
-            pattern="\d*(-\d+)?"
-            value={latency}
-            onInput={(event) => setLatency(event.currentTarget.value)}
-          />{' '}
-          ms
-        </label>
-        <label>
-          <input type="checkbox" checked={shuffle} onChange={(event) => setShuffle(event.currentTarget.checked)} /> in
-          any order
-        </label>
+        <Percentage label="Lost before they are sent" share={fail} onInput={setFail} />
+        <Percentage label="Sent twice" share={duplicate} onInput={setDuplicate} />
+        <TextField
+          label="Latency"
+          size={9}
+          placeholder="50-500"
+          pattern="\d*(-\d+)?"
+          value={latency}
+          onInput={setLatency}
+          after="ms"
+        />
+        <Check label="in any order" value={shuffle} onInput={setShuffle} />
         <span class="push" />
-        <button type="submit" class="main">
-          Set
-        </button>
+        <Button type="submit" class="main" label="Set" />
       </div>
     </form>
   )
 }
 
-interface ShareOptions {
+interface PercentageOptions {
   readonly label: string
-  readonly value: number
+  readonly share: number
   readonly onInput: (share: number) => void
 }
 
-function Share({ label, value, onInput }: ShareOptions): JSX.Element {
-  return (
-    <label>
-      {label}{' '}
-      <input
-        type="number"
-        min={0}
-        max={100}
-        value={Math.round(value * 100)}
-        onInput={(event) => onInput(Math.min(100, Math.max(0, Number(event.currentTarget.value))) / 100)}
-      />{' '}
-      %
-    </label>
-  )
+function Percentage({ label, share, onInput }: PercentageOptions): JSX.Element {
+  const set = (percent: number) => onInput(percent / 100)
+  return <NumberField label={label} min={0} max={100} value={Math.round(share * 100)} onInput={set} after="%" />
 }
 
 const ANSWERS = ['401', '429', '500', 'slow', 'reset']
@@ -156,25 +130,14 @@ function ApiFaults(): JSX.Element {
     <form class="card" onSubmit={add} aria-label="Faults of the API">
       <h2>Faults of the API</h2>
       <div class="fields">
-        <Times label="The next" count={count} onInput={setCount}>
-          {' '}
-          calls get
-        </Times>
-        <select value={answer} aria-label="Answer" onChange={(event) => setAnswer(event.currentTarget.value)}>
-          {ANSWERS.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
+        <NumberField label="The next" value={count} onInput={setCount} />
+        <Choice label="calls get" options={ANSWERS} value={answer} onInput={setAnswer} />
         <span class="push" />
-        <button type="submit" class="main">
-          Add
-        </button>
+        <Button type="submit" class="main" label="Add" />
       </div>
       {waiting.length > 0 && <p>To come: {waiting.map((each) => `${each.count} × ${each.answer}`).join(', ')}.</p>}
       <div class="bar">
-        <button type="button" class="plain" onClick={clear}>
-          Reset all faults to those at the start
-        </button>
+        <Button class="plain" label="Reset all faults to those at the start" onClick={clear} />
       </div>
     </form>
   )

@@ -7,9 +7,10 @@ import { listShown, type ShownList } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
+import { Button } from '../parts/fields.tsx'
 import { NothingShown } from '../parts/nothing-shown.tsx'
 import { RowTable } from '../parts/row-table.tsx'
-import { Key } from '../parts/small.tsx'
+
 import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
 
@@ -29,14 +30,10 @@ export function DeliveriesScreen(): JSX.Element {
               : `${list.rows.length.toLocaleString('en')} of ${count(list.total, 'delivery', 'deliveries')}`}
           </span>
           {list.fresh > 0 && (
-            <button type="button" class="fresh" onClick={() => ui.release()}>
-              {list.fresh} new <Key name="." />
-            </button>
+            <Button class="fresh" label={`${list.fresh} new`} hotkey="." onClick={() => ui.release()} />
           )}
           {list.cleared > 0 && (
-            <button type="button" class="plain" onClick={() => ui.clear(undefined)}>
-              show {list.cleared} cleared
-            </button>
+            <Button class="plain" label={`show ${list.cleared} cleared`} onClick={() => ui.clear(undefined)} />
           )}
         </div>
         {delivery === undefined && <Trouble />}
@@ -56,20 +53,14 @@ function Trouble(): JSX.Element | null {
   if (!last || last.isAcknowledged || webhook === undefined || signing !== 'valid') return null
   const advice = adviseOn(last, page.urlOf(webhook))
   if (advice === undefined) return null
+  const open = () => {
+    ui.select(id)
+    go({ delivery: id })
+  }
   return (
     <p class="trouble">
       <span aria-hidden="true">✕ </span>
-      <button
-        type="button"
-        class="plain"
-        onClick={() => {
-          ui.select(id)
-          go({ delivery: id })
-        }}
-      >
-        {type}
-      </button>{' '}
-      {advice}
+      <Button class="plain" label={type ?? ''} onClick={open} /> {advice}
     </p>
   )
 }
@@ -77,6 +68,7 @@ function Trouble(): JSX.Element | null {
 function Toolbar({ list }: { readonly list: ShownList }): JSX.Element {
   const { query } = readAddress()
   const bulk = (action: 'retry' | 'resend') => () => ui.open({ kind: 'bulk', bulk: bulkOf(action, list.rows) })
+  const save = () => saveFile('deliveries.json', JSON.stringify(list.rows, null, 2))
   return (
     <div class="bar">
       <input
@@ -92,24 +84,14 @@ function Toolbar({ list }: { readonly list: ShownList }): JSX.Element {
           if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur()
         }}
       />
-      <button type="button" class="main" onClick={() => ui.open({ kind: 'trigger' })}>
-        Trigger <Key name="t" />
-      </button>
+      <Button class="main" label="Trigger" hotkey="t" onClick={() => ui.open({ kind: 'trigger' })} />
       <details class="menu">
         <summary>All shown</summary>
         <div class="items">
-          <button type="button" onClick={bulk('resend')}>
-            Resend…
-          </button>
-          <button type="button" onClick={bulk('retry')}>
-            Retry failed…
-          </button>
-          <button type="button" onClick={() => saveFile('deliveries.json', JSON.stringify(list.rows, null, 2))}>
-            Export as JSON
-          </button>
-          <button type="button" onClick={() => ui.clear(page.rows.all[0]?.id)}>
-            Clear the list
-          </button>
+          <Button label="Resend…" onClick={bulk('resend')} />
+          <Button label="Retry failed…" onClick={bulk('retry')} />
+          <Button label="Export as JSON" onClick={save} />
+          <Button label="Clear the list" onClick={() => ui.clear(page.rows.all[0]?.id)} />
         </div>
       </details>
     </div>

@@ -1,12 +1,10 @@
 import type { JSX } from 'preact'
-import { follow, go, NOTHING_OPEN, toPageUrl } from '../model/address.ts'
 import { bulkOf } from '../model/bulk.ts'
 import { type FailureGroup, groupFailures } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
-import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
-import { ChoiceButtons, type Ticks, useChoice } from '../parts/choice.tsx'
-import { Ago, Empty } from '../parts/small.tsx'
+import { ChoiceButtons, Tick, type Ticks, useChoice } from '../parts/choice.tsx'
+import { Ago, Empty, ViewLink } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
 
@@ -46,21 +44,15 @@ export function FailedScreen(): JSX.Element {
   )
 }
 
-interface GroupOptions {
-  readonly group: FailureGroup
-  readonly choice: Ticks
-}
-
-function Group({ group, choice }: GroupOptions): JSX.Element {
+function Group({ group, choice }: { readonly group: FailureGroup; readonly choice: Ticks }): JSX.Element {
   const { webhook, result, code, note, rows } = group
   const url = page.urlOf(webhook)
   const ids = rows.map(({ id }) => id)
   const number = ids.filter((id) => choice.chosen.has(id)).length
-  const inList = { ...NOTHING_OPEN, screen: 'deliveries', query: `status:failed webhook:${webhook}` } as const
   const cause = note ?? [result, code].filter(Boolean).join(' ')
   const advice = note === null ? adviseOn({ result, code }, url) : undefined
   return (
-    <section class="group" aria-label={`${cause}, ${url}`}>
+    <section class="card group" aria-label={`${cause}, ${url}`}>
       <header>
         <label>
           <input
@@ -78,47 +70,22 @@ function Group({ group, choice }: GroupOptions): JSX.Element {
       {advice !== undefined && <p>{advice}</p>}
       <ul class="picks">
         {rows.slice(0, MOST_SHOWN).map((row) => (
-          <Pick key={row.id} row={row} choice={choice} />
+          <li key={row.id}>
+            <Tick choice={choice} id={row.id} name={`${row.type} ${row.event}`} />
+            <ViewLink view={{ screen: 'deliveries', delivery: row.id }}>{row.type}</ViewLink>
+            <span class="mono dim">{row.event}</span>
+            <span class="dim">
+              <Ago at={row.last?.at ?? row.at} />
+            </span>
+          </li>
         ))}
       </ul>
       {rows.length > MOST_SHOWN && (
         <p class="dim">
           and {(rows.length - MOST_SHOWN).toLocaleString('en')} more,{' '}
-          <a href={toPageUrl(inList)} onClick={(event) => follow(event, () => go(inList))}>
-            in the list
-          </a>
+          <ViewLink view={{ screen: 'deliveries', query: `status:failed webhook:${webhook}` }}>in the list</ViewLink>
         </p>
       )}
     </section>
-  )
-}
-
-interface PickOptions {
-  readonly row: PlacedRow
-  readonly choice: Ticks
-}
-
-function Pick({ row, choice }: PickOptions): JSX.Element {
-  const open = (event: MouseEvent) =>
-    follow(event, () => {
-      ui.select(row.id)
-      go({ screen: 'deliveries', delivery: row.id })
-    })
-  return (
-    <li>
-      <input
-        type="checkbox"
-        checked={choice.chosen.has(row.id)}
-        aria-label={`Select ${row.type} ${row.event}`}
-        onChange={(event) => choice.choose([row.id], event.currentTarget.checked)}
-      />
-      <a href={`?d=${row.id}`} onClick={open}>
-        {row.type}
-      </a>
-      <span class="mono dim">{row.event}</span>
-      <span class="dim">
-        <Ago at={row.last?.at ?? row.at} />
-      </span>
-    </li>
   )
 }

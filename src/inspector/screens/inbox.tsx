@@ -6,16 +6,25 @@ import { replaysOf } from '../model/bulk.ts'
 import { hasInbox, inbox } from '../model/inbox.ts'
 import { page } from '../model/page-model.ts'
 import { ui } from '../model/ui.ts'
-import { ChoiceButtons, type Ticks, useChoice } from '../parts/choice.tsx'
-import { Ago, Empty, In } from '../parts/small.tsx'
+import { ChoiceButtons, Tick, type Ticks, useChoice } from '../parts/choice.tsx'
+import { Button, Switch } from '../parts/fields.tsx'
+import { Ago, Empty, Head, In } from '../parts/small.tsx'
 import type { InboxRow, InboxStateName } from '../shapes.ts'
 import { shortenError } from '../text/explain.ts'
 
-const NAMES: Readonly<Record<InboxStateName, string>> = { dead: 'Dead', waiting: 'Waiting', running: 'Running' }
-const TIMES: Readonly<Record<InboxStateName, string>> = {
-  dead: 'Dead since',
-  waiting: 'Next try',
-  running: 'Was due',
+const HANDLED =
+  'An accepted event waits until a worker takes it, and leaves the inbox when its handlers have succeeded.'
+
+/** Words of each state: its name, the head of the times, and the title and the text of an empty list. */
+const WORDS: Readonly<Record<InboxStateName, readonly [name: string, time: string, none: string, text: string]>> = {
+  dead: [
+    'Dead',
+    'Dead since',
+    'No dead letters',
+    'An event appears here when its handlers have failed for the last time. You can replay it by hand.',
+  ],
+  waiting: ['Waiting', 'Next try', 'No events are waiting', HANDLED],
+  running: ['Running', 'Was due', 'No events are running', HANDLED],
 }
 
 /** Accepted events whose handlers have not succeeded: waiting, running or dead. */
@@ -32,7 +41,7 @@ export function InboxScreen(): JSX.Element {
     <div class={item === undefined ? 'split' : 'split open'}>
       <section class="list" aria-label="Inbox">
         {item === undefined && <h1 class="unseen">Inbox</h1>}
-        <div class="bar wrap">
+        <div class="bar">
           <StateSwitch />
           <span class="push" />
           {state === 'dead' && inbox.isWritable && rows.length > 0 && (
@@ -55,27 +64,19 @@ export function InboxScreen(): JSX.Element {
 }
 
 function StateSwitch(): JSX.Element {
-  const address = readAddress()
   const { counts } = inbox
-  const show = (state: InboxStateName) => () => go({ state, after: undefined, item: undefined })
+  const nameOf = (state: InboxStateName) => {
+    const number = counts?.[state] ?? 0
+    const shown = `${number.toLocaleString('en')}${number >= (counts?.countedTo ?? 0) ? '+' : ''}`
+    return [state, `${WORDS[state][0]} ${counts === undefined ? '' : shown}`] as const
+  }
   return (
-    <span class="switch">
-      {(['dead', 'waiting', 'running'] as const).map((state) => (
-        <button key={state} type="button" aria-pressed={address.state === state} onClick={show(state)}>
-          {NAMES[state]} {counts !== undefined && showCount(counts[state], counts.countedTo)}
-        </button>
-      ))}
-    </span>
+    <Switch
+      options={(['dead', 'waiting', 'running'] as const).map(nameOf)}
+      value={readAddress().state}
+      onInput={(state) => go({ state, after: undefined, item: undefined })}
+    />
   )
-}
-
-function showCount(count: number, countedTo: number): string {
-  return `${count.toLocaleString('en')}${count >= countedTo ? '+' : ''}`
-}
-
-interface TableOptions {
-  readonly rows: readonly InboxRow[]
-  readonly choice: Ticks
 }
 
 function Hint(): JSX.Element {
@@ -95,27 +96,20 @@ function Hint(): JSX.Element {
   )
 }
 
-function Table({ rows, choice }: TableOptions): JSX.Element {
+function Table({ rows, choice }: { readonly rows: readonly InboxRow[]; readonly choice: Ticks }): JSX.Element {
   const { state } = readAddress()
   const isChoosable = state === 'dead' && inbox.isWritable
+  const columns = [
+    ['Type'],
+    ['Event', 'wide'],
+    ['Account', 'widest'],
+    ['Last try'],
+    [WORDS[state][1], 'number'],
+  ] as const
   return (
     <div class="scroll">
       <table class="rows items">
-        <thead>
-          <tr>
-            <th scope="col">Type</th>
-            <th scope="col" class="wide">
-              Event
-            </th>
-            <th scope="col" class="widest">
-              Account
-            </th>
-            <th scope="col">Last try</th>
-            <th scope="col" class="number">
-              {TIMES[state]}
-            </th>
-          </tr>
-        </thead>
+        <Head columns={columns} />
         <tbody>
           {rows.map((row) => (
             <Line key={row.key} row={row} choice={isChoosable ? choice : undefined} />
@@ -139,15 +133,7 @@ function Line({ row, choice }: LineOptions): JSX.Element {
   return (
     <tr class="row" aria-current={key === address.item || undefined} onClick={open}>
       <td class="type">
-        {choice !== undefined && (
-          <input
-            type="checkbox"
-            checked={choice.chosen.has(key)}
-            aria-label={`Select ${type} ${event}`}
-            onClick={(click) => click.stopPropagation()}
-            onChange={(change) => choice.choose([key], change.currentTarget.checked)}
-          />
-        )}
+        {choice !== undefined && <Tick choice={choice} id={key} name={`${type} ${event}`} />}
         <a class="item" href={toPageUrl({ ...address, item: key })} data-key={key}>
           {type}
         </a>
@@ -200,15 +186,10 @@ function NoRows(): JSX.Element {
       </Empty>
     )
   if (after !== undefined) return <Empty title="No more events" />
-  if (state === 'dead')
-    return (
-      <Empty title="No dead letters">
-        <p>An event appears here when its handlers have failed for the last time. You can replay it by hand.</p>
-      </Empty>
-    )
+  const [, , none, text] = WORDS[state]
   return (
-    <Empty title={state === 'waiting' ? 'No events are waiting' : 'No events are running'}>
-      <p>An accepted event waits until a worker takes it, and leaves the inbox when its handlers have succeeded.</p>
+    <Empty title={none}>
+      <p>{text}</p>
     </Empty>
   )
 }
@@ -220,12 +201,8 @@ function Pager(): JSX.Element | null {
   const show = (place: string | undefined) => () => go({ after: place, item: undefined })
   return (
     <div class="bar pager">
-      <button type="button" disabled={after === undefined} onClick={show(undefined)}>
-        First page
-      </button>
-      <button type="button" disabled={next === null} onClick={show(next ?? undefined)}>
-        Next page
-      </button>
+      <Button label="First page" disabled={after === undefined} onClick={show(undefined)} />
+      <Button label="Next page" disabled={next === null} onClick={show(next ?? undefined)} />
     </div>
   )
 }

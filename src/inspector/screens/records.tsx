@@ -5,8 +5,8 @@ import { act } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
-import { Choice } from '../parts/fields.tsx'
-import { Empty } from '../parts/small.tsx'
+import { Button, Choice } from '../parts/fields.tsx'
+import { Empty, Problem } from '../parts/small.tsx'
 import type { ModelCount } from '../shapes.ts'
 import { adviseOnData, findJsonProblem } from '../text/edit-body.ts'
 
@@ -17,11 +17,8 @@ const MOST_SHOWN = 200
 
 /** Records by account and model. Saving one fires its event. */
 export function RecordsScreen(): JSX.Element {
-  return page.state === undefined ? (
-    <div class="page" />
-  ) : (
-    <RecordList accounts={page.state.accounts.map(({ key }) => key)} />
-  )
+  const accounts = page.state?.accounts.map(({ key }) => key)
+  return accounts === undefined ? <div class="page" /> : <RecordList accounts={accounts} />
 }
 
 function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX.Element {
@@ -45,7 +42,7 @@ function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX
   return (
     <div class="page">
       <Bar {...{ accounts, account, model, counts }} onNew={() => setOpen(open === '' ? undefined : '')} />
-      {error !== undefined && <p class="problem">{error}</p>}
+      <Problem text={error} />
       {open === '' && (
         <RecordForm
           key="new"
@@ -92,13 +89,11 @@ function Bar({ accounts, account, model, counts, onNew }: BarOptions): JSX.Eleme
   return (
     <div class="bar">
       <h1>Records</h1>
-      <Choice label="Account" options={accounts} value={account} onChange={(key) => go({ account: key }, false)} />
-      <Choice label="Model" options={models} value={model} onChange={(name) => go({ model: name }, false)} />
+      <Choice label="Account" options={accounts} value={account} onInput={(key) => go({ account: key }, false)} />
+      <Choice label="Model" options={models} value={model} onInput={(name) => go({ model: name }, false)} />
       <OtherModel />
       <span class="push" />
-      <button type="button" class="main" onClick={onNew}>
-        New {model}
-      </button>
+      <Button class="main" label={`New ${model}`} onClick={onNew} />
     </div>
   )
 }
@@ -107,7 +102,8 @@ function OtherModel(): JSX.Element {
   return (
     <input
       type="text"
-      class="mono short"
+      class="mono"
+      size={9}
       placeholder="another model"
       aria-label="Another model"
       onKeyDown={(event) => {
@@ -133,13 +129,9 @@ function RecordCard({ model, record, isOpen, onOpen, onSave, onDelete }: CardOpt
   return (
     <section class="card record" aria-label={String(_id)}>
       <header>
-        <button type="button" class="plain mono" aria-expanded={isOpen} onClick={onOpen}>
-          {String(_id)}
-        </button>
+        <Button class="plain mono" label={String(_id)} aria-expanded={isOpen} onClick={onOpen} />
         {!isOpen && <span class="summary">{summarize(fields)}</span>}
-        <button type="button" class="plain" onClick={onDelete} aria-label={`Delete ${String(_id)}`}>
-          Delete
-        </button>
+        <Button class="plain" label="Delete" aria-label={`Delete ${String(_id)}`} onClick={onDelete} />
       </header>
       {isOpen && <RecordForm model={model} record={record} onSave={onSave} />}
     </section>
@@ -187,7 +179,7 @@ function RecordForm({ model, record, onSave }: FormOptions): JSX.Element {
         aria-label="Fields as JSON"
         onInput={(event) => setText(event.currentTarget.value)}
       />
-      {problem !== undefined && <p class="problem">{problem}</p>}
+      <Problem text={problem} />
       {advice.map((each) => (
         <p key={each} class="dim">
           {each}
@@ -198,9 +190,7 @@ function RecordForm({ model, record, onSave }: FormOptions): JSX.Element {
           Fires {model}.{record === undefined ? 'created' : 'updated. Fields that are left out stay as they are'}.
         </span>
         <span class="push" />
-        <button type="submit" class="main" disabled={problem !== undefined}>
-          Save
-        </button>
+        <Button type="submit" class="main" label="Save" disabled={problem !== undefined} />
       </div>
     </form>
   )

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { act, change, copyText, setActive } from '../model/actions.ts'
-import { follow, go } from '../model/address.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
-import { Empty } from '../parts/small.tsx'
+import { Button } from '../parts/fields.tsx'
+import { Empty, Status, ViewLink } from '../parts/small.tsx'
 import { WebhookForm } from '../parts/webhook-form.tsx'
 import type { WebhookShape } from '../shapes.ts'
 import { count } from '../text/count.ts'
@@ -21,9 +21,7 @@ export function WebhooksScreen(): JSX.Element {
       <div class="bar">
         <h1>Webhooks</h1>
         <span class="push" />
-        <button type="button" class="main" onClick={() => setNew(!isNew)}>
-          {isNew ? 'Cancel' : 'New webhook'}
-        </button>
+        <Button class="main" label={isNew ? 'Cancel' : 'New webhook'} onClick={() => setNew(!isNew)} />
       </div>
       {isNew && <WebhookForm webhook={undefined} onDone={() => setNew(false)} />}
       {webhooks.length === 0 && !isNew && (
@@ -50,22 +48,14 @@ function Card({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
     <section class={active ? 'card' : 'card off'} aria-label={url}>
       <header>
         <h2 class="mono url">{url}</h2>
-        <span class={active ? 'status ok' : 'status held'}>
-          <span class="icon" aria-hidden="true">
-            {active ? '✓' : '‖'}
-          </span>
-          {active ? 'active' : 'paused'}
-        </span>
+        {active ? <Status state="ok" word="active" /> : <Status state="held" word="paused" />}
       </header>
       <p class="dim">
         {accountKey} · <span class="mono">{id}</span>
         {description !== undefined && ` · ${description}`} ·{' '}
-        <a
-          href={`?q=webhook:${id}`}
-          onClick={(event) => follow(event, () => go({ screen: 'deliveries', query: `webhook:${id}` }))}
-        >
+        <ViewLink view={{ screen: 'deliveries', query: `webhook:${id}` }}>
           {count(rows.length, 'delivery', 'deliveries')}
-        </a>{' '}
+        </ViewLink>{' '}
         · {rate}
         {failed > 0 && `, ${failed} failed`}
       </p>
@@ -79,12 +69,8 @@ function Card({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
         </p>
       )}
       <div class="bar">
-        <button type="button" onClick={() => setActive(id, !active)}>
-          {active ? 'Pause' : 'Resume'}
-        </button>
-        <button type="button" onClick={() => setEdited(!isEdited)}>
-          {isEdited ? 'Cancel' : 'Edit'}
-        </button>
+        <Button label={active ? 'Pause' : 'Resume'} onClick={() => setActive(id, !active)} />
+        <Button label={isEdited ? 'Cancel' : 'Edit'} onClick={() => setEdited(!isEdited)} />
         <Secret id={id} />
         <span class="push" />
         <Delete webhook={webhook} />
@@ -102,21 +88,12 @@ function Secret({ id }: { readonly id: string }): JSX.Element {
   }, [secret])
   const reveal = () =>
     act(async () => setSecret((await api<{ readonly secret: string }>(`POST webhooks/${id}/secret`)).secret))
-  if (secret === undefined)
-    return (
-      <button type="button" onClick={reveal}>
-        Reveal secret
-      </button>
-    )
+  if (secret === undefined) return <Button label="Reveal secret" onClick={reveal} />
   return (
-    <span class="secret">
-      <code>{secret}</code>
-      <button type="button" onClick={() => copyText(secret, 'secret')}>
-        Copy
-      </button>
-      <button type="button" onClick={() => setSecret(undefined)}>
-        Hide
-      </button>
+    <span class="bar">
+      <code class="url">{secret}</code>
+      <Button label="Copy" onClick={() => copyText(secret, 'secret')} />
+      <Button label="Hide" onClick={() => setSecret(undefined)} />
     </span>
   )
 }
@@ -124,21 +101,12 @@ function Secret({ id }: { readonly id: string }): JSX.Element {
 function Delete({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
   const [isAsked, setAsked] = useState(false)
   const remove = () => change(`DELETE webhooks/${webhook.id}`, undefined, 'webhook deleted')
-  if (!isAsked)
-    return (
-      <button type="button" class="plain" onClick={() => setAsked(true)}>
-        Delete…
-      </button>
-    )
+  if (!isAsked) return <Button class="plain" label="Delete…" onClick={() => setAsked(true)} />
   return (
     <>
       <span>Delete this webhook and its secret for good?</span>
-      <button type="button" class="danger" onClick={remove}>
-        Delete
-      </button>
-      <button type="button" onClick={() => setAsked(false)}>
-        Keep
-      </button>
+      <Button class="danger" label="Delete" onClick={remove} />
+      <Button label="Keep" onClick={() => setAsked(false)} />
     </>
   )
 }
