@@ -4,7 +4,7 @@ import { FAULTY } from './faulty/findings.ts'
 import { HandWritten } from './faulty/hand-written.ts'
 import { judge } from './judge.ts'
 
-/** A pair that `faulty.test.ts` judges as well: its queue needs seconds for fifty events. */
+/** A pair that `false-findings.test.ts` judges: its queue needs seconds for fifty events. */
 const isSlow = (id: string, name: string) => id === 'effect-once-after-others' && name === 'QueueWithoutDedup'
 
 /** Without the check whose result depends on the machine. */

@@ -33,7 +33,11 @@ describe('the reason why a plain delivery is not accepted', () => {
   })
 
   it.each<readonly [code: string, step: Step, text: RegExp]>([
-    ['refused', 400, /^The receiver refuses a plain delivery in every form: 400 after .*another secret.*CSRF/],
+    [
+      'refused',
+      400,
+      /^The receiver refuses a plain delivery in every form: 400 after .*another secret.*account key.*CSRF/,
+    ],
     ['refused', 499, /^The receiver refuses a plain delivery in every form: 499 after /],
     ['server_error', 500, /^The receiver fails at a plain delivery: 500 after .*; often a body parser/],
     ['server_error', 502, /^502 after \d+ ms: .*cannot reach it\. Is the receiver running/],

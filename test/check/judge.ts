@@ -1,10 +1,10 @@
-import { createServer } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { createReceiver } from 'postern'
 import { type CheckOptions, checkReceiver, type Report, urlProbe } from 'postern/check'
 import { silentLogger } from 'postern/testing'
 import { expect } from 'vitest'
 import { type Host, listen } from '../adapters/http/hosts.ts'
-import { type HandWritten, SECRET } from './faulty/hand-written.ts'
+import { HandWritten, SECRET } from './faulty/hand-written.ts'
 
 /** Returns the ids of the checks with this status, and their messages. */
 export function told(report: Report, ...statuses: readonly string[]): Readonly<Record<string, string>> {
@@ -18,21 +18,22 @@ export function mustBeSound(report: Report): void {
   expect(told(report, 'fail', 'warn')).toEqual({})
 }
 
+/** Runs the checks against a receiver, without a probe. */
+export async function checkAt(receiver: HandWritten | Server | RequestListener, options: Partial<CheckOptions> = {}) {
+  const server = receiver instanceof HandWritten ? receiver.createServer() : receiver
+  const { port, close } = await listen(typeof server === 'function' ? createServer(server) : server)
+  const url = `http://127.0.0.1:${port}/webhooks`
+  // A busy machine takes long for an answer.
+  const given = { secret: SECRET, timeoutMs: 60_000, patienceMs: 200, ...options }
+  return { url, report: await checkReceiver(url, given).finally(close) }
+}
+
 /** Runs the checks against a receiver, with its own probe. */
 export async function judge(receiver: HandWritten, options: Partial<CheckOptions> = {}): Promise<Report> {
   const { port, close } = await listen(receiver.createServer())
-  try {
-    const probe = urlProbe(new URL(`http://127.0.0.1:${port}/probe`))
-    return await checkReceiver(`http://127.0.0.1:${port}/webhooks`, {
-      secret: SECRET,
-      probe,
-      patienceMs: 2_000,
-      timeoutMs: 60_000, // of a busy machine
-      ...options,
-    })
-  } finally {
-    await close()
-  }
+  const probe = urlProbe(new URL(`http://127.0.0.1:${port}/probe`))
+  const given = { secret: SECRET, probe, patienceMs: 2_000, timeoutMs: 60_000, ...options }
+  return checkReceiver(`http://127.0.0.1:${port}/webhooks`, given).finally(close)
 }
 
 /** Work that can be made to fail, and the server of its probe. */

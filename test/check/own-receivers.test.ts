@@ -2,18 +2,12 @@ import { createServer } from 'node:http'
 import { checkReceiver } from 'postern/check'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { hosts, listen } from '../adapters/http/hosts.ts'
+import { listen } from '../adapters/http/hosts.ts'
 import { Scene } from '../inbox/scene.ts'
 import { SECRET } from './faulty/hand-written.ts'
-import { judgeOwn, mustBeSound, startProbe } from './judge.ts'
+import { mustBeSound, startProbe } from './judge.ts'
 
 describe('the checks', () => {
-  it('all pass behind node:http', async () => {
-    const host = hosts.find(({ name }) => name === 'node:http')
-    if (host === undefined) throw new Error('there is no such host')
-    await judgeOwn(host, onTestFinished)
-  })
-
   it('all pass if an inbox acknowledges and a worker handles', async () => {
     const { work, probe, close: closeProbe } = await startProbe()
     onTestFinished(closeProbe)

@@ -102,7 +102,7 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   NeedsMilliseconds: { fail: ['timestamp-no-fraction'], warn: ['timestamp-offset'] },
   ReadsLinesAsText: { fail: ['bytes-line-ends'] },
   StoresThreeBytes: { fail: ['bytes-four-byte-characters', 'bytes-split-characters'] },
-  NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], timeoutMs: 500 } },
+  NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], skip: [], timeoutMs: 500 } },
 }
 
 const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
@@ -115,7 +115,7 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   NotesBeforeCheck: { fail: ['effect-after-forgery'] },
   AcksRunningCopies: { fail: ['effect-copies-of-failure'] },
   SharesAVariable: { fail: ['effect-each-at-once'], beside: /^effect-/ },
-  QueuesBeforeCheck: { fail: ['effect-none-refused'], options: { patienceMs: 2_000 } },
+  QueuesBeforeCheck: { fail: ['effect-none-refused'], options: { patienceMs: 30_000 } },
 }
 
 const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
