@@ -8,6 +8,8 @@ import {
   toLine,
   toRecord,
 } from '../../src/cli/output/attempt-line.ts'
+import { createDeliveryDisplay } from '../../src/cli/output/show-deliveries.ts'
+import { createTestIo } from './test-io.ts'
 
 const AT = Date.UTC(2025, 0, 1, 12, 0, 1)
 const LINE = {
@@ -66,13 +68,6 @@ describe('an attempt', () => {
     ['when the next one begins', {}, {}, 1, 'next in 30 s'],
     ['that time in full, too, if it is scaled', { nextAttemptAt: AT + 70 }, {}, 600, 'next in 50 ms (30 s at x600)'],
     ['the code before it', {}, { responseBody: '{"code":"busy"}' }, 1, 'busy, next in 30 s'],
-    [
-      'that none is left',
-      { status: 'failed', nextAttemptAt: undefined },
-      { number: 5 },
-      1,
-      'failed, no attempt is left',
-    ],
     ['that none is left, whatever was planned', { status: 'failed' }, { number: 5 }, 1, 'failed, no attempt is left'],
     ['nothing of a next one that is unknown', { nextAttemptAt: undefined }, {}, 1, ''],
     ['no full time beyond the schedule', { nextAttemptAt: AT + 70 }, { number: 6 }, 600, 'next in 50 ms'],
@@ -126,5 +121,48 @@ describe('an attempt', () => {
     const attempts = [FAILED, { ...RIGHT, number: 2, at: AT + 31_000 }]
     expect(standAfter(DONE, attempts, 0)).toEqual({ ...DONE, status: 'pending', nextAttemptAt: AT + 31_000 })
     expect(standAfter(DONE, attempts, 1)).toEqual(DONE)
+  })
+})
+
+describe('the attempts of an emulator', () => {
+  const url = 'http://127.0.0.1:9/hooks'
+  const attempt = { ...RIGHT, url }
+  const start = (options: { readonly json?: true } = {}) => {
+    const { io, written } = createTestIo()
+    return { written, display: createDeliveryDisplay({ retryScale: 1, ...options }, io) }
+  }
+
+  it('are shown, and everything else is passed over', () => {
+    const { written, display } = start()
+    display.show({ type: 'delivery', delivery: DONE })
+    display.show({ type: 'attempt', delivery: DONE })
+    display.show({ type: 'attempt', attempt })
+    display.show({ type: 'clock', delivery: DONE, attempt })
+    expect(written.stdout).toBe('')
+    display.show({ type: 'attempt', delivery: DONE, attempt })
+    expect(written.stdout).toMatch(/^\d\d:\d\d:\d\d {2}contact\.created +evt_1 +1\/5 +200 +20 ms {2}handled\n$/)
+  })
+
+  it('have advice once for each kind of failure, unless it has no usual cause', () => {
+    const { written, display } = start()
+    const refused = { ...attempt, status: undefined, failure: 'refused' }
+    for (const each of [refused, refused, ...[422, 500].map((status) => ({ ...attempt, status, failure: 'status' }))])
+      display.show({ type: 'attempt', delivery: DELIVERY, attempt: each })
+    display.show({ type: 'attempt', delivery: DONE, attempt: { ...attempt, status: 404 } })
+    expect(written.stderr).toMatch(
+      /^refused: nothing listens at \S+ Is your app running, .*\n422: the schema .*late\.\n$/,
+    )
+  })
+
+  it.each([true, undefined])('are counted, with their deliveries and results, as JSON or for people: %s', (json) => {
+    const { written, display } = start({ ...(json && { json }) })
+    for (let count = 0; count < 2; count++) display.show({ type: 'delivery' })
+    for (const status of ['pending', 'success', 'failed', 'failed'])
+      display.show({ type: 'attempt', delivery: { ...DELIVERY, status }, attempt })
+    display.finish(3)
+    expect(written.stderr).toBe('2 deliveries, 4 attempts: 1 acknowledged, 2 failed, 3 pending\n')
+    const last = written.stdout.trimEnd().split('\n').slice(4)
+    const summary = { type: 'summary', deliveries: 2, attempts: 4, succeeded: 1, failed: 2, pending: 3 }
+    expect(last.map((line) => JSON.parse(line))).toEqual(json ? [summary] : [])
   })
 })

@@ -1,21 +1,16 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
 import { type Answer, type Event, HandWritten, SECRET } from '../check/faulty/hand-written.ts'
 import { Reserialising } from '../check/faulty/signatures.ts'
 import { findFreePort } from '../support/programs.ts'
-import { runCli } from './run-cli.ts'
+import { useFolder } from './folder.ts'
+import { ended, runCli } from './run-cli.ts'
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const folder = useFolder()
 
 async function start(receiver: HandWritten): Promise<string> {
   const { port, close } = await listen(receiver.createServer())
@@ -37,14 +32,7 @@ describe('postern check', () => {
     const { code, stdout } = await runCli(['check', await start(new FiveMinuteTolerance()), ...FEW])
     expect(code).toBe(1)
     expect(stdout).toMatch(/^fail {4}late-retry +400 after/)
-    for (const label of [
-      'sent: ',
-      'expected: ',
-      'came back: ',
-      'why: ',
-      'hint: ',
-      'explained: npx postern check --explain late-retry',
-    ])
+    for (const label of ['sent: ', 'expected: ', 'came back: ', 'why: ', 'hint: ', 'explained: npx postern check'])
       expect(stdout).toContain(`          ${label}`)
     expect(stdout).toContain("again: curl -i 'http://127.0.0.1")
     expect(stdout).not.toContain('\u001b')
@@ -65,6 +53,7 @@ describe('postern check', () => {
     const url = await start(new NeedsLength())
     expect((await runCli(['check', url, ...FEW])).code).toBe(0)
     expect((await runCli(['check', url, ...FEW, '--strict'])).code).toBe(1)
+    expect((await runCli(['check', await start(new HandWritten()), ...FEW, '--strict'])).code).toBe(0)
   })
 
   it('is coloured at a terminal, unless NO_COLOR is set', async () => {
@@ -77,18 +66,10 @@ describe('postern check', () => {
 
   it('writes reports: one object to standard output, the others to files', async () => {
     const url = await start(new HandWritten())
-    const files = { junit: join(folder, 'report.xml'), md: join(folder, 'report.md') }
-    const { code, stdout } = await runCli([
-      'check',
-      url,
-      ...FEW,
-      '--json',
-      '-',
-      '--junit',
-      files.junit,
-      '--md',
-      files.md,
-    ])
+    const files = { junit: folder.at('report.xml'), md: folder.at('report.md') }
+    const { code, stdout } = await runCli(
+      `check ${url} ${FEW.join(' ')} --json - --junit ${files.junit} --md ${files.md}`,
+    )
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ schema: 1, tool: 'postern', summary: { pass: 3 } })
     expect(await readFile(files.junit, 'utf8')).toContain('<testsuites')
@@ -98,7 +79,7 @@ describe('postern check', () => {
 
   it('writes the other reports if one cannot be written', async () => {
     const url = await start(new HandWritten())
-    const junit = join(folder, 'other.xml')
+    const junit = folder.at('other.xml')
     const { code, stderr } = await runCli(['check', url, ...FEW, '--json', '/nowhere/at/all', '--junit', junit])
     expect(code).toBe(2)
     expect(stderr).toContain('/nowhere/at/all cannot be written')
@@ -124,9 +105,7 @@ describe('postern check', () => {
   })
 
   it('exits 2 for a host that is not this machine, and 3 if nothing answers', async () => {
-    const remote = await runCli(['check', 'http://hooks.example.test/'])
-    expect(remote.code).toBe(2)
-    expect(remote.stderr).toContain('--yes')
+    expect(await runCli('check http://hooks.example.test/')).toEqual(ended(2, '--yes'))
     expect((await runCli(['check', `http://127.0.0.1:${await findFreePort()}/`])).code).toBe(3)
   })
 
@@ -148,7 +127,6 @@ describe('postern check', () => {
     const { code, stdout } = await runCli(['check', '--explain', 'late-retry'], { env: {} })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^# late-retry\n/)
-    expect((await runCli(['check', '--explain', 'late'])).code).toBe(2)
   })
 })
 
@@ -170,10 +148,8 @@ it('waits for an answer as long as --timeout says', async () => {
   }
   const url = await start(new Slow())
   expect(await check(url, '--only', 'accepts-valid')).toMatchObject({ code: 0 })
-  expect(await check(url, '--only', 'accepts-valid', '--timeout', '50ms')).toMatchObject({
-    code: 1,
-    statuses: { 'accepts-valid': 'fail' },
-  })
+  const failed = { code: 1, statuses: { 'accepts-valid': 'fail' } }
+  expect(await check(url, '--only', 'accepts-valid', '--timeout', '50ms')).toEqual(failed)
 })
 
 it('lets a receiver put a delivery off as long as --patience says', async () => {
@@ -183,9 +159,7 @@ it('lets a receiver put a delivery off as long as --patience says', async () => 
     }
   }
   const begin = performance.now()
-  expect(await check(await start(new Busy()), '--only', 'accepts-valid', '--patience', '50ms')).toMatchObject({
-    code: 1,
-  })
+  expect((await check(await start(new Busy()), '--only', 'accepts-valid', '--patience', '50ms')).code).toBe(1)
   expect(performance.now() - begin).toBeLessThan(4_000)
 })
 
@@ -194,44 +168,32 @@ it('leaves out what --skip names', async () => {
   expect([code, statuses]).toEqual([0, { 'accepts-valid': 'pass', 'late-retry': 'skipped' }])
 })
 
-it('passes a receiver without warnings also if it is strict', async () => {
-  expect(await check(await start(new HandWritten()), ...TWO, '--strict')).toMatchObject({ code: 0 })
-})
-
 it.each([
   ['an address', (url: string) => ['--probe', new URL('/probe', url).href]],
   ['a command', () => ['--probe-cmd', 'echo 1 #']],
 ])('counts the runs of an event by the probe: %s', async (_what, toOptions) => {
   const url = await start(new HandWritten())
-  expect(await check(url, '--only', 'effect-once', ...toOptions(url))).toEqual({
-    code: 0,
-    statuses: { 'accepts-valid': 'pass', 'effect-once': 'pass' },
-  })
+  const passed = { code: 0, statuses: { 'accepts-valid': 'pass', 'effect-once': 'pass' } }
+  expect(await check(url, '--only', 'effect-once', ...toOptions(url))).toEqual(passed)
 })
 
 it.each([
   ['no receiver', [], /^postern: Give the URL of the receiver\.\n$/],
   ['two probes', ['URL', '--probe', 'http://localhost/', '--probe-cmd', 'x'], /Give --probe or --probe-cmd, not both/],
   ['a probe that is no URL', ['URL', '--probe', 'localhost'], /--probe is not a URL/],
-  [
-    'the page of a check that there is not',
-    ['--explain', 'late'],
-    /There is no check "late"\. There are: .*accepts-valid, .*late-retry/,
-  ],
+  ['the page of an unknown check', ['--explain', 'late'], /There is no check "late"\. There are: .*accepts-valid, /],
 ])('refuses %s, and sends nothing', async (_what, args, message) => {
   const arrived = vi.fn()
   const { port, close } = await listen(createServer(arrived))
   onTestFinished(close)
   const given = args.map((arg) => arg.replace('URL', `http://127.0.0.1:${port}/`))
-  expect(await runCli(['check', ...given])).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
+  expect(await runCli(['check', ...given])).toEqual(ended(2, message))
   expect(arrived).not.toHaveBeenCalled()
 })
 
 it('goes to a host that is not this machine with --yes', async () => {
-  expect(await check('https://0.0.0.0:1/', '--only', 'https', '--yes')).toEqual({
-    code: 3,
-    statuses: { 'accepts-valid': 'fail', https: 'skipped' },
-  })
+  const sent = { code: 3, statuses: { 'accepts-valid': 'fail', https: 'skipped' } }
+  expect(await check('https://0.0.0.0:1/', '--only', 'https', '--yes')).toEqual(sent)
 })
 
 it.each([

@@ -1,56 +1,75 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { useFolder } from './folder.ts'
 import { runCli } from './run-cli.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'postern-completion-'))
-const script = join(folder, 'postern.bash')
-beforeEach(async () => writeFileSync(script, (await runCli(['completion', 'bash'])).stdout))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = useFolder()
 
-/** Returns the completions of a real bash for the last of these words. */
-function complete(...words: readonly string[]): readonly string[] {
-  const line = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _postern; printf '%s\\n' "\${COMPREPLY[@]}"`
-  return execFileSync('bash', ['-c', line, script, 'postern', ...words], { encoding: 'utf8' })
-    .split('\n')
-    .slice(0, -1)
+/** Writes the script of a shell. Returns its path. */
+async function writeScript(shell: string): Promise<string> {
+  await folder.write(`script.${shell}`, (await runCli(`completion ${shell}`)).stdout)
+  return folder.at(`script.${shell}`)
 }
 
-describe('postern completion bash, in bash', () => {
+const IN_BASH = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _postern; printf '%s\\n' "\${COMPREPLY[@]}"`
+/** Prints the choices that zsh gets: its own functions for that work only while a line is edited. */
+const IN_ZSH = `
+compdef() { : }
+_files() { print FILES }
+compadd() { shift; local all=(\${(M)@:#\${words[CURRENT]}*}); print -l -- $all; (( $#all )) }
+source "$0"
+words=("$@") CURRENT=$# ; _postern`
+/** Arguments of a shell that print the completions of the last word. */
+const SHELLS = {
+  bash: (file: string, words: readonly string[]) => ['-c', IN_BASH, file, ...words],
+  zsh: (file: string, words: readonly string[]) => ['-f', '-c', IN_ZSH, file, ...words],
+  fish: (file: string, words: readonly string[]) => [
+    '--no-config',
+    '-c',
+    `source ${file}; complete -C '${words.join(' ')}'`,
+  ],
+}
+
+/** Returns the completions of a real shell for the last of these words; undefined if it is not installed. */
+async function complete(shell: keyof typeof SHELLS, ...words: readonly string[]) {
+  const args = SHELLS[shell](await writeScript(shell), ['postern', ...words])
+  const { error, stdout, stderr } = spawnSync(shell, args, { encoding: 'utf8' })
+  if (error !== undefined) return void console.log(`${shell} is not installed: its completion is not tried`)
+  expect(stderr).toBe('')
+  return stdout
+    .split('\n')
+    .map((line) => line.split('\t')[0] ?? '')
+    .filter((line) => line !== '' && line !== '--help')
+}
+
+describe.each(['bash', 'zsh', 'fish'] as const)('postern completion %s, in that shell, if it is installed', (shell) => {
   it.each([
-    [['del'], ['deliveries']],
-    [['webhooks', ''], expect.arrayContaining(['list', 'ensure', 'rotate', '--help'])],
-    [
-      ['trigger', 'contact.'],
-      ['contact.created', 'contact.updated', 'contact.deleted'],
-    ],
-    [['dev', '--forward', 'http://localhost/', '--retry'], ['--retry-scale']],
-    [['dev', '--clock', ''], ['manual']],
-    [
-      ['inbox', 'list', '--state', ''],
-      ['dead', 'waiting', 'running'],
-    ],
-  ])('%j is completed', (words, offered) => {
-    expect(complete(...words)).toEqual(offered)
+    ['webhooks cr', 'create'],
+    ['trigger contact.', 'contact.created contact.deleted contact.updated'],
+    ['dev --clock ', 'manual'],
+    ['replay --dry', '--dry-run'],
+    ['completion z', 'zsh'],
+    ['deliveries l', 'list'],
+    ['inbox list --state ', 'dead running waiting'],
+    ['dev --forward http://localhost/ --retry', '--retry-scale'],
+  ])('%j is completed', async (words, offered) => {
+    const choices = await complete(shell, ...words.split(' '))
+    if (choices !== undefined) expect(choices.toSorted().join(' ')).toBe(offered)
+  })
+})
+
+describe('postern completion bash, in bash', () => {
+  it('leaves the values of other options to the names of files', async () => {
+    expect(await complete('bash', 'sign', '--secret-file', '')).toEqual([])
+    const script = `source "${await writeScript('bash')}"; complete -p postern`
+    expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' })).toBe('complete -o default -F _postern postern\n')
   })
 
-  it('leaves the values of other options to the names of files', () => {
-    expect(complete('sign', '--secret-file', '')).toEqual([''])
-    expect(execFileSync('bash', ['-c', `source "${script}"; complete -p postern`], { encoding: 'utf8' })).toBe(
-      'complete -o default -F _postern postern\n',
-    )
-  })
-
-  it('offers only options if the argument can be anything', () => {
-    const offered = complete('webhooks', 'get', '')
+  it('offers only options if the argument can be anything, and hides the same ones as the help', async () => {
+    const offered = (await complete('bash', 'webhooks', 'get', '')) ?? []
     expect(offered).toContain('--json')
     expect(offered.filter((word) => !word.startsWith('--'))).toEqual([])
-  })
-
-  it('hides the same commands as the help', () => {
-    expect(complete('sign', '--env')).toEqual(['--env'])
+    expect(await complete('bash', 'sign', '--env')).toEqual(['--env'])
   })
 })
 
@@ -61,54 +80,10 @@ describe.skipIf(spawnSync('zsh', ['-c', '']).error)('a zsh that loads the script
     ['before', ['SCRIPT', compinit]],
     ['and never turns its completion on', ['SCRIPT']],
   ])('completes the command: %s', async (_when, lines) => {
-    const file = join(folder, 'load.zsh')
-    writeFileSync(file, (await runCli(['completion', 'zsh'])).stdout)
     const atPrompt = 'for each in $precmd_functions; do $each; done; print $_comps[postern] $#precmd_functions'
-    const text = [...lines, atPrompt].join('; ').replace('SCRIPT', `source ${file}`)
-    const env = { ...process.env, HOME: folder, ZDOTDIR: folder }
+    const text = [...lines, atPrompt].join('; ').replace('SCRIPT', `source ${await writeScript('zsh')}`)
+    const env = { ...process.env, HOME: folder.path, ZDOTDIR: folder.path }
     const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', text], { encoding: 'utf8', env })
     expect([stdout, stderr]).toEqual(['_postern 0\n', ''])
-  })
-})
-
-/** Returns the choices that zsh gets: its own functions for that work only while a line is edited. */
-const IN_ZSH = `
-compdef() { : }
-_files() { print FILES }
-compadd() { shift; local all=(\${(M)@:#\${words[CURRENT]}*}); print -l -- $all; (( $#all )) }
-source "$0"
-words=("$@") CURRENT=$# ; _postern`
-
-describe.each([
-  ['zsh', (file: string, words: readonly string[]) => ['-f', '-c', IN_ZSH, file, ...words]],
-  [
-    'fish',
-    (file: string, words: readonly string[]) => [
-      '--no-config',
-      '-c',
-      `source ${file}; complete -C '${words.join(' ')}'`,
-    ],
-  ],
-] as const)('postern completion %s, in that shell, if it is installed', (shell, toArgs) => {
-  it.each([
-    [['webhooks', 'cr'], ['create']],
-    [
-      ['trigger', 'contact.'],
-      ['contact.created', 'contact.deleted', 'contact.updated'],
-    ],
-    [['dev', '--clock', ''], ['manual']],
-    [['replay', '--dry'], ['--dry-run']],
-    [['completion', 'z'], ['zsh']],
-    [
-      ['deliveries', ''],
-      ['list', 'resend'],
-    ],
-  ])('%j is completed', async (words, offered) => {
-    const file = join(folder, `script.${shell}`)
-    writeFileSync(file, (await runCli(['completion', shell])).stdout)
-    const run = spawnSync(shell, toArgs(file, ['postern', ...words]), { encoding: 'utf8' })
-    if (run.error !== undefined) return void console.log(`${shell} is not installed: its completion is not tried`)
-    const lines = run.stdout.split('\n').map((line) => line.split('\t')[0] ?? '')
-    expect(lines.filter((line) => line !== '' && line !== '--help').toSorted(), run.stderr).toEqual(offered)
   })
 })

@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { startEmulator } from 'postern/emulator'
 import { expect, it, onTestFinished } from 'vitest'
-import { runCli, startCli } from './run-cli.ts'
+import { ended, runCli, startCli } from './run-cli.ts'
 
 /** Listens on the port of the emulator until the test ends. */
 async function takePort(): Promise<void> {
@@ -27,12 +27,9 @@ it('the service is an emulator on its usual port by default', async (context) =>
   const emulator = await startEmulator({ port: 4010 }).catch(() => undefined)
   if (emulator === undefined) return context.skip('port 4010 is taken')
   onTestFinished(() => emulator.close())
-  expect(await runCli(['webhooks', 'list'], { env: {} })).toEqual({
-    code: 0,
-    stdout: '',
-    stderr:
-      'service: the emulator at http://127.0.0.1:4010, account acme (ada@acme.test)\nthe account has no webhook\n',
-  })
+  const told =
+    /^service: the emulator at http:\/\/127\.0\.0\.1:4010, account acme \(ada@acme\.test\)\nthe account has no /
+  expect(await runCli('webhooks list', { env: {} })).toEqual(ended(0, told))
   // Credentials belong to some service, and not to this one.
   for (const env of [{ POSTERN_EMAIL: 'ada@acme.test' }, { POSTERN_PASSWORD: 'password' }])
     expect((await runCli(['webhooks', 'list'], { env })).code).toBe(2)
@@ -53,7 +50,5 @@ it('the service is not what else listens on that port', async (context) => {
   if (isTaken) return context.skip('port 4010 is taken')
   onTestFinished(() => new Promise((resolve) => server.close(() => resolve())))
   while (answers.length > 0)
-    expect(await runCli(['webhooks', 'list'], { env: {} })).toMatchObject({
-      ...{ code: 2, stderr: expect.stringContaining('The address of the service is not set.') },
-    })
+    expect(await runCli('webhooks list', { env: {} })).toEqual(ended(2, 'The address of the service is not set.'))
 })

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { collectTypes, isOfTypes, readSince } from '../../src/cli/input/delivery-filter.ts'
+import { ended } from './run-cli.ts'
+import { serve } from './serve.ts'
 
 describe('the types of a filter', () => {
   it.each([
@@ -23,18 +25,16 @@ describe('the types of a filter', () => {
   })
 
   it('come from several options, with commas between them', () => {
-    expect(collectTypes('sync.failed, *.deleted', collectTypes('contact.*'))).toEqual([
-      ...['contact.*', 'sync.failed', '*.deleted'],
-    ])
+    const types = ['contact.*', 'sync.failed', '*.deleted']
+    expect(collectTypes('sync.failed, *.deleted', collectTypes('contact.*'))).toEqual(types)
   })
 
   it.each([
     ['contcat.created', 'contact.created', 'contcat.created*'],
     ['contcat.*', 'contact.*', 'contcat*'],
   ])('are probably misspelt: %s', (type, meant, form) => {
-    expect(() => collectTypes(`sync.failed,${type}`)).toThrow(
-      `Did you mean ${meant}? If it is intended, write ${form}.`,
-    )
+    const advice = `Did you mean ${meant}? If it is intended, write ${form}.`
+    expect(() => collectTypes(`sync.failed,${type}`)).toThrow(advice)
   })
 
   it.each(['cont*.created', 'contcat*', '*.craeted', 'co*.*'])('with a * elsewhere are meant: %s', (type) => {
@@ -66,8 +66,18 @@ describe('a point in time', () => {
   ])('is none: %s', (text, message) => {
     expect(() => readSince(text)).toThrow(message)
   })
+
   it('lies in the past', () => {
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
     expect(() => readSince(tomorrow)).toThrow('That is in the future.')
   })
+})
+
+it('ends commands that filter by a misspelt type or a time to come, since they would find nothing', async () => {
+  const { run, create } = await serve()
+  const lists = [`deliveries list ${create().id}`, 'replay --webhook w1']
+  for (const list of lists) expect(await run(`${list} --since 2999-01-01`)).toEqual(ended(2, 'is in the future'))
+  const advice = 'Did you mean contact.*? If it is intended, write contacts*.'
+  for (const list of [...lists, 'inbox replay --all --sqlite /nowhere/app.db'])
+    expect(await run(`${list} --type sync.failed,contacts.*`)).toEqual(ended(2, advice))
 })

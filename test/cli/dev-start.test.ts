@@ -1,11 +1,9 @@
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
-import { makeTestFolder } from '../support/test-folder.ts'
+import { useFolder } from './folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
@@ -13,10 +11,7 @@ import type { IoSetting } from './test-io.ts'
 
 const NOWHERE = ['--forward', 'http://127.0.0.1:9/']
 
-let folder: string
-beforeEach(() => {
-  folder = makeTestFolder()
-})
+const folder = useFolder()
 
 /** Returns what `postern dev` prints until it waits for deliveries. */
 async function readStart(args: readonly string[], setting: IoSetting = {}) {
@@ -35,10 +30,13 @@ async function readWebhook(args: readonly string[], setting?: IoSetting) {
 
 describe('the start of postern dev', () => {
   it('tells the origin of the secret', async () => {
-    const file = join(folder, 'secret')
-    const env = join(folder, '.env')
-    await writeFile(file, 'from a file\n')
-    await writeFile(env, 'CRM_SECRET=mine\n')
+    const file = folder.at('secret')
+    const env = folder.at('.env')
+    await folder.write('secret', 'from a file\n')
+    await folder.write('.env', 'CRM_SECRET=mine\n')
+    expect(await readWebhook([...NOWHERE, '--env', env, '--secret-env', 'CRM_SECRET'])).toMatchObject({
+      secret: 'mine',
+    })
     const tell = async (args: readonly string[], setting?: IoSetting) =>
       /^secret +(.*)$/m.exec((await readStart([...NOWHERE, ...args], setting)).stderr)?.[1]
     const inFile = `the one in ${env} as CRM_SECRET: your app has to be started with it`
@@ -47,7 +45,7 @@ describe('the start of postern dev', () => {
     expect(await tell(['--secret-env', 'CRM_SECRET'], { env: { CRM_SECRET: '' } })).toMatch(/^whsec_\S+ {3}give it to /)
     for (const options of [['--secret-file', file], ['--secret-stdin'], ['--secret-file', file, '--env', env]])
       expect(await tell(options, { stdin: 'from a pipe' })).toBe('the one that was given')
-    expect(await readFile(env, 'utf8')).toBe('CRM_SECRET=mine\n')
+    expect(await folder.read('.env')).toBe('CRM_SECRET=mine\n')
   })
 
   it.each([
@@ -122,7 +120,7 @@ describe('the key r of postern dev', () => {
 
 describe.skipIf(isLateToClose)('postern dev with a data file', () => {
   it('keeps its webhook of the last time, with the events of this time', async () => {
-    const data = [...NOWHERE, '--data', join(folder, 'dev.db')]
+    const data = [...NOWHERE, '--data', folder.at('dev.db')]
     const first = await readWebhook([...data, '--events', 'contact.created'])
     const second = await readWebhook([...data, '--events', 'sync.failed'])
     expect(second).toEqual({ ...first, events: ['sync.failed'] })
@@ -131,7 +129,7 @@ describe.skipIf(isLateToClose)('postern dev with a data file', () => {
   })
 
   it('replaces its webhook if the app has another secret, and leaves those of other receivers alone', async () => {
-    const file = join(folder, 'dev.db')
+    const file = folder.at('dev.db')
     const other = await readWebhook(['--forward', 'http://127.0.0.1:9/other', '--data', file])
     const first = await readWebhook([...NOWHERE, '--data', file])
     const env = { WEBHOOK_SECRET: 'of the app' }
@@ -143,32 +141,30 @@ describe.skipIf(isLateToClose)('postern dev with a data file', () => {
   })
 
   it("leaves an app's own webhook of the same URL alone", async () => {
-    const args = [...NOWHERE, '--data', join(folder, 'dev.db')]
+    const args = [...NOWHERE, '--data', folder.at('dev.db')]
     const dev = startCli(['dev', '--port', '0', ...args, '--json'], { env: {} })
     await dev.until(/"ready"/)
     const url = String(readLines(dev.stdout)[0]?.url)
     const service = { POSTERN_BASE_URL: url, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
-    const create = ['webhooks', 'create', '--url', 'http://127.0.0.1:9/', '--events', 'contact.created', '--json']
-    const created = await runCli([...create, '--secret-file', join(folder, 'own')], { env: service })
+    const create = 'webhooks create --url http://127.0.0.1:9/ --events contact.created --json --secret-file'
+    const created = await runCli(`${create} ${folder.at('own')}`, { env: service })
     expect(created.code, created.stderr).toBe(0)
     dev.interrupt()
     await dev.exitCode
     const env = { WEBHOOK_SECRET: 'of the app' }
     const again = startCli(['dev', '--port', '0', ...args, '--json'], { env })
-    onTestFinished(() => again.interrupt())
     await again.until(/"ready"/)
-    const list = await runCli(['webhooks', 'list', '--json'], {
-      env: { ...service, POSTERN_BASE_URL: String(readLines(again.stdout)[0]?.url) },
-    })
-    expect(readLines(list.stdout).map(({ id }) => id)).toContain(readLines(created.stdout)[0]?.id)
+    const there = { ...service, POSTERN_BASE_URL: String(readLines(again.stdout)[0]?.url) }
+    const list = await runCli('webhooks list --json', { env: there })
     again.interrupt()
     await again.exitCode
+    expect(readLines(list.stdout).map(({ id }) => id)).toContain(readLines(created.stdout)[0]?.id)
   })
 })
 
 describe('postern dev --inbox', () => {
   it('prints whether the inbox is there, or not yet', async () => {
-    const file = join(folder, 'app.db')
+    const file = folder.at('app.db')
     const start = async () => (await readStart([...NOWHERE, '--inbox', `sqlite:${file}`])).stderr
     expect(await start()).toMatch(/^inbox +sqlite .*app\.db {3}not there yet: .*app\.db does not exist/m)
     await makeDeadLetters(file, [{ id: 'evt_1' }])

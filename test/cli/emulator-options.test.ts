@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Command } from 'commander'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   addEmulatorOptions,
   countPending,
@@ -13,14 +12,11 @@ import {
 } from '../../src/cli/input/emulator-options.ts'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
 import { findFreePort } from '../support/programs.ts'
-import { makeTestFolder } from '../support/test-folder.ts'
+import { useFolder } from './folder.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { createTestIo } from './test-io.ts'
 
-let folder: string
-beforeEach(() => {
-  folder = makeTestFolder()
-})
+const folder = useFolder()
 
 describe('an option of the emulator', () => {
   it.each<[string, (value: string) => unknown, string, unknown]>([
@@ -39,12 +35,7 @@ describe('an option of the emulator', () => {
 
   it.each<[string, (value: string) => unknown, readonly string[], string]>([
     ['a port', readPort, ['65536', '-1', '1.5', '999999', 'x1', '1x', ''], 'a number up to 65535'],
-    [
-      'a latency',
-      readLatency,
-      ['50', '50-500', '50-500msx', 'x50-500ms', '1s-2s-3s', '-1s', '1s-', ''],
-      'a duration, or two',
-    ],
+    ['a latency', readLatency, ['50', '50-500', '50-5msx', 'x5-50ms', '1s-2s-3s', '-1s', '1s-', ''], 'or two'],
     ['a share', readShare, ['1.1', '-0', '1.', 'x.5', '0.5x', ''], 'a number from 0 to 1'],
   ])('is refused as %s: %#', (_what, readValue, texts, message) => {
     for (const text of texts) expect(() => readValue(text), text).toThrow(message)
@@ -81,7 +72,7 @@ describe('an emulator of the command line', () => {
       ...[...'--retry-scale 600 --clock manual --deadline 1s --token-ttl 60s --rate-limit 5/1s'.split(' ')],
       ...['--assume', 'listBody=items', '--assume', 'A02=200', '--account', 'umbrella:eve@umbrella.test:pass:word'],
       ...['--fail', '0.5', '--duplicate', '0.25', '--shuffle', '--latency', '50-500ms'],
-      ...['--inbox', `sqlite:${join(folder, 'app.db')}`],
+      ...['--inbox', `sqlite:${folder.at('app.db')}`],
     )
     expect(state).toMatchObject({
       clock: { isManual: true },
@@ -96,25 +87,22 @@ describe('an emulator of the command line', () => {
   it.each([
     [[], 8, undefined],
     [['--ordered', '--debug-headers'], 1, '1'],
-  ])(
-    'sends eight attempts at a time, without its ids, unless the options say otherwise: %j',
-    async (args, most, attempt) => {
-      let running = 0
-      let peak = 0
-      const { received, url } = await recordDeliveries(async () => {
-        peak = Math.max(peak, ++running)
-        await new Promise((resolve) => setTimeout(resolve, peak < most ? 1_000 : 50)) // until all that may run do
-        running--
-        return 200
-      })
-      const { emulator } = await open(...args)
-      emulator.webhooks.create({ url, events: ['sync.failed'] })
-      for (let count = 0; count < 9; count++) emulator.events.emit({ type: 'sync.failed', id: `evt_${count}` })
-      await expect.poll(() => received.length).toBe(9)
-      expect(peak).toBe(most)
-      expect(received[0]?.headers['x-emulator-attempt']).toBe(attempt)
-    },
-  )
+  ])('sends eight attempts at a time, without its ids, unless told otherwise: %j', async (args, most, attempt) => {
+    let running = 0
+    let peak = 0
+    const { received, url } = await recordDeliveries(async () => {
+      peak = Math.max(peak, ++running)
+      await new Promise((resolve) => setTimeout(resolve, peak < most ? 1_000 : 50)) // until all that may run do
+      running--
+      return 200
+    })
+    const { emulator } = await open(...args)
+    emulator.webhooks.create({ url, events: ['sync.failed'] })
+    for (let count = 0; count < 9; count++) emulator.events.emit({ type: 'sync.failed', id: `evt_${count}` })
+    await expect.poll(() => received.length).toBe(9)
+    expect(peak).toBe(most)
+    expect(received[0]?.headers['x-emulator-attempt']).toBe(attempt)
+  })
 
   it('makes the same ids with the same seed, and other ids with another one', async () => {
     const idOf = async (seed: string) => {
@@ -143,7 +131,7 @@ describe('an emulator of the command line', () => {
   })
 
   it.skipIf(isLateToClose)('goes on from its file, which its owner alone can read', async () => {
-    const file = join(folder, 'emulator.db')
+    const file = folder.at('emulator.db')
     const first = await open('--data', file)
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     first.emulator.records.create('contact', { email: 'zoe@example.test' })
@@ -168,7 +156,7 @@ describe('an emulator of the command line', () => {
   it.skipIf(isLateToClose)('closes its file if it cannot start', async () => {
     const first = await open()
     const { port } = new URL(first.emulator.url)
-    const file = join(folder, 'emulator.db')
+    const file = folder.at('emulator.db')
     await expect(open('--data', file, '--port', port)).rejects.toMatchObject({ code: 'port_in_use' })
     await open('--data', file)
   })

@@ -30,10 +30,8 @@ describe('an event type', () => {
     ['.created', NAMED],
     ['hello', NAMED],
   ])('is refused unless the option says that any is meant: %s', (type, advice) => {
-    expect(() => mustBeType(type, false)).toThrow(
-      expect.objectContaining({ exitCode: 2, message: expect.stringContaining(advice) }),
-    )
-    expect(() => mustBeType(type, false)).toThrow(`${JSON.stringify(type)} is not a type of the service. `)
+    const message = expect.stringContaining(`${JSON.stringify(type)} is not a type of the service. ${advice}`)
+    expect(() => mustBeType(type, false)).toThrow(expect.objectContaining({ exitCode: 2, message }))
     expect(() => mustBeType(type, true)).not.toThrow()
   })
 
@@ -48,16 +46,12 @@ describe('the type that was meant', () => {
     ['contact.*', undefined],
     ['finance.payment.*', undefined],
     ['finance.*', undefined],
-    ['sync.*', undefined],
     ['invoice.*', undefined],
     ['contcat.*', 'contact.*'],
-    ['export.*', undefined],
     ['exprot.*', 'export.*'],
     ['contact.created', undefined],
-    ['sync.failed', undefined],
     ['sync.faild', 'sync.failed'],
     ['contcat.deleted', 'contact.deleted'],
-    ['contact.deletd', 'contact.deleted'],
     ['invoice.created', undefined],
     ['hello', undefined],
   ])('of %s is %s', (type, meant) => {
@@ -66,21 +60,14 @@ describe('the type that was meant', () => {
 })
 
 describe('the types of a subscription', () => {
-  it.each<[readonly string[], readonly string[]]>([
-    [['contact.*'], ['contact.created', 'contact.updated', 'contact.deleted']],
-    [['sync.*'], ['sync.completed', 'sync.failed']],
-    [['finance.payment.*'], ['finance.payment.completed', 'finance.payment.failed']],
-    [['finance.*'], ['finance.payment.completed', 'finance.payment.failed']],
-    [
-      ['invoice.*', 'sync.failed'],
-      ['invoice.created', 'invoice.updated', 'invoice.deleted', 'sync.failed'],
-    ],
-    [
-      ['sync.failed', 'sync.*', 'sync.failed'],
-      ['sync.failed', 'sync.completed'],
-    ],
-  ])('are written out: %j', (names, types) => {
-    expect(readSubscribedTypes(names, false)).toEqual(types)
+  it.each([
+    ['contact.*', 'contact.created contact.updated contact.deleted'],
+    ['finance.payment.*', 'finance.payment.completed finance.payment.failed'],
+    ['finance.*', 'finance.payment.completed finance.payment.failed'],
+    ['invoice.* sync.failed', 'invoice.created invoice.updated invoice.deleted sync.failed'],
+    ['sync.failed sync.* sync.failed', 'sync.failed sync.completed'],
+  ])('are written out: %s', (names, types) => {
+    expect(readSubscribedTypes(names.split(' '), false)).toEqual(types.split(' '))
   })
 
   it('are refused if one is probably misspelt', () => {

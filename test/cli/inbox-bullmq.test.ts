@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
@@ -13,20 +12,15 @@ import { postgresProgram, startPostgres } from '../engines/postgres-server.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { serverFor } from '../engines/server-for.ts'
 import { findFreePort } from '../support/programs.ts'
-import { buryAll } from './make-dead-letters.ts'
-import { readLines, runCli } from './run-cli.ts'
-
-const keyOf = (id: string) => `7:default4:acme${id.length}:${id}`
+import { makeTestFolder } from '../support/test-folder.ts'
+import { keyOf, many } from './inbox-file.ts'
+import { buryAll, type Unlucky } from './make-dead-letters.ts'
+import { ended, readLines, runCli } from './run-cli.ts'
 
 /** Makes dead letters in a queue. Returns the log. */
-async function makeDeadLetters(
-  connection: string,
-  ids: readonly string[],
-  queue = 'postern',
-): Promise<readonly string[]> {
+async function makeDeadLetters(connection: string, unlucky: readonly Unlucky[], queue = 'postern') {
   const inbox = bullmqInbox({ connection, queue })
   const log: string[] = []
-  const unlucky = ids.map((id) => ({ id }))
   await buryAll({ inbox }, unlucky, (message) => log.push(message))
   await inbox.close()
   return log
@@ -39,7 +33,7 @@ describe.each(BACKENDS)('postern inbox --%s', (backend, start) => {
   const countsOf = async (...args: readonly string[]) => readLines((await run('counts', '--json', ...args)).stdout)[0]
 
   it('counts, lists, shows, replays and drops', async () => {
-    const log = await makeDeadLetters(server().url, ['evt_1', 'evt_2', 'evt_3'])
+    const log = await makeDeadLetters(server().url, many(3))
     expect(await countsOf()).toEqual({ waiting: 0, running: 0, dead: 3, oldestDueAt: null, countedTo: 10_000 })
     const listed = readLines((await run('list', '--limit', '2', '--json')).stdout)
     expect(listed.map(({ type }) => type)).toEqual(['item', 'item', 'page'])
@@ -58,45 +52,35 @@ describe.each(BACKENDS)('postern inbox --%s', (backend, start) => {
   })
 
   it('replays all of many dead letters, page after page, once each', async () => {
-    const ids = Array.from({ length: 250 }, (_, index) => `evt_many_${index}`)
-    await makeDeadLetters(server().url, ids, 'many')
-    expect(await run('replay', '--all', '--yes', '--queue', 'many')).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('250 of 250 dead letters replayed'),
-    })
+    await makeDeadLetters(server().url, many(250), 'many')
+    const replayed = await run('replay', '--all', '--yes', '--queue', 'many')
+    expect(replayed).toEqual(ended(0, '250 of 250 dead letters replayed'))
     expect(await countsOf('--queue', 'many')).toMatchObject({ waiting: 250, dead: 0 })
   })
 
   it('reports an engine that is away, without the password', async () => {
     const url = `${backend}://user:pa55word@127.0.0.1:${await findFreePort()}/0`
-    const { code, stderr } = await runCli(['inbox', 'counts', `--${backend}`, url])
-    expect(code).toBe(3)
-    expect(stderr).toContain('cannot be reached')
-    expect(stderr).not.toContain('pa55word')
+    const counts = await runCli(`inbox counts --${backend} ${url}`)
+    expect(counts).toEqual(ended(3, 'cannot be reached'))
+    expect(counts.stderr).not.toContain('pa55word')
   })
 })
 
 describe('postern inbox', () => {
   it('works without bullmq, and names it if it is needed', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'postern-no-bullmq-'))
-    const hook = join(folder, 'hook.mjs')
+    const hook = join(makeTestFolder(), 'hook.mjs')
     const resolve = `export async function resolve(name, context, next) {
       if (name === 'bullmq') throw Object.assign(new Error('not here'), { code: 'ERR_MODULE_NOT_FOUND' })
       return next(name, context)
     }`
-    writeFileSync(
-      hook,
-      `import { register } from 'node:module'\nregister('data:text/javascript,' + encodeURIComponent(${JSON.stringify(resolve)}))\n`,
-    )
+    const url = `data:text/javascript,${encodeURIComponent(resolve)}`
+    writeFileSync(hook, `import { register } from 'node:module'\nregister(${JSON.stringify(url)})\n`)
     const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
     const run = (...args: readonly string[]) =>
       spawnSync(process.execPath, ['--import', 'tsx', '--import', hook, main, 'inbox', ...args], { encoding: 'utf8' })
     expect(run('counts', '--help')).toMatchObject({ status: 0 })
-    expect(run('counts', '--redis', 'redis://127.0.0.1:1')).toMatchObject({
-      status: 3,
-      stderr: expect.stringContaining('npm install bullmq'),
-    })
-    rmSync(folder, { recursive: true })
+    const advice = expect.stringContaining('npm install bullmq')
+    expect(run('counts', '--redis', 'redis://127.0.0.1:1')).toMatchObject({ status: 3, stderr: advice })
   })
 })
 
@@ -104,11 +88,9 @@ describe.skipIf(postgresProgram === undefined)('postern inbox migrate', () => {
   it('creates the tables that accepting requires, and can be run again', async () => {
     const server = await startPostgres()
     try {
-      const counts = await runCli(['inbox', 'counts', '--postgres', server.url])
-      expect(counts).toMatchObject({ code: 3, stderr: expect.stringContaining('postern inbox migrate --postgres') })
-      for (let run = 0; run < 2; run++)
-        expect(await runCli(['inbox', 'migrate', '--postgres', server.url])).toMatchObject({ code: 0 })
-      expect(await runCli(['inbox', 'counts', '--postgres', server.url])).toMatchObject({ code: 0 })
+      const run = (command: string) => runCli(`inbox ${command} --postgres ${server.url}`)
+      expect(await run('counts')).toEqual(ended(3, 'postern inbox migrate --postgres'))
+      for (const command of ['migrate', 'migrate', 'counts']) expect(await run(command)).toMatchObject({ code: 0 })
     } finally {
       await server.remove()
     }
@@ -148,22 +130,14 @@ describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
     const redis = new Redis(server.url)
     onTestFinished(() => void redis.disconnect())
     const item = { bytes: Buffer.from('{}'), accountKey: 'acme', id: 'evt_1', type: 'sync.failed', receivedAt: 0 }
-    for (const [options, prefix] of [
-      [{}, 'bull:postern:'],
-      [{ queue: 'crm', prefix: 'b' }, 'b:crm:'],
-    ] as const) {
+    const places = { 'bull:postern:': {}, 'b:crm:': { queue: 'crm', prefix: 'b' } }
+    for (const [prefix, options] of Object.entries(places)) {
       await using opened = await openInboxOf({ redis: server.url, ...options })
       await opened.inbox.put({ key: 'acme:evt_1', ...item })
       expect(await opened.inbox.counts()).toMatchObject({ waiting: 1 })
       expect((await redis.keys('*')).filter((key) => key.startsWith(prefix))).not.toEqual([])
     }
     // All connections but this one are closed.
-    await expect
-      .poll(async () =>
-        String(await redis.client('LIST'))
-          .trim()
-          .split('\n'),
-      )
-      .toHaveLength(1)
+    await expect.poll(async () => String(await redis.client('LIST')).trim()).not.toContain('\n')
   })
 })

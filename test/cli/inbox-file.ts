@@ -10,6 +10,9 @@ export function many(count: number, fields: Partial<Unlucky> = {}): readonly Unl
   return Array.from({ length: count }, (_, index): Unlucky => ({ id: `evt_${index}`, ...fields }))
 }
 
+/** The key of an event of the account acme. */
+export const keyOf = (id: string) => `7:default4:acme${id.length}:${id}`
+
 /** Reads the counts of the inbox of a file by the command line. */
 export async function readCounts(file: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   return readLines((await runCli(['inbox', 'counts', '--sqlite', file, '--json'])).stdout)[0]

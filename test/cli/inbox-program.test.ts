@@ -1,30 +1,24 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { many, readCounts, work } from './inbox-file.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { type BuiltProgram, buildProgram } from './program.ts'
-import { readLines, runCli } from './run-cli.ts'
+import { readLines } from './run-cli.ts'
 
 const SLOW = 120_000
 
-const root = mkdtempSync(join(tmpdir(), 'postern-inbox-program-'))
 let program: BuiltProgram
 beforeAll(async () => {
   program = await buildProgram()
 }, SLOW)
-afterAll(async () => {
-  await program.remove()
-  rmSync(root, { recursive: true, force: true })
-})
+afterAll(() => program.remove())
 
 let file: string
 beforeEach(() => {
-  file = join(mkdtempSync(join(root, 'case-')), 'app.db')
+  file = join(makeTestFolder(), 'app.db')
 })
-
-const _replay = (...args: readonly string[]) => runCli(['inbox', 'replay', ...args, '--sqlite', file])
 
 describe('postern inbox replay, as a program', () => {
   it.each(['SIGINT', 'SIGKILL'] as const)(
@@ -58,7 +52,7 @@ describe('postern inbox replay, as a program', () => {
 
   it('names the driver to install if there is none', async () => {
     await makeDeadLetters(file, many(1))
-    const preload = join(root, 'without-drivers.cjs')
+    const preload = `${file}.cjs`
     writeFileSync(
       preload,
       `const Module = require('node:module')

@@ -1,22 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DeadLetter } from 'postern'
 import { openSqlite } from 'postern/sqlite'
-import { afterAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { many, readCounts, work } from './inbox-file.ts'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
+import { keyOf, many, readCounts, work } from './inbox-file.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
-import { readLines, runCli, startCli } from './run-cli.ts'
-
-const root = mkdtempSync(join(tmpdir(), 'postern-inbox-cli-'))
-afterAll(() => rmSync(root, { recursive: true, force: true }))
+import { ended, readLines, runCli, startCli } from './run-cli.ts'
 
 let file: string
 beforeEach(() => {
-  file = join(mkdtempSync(join(root, 'case-')), 'app.db')
+  file = join(makeTestFolder(), 'app.db')
 })
 
-const keyOf = (id: string) => `7:default4:acme${id.length}:${id}`
 const replay = (...args: readonly string[]) => runCli(['inbox', 'replay', ...args, '--sqlite', file])
 
 describe('postern inbox replay', () => {
@@ -24,12 +19,8 @@ describe('postern inbox replay', () => {
     await makeDeadLetters(file, many(2))
     expect(await replay(keyOf('evt_1'))).toEqual({ code: 0, stdout: '', stderr: '1 of 1 dead letter replayed\n' })
     expect(await readCounts(file)).toMatchObject({ waiting: 1, dead: 1 })
-    expect(await replay(keyOf('evt_1'))).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(
-        /^postern: contact\.created evt_1 is not a dead letter: its next try is \d{4}-.*\n$/,
-      ),
-    })
+    const refusal = /^postern: contact\.created evt_1 is not a dead letter: its next try is \d{4}-.*\n$/
+    expect(await replay(keyOf('evt_1'))).toEqual(ended(1, refusal))
     const runs = work(file, () => {})
     await expect.poll(() => readCounts(file)).toMatchObject({ waiting: 0, running: 0 })
     expect(runs).toEqual(['evt_1'])
@@ -51,9 +42,7 @@ describe('postern inbox replay', () => {
     const filter = ['--all', '--type', '*.deleted,import.*']
     const planned = await replay(...filter, '--dry-run')
     expect(planned).toMatchObject({ code: 0, stderr: '1 dead letter would be replayed\n' })
-    expect(planned.stdout).toMatch(
-      /^KEY +TYPE +EVENT +DEAD SINCE +CODE\n7:default4:acme5:evt_9 +contact\.deleted [^\n]*\n$/,
-    )
+    expect(planned.stdout).toMatch(/^KEY +TYPE +EVENT +DEAD SINCE +CODE\n7:\S+:evt_9 +contact\.deleted [^\n]*\n$/)
     expect(await readCounts(file)).toMatchObject({ dead: 4 })
     const { code, stdout } = await replay(...filter, '--yes', '--json')
     expect([code, ...readLines(stdout)]).toEqual([
@@ -67,12 +56,11 @@ describe('postern inbox replay', () => {
 
   it('asks before it replays all', async () => {
     await makeDeadLetters(file, many(3))
-    expect(await runCli(['inbox', 'replay', '--all', '--sqlite', file], { hasKeys: false })).toMatchObject({
-      code: 2,
-      stderr: 'postern: 3 dead letters would be replayed. If this is intended, add --yes.\n',
-    })
+    const line = `inbox replay --all --sqlite ${file}`
+    const advice = 'postern: 3 dead letters would be replayed. If this is intended, add --yes.\n'
+    expect(await runCli(line, { hasKeys: false })).toEqual(ended(2, advice))
     for (const [key, code, dead] of [['n', 1, 3] as const, ['y', 0, 0] as const]) {
-      const asked = startCli(['inbox', 'replay', '--all', '--sqlite', file])
+      const asked = startCli(line)
       await asked.until(/3 dead letters would be replayed\. \[y\/N\]/)
       asked.press(key)
       expect(await asked.exitCode).toBe(code)
@@ -101,9 +89,7 @@ describe('postern inbox replay', () => {
     expect([more.length, more.at(-1)]).toEqual([101, { type: 'summary', isComplete: true, total: 101 }])
     expect((await replay('--all', '--yes')).stderr).toBe('101 of 101 dead letters replayed\n')
     expect(await readCounts(file)).toMatchObject({ waiting: 101, dead: 0 })
-    expect(await replay('--all', '--dry-run')).toEqual({
-      ...{ code: 0, stdout: '', stderr: 'there is no such dead letter\n' },
-    })
+    expect(await replay('--all', '--dry-run')).toEqual(ended(0, /^there is no such dead letter\n$/))
     expect(await replay('--all', '--json')).toMatchObject({ code: 0, stderr: 'there is no such dead letter\n' })
   })
 
@@ -114,9 +100,7 @@ describe('postern inbox replay', () => {
     await runCli(['inbox', 'drop', keyOf('evt_0'), '--sqlite', file, '--yes'])
     asked.press('y')
     expect(await asked.exitCode).toBe(0)
-    expect(asked.stderr).toMatch(
-      /\n1 of 2 dead letters replayed, 1 left out: replayed or dropped by another process\n$/,
-    )
+    expect(asked.stderr).toMatch(/\n1 of 2 dead letters replayed, 1 left out: replayed or dropped by another .*\n$/)
     expect(readLines(asked.stdout)).toMatchObject([
       { outcome: 'gone', eventId: 'evt_0' },
       { outcome: 'replayed', eventId: 'evt_1' },
@@ -137,9 +121,7 @@ describe('postern inbox replay', () => {
     expect(first.stderr).toMatch(progress)
     first.interrupt()
     expect(await first.exitCode).toBe(130)
-    expect(first.stderr).toMatch(
-      /\n1 of 3 dead letters replayed\nRun the same command again to continue with the rest: .*\n$/,
-    )
+    expect(first.stderr).toMatch(/\n1 of 3 dead letters replayed\nRun the same command again to continue .*\n$/)
     expect(await replay('--all', '--yes')).toMatchObject({ code: 0, stderr: '2 of 2 dead letters replayed\n' })
   })
 
@@ -174,10 +156,9 @@ describe('postern inbox replay, beside workers and other replays', () => {
   it('leaves out events that another replay has taken first', async () => {
     await makeDeadLetters(file, many(40))
     const results = await Promise.all([replay('--all', '--yes', '--json'), replay('--all', '--yes', '--json')])
-    const summaries = results.map(({ code, stdout }) => ({ code, ...readLines(stdout).at(-1) }))
-    const replayed = summaries.map((summary) => Number((summary as Record<string, unknown>).replayed))
-    expect(summaries.map(({ code }) => code)).toEqual([0, 0])
-    expect((replayed[0] ?? 0) + (replayed[1] ?? 0)).toBe(40)
+    const [one, other] = results.map(({ stdout }) => Number(readLines(stdout).at(-1)?.replayed))
+    expect(results).toMatchObject([{ code: 0 }, { code: 0 }])
+    expect(Number(one) + Number(other)).toBe(40)
     expect(await readCounts(file)).toMatchObject({ waiting: 40, dead: 0 })
   })
 })

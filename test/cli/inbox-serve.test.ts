@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
-import { type RunningCli, readLines, runCli, startCli } from './run-cli.ts'
+import { ended, type RunningCli, readLines, runCli, startCli } from './run-cli.ts'
 
 let folder: string
 let file: string
@@ -43,25 +43,17 @@ describe('postern inbox serve', () => {
   })
 
   it('ends immediately if there is no inbox, no free port, or a token that can be guessed', async () => {
-    const absent = await runCli(['inbox', 'serve', '--sqlite', file], { env: {} })
-    expect([absent.code, absent.stderr]).toEqual([
-      3,
-      expect.stringContaining('app.db does not exist, or is not a file.'),
-    ])
+    const serve = `inbox serve --sqlite ${file}`
+    expect(await runCli(serve, { env: {} })).toEqual(ended(3, 'app.db does not exist, or is not a file.'))
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     onTestFinished(() => void taken.close())
-    const port = String(Object(taken.address()).port)
-    const busy = await runCli(['inbox', 'serve', '--sqlite', file, '--port', port], { env: {} })
-    expect([busy.code, busy.stderr]).toEqual([
-      3,
-      expect.stringMatching(
-        /^postern: The inbox's page cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.* Give another port\./,
-      ),
-    ])
-    const short = await runCli(['inbox', 'serve', '--sqlite', file], { env: { POSTERN_INBOX_TOKEN: 'secret' } })
-    expect([short.code, short.stderr]).toEqual([2, expect.stringContaining('Give at least 16 characters')])
+    const busy = await runCli(`${serve} --port ${Object(taken.address()).port}`, { env: {} })
+    const advice = /^postern: The inbox's page cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.* Give another port\./
+    expect(busy).toEqual(ended(3, advice))
+    const short = await runCli(serve, { env: { POSTERN_INBOX_TOKEN: 'secret' } })
+    expect(short).toEqual(ended(2, 'Give at least 16 characters'))
   })
 
   it('accepts a custom token', async () => {
@@ -104,8 +96,7 @@ describe('postern inbox serve', () => {
     cli.press('x')
     cli.press('o')
     await cli.until(/^no browser could be started/m)
-    expect(cli.stderr.match(/^no browser could be started; open .*/gm)).toEqual([
-      `no browser could be started; open ${readUrl(cli)}`,
-    ])
+    const failure = `no browser could be started; open ${readUrl(cli)}`
+    expect(cli.stderr.match(/^no browser could be started; open .*/gm)).toEqual([failure])
   })
 })

@@ -4,9 +4,6 @@ import { findNearest } from '../../src/cli/input/nearest.ts'
 describe('the nearest word', () => {
   it.each([
     ['contcat', ['contact', 'context'], 'contact'],
-    ['contac', ['contact'], 'contact'],
-    ['contactt', ['contact'], 'contact'],
-    ['kontakt', ['contact'], 'contact'],
     ['Contact', ['contact'], 'contact'],
     ['contact', ['context', 'contact'], 'contact'],
     ['invoice', ['contact'], undefined],
@@ -25,14 +22,12 @@ it.each([
   ['', 'ab', 2],
   ['ab', '', 2],
   ['ab', 'xyab', 2],
-  ['xyab', 'ab', 2],
   ['ab', 'ba', 1],
   ['abcd', 'badc', 2],
   ['xabc', 'xacb', 1],
   ['abc', 'bca', 2],
   ['aab', 'aba', 1],
   ['abxcd', 'baycd', 2],
-  ['abcdef', 'uvwxyz', 6],
   ['same', 'same', 0],
 ])('counts the slips from %j to %j: %d', (word, candidate, slips) => {
   expect(findNearest(word, [candidate], slips)).toBe(candidate)

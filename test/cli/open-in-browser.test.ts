@@ -1,25 +1,21 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rm, writeFile } from 'node:fs/promises'
 import { platform } from 'node:process'
-import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { openInBrowser } from '../../src/cli/output/open-in-browser.ts'
-import { makeTestFolder } from '../support/test-folder.ts'
+import { useFolder } from './folder.ts'
 import { createTestIo } from './test-io.ts'
 
 const URL = 'http://127.0.0.1:4010/_inspector'
 
-let folder: string
-beforeEach(() => {
-  folder = makeTestFolder()
-})
+const folder = useFolder()
 
 /** Makes a program that writes down its arguments. */
 async function makeBrowser(name: string): Promise<string> {
-  const path = join(folder, name)
-  await writeFile(path, `#!/bin/sh\necho "$@" > ${join(folder, 'opened')}\n`, { mode: 0o755 })
+  const path = folder.at(name)
+  await writeFile(path, `#!/bin/sh\necho "$@" > ${folder.at('opened')}\n`, { mode: 0o755 })
   return path
 }
-const readOpened = () => readFile(join(folder, 'opened'), 'utf8').catch(() => '')
+const readOpened = () => folder.read('opened').catch(() => '')
 
 it('opens a page in the browser that the environment names', async () => {
   const { io, written } = createTestIo({ env: { BROWSER: await makeBrowser('firefox') } })
@@ -35,17 +31,16 @@ it.skipIf(platform === 'win32').each<[NodeJS.Platform, string, string]>([
   ['win32', 'rundll32', `url.dll,FileProtocolHandler ${URL}`],
 ])('opens a page in the browser of %s', async (system, program, args) => {
   await makeBrowser(program)
-  vi.stubEnv('PATH', `${folder}:${process.env.PATH}`)
-  onTestFinished(() => void vi.unstubAllEnvs())
-  await openInBrowser(URL, createTestIo({ env: { BROWSER: '' } }).io, system)
-  await expect.poll(readOpened).toBe(`${args}\n`)
-  await rm(join(folder, 'opened'))
-  await openInBrowser(URL, createTestIo().io, system)
-  await expect.poll(readOpened).toBe(`${args}\n`)
+  vi.stubEnv('PATH', `${folder.path}:${process.env.PATH}`)
+  for (const env of [{ BROWSER: '' }, {}]) {
+    await openInBrowser(URL, createTestIo({ env }).io, system)
+    await expect.poll(readOpened).toBe(`${args}\n`)
+    await rm(folder.at('opened'))
+  }
 })
 
 it('names the page if there is no browser', async () => {
-  const { io, written } = createTestIo({ env: { BROWSER: join(folder, 'none') } })
+  const { io, written } = createTestIo({ env: { BROWSER: folder.at('none') } })
   await expect(openInBrowser(URL, io)).rejects.toThrow(`no browser could be started; open ${URL}`)
   expect(written.stderr).toBe('')
 })

@@ -9,30 +9,17 @@ const TRY: InboxTry = {
 }
 const ITEM: InboxEntry = {
   ...{ key: 'acme:evt_1', bytes: Buffer.from('{}'), accountKey: 'acme', id: 'evt_1', type: 'contact.created' },
-  ...{
-    receivedAt: AT,
-    since: AT,
-    dueAt: AT + 3_000,
-    state: 'waiting',
-    failures: 2,
-    deaths: 0,
-    marks: [],
-    tries: [TRY],
-  },
+  ...{ receivedAt: AT, since: AT, dueAt: AT + 3_000, state: 'waiting', failures: 2, deaths: 0 },
+  ...{ marks: [], tries: [TRY] },
 }
 const bodyOf = (text: string) => formatBody(Buffer.from(text))
 
 describe('the counts of an inbox', () => {
-  it('tell for how long the oldest event has waited', () => {
-    expect(formatCounts({ waiting: 2, running: 0, dead: 1, oldestDueAt: Date.now() - 300_000 })).toBe(
-      'STATE       EVENTS\nwaiting     2\nrunning     0\ndead        1\noldest due  5 min ago\n',
-    )
-  })
-
-  it('end at 10000, and leave unknown what is unknown', () => {
-    expect(formatCounts({ waiting: 10_000, running: 9_999, dead: 0, oldestDueAt: undefined })).toBe(
-      'STATE       EVENTS\nwaiting     10000 or more\nrunning     9999\ndead        0\noldest due  -\n',
-    )
+  it('end at 10000, and tell for how long the oldest event has waited, if that is known', () => {
+    const counts = { waiting: 10_000, running: 9_999, dead: 0 }
+    const rows = 'STATE       EVENTS\nwaiting     10000 or more\nrunning     9999\ndead        0\noldest due  '
+    expect(formatCounts({ ...counts, oldestDueAt: undefined })).toBe(`${rows}-\n`)
+    expect(formatCounts({ ...counts, oldestDueAt: Date.now() - 300_000 })).toBe(`${rows}5 min ago\n`)
   })
 })
 
@@ -53,12 +40,8 @@ describe('a list of events', () => {
   it('shows the last try, without the end of a long error, and dashes if there was none', () => {
     const { error: _error, ...silent } = TRY
     const lineOf = (tries: readonly InboxTry[]) => formatItems([{ ...ITEM, tries }], 'dead').split('\n')[1]
-    expect(
-      lineOf([
-        { ...TRY, n: 2 },
-        { ...TRY, error: 'x'.repeat(101) },
-      ]),
-    ).toMatch(/ 3 {6}handler_failed {2}x{100}…$/)
+    const long = { ...TRY, error: 'x'.repeat(101) }
+    expect(lineOf([{ ...TRY, n: 2 }, long])).toMatch(/ 3 {6}handler_failed {2}x{100}…$/)
     expect(lineOf([{ ...TRY, error: 'x'.repeat(100) }])).toMatch(/ x{100}$/)
     expect(lineOf([silent])).toMatch(/ 3 {6}handler_failed {2}-$/)
     expect(lineOf([])).toMatch(/ 0 {6}- {5}-$/)
@@ -66,12 +49,10 @@ describe('a list of events', () => {
 })
 
 describe('an event that is shown', () => {
-  const cellsOf = (fields: Partial<InboxEntry>) =>
-    Object.fromEntries(
-      formatItem({ ...ITEM, ...fields })
-        .split('\n')
-        .map((line) => line.split(/ {2,}/)),
-    )
+  const cellsOf = (fields: Partial<InboxEntry>) => {
+    const lines = formatItem({ ...ITEM, ...fields }).split('\n')
+    return Object.fromEntries(lines.map((line) => line.split(/ {2,}/)))
+  }
 
   it('has a line for each thing that is known of it, and a table of its tries', () => {
     expect(formatItem({ ...ITEM, source: 'crm' })).toBe(
@@ -99,13 +80,9 @@ describe('an event that is shown', () => {
 
   it('names the time of its last replay, the processes that died and its trace, if there are any', () => {
     const trace = { traceparent: '00-aa-bb-01' }
-    expect(cellsOf({ since: AT + 1, deaths: 1, trace })).toMatchObject({
-      'last queued': '2025-01-01T00:00:00.001Z',
-      'processes died': '1',
-      trace: '00-aa-bb-01',
-    })
-    const names = Object.keys(cellsOf({}))
-    for (const name of ['last queued', 'processes died', 'trace']) expect(names).not.toContain(name)
+    const rare = { 'last queued': '2025-01-01T00:00:00.001Z', 'processes died': '1', trace: '00-aa-bb-01' }
+    expect(cellsOf({ since: AT + 1, deaths: 1, trace })).toMatchObject(rare)
+    for (const name of Object.keys(rare)) expect(cellsOf({})).not.toHaveProperty(name)
   })
 
   it('names its finished handlers if it is dead', () => {
@@ -132,20 +109,14 @@ describe('the record of an event', () => {
   })
 
   it('has the body only on request', () => {
-    expect(toItemRecord({ ...ITEM, source: 'crm' }, { hasBody: true })).toMatchObject({
-      source: 'crm',
-      bodyBase64: 'e30=',
-    })
+    const record = toItemRecord({ ...ITEM, source: 'crm' }, { hasBody: true })
+    expect(record).toMatchObject({ source: 'crm', bodyBase64: 'e30=' })
   })
 })
 
 describe('a body', () => {
   it.each([
-    [
-      'a line for each value',
-      '{"a":[1,{"b":"x, {y}"}]}',
-      '{\n  "a": [\n    1,\n    {\n      "b": "x, {y}"\n    }\n  ]\n}',
-    ],
+    ['a line for each value', '[1,{"b":"x, {y}"}]', '[\n  1,\n  {\n    "b": "x, {y}"\n  }\n]'],
     ['other blanks than its own', '{ "a" :\n [ 1 ,2 ] }', '{\n  "a": [\n    1,\n    2\n  ]\n}'],
     ['empty lists and objects on one line', '[{ },[ \n ],{}]', '[\n  {},\n  [],\n  {}\n]'],
     ['numbers and escapes as they stand', '[1.0e2,"\\u00eb\\"]"]', '[\n  1.0e2,\n  "\\u00eb\\"]"\n]'],
@@ -172,8 +143,6 @@ it('shows no time for one that no date can hold, and all else of the event', () 
   const item: InboxEntry = { ...ITEM, dueAt: Number.MAX_SAFE_INTEGER, tries: [{ ...TRY, startedAt: Number.NaN }] }
   expect(formatItems([item], 'waiting')).toMatch(/evt_1 +2025-01-01T00:00:00\.000Z +- +3 /)
   expect(formatItem(item)).toMatch(/^next try +-$/m)
-  expect(toItemRecord(item)).toMatchObject({
-    dueAt: null,
-    tries: [{ startedAt: null, endedAt: '2025-01-01T00:00:02.050Z' }],
-  })
+  const tries = [{ startedAt: null, endedAt: '2025-01-01T00:00:02.050Z' }]
+  expect(toItemRecord(item)).toMatchObject({ dueAt: null, tries })
 })

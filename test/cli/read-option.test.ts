@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import {
   collect,
   collectWords,
-  mustBeLived,
   nameUrl,
   readCount,
   readDuration,
@@ -32,14 +31,9 @@ describe('an option', () => {
     ['a count', readCount, ['0', '01', '-1', '1.5', '1e3', 'x1', '1x', '1000000000', ''], 'a whole number, at least 1'],
     ['a rate', readRate, ['0', '0.0', '-1', '.5', '1.', '1.5x', 'x1', '1e3', ''], 'a number above 0'],
     ['a time', readDuration, ['0s', '0.5ms', '10', 's', ''], 'a number and a unit'],
-    ['a time', readDuration, ['36501d'], 'at most 100 years'],
+    ['a time', readDuration, ['36501d', '3153600000001ms'], 'at most 100 years'],
   ])('is refused as %s: %#', (_what, readValue, texts, message) => {
     for (const text of texts) expect(() => readValue(text), text).toThrow(message)
-  })
-
-  it('names at most 100 years', () => {
-    expect(mustBeLived(CENTURY)).toBe(CENTURY)
-    expect(() => mustBeLived(CENTURY + 1)).toThrow('at most 100 years')
   })
 })
 
@@ -50,18 +44,13 @@ describe('the URL of a receiver', () => {
 
   it('may be elsewhere only if that is meant', () => {
     expect(readTargetUrl('https://app.example.test/', '--to', true).href).toBe('https://app.example.test/')
-    expect(() => readTargetUrl('https://app.example.test/', '--to', false)).toThrow(
-      expect.objectContaining({
-        exitCode: 2,
-        message: expect.stringMatching(/^app\.example\.test is not this machine/),
-      }),
-    )
+    const refusal = { exitCode: 2, message: expect.stringMatching(/^app\.example\.test is not this machine/) }
+    expect(() => readTargetUrl('https://app.example.test/', '--to', false)).toThrow(expect.objectContaining(refusal))
   })
 
   it.each(['localhost:3000', 'ftp://localhost/', 'httpsx://localhost/', 'x', ''])('is whole: not %j', (text) => {
-    expect(() => readTargetUrl(text, '--to', true)).toThrow(
-      `--to ${text} is not a URL; write it whole: http://localhost:3000/webhooks`,
-    )
+    const refusal = `--to ${text} is not a URL; write it whole: http://localhost:3000/webhooks`
+    expect(() => readTargetUrl(text, '--to', true)).toThrow(refusal)
   })
 
   it('is not repeated with a password, nor if a variable holds it', () => {

@@ -4,17 +4,17 @@ import { createReceiver } from 'postern'
 import { startEmulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { quiet, serve } from '../emulator/support.ts'
+import { quiet, serve as serveApp } from '../emulator/support.ts'
 import { type BuiltProgram, buildProgram } from './program.ts'
 import { readLines } from './run-cli.ts'
+import { ADA, serve } from './serve.ts'
 
-const SLOW = 120_000
 const EVENTS = 80
 
 let program: BuiltProgram
 beforeAll(async () => {
   program = await buildProgram()
-}, SLOW)
+})
 afterAll(() => program.remove())
 
 /** A service with an app that was away for longer than the whole schedule, and is back. */
@@ -28,7 +28,7 @@ async function haveOutage() {
     handled.set(id, (handled.get(id) ?? 0) + 1)
   })
   const handle = nodeHandler(receiver)
-  const { url } = await serve((request, response) =>
+  const { url } = await serveApp((request, response) =>
     app.isDown ? void response.writeHead(503).end() : handle(request, response),
   )
   const { id } = crm.webhooks.create({ url, events: ['contact.created'] }, { secret: 'test-secret' })
@@ -39,13 +39,11 @@ async function haveOutage() {
   crm.subscribe((message) => {
     if (message.type === 'call') statuses.push(message.status)
   })
-  const env = { POSTERN_BASE_URL: crm.url, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
+  const env = { ...ADA, POSTERN_BASE_URL: crm.url }
   return { crm, id, sent, handled, statuses, env }
 }
 
-it('a replay, interrupted halfway, continues with its journal: each event once, no 429', {
-  timeout: SLOW,
-}, async () => {
+it('a replay, interrupted halfway, continues with its journal: each event once, no 429', async () => {
   const { id, sent, handled, statuses, env } = await haveOutage()
   const line = `exec postern replay --webhook ${id} --failed --yes --journal outage.journal --json`
   const first = program.start(line, env)
@@ -70,54 +68,45 @@ it('a replay, interrupted halfway, continues with its journal: each event once, 
   expect(statuses).not.toContain(429)
 })
 
-it('a webhook whose secret cannot be written is deleted again', { timeout: SLOW }, async () => {
-  await using crm = await startEmulator({ logger: quiet })
+it('a webhook whose secret cannot be written is deleted again', async () => {
+  const { crm, env } = await serve()
   const create = 'postern webhooks create --url https://app.example.com/ --events sync.failed --secret-file full.secret'
   // The file size limit is zero; Node gets an error, and is not killed.
-  const started = program.start(`trap '' XFSZ; ulimit -f 0; ${create}`, {
-    ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url },
-  })
+  const started = program.start(`trap '' XFSZ; ulimit -f 0; ${create}`, env)
   expect(await started.exitCode, started.stderr).toBe(1)
   expect(started.stderr).toMatch(/full.secret cannot be written: EFBIG.* Webhook \w+ is deleted again/)
   expect(started.stdout).toBe('')
   expect(crm.webhooks.list()).toEqual([])
   // The next run finds no file in its way.
-  const again = program.start(create, {
-    ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url },
-  })
+  const again = program.start(create, env)
   expect(await again.exitCode, again.stderr).toBe(0)
   expect(crm.webhooks.list()).toHaveLength(1)
 })
 
-it('an env file keeps its lines if the disk is full', { timeout: SLOW }, async () => {
-  await using crm = await startEmulator({ logger: quiet })
+it('an env file keeps its lines if the disk is full', async () => {
+  const { crm, env } = await serve()
   const before = `A=1\nWEBHOOK_SECRET=\n#${'x'.repeat(4_050)}\nLAST=kept\n`
   await writeFile(join(program.folder, 'full.env'), before)
   const line = 'postern webhooks ensure --url https://app.example.com/ --events sync.failed --to-env full.env'
-  const started = program.start(`trap '' XFSZ; ulimit -f 8; ${line}`, {
-    ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url },
-  })
+  const started = program.start(`trap '' XFSZ; ulimit -f 8; ${line}`, env)
   expect(await started.exitCode, started.stderr).toBe(1)
   expect(started.stderr).toMatch(/full.env cannot be written: EFBIG/)
   expect(await readFile(join(program.folder, 'full.env'), 'utf8')).toBe(before)
   expect(crm.webhooks.list()).toEqual([])
 })
 
-it('a webhook whose secret no process reads is deleted again', { timeout: SLOW }, async () => {
-  await using crm = await startEmulator({ logger: quiet })
+it('a webhook whose secret no process reads is deleted again', async () => {
+  const { crm, env } = await serve()
   const create = 'postern webhooks create --url https://app.example.com/ --events sync.failed'
-  const started = program.start(`(${create}; echo $? > code) | true; cat code`, {
-    ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url },
-  })
+  const started = program.start(`(${create}; echo $? > code) | true; cat code`, env)
   await started.exitCode
   expect(started.stdout, started.stderr).toBe('1\n')
   expect(started.stderr).toMatch(/standard output cannot be written: .*EPIPE.* Webhook \w+ is deleted again/)
   expect(crm.webhooks.list()).toEqual([])
 })
 
-it('a closed pipe is no success, and no reason to forget the results', { timeout: SLOW }, async () => {
-  await using crm = await startEmulator({ logger: quiet })
-  const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url }
+it('a closed pipe is no success, and no reason to forget the results', async () => {
+  const { crm, env } = await serve()
   crm.webhooks.create({ url: 'https://app.example.com/', events: ['sync.failed'] })
   const codes = await Promise.all(
     [`check ${crm.url}/nothing-there`, 'webhooks list'].map(async (command, at) => {
@@ -129,11 +118,8 @@ it('a closed pipe is no success, and no reason to forget the results', { timeout
   expect(codes).toEqual(['1\n', '141\n'])
 })
 
-it('a followed list ends with 141 when its reader closes the pipe, and 1 on a full disk', {
-  timeout: SLOW,
-}, async () => {
-  await using crm = await startEmulator({ logger: quiet })
-  const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url }
+it('a followed list ends with 141 when its reader closes the pipe, and 1 on a full disk', async () => {
+  const { crm, env } = await serve()
   const { id } = crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'] })
   crm.events.emit({ type: 'sync.failed' })
   const followed = program.start(
@@ -147,9 +133,8 @@ it('a followed list ends with 141 when its reader closes the pipe, and 1 on a fu
   expect(full.stderr).toMatch(/^postern: standard output cannot be written: ENOSPC[^\n]*\n$/)
 })
 
-it.each(['>/dev/null', '>&-'])('no webhook is created whose secret would go to %s', { timeout: SLOW }, async (to) => {
-  await using crm = await startEmulator({ logger: quiet })
-  const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url }
+it.each(['>/dev/null', '>&-'])('no webhook is created whose secret would go to %s', async (to) => {
+  const { crm, env } = await serve()
   const create = 'postern webhooks create --url https://app.example.com/ --events sync.failed'
   const lost = program.start(`${create} ${to}`, env)
   expect(await lost.exitCode).toBe(2)
@@ -158,9 +143,7 @@ it.each(['>/dev/null', '>&-'])('no webhook is created whose secret would go to %
   expect(await program.start(`${create} --secret-file ${to.length}.secret ${to}`, env).exitCode).toBe(0)
 })
 
-it('a replay that was stopped retries nothing more once another has taken its journal over', {
-  timeout: SLOW,
-}, async () => {
+it('a replay that was stopped retries nothing more once another has taken its journal over', async () => {
   const { id, env } = await haveOutage()
   const replay = `exec postern replay --webhook ${id} --yes --journal taken.journal --json`
   const first = program.start(replay, env)
@@ -177,7 +160,7 @@ it('a replay that was stopped retries nothing more once another has taken its jo
   expect(first.stderr).toContain('Another run has taken over taken.journal, while this one stood still.')
 })
 
-it('a journal that cannot be written ends a replay before anything is retried', { timeout: SLOW }, async () => {
+it('a journal that cannot be written ends a replay before anything is retried', async () => {
   const { id, handled, env } = await haveOutage()
   const replay = `postern replay --webhook ${id} --yes --journal`
   const device = program.start(`${replay} /dev/full`, env)

@@ -1,52 +1,43 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { makeTestFolder } from '../support/test-folder.ts'
+import { useFolder } from './folder.ts'
 import { recordDeliveries } from './recording-server.ts'
-import { readLines, runCli } from './run-cli.ts'
+import { ended, readLines, runCli } from './run-cli.ts'
 import { APP, serve, serveHandMade } from './serve.ts'
 
-let folder: string
-beforeEach(() => {
-  folder = makeTestFolder()
-})
-const inFolder = (name: string) => join(folder, name)
-const read = (name: string) => readFile(inFolder(name), 'utf8')
+const folder = useFolder()
 let place: readonly string[]
 let secretFile: string
 beforeEach(() => {
-  secretFile = inFolder('crm.secret')
+  secretFile = folder.at('crm.secret')
   place = ['--secret-file', secretFile]
 })
 
 describe('postern webhooks rotate', () => {
   it('ends with one webhook and its secret, if five run at the same time', async () => {
     const { crm, run, create } = await serve()
-    const { id } = create()
-    const args = ['webhooks', 'rotate', id, '--secret-file', inFolder('next.secret'), '--overlap', '10ms']
-    const all = await Promise.all(Array.from({ length: 5 }, () => run(...args)))
+    const line = `webhooks rotate ${create().id} --secret-file ${folder.at('next.secret')} --overlap 10ms`
+    const all = await Promise.all(Array.from({ length: 5 }, () => run(line)))
     expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0])
     const [webhook, ...more] = crm.webhooks.list()
     expect(more).toEqual([])
-    expect(await read('next.secret')).toBe(`${webhook?.secret}\n`)
-    expect(await read('next.secret.webhook')).toBe(`${webhook?.id}\n`)
+    expect(await folder.read('next.secret')).toBe(`${webhook?.secret}\n`)
+    expect(await folder.read('next.secret.webhook')).toBe(`${webhook?.id}\n`)
   })
 
   it('replaces the old webhook with a new one that has a new secret', async () => {
     const { received, url } = await recordDeliveries()
     const { crm, run } = await serve()
     const old = crm.webhooks.create({ url, events: ['contact.created'], description: 'mine' })
-    const place = ['--secret-file', inFolder('next.secret'), '--overlap', '10ms']
+    const place = ['--secret-file', folder.at('next.secret'), '--overlap', '10ms']
     const { code, stdout, stderr } = await run('webhooks', 'rotate', old.id, ...place, '--json')
     expect(code, stderr).toBe(0)
     const [webhook, ...more] = crm.webhooks.list()
     expect(more).toEqual([])
     expect(webhook).toMatchObject({ url, events: ['contact.created'], active: true })
     expect(webhook?.id).not.toBe(old.id)
-    expect(await read('next.secret')).toBe(`${webhook?.secret}\n`)
-    expect(readLines(stdout)).toMatchObject([
-      { state: 'finished', webhook: { id: webhook?.id }, pending: 0, failed: 0 },
-    ])
+    expect(await folder.read('next.secret')).toBe(`${webhook?.secret}\n`)
+    const finished = { state: 'finished', webhook: { id: webhook?.id }, pending: 0, failed: 0 }
+    expect(readLines(stdout)).toMatchObject([finished])
     expect(stdout + stderr).not.toContain(webhook?.secret)
     expect(stderr).toContain(`webhook ${old.id} is deleted; ${webhook?.id} is in its place`)
     crm.events.emit({ type: 'contact.created' })
@@ -64,13 +55,12 @@ describe('postern webhooks rotate', () => {
     const old = crm.webhooks.create({ url, events: ['contact.created'] })
     crm.events.emit({ type: 'contact.created' })
     await expect.poll(() => crm.deliveries.list()[0]?.attempts.length).toBe(1)
-    const args = ['webhooks', 'rotate', old.id, '--to-env', inFolder('.env'), '--overlap', '1ms', '--wait', '1ms']
+    const args = ['webhooks', 'rotate', old.id, '--to-env', folder.at('.env'), '--overlap', '1ms', '--wait', '1ms']
     const waiting = await run(...args)
-    expect([waiting.code, waiting.stdout]).toEqual([5, ''])
-    expect(waiting.stderr).toMatch(
-      /both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of .*\nRun the same command again/,
-    )
-    const secret = await read('.env')
+    const told =
+      /both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of .*\nRun the same command again/
+    expect(waiting).toEqual(ended(5, told))
+    const secret = await folder.read('.env')
     expect(crm.webhooks.list()).toHaveLength(2)
     await crm.clock.advance('3h')
     const failed = await run(...args, '--json')
@@ -80,7 +70,7 @@ describe('postern webhooks rotate', () => {
     isDown = false
     expect((await run(...args)).code).toBe(0)
     expect(crm.webhooks.list()).toHaveLength(1)
-    expect(await read('.env')).toBe(secret)
+    expect(await folder.read('.env')).toBe(secret)
   })
 
   it('deletes failures if the option asks for it', async () => {
@@ -89,14 +79,13 @@ describe('postern webhooks rotate', () => {
     const old = crm.webhooks.create({ url, events: ['contact.created'] })
     crm.events.emit({ type: 'contact.created' })
     await crm.clock.advance('3h')
-    const args = ['--secret-file', inFolder('x'), '--overlap', '1ms', '--give-up-failed']
+    const args = ['--secret-file', folder.at('x'), '--overlap', '1ms', '--give-up-failed']
     expect((await run('webhooks', 'rotate', old.id, ...args)).code).toBe(0)
     expect(crm.webhooks.list()).toHaveLength(1)
   })
 
   it('refuses the path of the old secret, and an unknown webhook', async () => {
     const { crm, run } = await serve()
-    const place = ['--secret-file', inFolder('crm.secret')]
     await run('webhooks', 'ensure', '--url', APP, '--events', 'sync.failed', ...place)
     const [webhook] = crm.webhooks.list()
     const same = await run('webhooks', 'rotate', `${webhook?.id}`, ...place, '--json')
@@ -104,7 +93,7 @@ describe('postern webhooks rotate', () => {
     expect(readLines(same.stdout)).toMatchObject([
       { error: { code: 'usage', fix: expect.stringContaining('another') } },
     ])
-    const unknown = await run('webhooks', 'rotate', 'nothing', '--secret-file', inFolder('new.secret'), '--json')
+    const unknown = await run(`webhooks rotate nothing --secret-file ${folder.at('new.secret')} --json`)
     expect(unknown.code).toBe(1)
     expect(readLines(unknown.stdout)).toMatchObject([{ error: { code: 'not_found' } }])
     expect(crm.webhooks.list()).toHaveLength(1)
@@ -117,10 +106,10 @@ describe('postern webhooks rotate', () => {
     crm.subscribe((message) => {
       if (message.type === 'webhook' && message.change === 'updated') stop.abort()
     })
-    const args = ['webhooks', 'rotate', id, '--secret-file', inFolder('next.secret'), '--overlap', '5s']
+    const args = ['webhooks', 'rotate', id, '--secret-file', folder.at('next.secret'), '--overlap', '5s']
     expect(await runCli(args, { env, interrupt: stop.signal })).toMatchObject({ code: 130, stdout: '' })
     expect(crm.webhooks.list()).toHaveLength(2)
-    const secret = await read('next.secret')
+    const secret = await folder.read('next.secret')
     expect((await run(...args.slice(0, -2), '--overlap', '1ms')).code).toBe(0)
     expect(crm.webhooks.list()).toMatchObject([{ secret: secret.trim() }])
   })
@@ -149,16 +138,14 @@ describe('postern webhooks rotate', () => {
       response.end(JSON.stringify(url?.endsWith('/w1') ? { ...untold, url: APP } : [untold]))
     })
     expect((await run('webhooks', 'rotate', 'w1', ...place)).code).toBe(1)
-    expect(
-      service.seen.filter(({ body }) => body.includes('events')).map(({ body }) => JSON.parse(body)),
-    ).toMatchObject([{ url: APP }])
+    const created = service.seen.filter(({ body }) => body.includes('events')).map(({ body }) => JSON.parse(body))
+    expect(created).toMatchObject([{ url: APP }])
   })
 
   it('needs --url if the service does not return the address of the old webhook', async () => {
     const untold = { _id: 'w1', active: true, events: ['contact.created'] }
     const { run, service } = await serveHandMade({ body: { ...untold, webhooks: [untold] } })
-    const { code, stderr } = await run('webhooks', 'rotate', 'w1', ...place)
-    expect([code, stderr]).toEqual([2, expect.stringContaining('Give --url.')])
+    expect(await run('webhooks', 'rotate', 'w1', ...place)).toEqual(ended(2, 'Give --url.'))
     expect(service.calls.filter((call) => !call.startsWith('GET '))).toEqual([])
   })
 
@@ -171,21 +158,16 @@ describe('postern webhooks rotate', () => {
     const result = await run('webhooks', 'rotate', old.id, ...place, '--overlap', '1ms', '--wait', '100ms', '--json')
     const webhook = crm.webhooks.list().find(({ id }) => id !== old.id)
     expect(result.code).toBe(5)
-    expect(
-      result.stderr,
-    ).toBe(`webhook ${webhook?.id} takes its place; its secret is in ${secretFile}: your receiver needs both
+    const told = `webhook ${webhook?.id} takes its place; its secret is in ${secretFile}: your receiver needs both
 both deliver for at least 1 ms, and then until nothing is pending, for up to 100 ms
 1 pending and 0 failed only in the old webhook's log
 both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of ${old.id}
 Run the same command again to continue.
-`)
-    expect(await readFile(secretFile, 'utf8')).toBe(`${webhook?.secret}\n`)
-    expect(readLines(result.stdout)).toEqual([
-      {
-        ...{ state: 'waiting', webhook: expect.objectContaining({ id: webhook?.id, url, active: true }) },
-        ...{ pending: 1, failed: 0, held: 0, secretIn: secretFile },
-      },
-    ])
-    expect(readLines(result.stdout)[0]?.webhook).not.toHaveProperty('raw')
+`
+    expect(result.stderr).toBe(told)
+    const [record] = readLines(result.stdout)
+    expect(record).toMatchObject({ state: 'waiting', webhook: { id: webhook?.id, url, active: true }, held: 0 })
+    expect(record).toMatchObject({ pending: 1, failed: 0, secretIn: secretFile })
+    expect(record?.webhook).not.toHaveProperty('raw')
   })
 })

@@ -1,9 +1,13 @@
+import { expect } from 'vitest'
 import { run } from '../../src/cli/run.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
 import { createTestIo, type IoSetting } from './test-io.ts'
 
+/** A command line: its words, or text with a blank between each two of them. */
+export type Line = string | readonly string[]
+
 /** Runs one command line in this process, and returns its exit code and its output. */
-export async function runCli(args: readonly string[], setting: IoSetting = {}) {
+export async function runCli(args: Line, setting: IoSetting = {}) {
   const running = startCli(args, setting)
   const code = await running.exitCode
   return { code, stdout: running.stdout, stderr: running.stderr }
@@ -21,9 +25,9 @@ export interface RunningCli {
   press(key: string): void
 }
 
-export function startCli(args: readonly string[], setting: IoSetting = {}): RunningCli {
+export function startCli(args: Line, setting: IoSetting = {}): RunningCli {
   const { io, written, interrupt, press } = createTestIo({ env: { WEBHOOK_SECRET: SECRET }, ...setting })
-  const exitCode = run(args, io)
+  const exitCode = run(typeof args === 'string' ? args.split(' ') : args, io)
   return {
     exitCode,
     get stdout() {
@@ -44,4 +48,10 @@ export function readLines(text: string): readonly Readonly<Record<string, unknow
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line))
+}
+
+/** Matches a command line that has ended with these words on standard error, and with nothing on standard output. */
+export function ended(code: number, words: string | RegExp = '') {
+  const stderr = typeof words === 'string' ? expect.stringContaining(words) : expect.stringMatching(words)
+  return { code, stdout: '', stderr }
 }

@@ -14,7 +14,9 @@ export async function serve(...options: Parameters<typeof start>) {
   const env = { ...ADA, POSTERN_BASE_URL: crm.url }
   const create = (fields: Partial<{ url: string; events: readonly string[]; active: boolean }> = {}) =>
     crm.webhooks.create({ url: APP, events: ['contact.created'], ...fields })
-  return { crm, env, create, run: (...args: string[]) => runCli(args, { env }) }
+  /** Takes the words of a command line, or all of it as one text. */
+  const run = (...words: string[]) => runCli(words.length === 1 ? words.join() : words, { env })
+  return { crm, env, create, run }
 }
 
 /** A service that answers as the test says, at the first try. */

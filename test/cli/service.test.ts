@@ -1,24 +1,17 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { writeFile } from 'node:fs/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { PASSWORD, type Reply, startService } from '../client/support.ts'
 import { findFreePort } from '../support/programs.ts'
-import { readLines, runCli } from './run-cli.ts'
-import { ADA, serve, serveHandMade } from './serve.ts'
+import { useFolder } from './folder.ts'
+import { ended, readLines, runCli } from './run-cli.ts'
+import { ADA, APP, serve, serveHandMade } from './serve.ts'
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const folder = useFolder()
 
 describe('the service', () => {
   it('is not guessed if there are credentials', async () => {
-    expect(await runCli(['webhooks', 'list'], { env: ADA })).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('Give --base-url URL, or set POSTERN_BASE_URL'),
-    })
+    const advice = 'Give --base-url URL, or set POSTERN_BASE_URL'
+    expect(await runCli('webhooks list', { env: ADA })).toEqual(ended(2, advice))
   })
 
   it.each([
@@ -29,17 +22,15 @@ describe('the service', () => {
     ['no address', { POSTERN_EMAIL: '' }, 'POSTERN_EMAIL is not set'],
     ['no password', { POSTERN_PASSWORD: '' }, 'POSTERN_PASSWORD is not set'],
   ])('is refused: %s', async (_what, env, words) => {
-    const result = await runCli(['webhooks', 'list'], {
-      env: { ...ADA, POSTERN_BASE_URL: 'https://crm.example.com', ...env },
-    })
-    expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(words) })
+    const wrong = { ...ADA, POSTERN_BASE_URL: 'https://crm.example.com', ...env }
+    const result = await runCli('webhooks list', { env: wrong })
+    expect(result).toEqual(ended(2, words))
     expect(result.stderr).not.toContain('hunter2')
   })
 
   it.each(['21', '-1', '1.5', '1x', 'x1', ''])('is not asked %j times again', async (retries) => {
-    const env = { ...ADA, POSTERN_BASE_URL: 'https://crm.example.com' }
-    const { code, stderr } = await runCli(['webhooks', 'list', `--retries=${retries}`], { env })
-    expect([code, stderr]).toEqual([2, expect.stringContaining('It must be a whole number from 0 to 20.')])
+    const advice = 'It must be a whole number from 0 to 20.'
+    expect(await runCli(`webhooks list --retries=${retries}`, { env: ADA })).toEqual(ended(2, advice))
   })
 
   it('reaches the terminal by no text of its own, and programs get it whole', async () => {
@@ -54,49 +45,39 @@ describe('the service', () => {
 
   it('is named in the commands that a command advises', async () => {
     const { crm } = await serve()
-    const file = join(folder, "its owner's.env")
+    const file = folder.at("its owner's.env")
     await writeFile(file, `MAIL=${ADA.POSTERN_EMAIL}\nPOSTERN_PASSWORD=${ADA.POSTERN_PASSWORD}\n`)
     const named = ['--base-url', crm.url, '--email-env', 'MAIL', '--env', file, '--allow-http']
     const wanted = ['--url', 'http://127.0.0.1:9/', '--events', 'contact.created', '--inactive']
     const { code, stderr } = await runCli(['webhooks', 'create', ...wanted, ...named], { env: {} })
     const [webhook] = crm.webhooks.list()
-    const quoted = `'${folder}/its owner'\\''s.env'`
+    const quoted = `'${folder.path}/its owner'\\''s.env'`
     const options = `--base-url ${crm.url} --email-env MAIL --env ${quoted} --allow-http`
-    expect([code, stderr]).toEqual([
-      0,
-      expect.stringContaining(`then: postern webhooks resume ${webhook?.id} ${options}\n`),
-    ])
+    expect(code).toBe(0)
+    expect(stderr).toContain(`then: postern webhooks resume ${webhook?.id} ${options}\n`)
   })
 
   it('is named with the env file that lacks a variable', async () => {
-    const file = join(folder, '.env.half')
-    for (const [text, name] of [
-      ['', 'POSTERN_EMAIL'],
-      ['POSTERN_EMAIL=ada@acme.test\n', 'POSTERN_PASSWORD'],
-    ] as const) {
-      await writeFile(file, text)
-      const { code, stderr } = await runCli(['webhooks', 'list', '--base-url', 'https://a.test', '--env', file])
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`${name} is not set in ${file}. Set it`)])
-      const { stderr: other } = await runCli(['webhooks', 'list', '--base-url', 'ftp://a.test', '--env', file])
-      expect(other).toContain('--base-url ftp://a.test is not a URL of a service')
+    const file = folder.at('.env.half')
+    const lacking = { POSTERN_EMAIL: '', POSTERN_PASSWORD: 'POSTERN_EMAIL=ada@acme.test\n' }
+    for (const [name, text] of Object.entries(lacking)) {
+      await folder.write('.env.half', text)
+      const missing = await runCli(`webhooks list --base-url https://a.test --env ${file}`)
+      expect(missing).toEqual(ended(2, `${name} is not set in ${file}. Set it`))
     }
-    const unset = await runCli(['webhooks', 'list', '--base-url', 'https://a.test'], { env: {} })
-    expect(unset.stderr).toContain('POSTERN_EMAIL is not set. Set it')
+    const other = await runCli(`webhooks list --base-url ftp://a.test --env ${file}`)
+    expect(other).toEqual(ended(2, '--base-url ftp://a.test is not a URL of a service'))
+    const unset = await runCli('webhooks list --base-url https://a.test', { env: {} })
+    expect(unset).toEqual(ended(2, 'POSTERN_EMAIL is not set. Set it'))
   })
 
   it('is not that of the environment, nor an emulator, if the env file is missing', async () => {
     const { env } = await serve()
-    const missing = join(folder, '.env.misspelt')
-    for (const command of [
-      ['webhooks', 'list'],
-      ['deliveries', 'list', 'w1'],
-      ['trigger', 'contact.created'],
-    ])
-      expect(await runCli([...command, '--env', missing], { env })).toMatchObject({
-        code: 2,
-        stdout: '',
-        stderr: `postern: ${missing} cannot be read: ENOENT: no such file or directory, open '${missing}'\n`,
-      })
+    const missing = folder.at('.env.misspelt')
+    for (const command of ['webhooks list', 'trigger contact.created'])
+      expect(await runCli(`${command} --env ${missing}`, { env })).toEqual(
+        ended(2, `postern: ${missing} cannot be read: ENOENT: no such file or directory, open '${missing}'\n`),
+      )
   })
 
   it.each(['--password-env', '--email-env'])('does not repeat a secret that was passed to %s', async (option) => {
@@ -108,33 +89,31 @@ describe('the service', () => {
 
   it('reads credentials from other variables, files and standard input', async () => {
     const { crm } = await serve()
-    const file = join(folder, 'password')
-    const envFile = join(folder, '.env.crm')
+    const file = folder.at('password')
+    const envFile = folder.at('.env.crm')
     await writeFile(file, 'password\n')
     await writeFile(envFile, `POSTERN_BASE_URL=${crm.url}\nPOSTERN_EMAIL=ada@acme.test\nPOSTERN_PASSWORD="password"\n`)
-    const list = ['webhooks', 'list']
-    const there = [...list, '--base-url', crm.url]
+    const there = `webhooks list --base-url ${crm.url}`
     const env = { POSTERN_EMAIL: 'ada@acme.test' }
-    const other = { MAIL: 'ada@acme.test', PASS: 'password' }
     const results = [
-      await runCli([...there, '--email-env', 'MAIL', '--password-env', 'PASS'], { env: other }),
-      await runCli([...there, '--password-file', file], { env }),
-      await runCli([...there, '--password-stdin'], { env, stdin: 'password\n' }),
-      await runCli([...list, '--env', envFile], { env: {} }),
+      await runCli(`${there} --email-env MAIL --password-env PASS`, {
+        env: { MAIL: 'ada@acme.test', PASS: 'password' },
+      }),
+      await runCli(`${there} --password-file ${file}`, { env }),
+      await runCli(`${there} --password-stdin`, { env, stdin: 'password\n' }),
+      await runCli(`webhooks list --env ${envFile}`, { env: {} }),
     ]
-    for (const result of results) expect(result).toMatchObject({ code: 0, stderr: 'the account has no webhook\n' })
-    expect(await runCli([...there, '--password-stdin', '--password-file', file], { env })).toMatchObject({
-      ...{ code: 2, stderr: 'postern: Give --password-file or --password-stdin, not both.\n' },
-    })
+    for (const result of results) expect(result).toEqual(ended(0, /^the account has no webhook\n$/))
+    const both = await runCli(`${there} --password-stdin --password-file ${file}`, { env })
+    expect(both).toEqual(ended(2, 'postern: Give --password-file or --password-stdin, not both.\n'))
   })
 
   it('refuses the login: 4, and prints the password nowhere', async () => {
     const { crm } = await serve()
-    const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'hunter2', POSTERN_BASE_URL: crm.url }
-    const { code, stdout, stderr } = await runCli(['webhooks', 'list'], { env })
-    expect([code, stdout]).toEqual([4, ''])
-    expect(stderr).toContain('refuses the e-mail address and password')
-    expect(stderr).not.toContain('hunter2')
+    const env = { ...ADA, POSTERN_PASSWORD: 'hunter2', POSTERN_BASE_URL: crm.url }
+    const refused = await runCli('webhooks list', { env })
+    expect(refused).toEqual(ended(4, 'refuses the e-mail address and password'))
+    expect(refused.stderr).not.toContain('hunter2')
   })
 
   it('is not reachable: 3', async () => {
@@ -156,13 +135,9 @@ describe('the service', () => {
     ['too many requests', { status: 429, headers: { 'retry-after': '0' } }, 5],
   ])('answers with %s', async (_what, answer, code) => {
     const { run } = await serveHandMade(answer)
-    for (const args of [
-      ['webhooks', 'list'],
-      ['deliveries', 'list', 'w1'],
-      ['replay', '--webhook', 'w1'],
-    ]) {
-      const result = await run(...args)
-      expect(result).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(/^postern: [^\n]+\n$/m) })
+    for (const line of ['webhooks list', 'deliveries list w1', 'replay --webhook w1']) {
+      const result = await run(...line.split(' '))
+      expect(result).toEqual(ended(code, /^postern: [^\n]+\n$/m))
       expect(result.stderr).not.toMatch(/token-1|4711/)
     }
   })
@@ -181,9 +156,7 @@ describe('the service', () => {
 
   it('cannot reach a line for the shell', async () => {
     const { run } = await serveHandMade({ body: { _id: 'w1; rm -rf .', secret: 'whsec_1' } })
-    const { stderr } = await run(
-      ...'webhooks create --url https://a.example/ --events sync.failed --inactive'.split(' '),
-    )
+    const { stderr } = await run(...`webhooks create --url ${APP} --events sync.failed --inactive`.split(' '))
     expect(stderr).toContain("postern webhooks resume 'w1; rm -rf .'\n")
   })
 })
