@@ -42,10 +42,12 @@ export const resendShape = z.strictObject({
 export function checkInput<T>(value: unknown, shape: z.ZodType<T>): T {
   const checked = shape.safeParse(value)
   if (checked.success) return checked.data
-  const messages = checked.error.issues.map(({ path, message }) =>
-    path.length > 0 ? `${path.join('.')}: ${message}` : message,
-  )
-  throw new Refusal('invalid', ...messages)
+  throw new Refusal('invalid', ...tellIssues(checked.error))
+}
+
+/** Describes each issue, with the path of its field if it has one. */
+export function tellIssues({ issues }: z.ZodError): readonly string[] {
+  return issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
 }
 
 /** Serializes JSON, and refuses a value that JSON cannot hold, such as a bigint. */

@@ -12,6 +12,9 @@ export interface LogLimits {
 
 const KIND: EntryKind = 'delivery'
 
+/** Undefined fields, which JSON omits. */
+const NOTHING = { nextAttemptAt: undefined, resendOf: undefined, note: undefined, finishOrder: undefined }
+
 /** Changed fields of a delivery. Only a retry with a new timestamp changes the bytes. */
 export type DeliveryChange = Pick<StoredDelivery, 'status' | 'nextAttemptAt'> &
   Partial<Pick<StoredDelivery, 'attempts' | 'note' | 'remaining' | 'bytes'>>
@@ -19,12 +22,11 @@ export type DeliveryChange = Pick<StoredDelivery, 'status' | 'nextAttemptAt'> &
 /** Part of a delivery that is written at each change; its bytes are written separately, and once. */
 type WrittenDelivery = Omit<StoredDelivery, 'bytes' | 'signedBytes' | 'isInFlight' | 'ticket'>
 
-/** All deliveries by webhook, in the order of their creation. */
+/** All deliveries, in the order of their creation. */
 export class DeliveryLog {
   readonly #all = new Map<string, StoredDelivery>()
-  readonly #byWebhook = new Map<string, Map<string, StoredDelivery>>()
   /** Finished deliveries, in the order in which they finished. */
-  readonly #finished = new Map<string, StoredDelivery>()
+  #finished = new Set<StoredDelivery>()
   #finishCount = 0
   #bytes = 0
   #pendingBytes = 0
@@ -37,11 +39,17 @@ export class DeliveryLog {
     for (const { id, value } of journal.load<WrittenDelivery>(KIND)) {
       const bytes = journal.loadBytes(id)
       if (bytes === undefined) throw new Error(`the body of delivery ${id} is missing`)
-      this.#keep(toStored(value, bytes, journal.loadBytes(signedIdOf(id))))
+      this.#keep({
+        ...NOTHING,
+        ...value,
+        bytes,
+        signedBytes: journal.loadBytes(signedIdOf(id)),
+        isInFlight: false,
+        ticket: 0,
+      })
     }
-    const finished = [...this.#finished.values()].sort((a, b) => (a.finishOrder ?? 0) - (b.finishOrder ?? 0))
-    this.#finished.clear()
-    for (const delivery of finished) this.#finished.set(delivery.id, delivery)
+    const finished = [...this.#finished].sort((a, b) => (a.finishOrder ?? 0) - (b.finishOrder ?? 0))
+    this.#finished = new Set(finished)
     this.#finishCount = finished.at(-1)?.finishOrder ?? 0
   }
 
@@ -63,12 +71,8 @@ export class DeliveryLog {
 
   /** Lists deliveries in the order of their creation. */
   list(webhookId?: string): readonly StoredDelivery[] {
-    if (webhookId === undefined) return [...this.#all.values()]
-    return [...(this.#byWebhook.get(webhookId)?.values() ?? [])]
-  }
-
-  listPending(): readonly StoredDelivery[] {
-    return this.list().filter(({ status }) => status === 'pending')
+    const all = [...this.#all.values()]
+    return webhookId === undefined ? all : all.filter((delivery) => delivery.webhookId === webhookId)
   }
 
   /** Refuses new deliveries if too many deliveries or bytes would be pending. */
@@ -122,11 +126,11 @@ export class DeliveryLog {
       for (const delivery of all) this.#erase(delivery)
     })
     for (const delivery of all) this.#forget(delivery)
-    this.#byWebhook.delete(webhookId)
   }
 
   clear(): void {
-    for (const map of [this.#all, this.#byWebhook, this.#finished]) map.clear()
+    this.#all.clear()
+    this.#finished.clear()
     this.#bytes = 0
     this.#pendingBytes = 0
   }
@@ -140,8 +144,8 @@ export class DeliveryLog {
       this.#count(delivery, -1)
       Object.assign(delivery, change)
       this.#count(delivery, 1)
-      if (delivery.status === 'pending') this.#finished.delete(delivery.id)
-      else this.#finished.set(delivery.id, delivery)
+      if (delivery.status === 'pending') this.#finished.delete(delivery)
+      else this.#finished.add(delivery)
     }
   }
 
@@ -154,10 +158,7 @@ export class DeliveryLog {
   #keep(delivery: StoredDelivery): void {
     this.#count(delivery, 1)
     this.#all.set(delivery.id, delivery)
-    if (delivery.status !== 'pending') this.#finished.set(delivery.id, delivery)
-    const ofWebhook = this.#byWebhook.get(delivery.webhookId) ?? new Map<string, StoredDelivery>()
-    ofWebhook.set(delivery.id, delivery)
-    this.#byWebhook.set(delivery.webhookId, ofWebhook)
+    if (delivery.status !== 'pending') this.#finished.add(delivery)
   }
 
   /** Lists the finished deliveries to drop if this many deliveries and bytes are added. */
@@ -166,7 +167,7 @@ export class DeliveryLog {
     const oldest: StoredDelivery[] = []
     const count = this.#all.size + addedCount - kept
     let left = this.#bytes + addedBytes - bytes
-    for (const delivery of this.#finished.values()) {
+    for (const delivery of this.#finished) {
       if (oldest.length >= count && left <= 0) break
       oldest.push(delivery)
       left -= sizeOf(delivery)
@@ -175,11 +176,9 @@ export class DeliveryLog {
   }
 
   #forget(delivery: StoredDelivery): void {
-    const { id, webhookId } = delivery
     this.#count(delivery, -1)
-    this.#all.delete(id)
-    this.#finished.delete(id)
-    this.#byWebhook.get(webhookId)?.delete(id)
+    this.#all.delete(delivery.id)
+    this.#finished.delete(delivery)
   }
 
   #erase({ id }: StoredDelivery): void {
@@ -211,9 +210,3 @@ function sizeOfAnswer({ responseBody, responseHeaders }: DeliveryAttempt): numbe
 export const showMiB = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
 const signedIdOf = (id: string) => `${id}:signed`
-
-/** Restores the undefined fields, which JSON omits. */
-function toStored(written: WrittenDelivery, bytes: Uint8Array, signedBytes: Uint8Array | undefined): StoredDelivery {
-  const nothing = { nextAttemptAt: undefined, resendOf: undefined, note: undefined, finishOrder: undefined }
-  return { ...nothing, ...written, bytes, signedBytes, isInFlight: false, ticket: 0 }
-}

@@ -68,7 +68,7 @@ export class Engine {
 
   /** Resumes the deliveries that were pending when the last process ended. */
   start(): void {
-    this.schedule(this.#parts.log.listPending())
+    this.schedule(this.#parts.log.list().filter(({ status }) => status === 'pending'))
   }
 
   /** Plans the next attempt of each delivery at its `nextAttemptAt`. */
@@ -78,11 +78,7 @@ export class Engine {
       const at = delivery.nextAttemptAt ?? this.#parts.clock.now()
       this.#waiting.push(at, { delivery, ticket: delivery.ticket })
     }
-    this.#pump()
-  }
-
-  resume(): void {
-    this.#pump()
+    this.resume()
   }
 
   async whenIdle(): Promise<void> {
@@ -104,7 +100,8 @@ export class Engine {
     await this.whenIdle()
   }
 
-  #pump(): void {
+  /** Starts the attempts that are due, as far as webhooks and limits allow. */
+  resume(): void {
     if (this.#closing.signal.aborted) return
     const { clock } = this.#parts
     for (;;) {
@@ -138,7 +135,7 @@ export class Engine {
     const work = this.#carryOut(delivery, lane).finally(() => {
       lane.inFlight--
       this.#underWay.delete(work)
-      this.#pump()
+      this.resume()
     })
     this.#underWay.add(work)
     return true
@@ -277,7 +274,7 @@ export class Engine {
     if (at === undefined) return
     const onTime = () => {
       this.#timer = undefined
-      this.#pump()
+      this.resume()
     }
     this.#timer = { at, handle: clock.setTimeout(onTime, Math.min(LONGEST_TIMER_MS, Math.max(0, at - clock.now()))) }
   }

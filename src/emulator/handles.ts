@@ -29,13 +29,8 @@ export function createHandles(service: Service): Handles {
   const keyOf = (options: OfAccount | undefined) => accounts.get(checkInput(options, ofAccountShape)?.accountKey).key
   // Returns copies, so that a caller who changes an object does not change the emulator.
   const give = <T>(value: T): T => structuredClone(value)
-  const find = (id: string) => {
-    const webhook = webhooks.find(id)
-    if (webhook === undefined) throw new Refusal('unknown', 'there is no such webhook')
-    return webhook
-  }
   const update = (id: string, fields: WebhookChange) => {
-    const webhook = webhooks.update(find(id).accountKey, id, checkInput(fields, webhookChangeShape))
+    const webhook = webhooks.update(undefined, id, checkInput(fields, webhookChangeShape))
     if (webhook.active) engine.resume()
     return give(webhook)
   }
@@ -52,12 +47,12 @@ export function createHandles(service: Service): Handles {
         const { accountKey } = checkInput(options, ofAccountShape) ?? {}
         return give(webhooks.list(accountKey === undefined ? undefined : accounts.get(accountKey).key))
       },
-      get: (id) => give(find(id)),
+      get: (id) => give(webhooks.get(undefined, id)),
       update,
       pause: (id) => update(id, { active: false }),
       resume: (id) => update(id, { active: true }),
       delete: (id) => {
-        service.deleteWebhook(find(id).accountKey, id)
+        service.deleteWebhook(undefined, id)
       },
     },
     deliveries: {

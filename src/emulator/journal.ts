@@ -1,5 +1,4 @@
 import { PosternError } from '../protocol/errors.ts'
-import { DAMAGED, explainTrouble, unusable } from './database-trouble.ts'
 import { Refusal } from './refusal.ts'
 
 type SqliteValue = null | number | bigint | string | Uint8Array
@@ -17,64 +16,20 @@ export interface EmulatorDatabase {
 
 export type EntryKind = 'meta' | 'account' | 'webhook' | 'deleted-webhook' | 'record' | 'delivery'
 
-/** State that survives the process. Every call has been written when it returns. */
-export interface Journal {
-  /** Loads entries in the order in which they were first saved. */
-  load<Value>(kind: EntryKind): readonly { readonly id: string; readonly value: Value }[]
-  save(kind: EntryKind, id: string, value: unknown): void
-  remove(kind: EntryKind, id: string): void
-  loadBytes(id: string): Uint8Array | undefined
-  saveBytes(id: string, bytes: Uint8Array): void
-  removeBytes(id: string): void
-  /** Saves everything that `work` saves, or nothing. */
-  together<T>(work: () => T): T
-  /** Deletes all entries of one kind; for deliveries, their bytes too. */
-  clear(kind: EntryKind): void
-  /** Makes the error for entries that could not be parsed. */
-  toDamage(cause: unknown): unknown
-  /** Releases the lock. */
-  close(): void
-}
-
-/** Creates a journal that keeps nothing, and refuses calls after it is closed. */
-export function createMemoryJournal(): Journal {
-  let isOpen = true
-  const write = () => mustBeOpen(isOpen)
-  return {
-    load: () => [],
-    save: write,
-    remove: write,
-    loadBytes: () => undefined,
-    saveBytes: write,
-    removeBytes: write,
-    together(work) {
-      write()
-      return work()
-    },
-    clear: write,
-    toDamage: (cause) => cause,
-    close() {
-      isOpen = false
-    },
-  }
-}
-
-function mustBeOpen(isOpen: boolean): void {
-  if (!isOpen) throw new Refusal('full', 'the emulator has been closed')
-}
-
 const VERSION = 1
 
 /** Databases with an open journal. SQLite's lock keeps out only other connections. */
 const inUse = new WeakSet<EmulatorDatabase>()
 
 /**
- * Opens the journal in a database. Holds the lock on the file until `close`, or until the process ends in any way.
+ * Opens the journal in a database, and holds the lock on the file until `close`, or until the process ends in any way. Without a database,
+ * nothing is kept.
  *
  * @throws PosternError `database_unusable` if another process or another emulator uses the file, if it belongs to another program, if
  *   it is damaged, and at each later call that cannot read or write it
  */
-export function openJournal(database: EmulatorDatabase): Journal {
+export function openJournal(database?: EmulatorDatabase): Journal {
+  if (database === undefined) return createJournal()
   const file = fileOf(database)
   if (inUse.has(database))
     throw unusable(
@@ -87,7 +42,9 @@ export function openJournal(database: EmulatorDatabase): Journal {
       // A write takes the lock. A file that is not a journal stays unchanged.
       return database.transaction(() => {
         makeTables(database, file)
-        return createJournal(database, file)
+        const opened = createJournal(database, file)
+        opened.load('meta') // fails if the tables are those of another program
+        return opened
       })
     })
     inUse.add(database)
@@ -98,44 +55,62 @@ export function openJournal(database: EmulatorDatabase): Journal {
   }
 }
 
-function createJournal(database: EmulatorDatabase, file: string): Journal {
+/** State that survives the process. Every call has been written when it returns. */
+export type Journal = ReturnType<typeof createJournal>
+
+function createJournal(database?: EmulatorDatabase, file = '') {
   const explain = <T>(work: () => T): T => explainTrouble(file, work)
-  const load = database.prepare('SELECT id, value FROM entries WHERE kind = ? ORDER BY place')
-  const save = database.prepare(
-    'INSERT INTO entries (kind, id, value) VALUES (?, ?, ?) ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value',
-  )
-  const remove = database.prepare('DELETE FROM entries WHERE kind = ? AND id = ?')
-  const clear = database.prepare('DELETE FROM entries WHERE kind = ?')
-  const clearBytes = database.prepare('DELETE FROM bodies')
-  const loadBytes = database.prepare('SELECT bytes FROM bodies WHERE id = ?')
-  const saveBytes = database.prepare('INSERT OR REPLACE INTO bodies (id, bytes) VALUES (?, ?)')
-  const removeBytes = database.prepare('DELETE FROM bodies WHERE id = ?')
+  const statements = new Map<string, ReturnType<EmulatorDatabase['prepare']>>()
+  const prepare = (sql: string) => {
+    const statement = statements.get(sql) ?? database?.prepare(sql)
+    if (statement !== undefined) statements.set(sql, statement)
+    return statement
+  }
+  const read = (sql: string, value: string) => explain(() => prepare(sql)?.all(value) ?? [])
   let isOpen = true
-  const write = (statement: typeof save, ...values: readonly SqliteValue[]) => {
-    mustBeOpen(isOpen)
-    explain(() => statement.run(...values))
+  const mustBeOpen = () => {
+    if (!isOpen) throw new Refusal('full', 'the emulator has been closed')
+  }
+  const write = (sql: string, ...values: readonly SqliteValue[]) => {
+    mustBeOpen()
+    explain(() => prepare(sql)?.run(...values))
   }
   return {
-    load: (kind) =>
-      explain(() => load.all(kind)).map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) })),
-    save: (kind, id, value) => write(save, kind, id, JSON.stringify(value)),
-    remove: (kind, id) => write(remove, kind, id),
-    loadBytes(id) {
-      const bytes = explain(() => loadBytes.all(id))[0]?.bytes
+    /** Loads entries in the order in which they were first saved. */
+    load<Value>(kind: EntryKind): readonly { readonly id: string; readonly value: Value }[] {
+      const rows = read('SELECT id, value FROM entries WHERE kind = ? ORDER BY place', kind)
+      return rows.map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) }))
+    },
+    save(kind: EntryKind, id: string, value: unknown): void {
+      const change = 'ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value'
+      const json = database === undefined ? '' : JSON.stringify(value)
+      write(`INSERT INTO entries (kind, id, value) VALUES (?, ?, ?) ${change}`, kind, id, json)
+    },
+    remove: (kind: EntryKind, id: string) => write('DELETE FROM entries WHERE kind = ? AND id = ?', kind, id),
+    loadBytes(id: string): Uint8Array | undefined {
+      const bytes = read('SELECT bytes FROM bodies WHERE id = ?', id)[0]?.bytes
       return bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined
     },
-    saveBytes: (id, bytes) => write(saveBytes, id, bytes),
-    removeBytes: (id) => write(removeBytes, id),
-    together: (work) => explain(() => database.transaction(work)),
-    clear(kind) {
-      write(clear, kind)
-      if (kind === 'delivery') write(clearBytes)
+    saveBytes: (id: string, bytes: Uint8Array) =>
+      write('INSERT OR REPLACE INTO bodies (id, bytes) VALUES (?, ?)', id, bytes),
+    removeBytes: (id: string) => write('DELETE FROM bodies WHERE id = ?', id),
+    /** Saves everything that `work` saves, or nothing. */
+    together<T>(work: () => T): T {
+      mustBeOpen()
+      return database === undefined ? work() : explain(() => database.transaction(work))
     },
-    toDamage: (cause) => (cause instanceof PosternError ? cause : unusable(file, DAMAGED, cause)),
-    close() {
+    /** Deletes all entries of one kind; for deliveries, their bytes too. */
+    clear(kind: EntryKind): void {
+      write('DELETE FROM entries WHERE kind = ?', kind)
+      if (kind === 'delivery') write('DELETE FROM bodies')
+    },
+    /** Makes the error for entries that could not be parsed. */
+    toDamage: (cause: unknown) =>
+      database === undefined || cause instanceof PosternError ? cause : unusable(file, DAMAGED, cause),
+    /** Releases the lock. */
+    close(): void {
       isOpen = false
-      inUse.delete(database)
-      unlock(database)
+      if (database !== undefined) unlock(database)
     },
   }
 }
@@ -171,10 +146,52 @@ function makeTables(database: EmulatorDatabase, file: string): void {
 
 /** Unlocks the file. Does nothing for a file that cannot be read: its lock ends with the connection. */
 function unlock(database: EmulatorDatabase): void {
+  inUse.delete(database)
   try {
     database.pragma('locking_mode = NORMAL')
     database.prepare('SELECT name FROM sqlite_master').all() // the mode takes effect at the next access
   } catch {
     // The caller reports the first error, or closes the database.
   }
+}
+
+const IN_USE = 'another process has it open. End that process, or give another file.'
+const NOT_WRITABLE = 'it cannot be written. Let this process write to the file and its folder, or give another file.'
+/** Text about a damaged file, with the fix. */
+const DAMAGED = 'it is damaged. Replace it with an intact copy, or give another file.'
+/** Fixes by primary result code of SQLite: better-sqlite3 and libsql report its name, node:sqlite its number. */
+const FIXES = [
+  ['SQLITE_BUSY', 5, IN_USE],
+  ['SQLITE_LOCKED', 6, IN_USE],
+  ['SQLITE_READONLY', 8, NOT_WRITABLE],
+  ['SQLITE_IOERR', 10, 'its disk failed to read or write it. Check the disk, or give another file.'],
+  ['SQLITE_CORRUPT', 11, DAMAGED],
+  ['SQLITE_FULL', 13, 'no room is left on its disk. Make room, or give a file on another disk.'],
+  ['SQLITE_CANTOPEN', 14, NOT_WRITABLE],
+  ['SQLITE_NOTADB', 26, 'it is not a SQLite database. Give another file.'],
+] as const
+
+/** Runs work on a database. Adds the file and a fix to each error of the driver. */
+function explainTrouble<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    const fix = findFix(cause)
+    throw fix === undefined ? cause : unusable(file, fix, cause)
+  }
+}
+
+/** Makes the error for a database that the emulator cannot use. */
+function unusable(file: string, what: string, cause?: unknown): PosternError {
+  return new PosternError('database_unusable', `The emulator cannot use the database ${file}: ${what}`, { cause })
+}
+
+/** Returns the fix for an error of the driver; undefined for other errors. */
+function findFix(error: unknown): string | undefined {
+  const { code, errcode, message } = Object(error) as Readonly<Record<string, unknown>> // the thrown value can be anything
+  const name = typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined
+  const number = typeof errcode === 'number' ? errcode & 0xff : undefined
+  if (name === undefined && number === undefined) return undefined
+  const [, , fix] = FIXES.find((each) => each[1] === number || `${name}_`.startsWith(`${each[0]}_`)) ?? []
+  return fix ?? `${String(message).split('\n')[0]}. Give another file.`
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../host/clock.ts'
-import type { WireRequest } from '../wire/exchange.ts'
+import type { ExchangePhase, WireRequest } from '../wire/exchange.ts'
 import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { Assumed } from './assumptions.ts'
 import type { AttemptPhases, DeliveryAttempt, StoredDelivery } from './delivery.ts'
@@ -16,6 +16,8 @@ export interface AttemptOptions {
   readonly hasDebugHeaders: boolean
 }
 
+type PhaseTimes = Partial<Record<ExchangePhase, number>>
+
 type TimedResult = PostResult & Pick<DeliveryAttempt, 'durationMs' | 'phases'>
 
 /** Makes attempts: signs the bytes with the webhook's secret, and sends only what the service documents. */
@@ -26,7 +28,7 @@ export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHea
     const number = delivery.attempts.length + 1
     const send = async () => {
       const startedAt = clock.monotonic()
-      const reachedAt: { connected?: number; answered?: number } = {}
+      const reachedAt: PhaseTimes = {}
       const result = await post(new URL(url), {
         headers: [
           ['Content-Type', 'application/json'],
@@ -67,19 +69,15 @@ async function sendOnceOrTwice(
 ): Promise<TimedResult> {
   if (faults.draw('fail', delivery))
     return failUnsent('dropped by the fault "fail" of the emulator, before it was sent')
-  const copies = faults.draw('duplicate', delivery) ? [send(), send()] : [send()]
-  const [first] = await Promise.all(copies)
-  return first ?? failUnsent('nothing was sent')
+  const first = send()
+  await Promise.all([first, faults.draw('duplicate', delivery) && send()])
+  return first
 }
 
 const failUnsent = (error: string): TimedResult => ({ ...fail('reset', error), durationMs: 0 })
 
 /** Computes the times of the phases that were reached. */
-function toPhases(
-  startedAt: number,
-  { connected, answered }: { readonly connected?: number; readonly answered?: number },
-  endedAt: number,
-): AttemptPhases {
+function toPhases(startedAt: number, { connected, answered }: PhaseTimes, endedAt: number): AttemptPhases {
   return {
     ...(connected !== undefined && { connectMs: connected - startedAt, waitMs: (answered ?? endedAt) - connected }),
     ...(answered !== undefined && { bodyMs: endedAt - answered }),

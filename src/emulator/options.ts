@@ -8,7 +8,7 @@ import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import { BODY_FORMATS, type BodyFormat } from '../wire/json-forms.ts'
 import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
 import type { AssumedOptions } from './assumptions.ts'
-import { account } from './check-input.ts'
+import { account, tellIssues } from './check-input.ts'
 import { assumeAll, type Dialect } from './dialects.ts'
 import type { DeliveryFaults } from './faults.ts'
 import type { EmulatorDatabase } from './journal.ts'
@@ -110,32 +110,25 @@ export const deliveryFaults = z
   })
   .transform(({ latency, ...rest }): DeliveryFaults => ({ ...rest, latencyMs: latency }))
 
-/** Schema of an object that has these methods, or of this word. */
-const withMethods = <T extends object, Word extends string = never>(
-  told: string,
-  methods: readonly (keyof T & string)[],
-  word?: Word,
-) => {
-  const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
-  const findMissing = (value: object) => methods.find((method) => typeof Reflect.get(value, method) !== 'function')
-  return z.custom<T | Word>((value) => value === word || (isObject(value) && findMissing(value) === undefined), {
-    error: ({ input }) =>
-      isObject(input) ? `has no method ${findMissing(input)}(); it needs ${methods.join(', ')}` : told,
-  })
+/** Schema of an object that has these methods. */
+const withMethods = <T extends object>(told: string, methods: readonly (keyof T & string)[]) => {
+  const isMethod = (value: unknown, name: string) => typeof Object(value)[name] === 'function'
+  return z.custom<T>((value) => methods.every((name) => isMethod(value, name)), `${told}, with ${methods.join(', ')}`)
 }
+
+const CLOCK = ['now', 'monotonic', 'setTimeout', 'clearTimeout'] as const
+const DATABASE = ['exec', 'prepare', 'pragma', 'transaction'] as const
+const INBOX = ['counts', 'list', 'get', 'replay', 'drop'] as const
 
 const accounts = z
   .array(account)
   .default([])
   .transform((added): readonly Account[] => [...SEEDED_ACCOUNTS, ...added])
   .superRefine((all, context) => {
-    for (const [field, name] of [
-      ['key', 'key'],
-      ['email', 'user'],
-    ] as const) {
+    for (const field of ['key', 'email'] as const) {
       const values = all.map((each) => each[field])
       const twice = values.find((value, index) => values.indexOf(value) < index)
-      if (twice !== undefined) context.addIssue(`two accounts have the ${name} ${twice}; give one of them another.`)
+      if (twice !== undefined) context.addIssue(`two accounts have the ${field} ${twice}; give one of them another.`)
     }
   })
 
@@ -143,11 +136,12 @@ const schema = z.strictObject({
   port: z.union([z.literal(false), z.number().int().min(0).max(65_535)]).default(0),
   host: z.string().min(1).default('127.0.0.1'),
   hostAllow: z.array(z.string().min(1)).default([]),
-  clock: withMethods<Clock, 'manual'>(
-    'must be "manual" or a clock',
-    ['now', 'monotonic', 'setTimeout', 'clearTimeout'],
-    'manual',
-  ).optional(),
+  clock: z
+    .union(
+      [z.literal('manual'), withMethods<Clock>('', CLOCK)],
+      `must be "manual" or a clock, with ${CLOCK.join(', ')}`,
+    )
+    .optional(),
   // With a smaller value, the times of attempts would exceed the range of dates.
   retryScale: z.number().min(0.001).finite().default(1),
   deadline: timed.refine((ms) => ms > 0, NOTHING).default(SERVICE_DEADLINE_MS),
@@ -162,20 +156,12 @@ const schema = z.strictObject({
   dialect: z.string().default('default'),
   assume: z.record(z.string(), z.string()).default({}),
   accounts,
-  database: withMethods<EmulatorDatabase>('must be a database that openSqlite of postern/sqlite opened', [
-    'exec',
-    'prepare',
-    'pragma',
-    'transaction',
-  ]).optional(),
-  inbox: withMethods<InboxView>('must be an inbox, such as that of sqliteInbox', [
-    'counts',
-    'list',
-    'get',
-    'replay',
-    'drop',
-  ]).optional(),
-  logger: withMethods<Logger>('must be an object', ['debug', 'info', 'warn', 'error']).default(consoleLogger),
+  database: withMethods<EmulatorDatabase>(
+    'must be a database that openSqlite of postern/sqlite opened',
+    DATABASE,
+  ).optional(),
+  inbox: withMethods<InboxView>('must be an inbox, such as that of sqliteInbox', INBOX).optional(),
+  logger: withMethods<Logger>('must be a logger', ['debug', 'info', 'warn', 'error']).default(consoleLogger),
 })
 
 /** Options of the emulator after the check. */
@@ -184,18 +170,18 @@ export type EmulatorSettings = ReturnType<typeof checkEmulatorOptions>
 /** @throws ConfigurationError `option_unknown`, `option_invalid` */
 export function checkEmulatorOptions(options: EmulatorOptions) {
   const checked = schema.safeParse(options)
-  if (!checked.success) throw toError(checked.error.issues)
+  if (!checked.success) throw toError(checked.error)
   const { deadline: deadlineMs, tokenTtl: tokenTtlMs, assume, ...rest } = checked.data
   return { ...rest, deadlineMs, tokenTtlMs, assumed: assumeAll(rest.dialect, assume) }
 }
 
-function toError(issues: readonly z.core.$ZodIssue[]): ConfigurationError {
-  const stray = issues.find((issue) => issue.code === 'unrecognized_keys')
-  if (stray !== undefined)
-    return new ConfigurationError(
-      'option_unknown',
-      `startEmulator has no option "${stray.keys[0]}"${stray.path.length > 0 ? ` in ${stray.path.join('.')}` : ''}. It takes ${Object.keys(schema.shape).join(', ')}.`,
-    )
-  const told = issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
-  return new ConfigurationError('option_invalid', `startEmulator: ${told.join('; ')}`)
+function toError(error: z.ZodError): ConfigurationError {
+  const stray = error.issues.find((issue) => issue.code === 'unrecognized_keys')
+  if (stray === undefined)
+    return new ConfigurationError('option_invalid', `startEmulator: ${tellIssues(error).join('; ')}`)
+  const where = stray.path.length > 0 ? ` in ${stray.path.join('.')}` : ''
+  return new ConfigurationError(
+    'option_unknown',
+    `startEmulator has no option "${stray.keys[0]}"${where}. It takes ${Object.keys(schema.shape).join(', ')}.`,
+  )
 }

@@ -32,13 +32,15 @@ export class RateLimiter {
 
   take(caller: string): RateStanding {
     const now = this.#clock.now()
-    let window = this.#windows.get(caller)
-    if (window === undefined || window.resetAt <= now) {
-      window = { count: 0, resetAt: now + this.#rate.windowMs }
-      this.#windows.set(caller, window)
+    const { limit, windowMs } = this.#rate
+    // All windows have the same length, so the oldest ends first.
+    for (const [oldest, { resetAt }] of this.#windows) {
+      if (resetAt > now) break
+      this.#windows.delete(oldest)
     }
+    const window = this.#windows.get(caller) ?? { count: 0, resetAt: now + windowMs }
+    this.#windows.set(caller, window)
     window.count++
-    const { limit } = this.#rate
     const remaining = Math.max(0, limit - window.count)
     return { limit, remaining, resetAt: window.resetAt, isExceeded: window.count > limit }
   }

@@ -46,10 +46,7 @@ export class Records {
 
   constructor(parts: RecordsParts) {
     this.#parts = parts
-    for (const { id, value } of parts.journal.load<WrittenRecord>('record')) {
-      this.#all.set(id, value)
-      this.#bytes += sizeOf(value.record)
-    }
+    for (const { id, value } of parts.journal.load<WrittenRecord>('record')) this.#keep(id, value)
   }
 
   get size(): number {
@@ -101,12 +98,12 @@ export class Records {
   }
 
   delete(accountKey: string, model: string, id: string): void {
-    const size = sizeOf(this.get(accountKey, model, id))
+    const record = this.get(accountKey, model, id)
     const key = keyOf(accountKey, model, id)
     const change: RecordChange = { accountKey, model, action: 'deleted', record: { _id: id } }
     this.#parts.announce(change, () => this.#parts.journal.remove('record', key))
     this.#all.delete(key)
-    this.#bytes -= size
+    this.#bytes -= sizeOf(record)
   }
 
   clear(): void {
@@ -119,24 +116,23 @@ export class Records {
     const record: EmulatorRecord = writeAsJson(() => JSON.parse(JSON.stringify(given)))
     if (record?._id !== given._id) throw new Refusal('invalid', '_id: the JSON of the record has another _id')
     const key = keyOf(accountKey, model, record._id)
-    const before = this.#all.get(key)
-    const added = sizeOf(record) - (before === undefined ? 0 : sizeOf(before.record))
-    this.#mustFit(added)
-    const written: WrittenRecord = { accountKey, model, record }
-    this.#parts.announce({ accountKey, model, action, record }, () => this.#parts.journal.save('record', key, written))
-    this.#all.set(key, written)
-    this.#bytes += added
-    return record
-  }
-
-  #mustFit(added: number): void {
+    const added = sizeOf(record) - sizeOf(this.#all.get(key)?.record)
     const { maxBytes } = this.#parts
     if (added > 0 && this.#bytes + added > maxBytes)
       throw new Refusal('full', `the emulator takes ${showMiB(maxBytes)} of records at most; delete some`)
+    const written: WrittenRecord = { accountKey, model, record }
+    this.#parts.announce({ accountKey, model, action, record }, () => this.#parts.journal.save('record', key, written))
+    this.#keep(key, written)
+    return record
+  }
+
+  #keep(key: string, written: WrittenRecord): void {
+    this.#bytes += sizeOf(written.record) - sizeOf(this.#all.get(key)?.record)
+    this.#all.set(key, written)
   }
 }
 
-const sizeOf = (record: EmulatorRecord) => Buffer.byteLength(JSON.stringify(record))
+const sizeOf = (record?: EmulatorRecord) => (record === undefined ? 0 : Buffer.byteLength(JSON.stringify(record)))
 
 const keyOf = (...parts: readonly string[]) => JSON.stringify(parts)
 

@@ -1,12 +1,12 @@
 import { Accounts } from './accounts.ts'
-import { createClock, type EmulatorClock } from './clock.ts'
+import { createClock } from './clock.ts'
 import { DeliveryActions } from './delivery-actions.ts'
 import { DeliveryLog } from './delivery-log.ts'
 import { Engine } from './engine.ts'
 import { Events } from './events.ts'
 import { Faults } from './faults.ts'
 import { Feed } from './feed.ts'
-import { createMemoryJournal, type Journal, openJournal } from './journal.ts'
+import { type Journal, openJournal } from './journal.ts'
 import { createAttempts } from './make-attempt.ts'
 import type { EmulatorSettings } from './options.ts'
 import { createIds, createRandom } from './random.ts'
@@ -28,28 +28,7 @@ export const LIMITS = {
   inFlightPerWebhook: 8,
 } as const
 
-export interface Service {
-  readonly settings: EmulatorSettings
-  readonly clock: EmulatorClock
-  readonly accounts: Accounts
-  readonly tokens: Tokens
-  readonly webhooks: Webhooks
-  readonly records: Records
-  readonly events: Events
-  readonly deliveries: DeliveryActions
-  readonly log: DeliveryLog
-  readonly engine: Engine
-  readonly faults: Faults
-  readonly feed: Feed
-  readonly rate: RateLimiter
-  readonly loginRate: RateLimiter
-  /** Id of this run of the emulator. */
-  readonly bootId: string
-  deleteWebhook(accountKey: string, id: string): Webhook
-  reset(): void
-  /** Aborts attempts in progress, and releases the database. */
-  close(): Promise<void>
-}
+export type Service = ReturnType<typeof createOn>
 
 /**
  * Creates the service from its parts and the state in the journal.
@@ -57,7 +36,7 @@ export interface Service {
  * @throws PosternError `database_unusable`
  */
 export function createService(settings: EmulatorSettings): Service {
-  const journal = settings.database === undefined ? createMemoryJournal() : openJournal(settings.database)
+  const journal = openJournal(settings.database)
   try {
     return createOn(journal, settings)
   } catch (error) {
@@ -66,7 +45,7 @@ export function createService(settings: EmulatorSettings): Service {
   }
 }
 
-function createOn(journal: Journal, settings: EmulatorSettings): Service {
+function createOn(journal: Journal, settings: EmulatorSettings) {
   const { assumed, format, logger } = settings
   const boot = countBoot(journal)
   const random = createRandom(settings.seed === undefined ? undefined : `${settings.seed}:${boot}`)
@@ -108,7 +87,10 @@ function createOn(journal: Journal, settings: EmulatorSettings): Service {
   })
   const events = new Events({ clock, assumed, ids, webhooks, log, engine, feed, format })
   const records = new Records({
-    ...{ journal, ids, max: LIMITS.records, maxBytes: LIMITS.recordBytes },
+    journal,
+    ids,
+    max: LIMITS.records,
+    maxBytes: LIMITS.recordBytes,
     announce: (change, write) => events.announce(change, write),
   })
   const deliveries = new DeliveryActions({ clock, assumed, ids, log, webhooks, engine, feed, format })
@@ -116,11 +98,13 @@ function createOn(journal: Journal, settings: EmulatorSettings): Service {
   const loginRate = new RateLimiter(clock, settings.loginRateLimit)
   return {
     ...{ settings, clock, accounts, tokens, webhooks, records, events, deliveries, log, engine, faults, feed },
-    ...{ rate, loginRate, bootId: random.hex(16) },
-    deleteWebhook(accountKey, id) {
+    ...{ rate, loginRate },
+    /** Id of this run of the emulator. */
+    bootId: random.hex(16),
+    deleteWebhook(accountKey: string | undefined, id: string): Webhook {
       return webhooks.delete(accountKey, id, (write) => deliveries.endWebhook(id, write))
     },
-    reset() {
+    reset(): void {
       journal.together(() => {
         for (const kind of ['account', 'webhook', 'deleted-webhook', 'record', 'delivery'] as const) journal.clear(kind)
       })
@@ -128,7 +112,8 @@ function createOn(journal: Journal, settings: EmulatorSettings): Service {
       seedAccounts(accounts, settings)
       feed.publish({ type: 'reset' })
     },
-    async close() {
+    /** Aborts attempts in progress, and releases the database. */
+    async close(): Promise<void> {
       await engine.close()
       journal.close()
     },

@@ -67,10 +67,12 @@ export class Webhooks {
     return [...this.#byId.values()].filter((webhook) => accountKey === undefined || webhook.accountKey === accountKey)
   }
 
-  get(accountKey: string, id: string): Webhook {
+  /** @param accountKey undefined to find a webhook of any account */
+  get(accountKey: string | undefined, id: string): Webhook {
     const webhook = this.#byId.get(id)
     if (webhook === undefined) throw new Refusal('unknown', 'there is no such webhook')
-    if (webhook.accountKey !== accountKey) throw new Refusal('of-another-account', 'there is no such webhook')
+    if (accountKey !== undefined && webhook.accountKey !== accountKey)
+      throw new Refusal('of-another-account', 'there is no such webhook')
     return webhook
   }
 
@@ -98,7 +100,7 @@ export class Webhooks {
     return this.#save(webhook, 'created')
   }
 
-  update(accountKey: string, id: string, fields: WebhookChange): Webhook {
+  update(accountKey: string | undefined, id: string, fields: WebhookChange): Webhook {
     const webhook = this.get(accountKey, id)
     const { url = webhook.url, events = webhook.events } = fields
     const isReplaced = this.#parts.assumed.updateFields === 'replace'
@@ -114,17 +116,17 @@ export class Webhooks {
   }
 
   /** @param endLog calls `write` in the transaction that writes the changes of the log, or throws and changes nothing */
-  delete(accountKey: string, id: string, endLog: (write: () => void) => void): Webhook {
+  delete(accountKey: string | undefined, id: string, endLog: (write: () => void) => void): Webhook {
     const { journal, assumed, feed } = this.#parts
     const webhook = this.get(accountKey, id)
     const isLogKept = assumed.deletedLog === 'kept'
     endLog(() => {
       journal.remove('webhook', id)
-      if (isLogKept) journal.save('deleted-webhook', id, accountKey)
+      if (isLogKept) journal.save('deleted-webhook', id, webhook.accountKey)
     })
-    if (isLogKept) this.#deleted.set(id, accountKey)
+    if (isLogKept) this.#deleted.set(id, webhook.accountKey)
     this.#byId.delete(id)
-    feed.publish({ type: 'webhook', change: 'deleted', webhookId: id, accountKey })
+    feed.publish({ type: 'webhook', change: 'deleted', webhookId: id, accountKey: webhook.accountKey })
     return webhook
   }
 

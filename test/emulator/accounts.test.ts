@@ -1,13 +1,13 @@
-import { openSqlite } from 'postern/sqlite'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { Accounts } from '../../src/emulator/accounts.ts'
-import { createMemoryJournal, openJournal } from '../../src/emulator/journal.ts'
+import { openJournal } from '../../src/emulator/journal.ts'
+import { makeDatabase } from './support.ts'
 
 const make = (key: string) => ({ key, email: `${key}@test`, password: `of ${key}` })
 const refusal = (kind: string) => expect.objectContaining({ kind })
 
 it('an account is found by its key, and by its e-mail address with its own password', () => {
-  const accounts = new Accounts(createMemoryJournal())
+  const accounts = new Accounts(openJournal())
   expect(() => accounts.get(undefined)).toThrow(refusal('unknown'))
   const [one, two] = [accounts.add(make('one')), accounts.add(make('two'))]
   expect(accounts.list()).toEqual([one, two])
@@ -22,7 +22,7 @@ it('an account is found by its key, and by its e-mail address with its own passw
 })
 
 it('no two accounts have one key or one user', () => {
-  const accounts = new Accounts(createMemoryJournal())
+  const accounts = new Accounts(openJournal())
   accounts.add(make('one'))
   accounts.add(make('two'))
   expect(() => accounts.add({ ...make('three'), key: 'one' })).toThrow(refusal('exists'))
@@ -31,15 +31,14 @@ it('no two accounts have one key or one user', () => {
 })
 
 it('at most 1000 accounts can exist', () => {
-  const accounts = new Accounts(createMemoryJournal())
+  const accounts = new Accounts(openJournal())
   for (let made = 0; made < 1_000; made++) accounts.add(make(`a${made}`))
   expect(() => accounts.add(make('more'))).toThrow(refusal('full'))
   expect(accounts.find('more')).toBeUndefined()
 })
 
 it('accounts are read back in their order', () => {
-  const database = openSqlite(':memory:')
-  onTestFinished(async () => database.close())
+  const database = makeDatabase()
   const journal = openJournal(database)
   const accounts = new Accounts(journal)
   for (const key of ['b', 'a', 'c']) accounts.add(make(key))
@@ -48,7 +47,7 @@ it('accounts are read back in their order', () => {
 })
 
 it('an account with a user of another one is refused, and does not change', () => {
-  const accounts = new Accounts(createMemoryJournal())
+  const accounts = new Accounts(openJournal())
   const [one, two] = [accounts.add(make('one')), accounts.add(make('two'))]
   expect(() => accounts.replace({ ...two, email: one.email })).toThrow(refusal('exists'))
   expect(accounts.list()).toEqual([one, two])

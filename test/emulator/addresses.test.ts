@@ -1,7 +1,6 @@
-import { openSqlite } from 'postern/sqlite'
 import { describe, expect, it } from 'vitest'
 import { findUrlProblem, guardLookup } from '../../src/emulator/addresses.ts'
-import { sink, start } from './support.ts'
+import { makeDatabase, sink, start } from './support.ts'
 
 const LOCAL = [
   'http://127.0.0.1:3000/',
@@ -163,7 +162,7 @@ describe('a name, when a connection is made', () => {
   })
 
   it('is judged again at each attempt: blocked-url', async () => {
-    const database = openSqlite(':memory:')
+    const database = makeDatabase()
     const receiver = await sink()
     const lax = await start({ database, assume: { A30: 'any' } })
     lax.webhooks.create({ url: receiver.url, events: ['sync.failed'] })

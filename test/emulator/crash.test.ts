@@ -1,15 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Program, start as startProgram } from '../support/programs.ts'
-import { call, pick, sink, until } from './support.ts'
+import { call, makeFolder, pick, sink, until } from './support.ts'
 
-async function makeFile(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return join(folder, 'emulator.db')
-}
+const makeFile = async () => join(await makeFolder(), 'emulator.db')
 
 async function startChild(file: string): Promise<{ program: Program; url: string }> {
   const program = startProgram('--import', {}, 'tsx', 'test/emulator/program.ts', file)

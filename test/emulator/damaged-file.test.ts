@@ -1,21 +1,14 @@
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, copyFile, mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { startEmulator } from 'postern/emulator'
 import { openSqlite, type SqliteDatabase } from 'postern/sqlite'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { runCli, startCli } from '../cli/run-cli.ts'
-import { call, quiet, sink, start } from './support.ts'
+import { call, makeDatabase, makeFolder, quiet, sink, start } from './support.ts'
 
 const EVENTS = ['contact.created']
 const isRoot = process.geteuid?.() === 0
-
-async function makeFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** Changes a copy and replaces the file with it: a driver may keep a closed connection, and its lock, for a while. */
 async function change(file: string, work: (database: SqliteDatabase) => unknown): Promise<void> {
@@ -91,8 +84,7 @@ describe('a file that cannot be used', () => {
     const { code, stderr } = await runOn(file)
     expect([code, stderr]).toEqual([3, expect.stringMatching(/^postern: [^\n]+ Give another file\.\n$/)])
     expect(stderr).toContain(file)
-    const other = openSqlite(file)
-    onTestFinished(async () => other.close())
+    const other = makeDatabase(file)
     expect(other.prepare('SELECT sql FROM sqlite_master').all()).toHaveLength(sql.split(';').length)
   })
 
@@ -137,8 +129,7 @@ describe('a disk that is full while the emulator runs', () => {
 
   const scene = async (status: number) => {
     const file = join(await makeFolder(), 'emulator.db')
-    const database = openSqlite(file)
-    onTestFinished(async () => database.close())
+    const database = makeDatabase(file)
     const crm = await start({ database })
     const receiver = await sink(crm.clock, status)
     const webhook = crm.webhooks.create({ url: receiver.url, events: EVENTS })
@@ -197,8 +188,7 @@ describe('a disk that is full while the emulator runs', () => {
 
   it('makes the planned attempts, and repeats after a restart those that were not written', async () => {
     const warnings: string[] = []
-    const database = openSqlite(':memory:')
-    onTestFinished(async () => database.close())
+    const database = makeDatabase()
     const crm = await start({ database, logger: { ...quiet, warn: (_fields, message) => warnings.push(message) } })
     const receiver = await sink(crm.clock, 500, 500, 200)
     crm.webhooks.create({ url: receiver.url, events: EVENTS })
@@ -218,8 +208,7 @@ describe('a disk that is full while the emulator runs', () => {
 })
 
 it('a database that never was on a disk is reported as such', async () => {
-  const database = openSqlite(':memory:')
-  onTestFinished(async () => database.close())
+  const database = makeDatabase()
   database.exec('CREATE TABLE users (id INTEGER)')
   await expect(startEmulator({ database })).rejects.toThrow('the database in memory: it belongs to another program')
 })

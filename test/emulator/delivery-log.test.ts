@@ -1,9 +1,9 @@
-import { openSqlite } from 'postern/sqlite'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { StoredDelivery } from '../../src/emulator/delivery.ts'
 import { DeliveryLog } from '../../src/emulator/delivery-log.ts'
 import { newDelivery } from '../../src/emulator/events.ts'
-import { createMemoryJournal, openJournal } from '../../src/emulator/journal.ts'
+import { openJournal } from '../../src/emulator/journal.ts'
+import { makeDatabase } from './support.ts'
 
 const LIMITS = { kept: 4, pending: 5, bytes: 1_000 }
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -18,8 +18,7 @@ function make(id: string, webhookId = 'w', fields: Partial<StoredDelivery> = {})
 }
 
 function makeJournal() {
-  const database = openSqlite(':memory:')
-  onTestFinished(async () => database.close())
+  const database = makeDatabase()
   return { database, journal: openJournal(database) }
 }
 
@@ -37,7 +36,7 @@ function get(log: DeliveryLog, id: string): StoredDelivery {
 
 describe('the delivery log', () => {
   it('lists deliveries in the order in which they were made, of all webhooks or of one', () => {
-    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    const log = new DeliveryLog(openJournal(), LIMITS)
     const [one, two, three] = [make('1', 'v'), make('2', 'w'), make('3', 'v')]
     log.add([one, two])
     log.add([three])
@@ -46,13 +45,13 @@ describe('the delivery log', () => {
     expect([log.has(two), log.has({ ...two }), log.has(make('4'))]).toEqual([true, false, false])
     expect([log.size, log.pendingCount]).toEqual([3, 3])
     end(log, 'failed', '2')
-    expect([log.size, log.pendingCount, idsOf(log.listPending())]).toEqual([3, 2, ['1', '3']])
+    expect([log.size, log.pendingCount]).toEqual([3, 2])
     log.clear()
     expect([log.size, log.pendingCount, log.list(), log.list('v')]).toEqual([0, 0, [], []])
   })
 
   it('counts the kept part of answers among the bytes', () => {
-    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     const attempt = {
       ...{ number: 1, url: 'http://localhost/', at: 0, durationMs: 1, status: 500, error: 'no' },
@@ -68,7 +67,7 @@ describe('the delivery log', () => {
   })
 
   it('accepts as many pending deliveries as its limit, and not one more', () => {
-    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     log.mustTake(2, 0)
     expect(() => log.mustTake(3, 0)).toThrow(expect.objectContaining({ kind: 'full' }))
@@ -81,7 +80,7 @@ describe('the delivery log', () => {
   })
 
   it('drops those that finished first, never a pending one, and none while there is room', () => {
-    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     end(log, 'success', '3', '1')
     log.add([make('4')])
@@ -93,7 +92,7 @@ describe('the delivery log', () => {
   })
 
   it('drops what finished first as soon as others finish, if more were pending than it keeps', () => {
-    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3', '4', '5', '6'].map((id) => make(id)))
     end(log, 'success', '3')
     expect(idsOf(log.list())).toEqual(['1', '2', '3', '4', '5', '6'])
@@ -104,7 +103,7 @@ describe('the delivery log', () => {
   })
 
   it('drops what finished first to keep the answers of what finishes, but not of what is pending', () => {
-    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     const attempt = {
       ...{ number: 1, url: 'http://localhost/', at: 0, durationMs: 1, status: 500, error: 'no' },
@@ -120,7 +119,7 @@ describe('the delivery log', () => {
   })
 
   it('holds as many bytes of bodies as its limit: drops those that finished first, and accepts no more that wait', () => {
-    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    const log = new DeliveryLog(openJournal(), LIMITS)
     const big = (id: string, size: number) => make(id, 'w', { bytes: new Uint8Array(size) })
     log.add([big('1', 400), big('2', 300)])
     log.mustTake(1, 300)
@@ -151,7 +150,7 @@ describe('the delivery log', () => {
   })
 
   it('counts a delivery that was retried as finished when it last was', () => {
-    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3', '4'].map((id) => make(id)))
     end(log, 'failed', '1', '2')
     const [first] = log.list()
@@ -162,7 +161,7 @@ describe('the delivery log', () => {
   })
 
   it('removes the deliveries of a webhook, and leaves those of others', () => {
-    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    const log = new DeliveryLog(openJournal(), LIMITS)
     log.add([make('1', 'v'), make('2', 'w'), make('3', 'v')])
     end(log, 'failed', '1')
     let isAlongside = false

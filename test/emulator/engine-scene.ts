@@ -6,7 +6,7 @@ import { Engine } from '../../src/emulator/engine.ts'
 import { newDelivery } from '../../src/emulator/events.ts'
 import { type DeliveryFaults, Faults } from '../../src/emulator/faults.ts'
 import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
-import { createMemoryJournal } from '../../src/emulator/journal.ts'
+import { openJournal } from '../../src/emulator/journal.ts'
 import { fail } from '../../src/emulator/post.ts'
 import { createIds, createRandom } from '../../src/emulator/random.ts'
 import { Webhooks } from '../../src/emulator/webhooks.ts'
@@ -44,7 +44,7 @@ export function makeEngine({ assume = {}, faults: given = {}, results, ...limits
     setTimeout: (callback: () => void, ms: number) => manual.setTimeout(callback, ms),
     clearTimeout: (timer: unknown) => manual.clearTimeout(timer),
   }
-  const journal = createMemoryJournal()
+  const journal = openJournal()
   const feed = new Feed(silentLogger)
   const messages: FeedMessage[] = []
   feed.subscribe((message) => messages.push(message))

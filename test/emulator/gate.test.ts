@@ -137,11 +137,12 @@ describe('the rate limit', () => {
 
 describe('a requested fault', () => {
   it.each([
-    ['401', 401, 'refused by a fault of the emulator'],
-    ['429', 429, 'refused by a fault of the emulator'],
-    ['500', 500, 'failed by a fault of the emulator'],
-  ])('answers with %s as often as requested, with or without a token', async (answer, status, message) => {
+    ['401', 401],
+    ['429', 429],
+    ['500', 500],
+  ])('answers with %s as often as requested, with or without a token', async (answer, status) => {
     const { ask, fault } = await scene()
+    const message = 'refused by a fault of the emulator'
     await fault({ answer, count: 2 })
     expect(await ask(CONTACTS)).toMatchObject({ status, json: { message } })
     expect(await ask(CONTACTS, {})).toMatchObject({ status, json: { message } })

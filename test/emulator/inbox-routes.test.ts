@@ -281,6 +281,6 @@ describe('the inbox of a receiver at the emulator', () => {
 
   it('refuses anything but an inbox', async () => {
     const inbox = { counts: () => 1 } as unknown as InboxView // JavaScript may pass it
-    await expect(start({ inbox })).rejects.toThrow('startEmulator: inbox: has no method list')
+    await expect(start({ inbox })).rejects.toThrow('startEmulator: inbox: must be an inbox')
   })
 })

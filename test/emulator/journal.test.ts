@@ -1,16 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmulator } from 'postern/emulator'
+import { type EmulatorDatabase, startEmulator } from 'postern/emulator'
 import { openSqlite } from 'postern/sqlite'
 import { expect, it, onTestFinished } from 'vitest'
-import { createMemoryJournal, openJournal } from '../../src/emulator/journal.ts'
-import { start } from './support.ts'
+import { openJournal } from '../../src/emulator/journal.ts'
+import { makeDatabase, makeFolder, start } from './support.ts'
 
-function makeDatabase() {
-  const database = openSqlite(':memory:')
-  onTestFinished(async () => database.close())
-  return database
+/** A database that rejects every statement with this error. */
+function failingDatabase(error: unknown): EmulatorDatabase {
+  const prepare = () => {
+    throw error
+  }
+  return { prepare, exec: () => {}, pragma: () => [{ file: 'app.db' }], transaction: (work) => work() }
 }
 
 it('entries are loaded by kind, in the order in which they were first saved', () => {
@@ -92,11 +92,9 @@ it('a closed journal refuses to write, and another may be opened on the database
 })
 
 it('the file is locked for others from the start to the close', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = await makeFolder()
   const file = join(folder, 'emulator.db')
-  const database = openSqlite(file)
-  onTestFinished(async () => database.close())
+  const database = makeDatabase(file)
   const journal = openJournal(database)
   journal.save('meta', 'a', 1)
   expect(() => openSqlite(file, { busyTimeoutMs: 0 })).toThrow()
@@ -114,11 +112,9 @@ it.each([
     'it has version 2, but this emulator reads version 1. Give another file.',
   ],
 ])('a database %s is refused, and stays as it is', async (_what, sql, told) => {
-  const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = await makeFolder()
   const file = join(folder, 'other.db')
-  const database = openSqlite(file)
-  onTestFinished(async () => database.close())
+  const database = makeDatabase(file)
   database.exec(sql)
   const tables = () => database.prepare('SELECT name, sql FROM sqlite_master').all()
   const before = tables()
@@ -132,6 +128,46 @@ it.each([
   expect(tables()).toEqual(before)
   const other = openSqlite(file, { busyTimeoutMs: 0 })
   onTestFinished(async () => other.close())
+})
+
+/** Failures in the drivers' forms: better-sqlite3 and libsql by name, node:sqlite by number, with an extended part or without. */
+it.each([
+  [{ code: 'SQLITE_BUSY' }, 'another process has it open'],
+  [{ code: 'SQLITE_BUSY_SNAPSHOT' }, 'another process has it open'],
+  [{ code: 'ERR_SQLITE_ERROR', errcode: 5 }, 'another process has it open'],
+  [{ code: 'SQLITE_LOCKED' }, 'another process has it open'],
+  [{ errcode: 6 }, 'another process has it open'],
+  [{ code: 'SQLITE_READONLY_DIRECTORY' }, 'it cannot be written'],
+  [{ errcode: 8 }, 'it cannot be written'],
+  [{ code: 'SQLITE_IOERR_WRITE' }, 'its disk failed'],
+  [{ errcode: 778 }, 'its disk failed'],
+  [{ code: 'SQLITE_CORRUPT_VTAB' }, 'it is damaged'],
+  [{ errcode: 11 }, 'it is damaged'],
+  [{ code: 'SQLITE_FULL' }, 'no room is left'],
+  [{ errcode: 13 }, 'no room is left'],
+  [{ code: 'SQLITE_CANTOPEN' }, 'it cannot be written'],
+  [{ errcode: 14 }, 'it cannot be written'],
+  [{ code: 'SQLITE_NOTADB' }, 'it is not a SQLite database'],
+  [{ errcode: 26 }, 'it is not a SQLite database'],
+  [{ code: 'SQLITE_ERROR' }, 'what the driver said. Give another file.'],
+  [{ errcode: 1 }, 'what the driver said. Give another file.'],
+  [{ code: 'ENOENT' }, undefined],
+  [{}, undefined],
+])("a driver's error %j is reported as: %s", (fields, told) => {
+  const cause = Object.assign(new Error('what the driver said\nat length'), fields)
+  const open = () => openJournal(failingDatabase(cause))
+  if (told === undefined) return expect(open).toThrow(cause)
+  expect(open).toThrow(expect.objectContaining({ code: 'database_unusable', cause }))
+  expect(open).toThrow(`The emulator cannot use the database app.db: ${told}`)
+})
+
+it.each([undefined, 'text'])('an error that is no object is left alone: %s', (error) => {
+  expect.assertions(1)
+  try {
+    openJournal(failingDatabase(error))
+  } catch (thrown) {
+    expect(thrown).toBe(error)
+  }
 })
 
 it('a database of the emulator may have further tables', () => {
@@ -154,7 +190,7 @@ it('an error in the entries is reported as damage, unless it says what is wrong'
 })
 
 it('a journal in memory keeps nothing, and refuses to write once it is closed', () => {
-  const journal = createMemoryJournal()
+  const journal = openJournal()
   const bytes = new Uint8Array([1])
   const writes: readonly (() => unknown)[] = [
     () => journal.save('meta', 'a', 1),

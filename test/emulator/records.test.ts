@@ -1,12 +1,11 @@
-import { openSqlite } from 'postern/sqlite'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openJournal } from '../../src/emulator/journal.ts'
 import { createIds, createRandom } from '../../src/emulator/random.ts'
 import { type RecordChange, Records } from '../../src/emulator/records.ts'
+import { makeDatabase } from './support.ts'
 
 function makeRecords(max = 3, maxBytes = 1_000_000) {
-  const database = openSqlite(':memory:')
-  onTestFinished(async () => database.close())
+  const database = makeDatabase()
   const journal = openJournal(database)
   const ids = createIds(createRandom('seed'), 'hex')
   const changes: RecordChange[] = []

@@ -1,15 +1,8 @@
 import type { Emulator, EmulatorOptions } from 'postern/emulator'
-import { openSqlite, type SqliteDatabase } from 'postern/sqlite'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { call, sink, start, until } from './support.ts'
+import { describe, expect, it } from 'vitest'
+import { call, makeDatabase, sink, start, until } from './support.ts'
 
 const EVENTS = ['contact.created']
-
-function makeDatabase(): SqliteDatabase {
-  const database = openSqlite(':memory:')
-  onTestFinished(async () => database.close())
-  return database
-}
 
 /** Returns the answers to all queries of an emulator, in its order. */
 async function readAll(crm: Emulator) {

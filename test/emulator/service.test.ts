@@ -1,18 +1,11 @@
-import { openSqlite } from 'postern/sqlite'
 import { manualClock } from 'postern/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { FeedMessage } from '../../src/emulator/feed.ts'
 import { LIMITS } from '../../src/emulator/service.ts'
-import { makeService, quiet } from './support.ts'
+import { makeDatabase, makeService, quiet } from './support.ts'
 
 const FIELDS = { url: 'http://127.0.0.1:1/', events: ['a.b', 'deal.created'], active: false }
 const KEYS = ['acme', 'globex']
-
-function makeDatabase() {
-  const database = openSqlite(':memory:')
-  onTestFinished(async () => database.close())
-  return database
-}
 
 describe('the service', () => {
   it('has its limits', () => {

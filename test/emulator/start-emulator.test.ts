@@ -1,8 +1,7 @@
 import { startEmulator } from 'postern/emulator'
-import { openSqlite } from 'postern/sqlite'
 import { manualClock } from 'postern/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { quiet, start } from './support.ts'
+import { describe, expect, it } from 'vitest'
+import { makeDatabase, quiet, start } from './support.ts'
 
 describe('an emulator in code', () => {
   it.each([
@@ -19,8 +18,7 @@ describe('an emulator in code', () => {
   })
 
   it('releases its database if it cannot listen', async () => {
-    const database = openSqlite(':memory:')
-    onTestFinished(async () => database.close())
+    const database = makeDatabase()
     const crm = await start()
     await expect(startEmulator({ database, port: Number(new URL(crm.url).port) })).rejects.toMatchObject({
       code: 'port_in_use',
@@ -29,8 +27,7 @@ describe('an emulator in code', () => {
   })
 
   it('goes on with the attempts that are due, from its start', async () => {
-    const database = openSqlite(':memory:')
-    onTestFinished(async () => database.close())
+    const database = makeDatabase()
     const options = { database, port: false, assume: { A31: 'kept' }, logger: quiet } as const
     const one = await startEmulator(options)
     const { id } = one.webhooks.create({ url: 'http://127.0.0.1:1/', events: ['a.b'], active: false })

@@ -1,5 +1,9 @@
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
+import { openSqlite, type SqliteDatabase } from 'postern/sqlite'
 import { silentLogger } from 'postern/testing'
 import { onTestFinished } from 'vitest'
 import { checkEmulatorOptions } from '../../src/emulator/options.ts'
@@ -105,6 +109,20 @@ export async function sink(clock: { now(): number } = Date, ...answers: readonly
     })
   })
   return Object.assign(state, { url: `${server.url}/webhooks` })
+}
+
+/** A new SQLite database, in memory by default, which is closed with the test. */
+export function makeDatabase(file = ':memory:'): SqliteDatabase {
+  const database = openSqlite(file)
+  onTestFinished(async () => database.close())
+  return database
+}
+
+/** A new folder, which is deleted with the test. */
+export async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
 }
 
 /** Any server on loopback, which ends with the test. */

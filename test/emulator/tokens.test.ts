@@ -1,11 +1,10 @@
-import { openSqlite } from 'postern/sqlite'
 import { manualClock } from 'postern/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Accounts } from '../../src/emulator/accounts.ts'
 import { assumeAll } from '../../src/emulator/dialects.ts'
-import { createMemoryJournal, type Journal, openJournal } from '../../src/emulator/journal.ts'
+import { type Journal, openJournal } from '../../src/emulator/journal.ts'
 import { Tokens } from '../../src/emulator/tokens.ts'
-import { call, start } from './support.ts'
+import { call, makeDatabase, start } from './support.ts'
 
 it.each(['claims', 'renamed'] as const)('never has claims that say it has already expired: %s', async (A22) => {
   const clock = manualClock('2026-01-01T00:00:00.999Z')
@@ -22,9 +21,9 @@ it.each(['claims', 'renamed'] as const)('never has claims that say it has alread
 describe('a token', () => {
   const ACCOUNT = { key: 'one', email: 'one@test', password: 'pw' }
 
-  function make({ assume = {}, journal = createMemoryJournal(), at = '2026-01-01T00:00:00.400Z' }: Options = {}) {
+  function make({ assume = {}, journal = openJournal(), at = '2026-01-01T00:00:00.400Z' }: Options = {}) {
     const clock = manualClock(at)
-    const accounts = new Accounts(createMemoryJournal())
+    const accounts = new Accounts(openJournal())
     accounts.add(ACCOUNT)
     accounts.add({ ...ACCOUNT, key: 'two', email: 'two@test' })
     const assumed = assumeAll('default', assume)
@@ -103,8 +102,7 @@ describe('a token', () => {
   )
 
   it('is valid for every service on the same journal', async () => {
-    const database = openSqlite(':memory:')
-    onTestFinished(async () => database.close())
+    const database = makeDatabase()
     const journal = openJournal(database)
     journal.save('meta', 'another entry', 'x')
     const { accessToken } = await make({ journal }).tokens.issue(ACCOUNT)

@@ -43,15 +43,40 @@ describe('the webhooks of an account', () => {
   })
 
   it.each([
-    ['none', 25, '?page=2&cursor=20&limit=5', 25, undefined],
-    ['pages', 20, '?page=2', 5, undefined],
-    ['cursor', 20, '?cursor=20', 5, '20'],
-  ])('are listed in parts if that is assumed: %s (A08)', async (A08, first, query, next, cursor) => {
-    const { ask, create } = await scene({ A08, A04: 'items' })
+    ['none', '', '0-24'],
+    ['none', '?page=2&cursor=20&limit=no', '0-24'],
+    ['pages', '', '0-19'],
+    ['pages', '?page=2', '20-24'],
+    ['pages', '?page=3&limit=10&cursor=5', '20-24'],
+    ['pages', '?page=2&limit=7', '7-13'],
+    ['pages', '?limit=21', '0-19'],
+    ['pages', '?page=999999999', ''],
+    ['cursor', '', '0-19, next 20'],
+    ['cursor', '?cursor=20', '20-24'],
+    ['cursor', '?cursor=5&page=3', '5-24'],
+    ['cursor', '?cursor=4', '4-23, next 24'],
+    ['cursor', '?limit=2&cursor=3', '3-4, next 5'],
+    ['cursor', '?cursor=999999999', ''],
+    ['pages', '?page=0', '422 page: must be'],
+    ['pages', '?page=01', '422 page: must be'],
+    ['pages', '?page=1x', '422 page: must be'],
+    ['pages', '?page=x1', '422 page: must be'],
+    ['pages', '?page=1234567890', '422 page: must be'],
+    ['pages', '?limit=', '422 limit: must be'],
+    ['cursor', '?cursor=', '422 cursor: there is'],
+    ['cursor', '?cursor=1x', '422 cursor: there is'],
+    ['cursor', '?cursor=x1', '422 cursor: there is'],
+    ['cursor', '?cursor=1234567890', '422 cursor: there is'],
+  ])('are listed in parts if that is assumed: %s (A08), %s', async (A08, query, part) => {
+    const { ask, crm, create } = await scene({ A08, A04: 'items' })
     for (let made = 0; made < 25; made++) create()
-    const all = await ask('GET ')
-    expect([pick(all.json, 'items', 'length'), Object(all.json).nextCursor]).toEqual([String(first), cursor])
-    expect(pick((await ask(`GET ${query}`)).json, 'items', 'length')).toBe(String(next))
+    const { status, json } = await ask(`GET ${query}`)
+    const { items = [], total, nextCursor, message = '' } = Object(json)
+    if (status !== 200) return expect(`${status} ${message.slice(0, part.length - 4)}`).toBe(part)
+    const places = items.map(({ _id }: { _id: string }) => crm.webhooks.list().findIndex(({ id }) => id === _id))
+    const listed = places.length === 0 ? '' : `${places[0]}-${places.at(-1)}`
+    expect([nextCursor === undefined ? listed : `${listed}, next ${nextCursor}`, total]).toEqual([part, 25])
+    expect(places).toEqual(places.toSorted((one: number, two: number) => one - two))
   })
 
   it('are changed, with the fields that the service knows', async () => {
@@ -101,20 +126,25 @@ describe('the webhooks of an account', () => {
 
 describe('the delivery log of a webhook', () => {
   it.each([
-    ['oldest', 105, '?limit=3', 105],
-    ['newest', 100, '?limit=3', 3],
-  ])('lists its entries, %s first (A11)', async (A11, count, query, fewer) => {
+    ['oldest', 'limit=3', 0, 105],
+    ['newest', '', 104, 5],
+    ['newest', 'limit=3', 104, 102],
+    ['newest', 'limit=101', 104, 5],
+    ['newest', 'limit=2&page=5&before=9', 8, 7],
+    ['newest', 'before=2', 1, 0],
+    ['newest', 'before=0', 0, undefined],
+  ])('lists its entries, %s first (A11): %s', async (A11, query, first, last) => {
     const { ask, crm, create } = await scene({ A11 })
     const { id } = create()
     crm.events.emitMany({ type: 'a.b' }, 105)
     const ids = crm.deliveries.list().map((each) => each.id)
-    const read = async (given = '') => {
-      const { json } = await ask(`GET /${id}/deliveries${given}`)
-      return (Array.isArray(json) ? json : []).map((each) => pick(each, '_id'))
-    }
-    const ordered = A11 === 'oldest' ? ids : ids.toReversed()
-    expect(await read()).toEqual(ordered.slice(0, count))
-    expect(await read(query)).toEqual(ordered.slice(0, fewer))
+    const filled = query.replace(/before=(\d+)/, (_, place) => `before=${ids[Number(place)]}`)
+    const { json } = await ask(`GET /${id}/deliveries?${filled}`)
+    const listed = (Array.isArray(json) ? json : []).map((each) => pick(each, '_id'))
+    if (last === undefined) expect(listed).toEqual([])
+    else expect(listed).toEqual(first < last ? ids : ids.slice(last, first + 1).toReversed())
+    const refused = await ask(`GET /${id}/deliveries?before=x`)
+    if (A11 === 'newest') expect(refused).toMatchObject({ status: 422, json: { message: /^before: there is no such/ } })
   })
 
   it('has the assumed form, as the list of webhooks has', async () => {

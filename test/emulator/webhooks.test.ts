@@ -1,16 +1,16 @@
-import { openSqlite } from 'postern/sqlite'
 import { manualClock, silentLogger } from 'postern/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { assumeAll } from '../../src/emulator/dialects.ts'
 import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
-import { createMemoryJournal, type Journal, openJournal } from '../../src/emulator/journal.ts'
+import { type Journal, openJournal } from '../../src/emulator/journal.ts'
 import { createIds, createRandom } from '../../src/emulator/random.ts'
 import { type WebhookFields, Webhooks } from '../../src/emulator/webhooks.ts'
+import { makeDatabase } from './support.ts'
 
 const FIELDS: WebhookFields = { url: 'http://localhost/', events: ['sync.failed'] }
 const refusal = (kind: string, told = '') => expect.objectContaining({ kind, message: expect.stringContaining(told) })
 
-function make(assume: Readonly<Record<string, string>> = {}, journal: Journal = createMemoryJournal()) {
+function make(assume: Readonly<Record<string, string>> = {}, journal: Journal = openJournal()) {
   const feed = new Feed(silentLogger)
   const messages: FeedMessage[] = []
   feed.subscribe((message) => messages.push(message))
@@ -19,8 +19,7 @@ function make(assume: Readonly<Record<string, string>> = {}, journal: Journal = 
 }
 
 function makeJournal(): Journal {
-  const database = openSqlite(':memory:')
-  onTestFinished(async () => database.close())
+  const database = makeDatabase()
   return openJournal(database)
 }
 

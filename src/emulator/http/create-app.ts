@@ -8,7 +8,7 @@ import { assumedStatusOf, Refusal, STATUS_OF, showError } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { createControlRoutes } from './control-routes.ts'
 import type { Env } from './env.ts'
-import { guardHost, guardOrigin, limitBody } from './guards.ts'
+import { guardHost, guardOrigin } from './guards.ts'
 import { ConnectionCut, createServiceGate, rateHeaders } from './service-gate.ts'
 import { createServiceRoutes } from './service-routes.ts'
 
@@ -51,7 +51,6 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
     }),
   )
   app.use('/api/*', createServiceGate(service))
-  app.use(limitBody())
   app.route('/api', createServiceRoutes(service))
   app.route('/_emulator', createControlRoutes(service, readyLine))
   app.route('/_inspector', createPageRoute('emulator'))

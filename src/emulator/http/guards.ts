@@ -1,7 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { Refusal } from '../refusal.ts'
-import { LIMITS } from '../service.ts'
 import type { Env } from './env.ts'
 
 const LOOPBACK = /^(localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
@@ -35,30 +33,6 @@ export function guardOrigin(): MiddlewareHandler<Env> {
       throw new Refusal('forbidden', 'requests of pages at other addresses are refused')
     await next()
   }
-}
-
-/** Refuses bodies that are too large, by their declared length or while reading them. */
-export function limitBody(): MiddlewareHandler<Env> {
-  const limit = bodyLimit({
-    maxSize: LIMITS.bodyBytes,
-    onError: () => {
-      throw new Refusal('too-large', `a body has ${LIMITS.bodyBytes} bytes at most`)
-    },
-  })
-  return async (c, next) => {
-    if (c.env?.incoming !== undefined) {
-      // A Fetch request cannot have the method TRACE.
-      if (!hasBody(c.req.raw.headers) || c.req.method === 'TRACE') return next()
-      // The server's requests only resemble a Request, unless it replaces the global one, which a library must not do.
-      const { url, method, headers, body } = c.req.raw
-      c.req.raw = new Request(url, { method, headers, body, duplex: 'half' })
-    }
-    return limit(c, next)
-  }
-}
-
-function hasBody(headers: Headers): boolean {
-  return headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0
 }
 
 function isOneOf(host: string, allowed: readonly string[]): boolean {

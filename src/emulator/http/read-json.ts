@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import type * as z from 'zod'
 import { checkInput } from '../check-input.ts'
 import { Refusal } from '../refusal.ts'
+import { LIMITS } from '../service.ts'
 
 export async function readJson<T>(context: Context, shape: z.ZodType<T>): Promise<T> {
   return checkInput(await readObject(context), shape)
@@ -16,12 +17,25 @@ export async function readObject(context: Context): Promise<Readonly<Record<stri
   return value as Readonly<Record<string, unknown>> // checked above: an object, and not an array
 }
 
-async function readText(context: Context): Promise<string> {
-  try {
-    return await context.req.text()
-  } catch {
-    throw new Refusal('bad-request', 'the body is incomplete')
+/** Refuses a body that is too large, by its declared length or while reading it. */
+async function readText({ req }: Context): Promise<string> {
+  const mustFit = (size: number) => {
+    if (size > LIMITS.bodyBytes) throw new Refusal('too-large', `a body has ${LIMITS.bodyBytes} bytes at most`)
   }
+  mustFit(Number(req.header('content-length') ?? 0))
+  const parts: Uint8Array[] = []
+  let size = 0
+  try {
+    // Node would cut the connection of a cancelled body before the answer.
+    for await (const part of req.raw.body?.values({ preventCancel: true }) ?? []) {
+      size += part.length
+      mustFit(size)
+      parts.push(part)
+    }
+  } catch (error) {
+    throw error instanceof Refusal ? error : new Refusal('bad-request', 'the body is incomplete')
+  }
+  return new TextDecoder().decode(Buffer.concat(parts))
 }
 
 function parse(text: string): unknown {

@@ -1,6 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context, MiddlewareHandler } from 'hono'
-import type { RateLimiter, RateStanding } from '../rate-limit.ts'
+import type { RateStanding } from '../rate-limit.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { addressOf, type Env } from './env.ts'
@@ -18,51 +18,38 @@ export function createServiceGate(service: Service): MiddlewareHandler<Env> {
   const { assumed } = settings
   return async (c, next) => {
     const isLogin = c.req.path === LOGIN
-    const caller = isLogin
+    const found = isLogin
       ? undefined
       : await tokens.resolve(c.req.header('authorization')).catch((error: Refusal) => error)
-    const account = caller === undefined || caller instanceof Refusal ? undefined : caller.account
-    const standing = count(c, isLogin ? loginRate : rate, caller)
-    if (account !== undefined) c.set('account', account)
+    const caller = found instanceof Refusal ? undefined : found
+    const standing = (isLogin ? loginRate : rate).take(nameCaller(c, caller))
+    if (caller !== undefined) c.set('account', caller.account)
     c.set('rate', standing)
     c.header('cache-control', 'no-store')
     if (standing.isExceeded) throw new Refusal('rate-limit', 'too many requests; wait until the window ends')
     const cut = await sufferFault(c)
     if (cut !== undefined) return cut
-    if (caller instanceof Refusal) throw caller
+    if (found instanceof Refusal) throw found
     return next()
   }
 
-  /** Counts a request for the rate limit. Requests without a valid token are counted by address. */
-  function count(
-    c: Context<Env>,
-    limiter: RateLimiter,
-    caller: Awaited<ReturnType<typeof tokens.resolve>> | Refusal | undefined,
-  ): RateStanding {
-    if (caller === undefined || caller instanceof Refusal || assumed.rateScope === 'address')
-      return limiter.take(`address ${addressOf(c)}`)
-    return limiter.take(assumed.rateScope === 'account' ? `account ${caller.account.key}` : `token ${caller.token}`)
+  /** Names the caller for the rate limit. Requests without a valid token are counted by address. */
+  function nameCaller(c: Context<Env>, caller: Awaited<ReturnType<typeof tokens.resolve>> | undefined): string {
+    if (caller === undefined || assumed.rateScope === 'address') return `address ${addressOf(c)}`
+    return assumed.rateScope === 'account' ? `account ${caller.account.key}` : `token ${caller.token}`
   }
 
   async function sufferFault(c: Context<Env>): Promise<Response | undefined> {
     const fault = service.faults.takeAnswer()
-    switch (fault?.answer) {
-      case '401':
-        throw new Refusal('unauthorized', 'refused by a fault of the emulator')
-      case '429':
-        throw new Refusal('rate-limit', 'refused by a fault of the emulator')
-      case '500':
-        throw new Refusal('fault', 'failed by a fault of the emulator')
-      case 'slow':
-        await service.engine.wait(fault.delayMs)
-        return undefined
-      case 'reset':
-        return cutConnection(c)
-      default:
-        return undefined
-    }
+    if (fault === undefined) return undefined
+    if (fault.answer === 'reset') return cutConnection(c)
+    if (fault.answer !== 'slow') throw new Refusal(KIND_OF_FAULT[fault.answer], 'refused by a fault of the emulator')
+    await service.engine.wait(fault.delayMs)
+    return undefined
   }
 }
+
+const KIND_OF_FAULT = { 401: 'unauthorized', 429: 'rate-limit', 500: 'fault' } as const
 
 function cutConnection(c: Context<Env>): Response {
   const socket = c.env?.incoming?.socket

@@ -68,10 +68,8 @@ export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, 
 
 function toNotice(message: FeedMessage, calls: CallLog): Notice | undefined {
   switch (message.type) {
-    case 'call': {
-      const call = calls.find(message)
-      return call === undefined ? undefined : { type: 'call', call }
-    }
+    case 'call':
+      return calls.latest && { type: 'call', call: calls.latest }
     case 'webhook':
       return { type: 'webhook', change: message.change, webhookId: message.webhookId }
     case 'clock':

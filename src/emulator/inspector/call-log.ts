@@ -1,5 +1,4 @@
 import type { ApiCall } from '../../inspector/shapes.ts'
-import type { FeedMessage } from '../feed.ts'
 import { writeTime } from '../http/describe.ts'
 import type { Service } from '../service.ts'
 
@@ -7,8 +6,6 @@ const MOST_CALLS = 500
 
 export class CallLog {
   readonly #calls: ApiCall[] = []
-  /** Calls by the message that reported them, so that every listener finds the same id. */
-  readonly #byMessage = new WeakMap<FeedMessage, ApiCall>()
 
   constructor({ feed, clock }: Pick<Service, 'feed' | 'clock'>) {
     let count = 0
@@ -16,9 +13,7 @@ export class CallLog {
       if (message.type === 'reset') this.#calls.length = 0
       if (message.type !== 'call') return
       const { method, path, status, accountKey: account = null, rateRemaining = null } = message
-      const call = { id: ++count, at: writeTime(clock.now()), method, path, status, account, rateRemaining }
-      this.#byMessage.set(message, call)
-      this.#calls.push(call)
+      this.#calls.push({ id: ++count, at: writeTime(clock.now()), method, path, status, account, rateRemaining })
       if (this.#calls.length > MOST_CALLS) this.#calls.shift()
     })
   }
@@ -27,7 +22,8 @@ export class CallLog {
     return this.#calls.toReversed()
   }
 
-  find(message: FeedMessage): ApiCall | undefined {
-    return this.#byMessage.get(message)
+  /** Returns the latest call: in a listener that was added later, the one that a message reports. */
+  get latest(): ApiCall | undefined {
+    return this.#calls.at(-1)
   }
 }

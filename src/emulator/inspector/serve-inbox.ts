@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { secureHeaders } from 'hono/secure-headers'
 import type { Env } from '../http/env.ts'
-import { guardHost, guardOrigin, limitBody } from '../http/guards.ts'
+import { guardHost, guardOrigin } from '../http/guards.ts'
 import { listen, stop, urlOf } from '../http/listen.ts'
 import type { InboxView } from '../options.ts'
 import { Refusal, STATUS_OF, showError } from '../refusal.ts'
@@ -69,7 +69,6 @@ function createInboxApp(
     setCookie(c, nameCookie(c), token, { httpOnly: true, sameSite: 'Lax', path: '/_inspector' })
     return c.redirect('/_inspector', 303)
   })
-  app.use(limitBody())
   app.route('/_inspector/inbox', createInboxRoutes(inbox, { isWritable, onAction }))
   app.route('/_inspector', createPageRoute('inbox'))
   app.notFound((c) => refuse(c, new Refusal('unknown', 'there is nothing at this address')))
