@@ -10,7 +10,6 @@ export type {
 export { createClient } from './create-client.ts'
 export { type EnsuredWebhook, type EnsureOptions, ensureWebhook } from './ensure-webhook.ts'
 export { type Drift, findDrift, type HandledTypes } from './find-drift.ts'
-export type { Wait } from './rate-gate.ts'
 export type { Delivery, DeliveryState, ListedContact, Webhook } from './records.ts'
 export type { SecretKeeper } from './registrations.ts'
 export {
@@ -24,4 +23,4 @@ export {
 export type { ReplayJournal } from './replay-journal.ts'
 export { type RotateOptions, type Rotation, rotateWebhook } from './rotate-webhook.ts'
 export { type FailedCall, ServiceError } from './service-error.ts'
-export type { ClientOptions } from './settings.ts'
+export type { ClientOptions, Wait } from './settings.ts'

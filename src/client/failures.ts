@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../protocol/errors.ts'
 import { BodyTooLarge, type WholeAnswer } from './read-body.ts'
-import type { Redactor } from './redactor.ts'
-import { chainOf, codeOf } from './redactor.ts'
+import { parseJson } from './records.ts'
+import { chainOf, codeOf, type Redactor } from './redactor.ts'
 import { type FailedCall, ServiceError } from './service-error.ts'
 
 /** Number of characters of a refusal that are kept. */
@@ -25,30 +25,27 @@ export function wasNotSent(failure: unknown): boolean {
 }
 
 /** Facts about a call that its error needs. */
-export interface CallFacts {
-  readonly route: string
+export interface CallFacts extends FailedCall {
   readonly attempts: number
   readonly isLogin: boolean
   /** True if the call is idempotent: it may be sent again even if the service may have processed it. */
   readonly isRepeatable: boolean
-  readonly retryAfterMs: number | undefined
 }
 
 /** Makes the error of a call that got no answer, or an incomplete one. */
 export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor): ServiceError {
   const cause = redactor.redactError(failure)
-  if (call.isRepeatable && failure instanceof BodyTooLarge)
-    return new ServiceError('answer_unusable', `${call.route}: the answer can't be used: ${cause.message}.`, call, {
-      cause,
-    })
-  if (call.isRepeatable || wasNotSent(failure))
-    return new ServiceError(
-      'service_unreachable',
-      `${call.route}: no answer after ${times(call.attempts)} (${cause.message}). Is the base URL right, and the service up?`,
-      call,
-      { cause },
-    )
-  return outcomeUnknown(cause.message, call, cause)
+  const { route, attempts, isRepeatable } = call
+  if (isRepeatable && failure instanceof BodyTooLarge) {
+    const message = `${route}: the answer can't be used: ${cause.message}.`
+    return new ServiceError('answer_unusable', message, call, { cause })
+  }
+  if (isRepeatable || wasNotSent(failure)) {
+    const tries = attempts === 1 ? '1 try' : `${attempts} tries`
+    const message = `${route}: no answer after ${tries} (${cause.message}). Is the base URL right, and the service up?`
+    return new ServiceError('service_unreachable', message, call, { cause })
+  }
+  return outcomeUnknown(cause.message, call, { cause })
 }
 
 /** Makes the error of a call that the service answered with another status than 2xx. */
@@ -56,13 +53,7 @@ export function refusalOf(reply: WholeAnswer, call: CallFacts, redactor: Redacto
   const { status } = reply
   const text = redactor.redact(reply.text.slice(0, MAX_READ))
   const serviceMessage = findMessage(text)
-  const facts: FailedCall = {
-    ...call,
-    status,
-    body: text.slice(0, MAX_TEXT),
-    serviceMessage,
-    retryAfterMs: call.retryAfterMs,
-  }
+  const facts = { ...call, status, body: text.slice(0, MAX_TEXT), serviceMessage }
   if (status >= 300 && status < 400) {
     const message = `${call.route}: the service redirects${targetOf(reply)}. Redirects are not followed, since they would carry the credentials elsewhere. Give the final address as baseUrl.`
     return new ServiceError('redirect_refused', message, facts)
@@ -89,9 +80,9 @@ function codeFor(status: number, isLogin: boolean): readonly [ErrorCode, string]
   return ['request_refused', 'the service refuses the request']
 }
 
-function outcomeUnknown(what: string, call: FailedCall, cause?: Error): ServiceError {
+function outcomeUnknown(what: string, call: FailedCall, options?: ErrorOptions): ServiceError {
   const message = `${call.route}: it is not known if the call took effect (${what}). It is not repeated automatically; check before you repeat it.`
-  return new ServiceError('outcome_unknown', message, call, cause && { cause })
+  return new ServiceError('outcome_unknown', message, call, options)
 }
 
 function targetOf({ headers }: WholeAnswer): string {
@@ -100,19 +91,12 @@ function targetOf({ headers }: WholeAnswer): string {
   return ` to ${new URL(location).origin}` // the rest may repeat the request
 }
 
-function times(count: number): string {
-  return count === 1 ? '1 try' : `${count} tries`
-}
-
 /** Finds the message in the body of an error, in any form (assumption A17). Ignores HTML pages. */
 function findMessage(text: string): string | undefined {
   const trimmed = text.trim()
   if (trimmed === '' || trimmed.startsWith('<')) return undefined
-  try {
-    return messageIn(JSON.parse(trimmed), 0)?.slice(0, 300)
-  } catch {
-    return trimmed.slice(0, 300)
-  }
+  const body = parseJson(trimmed)
+  return (body === undefined ? trimmed : messageIn(body, 0))?.slice(0, 300)
 }
 
 const MESSAGE_NAMES = ['message', 'detail', 'error_description', 'title', 'error', 'errors']

@@ -1,22 +1,14 @@
-import type { Clock } from '../host/clock.ts'
-import type { RateHints } from './rate-headers.ts'
+import type { Settings } from './settings.ts'
 import { sleep } from './sleep.ts'
 
-/** Wait of the client, for progress displays. */
-export interface Wait {
-  readonly ms: number
-  /** `rate_limit`: after a 429, or because the service's headers require it. `back_off`: after any other failure. */
-  readonly reason: 'rate_limit' | 'back_off'
-}
+type GateSettings = Pick<Settings, 'clock' | 'maxWaitMs' | 'onWait'>
 
 /** Windows that end within this time of each other are the same window. */
 const SAME_WINDOW_MS = 1_500
 
 /** Holds requests back while the service's headers say that none are left, so that the service refuses none. */
 export class RateGate {
-  readonly #clock: Clock
-  readonly #maxWaitMs: number
-  readonly #onWait: (wait: Wait) => void
+  readonly #settings: GateSettings
   /** Number of requests left before `#resetAt`; undefined if unknown. */
   #left: number | undefined
   #limit: number | undefined
@@ -27,18 +19,17 @@ export class RateGate {
   /** Number of the last request before the current window. */
   #lastBefore = 0
 
-  constructor(clock: Clock, maxWaitMs: number, onWait: (wait: Wait) => void) {
-    this.#clock = clock
-    this.#maxWaitMs = maxWaitMs
-    this.#onWait = onWait
+  constructor(settings: GateSettings) {
+    this.#settings = settings
   }
 
   /** Waits until a request may be sent. Returns the number of the request, for `learn`. */
   async enter(signal: AbortSignal): Promise<number> {
+    const { clock, onWait } = this.#settings
     while (!this.#mayGo()) {
-      const ms = Math.max(1, this.#resetAt - this.#clock.monotonic())
-      this.#onWait({ ms, reason: 'rate_limit' })
-      await sleep(this.#clock, ms, signal)
+      const ms = Math.max(1, this.#resetAt - clock.monotonic())
+      onWait({ ms, reason: 'rate_limit' })
+      await sleep(clock, ms, signal)
     }
     if (this.#left !== undefined) this.#left--
     this.#last++
@@ -51,8 +42,8 @@ export class RateGate {
     const resetMs = status === 429 ? hints.retryAfterMs : hints.resetMs
     // A late answer describes a window that has ended.
     if (remaining === undefined || resetMs === undefined || number <= this.#lastBefore) return
-    const now = this.#clock.monotonic()
-    const resetAt = now + Math.min(resetMs, this.#maxWaitMs)
+    const now = this.#settings.clock.monotonic()
+    const resetAt = now + Math.min(resetMs, this.#settings.maxWaitMs)
     // The service had not yet counted the requests that were sent later.
     const left = remaining - (this.#last - number)
     const isSameWindow = this.#left !== undefined && now < this.#resetAt && resetAt < this.#resetAt + SAME_WINDOW_MS
@@ -63,9 +54,65 @@ export class RateGate {
 
   #mayGo(): boolean {
     if (this.#left === undefined || this.#left > 0) return true
-    if (this.#clock.monotonic() < this.#resetAt) return false
+    if (this.#settings.clock.monotonic() < this.#resetAt) return false
     this.#lastBefore = this.#last
     this.#left = this.#limit
     return true
   }
+}
+
+/** Rate limit as an answer reports it. Service text, section 8, which names no units. */
+export interface RateHints {
+  readonly limit: number | undefined
+  readonly remaining: number | undefined
+  /** Milliseconds until the window ends, or until the service accepts the next request. */
+  readonly resetMs: number | undefined
+  /** Milliseconds from `Retry-After`, or otherwise the same as `resetMs`. */
+  readonly retryAfterMs: number | undefined
+}
+
+/** Allowance for a time in whole seconds, which may have been rounded down. */
+const ROUNDING_MS = 1_000
+
+/**
+ * Reads the rate headers in any unit: numbers above 10^12 are milliseconds since 1970, above 10^9 seconds since 1970, others seconds
+ * from now; any other value is an HTTP date.
+ *
+ * @param now local time. The answer's `Date` is preferred, since both times are then by the same clock
+ * @param maxWaitMs a longer wait is taken as the sign of a wrong clock
+ */
+export function readRateHeaders(headers: Headers, now: number, maxWaitMs: number): RateHints {
+  const date = Date.parse(headers.get('date') ?? '')
+  const clocks = Number.isNaN(date) ? [now] : [date, now]
+  const toMs = (name: string) => msUntil(headers.get(name), clocks, maxWaitMs)
+  const resetMs = toMs('x-ratelimit-reset')
+  return {
+    limit: toCount(headers.get('x-ratelimit-limit')),
+    remaining: toCount(headers.get('x-ratelimit-remaining')),
+    resetMs,
+    retryAfterMs: toMs('retry-after') ?? resetMs,
+  }
+}
+
+function toCount(text: string | null): number | undefined {
+  return /^\d{1,15}$/.test(text ?? '') ? Number(text) : undefined
+}
+
+function msUntil(text: string | null, clocks: readonly number[], maxWaitMs: number): number | undefined {
+  if (text === null || text === '') return undefined
+  const number = Number(text)
+  if (Number.isNaN(number)) {
+    const date = Date.parse(text)
+    return Number.isNaN(date) ? undefined : sinceClock(date, clocks, maxWaitMs, ROUNDING_MS)
+  }
+  if (!(number >= 0 && number < 1e15)) return undefined
+  if (number > 1e12) return sinceClock(number, clocks, maxWaitMs, 0)
+  if (number > 1e9) return sinceClock(number * 1_000, clocks, maxWaitMs, ROUNDING_MS)
+  return number === 0 ? 0 : number * 1_000 + ROUNDING_MS
+}
+
+/** Returns the time until `time` by the first clock for which it is plausible. A time that is past by all clocks means now. */
+function sinceClock(time: number, clocks: readonly number[], maxWaitMs: number, rounding: number): number {
+  const waits = clocks.map((clock) => time + rounding - clock)
+  return waits.find((wait) => wait > 0 && wait <= maxWaitMs) ?? Math.max(0, ...waits)
 }

@@ -1,6 +1,4 @@
-import { findList, isEntry } from './find-entry.ts'
-import { findNextPage, type Query } from './next-page.ts'
-import { idOf } from './records.ts'
+import { type Entry, findList, idOf, isEntry, own } from './records.ts'
 import { hasCode } from './service-error.ts'
 import type { Answer } from './transport.ts'
 
@@ -10,9 +8,7 @@ export const MAX_ENTRIES = 5_000_000
 /** Query parameter to try if an answer does not name the next page: each is tried until the service understands one. */
 export type Guess = 'before' | 'page'
 
-interface Identified {
-  readonly id: string
-}
+type Query = Readonly<Record<string, string>>
 
 /**
  * Reads a list page by page, whatever its form, until a page is empty, says that it is the last, or holds only known entries. Yields
@@ -22,7 +18,7 @@ interface Identified {
  * @param most limit that the number of entries stays below
  * @throws ServiceError `answer_unusable` if there is no list, no entry has an id, or the pages never end
  */
-export async function* readPages<T extends Identified>(
+export async function* readPages<T extends { readonly id: string }>(
   ask: (query: Query) => Promise<Answer>,
   toRecord: (item: unknown) => T | undefined,
   guesses: readonly Guess[],
@@ -36,28 +32,25 @@ export async function* readPages<T extends Identified>(
     if (list === undefined) throw answer.unusable('there is no list in it')
     const records = list.items.map(toRecord).filter((record) => record !== undefined)
     if (records.length === 0 && list.items.length > 0) throw answer.unusable('nothing in its list has an id')
-    const fresh = records.filter(({ id }) => !seen.has(id))
-    for (const record of fresh) {
-      if (seen.has(record.id)) continue // same entry twice on one page
+    const known = seen.size
+    for (const record of records) {
+      if (seen.has(record.id)) continue
       seen.add(record.id)
       yield record
     }
-    if (fresh.length === 0) return
+    if (seen.size === known) return
     const next = findNextPage(list.around, answer.headers, page, seen.size)
     if (next === 'end') return
-    if (next === undefined) {
-      const guessed: Guessed | undefined = await tryGuesses(ask, untried, seen, records.at(-1)?.id ?? '', page + 1)
-      if (guessed === undefined) return
-      answer = guessed.answer
-      untried = [guessed.guess]
-    } else answer = await ask(next)
+    if (next !== undefined) {
+      answer = await ask(next)
+      continue
+    }
+    const guessed = await tryGuesses(ask, untried, seen, records.at(-1)?.id ?? '', page + 1)
+    if (guessed === undefined) return
+    answer = guessed.answer
+    untried = [guessed.guess]
   }
   throw answer.unusable(`its pages do not end: ${seen.size} entries were read`)
-}
-
-interface Guessed {
-  readonly guess: Guess
-  readonly answer: Answer
 }
 
 /** Requests the next page by the first guess that the service understands: its answer has new entries or is empty. */
@@ -67,23 +60,69 @@ async function tryGuesses(
   seen: ReadonlySet<string>,
   lastId: string,
   page: number,
-): Promise<Guessed | undefined> {
+): Promise<{ readonly guess: Guess; readonly answer: Answer } | undefined> {
   for (const guess of guesses) {
-    const answer = await askIfTaken(ask, guess === 'before' ? { before: lastId } : { page: String(page) })
-    const items = answer === undefined ? undefined : findList(answer.body)?.items
-    if (answer === undefined || items === undefined) continue
-    if (items.length === 0) return undefined
-    if (items.some((item) => isEntry(item) && !seen.has(idOf(item) ?? ''))) return { guess, answer }
+    try {
+      const answer = await ask(guess === 'before' ? { before: lastId } : { page: String(page) })
+      const items = findList(answer.body)?.items
+      if (items?.length === 0) return undefined
+      if (items?.some((item) => isEntry(item) && !seen.has(idOf(item) ?? ''))) return { guess, answer }
+    } catch (error) {
+      // A service may refuse a parameter that it does not document.
+      if (!hasCode(error, 'request_refused', 'not_found')) throw error
+    }
   }
   return undefined
 }
 
-/** Sends a guess. If the service refuses the undocumented parameter, there is no next page that we could request. */
-async function askIfTaken(ask: (query: Query) => Promise<Answer>, query: Query): Promise<Answer | undefined> {
-  try {
-    return await ask(query)
-  } catch (error) {
-    if (hasCode(error, 'request_refused', 'not_found')) return undefined
-    throw error
+/** Next page of a list: a query, `'end'`, or undefined if the answer does not say. */
+type NextPage = Query | 'end' | undefined
+
+/** Objects in which services put pagination fields. */
+const PLACES = ['meta', 'pagination', 'paging', 'pageInfo', 'links', '_links', 'page']
+const MORE = ['hasMore', 'has_more', 'hasNextPage', 'has_next_page', 'hasNext']
+const NEXT = ['next', 'nextPage', 'next_page', 'nextCursor', 'next_cursor', 'endCursor', 'cursor']
+const PAGES = ['pages', 'totalPages', 'total_pages', 'pageCount', 'lastPage']
+const TOTALS = ['total', 'totalCount', 'total_count', 'totalDocs']
+
+/**
+ * Reads the pagination fields that services put beside a list (assumptions A04, A08, A11). Uses only the query of a URL: no answer can
+ * send the credentials to another host.
+ *
+ * @param around the objects that enclose the list
+ * @param page number of the page that was read, from 1
+ * @param count number of entries read so far
+ */
+function findNextPage(around: readonly Entry[], headers: Headers, page: number, count: number): NextPage {
+  const link = /<([^>]*)>\s*;[^,]*\brel="?next"?/i.exec(headers.get('link') ?? '')?.[1]
+  if (link !== undefined) return queryOf(link)
+  const places = around.flatMap((entry) => [entry, ...PLACES.map((name) => own(entry, name)).filter(isEntry)])
+  const find = (names: readonly string[]) => {
+    for (const place of places)
+      for (const name of names)
+        if (Object.hasOwn(place, name) && !isEntry(place[name])) return { name, value: place[name] }
+    return undefined
   }
+  if (find(MORE)?.value === false) return 'end'
+  const next = find(NEXT)
+  if (next !== undefined) return toQuery(next.name, next.value)
+  const pages = find(PAGES)?.value
+  if (typeof pages === 'number') return page < pages ? { page: String(page + 1) } : 'end'
+  const total = find(TOTALS)?.value
+  return typeof total === 'number' && count >= total ? 'end' : undefined
+}
+
+function toQuery(name: string, value: unknown): NextPage {
+  if (value === null || value === false || value === '') return 'end'
+  if (typeof value === 'number') return /cursor/i.test(name) ? { cursor: String(value) } : { page: String(value) }
+  if (typeof value !== 'string') return undefined
+  if (/^(https?:\/\/|\/|\?)/.test(value)) return queryOf(value)
+  return /page/i.test(name) && /^\d+$/.test(value) ? { page: value } : { cursor: value }
+}
+
+function queryOf(address: string): NextPage {
+  const base = 'http://localhost'
+  if (!URL.canParse(address, base)) return undefined
+  const query = Object.fromEntries(new URL(address, base).searchParams)
+  return Object.keys(query).length === 0 ? undefined : query
 }

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { type Entry, findEntry, isEntry, own } from './find-entry.ts'
 
 /** Webhook registration without its secret. Service text, section 2.3. Only the id is in every answer. */
 export interface Webhook {
@@ -46,77 +45,56 @@ export interface ListedContact {
 }
 
 /** Words for delivery states (assumption A10), in lower case and without spaces, dashes and underscores. */
-const STATES: Readonly<Record<Exclude<DeliveryState, 'unknown'>, readonly string[]>> = {
-  pending: [
-    'pending',
-    'attempting',
-    'retrying',
-    'queued',
-    'scheduled',
-    'waiting',
-    'sending',
-    'processing',
-    'inprogress',
-  ],
-  succeeded: ['success', 'succeeded', 'successful', 'delivered', 'completed', 'ok'],
-  failed: ['failed', 'failure', 'error', 'errored', 'exhausted', 'dead'],
+const STATES: readonly (readonly [DeliveryState, RegExp])[] = [
+  ['pending', /^(pending|attempting|retrying|queued|scheduled|waiting|sending|processing|inprogress)$/],
+  ['succeeded', /^(success|succeeded|successful|delivered|completed|ok)$/],
+  ['failed', /^(failed|failure|error|errored|exhausted|dead)$/],
+]
+
+/** Reads a field as undefined if it is absent or of a wrong type. The result has its key in any case, which `prefault` causes. */
+function optional<T>(schema: z.ZodType<T>) {
+  return schema.optional().catch(undefined).prefault(undefined)
 }
 
-const anyId = z.union([z.string().min(1).max(256), z.int().transform(String)])
-const optionalText = z.string().optional().catch(undefined)
-const optionalCount = z
+const id = z.union([z.string().min(1).max(256), z.int().transform(String)])
+const text = optional(z.string())
+const count = z
   .union([z.number(), z.string().min(1).transform(Number)]) // null means no status, and must not become 0
   .pipe(z.int().nonnegative())
-  .optional()
-  .catch(undefined)
-const optionalTime = z
-  .union([z.string(), z.number().transform((value) => (value > 1e11 ? value : value * 1_000))])
-  .transform((value) => new Date(value))
-  .refine((date) => !Number.isNaN(date.getTime()))
-  .optional()
-  .catch(undefined)
+const time = optional(
+  z
+    .union([z.string(), z.number().transform((value) => (value > 1e11 ? value : value * 1_000))])
+    .transform((value) => new Date(value))
+    .refine((date) => !Number.isNaN(date.getTime())),
+)
 
 const webhookFields = z.object({
-  url: optionalText,
-  events: z.array(z.string()).optional().catch(undefined),
-  active: z
-    .union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })])
-    .optional()
-    .catch(undefined),
-  description: optionalText,
-  createdAt: optionalTime,
+  url: text,
+  events: optional(z.array(z.string())),
+  active: optional(z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })])),
+  description: text,
+  createdAt: time,
 })
 
 const deliveryFields = z.object({
   status: z.union([z.string(), z.number().transform(String)]).catch(''),
-  eventId: anyId.optional().catch(undefined),
-  eventType: optionalText,
-  type: optionalText,
-  event: z
-    .union([z.string(), z.looseObject({ id: anyId.optional().catch(undefined), type: optionalText })])
-    .optional()
-    .catch(undefined),
-  attempts: z
-    .union([z.array(z.unknown()).transform((list) => list.length), optionalCount])
-    .optional()
-    .catch(undefined),
-  createdAt: optionalTime,
-  lastAttemptAt: optionalTime,
-  nextAttemptAt: optionalTime,
-  responseStatus: optionalCount,
-  error: optionalText,
+  eventId: optional(id),
+  eventType: text,
+  type: text,
+  event: optional(z.union([z.string(), z.looseObject({ id: optional(id), type: text })])),
+  attempts: optional(z.union([z.array(z.unknown()).transform((list) => list.length), count])),
+  createdAt: time,
+  lastAttemptAt: time,
+  nextAttemptAt: time,
+  responseStatus: optional(count),
+  error: text,
 })
 
-const contactFields = z.object({
-  firstName: optionalText,
-  lastName: optionalText,
-  email: optionalText,
-  status: optionalText,
-})
+const contactFields = z.object({ firstName: text, lastName: text, email: text, status: text })
 
 /** Returns the id of an object of the service: `_id`, or otherwise `id` (assumption A05). */
 export function idOf(entry: Entry): string | undefined {
-  return anyId.safeParse(own(entry, '_id')).data ?? anyId.safeParse(own(entry, 'id')).data
+  return id.safeParse(own(entry, '_id')).data ?? id.safeParse(own(entry, 'id')).data
 }
 
 /** Finds the object with an id in an answer. */
@@ -125,45 +103,31 @@ export function findIdentified(body: unknown): Entry | undefined {
 }
 
 export function toWebhook(value: unknown): Webhook | undefined {
-  const id = isEntry(value) ? idOf(value) : undefined
-  if (!isEntry(value) || id === undefined) return undefined
-  const { url, events, active, description, createdAt } = webhookFields.parse(value)
-  return { id, url, events, active, description, createdAt, raw: withoutSecrets(value) }
+  return toRecord(value, (entry) => ({ ...webhookFields.parse(entry), raw: withoutSecrets(entry) }))
 }
 
 export function toDelivery(value: unknown): Delivery | undefined {
-  const id = isEntry(value) ? idOf(value) : undefined
-  if (!isEntry(value) || id === undefined) return undefined
-  const { event, type, eventType, eventId, ...fields } = deliveryFields.parse(value)
-  const embedded = typeof event === 'object' ? event : undefined
-  return {
-    id,
-    state: toState(fields.status),
-    status: fields.status,
-    eventId: eventId ?? embedded?.id,
-    eventType: eventType ?? type ?? embedded?.type ?? (typeof event === 'string' ? event : undefined),
-    attempts: fields.attempts,
-    createdAt: fields.createdAt,
-    lastAttemptAt: fields.lastAttemptAt,
-    nextAttemptAt: fields.nextAttemptAt,
-    responseStatus: fields.responseStatus,
-    error: fields.error,
-    raw: withoutSecrets(value),
-  }
+  return toRecord(value, (entry) => {
+    const { event, type, ...fields } = deliveryFields.parse(entry)
+    const embedded = typeof event === 'string' ? { id: undefined, type: event } : event
+    const eventId = fields.eventId ?? embedded?.id
+    const eventType = fields.eventType ?? type ?? embedded?.type
+    return { ...fields, state: toState(fields.status), eventId, eventType, raw: withoutSecrets(entry) }
+  })
 }
 
 export function toContact(value: unknown): ListedContact | undefined {
-  const id = isEntry(value) ? idOf(value) : undefined
-  if (!isEntry(value) || id === undefined) return undefined
-  const { firstName, lastName, email, status } = contactFields.parse(value)
-  return { id, firstName, lastName, email, status, raw: value }
+  return toRecord(value, (entry) => ({ ...contactFields.parse(entry), raw: entry }))
+}
+
+function toRecord<T>(value: unknown, toFields: (entry: Entry) => T): (T & { readonly id: string }) | undefined {
+  const ownId = isEntry(value) ? idOf(value) : undefined
+  return isEntry(value) && ownId !== undefined ? { id: ownId, ...toFields(value) } : undefined
 }
 
 function toState(status: string): DeliveryState {
   const word = status.toLowerCase().replaceAll(/[\s_-]/g, '')
-  if (STATES.pending.includes(word)) return 'pending'
-  if (STATES.succeeded.includes(word)) return 'succeeded'
-  return STATES.failed.includes(word) ? 'failed' : 'unknown'
+  return STATES.find(([, words]) => words.test(word))?.[0] ?? 'unknown'
 }
 
 /** Returns the secret of a registration, which only the answer to its creation has. Null and asterisks count as none (assumption A03). */
@@ -178,4 +142,63 @@ export function secretIn(body: unknown): string | undefined {
 
 function withoutSecrets(entry: Entry): Entry {
   return Object.fromEntries(Object.entries(entry).filter(([name]) => !/secret|token|password/i.test(name)))
+}
+
+/** Names under which services wrap the requested object (assumptions A03 and A04). */
+const WRAPPERS = ['data', 'result', 'webhook', 'delivery', 'item', 'payload']
+const LISTS = [...WRAPPERS, 'items', 'webhooks', 'deliveries', 'contacts', 'docs', 'results', 'records', 'entries']
+
+export type Entry = Readonly<Record<string, unknown>>
+
+export function isEntry(value: unknown): value is Entry {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Finds the requested object in an answer: wrapped under a known name, or the answer itself. */
+export function findEntry(body: unknown, isMeant: (entry: Entry) => boolean): Entry | undefined {
+  if (!isEntry(body)) return undefined
+  for (const name of WRAPPERS) {
+    const inner = own(body, name)
+    if (isEntry(inner) && isMeant(inner)) return inner
+  }
+  return isMeant(body) ? body : undefined
+}
+
+/** List in an answer, with the objects that enclose it, which may name the next page. */
+export interface FoundList {
+  readonly items: readonly unknown[]
+  readonly around: readonly Entry[]
+}
+
+/** Finds the first list at the top, one level down, or in a known wrapper; known names go first. */
+export function findList(body: unknown): FoundList | undefined {
+  if (Array.isArray(body)) return { items: body, around: [] }
+  if (!isEntry(body)) return undefined
+  const here = listIn(body)
+  if (here !== undefined) return { items: here, around: [body] }
+  for (const name of WRAPPERS) {
+    const inner = own(body, name)
+    const items = isEntry(inner) ? listIn(inner) : undefined
+    if (isEntry(inner) && items !== undefined) return { items, around: [inner, body] }
+  }
+  return undefined
+}
+
+function listIn(entry: Entry): readonly unknown[] | undefined {
+  const values = [...LISTS.map((name) => own(entry, name)), ...Object.values(entry)]
+  return values.find(Array.isArray)
+}
+
+/** Parses JSON. Returns undefined for other text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads an own field of an untrusted object, in which `__proto__` and the like are ordinary names. */
+export function own(entry: Entry, name: string): unknown {
+  return Object.hasOwn(entry, name) ? entry[name] : undefined
 }

@@ -52,13 +52,5 @@ function describe(thrown: unknown): string {
 
 /** Returns the forms of a secret: plain, inside JSON, and inside a URL or form. */
 function formsOf(secret: string): ReadonlySet<string> {
-  return new Set([secret, JSON.stringify(secret).slice(1, -1), encode(secret)])
-}
-
-function encode(text: string): string {
-  try {
-    return encodeURIComponent(text)
-  } catch {
-    return text // a lone surrogate
-  }
+  return new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
 }

@@ -79,6 +79,8 @@ export interface ReplayResult {
 /** Event that is being replayed. */
 interface Item {
   readonly before: Delivery
+  /** True if an earlier run requested the retry. */
+  readonly isResumed: boolean
   /** Number of attempts in the log before the retry. */
   readonly attempts: number | undefined
   after: Delivery | undefined
@@ -101,9 +103,16 @@ const MAX_TRIES = 3
  * @throws ServiceError of the calls; ConfigurationError `option_invalid`
  */
 export async function replayFailed(client: Client, options: ReplayOptions): Promise<ReplayResult> {
-  const { webhookId, filter, limit = Number.POSITIVE_INFINITY, concurrency = 2, signal, journal } = options
-  checkReplay(options)
-  const earlier = journal === undefined ? NOTHING : await readJournal(journal, webhookId)
+  const { webhookId, filter, limit = Number.POSITIVE_INFINITY, signal, journal } = options
+  const { concurrency = 2, pollMs = 1_000, waitMs = 60_000 } = options
+  check.areFunctions({ filter })
+  check.isWhole('concurrency', concurrency, 1, 20)
+  if (limit !== Number.POSITIVE_INFINITY) check.isWhole('limit', limit, 0, Number.MAX_SAFE_INTEGER)
+  check.isNumber('pollMs', pollMs, 1, MAX_POLL_MS)
+  check.isNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
+  if (options.since !== undefined && !(options.since instanceof Date && !Number.isNaN(options.since.getTime())))
+    throw check.invalid('since is not a valid Date.')
+  const earlier = await readJournal(journal, webhookId)
   // A caller who computes it from a duration passes a later time than in the first run.
   const since = earlier.since === undefined ? options.since : (earlier.since ?? undefined)
   const log = await readLog(client, webhookId, since, signal)
@@ -115,39 +124,22 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
     return retry === undefined ? [] : [toResumed(delivery, retry)]
   })
   const fresh = plan.toRetry.slice(0, Math.max(limit - resumed.length, 0)).map(toItem)
-  const replay = new Replay(client, options, resumed, fresh)
+  const items = [...resumed, ...fresh]
+  const replay = new Replay(client, options, items)
   if (options.dryRun) for (const item of fresh) item.outcome = 'planned'
   else {
     if (earlier.since === undefined) await journal?.append(toWindowLine(webhookId, since))
     await replay.retryAll(concurrency)
-    await replay.awaitResults()
+    await replay.awaitResults(pollMs, waitMs)
   }
   return {
-    events: [...resumed, ...fresh].map(({ before, after, outcome = 'unresolved' }) => ({
-      delivery: before,
-      after,
-      outcome,
-    })),
+    events: items.map(({ before, after, outcome = 'unresolved' }) => ({ delivery: before, after, outcome })),
     retried: replay.retried,
     resumed: resumed.length,
     skipped: { delivered: plan.delivered, pending: plan.pending },
     since,
   }
 }
-
-/** Checks the options: a value that is not a number would find nothing to retry, or poll for results without a pause. */
-function checkReplay({ since, filter, limit, concurrency = 2, pollMs = 1_000, waitMs = 0 }: ReplayOptions): void {
-  check.areFunctions({ filter })
-  check.isWhole('concurrency', concurrency, 1, 20)
-  if (limit !== undefined && limit !== Number.POSITIVE_INFINITY)
-    check.isWhole('limit', limit, 0, Number.MAX_SAFE_INTEGER)
-  check.isNumber('pollMs', pollMs, 1, MAX_POLL_MS)
-  check.isNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
-  if (since !== undefined && !(since instanceof Date && !Number.isNaN(since.getTime())))
-    throw check.invalid('since is not a valid Date.')
-}
-
-const NOTHING: Journaled = { since: undefined, retries: new Map() }
 
 /** Returns a filter for deliveries of events that are not in the journal: no event is retried by two of its deliveries. */
 function isUnknownTo({ retries }: Journaled): (delivery: Delivery) => boolean {
@@ -157,13 +149,13 @@ function isUnknownTo({ retries }: Journaled): (delivery: Delivery) => boolean {
 
 function toItem(before: Delivery): Item {
   const { attempts } = before
-  return { before, attempts, after: undefined, outcome: undefined, tries: 0, isUncertain: false }
+  return { before, isResumed: false, attempts, after: undefined, outcome: undefined, tries: 0, isUncertain: false }
 }
 
 /** Makes an item of a journaled retry. A retry without an answer is repeated if the log counts attempts and shows no new one. */
 function toResumed(before: Delivery, { attempts, isAccepted }: JournaledRetry): Item {
   const tries = attempts === undefined || before.attempts === undefined ? MAX_TRIES : 1
-  const item: Item = { ...toItem(before), attempts, tries, isUncertain: !isAccepted }
+  const item: Item = { ...toItem(before), isResumed: true, attempts, tries, isUncertain: !isAccepted }
   settle(item, before)
   return item
 }
@@ -180,35 +172,28 @@ function settle(item: Item, line: Delivery): void {
 class Replay {
   readonly #client: Client
   readonly #options: ReplayOptions
-  readonly #resumed: readonly Item[]
-  readonly #fresh: readonly Item[]
   readonly #items: readonly Item[]
   retried = 0
 
-  constructor(client: Client, options: ReplayOptions, resumed: readonly Item[], fresh: readonly Item[]) {
+  constructor(client: Client, options: ReplayOptions, items: readonly Item[]) {
     this.#client = client
     this.#options = options
-    this.#resumed = resumed
-    this.#fresh = fresh
-    this.#items = [...resumed, ...fresh]
+    this.#items = items
   }
 
   async retryAll(concurrency: number): Promise<void> {
     this.#tell()
-    const queue = this.#fresh.values() // shared: each worker takes the next
-    let isStopped = false
+    const queue = this.#items.filter(({ isResumed }) => !isResumed) // shared: each worker takes the next
     const work = async () => {
-      for (const item of queue) {
-        if (isStopped) return
-        await this.#retry(item)
+      try {
+        for (let item = queue.shift(); item !== undefined; item = queue.shift()) await this.#retry(item)
+      } catch (error) {
+        queue.length = 0
+        throw error
       }
     }
-    const stop = (error: unknown) => {
-      isStopped = true
-      throw error
-    }
     // Waits for all workers before it throws the first failure, so that every accepted retry is in the journal.
-    const ends = await Promise.allSettled(Array.from({ length: concurrency }, () => work().catch(stop)))
+    const ends = await Promise.allSettled(Array.from({ length: concurrency }, work))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
@@ -233,8 +218,8 @@ class Replay {
   }
 
   /** Reads the log until all results are there, or none has come for `waitMs`. */
-  async awaitResults(): Promise<void> {
-    const { pollMs = 1_000, waitMs = 60_000, signal } = this.#options
+  async awaitResults(pollMs: number, waitMs: number): Promise<void> {
+    const { signal } = this.#options
     const { clock } = this.#client
     let lastResultAt = clock.monotonic()
     for (let pause = pollMs; this.#open().size > 0; pause = Math.min(pause * 1.5, pollMs * 10)) {
@@ -283,14 +268,13 @@ class Replay {
 
   #tell(): void {
     const count = (wanted: ReplayOutcome) => this.#items.filter(({ outcome }) => outcome === wanted).length
-    const progress = {
+    this.#options.onProgress?.({
       total: this.#items.length,
       retried: this.retried,
-      resumed: this.#resumed.length,
+      resumed: this.#items.filter(({ isResumed }) => isResumed).length,
       refused: count('not_retriable') + count('gone'),
       succeeded: count('succeeded'),
       failed: count('failed'),
-    }
-    this.#options.onProgress?.(progress)
+    })
   }
 }

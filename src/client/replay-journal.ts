@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Delivery } from './records.ts'
+import { type Delivery, parseJson } from './records.ts'
 
 /** Journal of the retries of one replay, so that an interrupted replay resumes without repeating any. Use one for each replay. */
 export interface ReplayJournal {
@@ -50,11 +50,11 @@ const entry = z.object({
 })
 
 /** Reads the entries of one webhook. A crash may have truncated the last line. */
-export async function readJournal(journal: ReplayJournal, webhookId: string): Promise<Journaled> {
+export async function readJournal(journal: ReplayJournal | undefined, webhookId: string): Promise<Journaled> {
   const retries = new Map<string, JournaledRetry>()
   let since: Date | null | undefined
-  for (const line of await journal.read()) {
-    const read = parse(line)
+  for (const line of (await journal?.read()) ?? []) {
+    const read = entry.safeParse(parseJson(line)).data
     if (read?.webhookId !== webhookId) continue
     if (read.since !== undefined) since = read.since
     if (read.deliveryId === undefined) continue
@@ -68,12 +68,4 @@ export async function readJournal(journal: ReplayJournal, webhookId: string): Pr
     })
   }
   return { since, retries }
-}
-
-function parse(line: string): z.infer<typeof entry> | undefined {
-  try {
-    return entry.safeParse(JSON.parse(line)).data
-  } catch {
-    return undefined
-  }
 }

@@ -40,24 +40,19 @@ export function planReplay(log: readonly Delivery[], isWanted: (delivery: Delive
   const groups = new Map<string, Delivery[]>()
   for (const delivery of log) {
     const key = delivery.eventId === undefined ? `delivery ${delivery.id}` : `event ${delivery.eventId}`
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [delivery])
-    else group.push(delivery)
+    groups.set(key, [...(groups.get(key) ?? []), delivery])
   }
   const toRetry: Delivery[] = []
   let [delivered, pending] = [0, 0]
   for (const group of groups.values()) {
-    const [first, ...others] = group.filter((delivery) => delivery.state === 'failed' && isWanted(delivery))
-    if (first === undefined) continue
+    const wanted = group.filter((delivery) => delivery.state === 'failed' && isWanted(delivery))
+    const [last] = wanted.sort((one, other) => timeOf(other) - timeOf(one))
+    if (last === undefined) continue
     if (group.some(({ state }) => state === 'succeeded')) delivered++
     else if (group.some(({ state }) => state === 'pending')) pending++
-    else toRetry.push(others.reduce(newer, first))
+    else toRetry.push(last)
   }
   return { toRetry: oldestFirst(toRetry), delivered, pending }
-}
-
-function newer(one: Delivery, other: Delivery): Delivery {
-  return timeOf(other) > timeOf(one) ? other : one
 }
 
 /** Sorts by time. If times are missing, assumes that the log has the newest first, as most logs do. */

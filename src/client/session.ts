@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import { findEntry } from './find-entry.ts'
+import { findEntry } from './records.ts'
 import type { Settings } from './settings.ts'
 import { untilAborted } from './sleep.ts'
-import { tokenLifetime } from './token-lifetime.ts'
 import type { Authorisation, Transport } from './transport.ts'
 
 interface Token {
@@ -13,15 +12,17 @@ interface Token {
 
 interface Login {
   readonly controller: AbortController
-  readonly token: Promise<Token>
+  /** Value of the `Authorization` header. */
+  readonly header: Promise<string>
   waiting: number
 }
 
 /** Time before its expiry at which a token is renewed, or a tenth of its lifetime if that is less. */
 const MARGIN_MS = 60_000
 
-const loginAnswer = z.looseObject({
-  accessToken: z.string().min(1),
+const loginAnswer = z.object({
+  // A header value allows only these characters, and the HTTP library would put any other into the text of an error.
+  accessToken: z.string().regex(/^[\x21-\x7e]+$/),
   expiresIn: z.coerce.number().positive().optional().catch(undefined),
 })
 
@@ -44,7 +45,7 @@ export class Session implements Authorisation {
     const login = this.#login
     login.waiting++
     try {
-      return (await untilAborted(login.token, signal)).header
+      return await untilAborted(login.header, signal)
     } finally {
       login.waiting--
       // The retries of a login for which no call waits any more would keep the process alive.
@@ -59,19 +60,16 @@ export class Session implements Authorisation {
 
   #start(): Login {
     const controller = new AbortController()
-    const login: Login = { controller, waiting: 0, token: this.#ask(controller.signal) }
+    const login: Login = { controller, waiting: 0, header: this.#ask(controller.signal) }
     const end = () => {
       if (this.#login === login) this.#login = undefined
     }
-    const keep = (token: Token) => {
-      this.#token = token
-    }
     controller.signal.addEventListener('abort', end)
-    login.token.then(keep, () => {}).then(end)
+    login.header.then(end, end)
     return login
   }
 
-  async #ask(signal: AbortSignal): Promise<Token> {
+  async #ask(signal: AbortSignal): Promise<string> {
     const { clock, email, password, redactor } = this.#settings
     const askedAt = clock.monotonic()
     const answer = await this.#transport.send({
@@ -82,14 +80,47 @@ export class Session implements Authorisation {
       signal,
     })
     const { data } = loginAnswer.safeParse(findEntry(answer.body, (entry) => Object.hasOwn(entry, 'accessToken')))
-    if (data === undefined) throw answer.unusable('it has no accessToken')
-    // A header value allows only these characters, and the HTTP library would put any other into the text of an error.
-    if (!/^[\x21-\x7e]+$/.test(data.accessToken)) throw answer.unusable('its accessToken cannot be sent in a header')
+    if (data === undefined) throw answer.unusable('it has no accessToken that a header can hold')
     redactor.add(data.accessToken)
     const lifetime = tokenLifetime(data.accessToken, data.expiresIn, clock.now()) ?? Number.POSITIVE_INFINITY
-    return {
-      header: `Bearer ${data.accessToken}`,
-      renewAt: askedAt + lifetime - Math.min(MARGIN_MS, lifetime / 10),
-    }
+    const header = `Bearer ${data.accessToken}`
+    this.#token = { header, renewAt: askedAt + lifetime - Math.min(MARGIN_MS, lifetime / 10) }
+    return header
+  }
+}
+
+/** Limit above which a lifetime is read as milliseconds. A misread lifetime is too short, which costs a login. */
+const MAX_SECONDS = 100_000
+
+/**
+ * Computes the lifetime of a token in milliseconds from its issue: from its own `exp` if it is a JWT, otherwise from `expiresIn` in any
+ * unit. Undefined if neither makes sense; then only a 401 shows that the token expired.
+ *
+ * @param now local time
+ */
+export function tokenLifetime(token: string, expiresIn: number | undefined, now: number): number | undefined {
+  const { exp, iat } = readClaims(token)
+  const byClaims = toEpochMs(exp) - (iat === undefined ? now : toEpochMs(iat))
+  return [byClaims, toLifetime(expiresIn ?? 0, now)].find((ms) => ms > 0)
+}
+
+function toLifetime(value: number, now: number): number {
+  if (value > 1e9) return toEpochMs(value) - now
+  return value > MAX_SECONDS ? value : value * 1_000
+}
+
+function toEpochMs(value: number): number {
+  return value > 1e12 ? value : value * 1_000
+}
+
+const claims = z.object({ exp: z.number(), iat: z.number().optional().catch(undefined) })
+
+/** Reads the times in a JWT. They need no trust: a wrong time causes an early login or a 401. */
+function readClaims(token: string): z.infer<typeof claims> {
+  const [, payload = ''] = token.split('.')
+  try {
+    return claims.parse(JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))))
+  } catch {
+    return { exp: 0 }
   }
 }

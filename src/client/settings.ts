@@ -2,8 +2,14 @@ import { type Clock, systemClock } from '../host/clock.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import { isLoopback } from '../protocol/loopback.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
-import type { Wait } from './rate-gate.ts'
 import { Redactor } from './redactor.ts'
+
+/** Wait of the client, for progress displays. */
+export interface Wait {
+  readonly ms: number
+  /** `rate_limit`: after a 429, or because the service's headers require it. `back_off`: after any other failure. */
+  readonly reason: 'rate_limit' | 'back_off'
+}
 
 /** Options of `createClient`: the service's address, the login, and the limits of its calls. */
 export interface ClientOptions {
@@ -31,19 +37,11 @@ export interface ClientOptions {
 }
 
 /** Options after validation, with all defaults filled in. */
-export interface Settings {
+export interface Settings extends Required<Omit<ClientOptions, 'baseUrl' | 'email' | 'password' | 'allowHttp'>> {
   /** URL that ends in a slash. */
   readonly baseUrl: string
   readonly email: string
   readonly password: string
-  readonly timeoutMs: number
-  readonly maxRetries: number
-  readonly maxWaitMs: number
-  readonly fetch: (request: Request) => Promise<Response>
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-  readonly onWait: (wait: Wait) => void
   readonly redactor: Redactor
 }
 

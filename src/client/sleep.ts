@@ -6,19 +6,12 @@ export const MAX_POLL_MS = 3_600_000
 export const MAX_WAIT_MS = 365 * 86_400_000
 
 /** Waits by the clock. Rejects with the signal's reason when it aborts. */
-export function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason)
-    const stop = () => {
-      clock.clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = clock.setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', stop, { once: true })
+export async function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: unknown
+  const isOver = new Promise<void>((resolve) => {
+    timer = clock.setTimeout(resolve, ms)
   })
+  await untilAborted(isOver, signal).finally(() => clock.clearTimeout(timer))
 }
 
 /** Stops waiting for work when the signal aborts. The work itself goes on. */
@@ -26,8 +19,8 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   if (signal === undefined) return work
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
   })
 }

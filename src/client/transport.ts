@@ -1,9 +1,9 @@
 import { failureOf, refusalOf, wasNotSent } from './failures.ts'
-import { RateGate, type Wait } from './rate-gate.ts'
-import { type RateHints, readRateHeaders } from './rate-headers.ts'
+import { RateGate, type RateHints, readRateHeaders } from './rate-gate.ts'
 import { BodyTooLarge, readWhole, type WholeAnswer } from './read-body.ts'
+import { parseJson } from './records.ts'
 import { ServiceError } from './service-error.ts'
-import type { Settings } from './settings.ts'
+import type { Settings, Wait } from './settings.ts'
 import { sleep, untilAborted } from './sleep.ts'
 
 /** Call of the service's API. */
@@ -20,13 +20,9 @@ export interface Call {
 
 /** Answer with a 2xx status. */
 export interface Answer {
-  readonly route: string
-  readonly status: number
   readonly headers: Headers
   /** Parsed body; undefined if it is empty or not JSON. */
   readonly body: unknown
-  /** Number of times the request was sent. */
-  readonly attempts: number
   /** Makes the error for an unusable answer. It never includes the body, which may hold a secret. */
   unusable(why: string): ServiceError
 }
@@ -66,9 +62,8 @@ export class Transport {
 
   constructor(settings: Settings) {
     this.#settings = settings
-    const { clock, maxWaitMs, onWait } = settings
-    this.#loginGate = new RateGate(clock, maxWaitMs, onWait)
-    this.#gate = new RateGate(clock, maxWaitMs, onWait)
+    this.#loginGate = new RateGate(settings)
+    this.#gate = new RateGate(settings)
   }
 
   /**
@@ -207,13 +202,5 @@ export class Transport {
 function toAnswer({ status, headers, text }: WholeAnswer, { route, attempts }: Progress): Answer {
   const unusable = (why: string) =>
     new ServiceError('answer_unusable', `${route}: the answer can't be used: ${why}.`, { route, status, attempts })
-  return { route, status, headers, body: parse(text), attempts, unusable }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return { headers, body: parseJson(text), unusable }
 }

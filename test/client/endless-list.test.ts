@@ -12,11 +12,8 @@ function servePages(pages: number, size: number) {
     const data = Array.from({ length: page < pages ? size : 0 }, (_, at) => ({ _id: `c${page * size + at}` }))
     page++
     return {
-      route: 'GET /api/sales/contacts',
-      status: 200,
       headers: new Headers(),
       body: { data, next: `n${page}` },
-      attempts: 1,
       unusable: (why) => new ServiceError('answer_unusable', why, { route: 'GET /api/sales/contacts' }),
     }
   }

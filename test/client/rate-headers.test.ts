@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readRateHeaders } from '../../src/client/rate-headers.ts'
+import { readRateHeaders } from '../../src/client/rate-gate.ts'
 
 const NOW = Date.parse('2025-06-01T12:00:00Z')
 const read = (headers: Record<string, string>, now = NOW) => readRateHeaders(new Headers(headers), now, 60_000)

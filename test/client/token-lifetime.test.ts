@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { tokenLifetime } from '../../src/client/token-lifetime.ts'
+import { tokenLifetime } from '../../src/client/session.ts'
 
 const NOW = Date.parse('2025-06-01T12:00:00Z')
 const HOUR = 3_600_000
