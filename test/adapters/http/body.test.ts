@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect, createServer as createServer2 } from 'node:http2'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BodyIntake } from 'postern'
@@ -8,8 +7,8 @@ import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { writeReply } from '../../../adapters/http/answer.ts'
 import { NodeRequest } from '../../../adapters/http/body.ts'
-import { listen, portOf } from './hosts.ts'
-import { createScene, sample, toOutgoing } from './scene.ts'
+import { listen } from './hosts.ts'
+import { createScene, serve } from './scene.ts'
 import { chunked, type Headers, head, Wire } from './wire.ts'
 
 /** Longer than any test waits, so that nothing in a test is caused by it. No other timer has this length. */
@@ -236,13 +235,11 @@ it('queued requests on one connection share one listener of it', async () => {
   const handler = nodeHandler(receiver)
   let request: IncomingMessage | undefined
   const ends: (() => void)[] = []
-  const server = createServer((incoming, response) => {
+  const port = await serve((incoming, response) => {
     if (request !== undefined) return void handler(incoming, response)
     request = incoming.resume()
     ends.push(() => response.end())
   })
-  const { port, close } = await listen(server)
-  onTestFinished(close)
   const wire = await Wire.open(port)
   await wire.send(head({ 'content-length': 0 }))
   await expect.poll(() => ends.length).toBe(1)
@@ -253,26 +250,4 @@ it('queued requests on one connection share one listener of it', async () => {
   }
   expect(request?.socket.listenerCount('close')).toBe(before + 1)
   wire.abort()
-})
-
-it('refuses a body over HTTP/2 without a connection header', async () => {
-  const { receiver, runs } = createScene()
-  // A request of http2's compatibility layer has everything that a handler uses of node:http's; their types are unrelated.
-  const handler = nodeHandler(receiver) as unknown as Parameters<typeof createServer2>[1]
-  const server = createServer2(handler).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const session = connect(`http://127.0.0.1:${portOf(server)}`)
-  onTestFinished(() => {
-    session.destroy()
-    server.close()
-  })
-  const { 'content-length': _, ...headers } = sample().headers
-  const stream = session.request({ ':method': 'POST', ':path': '/', ...toOutgoing(headers) })
-  const answered = once(stream, 'response')
-  stream.end(Buffer.alloc(3_000_000))
-  const [answer] = await answered
-  expect(answer).toMatchObject({ ':status': 413 })
-  expect(answer).not.toHaveProperty('connection')
-  expect(await text(stream)).toBe('{"code":"body_too_large"}')
-  expect(runs.size).toBe(0)
 })

@@ -1,9 +1,9 @@
 /** A process with one host, named by an argument. It exits as soon as `receiver.close()` resolves. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver } from 'postern'
+import { silentLogger } from 'postern/testing'
 import { hosts } from './hosts.ts'
 
-const quiet = () => {}
 const receiver = createReceiver({
   secret: async () => {
     if (process.argv[3] === 'slow secrets') {
@@ -12,7 +12,7 @@ const receiver = createReceiver({
     }
     return process.env.WEBHOOK_SECRET
   },
-  logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  logger: silentLogger,
 }).on('*', async () => {
   process.send?.('begun')
   if (process.argv[3] === 'slow handler') await sleep(1_000)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { distinctHosts, type Host } from './hosts.ts'
-import { deliver, expectAnswer, type Sample, type Scene, sample, startScene, toOutgoing } from './scene.ts'
+import { type Sample, type Scene, sample, startScene, toOutgoing } from './scene.ts'
 import type { Answer } from './wire.ts'
 
 /** Many concurrent deliveries, in any order, on every host. */
@@ -16,23 +16,6 @@ describe.each(distinctHosts)('$name', (host: Host) => {
     expect([...scene.runs]).toEqual([[delivery.id, 1]])
     const handled = answers.filter(({ body }) => body.includes('"handled"'))
     expect(handled.length + answers.filter(({ body }) => body.includes('"duplicate"')).length).toBe(100)
-  })
-
-  it('answers 20 concurrent duplicates with the failure of the only run, and runs again for the next', async () => {
-    let isBroken = true
-    const scene = await startScene(host, {}, async () => {
-      await sleep(200)
-      if (isBroken) throw new Error('not yet')
-    })
-    const delivery = sample()
-    const answers = await deliverAll(scene, Array(20).fill(delivery), 20)
-    const runs = scene.runs.get(delivery.id) ?? 0
-    for (const answer of answers) expectAnswer(answer, 500, 'handler_failed', delivery.id)
-    // A duplicate that arrives only after the run has ended begins another run.
-    expect(runs).toBeLessThanOrEqual(3)
-    isBroken = false
-    expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
-    expect(scene.runs.get(delivery.id)).toBe(runs + 1)
   })
 
   it('runs each of 40 events once for 200 shuffled deliveries, mixed with forged ones', async () => {

@@ -37,15 +37,15 @@ describe.each(distinctHosts)('$name', (host: Host) => {
       expectAnswer(await deliver(scene, right), 200, 'handled', right.id)
     })
 
-    it.each([['between blanks', `  \t sha256=${digest} \t `]])('accepts a signature %s', async (_, signature) => {
+    it('accepts a signature between blanks', async () => {
       const scene = await startScene(host)
+      const signature = `  \t sha256=${digest} \t `
       expectAnswer(await deliver(scene, right, { 'x-service-signature': signature }), 200, 'handled', right.id)
     })
 
     const text = right.bytes.toString()
     it.each([
       ['a byte order mark before it', Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), right.bytes])],
-      ['a NUL behind it', Buffer.from(`${text}\0`)],
       ['an invalid byte for a character', Buffer.from(text.replace('ë', 'y'), 'latin1').fill(0xff, 80, 81)],
       ['nothing at all', Buffer.alloc(0)],
     ])('refuses a body that became %s after it was signed', async (_, bytes) => {
@@ -60,33 +60,12 @@ describe.each(distinctHosts)('$name', (host: Host) => {
     const event = events.contact.created({ firstName: 'Zoë 🚪' }, { id: 'evt_odd' })
     const json = JSON.stringify(event)
     it.each([
-      ['with CRLF', JSON.stringify(event, null, 2).replaceAll('\n', '\r\n')],
       ['with a lone surrogate', json.replace('🚪', '\\ud83d')],
-      ['of 256 KB', json.replace(/}$/, `,"more":"${'é'.repeat(131_072)}"}`)],
       ['of exactly the limit', `${json}${' '.repeat(1_048_576 - Buffer.byteLength(json))}`],
     ])('handles one %s', async (_, body) => {
       const scene = await startScene(host)
       expectAnswer(await deliver(scene, sampleOf(body)), 200, 'handled', 'evt_odd')
       expect([...scene.runs]).toEqual([['evt_odd', 1]])
-    })
-
-    const refused: readonly (readonly [string, string | Uint8Array, string])[] = [
-      ['empty', '', 'invalid_json'],
-      ['behind a byte order mark', `\ufeff${json}`, 'invalid_utf8'],
-      ['not UTF-8', Buffer.from(json, 'latin1'), 'invalid_utf8'],
-    ]
-    it.each(refused)('refuses one that is %s', async (_, body, code) => {
-      const scene = await startScene(host)
-      const answer = await deliver(scene, sampleOf(body))
-      expectAnswer(answer, 400, code)
-      expectUntouched(scene)
-      expectAnswer(await deliver(scene, sampleOf(event)), 200, 'handled', 'evt_odd')
-    })
-
-    it.each(['__proto__', '🚪'.repeat(50)])('treats the id %j as an ordinary one', async (id) => {
-      const scene = await startScene(host)
-      expectAnswer(await deliver(scene, sample({ id })), 200, 'handled', id)
-      expectAnswer(await deliver(scene, sample({ id })), 200, 'duplicate', id)
     })
   })
 })

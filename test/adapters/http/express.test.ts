@@ -1,11 +1,21 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import express5, { type Express, type Request, type Response } from 'express'
 import express4 from 'express4'
 import { createReceiver } from 'postern'
 import { captureRawBody, expressHandler } from 'postern/express'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { listen } from './hosts.ts'
-import { createScene, deliver, expectAnswer, expectUntouched, SECRET, sample, sampleOf } from './scene.ts'
+import { silentLogger } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import {
+  createScene,
+  deliver,
+  expectAnswer,
+  expectHandled,
+  expectUntouched,
+  SECRET,
+  sample,
+  sampleOf,
+  serve,
+} from './scene.ts'
 import { exchange, head } from './wire.ts'
 
 type Handler = ReturnType<typeof expressHandler>
@@ -19,8 +29,7 @@ describe.each([
     const scene = createScene()
     const app = express()
     mount(app, expressHandler(scene.receiver))
-    const { port, close } = await listen(createServer(app))
-    onTestFinished(close)
+    const port = await serve(app)
     return { ...scene, port }
   }
 
@@ -31,8 +40,7 @@ describe.each([
         app.use(express.json())
         app.post('/echo', (request, response) => void response.json(request.body))
       })
-      const delivery = sample()
-      expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+      await expectHandled(scene)
       const json = { 'content-type': 'application/json', 'content-length': 7 }
       expect((await exchange(scene.port, head(json, { target: '/echo' }), '{"a":1}')).body).toBe('{"a":1}')
     })
@@ -71,8 +79,7 @@ describe.each([
       const scene = await start((app, handler) => {
         app.post('/webhooks', express.raw({ type: '*/*' }), handler)
       })
-      const delivery = sample()
-      expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+      await expectHandled(scene)
       expectAnswer(await deliver(scene, sample({ tamper: 'flip-bit' })), 401, 'unauthorized')
     })
 
@@ -83,8 +90,7 @@ describe.each([
           app.use(express.json())
           app.post('/webhooks', handler)
         })
-        const delivery = sample()
-        expectAnswer(await deliver(scene, delivery, { 'content-type': type }), 200, 'handled', delivery.id)
+        await expectHandled(scene, { headers: { 'content-type': type } })
       },
     )
 
@@ -122,8 +128,7 @@ describe.each([
 
     it.each(['/webhooks', '/webhooks/', '/webhooks?a=/b', '/webhooks/?a=b'])('answers %s', async (target) => {
       const scene = await startMounted()
-      const { bytes, headers, id } = sample()
-      expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
+      await expectHandled(scene, { target })
     })
 
     it.each(['/webhooks/deeper', '/webhooks/deeper?a=b', '/other', '/'])('leaves %s to the app', async (target) => {
@@ -160,8 +165,7 @@ describe.each([
     ],
   ])('answers below %s', async (__, mount) => {
     const scene = await start(mount)
-    const { bytes, headers, id } = sample()
-    expectAnswer(await exchange(scene.port, head(headers, { target: '/in/webhooks' }), bytes), 200, 'handled', id)
+    await expectHandled(scene, { target: '/in/webhooks' })
   })
 
   it.each<[string, string, (app: Express, handler: Handler) => unknown]>([
@@ -194,21 +198,18 @@ describe.each([
         handler(request, response, next),
       )
     })
-    const { bytes, headers, id } = sample()
-    expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
+    await expectHandled(scene, { target })
   })
 
   it('passes the source that the route names to the receiver', async () => {
     const secrets = new Map([['acme', { secret: SECRET, accountKey: 'acme' }]])
-    const quiet = () => {}
     const receiver = createReceiver({
       secret: ({ source = '' }) => secrets.get(source),
-      logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      logger: silentLogger,
     }).on('*', () => {})
     const app = express()
     app.post('/webhooks/:tenant', expressHandler(receiver, { source: (request) => request.params.tenant }))
-    const { port, close } = await listen(createServer(app))
-    onTestFinished(close)
+    const port = await serve(app)
     const { bytes, headers, id } = sample()
     const ask = (tenant: string) => exchange(port, head(headers, { target: `/webhooks/${tenant}` }), bytes)
     expectAnswer(await ask('acme'), 200, 'handled', id)
@@ -225,8 +226,7 @@ describe.each([
     app.use((error: Error, _request: Request, response: Response, _next: () => void) => {
       response.status(500).end(error.message)
     })
-    const { port, close } = await listen(createServer(app))
-    onTestFinished(close)
+    const port = await serve(app)
     for (const target of ['/alone', '/both']) {
       const { bytes, headers } = sample()
       const answer = await exchange(port, head(headers, { target }), bytes)

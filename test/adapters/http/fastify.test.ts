@@ -4,12 +4,14 @@ import { text } from 'node:stream/consumers'
 import fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import { createReceiver } from 'postern'
 import { type FastifyPluginOptions, fastifyPlugin } from 'postern/fastify'
+import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { portOf } from './hosts.ts'
 import {
   createScene,
   deliver,
   expectAnswer,
+  expectHandled,
   expectUntouched,
   type Sample,
   SECRET,
@@ -53,8 +55,7 @@ describe('beside other routes', () => {
       await app.register(async (scope) => void echo(scope, '/beside'))
     })
     for (const target of ['/before', '/after', '/beside']) expect(await ask(scene.port, target)).toBe('{"got":{"a":1}}')
-    const delivery = sample()
-    expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    await expectHandled(scene)
   })
 
   it('does not use their parsers', async () => {
@@ -67,15 +68,13 @@ describe('beside other routes', () => {
       })
       await mountAtWebhooks(app, plugin)
     })
-    const delivery = sample()
-    expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    await expectHandled(scene)
     expect(parsed).toEqual([])
   })
 
   it('ignores the bodyLimit of the app', async () => {
     const scene = await start(mountAtWebhooks, { bodyLimit: 10 })
-    const delivery = sample()
-    expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    await expectHandled(scene)
   })
 
   it('can be registered several times in one app', async () => {
@@ -111,10 +110,9 @@ describe('its path', () => {
   })
 
   it('is available to the secrets function by request.params', async () => {
-    const quiet = () => {}
     const receiver = createReceiver({
       secret: ({ source }) => (source === 'acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
-      logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      logger: silentLogger,
     }).on('*', () => {})
     const source: FastifyPluginOptions['source'] = ({ params }) => (params as { tenant: string }).tenant // the url names it
     const { port } = await start((app) => app.register(fastifyPlugin, { receiver, url: '/webhooks/:tenant', source }))

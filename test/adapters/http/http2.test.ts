@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, createServer, type Settings } from 'node:http2'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -7,11 +8,18 @@ import { portOf } from './hosts.ts'
 import { createScene, type Sample, sample, toOutgoing } from './scene.ts'
 
 /** A receiver behind HTTP/2, a session with it, and the server's open streams. */
-async function open(options: Parameters<typeof createScene>[0] = {}, settings: Settings = {}) {
+async function open(
+  options: Parameters<typeof createScene>[0] = {},
+  { settings = {}, delayMs = 0 }: { settings?: Settings; delayMs?: number } = {},
+) {
   const scene = createScene(options)
   let openStreams = 0
   // A request of http2's compatibility layer has everything that a handler uses of node:http's; their types are unrelated.
-  const server = createServer(nodeHandler(scene.receiver) as unknown as Parameters<typeof createServer>[1])
+  const handle = nodeHandler(scene.receiver) as unknown as (request: object, response: object) => Promise<void>
+  const server = createServer(async (...given) => {
+    if (delayMs > 0) await sleep(delayMs)
+    await handle(...given)
+  })
   server.on('stream', (stream) => {
     openStreams++
     stream.on('close', () => openStreams--)
@@ -37,6 +45,18 @@ function begin(session: ClientHttp2Session, { headers }: Pick<Sample, 'headers'>
 const statusOf = async (stream: ClientHttp2Stream) => (await once(stream, 'response'))[0][':status'] as number
 
 describe('a stream of HTTP/2', () => {
+  it('is refused without a connection header', async () => {
+    const { session, runs } = await open()
+    const stream = begin(session, sample())
+    const answered = once(stream, 'response')
+    stream.end(Buffer.alloc(3_000_000))
+    const [answer] = await answered
+    expect(answer).toMatchObject({ ':status': 413 })
+    expect(answer).not.toHaveProperty('connection')
+    expect(await text(stream)).toBe('{"code":"body_too_large"}')
+    expect(runs.size).toBe(0)
+  })
+
   it.each([
     ['refused by its head', sample({ tamper: 'no-header' }), 401],
     ['whose body never ends', sample(), 408],
@@ -68,17 +88,30 @@ describe('a stream of HTTP/2', () => {
     await expect.poll(openStreams).toBe(0)
   })
 
-  it.each<[string, Sample, boolean]>([
-    ['handled', sample(), true],
-    ['refused', sample({ tamper: 'no-header' }), true],
-    ['refused while it is being sent', sample({ tamper: 'no-header' }), false],
-  ])('that is %s is closed even if its sender does not read the answer', async (_what, delivery, isWhole) => {
-    const { session, receiver, openStreams } = await open({}, { initialWindowSize: 0 })
-    await once(session, 'localSettings')
-    const streams = Array.from({ length: 5 }, () => begin(session, delivery))
-    for (const stream of streams) isWhole ? stream.end(delivery.bytes) : stream.write('more')
-    await Promise.all(streams.map(statusOf))
-    await expect.poll(openStreams).toBe(0)
+  // It takes four seconds: all run concurrently.
+  it('is closed even if its sender does not read the answer: handled, refused, or refused while it is being sent', async () => {
+    const ignore = async (delivery: Sample, isWhole: boolean) => {
+      const { session, receiver, openStreams } = await open({}, { settings: { initialWindowSize: 0 } })
+      await once(session, 'localSettings')
+      const streams = Array.from({ length: 5 }, () => begin(session, delivery))
+      for (const stream of streams) isWhole ? stream.end(delivery.bytes) : stream.write('more')
+      await Promise.all(streams.map(statusOf))
+      await expect.poll(openStreams).toBe(0)
+      expect(await receiver.close({ timeoutMs: Infinity })).toEqual({ unfinished: 0 })
+    }
+    const refused = sample({ tamper: 'no-header' })
+    await Promise.all([ignore(sample(), true), ignore(refused, true), ignore(refused, false)])
+  })
+
+  it('does not delay close() if it was reset before the receiver was called', async () => {
+    const { session, receiver, outcomes } = await open({}, { delayMs: 100 })
+    const delivery = sample()
+    const stream = begin(session, delivery)
+    stream.write(delivery.bytes.subarray(0, 20))
+    await sleep(30)
+    stream.close(8)
+    await expect.poll(() => outcomes.length).toBe(1)
+    expect(outcomes[0]).toMatchObject({ code: 'body_incomplete' })
     expect(await receiver.close({ timeoutMs: Infinity })).toEqual({ unfinished: 0 })
   })
 

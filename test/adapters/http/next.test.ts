@@ -1,10 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { nextApiHandler, nextHandler } from 'postern/next'
 import { events, signed } from 'postern/testing'
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
-import { listen } from './hosts.ts'
-import { createScene, deliver, expectAnswer, expectUntouched, SECRET, sample, sampleOf } from './scene.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createScene, deliver, expectAnswer, expectUntouched, SECRET, sample, sampleOf, serve } from './scene.ts'
 import { exchange, head } from './wire.ts'
 
 type WaitUntil = (work: Promise<unknown>) => void
@@ -22,14 +21,6 @@ function createLateScene() {
     finish = resolve
   })
   return { ...createScene({ deadlineMs: 100 }, () => work), finish }
-}
-
-async function serve(
-  handler: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
-): Promise<{ port: number }> {
-  const { port, close } = await listen(createServer(handler))
-  onTestFinished(close)
-  return { port }
 }
 
 describe('App Router', () => {
@@ -64,7 +55,7 @@ describe('Pages Router', () => {
   ])('answers 500 with the fix if bodyParser was left on, and made %s of the body', async (_, before) => {
     const scene = createScene()
     const handler = nextApiHandler(scene.receiver)
-    const { port } = await serve(async (request, response) => {
+    const port = await serve(async (request, response) => {
       await before(request)
       await handler(request, response)
     })
@@ -77,7 +68,7 @@ describe('Pages Router', () => {
   it('treats an empty body as empty, no matter who read it', async () => {
     const scene = createScene()
     const handler = nextApiHandler(scene.receiver)
-    const { port } = await serve(async (request, response) => {
+    const port = await serve(async (request, response) => {
       await buffer(request)
       await handler(request, response)
     })
@@ -88,7 +79,7 @@ describe('Pages Router', () => {
     const scene = createScene()
     const handler = nextApiHandler(scene.receiver)
     const sent: boolean[] = []
-    const { port } = await serve(async (request, response) => {
+    const port = await serve(async (request, response) => {
       await handler(request, response)
       sent.push(response.headersSent)
     })
@@ -105,7 +96,7 @@ describe('Pages Router', () => {
       query: Partial<Record<string, string | string[]>>
     }
     const handler = nextApiHandler(receiver, { source: (request: ApiRequest) => String(request.query.tenant) })
-    const { port } = await serve((request, response) =>
+    const port = await serve((request, response) =>
       handler(Object.assign(request, { query: { tenant: request.url?.split('/').at(-1) ?? '' } }), response),
     )
     const { bytes, headers } = sample()
@@ -142,7 +133,12 @@ describe('waitUntil', () => {
     const waitUntil: WaitUntil = (work) => handed.push(work)
     install(symbol, { waitUntil })
     const delivery = sample()
-    expectAnswer(await deliver(await serve(nextApiHandler(scene.receiver)), delivery), 503, 'late', delivery.id)
+    expectAnswer(
+      await deliver({ port: await serve(nextApiHandler(scene.receiver)) }, delivery),
+      503,
+      'late',
+      delivery.id,
+    )
     expect(handed).toHaveLength(1)
     scene.finish()
     await handed[0]

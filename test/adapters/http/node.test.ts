@@ -1,10 +1,10 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { createReceiver } from 'postern'
 import { type NodeHandlerOptions, nodeHandler } from 'postern/node'
+import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { listen } from './hosts.ts'
-import { createScene, deliver, expectAnswer, expectUntouched, SECRET, sample } from './scene.ts'
+import { createScene, deliver, expectAnswer, expectHandled, expectUntouched, SECRET, sample, serve } from './scene.ts'
 import { exchange, head, Wire } from './wire.ts'
 
 async function start(
@@ -13,23 +13,19 @@ async function start(
 ) {
   const scene = createScene()
   const handler = nodeHandler(scene.receiver, options)
-  const server = createServer((request, response) => void before(request).then(() => handler(request, response)))
-  const { port, close } = await listen(server)
-  onTestFinished(close)
+  const port = await serve((request, response) => void before(request).then(() => handler(request, response)))
   return { ...scene, port }
 }
 
 describe('path', () => {
   it.each(['/', '/webhooks', '/any/thing?a=b'])('is every path if none is set: %s', async (target) => {
     const scene = await start()
-    const { bytes, headers, id } = sample()
-    expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
+    await expectHandled(scene, { target })
   })
 
   it.each(['/webhooks', '/webhooks?', '/webhooks?a=/b'])('is compared without the query: %s', async (target) => {
     const scene = await start({ path: '/webhooks' })
-    const { bytes, headers, id } = sample()
-    expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
+    await expectHandled(scene, { target })
   })
 
   it.each(['http://localhost/webhooks', 'https://app.example:8443/webhooks?a=b', 'HTTP://localhost/webhooks?'])(
@@ -81,8 +77,7 @@ describe('a request that was read before', () => {
       for await (const part of request) parts.push(part)
       Object.assign(request, { rawBody: Buffer.concat(parts) })
     })
-    const delivery = sample()
-    expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    await expectHandled(scene)
     expectAnswer(await deliver(scene, sample({ tamper: 'flip-bit' })), 401, 'unauthorized')
   })
 
@@ -102,8 +97,7 @@ describe('a request that was read before', () => {
     const scene = await start({}, async (request) => {
       Object.assign(request, { rawBody: Buffer.from('other bytes'), body: Buffer.from('other bytes') })
     })
-    const delivery = sample()
-    expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    await expectHandled(scene)
   })
 })
 
@@ -126,11 +120,10 @@ it.each<[string, (request: IncomingMessage) => unknown]>([
 
 it('accepts source and waitUntil as options', async () => {
   const handed: Promise<unknown>[] = []
-  const quiet = () => {}
   const receiver = createReceiver({
     secret: ({ source }) => (source === '/acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
     deadlineMs: 100,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    logger: silentLogger,
   })
   let finish = () => {}
   receiver.on(
@@ -141,8 +134,7 @@ it('accepts source and waitUntil as options', async () => {
       }),
   )
   const handler = nodeHandler(receiver, { source: ({ url }) => url, waitUntil: (work) => handed.push(work) })
-  const { port, close } = await listen(createServer(handler))
-  onTestFinished(close)
+  const port = await serve(handler)
   const { bytes, headers, id } = sample()
   expectAnswer(await exchange(port, head(headers, { target: '/other' }), bytes), 401, 'unauthorized')
   expect(handed).toHaveLength(0)

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hosts } from './hosts.ts'
-import { deliver, expectAnswer, SECRET, sample, sampleOf, withoutLength } from './scene.ts'
-import { head, Wire } from './wire.ts'
+import { deliver, expectAnswer, expectHandled, SECRET, sample, sampleOf, withoutLength } from './scene.ts'
+import { chunked, head, Wire } from './wire.ts'
 
 /** A process that runs every host, as an app would, without any part of the test. */
 interface Server {
@@ -18,9 +18,9 @@ interface Server {
   ask(message: string): Promise<{ readonly peakRss: number }>
 }
 
-async function startServer(): Promise<Server> {
+async function startServer(...flags: readonly string[]): Promise<Server> {
   const child = fork(fileURLToPath(new URL('server.ts', import.meta.url)), {
-    execArgv: ['--import', 'tsx', '--unhandled-rejections=strict', '--expose-gc'],
+    execArgv: ['--import', 'tsx', '--unhandled-rejections=strict', '--expose-gc', ...flags],
     env: { ...process.env, WEBHOOK_SECRET: SECRET },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
@@ -116,8 +116,7 @@ describe('a process', () => {
       async (port) => {
         const slow = await Promise.all(Array.from({ length: 200 }, () => Wire.open(port)))
         for (const wire of slow) await wire.send(`${head(sample().headers)}{`)
-        const delivery = sample()
-        expectAnswer(await deliver({ port }, delivery), 200, 'handled', delivery.id)
+        await expectHandled({ port })
         for (const wire of slow) wire.abort()
       },
     ],
@@ -127,11 +126,39 @@ describe('a process', () => {
     async (_, attack) => {
       await onEach(attack)
       await onEach(async (port) => {
-        const delivery = sample()
-        expectAnswer(await deliver({ port }, delivery), 200, 'handled', delivery.id)
+        await expectHandled({ port })
       })
       expect(server.process.exitCode).toBeNull()
       expect(server.stderr()).toBe('')
+    },
+    60_000,
+  )
+})
+
+describe('a mebibyte in chunks of one byte on four connections, with a well-formed wrong signature', () => {
+  let server: Server
+  beforeAll(async () => {
+    server = await startServer('--max-old-space-size=256')
+  })
+  afterAll(() => void server.process.kill('SIGKILL'))
+
+  it.each(hosts.map(({ name, isFetch }, at) => [name, at, isFetch === true] as const))(
+    'is refused by %s, whose process survives and handles others meanwhile',
+    async (_name, at, isFetch) => {
+      const port = server.ports[at] ?? 0
+      const { headers } = sample({ tamper: 'other-secret' })
+      const request = Buffer.concat([
+        Buffer.from(head(withoutLength(headers))),
+        chunked(Buffer.alloc(1_048_576, 0x20), 1),
+      ])
+      const attack = Promise.all(Array.from({ length: 4 }, () => sendFragments(port, request)))
+      await expectHandled({ port })
+      const answers = await attack
+      expect([server.process.exitCode, server.process.signalCode]).toEqual([null, null])
+      const statuses = answers.map((answer) => answer.slice(9, 12))
+      // A bridge to Fetch may join fragments before the adapter sees them: then the body is read whole, and its signature is wrong.
+      for (const status of statuses) expect(isFetch ? ['413', '401', '408'] : ['413']).toContain(status)
+      await expectHandled({ port })
     },
     60_000,
   )
@@ -175,4 +202,20 @@ async function flood(port: number, ms: number): Promise<void> {
     await sleep(1)
   }
   socket.destroy()
+}
+
+/** Writes a mebibyte in chunks of one byte as fast as the server reads, and returns the answer, if there is one. */
+async function sendFragments(port: number, request: Buffer): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  let answer = ''
+  socket
+    .on('error', () => {})
+    .on('data', (part) => {
+      answer += part
+    })
+  const isOver = Promise.race([once(socket, 'data'), once(socket, 'close')]).catch(() => {})
+  socket.write(request)
+  await Promise.race([isOver, sleep(12_000)])
+  socket.destroy()
+  return answer
 }

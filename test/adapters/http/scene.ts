@@ -1,4 +1,6 @@
-import type { OutgoingHttpHeaders } from 'node:http'
+import { createServer, type OutgoingHttpHeaders, type RequestListener } from 'node:http'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import {
   createReceiver,
   memoryStore,
@@ -9,7 +11,7 @@ import {
 } from 'postern'
 import { events, signed, type Tamper } from 'postern/testing'
 import { expect, onTestFinished } from 'vitest'
-import type { Host } from './hosts.ts'
+import { type Host, listen } from './hosts.ts'
 import { type Answer, exchange, type Headers, head } from './wire.ts'
 
 export const SECRET = 'a secret that nobody else has'
@@ -74,6 +76,19 @@ export async function startScene(host: Host, options?: Options, work?: (id: stri
   return { ...scene, port }
 }
 
+/** Puts an app on a free port until the test ends, and returns the port. */
+export async function serve(app: RequestListener): Promise<number> {
+  const { port, close } = await listen(createServer(app))
+  onTestFinished(close)
+  return port
+}
+
+/** Returns a function that collects garbage. */
+export function exposeGc(): () => void {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc') // the flag adds it
+}
+
 /** The parts of a delivery for a raw request. */
 export interface Sample {
   readonly id: string
@@ -112,8 +127,18 @@ export function deliver(
   { port }: Pick<Scene, 'port'>,
   { bytes, headers }: Sample,
   extra: Headers = {},
+  target = '/webhooks',
 ): Promise<Answer> {
-  return exchange(port, Buffer.concat([Buffer.from(head({ ...headers, ...extra })), bytes]))
+  return exchange(port, Buffer.concat([Buffer.from(head({ ...headers, ...extra }, { target })), bytes]))
+}
+
+/** Expects that a new delivery is handled. */
+export async function expectHandled(
+  scene: Pick<Scene, 'port'>,
+  { headers, target }: { readonly headers?: Headers; readonly target?: string } = {},
+): Promise<void> {
+  const delivery = sample()
+  expectAnswer(await deliver(scene, delivery, headers, target), 200, 'handled', delivery.id)
 }
 
 /** Expects the whole answer: a status, a code word, and the id only if the signature was valid. */

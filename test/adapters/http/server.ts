@@ -1,15 +1,14 @@
 /** A separate process with every host, for the tests of processes. It talks to the test over IPC. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver } from 'postern'
+import { silentLogger } from 'postern/testing'
 import { hosts } from './hosts.ts'
-
-const quiet = () => {}
 
 const receivers = hosts.map(() =>
   createReceiver({
     secret: process.env.WEBHOOK_SECRET,
     deadlineMs: 5_000,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    logger: silentLogger,
   }).on('*', async (event) => {
     if (event.type === 'test.undefined') throw undefined
     if (event.type === 'test.slow') await sleep(1_500)

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, type Outcome } from 'postern'
-import { events, signed } from 'postern/testing'
+import { events, signed, silentLogger } from 'postern/testing'
 import { type FetchHandlerOptions, fetchHandler } from 'postern/web'
-import { expect, it } from 'vitest'
-import { createScene, SECRET, sample } from './scene.ts'
+import { describe, expect, it } from 'vitest'
+import { createScene, exposeGc, SECRET, sample } from './scene.ts'
 
 const URL = 'https://app.example.test/webhooks'
 
@@ -149,7 +149,7 @@ it('passes the source to the secrets function and to the owner', async () => {
   const receiver = createReceiver({
     secret: ({ source }) => (source === 'acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
     onOutcome: (outcome, { source }) => outcomes.push([outcome, source]),
-    logger: silent,
+    logger: silentLogger,
   }).on('*', () => {})
   const handle = fetchHandler(receiver, { source: (request) => request.url.split('/').at(-1) })
   const delivery = signed(events.contact.created(), { secret: SECRET })
@@ -181,13 +181,115 @@ it.each([
   expect(outcomes).toMatchObject([{ outcome: 'late' }, { outcome: 'handled', late: true }])
 })
 
+describe('a Fetch request', () => {
+  it('whose stream returns text reports the mistake, and does not affect others', async () => {
+    const { receiver, errors } = createScene()
+    const handle = fetchHandler(receiver)
+    const delivery = sample()
+    const text = new Blob([new Uint8Array(delivery.bytes)]).stream().pipeThrough(new TextDecoderStream())
+    const { 'content-length': _, ...undeclared } = delivery.headers
+    // Node's own Request refuses such a stream; other hosts do not.
+    const odd = standInFor(post(undeclared, null), { body: { value: text }, bodyUsed: { value: false } })
+    expect((await handle(odd)).status).toBe(500)
+    expect(errors[0]).toMatchObject({ code: 'body_consumed', message: expect.stringContaining('other than bytes') })
+    const good = sample()
+    expect((await handle(post(good.headers, good.bytes))).status).toBe(200)
+  })
+
+  it('whose sender has disconnected is an incomplete body, not a wrong signature', async () => {
+    const { receiver, outcomes } = createScene()
+    const delivery = sample()
+    const gone = new AbortController()
+    const body = new ReadableStream({
+      async pull(controller) {
+        controller.enqueue(delivery.bytes.subarray(0, 10))
+        gone.abort()
+        controller.close()
+      },
+    })
+    const { 'content-length': _, ...headers } = delivery.headers
+    await fetchHandler(receiver)(new Request(post(headers, body), { signal: gone.signal }))
+    expect(outcomes[0]).toMatchObject({ code: 'body_incomplete' })
+  })
+
+  it.each<[string, object, object, number]>([
+    ['of HTTP/1', {}, {}, 1],
+    ['of HTTP/2, whose fragments are the host’s,', { httpVersionMajor: 2 }, {}, 0],
+    ['on which middleware has set an encoding', { readableEncoding: 'utf8' }, {}, 0],
+    ['that a lenient parser let through with two lengths', {}, { 'transfer-encoding': 'chunked' }, 0],
+  ])(
+    'that its host replaced by a light one %s is read by its own arrayBuffer if that keeps the bytes',
+    async (...row) => {
+      const [, incoming, more, times] = row
+      const { receiver } = createScene()
+      const delivery = sample()
+      const real = post({ ...delivery.headers, ...more }, delivery.bytes)
+      let reads = 0
+      const light = standInFor(real, {
+        [Symbol('incoming')]: { value: { httpVersionMajor: 1, readableEncoding: null, ...incoming } },
+        arrayBuffer: {
+          value: () => {
+            reads++
+            return real.arrayBuffer()
+          },
+        },
+      })
+      expect((await fetchHandler(receiver)(light)).status).toBe(200)
+      expect(reads).toBe(times)
+    },
+  )
+
+  it('retains only the bytes of the body of what its host read from a socket', async () => {
+    const collect = exposeGc()
+    const { receiver } = createScene()
+    const delivery = sample()
+    const before = process.memoryUsage().arrayBuffers
+    let grown = 0
+    const parts = [...delivery.bytes].map((byte) => new Uint8Array(new ArrayBuffer(262_144), 0, 1).fill(byte))
+    const body = new ReadableStream({
+      async pull(controller) {
+        const part = parts.shift()
+        if (part !== undefined) return controller.enqueue(part)
+        collect()
+        await sleep(100)
+        grown = process.memoryUsage().arrayBuffers - before
+        controller.close()
+      },
+    })
+    expect((await fetchHandler(receiver)(post(delivery.headers, body))).status).toBe(200)
+    expect(delivery.bytes.length).toBeGreaterThan(100)
+    expect(grown / 1_048_576).toBeLessThan(10)
+  })
+
+  it('of a method that Fetch cannot open is answered 405', async () => {
+    const { receiver } = createScene()
+    const light = standInFor(post({}, null), {
+      method: { value: 'TRACK' },
+      headers: { value: new Headers() },
+      bodyUsed: { value: false },
+      body: {
+        get: () => {
+          throw new TypeError("'TRACK' HTTP method is unsupported.")
+        },
+      },
+    })
+    expect((await fetchHandler(receiver)(light)).status).toBe(405)
+  })
+})
+
 type WaitUntil = (promise: Promise<unknown>) => void
 
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-
-function post(headers: Readonly<Record<string, unknown>>, body: ReadableStream<Uint8Array>): Request {
+function post(headers: Readonly<Record<string, unknown>>, body: ReadableStream<Uint8Array> | Buffer | null): Request {
   const lines = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
-  return new Request(URL, { method: 'POST', headers: lines, body, duplex: 'half' })
+  const init = { method: 'POST', headers: lines, body: Buffer.isBuffer(body) ? new Uint8Array(body) : body }
+  return new Request(URL, { ...init, duplex: 'half' })
+}
+
+/** Makes an object like a request with properties of its own, as hosts do. */
+function standInFor(request: Request, own: PropertyDescriptorMap): Request {
+  const names = ['method', 'headers', 'signal', 'body', 'bodyUsed']
+  const inherited = names.map((name) => [name, { get: () => Reflect.get(request, name) }])
+  return Object.create(request, { ...Object.fromEntries(inherited), ...own })
 }
 
 async function readOnce({ body }: Request): Promise<void> {
