@@ -10,19 +10,9 @@ describe('docs/reference/checks.md', () => {
     expect(page, 'run npx tsx scripts/check-page.ts').toBe(toReference(CASES))
   })
 
-  it('has each check once, in a group, and no other', () => {
-    expect([...page.matchAll(/^### (.+)$/gm)].map(([, id]) => id)).toEqual(CASES.map(({ id }) => id))
-    expect([...page.matchAll(/^## (.+)$/gm)].map(([, group]) => group)).toEqual([
-      ...new Set(CASES.map(({ group }) => group)),
-    ])
-  })
-
-  it('says the same as the page of one check', () => {
+  it('tells of each check what the page of one check tells', () => {
     for (const single of CASES)
-      for (const text of [single.sends, single.expects, single.why, single.fix]) {
-        expect(page).toContain(text)
-        expect(toPage(single)).toContain(text)
-      }
+      for (const text of [single.sends, single.expects, single.why, single.fix]) expect(toPage(single)).toContain(text)
   })
 })
 

@@ -70,6 +70,11 @@ export async function play(steps: readonly Step[], options: Partial<SceneOptions
   return { scene, seen, send: () => scene.send(scene.make.delivery(scene.make.event())) }
 }
 
+/** Writes a verdict without the times, which differ. */
+export function showVerdict({ status, reason }: Verdict): string {
+  return `${status}: ${reason.replaceAll(/ after \d+ ms/g, '')}`
+}
+
 /** Runs a check of several deliveries in a scene. */
 export function runIn(scene: Scene, id: string): Promise<Verdict> {
   const single = CASES.find((each) => each.id === id)

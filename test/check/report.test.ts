@@ -43,22 +43,6 @@ describe('a report', () => {
     expect(showFollowing({ code: 'refused', text: '', follows: Array(count).fill('id') })).toBe(text)
   })
 
-  it('is JUnit that counts each suite by itself', () => {
-    const junit = formatReport(REPORT, 'junit')
-    expect(junit).toContain('<testsuite name="reach" tests="5" failures="1" skipped="1" time="7.500"')
-    expect(junit).toContain('<testsuite name="load" tests="1" failures="1" skipped="0" time="1.500"')
-    expect(junit).toContain('<testcase name="is-pass" classname="postern.check.reach" time="1.500"></testcase>')
-    expect(junit).toContain('<system-out>one|two\nthree</system-out>')
-    expect(junit).toContain('<system-out>warning: one|two\nthree\nsent: A | B')
-    expect(junit).not.toContain('name="bytes"')
-  })
-
-  it('is Markdown whose cells hold no bar and no line break', () => {
-    const markdown = formatReport(REPORT, 'markdown')
-    expect(markdown).toContain('| fail | `is-fail` | A \\| B | one\\|two three |')
-    expect(markdown).not.toContain('is-pass')
-  })
-
   it('lists what a reader needs to repeat a failure and to understand it', () => {
     expect(toDetail(toResult('fail'))).toEqual([
       ...['sent: A | B', 'expected: 2xx', 'came back: one|two\nthree'],
@@ -73,21 +57,25 @@ describe('a report', () => {
 
   it('is JUnit of this form', () => {
     const failed = toResult('fail', { reason: '<"x" & y>\r\u0000\ufffe\ttab' })
-    const checks = [failed, toResult('skipped', { group: 'load', ms: 25 })]
+    const load = [toResult('skipped', { group: 'load', ms: 25 }), toResult('pass', { group: 'load' })]
+    const checks = [failed, toResult('info'), ...load]
     const junit = formatReport({ ...REPORT, checks }, 'junit')
     const suite = 'timestamp="2025-01-01T00:00:00.000Z" hostname="localhost"'
     const reason = '&lt;&quot;x&quot; &amp; y&gt;\ufffd\ufffd\ufffd\ttab'
     expect(junit.split('\n')).toEqual([
       '<?xml version="1.0" encoding="UTF-8"?>',
       '<testsuites name="postern check">',
-      `  <testsuite name="reach" tests="1" failures="1" skipped="0" time="1.500" ${suite}>`,
+      `  <testsuite name="reach" tests="2" failures="1" skipped="0" time="3.000" ${suite}>`,
       `    <testcase name="is-fail" classname="postern.check.reach" time="1.500"><failure message="${reason}">sent: A | B`,
       ...['expected: 2xx', `came back: ${reason}`, 'why: Why.', 'hint: Hint.', 'explained: doc'],
       'again: curl</failure></testcase>',
+      '    <testcase name="is-info" classname="postern.check.reach" time="1.500"><system-out>one|two',
+      'three</system-out></testcase>',
       '  </testsuite>',
-      `  <testsuite name="load" tests="1" failures="0" skipped="1" time="0.025" ${suite}>`,
+      `  <testsuite name="load" tests="2" failures="0" skipped="1" time="1.525" ${suite}>`,
       '    <testcase name="is-skipped" classname="postern.check.load" time="0.025"><skipped message="one|two',
       'three"/></testcase>',
+      '    <testcase name="is-pass" classname="postern.check.load" time="1.500"></testcase>',
       '  </testsuite>',
       '</testsuites>',
       '',

@@ -1,12 +1,11 @@
 import { getEventListeners } from 'node:events'
-import type { RequestListener } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkReceiver, formatReport, type Probe } from 'postern/check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CASES } from '../../src/check/cases.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
-import { endsAfter } from './ends-after.ts'
 import { SECRET } from './faulty/hand-written.ts'
 import { LeaksDigest } from './faulty/signatures.ts'
 import { checkAt } from './judge.ts'
@@ -15,6 +14,17 @@ const PROBE: Probe = { runs: async () => 1, fail: async () => {} }
 
 const accept: RequestListener = (request, response) => {
   request.resume().on('end', () => response.end())
+}
+
+/** A receiver whose process ends at the request after so many. */
+function endsAfter(answered: number) {
+  let requests = 0
+  const server = createServer((request, response) => {
+    if (++requests <= answered) return accept(request, response)
+    server.close()
+    server.closeAllConnections()
+  })
+  return server
 }
 
 /** Answers nothing until this many requests are under way, then all of them, and so on for the next number; lists how many there were. */
@@ -125,7 +135,7 @@ describe('a run', () => {
   })
 
   it('names the end of a receiver that no longer listens', async () => {
-    const { report } = await checkAt(endsAfter(2, accept), { only: ['time'], concurrency: 1 })
+    const { report } = await checkAt(endsAfter(2), { only: ['time'], concurrency: 1 })
     expect(report.diagnosis).toMatchObject({ code: 'ended', follows: ['timestamp-ahead'] })
     expect(report.isReachable).toBe(true)
     expect(report.checks.map(({ status }) => status)).toEqual(['pass', 'pass', 'warn', 'warn'])

@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createScene } from '../../src/check/scene.ts'
@@ -181,13 +180,5 @@ describe('an interrupted run', () => {
     expect(await Promise.allSettled(sending)).toContainEqual(
       expect.objectContaining({ reason: expect.objectContaining({ name: 'AbortError' }) }),
     )
-  })
-
-  it('leaves no listener at the signal once the run is over', async () => {
-    const stop = new AbortController()
-    const { scene } = await play([200], { signal: stop.signal })
-    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1)
-    scene.close()
-    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0)
   })
 })

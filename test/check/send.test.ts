@@ -33,7 +33,7 @@ async function startRecording(answer: string, isEnd = (text: string) => text.end
 }
 
 const OK = 'HTTP/1.1 202 Taken\r\nContent-Length: 2\r\nX-A: 1\r\n\r\nhi'
-const OPTIONS: Parameters<typeof sendDelivery>[2] = { timeoutMs: 5_000, cut: new AbortController().signal }
+const OPTIONS: Parameters<typeof sendDelivery>[2] = { timeoutMs: 60_000, cut: new AbortController().signal }
 const deliver = (changes: DeliveryChanges = {}) => make.delivery('{"a": "ë"}', changes)
 
 async function linesOf(
@@ -118,18 +118,12 @@ describe('the answer to a delivery', () => {
     expect((await sendDelivery(url, deliver(), OPTIONS)).body).toBe('x'.repeat(65_536))
   })
 
-  it('is the limit if none came in time', async () => {
+  it('is the limit if none came in time, of which AbortSignal takes no fractions', async () => {
     const { url } = await startRecording('')
-    expect(await sendDelivery(url, deliver(), { ...OPTIONS, timeoutMs: 200 })).toMatchObject({
-      ...{ status: undefined, failure: 'no answer within 0.2 s', failureKind: 'timeout' },
+    expect(await sendDelivery(url, deliver(), { ...OPTIONS, timeoutMs: 99.5 })).toMatchObject({
+      ...{ status: undefined, failure: 'no answer within 0.0995 s', failureKind: 'timeout' },
       ...{ isUnreachable: false, words: '', headers: {}, body: '' },
     })
-  })
-
-  it('is the limit in whole milliseconds, of which AbortSignal takes no fractions', async () => {
-    const { url } = await startRecording('')
-    const answer = await sendDelivery(url, deliver(), { ...OPTIONS, timeoutMs: 99.5 })
-    expect(answer).toMatchObject({ failure: 'no answer within 0.0995 s', failureKind: 'timeout' })
   })
 
   it('is that nothing listens there', async () => {
@@ -139,22 +133,11 @@ describe('the answer to a delivery', () => {
     })
   })
 
-  it('is that the receiver cut the connection, which shows that it listens', async () => {
-    const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => {
-      server.close()
-    })
-    const address = server.address()
-    const url = new URL(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`)
-    expect(await sendDelivery(url, deliver(), OPTIONS)).toMatchObject({ failureKind: 'reset', isUnreachable: false })
-  })
-
   it('is missing once the run cuts it', async () => {
     const { url } = await startRecording('')
     const cut = new AbortController()
     const sending = sendDelivery(url, deliver(), { ...OPTIONS, cut: cut.signal })
     cut.abort()
-    expect(await sending).toMatchObject({ status: undefined, failureKind: 'reset' })
+    expect(await sending).toMatchObject({ status: undefined, failureKind: 'reset', isUnreachable: false })
   })
 })

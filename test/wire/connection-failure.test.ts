@@ -6,6 +6,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { expect, it, onTestFinished } from 'vitest'
 import { toConnectionFailure } from '../../src/wire/connection-failure.ts'
 import { type ExchangeOptions, exchange } from '../../src/wire/exchange.ts'
+import { findFreePort } from '../support/programs.ts'
 import { FOR_CLIENTS, SELF_SIGNED, TEST_KEY, WITHOUT_ISSUER } from './certificates.ts'
 
 /** Sends a request to a server, and returns the failure of the connection. */
@@ -32,21 +33,6 @@ async function failToReach(url: URL, connection: Partial<ExchangeOptions> = {}):
   }
   throw new Error('it was answered')
 }
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // it listens at a port
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-it('calls a port that nothing listens at refused', async () => {
-  const failure = { kind: 'refused', text: 'the connection was refused' }
-  const error = await failToReach(new URL(`http://127.0.0.1:${await findFreePort()}/`))
-  expect(toConnectionFailure(error)).toEqual(failure)
-})
 
 it('calls a host refused if nothing listens at any of its addresses', async () => {
   const lookup: ExchangeOptions['lookup'] = (_host, _options, callback) =>

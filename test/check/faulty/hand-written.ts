@@ -137,6 +137,14 @@ export class HandWritten {
   }
 }
 
+/** Makes a receiver that adds this to its refusals. */
+export const refusing = (toAnswer: (body: Buffer) => Partial<Answer>) =>
+  class extends HandWritten {
+    override refuse(body: Buffer): Answer {
+      return { status: 401, ...toAnswer(body) }
+    }
+  }
+
 function send(response: ServerResponse, { status, words, text = '', headers = {} }: Answer): void {
   if (words !== undefined) response.statusMessage = words
   response.writeHead(status, headers).end(text)

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Answer, digestOf, HandWritten, SECRET, signaturesOf } from './hand-written.ts'
+import { type Answer, digestOf, HandWritten, refusing, SECRET, signaturesOf } from './hand-written.ts'
 
 // Receivers that read the wrong part of a request, one part too many, or the previous one.
 
@@ -85,11 +85,7 @@ export class KeepsBodies extends HandWritten {
   }
 }
 
-export class LeaksDigestInFirstLine extends HandWritten {
-  override refuse(body: Buffer): Answer {
-    return { status: 401, words: `expected sha256=${digestOf(body)}` }
-  }
-}
+export const LeaksDigestInFirstLine = refusing((body) => ({ words: `expected sha256=${digestOf(body)}` }))
 
 const STACK = { text: 'RangeError: no\n    at check (/srv/app/receiver.js:12:7)' }
 

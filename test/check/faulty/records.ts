@@ -9,6 +9,17 @@ function refuse(isRefused: boolean, message: string): void {
   if (isRefused) throw new Error(message)
 }
 
+/** Makes a receiver whose database rejects such an event. */
+const rejecting = (isRejected: (event: Event) => boolean, message: string) =>
+  class extends HandWritten {
+    override write(event: Event): void {
+      refuse(isRejected(event), message)
+    }
+  }
+
+const rejectingText = (isRejected: (text: string) => boolean, message: string) =>
+  rejecting((event) => textsOf(event).some(isRejected), message)
+
 export class InsertsOnly extends HandWritten {
   readonly #rows = new Set<unknown>()
 
@@ -29,61 +40,28 @@ export class DeletesOnlyWhatIsThere extends HandWritten {
   }
 }
 
-export class WritesStatementsByHand extends HandWritten {
-  override write(event: Event): void {
-    refuse(
-      textsOf(event).some((text) => text.includes("'")),
-      'syntax error at or near',
-    )
-  }
-}
+export const WritesStatementsByHand = rejectingText((text) => text.includes("'"), 'syntax error at or near')
 
-export class StoresShortText extends HandWritten {
-  override write(event: Event): void {
-    refuse(
-      textsOf(event).some((text) => text.length > 255),
-      'value too long',
-    )
-  }
-}
+export const StoresShortText = rejectingText((text) => text.length > 255, 'value too long')
 
-export class NeedsText extends HandWritten {
-  override write(event: Event): void {
-    refuse(textsOf(event).includes(''), 'must not be empty')
-  }
-}
+export const NeedsText = rejectingText((text) => text === '', 'must not be empty')
 
-export class StoresNoNullCharacter extends HandWritten {
-  override write(event: Event): void {
-    refuse(
-      textsOf(event).some((text) => text.includes('\u0000')),
-      'unsupported Unicode escape sequence',
-    )
-  }
-}
+export const StoresNoNullCharacter = rejectingText(
+  (text) => text.includes('\u0000'),
+  'unsupported Unicode escape sequence',
+)
 
-export class StoresWholeCharacters extends HandWritten {
-  override write(event: Event): void {
-    refuse(
-      textsOf(event).some((text) => /\p{Cs}/u.test(text)),
-      'surrogates not allowed',
-    )
-  }
-}
+export const StoresWholeCharacters = rejectingText((text) => /\p{Cs}/u.test(text), 'surrogates not allowed')
 
-export class KnowsTwoStatuses extends HandWritten {
-  override write(event: Event): void {
-    const { status = 'active' } = recordOf(event)
-    refuse(status !== 'active' && status !== 'inactive', 'invalid value for an enum')
-  }
-}
+export const KnowsTwoStatuses = rejecting(
+  (event) => !['active', 'inactive'].includes(String(recordOf(event).status ?? 'active')),
+  'invalid value for an enum',
+)
 
-export class CastsToObjectId extends HandWritten {
-  override write(event: Event): void {
-    const { _id = '0'.repeat(24) } = recordOf(event)
-    refuse(!/^[0-9a-f]{24}$/.test(String(_id)), 'Cast to ObjectId failed')
-  }
-}
+export const CastsToObjectId = rejecting(
+  (event) => !/^[0-9a-f]{24}$/.test(String(recordOf(event)._id ?? '0'.repeat(24))),
+  'Cast to ObjectId failed',
+)
 
 export class NeedsOwnAddress extends HandWritten {
   readonly #owners = new Map<unknown, unknown>()
@@ -96,17 +74,9 @@ export class NeedsOwnAddress extends HandWritten {
   }
 }
 
-export class NeedsData extends HandWritten {
-  override write({ data }: Event): void {
-    refuse(data === undefined, 'Cannot read properties of undefined')
-  }
-}
+export const NeedsData = rejecting(({ data }) => data === undefined, 'Cannot read properties of undefined')
 
-export class StoresShortIds extends HandWritten {
-  override write({ id }: Event): void {
-    refuse(id.length > 64, 'value too long')
-  }
-}
+export const StoresShortIds = rejecting(({ id }) => id.length > 64, 'value too long')
 
 export class CutsIds extends HandWritten {
   override keyOf({ id }: Event): string {
@@ -120,11 +90,7 @@ export class ComparesIdsWithoutCase extends HandWritten {
   }
 }
 
-export class NeedsUtc extends HandWritten {
-  override write({ timestamp }: Event): void {
-    refuse(!timestamp.endsWith('Z'), 'does not match format')
-  }
-}
+export const NeedsUtc = rejecting(({ timestamp }) => !timestamp.endsWith('Z'), 'does not match format')
 
 export class RefusesTheFuture extends HandWritten {
   override async receive(event: Event): Promise<Answer> {

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { gunzipSync } from 'node:zlib'
-import { type Answer, digestOf, type Event, HandWritten, SECRET, signaturesOf } from './hand-written.ts'
+import { type Answer, digestOf, type Event, HandWritten, refusing, SECRET, signaturesOf } from './hand-written.ts'
 
 const headerOf = ({ headers }: IncomingMessage) => String(headers['x-service-signature'] ?? '')
 
@@ -70,61 +70,31 @@ export class CaseSensitive extends HandWritten {
   }
 }
 
-export class LeaksDigest extends HandWritten {
-  override refuse(body: Buffer): Answer {
-    return { status: 401, text: `expected sha256=${digestOf(body)}` }
-  }
-}
+export const LeaksDigest = refusing((body) => ({ text: `expected sha256=${digestOf(body)}` }))
 
-export class LeaksSecret extends HandWritten {
-  override refuse(): Answer {
-    return { status: 401, text: JSON.stringify({ error: 'no match', config: { secret: SECRET } }) }
-  }
-}
+export const LeaksSecret = refusing(() => ({ text: JSON.stringify({ error: 'no match', config: { secret: SECRET } }) }))
 
-export class LeaksStack extends HandWritten {
-  override refuse(): Answer {
-    return { status: 401, text: new Error('no match').stack ?? '' }
-  }
-}
+export const LeaksStack = refusing(() => ({ text: new Error('no match').stack ?? '' }))
 
 const digestBytesOf = (body: Buffer) => Buffer.from(digestOf(body), 'hex')
 
-export class LeaksDigestInHeader extends HandWritten {
-  override refuse(body: Buffer): Answer {
-    return { status: 401, headers: { 'x-expected-signature': `sha256=${digestOf(body)}` } }
-  }
-}
+export const LeaksDigestInHeader = refusing((body) => ({
+  headers: { 'x-expected-signature': `sha256=${digestOf(body)}` },
+}))
 
-export class LeaksDigestAsBase64 extends HandWritten {
-  override refuse(body: Buffer): Answer {
-    return { status: 401, text: `expected ${digestBytesOf(body).toString('base64')}` }
-  }
-}
+export const LeaksDigestAsBase64 = refusing((body) => ({ text: `expected ${digestBytesOf(body).toString('base64')}` }))
 
-export class LeaksDigestAsBase64Url extends HandWritten {
-  override refuse(body: Buffer): Answer {
-    return { status: 401, text: `expected ${digestBytesOf(body).toString('base64url')}` }
-  }
-}
+export const LeaksDigestAsBase64Url = refusing((body) => ({
+  text: `expected ${digestBytesOf(body).toString('base64url')}`,
+}))
 
-export class LeaksDigestInUpperCase extends HandWritten {
-  override refuse(body: Buffer): Answer {
-    return { status: 401, text: digestOf(body).toUpperCase() }
-  }
-}
+export const LeaksDigestInUpperCase = refusing((body) => ({ text: digestOf(body).toUpperCase() }))
 
-export class LeaksDigestAsBuffer extends HandWritten {
-  override refuse(body: Buffer): Answer {
-    return { status: 401, text: JSON.stringify({ expected: digestBytesOf(body) }, null, 1) }
-  }
-}
+export const LeaksDigestAsBuffer = refusing((body) => ({
+  text: JSON.stringify({ expected: digestBytesOf(body) }, null, 1),
+}))
 
-export class LeaksSecretInHeader extends HandWritten {
-  override refuse(): Answer {
-    return { status: 401, headers: { 'x-debug': `secret=${encodeURIComponent(SECRET)}` } }
-  }
-}
+export const LeaksSecretInHeader = refusing(() => ({ headers: { 'x-debug': `secret=${encodeURIComponent(SECRET)}` } }))
 
 export class TakesFirstHeader extends HandWritten {
   override isGenuine(body: Buffer, request: IncomingMessage): boolean {
@@ -247,17 +217,10 @@ export class AnswersDuplicatesUnchecked extends HandWritten {
   }
 }
 
-export class LeaksWarningOfPhp extends HandWritten {
-  override refuse(): Answer {
-    return {
-      status: 401,
-      text: '<b>Warning</b>:  Undefined array key 1 in <b>/srv/app/receiver.php</b> on line <b>7</b>',
-    }
-  }
-}
+export const LeaksWarningOfPhp = refusing(() => ({
+  text: '<b>Warning</b>:  Undefined array key 1 in <b>/srv/app/receiver.php</b> on line <b>7</b>',
+}))
 
-export class LeaksTraceAsJson extends HandWritten {
-  override refuse(): Answer {
-    return { status: 401, text: '{"exception":"ErrorException","file":"\\/srv\\/app\\/Hook.php","line":12,"trace":[]}' }
-  }
-}
+export const LeaksTraceAsJson = refusing(() => ({
+  text: '{"exception":"ErrorException","file":"\\/srv\\/app\\/Hook.php","line":12,"trace":[]}',
+}))

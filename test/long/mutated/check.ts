@@ -25,7 +25,7 @@ export const CHECK_TESTS: TestsByFile = {
   probe: ['probe', 'probe-command'],
   report: ['report'],
   repro: ['curl-line'],
-  scene: ['scene', 'late'],
+  scene: ['scene', 'late', 'runs'],
   send: ['send'],
   verdict: ['verdict'],
   'wrong-forms': ['mistakes'],
