@@ -70,7 +70,7 @@ const FLOORS: Floors = {
     files: [
       ...['host', 'protocol', 'wire', 'client', 'check', 'testing', 'emulator', 'cli'].map((name) => `src/${name}/`),
       ...['src/inbox/inbox.ts', 'adapters/stores/sqlite.ts', 'adapters/stores/sqlite/open-inbox.ts'],
-      ...['adapters/queues/bullmq/open-inbox.ts', 'adapters/queues/bullmq/migrate.ts'], // only when they are needed
+      'adapters/queues/bullmq/open-inbox.ts', // only when it is needed
     ],
     packages: [
       'commander',
@@ -126,10 +126,10 @@ const FLOORS: Floors = {
     files: ['src/index.ts', `${STORES}/redis/`, ...shared('claims', 'lost-claims', 'notices')],
   },
   [`${STORES}/redis/connection.ts`]: {
-    files: redis('client', 'duplicate', 'reply', 'scripts'),
+    files: redis('client', 'duplicate', 'scripts'),
     packages: ['node:crypto'],
   },
-  [`${STORES}/redis/duplicate.ts`]: { files: redis('client', 'reply'), packages: ['node:events'] },
+  [`${STORES}/redis/duplicate.ts`]: { files: redis('client'), packages: ['node:events'] },
   [`${STORES}/redis/client.ts`]: {
     files: ['src/index.ts'],
     types: redis('scripts'),

@@ -5,4 +5,4 @@ export {
   type BullmqRedisOptions,
   bullmqInbox,
 } from './bullmq/bullmq-inbox.ts'
-export { migrateBullmq } from './bullmq/migrate.ts'
+export { migrateBullmq } from './bullmq/open-inbox.ts'

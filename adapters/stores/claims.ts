@@ -8,10 +8,7 @@ export const NO_MARKS: readonly string[] = []
 /** 100 years: Postgres refuses to add longer times, and some drivers of SQLite do not pass them as whole numbers. */
 export const LONGEST_RETENTION_MS = 100 * 365 * 24 * 3_600_000
 
-/**
- * Returns a function that makes the tokens of claims. They start with a prefix that no other store of any process has, so that a counter is
- * enough behind it.
- */
+/** Makes tokens of a prefix that no other store of any process has, so that a counter is enough behind it. */
 export function makeTokens(): () => string {
   const self = randomBytes(12).toString('base64url')
   let count = 0

@@ -24,10 +24,7 @@ interface Lost extends Asked {
   nextAt: number
 }
 
-/**
- * Releases claims whose answer was lost, or came too late for the caller. The engine may have carried them out, and would keep their events
- * busy until their leases end.
- */
+/** Releases claims whose answer was lost or late: the engine may have carried them out. */
 export class LostClaims {
   readonly #giveBack: (key: string, token: string) => Promise<unknown>
   readonly #clock: Clock
@@ -42,10 +39,7 @@ export class LostClaims {
     this.#clock = clock
   }
 
-  /**
-   * Returns the claim that was asked for. Rejects if there is no answer in time. It uses one promise and no timer of its own, since every
-   * claim passes through here.
-   */
+  /** Rejects if there is no answer in time. Every claim passes through here: no timer of its own. */
   watch(key: string, token: string, leaseMs: number, asking: Promise<Claim>): Promise<Claim> {
     return new Promise((resolve, reject) => {
       const open: Open = { key, token, leaseMs, askedAt: this.#clock.monotonic(), reject }
@@ -89,24 +83,21 @@ export class LostClaims {
   async #release(lost: Lost): Promise<void> {
     this.#underWay++
     lost.nextAt = Number.POSITIVE_INFINITY
-    const isTaken = await this.#inTime(this.#giveBack(lost.key, lost.token))
+    const limit = new Promise<boolean>((resolve) => this.#after(CLAIM_LIMIT_MS, () => resolve(false)))
+    const releasing = this.#giveBack(lost.key, lost.token)
+    const isTaken = await Promise.race([
+      limit,
+      releasing.then(
+        () => true,
+        () => false,
+      ),
+    ])
     this.#underWay--
     const now = this.#clock.monotonic()
     // The engine may process a claim after the release that was sent behind it.
     const heardAt = lost.askedAt + CLAIM_LIMIT_MS
     if (now >= lost.endsAt || (isTaken && now >= heardAt)) this.#lost.delete(lost)
     lost.nextAt = isTaken ? heardAt : now + AGAIN_AFTER_MS
-  }
-
-  #inTime(releasing: Promise<unknown>): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = this.#after(CLAIM_LIMIT_MS, () => resolve(false))
-      const end = (isTaken: boolean) => () => {
-        this.#clock.clearTimeout(timer)
-        resolve(isTaken)
-      }
-      releasing.then(end(true), end(false))
-    })
   }
 
   /** Checks open and lost claims periodically: a timer for each claim would cost more than everything else here. */
@@ -128,10 +119,9 @@ export class LostClaims {
   }
 
   /** Does not keep the process alive. */
-  #after(ms: number, callback: () => void): unknown {
+  #after(ms: number, callback: () => void): void {
     const timer = this.#clock.setTimeout(callback, ms)
     const { unref } = Object(timer)
     if (typeof unref === 'function') unref.call(timer)
-    return timer
   }
 }

@@ -17,20 +17,14 @@ export type { BullmqInboxOptions, BullmqPostgresOptions, BullmqRedisOptions } fr
 
 /** An inbox with its own connections. */
 export interface BullmqInbox extends Inbox {
-  /**
-   * Closes the inbox's connections, except those of its workers, which end with `receiver.close()`. Call it after that: every later call to
-   * the inbox rejects.
-   */
+  /** Closes the inbox's connections. Call it after `receiver.close()`: every later call to the inbox rejects. */
   close(): Promise<void>
 }
 
 /** The time between two searches for expired dead letters, in milliseconds. */
 const SWEEP_MS = 60_000
 const SWEEP_BATCH = 1_000
-/**
- * A full Redis accepts nothing more and hands out nothing either, since a worker writes when it takes a job. This share of memory stays
- * free for workers.
- */
+/** This share of memory stays free for workers: a full Redis does not even hand out jobs. */
 const FULL = 0.95
 /** The time between two queries of the memory in use, in milliseconds. */
 const LOOK_EVERY_MS = 500

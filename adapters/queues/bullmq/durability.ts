@@ -11,9 +11,7 @@ const REDIS = {
 const POSTGRES =
   'Postgres answers before a commit is on disk (fsync or synchronous_commit is "off"): accepted events can be lost in a crash or a power cut.'
 
-/**
- * Finds the settings that keep accepted events from being on disk, or from staying there. Omits settings that the server does not disclose.
- */
+/** Finds the settings by which accepted events may get lost, as far as the server discloses them. */
 export async function findGaps(backend: IQueueBackend): Promise<readonly string[]> {
   if (backend instanceof RedisQueueBackend) return findGapsOfRedis(backend)
   if (!(backend instanceof PostgresQueueBackend)) return []
@@ -35,9 +33,7 @@ async function findGapsOfRedis(backend: RedisQueueBackend): Promise<readonly str
   ]
 }
 
-/**
- * Sends Redis a query that BullMQ has no method for. Resolves with undefined if there is no answer: managed servers forbid many commands.
- */
+/** Queries Redis. Resolves with undefined if there is no answer: managed servers forbid many commands. */
 export async function ask(backend: RedisQueueBackend, ...words: readonly string[]): Promise<unknown> {
   const client: { call?(...words: readonly string[]): Promise<unknown> } = Object(await backend.client)
   return client.call?.(...words).catch(() => undefined)

@@ -67,10 +67,7 @@ export function readJob(jobId: string, raw: RawJob, isDead: boolean): JobItem | 
   }
 }
 
-/**
- * Returns the current state of an item. A replayed dead letter starts again here, since BullMQ replays in one step that cannot write the
- * state.
- */
+/** A replayed dead letter starts again here, since BullMQ replays in one step that cannot write the state. */
 function currentState(state: ItemState, raw: RawJob, isDead: boolean): ItemState {
   if (isDead || state.buriedAt === undefined) return state
   const { buriedAt, marks, tries, stalls } = state

@@ -27,10 +27,7 @@ function toJob(jobId: string, item: InboxItem, priority: number): JobJson {
   }
 }
 
-/**
- * Replays a dead letter. One step of the engine decides between concurrent replays; `since` is written before that step, which does no harm
- * if another replay wins. Resolves with false if the job is not a dead letter.
- */
+/** Resolves with false if another replay wins, or it is no dead letter. Writing `since` before does no harm. */
 export async function replayJob(backend: IQueueBackend, jobId: string): Promise<boolean> {
   if (!(await backend.isJobInState('failed', jobId))) return false
   try {

@@ -1,3 +1,4 @@
+import { PostgresConnection, type PostgresPoolConfig } from 'bullmq'
 import { ConfigurationError } from '../../../src/index.ts'
 import { type BullmqInbox, bullmqInbox } from './bullmq-inbox.ts'
 import type { BullmqInboxOptions } from './options.ts'
@@ -18,8 +19,27 @@ export async function openBullmqInbox(options: BullmqInboxOptions): Promise<Bull
   }
 }
 
+/**
+ * Creates or updates the tables of BullMQ's Postgres backend. It can be run again, and by several processes at the same time. `postern
+ * inbox migrate --postgres URL` does the same.
+ *
+ * @throws ConfigurationError `database_unusable`
+ */
+export async function migrateBullmq(connection: string | PostgresPoolConfig): Promise<void> {
+  const config = typeof connection === 'string' ? { connectionString: connection } : connection
+  const opened = new PostgresConnection({ ...config, migrate: true })
+  opened.on('error', () => {}) // every failure rejects
+  try {
+    await opened.waitUntilReady()
+  } catch (cause) {
+    throw unreachable(cause)
+  } finally {
+    await opened.close()
+  }
+}
+
 /** If several addresses were tried, the message has the first one's reason. */
-export function unreachable(cause: unknown): ConfigurationError {
+function unreachable(cause: unknown): ConfigurationError {
   const first = cause instanceof AggregateError ? cause.errors[0] : cause
   const why = first instanceof Error ? first.message : String(first)
   return new ConfigurationError('database_unusable', `The inbox cannot be reached: ${why}`, { cause })

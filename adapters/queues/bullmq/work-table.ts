@@ -82,16 +82,15 @@ export class WorkTable implements InboxTable {
     await backend.moveStalledJobsToWait()
   }
 
-  /**
-   * Takes as many items as are wanted while there is a backlog; otherwise first one, then as many again, since asking for a job that does
-   * not exist costs as much as taking one.
-   */
+  /** Without a backlog, takes one, then as many again: asking in vain costs as much as taking an item. */
   async #takeSome(backend: IQueueBackend, limit: number): Promise<readonly Held[]> {
     const items: Held[] = []
     let length = this.#hasBacklog ? limit : 1
     for (;;) {
       const taken = await Promise.allSettled(Array.from({ length }, () => this.#takeOne(backend)))
-      const some = taken.map((one) => (one.status === 'fulfilled' ? one.value : undefined)).filter(isToRun)
+      const some = taken
+        .map((one) => (one.status === 'fulfilled' ? one.value : undefined))
+        .filter((one) => typeof one === 'object')
       items.push(...some)
       const failed = taken.find((one) => one.status === 'rejected')
       // A job whose answer was lost may have been taken. Its lock expires, and it is handed out again.
@@ -204,10 +203,6 @@ export class WorkTable implements InboxTable {
       await this.settle(toHeldEntry(held), this.#parts.worker, afterwards).catch(() => {}) // its lock expires by itself
     }
   }
-}
-
-function isToRun(held: Held | 'suspect' | undefined): held is Held {
-  return typeof held === 'object'
 }
 
 function toHeldEntry(held: Held): HeldEntry {

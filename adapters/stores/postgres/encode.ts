@@ -4,10 +4,7 @@ import { createHash } from 'node:crypto'
 const PLAIN = /^[ !\x23-\x5b\x5d-\x7e]+$/
 const LONGEST_KEY = 400
 
-/**
- * Encodes a key for Postgres, whose text allows neither NUL nor lone surrogates, and whose indexes take no long values. Most keys of
- * receivers stay as they are. The others become a digest over their UTF-16 code units behind `#`.
- */
+/** Replaces keys that Postgres does not take, or that are long, by a digest over their UTF-16 code units. */
 export function encodeKey(key: string): string {
   if (key.length <= LONGEST_KEY && PLAIN.test(key) && !key.startsWith('#')) return key
   return `#${createHash('sha256').update(Buffer.from(key, 'utf16le')).digest('base64url')}`

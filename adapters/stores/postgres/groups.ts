@@ -25,9 +25,7 @@ const LONGEST_WAIT_MS = CALL_LIMIT_MS
 /** A group without an answer after this time does not delay the next one. */
 const STUCK_AFTER_MS = 500
 const LOOK_EVERY_MS = 50
-/**
- * SQLSTATE classes of errors that one item can cause for its group (bad data, a constraint, a limit), and of conflicts between two groups.
- */
+/** SQLSTATE classes of errors that one item can cause for its group, and of conflicts between two groups. */
 const BY_ONE_ITEM = /^(?:22|23|40|54)/
 
 /**
@@ -78,20 +76,11 @@ export class Groups<Item extends { readonly key: string }, Answer> {
     try {
       this.#answer(group, await this.#options.run(group.map(({ item }) => item)))
     } catch (error) {
-      if (group.length > 1 && isByOneItem(error)) await this.#sendEach(group)
-      else this.#fail(group, error)
+      if (group.length === 1 || !BY_ONE_ITEM.test(sqlStateOf(error) ?? '')) this.#fail(group, error)
+      else for (const one of group) await this.#send([one])
     }
     this.#underWay.delete(begun)
     if (this.#waiting.length > 0) this.#start()
-  }
-
-  async #sendEach(group: readonly Waiting<Item, Answer>[]): Promise<void> {
-    for (const one of group)
-      try {
-        this.#answer([one], await this.#options.run([one.item]))
-      } catch (error) {
-        this.#fail([one], error)
-      }
   }
 
   /** Deferred items stay ahead of later items for their key. */
@@ -148,8 +137,4 @@ export class Groups<Item extends { readonly key: string }, Answer> {
     const error = this.#options.toError(cause)
     for (const { reject } of group) reject(error)
   }
-}
-
-function isByOneItem(error: unknown): boolean {
-  return BY_ONE_ITEM.test(sqlStateOf(error) ?? '')
 }

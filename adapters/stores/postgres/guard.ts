@@ -4,10 +4,7 @@ import type { PgClient } from './pool.ts'
 /** A statement that begins or ends a transaction. Savepoints do not count. */
 const ENDS_IT =
   /^\s*(?:begin|start\s+transaction|commit|end|abort|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|prepare\s+transaction)\b/i
-/**
- * One-line comments, and the openings of other comments and of quotes: texts with backslash escapes, other texts, names, texts between
- * dollars.
- */
+/** One-line comments, and the openings of other comments, of texts (escaped, plain, between dollars) and names. */
 const OPENINGS =
   /--[^\n\r]*|\/\*|(?<![\w$\u0080-\uffff])(?:[eE]'|\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)|'|"/g
 /** A statement whose body may contain others, each with its own semicolon. */
@@ -62,10 +59,7 @@ function endsTransaction(text: string): boolean {
   return false
 }
 
-/**
- * Splits a text into statements, with a blank for each comment and each quoted part. A pattern for whole quotes would overflow the stack on
- * long ones.
- */
+/** Splits at semicolons, without comments and quotes. A pattern for whole quotes would overflow the stack. */
 function statementsOf(text: string): readonly string[] {
   const parts: string[] = []
   let at = 0
@@ -79,34 +73,24 @@ function statementsOf(text: string): readonly string[] {
   return parts.join(' ').split(';')
 }
 
-/**
- * Returns the position behind a comment or quote that was opened; the end of the text if it is never closed. A doubled quote closes one
- * text and opens the next.
- */
+/** Returns the position behind a comment or quote. A doubled quote closes one text and opens the next. */
 function findEnd(text: string, opening: string, start: number): number {
-  if (opening === '/*') return endOfComment(text, start)
-  if (/^e/i.test(opening)) return endOfEscaped(text, start)
   if (opening.startsWith('--')) return start
+  if (opening === '/*') return findStop(text, start, /\/\*|\*\//g)
+  if (/^e/i.test(opening)) return findStop(text, start, /\\[\s\S]|''|'/g)
   const end = text.indexOf(opening, start)
   return end === -1 ? text.length : end + opening.length
 }
 
-function endOfEscaped(text: string, start: number): number {
-  const stops = /\\[\s\S]|''|'/g
-  stops.lastIndex = start
-  for (let found = stops.exec(text); found !== null; found = stops.exec(text))
-    if (found[0] === "'") return stops.lastIndex
-  return text.length
-}
+/** The change of depth at a stop: comments can be nested. Stops that are not listed are part of the text. */
+const DEPTHS: Readonly<Partial<Record<string, number>>> = { '/*': 1, '*/': -1, "'": -1 }
 
-/** Comments of this kind can be nested. */
-function endOfComment(text: string, start: number): number {
-  const ends = /\/\*|\*\//g
-  ends.lastIndex = start
+function findStop(text: string, start: number, stops: RegExp): number {
+  stops.lastIndex = start
   let depth = 1
-  for (let found = ends.exec(text); found !== null; found = ends.exec(text)) {
-    depth += found[0] === '/*' ? 1 : -1
-    if (depth === 0) return ends.lastIndex
+  for (let found = stops.exec(text); found !== null; found = stops.exec(text)) {
+    depth += DEPTHS[found[0]] ?? 0
+    if (depth === 0) return stops.lastIndex
   }
   return text.length
 }

@@ -4,10 +4,7 @@ const LOOK_EVERY_MS = 500
 /** Longer than the time between two renewals, which is a third of 25 s at most. */
 const KEEP_IDLE_MS = 10_000
 
-/**
- * One connection of the pool that is kept while events are handled, so that handlers that use up the others cannot starve renewals. It
- * returns to the pool after a time without use, and immediately when the pool is to end.
- */
+/** A connection that is kept while events are handled: handlers that use up the pool cannot starve renewals. */
 export class KeptConnection {
   readonly #checkOut: (onError: () => void) => Promise<CheckedOut>
   readonly #isEnding: () => boolean

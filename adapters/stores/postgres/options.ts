@@ -8,24 +8,21 @@ export interface PostgresStoreOptions<P, Tx> extends TableName {
   readonly pool: P
   /** The time for which events are remembered, in milliseconds. Default 7 days. */
   readonly retentionMs?: number
-  /**
-   * Makes the object that `context.transaction` passes to a handler's work, such as a query builder on the given client. Default: the
-   * client itself.
-   */
+  /** Makes what `context.transaction` passes to a handler's work, such as a query builder. Default: the client. */
   readonly wrap?: (client: ClientOf<P>) => Tx
 }
 
-export interface CheckedOptions<Tx> {
+export interface CheckedOptions<Tx> extends Required<TableName> {
   readonly pool: PgPool
   readonly retentionMs: number
   readonly wrap: (client: PgClient) => Tx
-  readonly schema: string | undefined
-  readonly table: string
 }
 
 const LEAST_CONNECTIONS = 3
 /** Postgres truncates longer names, so that two could become one. */
 const LONGEST_NAME = 63 - '_swept'.length
+/** Text without NUL and lone surrogates. */
+const NAME = /^[^\0\p{Surrogate}]+$/u
 
 const check = new OptionChecker('postgresStore')
 
@@ -49,24 +46,11 @@ export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): Che
   }
 }
 
-export function checkTableName({ schema, table = DEFAULT_TABLE }: TableName): {
-  readonly schema: string | undefined
-  readonly table: string
-} {
+export function checkTableName({ schema, table = DEFAULT_TABLE }: TableName): Required<TableName> {
   for (const [option, name] of Object.entries({ schema, table }))
-    if (name !== undefined && !isName(name))
+    if (name !== undefined && (typeof name !== 'string' || !NAME.test(name) || Buffer.byteLength(name) > LONGEST_NAME))
       throw check.invalid(
         `${option} is not a name that Postgres can hold: text of 1 to ${LONGEST_NAME} bytes without NUL.`,
       )
   return { schema, table }
-}
-
-function isName(name: unknown): boolean {
-  return (
-    typeof name === 'string' &&
-    name !== '' &&
-    Buffer.byteLength(name) <= LONGEST_NAME &&
-    !name.includes('\0') &&
-    name === Buffer.from(name).toString()
-  )
 }

@@ -68,13 +68,6 @@ export interface CheckOutOptions {
   readonly onError?: () => void
 }
 
-/** No connection became available in time. */
-class NoConnection extends Error {
-  constructor(limitMs: number) {
-    super(`No connection within ${limitMs} ms: the pool has none free, or the server does not answer.`)
-  }
-}
-
 /**
  * Checks a client out; one that arrives after the wait has ended goes straight back. While it is out, errors of its connection do not end
  * the process: its user gets them from the query that fails. `giveBack(false)` closes the connection, and so ends everything that runs on
@@ -118,7 +111,8 @@ function connectInTime(pool: PgPool, { signal, limitMs = STATEMENT_LIMIT_MS }: C
     let isGivenUp = false
     const giveUp = () => {
       isGivenUp = true
-      reject(signal?.reason ?? new NoConnection(limitMs))
+      const why = `No connection within ${limitMs} ms: the pool has none free, or the server does not answer.`
+      reject(signal?.reason ?? new Error(why))
     }
     if (signal?.aborted) return giveUp()
     signal?.addEventListener('abort', giveUp, { once: true })

@@ -4,10 +4,9 @@ import { LostClaims } from '../lost-claims.ts'
 import { decodeMark, encodeKey, encodeMark, toArrayLiteral } from './encode.ts'
 import { Groups } from './groups.ts'
 import { type CheckedOptions, checkOptions, checkTableName, type PostgresStoreOptions } from './options.ts'
-import { CALL_LIMIT_MS, type ClientOf, type PgPool } from './pool.ts'
+import { CALL_LIMIT_MS, type ClientOf, type PgPool, runStatement } from './pool.ts'
 import { SharedPool } from './shared-pool.ts'
-import { makeStatements, type TableName } from './statements.ts'
-import { Sweeper } from './sweeper.ts'
+import { makeStatements, SWEEP_SIZE, type TableName } from './statements.ts'
 import { Table } from './table.ts'
 import { Transactions } from './transactions.ts'
 
@@ -74,12 +73,13 @@ interface Settled {
 
 /** The most connections that claims without an answer may use at the same time. */
 const MOST_CLAIMING = 4
+const SWEEP_EVERY_MS = 60_000
+const NEXT_BATCH_MS = 100
 
 class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   readonly retentionMs: number
   readonly #pool: SharedPool
   readonly #table: Table
-  readonly #sweeper: Sweeper
   readonly #transactions: Transactions<Tx>
   readonly #claims: Groups<Asked, Claim>
   readonly #settlements: Groups<Settled, boolean>
@@ -88,6 +88,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   readonly #advances: Groups<Advanced, boolean>
   /** Numbers the calls for positions. */
   #calls = 0
+  #sweepAt = 0
   readonly #lost = new LostClaims((key, token) => this.#settle(key, token, null, false, NO_MARKS))
   readonly #newToken = makeTokens()
 
@@ -95,7 +96,6 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
     this.retentionMs = retentionMs
     this.#pool = SharedPool.of(pool)
     this.#table = new Table(this.#pool, { schema, table }, retentionMs)
-    this.#sweeper = new Sweeper(this.#pool, this.#table)
     this.#transactions = new Transactions(this.#pool, this.#table, wrap)
     const toError = (cause: unknown) => this.#table.explain(cause)
     this.#claims = new Groups({
@@ -190,13 +190,25 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   async #settleAll(settled: readonly Settled[]): Promise<readonly (boolean | undefined)[]> {
     const { settle } = await this.#table.statements()
     const rows = await this.#pool.runKept(settle, [JSON.stringify(settled)])
-    this.#sweeper.nudge()
-    return this.#answers(rows, settled)
+    this.#sweep()
+    const known = new Map(rows.map(([key, answer]) => [key, answer === 'true']))
+    return settled.map(({ key }) => known.get(key))
   }
 
-  #answers(rows: readonly (readonly unknown[])[], asked: readonly { readonly key: string }[]) {
-    const known = new Map(rows.map(([key, answer]) => [key, answer === 'true']))
-    return asked.map(({ key }) => known.get(key))
+  /** Removes expired rows in batches while the store is in use. Mostly it does nothing. */
+  #sweep(): void {
+    const now = performance.now()
+    if (now < this.#sweepAt || this.#pool.isEnding) return
+    this.#sweepAt = Number.POSITIVE_INFINITY
+    const sweeping = this.#table
+      .statements()
+      .then(({ sweep }) => this.#pool.use((client) => runStatement(client, sweep)))
+      .catch(() => []) // The next sweep may succeed, and a lasting fault appears at the claims.
+    sweeping.then(({ length }) => {
+      // Not all processes sweep at the same moment.
+      this.#sweepAt = length < SWEEP_SIZE ? now + SWEEP_EVERY_MS * (1 + Math.random()) : 0
+      if (length === SWEEP_SIZE) setTimeout(() => this.#sweep(), NEXT_BATCH_MS).unref()
+    })
   }
 }
 

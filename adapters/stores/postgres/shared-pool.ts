@@ -138,10 +138,7 @@ export class SharedPool {
       }
   }
 
-  /**
-   * Planning takes longer than the rest of a statement, so that each connection prepares it once. A connection that has lost its prepared
-   * statement does without from then on: behind a pooler it would lose it again.
-   */
+  /** Prepares a statement once on each connection, but not again on one that has lost it, as behind a pooler. */
   async #runPrepared(client: PgClient, text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
     if (values.length === 0 || this.#notPreparing.has(client)) return this.run(client, text, { values })
     try {
@@ -214,10 +211,7 @@ class Slots {
 
 /** Serialization failures and deadlocks. */
 const CONFLICT = /^40(?:001|P01)$/
-/**
- * The prepared statement does not exist, or another process has prepared it on this connection, as behind a PgBouncer before 1.21 in
- * transaction mode; or its table was changed.
- */
+/** The statement is not prepared, or by another process (as behind a PgBouncer before 1.21), or does not fit. */
 const NOT_PREPARED = /^(?:26000|42P05|0A000)$/
 /** A connection that broke, or a server that shuts down. */
 const LOST = /^(?:08|57P)/

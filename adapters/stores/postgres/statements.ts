@@ -14,7 +14,7 @@ export const DEFAULT_TABLE = 'postern_claims'
 export const TABLE_VERSION = 1
 /** The longest pause of a transaction between its fence and its commit, in milliseconds: other claims of its key wait for it. */
 const COMMIT_WITHIN_MS = 10_000
-const SWEEP_SIZE = 1_000
+export const SWEEP_SIZE = 1_000
 const NOW = 'clock_timestamp()'
 /** Holds the name of the current transaction, and is empty once that has ended for any reason. */
 export const TRANSACTION_SETTING = 'postern.transaction'
@@ -138,23 +138,42 @@ UNION ALL SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM wanted)`
 }
 
 /**
- * Renewals, completions and releases in one statement: a renewal has a lease, a completion is done. The caller's token stays in the row
- * even without a lease. Returns whether no other token held the key and, for a renewal, whether it was not done. A key whose row another
- * transaction has locked is skipped and has no row in the answer: waiting for one would delay all others.
+ * Returns for each given key whether it was written. A key whose row another transaction has locked is skipped and has no row in the
+ * answer: waiting for one would delay all others.
+ *
+ * @param makeWrite takes the source of the rows to write
  */
-function makeSettle({ name, retention, slack, inMs }: Pieces): string {
+function makeUnlocked({ name }: Pieces, given: string, makeWrite: (from: string) => string): string {
+  const from = `given
+  WHERE key IN (SELECT key FROM mine) OR NOT EXISTS (SELECT FROM ${name} c WHERE c.key = given.key OFFSET 0)`
   return `
 WITH given AS MATERIALIZED (
-  SELECT * FROM jsonb_to_recordset($1::jsonb) AS w (key text, token text, lease float8, done boolean, marks jsonb)
+  SELECT * FROM ${given}
 ), mine AS (
   SELECT given.key FROM given CROSS JOIN LATERAL (
     SELECT FROM ${name} c WHERE c.key = given.key FOR NO KEY UPDATE SKIP LOCKED
   ) c
 ), written AS (
-  INSERT INTO ${name} AS c (key, token, ends_at, done, marks, kept_until, swept_after)
+  ${makeWrite(from)}
+)
+SELECT key, 'true' FROM written
+UNION ALL SELECT key, 'false' FROM mine WHERE key NOT IN (SELECT key FROM written)`
+}
+
+/**
+ * Renewals, completions and releases in one statement: a renewal has a lease, a completion is done. The caller's token stays in the row
+ * even without a lease. Writes unless another token holds the key, or a renewal's key is done.
+ */
+function makeSettle(pieces: Pieces): string {
+  const { name, retention, slack, inMs } = pieces
+  const given = 'jsonb_to_recordset($1::jsonb) AS w (key text, token text, lease float8, done boolean, marks jsonb)'
+  return makeUnlocked(
+    pieces,
+    given,
+    (from) => `INSERT INTO ${name} AS c (key, token, ends_at, done, marks, kept_until, swept_after)
   SELECT key, token, ${inMs('lease')}, done, ARRAY(SELECT jsonb_array_elements_text(marks)),
     ${inMs('coalesce(lease, 0)')} + ${retention}, ${inMs('coalesce(lease, 0)')} + ${retention} + ${slack}
-  FROM given WHERE key IN (SELECT key FROM mine) OR NOT EXISTS (SELECT FROM ${name} c WHERE c.key = given.key OFFSET 0)
+  FROM ${from}
   ORDER BY key
   ON CONFLICT (key) DO UPDATE SET
     token = excluded.token, ends_at = excluded.ends_at,
@@ -168,10 +187,8 @@ WITH given AS MATERIALIZED (
     swept_after = CASE WHEN c.swept_after >= excluded.kept_until THEN c.swept_after ELSE excluded.swept_after END
   WHERE (c.ends_at IS NULL OR c.ends_at <= ${NOW} OR c.token = excluded.token)
     AND NOT (excluded.ends_at IS NOT NULL AND c.done AND c.kept_until > ${NOW})
-  RETURNING key
-)
-SELECT key, 'true' FROM written
-UNION ALL SELECT key, 'false' FROM mine WHERE key NOT IN (SELECT key FROM written)`
+  RETURNING key`,
+  )
 }
 
 /** Takes keys. Returns a row for each stored position. A position is stored as the token, in the row of an event that is done. */
@@ -193,25 +210,10 @@ function makeUpsert({ name, retention, slack }: Pieces, from: string): string {
   RETURNING key`
 }
 
-/**
- * Takes keys and positions. Returns for each whether it is now stored. A key whose row another transaction has locked is skipped and has no
- * row in the answer.
- */
+/** Takes keys and positions. Returns for each whether it is now stored. */
 function makeAdvance(pieces: Pieces): string {
-  const { name } = pieces
-  const free = 'key IN (SELECT key FROM mine)'
-  return `
-WITH given AS MATERIALIZED (
-  SELECT * FROM unnest($1::text[], $2::text[]) AS w (key, position)
-), mine AS (
-  SELECT given.key FROM given CROSS JOIN LATERAL (
-    SELECT FROM ${name} c WHERE c.key = given.key FOR NO KEY UPDATE SKIP LOCKED
-  ) c
-), written AS (
-  ${makeUpsert(pieces, `given WHERE ${free} OR NOT EXISTS (SELECT FROM ${name} c WHERE c.key = given.key OFFSET 0)`)}
-)
-SELECT key, 'true' FROM written
-UNION ALL SELECT key, 'false' FROM mine WHERE key NOT IN (SELECT key FROM written)`
+  const given = 'unnest($1::text[], $2::text[]) AS w (key, position)'
+  return makeUnlocked(pieces, given, (from) => makeUpsert(pieces, from))
 }
 
 /**
@@ -245,9 +247,4 @@ DELETE FROM ${name} WHERE key = ANY (ARRAY(
   SELECT key FROM ${name} WHERE swept_after < now() AND (ends_at IS NULL OR ends_at < now())
   ORDER BY swept_after LIMIT ${SWEEP_SIZE} FOR UPDATE SKIP LOCKED
 )) RETURNING 1`
-}
-
-/** Returns whether a sweep may have left rows. */
-export function wasFullSweep(rows: readonly unknown[]): boolean {
-  return rows.length === SWEEP_SIZE
 }

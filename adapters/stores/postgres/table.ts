@@ -13,10 +13,7 @@ const LOCK_NOT_AVAILABLE = '55P03'
 const LOCKED_FOR_S = 10
 /** Longer than the server's own limit, so that the server refuses before this side gives up. */
 const MIGRATE_LIMIT_MS = LOCKED_FOR_S * 1_000 + CALL_LIMIT_MS
-/**
- * The search path that the connection began with: one that an app has set on it since would lead to another table. It holds for the
- * message.
- */
+/** Undoes, for one message, a search path that an app has set: it would lead to another table. */
 const DEFAULT_PATH = 'SET LOCAL search_path TO DEFAULT'
 const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE'
 
@@ -83,13 +80,14 @@ export class Table {
 
   async #explainMigration(client: PgClient, cause: unknown): Promise<PosternError> {
     const state = sqlStateOf(cause)
-    if (state === LOCK_NOT_AVAILABLE) return unavailable(await describeLock(client), cause)
+    if (state === LOCK_NOT_AVAILABLE) return unavailable(LOCKED, cause)
     if (state !== INSUFFICIENT_PRIVILEGE && state !== UNDEFINED_SCHEMA)
       return unavailable('migrate() could not create its table.', cause)
     const { schema } = this.#name
     if (state === UNDEFINED_SCHEMA && schema !== undefined)
       return unavailable(`the schema ${schema} does not exist: CREATE SCHEMA ${quoteName(schema)}.`, cause)
-    const user = quoteName(await findUser(client))
+    const [[name] = []] = await runStatement(client, 'SELECT current_user::text')
+    const user = quoteName(String(name))
     const given = schema === undefined ? '' : `{ schema: '${schema}' }`
     return unavailable(
       `${user} may not create ${nameOf(this.#name)}. Let a user who may do so run the SQL that postgresSchema(${given}) returns, and then GRANT ${RIGHTS} ON ${nameOf(this.#name)} TO ${user}.`,
@@ -105,10 +103,7 @@ SELECT n.nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnames
 WHERE c.oid = to_regclass(${asText(nameOf(name))})`
 }
 
-/**
- * A message that creates the table if it does not exist, and returns its comment. The server commits it by itself: a process that falls
- * silent meanwhile leaves no lock behind.
- */
+/** Creates the table if there is none, and returns its comment. A process that falls silent leaves no lock. */
 function makeTable(name: TableName, create: string): string {
   const regclass = `to_regclass(${asText(nameOf(name))})`
   const body = `BEGIN IF ${regclass} IS NULL THEN EXECUTE ${asText(create)}; END IF; END`
@@ -118,25 +113,7 @@ DO ${asText(body)};
 SELECT obj_description(${regclass}, 'pg_class')`
 }
 
-async function describeLock(client: PgClient): Promise<string> {
-  const query = `SELECT pid::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
-    AND (classid::bigint << 32 | objid::bigint) = ${LOCK}`
-  const rows = await runStatement(client, query).catch(() => [])
-  const found = rows.map(([pid]) => `SELECT pg_terminate_backend(${pid})`).join('; ')
-  const waited = `migrate() waited ${LOCKED_FOR_S} s for another session that creates a table and does not end`
-  return found === ''
-    ? `${waited}. Look for it in pg_stat_activity.`
-    : `${waited}. Call it again, or end that session: ${found}.`
-}
-
-async function findUser(client: PgClient): Promise<string> {
-  try {
-    const [row = []] = await runStatement(client, 'SELECT current_user::text')
-    return String(row[0])
-  } catch {
-    return 'the user of the pool'
-  }
-}
+const LOCKED = `migrate() waited ${LOCKED_FOR_S} s for another session that creates a table and does not end. Call it again, or end that session: SELECT pid, pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = ${LOCK} AND granted.`
 
 function unknownVersion(version: string): PosternError {
   return unavailable(

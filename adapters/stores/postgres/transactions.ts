@@ -48,7 +48,15 @@ export class Transactions<Tx> {
         giveBack(true)
         return value
       } catch (error) {
-        giveBack(!signal.aborted && !(error instanceof NoAnswer) && (await isRolledBack(client)))
+        const rollBack = () => runStatement(client, 'ROLLBACK', { limitMs: CALL_LIMIT_MS })
+        const isSound = !signal.aborted && !(error instanceof NoAnswer)
+        giveBack(
+          isSound &&
+            (await rollBack().then(
+              () => true,
+              () => false,
+            )),
+        )
         throw error
       } finally {
         signal.removeEventListener('abort', abandon)
@@ -72,7 +80,10 @@ export class Transactions<Tx> {
       guarded.close()
     }
     const fence = commitMark({
-      ...{ key: encodeKey(key), token, mark: encodeMark(mark), transaction: name },
+      key: encodeKey(key),
+      token,
+      mark: encodeMark(mark),
+      transaction: name,
       position: position && { key: encodeKey(position.key), at: position.at },
     })
     const [row = []] = await this.#pool.run(client, fence, { limitMs: STATEMENT_LIMIT_MS }).catch((error: unknown) => {
@@ -124,15 +135,5 @@ async function unlessAborted<T>(signal: AbortSignal, work: () => T | PromiseLike
     return await Promise.race([work(), aborted])
   } finally {
     signal.removeEventListener('abort', onAbort)
-  }
-}
-
-/** Returns whether the connection can be used again. */
-async function isRolledBack(client: PgClient): Promise<boolean> {
-  try {
-    await runStatement(client, 'ROLLBACK', { limitMs: CALL_LIMIT_MS })
-    return true
-  } catch {
-    return false
   }
 }

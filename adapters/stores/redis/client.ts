@@ -28,15 +28,7 @@ export type RedisClient = NodeRedisClient | IoRedisClient | BareRedisClient
 /** Runs a script on one key. Rejects if the server cannot be reached, or refuses. */
 export type RunScript = (script: Script, key: string, given: string[]) => Promise<unknown>
 
-/** A cluster of node-redis 4, whose own evalSha() sends each script to any node, which refuses it. */
-interface OldNodeRedisCluster {
-  sendCommand(firstKey: string, isReadonly: boolean, command: string[]): Promise<unknown>
-}
-
-/**
- * Returns the function by which the given client runs scripts: the client is recognized by its methods, so that neither package is
- * imported.
- */
+/** Recognizes a client by its methods, so that neither package is imported. */
 export function makeRunner(client: unknown): RunScript {
   const { byDigest, byText } = toCalls(client)
   return (script, key, given) =>
@@ -50,38 +42,37 @@ export function makeRunner(client: unknown): RunScript {
 type Call = (script: string, key: string, given: string[]) => Promise<unknown>
 
 function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Call } {
-  const client = Object(given)
+  const client = Object(given) // each kind has its own methods
   if (typeof client.then === 'function') throw unusable('client is a promise; await it first.')
-  if (isIoRedis(client)) {
+  if (typeof client.evalsha === 'function') {
     if (client.status === 'end') throw unusable('the client of ioredis has been closed; give an open one.')
     return {
       byDigest: (sha, key, given) => client.evalsha(sha, 1, key, ...given),
       byText: (text, key, given) => client.eval(text, 1, key, ...given),
     }
   }
-  if (isNodeRedis(client)) {
-    if (client.isOpen === false)
-      throw unusable('the client of node-redis is not connected; call "await client.connect()" first.')
-    listenForErrors(client)
-    if (isOldCluster(client))
-      return {
-        byDigest: (sha, key, given) => client.sendCommand(key, false, ['EVALSHA', sha, '1', key, ...given]),
-        byText: (text, key, given) => client.sendCommand(key, false, ['EVAL', text, '1', key, ...given]),
-      }
+  const isOfNodeRedis = typeof client.evalSha === 'function'
+  if (isOfNodeRedis && client.isOpen === false)
+    throw unusable('the client of node-redis is not connected; call "await client.connect()" first.')
+  if (isOfNodeRedis) listenForErrors(client)
+  // The evalSha() of a cluster of node-redis 4 sends each script to any node, which refuses it.
+  const isOldCluster = isOfNodeRedis && 'masters' in client && !('destroy' in client)
+  if (isOfNodeRedis && !isOldCluster)
     return {
       byDigest: (sha, key, given) => client.evalSha(sha, { keys: [key], arguments: given }),
       byText: (text, key, given) => client.eval(text, { keys: [key], arguments: given }),
     }
+  if (typeof client.sendCommand !== 'function')
+    throw unusable(
+      'client is not a Redis client; give the result of createClient() of "redis" or new Redis() of "ioredis", or { sendCommand }.',
+    )
+  // A custom client may throw synchronously.
+  const send = async (...words: [string, string, '1', string, ...string[]]) =>
+    isOldCluster ? client.sendCommand(words[3], false, words) : client.sendCommand(words)
+  return {
+    byDigest: (sha, key, given) => send('EVALSHA', sha, '1', key, ...given),
+    byText: (text, key, given) => send('EVAL', text, '1', key, ...given),
   }
-  if (isBare(client))
-    return {
-      // A custom client may throw synchronously.
-      byDigest: async (sha, key, given) => client.sendCommand(['EVALSHA', sha, '1', key, ...given]),
-      byText: async (text, key, given) => client.sendCommand(['EVAL', text, '1', key, ...given]),
-    }
-  throw unusable(
-    'client is not a Redis client; give the result of createClient() of "redis" or new Redis() of "ioredis", or { sendCommand }.',
-  )
 }
 
 /** Without a listener a lost connection ends the process. Calls fail by themselves then, and the receiver reports them. */
@@ -90,22 +81,27 @@ function listenForErrors(client: NodeRedisClient): void {
   if (on !== undefined && listenerCount?.call(client, 'error') === 0) on.call(client, 'error', () => {})
 }
 
-function isIoRedis(client: object): client is IoRedisClient {
-  return 'evalsha' in client && typeof client.evalsha === 'function' && 'eval' in client
-}
-
-function isNodeRedis(client: object): client is NodeRedisClient {
-  return 'evalSha' in client && typeof client.evalSha === 'function' && 'eval' in client
-}
-
-function isOldCluster(client: object): client is OldNodeRedisCluster {
-  return 'masters' in client && !('destroy' in client)
-}
-
-function isBare(client: object): client is BareRedisClient {
-  return 'sendCommand' in client && typeof client.sendCommand === 'function'
-}
-
 function unusable(message: string): ConfigurationError {
   return new ConfigurationError('option_invalid', `redisStore: ${message}`)
+}
+
+/** Reads a number, which clients can be configured to return as text, bytes or bigint. Otherwise undefined. */
+export function toNumber(reply: unknown): number | undefined {
+  const number = typeof reply === 'number' ? reply : Number(toText(reply))
+  return Number.isNaN(number) ? undefined : number
+}
+
+/** Reads text of a reply, including from clients that are configured to return bytes. */
+export function toText(reply: unknown): string {
+  return reply instanceof Uint8Array ? Buffer.from(reply).toString() : String(reply)
+}
+
+/** Returns whether an error is an answer of the server, which begins with a word in capitals: `READONLY You can't write …`. */
+export function isFromServer(error: unknown): boolean {
+  return /^[A-Z][A-Z0-9]+ /.test(String(Object(error).message))
+}
+
+/** Returns whether the server refuses writes because it is a replica. Before Redis 7 the word is further back in a script's error. */
+export function isOfReplica(error: unknown): boolean {
+  return /(^|-)READONLY /.test(String(Object(error).message))
 }

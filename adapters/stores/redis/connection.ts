@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto'
-import { makeRunner, type RunScript } from './client.ts'
+import { isFromServer, isOfReplica, makeRunner, type RunScript } from './client.ts'
 import { askDatabase, type DuplicableClient, Duplicate, isClosed } from './duplicate.ts'
-import { isFromServer, isOfReplica } from './reply.ts'
 import { PROBE, type Script } from './scripts.ts'
 
 /** The limit for an answer on a new connection, including the time to connect. */
@@ -10,12 +9,7 @@ const NEW_LIMIT_MS = 6_000
 const BEHIND_MS = 5_000
 const AGAIN_AFTER_MS = 250
 const NOT_AGAIN_FOR_MS = 3_000
-/** The pause for servers that stay replicas. */
-const LONGEST_PAUSE_MS = 60_000
-/**
- * So many duplicates may hang: those of old clusters whose nodes do not answer cannot be closed earlier. After that, duplicates are made
- * rarely.
- */
+/** Duplicates of old clusters with silent nodes cannot be closed. If there are so many, new ones are made rarely. */
 const MANY_DUPLICATES = 6
 const RARELY_MS = 60_000
 /** A cluster is probed with as many random keys, so that most of its masters must answer. */
@@ -49,9 +43,6 @@ export class Connection {
   #duplicates = 0
   #isLooking = false
   #notBefore = 0
-  #demotedAt = Number.NEGATIVE_INFINITY
-  /** The pause before the next look. It grows while new connections lead to replicas too. */
-  #demotedPauseMs = 0
 
   constructor(client: unknown, host: Host) {
     this.#given = Object(client)
@@ -83,23 +74,17 @@ export class Connection {
 
   /** Called while a call has no answer. */
   afterSilence(): void {
-    if (performance.now() >= this.#notBefore) void this.#look(() => this.#isAnswered())
+    this.#lookUnless(() => this.#isAnswered())
   }
 
   /** Called after a failure: of a server that refuses writes, as after a failover, or in the client, for example by a time limit. */
   afterFailure(error: unknown): void {
     if (!isFromServer(error)) this.afterSilence()
-    else if (isOfReplica(error)) this.#afterDemotion()
+    else if (isOfReplica(error)) this.#lookUnless(async () => false)
   }
 
-  #afterDemotion(): void {
-    const now = performance.now()
-    const since = now - this.#demotedAt
-    if (since < this.#demotedPauseMs || this.#isLooking) return
-    const isFirst = since > 2 * LONGEST_PAUSE_MS || this.#demotedPauseMs === 0
-    this.#demotedPauseMs = isFirst ? NOT_AGAIN_FOR_MS : Math.min(2 * this.#demotedPauseMs, LONGEST_PAUSE_MS)
-    this.#demotedAt = now
-    void this.#look(async () => false)
+  #lookUnless(isInUseWell: () => Promise<boolean>): void {
+    if (performance.now() >= this.#notBefore) void this.#look(isInUseWell)
   }
 
   /** Switches to a new connection if that is answered, and the current one does not recover soon after. */
@@ -123,7 +108,6 @@ export class Connection {
     void this.#duplicate?.close()
     this.#duplicate = duplicate
     this.#run = run
-    this.#demotedPauseMs = 0 // the new connection has led to a master
     this.#host.onReplaced()
   }
 

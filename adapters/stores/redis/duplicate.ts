@@ -1,49 +1,45 @@
 import { setMaxListeners } from 'node:events'
-import { makeRunner, type RunScript } from './client.ts'
-import { toText } from './reply.ts'
+import { makeRunner, type RunScript, toText } from './client.ts'
 
-/** The fields of node-redis and ioredis clients that are used here. Other clients have none of them. */
-export interface DuplicableClient {
-  /** Only ioredis has it. */
-  readonly evalsha?: unknown
-  /** In node-redis: false once it was closed. */
-  readonly isOpen?: boolean
-  /** In ioredis: `wait` until it is told to connect, `end` once it was closed for good. */
-  readonly status?: string
-  /** In ioredis: whether it was told to close. */
-  readonly manuallyClosing?: boolean
-  /** Only ioredis has it. */
-  readonly stream?: { unref?(): unknown }
+/** The fields of ioredis and node-redis clients that are used here. Other clients have none of them. */
+export interface DuplicableClient extends OfIoRedis, OfNodeRedis {
   /** Only a single client has it. */
   readonly options?: { readonly socket?: object; readonly sentinelCommandTimeout?: number }
-  /** Only a cluster of node-redis has it. */
-  readonly masters?: unknown
-  /** Only a cluster of node-redis 5 and later has it. */
-  readonly _options?: { readonly defaults?: { readonly socket?: object } }
-  /** Only a cluster of ioredis has it. */
-  readonly nodes?: unknown
   /** Pools do not have it. */
   duplicate?(...options: readonly object[]): DuplicableClient
-  /** Only node-redis has it. */
-  sendCommand?(words: string[]): Promise<unknown>
-  /** Only ioredis has it. */
-  call?(...words: string[]): Promise<unknown>
   connect?(): Promise<unknown>
-  /** In node-redis 5 and later; version 4 calls it `disconnect`, as ioredis does. */
-  destroy?(): unknown
+  /** In node-redis only before version 5. */
   disconnect?(): unknown
-  /** Only a single client of node-redis has it. */
-  unref?(): unknown
   on?(event: 'connect' | 'end' | 'error' | 'ready', listener: () => void): unknown
+}
+
+interface OfIoRedis {
+  readonly evalsha?: unknown
+  /** `wait` until it is told to connect, `end` once it was closed for good. */
+  readonly status?: string
+  readonly manuallyClosing?: boolean
+  readonly stream?: { unref?(): unknown }
+  /** Only a cluster has it. */
+  readonly nodes?: unknown
+  call?(...words: string[]): Promise<unknown>
+}
+
+interface OfNodeRedis {
+  /** False once it was closed. */
+  readonly isOpen?: boolean
+  /** Only a cluster has it. */
+  readonly masters?: unknown
+  /** Only a cluster of version 5 or later has it. */
+  readonly _options?: { readonly defaults?: { readonly socket?: object } }
+  sendCommand?(words: string[]): Promise<unknown>
+  destroy?(): unknown
+  unref?(): unknown
 }
 
 const LOOK_EVERY_MS = 500
 const SENTINEL_LIMIT_MS = 3_000
 
-/**
- * A client like the given one, with its own connections. It never reconnects, ends when the given client ends, and does not keep the
- * process alive.
- */
+/** A client like the given one, which ends with it. It never reconnects, and does not keep the process alive. */
 export class Duplicate {
   /** Resolves, once connected, with the function that runs scripts. */
   readonly connected: Promise<RunScript>
@@ -82,9 +78,7 @@ export class Duplicate {
   }
 }
 
-/**
- * Returns the number of the client's database. Returns undefined if it is not known: before Redis 6.2, in clusters, and for other clients.
- */
+/** Returns the number of the client's database; undefined before Redis 6.2, in clusters, and for other clients. */
 export async function askDatabase(client: DuplicableClient): Promise<number | undefined> {
   const reply = await (isOfIoRedis(client) ? client.call?.('CLIENT', 'INFO') : client.sendCommand?.(['CLIENT', 'INFO']))
   const [, database] = / db=([0-9]+)/.exec(toText(reply)) ?? []

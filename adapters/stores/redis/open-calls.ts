@@ -58,14 +58,9 @@ export class OpenCalls {
 
   /** Records an answer; an error of the server is one too. */
   onAnswer(call: number): void {
-    this.#close(call)
+    this.onGivenUp(call)
     this.#silentSince = undefined
     this.answers++
-  }
-
-  /** Records that the client gave up a call. */
-  onGivenUp(call: number): void {
-    this.#close(call)
   }
 
   /** Forgets all calls: their connection is not in use any more. */
@@ -76,7 +71,8 @@ export class OpenCalls {
     this.#tick++ // new calls do not belong to the forgotten ones
   }
 
-  #close(call: number): void {
+  /** Records that the client gave up a call. */
+  onGivenUp(call: number): void {
     const open = this.#open.get(call)
     if (open === undefined) return // it was forgotten
     this.#size--

@@ -2,10 +2,9 @@ import { type Claim, DEFAULT_RETENTION_MS, type Logger, OptionChecker, type Stor
 import { BUSY, DONE, makeTokens, NO_MARKS } from '../claims.ts'
 import { LostClaims } from '../lost-claims.ts'
 import { Notices } from '../notices.ts'
-import type { RedisClient } from './client.ts'
+import { isFromServer, type RedisClient, toNumber, toText } from './client.ts'
 import { Connection } from './connection.ts'
 import { OpenCalls } from './open-calls.ts'
-import { isFromServer, toNumber, toText } from './reply.ts'
 import { makeScripts, type Script, type Scripts } from './scripts.ts'
 
 export interface RedisStoreOptions {
@@ -130,8 +129,7 @@ class RedisStore implements Store {
         const info = Array.isArray(reply) ? reply.map(toText).join('\n') : ''
         for (const message of findForgetfulSettings(info)) this.#notices.warn(message)
       },
-      (cause: unknown) =>
-        this.#notices.debug(`The settings appendonly and maxmemory-policy of Redis cannot be read: ${String(cause)}`),
+      () => {}, // a server may forbid it
     )
   }
 }
@@ -144,21 +142,17 @@ const STUCK =
 
 /** Returns the settings of a server that make it forget events, each with the fix, from its answers to INFO. */
 function findForgetfulSettings(info: string): readonly string[] {
-  const { aof_enabled: appendOnly, maxmemory_policy: policy } = parseInfo(info)
   const found: string[] = []
-  if (appendOnly === '0')
+  if (/^aof_enabled:0/m.test(info))
     found.push(
       'Redis runs with "appendonly no": after a crash or a restart it has forgotten events, and copies of those run again. Set "appendonly yes".',
     )
-  if (policy !== undefined && policy !== 'noeviction')
+  const policy = /^maxmemory_policy:([\w-]+)/m.exec(info)?.[1] ?? 'noeviction'
+  if (policy !== 'noeviction')
     found.push(
       `Redis runs with "maxmemory-policy ${policy}": when its memory is full it drops events that are done or under way, and copies of those run again. Set "maxmemory-policy noeviction".`,
     )
   return found
-}
-
-function parseInfo(info: string): Readonly<Partial<Record<string, string>>> {
-  return Object.fromEntries([...info.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]))
 }
 
 function toPosition(reply: unknown): number | undefined {
@@ -169,19 +163,13 @@ function isOne(reply: unknown): boolean {
   return toNumber(reply) === 1
 }
 
-/** Converts a reply: 0 is busy, 1 claimed without marks, 2 done; a list is claimed with these marks. */
+/** Converts a reply: 0 is busy, 1 done; a list is claimed with these marks. */
 function toClaim(reply: unknown, token: string): Claim {
   if (Array.isArray(reply)) return { state: 'claimed', token, marks: reply.map(toText) }
-  switch (toNumber(reply)) {
-    case 0:
-      return BUSY
-    case 1:
-      return { state: 'claimed', token, marks: NO_MARKS }
-    case 2:
-      return DONE
-    default:
-      throw new Error(`Redis answered a claim with ${typeof reply}, which the script never returns.`)
-  }
+  const code = toNumber(reply)
+  if (code === 0) return BUSY
+  if (code === 1) return DONE
+  throw new Error(`Redis answered a claim with ${typeof reply}, which the script never returns.`)
 }
 
 const check = new OptionChecker('redisStore')

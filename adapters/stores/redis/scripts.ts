@@ -8,7 +8,7 @@ export interface Script {
 
 /** The scripts of a store. They contain its retention, so that calls do not pass it. */
 export interface Scripts {
-  /** ARGV: token, lease. Returns 0 busy, 1 claimed, 2 done, or the list of marks of a claim that has some. */
+  /** ARGV: token, lease. Returns 0 busy, 1 done, or the list of marks of a claim. */
   readonly claim: Script
   /** ARGV: token, lease, marks. Returns 1 or 0. */
   readonly renew: Script
@@ -31,18 +31,20 @@ export interface Scripts {
  * server's clock, and has the same effect if it is sent again with the same token.
  */
 export function makeScripts(retentionMs: number): Scripts {
+  const hold = (hasMarks: string) => `
+      local kept = ARGV[2]
+      if ${hasMarks} then
+        redis.call('HSET', KEYS[1], 'until', now + ARGV[2])
+        kept = kept + ${retentionMs}
+      end
+      redis.call('PEXPIRE', KEYS[1], kept)`
   return {
     claim: toScript(`
       local fields = redis.call('HGETALL', KEYS[1])
-      if #fields == 0 then
-        redis.call('HSET', KEYS[1], 'token', ARGV[1])
-        redis.call('PEXPIRE', KEYS[1], ARGV[2])
-        return 1
-      end
       local token, ends, marks = nil, nil, {}
       for i = 1, #fields, 2 do
         local name, value = fields[i], fields[i + 1]
-        if name == 'done' then return 2
+        if name == 'done' then return 1
         elseif name == 'token' then token = value
         elseif name == 'until' then ends = tonumber(value)
         else marks[#marks + 1] = string.sub(name, 2) end
@@ -50,12 +52,7 @@ export function makeScripts(retentionMs: number): Scripts {
       ${NOW}
       if token and token ~= ARGV[1] and (not ends or ends > now) then return 0 end
       redis.call('HSET', KEYS[1], 'token', ARGV[1])
-      if #marks == 0 then
-        redis.call('PEXPIRE', KEYS[1], ARGV[2])
-        return 1
-      end
-      redis.call('HSET', KEYS[1], 'until', now + ARGV[2])
-      redis.call('PEXPIRE', KEYS[1], ARGV[2] + ${retentionMs})
+      ${hold('#marks > 0')}
       return marks`),
     renew: toScript(`
       ${ENTRY}
@@ -63,12 +60,7 @@ export function makeScripts(retentionMs: number): Scripts {
       redis.call('PEXPIRE', KEYS[1], ARGV[2]) -- without memory left, what follows is let through behind this only
       redis.call('HSET', KEYS[1], 'token', ARGV[1])
       for i = 3, #ARGV do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
-      if redis.call('HLEN', KEYS[1]) == 1 then
-        redis.call('PEXPIRE', KEYS[1], ARGV[2])
-        return 1
-      end
-      redis.call('HSET', KEYS[1], 'until', now + ARGV[2])
-      redis.call('PEXPIRE', KEYS[1], ARGV[2] + ${retentionMs})
+      ${hold("redis.call('HLEN', KEYS[1]) > 1")}
       return 1`),
     complete: toScript(`
       ${ENTRY}
@@ -96,9 +88,7 @@ export function makeScripts(retentionMs: number): Scripts {
   }
 }
 
-/**
- * Probes the server; any answer will do. It counts as a write, as the other scripts do: pauses of writes delay it, and replicas refuse it.
- */
+/** Probes the server, by a write, as the other scripts are: pauses of writes delay it, and replicas refuse it. */
 export const PROBE = toScript(`return redis.call('DEL', KEYS[1])`)
 
 /** The server's time in milliseconds. */

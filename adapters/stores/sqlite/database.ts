@@ -12,10 +12,7 @@ export interface SqliteStatement {
   all(...parameters: readonly SqliteValue[]): readonly SqliteRow[]
 }
 
-/**
- * One connection to a database file, with the same interface for the three drivers. Every call is synchronous and throws the driver's
- * errors.
- */
+/** One connection to a database file, by any driver. Every call is synchronous and throws the driver's errors. */
 export interface SqliteDatabase {
   /** The driver of the connection. */
   readonly driver: SqliteDriver
@@ -43,4 +40,13 @@ export interface SqliteConnection {
   exec(sql: string): unknown
   prepare(sql: string): object
   close(): unknown
+}
+
+/** Prepares statements by their names. */
+export function prepareAll<K extends string>(
+  database: SqliteDatabase,
+  texts: Readonly<Record<K, string>>,
+): Readonly<Record<K, SqliteStatement>> {
+  const prepared = Object.entries<string>(texts).map(([name, sql]) => [name, database.prepare(sql)])
+  return Object.fromEntries(prepared) as Record<K, SqliteStatement> // the same names
 }

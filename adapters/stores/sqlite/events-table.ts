@@ -1,6 +1,6 @@
 import { type Claim, type Position, PosternError } from '../../../src/index.ts'
 import { BUSY, DONE, NO_MARKS } from '../claims.ts'
-import type { SqliteDatabase, SqliteRow, SqliteStatement, SqliteValue } from './database.ts'
+import { prepareAll, type SqliteDatabase, type SqliteRow, type SqliteValue } from './database.ts'
 
 /** A lease that began further in the future than this was taken before the machine's clock was set back, and counts as ended. */
 const CLOCK_SLACK_MS = 1_000
@@ -22,14 +22,7 @@ export class EventsTable {
   readonly #database: SqliteDatabase
   readonly #retentionMs: number
   readonly #now: () => number
-  readonly #insert: SqliteStatement
-  readonly #select: SqliteStatement
-  readonly #write: SqliteStatement
-  readonly #finish: SqliteStatement
-  readonly #nthKey: SqliteStatement
-  readonly #sweepRange: SqliteStatement
-  readonly #sweptTo: SqliteStatement
-  readonly #noteSwept: SqliteStatement
+  readonly #statements: ReturnType<typeof prepare>
   #unswept = 0
 
   /**
@@ -42,37 +35,18 @@ export class EventsTable {
     this.#now = now
     this.#database = database
     database.exec(createTables(name))
-    const columns = 'key, is_done, kept_until, token, leased_at, leased_until, marks'
-    const insert = `INSERT INTO ${name} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key)`
-    this.#insert = database.prepare(`${insert} DO NOTHING`)
-    this.#write = database.prepare(
-      `${insert} DO UPDATE SET is_done = excluded.is_done, kept_until = excluded.kept_until, token = excluded.token,
-        leased_at = excluded.leased_at, leased_until = excluded.leased_until, marks = excluded.marks`,
-    )
-    this.#select = database.prepare(`SELECT ${columns} FROM ${name} WHERE key = ?`)
-    this.#finish = database.prepare(
-      `UPDATE ${name} SET is_done = 1, kept_until = ?, token = NULL, leased_at = 0, leased_until = 0, marks = NULL
-        WHERE key = ? AND token = ?`,
-    )
-    this.#nthKey = database.prepare(`SELECT key FROM ${name} WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?`)
-    this.#sweepRange = database.prepare(
-      `DELETE FROM ${name} WHERE key > ? AND key <= ? AND kept_until < ? AND leased_until < ?`,
-    )
-    this.#sweptTo = database.prepare(`SELECT swept_to FROM ${name}_swept`)
-    this.#noteSwept = database.prepare(
-      `INSERT INTO ${name}_swept VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET swept_to = excluded.swept_to`,
-    )
+    this.#statements = prepare(database, name)
   }
 
   /** Throws if the database cannot be written. Changes nothing. */
   tryWriting(): void {
-    this.#database.transaction(() => this.#finish.run(0, '', ''))
+    this.#database.transaction(() => this.#statements.finish.run(0, '', ''))
   }
 
   claim(key: string, token: string, leaseMs: number): Claim {
     const now = this.#now()
     this.#unswept += SWEPT_PER_CLAIM
-    const isNew = this.#insert.run(key, 0, now + this.#retentionMs, token, now, now + leaseMs, null).changes
+    const isNew = this.#statements.insert.run(key, 0, now + this.#retentionMs, token, now, now + leaseMs, null).changes
     if (Number(isNew) === 1) return { state: 'claimed', token, marks: NO_MARKS }
     const entry = this.#read(key, now)
     if (isHeld(entry, now)) return BUSY
@@ -93,7 +67,7 @@ export class EventsTable {
 
   complete(key: string, token: string): boolean {
     const now = this.#now()
-    if (Number(this.#finish.run(now + this.#retentionMs, key, token).changes) === 1) return true
+    if (Number(this.#statements.finish.run(now + this.#retentionMs, key, token).changes) === 1) return true
     if (isHeldByAnother(this.#read(key, now), token, now)) return false
     this.#put(key, now, { isDone: true, token: null, leasedAt: 0, leasedUntil: 0, marks: NO_MARKS })
     return true
@@ -112,14 +86,11 @@ export class EventsTable {
 
   /** Returns the position of a record for a handler; undefined if it has expired. */
   position(key: string): number | undefined {
-    const row = this.#select.get(key)
+    const row = this.#statements.select.get(key)
     return row !== undefined && Number(row.kept_until) >= this.#now() ? Number(row.token) : undefined
   }
 
-  /**
-   * Moves a position forward. Returns false if a later one is stored. A position is stored as the token, in the row of an event that is
-   * done.
-   */
+  /** Returns false if a later position is stored. It is stored as the token, in the row of an event that is done. */
   advance(key: string, at: number): boolean {
     this.#unswept += SWEPT_PER_CLAIM
     if (this.#hasLater({ key, at })) return false
@@ -157,18 +128,18 @@ export class EventsTable {
   sweep(): void {
     if (this.#unswept === 0) return
     const now = this.#now()
-    const from = String(this.#sweptTo.get()?.swept_to ?? '')
-    const last = this.#nthKey.get(from, this.#unswept - 1)?.key
+    const from = String(this.#statements.sweptTo.get()?.swept_to ?? '')
+    const last = this.#statements.nthKey.get(from, this.#unswept - 1)?.key
     this.#unswept = 0
     // Keys are printable ASCII or digests: only foreign keys sort behind this.
     const to = typeof last === 'string' ? last : '\u{10ffff}'
-    this.#sweepRange.run(from, to, now, now)
-    this.#noteSwept.run(typeof last === 'string' ? last : '')
+    this.#statements.sweepRange.run(from, to, now, now)
+    this.#statements.noteSwept.run(typeof last === 'string' ? last : '')
   }
 
   /** Returns undefined also for an expired row. */
   #read(key: string, now: number): Entry | undefined {
-    const row = this.#select.get(key)
+    const row = this.#statements.select.get(key)
     if (row === undefined) return undefined
     const entry = toEntry(row)
     return Number(row.kept_until) >= now || entry.leasedUntil > now ? entry : undefined
@@ -176,14 +147,11 @@ export class EventsTable {
 
   #put(key: string, now: number, { isDone, token, leasedAt, leasedUntil, marks }: Entry): void {
     const names: SqliteValue = marks.length === 0 ? null : JSON.stringify(marks)
-    this.#write.run(key, isDone ? 1 : 0, now + this.#retentionMs, token, leasedAt, leasedUntil, names)
+    this.#statements.write.run(key, isDone ? 1 : 0, now + this.#retentionMs, token, leasedAt, leasedUntil, names)
   }
 }
 
-/**
- * Returns the statements that make the table, and a table for the sweep's progress. Without it each process would begin at the first key,
- * and short-lived processes would never reach the last.
- */
+/** The second table has the sweep's progress: short-lived processes would never reach the last key. */
 function createTables(name: string): string {
   return `CREATE TABLE IF NOT EXISTS ${name} (
   key TEXT NOT NULL PRIMARY KEY,
@@ -195,6 +163,23 @@ function createTables(name: string): string {
   marks TEXT
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ${name}_swept (id INTEGER PRIMARY KEY CHECK (id = 1), swept_to TEXT NOT NULL)`
+}
+
+function prepare(database: SqliteDatabase, name: string) {
+  const columns = 'key, is_done, kept_until, token, leased_at, leased_until, marks'
+  const insert = `INSERT INTO ${name} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key)`
+  return prepareAll(database, {
+    insert: `${insert} DO NOTHING`,
+    write: `${insert} DO UPDATE SET is_done = excluded.is_done, kept_until = excluded.kept_until, token = excluded.token,
+      leased_at = excluded.leased_at, leased_until = excluded.leased_until, marks = excluded.marks`,
+    select: `SELECT ${columns} FROM ${name} WHERE key = ?`,
+    finish: `UPDATE ${name} SET is_done = 1, kept_until = ?, token = NULL, leased_at = 0, leased_until = 0, marks = NULL
+      WHERE key = ? AND token = ?`,
+    nthKey: `SELECT key FROM ${name} WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?`,
+    sweepRange: `DELETE FROM ${name} WHERE key > ? AND key <= ? AND kept_until < ? AND leased_until < ?`,
+    sweptTo: `SELECT swept_to FROM ${name}_swept`,
+    noteSwept: `INSERT INTO ${name}_swept VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET swept_to = excluded.swept_to`,
+  })
 }
 
 function toEntry(row: SqliteRow): Entry {

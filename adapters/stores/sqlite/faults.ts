@@ -69,10 +69,7 @@ export function explain(cause: unknown): unknown {
 const GIVE_UP_AFTER_MS = 2_000
 const PAUSE_MS = 10
 
-/**
- * Runs a step at the start of the app, and repeats it while another process has the file locked: several processes that start together
- * create file and table at the same moment. Blocks the event loop meanwhile.
- */
+/** Runs a step of the start, with the event loop blocked, again while another process has the file locked. */
 export function untilUnlocked<T>(work: () => T, giveUpAfterMs = GIVE_UP_AFTER_MS): T {
   const started = performance.now()
   for (;;) {

@@ -13,7 +13,7 @@ import {
   TRIES_KEPT,
 } from '../../../src/index.ts'
 import { checkList } from '../check-list.ts'
-import type { SqliteDatabase, SqliteRow, SqliteStatement } from './database.ts'
+import { prepareAll, type SqliteDatabase, type SqliteRow } from './database.ts'
 import { Turns } from './turns.ts'
 
 /**
@@ -176,7 +176,7 @@ function prepare(database: SqliteDatabase, name: string) {
   const some = (where: string) => `seq IN (SELECT seq FROM ${name} WHERE ${where} LIMIT ?)`
   const start = `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, is_alone`
   const held = `key = ? AND state = ${RUNNING} AND worker = ?`
-  const statements = {
+  return prepareAll(database, {
     nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
     insert: `INSERT INTO ${name} (key, account, id, type, bytes, received_at, source, trace, since, state, position, due_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?) ON CONFLICT (key) DO NOTHING`,
@@ -211,10 +211,7 @@ function prepare(database: SqliteDatabase, name: string) {
       SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT 1) UNION ALL
       SELECT due_at FROM ${name} WHERE state = ${RUNNING} AND position < ?)`,
     page: `SELECT * FROM ${name} WHERE state = ? AND (position, seq) > (?, ?) ORDER BY position, seq LIMIT ?`,
-  }
-  return Object.fromEntries(Object.entries(statements).map(([key, sql]) => [key, database.prepare(sql)])) as {
-    readonly [K in keyof typeof statements]: SqliteStatement
-  }
+  })
 }
 
 function toEntry(row: SqliteRow): InboxEntry {

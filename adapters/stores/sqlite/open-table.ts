@@ -91,7 +91,7 @@ function checkDatabase(database: SqliteDatabase, owner: string, insteadOfFile = 
       'database_unusable',
       `${owner} was given a database in memory, which would lose every event when the process ends. Give a file: openSqlite("data/app.db")${insteadOfFile}.`,
     )
-  refuseNetwork(file, typeOf(file), owner)
+  refuseNetwork(file, statfsSync(dirname(file)).type >>> 0, owner)
   const mode = database.pragma('journal_mode = WAL')[0]?.journal_mode
   if (mode !== 'wal')
     throw new ConfigurationError(
@@ -101,20 +101,12 @@ function checkDatabase(database: SqliteDatabase, owner: string, insteadOfFile = 
   return file
 }
 
-/** @param type the number of its file system, undefined if it is not known */
-export function refuseNetwork(file: string, type: number | undefined, owner: string): void {
-  const name = type === undefined ? undefined : NETWORK.get(type)
+/** @param type the number of its file system */
+export function refuseNetwork(file: string, type: number, owner: string): void {
+  const name = NETWORK.get(type)
   if (name === undefined) return
   throw new ConfigurationError(
     'database_unusable',
     `${owner} cannot use ${file}: it is on a network file system (${name}), where SQLite's locks do not hold. Put the file on a local disk; for several machines use a store on a server.`,
   )
-}
-
-function typeOf(file: string): number | undefined {
-  try {
-    return Number(statfsSync(dirname(file)).type) >>> 0
-  } catch {
-    return undefined // not on this platform
-  }
 }

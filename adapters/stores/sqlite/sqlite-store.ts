@@ -12,9 +12,7 @@ import { checkTable, openTable } from './open-table.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection = SqliteDatabase> {
-  /**
-   * A database of `openSqlite`, or a driver's own connection: a `DatabaseSync` of node:sqlite, a `Database` of better-sqlite3 or libsql.
-   */
+  /** A database of `openSqlite`, or a connection of a driver: a `DatabaseSync` of node:sqlite, for example. */
   readonly database: D
   /** The time for which done ids and finish marks are kept, in milliseconds. Default 7 days. */
   readonly retentionMs?: number
@@ -69,7 +67,7 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
     },
     advance: (key, at) => writer.write(() => table.advance(key, at)),
     transactionSync: ({ key, token, mark, signal, position }, work) =>
-      writer.writeAlone(() => {
+      writer.write(() => {
         signal.throwIfAborted()
         const entry = table.checkClaim(key, token, mark)
         if (position !== undefined) table.checkPosition(position)
@@ -77,7 +75,7 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
         if (position !== undefined) table.advance(position.key, position.at)
         table.mark(key, entry, mark) // only in the transaction that the work ran in
         return result
-      }),
+      }, true),
   }
 }
 

@@ -1,9 +1,6 @@
 /** The next turn is looked up at most once in this time, in milliseconds. */
 const LOOK_EVERY_MS = 10
-/**
- * More than can be assigned in a millisecond: otherwise an account's turns would run ahead of the clock, and other accounts would begin
- * behind them.
- */
+/** More than can be assigned in a millisecond, so that no account's turns run ahead of the clock. */
 const TURNS_IN_MS = 1_000
 /** Accounts that are remembered before all of them are forgotten. An account with a backlog then gets a second turn in each round. */
 const MOST_ACCOUNTS = 100_000

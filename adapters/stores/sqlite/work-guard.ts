@@ -1,5 +1,5 @@
 import { PosternError } from '../../../src/index.ts'
-import type { SqliteConnection, SqliteStatement, SqliteValue } from './database.ts'
+import type { SqliteConnection } from './database.ts'
 import { isBusyExecuting } from './faults.ts'
 
 /** The drivers' fields for an open transaction. node:sqlite has its field since Node 22.16. */
@@ -37,7 +37,7 @@ export class WorkGuard {
     if (this.#isAbandoned) this.rollBack()
     if (!this.#isAtWork) return
     const { inTransaction, isTransaction = true } = this.#connection
-    if (!(inTransaction ?? isTransaction)) throw hasEnded()
+    if (!(inTransaction ?? isTransaction)) throw misused(ENDED)
   }
 
   /** @throws PosternError `transaction_misused` if the work did not leave the transaction open */
@@ -67,51 +67,17 @@ export class WorkGuard {
     try {
       this.#exec('RELEASE postern_work')
     } catch (cause) {
-      throw isBusyExecuting(cause) ? isIterating(cause) : hasEnded(cause)
+      throw misused(isBusyExecuting(cause) ? ITERATING : ENDED, cause)
     }
   }
 }
 
-/** Checks the transaction before each call. */
-export class GuardedStatement implements SqliteStatement {
-  readonly #guard: WorkGuard
-  readonly #statement: SqliteStatement
+const ITERATING =
+  'The work of context.transaction() returned while it iterates over rows. Read them with all() instead.'
 
-  constructor(guard: WorkGuard, statement: SqliteStatement) {
-    this.#guard = guard
-    this.#statement = statement
-  }
+const ENDED =
+  'The work of context.transaction() ended the transaction before it returned. Leave COMMIT, ROLLBACK and OR ROLLBACK out: it is committed when work returns, and rolled back when work throws.'
 
-  run(...parameters: readonly SqliteValue[]): ReturnType<SqliteStatement['run']> {
-    this.#guard.check()
-    return this.#statement.run(...parameters)
-  }
-
-  get(...parameters: readonly SqliteValue[]): ReturnType<SqliteStatement['get']> {
-    this.#guard.check()
-    return this.#statement.get(...parameters)
-  }
-
-  all(...parameters: readonly SqliteValue[]): ReturnType<SqliteStatement['all']> {
-    this.#guard.check()
-    return this.#statement.all(...parameters)
-  }
-}
-
-function isIterating(cause: unknown): PosternError {
-  return misused(
-    'The work of context.transaction() returned while it iterates over rows. Read them with all() instead.',
-    cause,
-  )
-}
-
-function hasEnded(cause?: unknown): PosternError {
-  return misused(
-    'The work of context.transaction() ended the transaction before it returned. Leave COMMIT, ROLLBACK and OR ROLLBACK out: it is committed when work returns, and rolled back when work throws.',
-    cause,
-  )
-}
-
-function misused(message: string, cause: unknown): PosternError {
+function misused(message: string, cause?: unknown): PosternError {
   return new PosternError('transaction_misused', message, cause === undefined ? {} : { cause })
 }

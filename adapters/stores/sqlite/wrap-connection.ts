@@ -7,7 +7,7 @@ import type {
   SqliteValue,
 } from './database.ts'
 import { isWithinTransaction } from './faults.ts'
-import { GuardedStatement, WorkGuard } from './work-guard.ts'
+import { WorkGuard } from './work-guard.ts'
 
 /** A statement of one of the three drivers. They differ in how parameters are passed, and a little in what they return. */
 interface DriverStatement {
@@ -36,13 +36,15 @@ export class WrappedConnection implements SqliteDatabase {
   }
 
   prepare(sql: string): SqliteStatement {
-    return new GuardedStatement(this.guard, this.#prepare(sql))
-  }
-
-  #prepare(sql: string): SqliteStatement {
     const prepare = () => this.connection.prepare(sql) as DriverStatement // every driver's prepare() returns it
-    if (this.driver === 'node:sqlite') return prepare()
-    return this.driver === 'libsql' ? new LibsqlStatement(prepare) : new BetterStatement(prepare())
+    const { run, get, all } = CALLS[this.driver](prepare)
+    const guarded =
+      <T>(call: (values: Values) => T) =>
+      (...values: Values): T => {
+        this.guard.check()
+        return call(values)
+      }
+    return { run: guarded(run), get: guarded(get), all: guarded(all) }
   }
 
   pragma(source: string): readonly SqliteRow[] {
@@ -50,30 +52,31 @@ export class WrappedConnection implements SqliteDatabase {
   }
 
   transaction<T>(work: () => T): T {
-    const { commit, undo } = this.#begin()
+    const isInner = this.#begin() === 'savepoint'
     try {
       const result = work()
-      if (isThenable(result))
+      if (typeof Object(result).then === 'function')
         throw new TypeError(
           'The work of transaction() returned a promise, and was rolled back: SQLite allows one writer at a time, so the work must not wait for anything. Await before or after it.',
         )
-      this.exec(commit)
+      this.exec(isInner ? 'RELEASE postern_inner' : 'COMMIT')
       return result
     } catch (error) {
-      undo()
+      if (isInner) this.#undoInner()
+      else this.guard.rollBack()
       throw error
     }
   }
 
-  #begin(): { readonly commit: string; undo(): void } {
+  #begin(): 'transaction' | 'savepoint' {
     try {
       this.exec('BEGIN IMMEDIATE')
-      return { commit: 'COMMIT', undo: () => this.guard.rollBack() }
+      return 'transaction'
     } catch (error) {
       if (!isWithinTransaction(error)) throw error
     }
     this.exec('SAVEPOINT postern_inner')
-    return { commit: 'RELEASE postern_inner', undo: () => this.#undoInner() }
+    return 'savepoint'
   }
 
   close(): void {
@@ -90,69 +93,57 @@ export class WrappedConnection implements SqliteDatabase {
   }
 }
 
-/** better-sqlite3 also takes a list, which avoids spreading, and refuses `all` for statements that cannot return rows, as some pragmas. */
-class BetterStatement implements SqliteStatement {
-  readonly #statement: DriverStatement
+type Values = readonly SqliteValue[]
 
-  constructor(statement: DriverStatement) {
-    this.#statement = statement
-  }
-
-  run(...parameters: readonly SqliteValue[]): { readonly changes: number | bigint } {
-    return this.#statement.run(parameters)
-  }
-
-  get(...parameters: readonly SqliteValue[]): SqliteRow | undefined {
-    return this.#statement.get(parameters)
-  }
-
-  all(...parameters: readonly SqliteValue[]): readonly SqliteRow[] {
-    if (this.#statement.reader === true) return this.#statement.all(parameters)
-    this.#statement.run(parameters)
-    return []
-  }
+/** The methods of a statement, which take their parameters as a list. */
+interface Calls {
+  run(values: Values): { readonly changes: number | bigint }
+  get(values: Values): SqliteRow | undefined
+  all(values: Values): readonly SqliteRow[]
 }
 
-/**
- * libsql is only safe with a list, returns blobs as ArrayBuffer, and adds its own field to the row of `get`. After `all` was called on a
- * statement, its `get` returns an old row (0.5.29), so that each method has its own statement.
- */
-class LibsqlStatement implements SqliteStatement {
-  readonly #prepare: () => DriverStatement
-  readonly #first: DriverStatement
-  #every: DriverStatement | undefined
-
-  constructor(prepare: () => DriverStatement) {
-    this.#prepare = prepare
-    this.#first = prepare()
-  }
-
-  run(...parameters: readonly SqliteValue[]): { readonly changes: number | bigint } {
-    return this.#first.run(parameters)
-  }
-
-  get(...parameters: readonly SqliteValue[]): SqliteRow | undefined {
-    const row = this.#first.get(parameters)
-    return row === undefined ? undefined : toPlainRow(row)
-  }
-
-  all(...parameters: readonly SqliteValue[]): readonly SqliteRow[] {
-    this.#every ??= this.#prepare()
-    return this.#every.all(parameters).map(toPlainRow)
-  }
+const CALLS: Readonly<Record<SqliteDriver, (prepare: () => DriverStatement) => Calls>> = {
+  'node:sqlite': (prepare) => {
+    const statement = prepare()
+    return {
+      run: (values) => statement.run(...values),
+      get: (values) => statement.get(...values),
+      all: (values) => statement.all(...values),
+    }
+  },
+  // It also takes a list, which avoids spreading, and refuses `all` for statements that cannot return rows, as some pragmas.
+  'better-sqlite3': (prepare) => {
+    const statement = prepare()
+    return {
+      run: (values) => statement.run(values),
+      get: (values) => statement.get(values),
+      all(values) {
+        if (statement.reader === true) return statement.all(values)
+        statement.run(values)
+        return []
+      },
+    }
+  },
+  // It is only safe with a list, returns blobs as ArrayBuffer, and adds its own field to the row of `get`. After `all` was called on a
+  // statement, its `get` returns an old row (0.5.29), so that each method has its own statement.
+  libsql: (prepare) => {
+    const first = prepare()
+    let every: DriverStatement | undefined
+    return {
+      run: (values) => first.run(values),
+      get(values) {
+        const row = first.get(values)
+        return row && toPlainRow(row)
+      },
+      all(values) {
+        every ??= prepare()
+        return every.all(values).map(toPlainRow)
+      },
+    }
+  },
 }
 
-function toPlainRow(row: Readonly<Record<string, unknown>>): SqliteRow {
-  const plain: Record<string, SqliteValue> = {}
-  for (const name in row) {
-    if (name === '_metadata') continue
-    const value = row[name]
-    plain[name] = value instanceof ArrayBuffer ? new Uint8Array(value) : (value as SqliteValue) // SQLite has no other types
-  }
-  return plain
-}
-
-/** Returns whether a value has a method `then`, in the same way as `await`. */
-function isThenable(value: unknown): boolean {
-  return typeof Object(value).then === 'function'
+function toPlainRow({ _metadata, ...row }: Record<string, unknown>): SqliteRow {
+  for (const name in row) if (row[name] instanceof ArrayBuffer) row[name] = new Uint8Array(row[name])
+  return row as SqliteRow // SQLite has no other types
 }

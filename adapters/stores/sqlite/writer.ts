@@ -3,10 +3,7 @@ import type { WrappedConnection } from './wrap-connection.ts'
 
 /** The most jobs of a group: it limits how long the event loop and other processes wait for one commit. */
 const MOST_IN_GROUP = 256
-/**
- * Shorter than a receiver's wait for its store (3 s), so that no job runs after its receiver has given up. With a lease below 5 s the
- * receiver waits less for a claim, and releases one that comes later.
- */
+/** Shorter than a receiver's wait for its store (3 s), so that no job runs after its receiver has given up. */
 const GIVE_UP_AFTER_MS = 2_500
 const LONGEST_PAUSE_MS = 40
 
@@ -49,17 +46,12 @@ export class Writer {
     return writer
   }
 
-  /** Runs a step in the next transaction, together with others. Resolves after the commit; the step's result does not count before. */
-  write<T>(step: () => T): Promise<T> {
-    return this.#enqueue(step, false)
-  }
-
-  /** Runs a step in its own transaction, so that its failure affects no other. */
-  writeAlone<T>(step: () => T): Promise<T> {
-    return this.#enqueue(step, true)
-  }
-
-  #enqueue<T>(step: () => T, isAlone: boolean): Promise<T> {
+  /**
+   * Runs a step in the next transaction, together with others. Resolves after the commit; the step's result does not count before.
+   *
+   * @param isAlone whether the step has its own transaction, so that its failure affects no other
+   */
+  write<T>(step: () => T, isAlone = false): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = () => {
         const result = step()

@@ -112,9 +112,7 @@ function findPlace(options: InboxOptions): Engine {
 /** Loads BullMQ, an optional peer. */
 async function loadBullmq() {
   try {
-    const { openBullmqInbox } = await import('../../../adapters/queues/bullmq/open-inbox.ts')
-    const { migrateBullmq } = await import('../../../adapters/queues/bullmq/migrate.ts')
-    return { openBullmqInbox, migrateBullmq }
+    return await import('../../../adapters/queues/bullmq/open-inbox.ts')
   } catch (cause) {
     if (Object(cause).code !== 'ERR_MODULE_NOT_FOUND') throw cause
     throw new ExitError(EXIT.unreachable, 'bullmq is not installed here.', {

@@ -252,7 +252,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'settled-by-who-lost-it': {
       breaks: 'The table of SQLite takes a result of a worker that has lost the item.',
       from: 547,
-      edits: { 'AND worker = ?`\n  const': "AND ? <> ''`\n  const" },
+      edits: { 'AND worker = ?`\n  return': "AND ? <> ''`\n  return" },
     },
   },
 }

@@ -56,7 +56,7 @@ async function startBehindProxies(context: TestContext) {
   return { proxies, ports: new Map(proxies.map(({ from, to }) => [from, to])) }
 }
 
-const REAL = ['node-redis', 'node-redis 4', 'a pool of node-redis', 'ioredis']
+const REAL = ['node-redis', 'node-redis 4', 'a growing pool of node-redis', 'ioredis']
 
 /** Returns the warnings of a store. */
 function warningsOf(store: Store): readonly string[] {
@@ -137,7 +137,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
     await untilClaimed(store, () => 'b')
   })
 
-  it.skipIf(kind === 'a pool of node-redis')(
+  it.skipIf(kind === 'a growing pool of node-redis')(
     'that leads to a replica may lose its duplicates repeatedly',
     async (context) => {
       const [server, successor] = [await start(context), await start(context)]
