@@ -1,12 +1,12 @@
 import { type CallOptions, createClient } from 'postern/client'
-import { EMAIL, PASSWORD } from './support.ts'
 
 // A process that gives up calls which are never answered, after a garbage collection. Nothing may keep it alive then.
 
 const { BASE_URL } = process.env
+const login = { email: 'ada@acme.test', password: 'password' }
 
 async function call(timeoutMs: number, options?: CallOptions): Promise<string> {
-  const client = createClient({ baseUrl: BASE_URL, email: EMAIL, password: PASSWORD, maxRetries: 0, timeoutMs })
+  const client = createClient({ baseUrl: BASE_URL, ...login, maxRetries: 0, timeoutMs })
   return client.webhooks.list(options).then(
     () => 'answered',
     () => 'given up',

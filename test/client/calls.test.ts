@@ -1,12 +1,9 @@
 import { createServer } from 'node:net'
 import { systemClock } from 'postern'
 import type { ServiceError } from 'postern/client'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { busy, cut, drop, WEBHOOK } from './replies.ts'
-import { clientOf, failureOf, HastyClock, type Reply, type Service, startService } from './support.ts'
-
-let service: Service
-afterEach(() => service.close())
+import { clientOf, failureOf, HastyClock, type Reply, serve } from './support.ts'
 
 const NEW = { url: WEBHOOK.url, events: WEBHOOK.events }
 
@@ -19,7 +16,7 @@ describe('a temporary failure', () => {
     ['a dropped connection', drop],
     ['an answer that is cut', cut],
   ])('is retried: %s', async (_what, reply) => {
-    service = await startService((_, count) => (count < 4 ? reply : { body: WEBHOOK }))
+    const service = await serve((_, count) => (count < 4 ? reply : { body: WEBHOOK }))
     const clock = new HastyClock()
     expect(await clientOf(service, { clock }).webhooks.get('w1')).toMatchObject({ id: 'w1' })
     expect(clock.waits).toEqual([250, 500, 1_000]) // half of a limit that doubles
@@ -31,14 +28,9 @@ describe('a temporary failure', () => {
     ['a dropped connection', drop, 'service_unreachable', { status: undefined }],
     ['an answer that is cut', cut, 'service_unreachable', { status: undefined }],
   ])('that lasts is reported: %s', async (_what, reply, code, facts) => {
-    service = await startService(() => reply)
+    const service = await serve(() => reply)
     expect(await failureOf(clientOf(service).webhooks.get('w1'))).toMatchObject({ code, attempts: 6, ...facts })
     expect(service.calls).toHaveLength(6)
-  })
-
-  it('may be reported immediately', async () => {
-    service = await startService(() => ({ status: 500 }))
-    expect(await failureOf(clientOf(service, { maxRetries: 0 }).webhooks.get('w1'))).toMatchObject({ attempts: 1 })
   })
 
   it.each<[string, Record<string, string>, number]>([
@@ -49,7 +41,7 @@ describe('a temporary failure', () => {
   ])('is retried as late as the service asks: %s', async (_what, headers, wait) => {
     const inTime = () => new Date(Date.now() + 7_000).toUTCString()
     const said = () => (headers['retry-after'] === 'in 7 s' ? { 'retry-after': inTime() } : headers)
-    service = await startService((_, count) => (count === 1 ? busy(said()) : { body: WEBHOOK }))
+    const service = await serve((_, count) => (count === 1 ? busy(said()) : { body: WEBHOOK }))
     const clock = new HastyClock()
     const onWait = vi.fn()
     await clientOf(service, { clock, onWait }).webhooks.get('w1')
@@ -58,7 +50,7 @@ describe('a temporary failure', () => {
   })
 
   it('is retried after waits that double also if the service asks for none, and each is told as a back-off', async () => {
-    service = await startService((_, count) =>
+    const service = await serve((_, count) =>
       count < 4 ? { status: 503, headers: { 'retry-after': '0' } } : { body: WEBHOOK },
     )
     const onWait = vi.fn()
@@ -67,17 +59,18 @@ describe('a temporary failure', () => {
   })
 
   it('is reported with the wait that the service asked for', async () => {
-    service = await startService(() => busy({ 'retry-after': '7' }))
+    const service = await serve(() => busy({ 'retry-after': '7' }))
     const error = await failureOf(clientOf(service, { maxRetries: 0 }).webhooks.get('w1'))
     expect(error).toMatchObject({
       code: 'rate_limited',
+      attempts: 1,
       retryAfterMs: 8_000,
       route: 'GET /api/integrations/webhooks/w1',
     })
   })
 
   it('of a server that cannot be reached is reported with its cause', async () => {
-    service = await startService(() => ({}))
+    const service = await serve(() => ({}))
     const closed = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => closed.once('listening', resolve))
     const { port } = closed.address() as { port: number } // listening on a port
@@ -93,24 +86,19 @@ describe('a temporary failure', () => {
     expect(error).toMatchObject({ ...facts, route: 'POST /api/integrations/webhooks' })
   })
 
-  it('may be a service that hangs', async () => {
-    service = await startService(() => () => {})
-    const options = { clock: systemClock, timeoutMs: 300, maxRetries: 1 }
+  it.each<[string, Reply, number, string]>([
+    ['a service', () => {}, 1, '2 tries'],
+    ['a body', (response) => void response.writeHead(200).write('{"_id":'), 0, '1 try'],
+  ])('may be %s that hangs', async (_what, reply, maxRetries, tries) => {
+    const service = await serve(() => reply)
+    const options = { clock: systemClock, timeoutMs: 300, maxRetries }
     const error = await failureOf(clientOf(service, options).webhooks.get('w1'))
-    expect(error).toMatchObject({ code: 'service_unreachable', attempts: 2 })
-    expect(String(error)).toContain('/w1: no answer after 2 tries (no whole answer within 300 ms)')
-  })
-
-  it('may be a body that hangs', async () => {
-    service = await startService(() => (response) => void response.writeHead(200).write('{"_id":'))
-    const options = { clock: systemClock, timeoutMs: 300, maxRetries: 0 }
-    const error = await failureOf(clientOf(service, options).webhooks.get('w1'))
-    expect(error).toMatchObject({ code: 'service_unreachable', attempts: 1 })
-    expect(String(error)).toContain('/w1: no answer after 1 try (no whole answer within 300 ms)')
+    expect(error).toMatchObject({ code: 'service_unreachable', attempts: maxRetries + 1 })
+    expect(String(error)).toContain(`/w1: no answer after ${tries} (no whole answer within 300 ms)`)
   })
 
   it('is retried after longer and longer waits, up to the longest wait', async () => {
-    service = await startService((_, count) => (count < 11 ? { status: 500 } : { body: WEBHOOK }))
+    const service = await serve((_, count) => (count < 11 ? { status: 500 } : { body: WEBHOOK }))
     const clock = new HastyClock()
     await clientOf(service, { clock, maxRetries: 10, maxWaitMs: 20_000 }).webhooks.get('w1')
     expect(clock.waits).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000])
@@ -118,7 +106,7 @@ describe('a temporary failure', () => {
 
   it('is retried as late as its own answer asks, and not that of an earlier try', async () => {
     const replies: Reply[] = [{ status: 503, headers: { 'retry-after': '7' } }, drop]
-    service = await startService((_, count) => replies[count - 1] ?? { body: WEBHOOK })
+    const service = await serve((_, count) => replies[count - 1] ?? { body: WEBHOOK })
     const clock = new HastyClock()
     await clientOf(service, { clock }).webhooks.get('w1')
     expect(clock.waits).toEqual([8_250, 500])
@@ -127,7 +115,7 @@ describe('a temporary failure', () => {
   it.each([0, 2])('leaves one repeat for the login after a 401 if %d repeats are allowed', async (maxRetries) => {
     const failures = Array.from({ length: maxRetries }, (): Reply => ({ status: 500 }))
     const replies = [...failures.slice(1), { status: 401 }, ...failures.slice(0, 1)]
-    service = await startService((_, count) => replies[count - 1] ?? { body: WEBHOOK })
+    const service = await serve((_, count) => replies[count - 1] ?? { body: WEBHOOK })
     const clock = new HastyClock()
     expect(await clientOf(service, { maxRetries, clock }).webhooks.get('w1')).toMatchObject({ id: 'w1' })
     expect([service.logins, service.calls.length]).toEqual([2, maxRetries + 2])
@@ -144,7 +132,7 @@ describe('a temporary failure', () => {
           cancelled = true
         },
       })
-    service = await startService(() => ({}))
+    const service = await serve(() => ({}))
     const client = clientOf(service, {
       fetch: async (request) => (request.url.endsWith('/login') ? fetch(request) : new Response(flood())),
     })
@@ -172,7 +160,7 @@ describe('a request that may have been carried out', () => {
       ].map((reply) => [name, ...reply, call] as const),
     ),
   )('is not sent again: %s after %s', async (_name, _what, reply, call) => {
-    service = await startService(() => reply)
+    const service = await serve(() => reply)
     const error = await failureOf(call(clientOf(service)))
     expect(error).toMatchObject({ code: 'outcome_unknown', attempts: 1 })
     if (typeof reply === 'function') expect(error).toMatchObject({ cause: expect.any(Error) })
@@ -184,13 +172,13 @@ describe('a request that may have been carried out', () => {
       [['429', busy()] as const, ['401', { status: 401 }] as const].map((reply) => [name, ...reply, call] as const),
     ),
   )('is sent again if the service has refused it: %s after %s', async (_name, _what, reply, call) => {
-    service = await startService((_, count) => (count === 1 ? reply : { body: { ...WEBHOOK, secret: 'whsec_1' } }))
+    const service = await serve((_, count) => (count === 1 ? reply : { body: { ...WEBHOOK, secret: 'whsec_1' } }))
     await call(clientOf(service))
     expect(service.calls).toHaveLength(2)
   })
 
   it('is sent again if a repetition has no further effect', async () => {
-    service = await startService((_, count) => (count === 1 ? cut : { body: WEBHOOK }))
+    const service = await serve((_, count) => (count === 1 ? cut : { body: WEBHOOK }))
     const client = clientOf(service)
     await client.webhooks.pause('w1')
     expect(service.calls).toHaveLength(2)
@@ -198,13 +186,13 @@ describe('a request that may have been carried out', () => {
   })
 
   it('counts a deletion as done if its answer was lost and the webhook is gone', async () => {
-    service = await startService((_, count) => (count === 1 ? cut : { status: 404 }))
+    const service = await serve((_, count) => (count === 1 ? cut : { status: 404 }))
     await clientOf(service).webhooks.delete('w1')
     await expect(clientOf(service).webhooks.delete('w1')).rejects.toMatchObject({ code: 'not_found' })
   })
 
   it('does not count a deletion as done if the service fails for ever', async () => {
-    service = await startService(() => ({ status: 500 }))
+    const service = await serve(() => ({ status: 500 }))
     await expect(clientOf(service).webhooks.delete('w1')).rejects.toMatchObject({ code: 'service_failed', attempts: 6 })
   })
 })

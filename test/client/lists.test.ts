@@ -1,9 +1,9 @@
 import { ServiceError } from 'postern/client'
-import { afterEach, describe, expect, it } from 'vitest'
-import { clientOf, collect, failureOf, type Reply, type Seen, type Service, startService } from './support.ts'
-
-let service: Service
-afterEach(() => service.close())
+import { describe, expect, it } from 'vitest'
+import { readPages } from '../../src/client/read-pages.ts'
+import { toContact } from '../../src/client/records.ts'
+import type { Answer } from '../../src/client/transport.ts'
+import { clientOf, collect, failureOf, type Reply, type Seen, serve } from './support.ts'
 
 const idsOf = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id)
 const make = (from: number, to: number) =>
@@ -12,6 +12,12 @@ const pageOf = (seen: Seen, size: number) => {
   const page = Number(seen.query.get('page') ?? '1')
   return make(1, 7).slice((page - 1) * size, page * size)
 }
+/** Serves a list on two pages with these fields beside it; the second is asked for by this parameter. */
+const inTwo =
+  (name: string, value: string, first: object, last: object) =>
+  ({ query }: Seen) => ({
+    body: query.get(name) === value ? { data: make(5, 7), ...last } : { data: make(1, 4), ...first },
+  })
 const ALL = idsOf(make(1, 7).map(({ _id }) => ({ id: _id })))
 
 describe('contacts', () => {
@@ -34,38 +40,10 @@ describe('contacts', () => {
     ['a name of its own', () => ({ body: { total: 7, people: make(1, 7) } }), 1],
     ['a list of errors beside it', () => ({ body: { errors: [], contacts: make(1, 7), hasMore: false } }), 1],
     ['one level down', () => ({ body: { data: { items: make(1, 7), hasMore: false } } }), 1],
-    [
-      'a cursor',
-      ({ query }) =>
-        query.get('cursor') === 'abc'
-          ? { body: { data: make(5, 7), nextCursor: null } }
-          : { body: { data: make(1, 4), nextCursor: 'abc' } },
-      2,
-    ],
-    [
-      'a cursor among meta',
-      ({ query }) =>
-        query.get('cursor') === 'abc'
-          ? { body: { data: make(5, 7), meta: { next: null } } }
-          : { body: { data: make(1, 4), meta: { next: 'abc' } } },
-      2,
-    ],
-    [
-      'the number of the next page',
-      ({ query }) =>
-        query.get('page') === '2'
-          ? { body: { data: make(5, 7), nextPage: null } }
-          : { body: { data: make(1, 4), nextPage: 2 } },
-      2,
-    ],
-    [
-      'the address of the next page',
-      ({ query }) =>
-        query.get('from') === '4'
-          ? { body: { data: make(5, 7), next: null } }
-          : { body: { data: make(1, 4), next: '/elsewhere?from=4' } },
-      2,
-    ],
+    ['a cursor', inTwo('cursor', 'abc', { nextCursor: 'abc' }, { nextCursor: null }), 2],
+    ['a cursor among meta', inTwo('cursor', 'abc', { meta: { next: 'abc' } }, { meta: { next: null } }), 2],
+    ['the number of the next page', inTwo('page', '2', { nextPage: 2 }, { nextPage: null }), 2],
+    ['the address of the next page', inTwo('from', '4', { next: '/elsewhere?from=4' }, { next: null }), 2],
     [
       'a Link header',
       ({ query }) =>
@@ -92,20 +70,20 @@ describe('contacts', () => {
       1,
     ],
   ])('are read completely: %s', async (_form, answer, requests) => {
-    service = await startService(answer)
+    const service = await serve(answer)
     expect(idsOf(await collect(clientOf(service).contacts()))).toEqual(ALL)
     expect(service.calls).toEqual(Array.from({ length: requests }, () => 'GET /api/sales/contacts'))
   })
 
   it('are requested again if an answer fails', async () => {
-    service = await startService((_, count) =>
+    const service = await serve((_, count) =>
       count === 1 ? { status: 500 } : { body: { data: make(1, 7), total: 7 } },
     )
     expect(idsOf(await collect(clientOf(service).contacts()))).toEqual(ALL)
   })
 
   it('may be empty', async () => {
-    service = await startService(() => ({ body: [] }))
+    const service = await serve(() => ({ body: [] }))
     expect(await collect(clientOf(service).contacts())).toEqual([])
     expect(service.calls).toHaveLength(1)
   })
@@ -127,7 +105,7 @@ describe('contacts', () => {
     [{ next: '/elsewhere' }, { page: '2' }],
     [{ total: '2' }, { page: '2' }],
   ])('are continued after %j at %j', async (marks, next) => {
-    service = await startService((_, count) => ({ body: count === 1 ? { data: make(1, 4), ...marks } : [] }))
+    const service = await serve((_, count) => ({ body: count === 1 ? { data: make(1, 4), ...marks } : [] }))
     await collect(clientOf(service).contacts())
     expect(service.seen.slice(2).map(({ query }) => Object.fromEntries(query))).toEqual(next === 'end' ? [] : [next])
   })
@@ -138,7 +116,7 @@ describe('contacts', () => {
     '</x?from=4>; title=more; rel=next',
     '</x?from=1>; rel="prev", </x?from=4>; rel="next"',
   ])('are continued after the header Link: %s', async (link) => {
-    service = await startService((_, count) => (count === 1 ? { body: make(1, 4), headers: { link } } : { body: [] }))
+    const service = await serve((_, count) => (count === 1 ? { body: make(1, 4), headers: { link } } : { body: [] }))
     await collect(clientOf(service).contacts())
     expect(service.seen.at(-1)?.query.get('from')).toBe('4')
   })
@@ -146,7 +124,7 @@ describe('contacts', () => {
   it('have all known fields, no matter how their bytes are split', async () => {
     const raw = { _id: 'c1', firstName: 'Zoë', lastName: '🐎', email: 'z@example.test', status: 'active' }
     const bytes = Buffer.from(JSON.stringify({ data: [raw], hasMore: false }))
-    service = await startService(() => ({}))
+    const service = await serve(() => ({}))
     const inBytes = () =>
       new ReadableStream({
         start(stream) {
@@ -163,14 +141,14 @@ describe('contacts', () => {
 
   it('keep the valid entries, and leave out those of a wrong type', async () => {
     const raw = { _id: 7, id: 'other', firstName: null, lastName: 5, email: 'z@example.test', more: { a: 1 } }
-    service = await startService(() => ({ body: { data: [raw], hasMore: false } }))
+    const service = await serve(() => ({ body: { data: [raw], hasMore: false } }))
     expect(await collect(clientOf(service).contacts())).toEqual([
       { id: '7', firstName: undefined, lastName: undefined, email: 'z@example.test', status: undefined, raw },
     ])
   })
 
   it('are requested only as far as they are read', async () => {
-    service = await startService((_, count) => ({
+    const service = await serve((_, count) => ({
       body: { data: make(count * 10, count * 10 + 9), next: `n${count}` },
     }))
     const read: string[] = []
@@ -191,7 +169,7 @@ describe('contacts', () => {
     ['a list of numbers', [1, 2]],
     ['a list of objects without ids', [{}, { _id: '' }, { _id: {} }]],
   ])('are not read from %s', async (_what, body) => {
-    service = await startService(() => ({ body }))
+    const service = await serve(() => ({ body }))
     const error = await failureOf(collect(clientOf(service).contacts()))
     expect(error).toBeInstanceOf(ServiceError)
     expect(error).toMatchObject({
@@ -204,7 +182,7 @@ describe('contacts', () => {
 })
 
 it('webhooks are listed page by page', async () => {
-  service = await startService((seen) => {
+  const service = await serve((seen) => {
     const page = pageOf(seen, 3)
     return { body: page.length === 0 ? [] : [{ url: 'https://app.example.test' }, ...page] } // the first one has no id
   })
@@ -214,7 +192,7 @@ it('webhooks are listed page by page', async () => {
 
 describe('the delivery log', () => {
   it('is continued by its last entry', async () => {
-    service = await startService(({ query }) => {
+    const service = await serve(({ query }) => {
       const before = query.get('before')
       const log = make(1, 7).toReversed()
       const start = before === null ? 0 : log.findIndex(({ _id }) => _id === before) + 1
@@ -225,7 +203,7 @@ describe('the delivery log', () => {
   })
 
   it('is continued by number if the service does not understand that', async () => {
-    service = await startService((seen) => ({ body: pageOf(seen, 4).map(({ _id }) => ({ _id, status: 'success' })) }))
+    const service = await serve((seen) => ({ body: pageOf(seen, 4).map(({ _id }) => ({ _id, status: 'success' })) }))
     expect(idsOf(await collect(clientOf(service).deliveries('w1')))).toEqual(ALL)
   })
 
@@ -245,7 +223,7 @@ describe('the delivery log', () => {
     [undefined, 'unknown'],
     [3, 'unknown'],
   ])('calls the state %j %s', async (status, state) => {
-    service = await startService(() => ({ body: { data: [{ _id: 'd1', status }], hasMore: false } }))
+    const service = await serve(() => ({ body: { data: [{ _id: 'd1', status }], hasMore: false } }))
     const [delivery] = await collect(clientOf(service).deliveries('w1'))
     expect(delivery).toMatchObject({ state, status: String(status ?? '') })
   })
@@ -304,7 +282,30 @@ describe('the delivery log', () => {
     ],
   ])('accepts %s', async (_what, fields, expected) => {
     const raw = { id: 'd1', status: 'failed', ...fields }
-    service = await startService(() => ({ body: { data: [raw], hasMore: false } }))
+    const service = await serve(() => ({ body: { data: [raw], hasMore: false } }))
     expect(await collect(clientOf(service).deliveries('w1'))).toMatchObject([{ id: 'd1', raw, ...expected }])
+  })
+})
+
+describe('a long list', () => {
+  /** Pages of so many entries, without HTTP: 10,000 requests take ten seconds. */
+  function servePages(pages: number, size: number) {
+    let page = 0
+    return async (): Promise<Answer> => {
+      const data = make(page * size, page < pages ? page * size + size - 1 : page * size - 1)
+      page++
+      const unusable = (why: string) => new ServiceError('answer_unusable', why, { route: 'GET /api/sales/contacts' })
+      return { headers: new Headers(), body: { data, next: `n${page}` }, unusable }
+    }
+  }
+
+  it('is read to its end, after 12,000 pages', async () => {
+    expect(await collect(readPages(servePages(12_000, 1), toContact, []))).toHaveLength(12_000)
+  })
+
+  it('fails after as many entries as no list has if its pages never end', async () => {
+    const endless = readPages(servePages(Number.POSITIVE_INFINITY, 10), toContact, [], 10_000)
+    const message = expect.stringContaining('10000 entries were read')
+    expect(await failureOf(collect(endless))).toMatchObject({ code: 'answer_unusable', message })
   })
 })

@@ -1,13 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { tokenLifetime } from '../../src/client/session.ts'
 import { busy, drop, WEBHOOK } from './replies.ts'
-import { clientOf, EMAIL, failureOf, HastyClock, PASSWORD, type Reply, type Service, startService } from './support.ts'
-
-let service: Service
-afterEach(() => service.close())
+import { clientOf, EMAIL, failureOf, HastyClock, PASSWORD, type Reply, serve } from './support.ts'
 
 describe('the login', () => {
   it('is made once, no matter how many calls wait for it, and its token is kept', async () => {
-    service = await startService(() => ({ body: WEBHOOK }))
+    const service = await serve(() => ({ body: WEBHOOK }))
     const client = clientOf(service)
     await Promise.all(Array.from({ length: 20 }, () => client.webhooks.get('w1')))
     await client.webhooks.get('w1')
@@ -20,7 +18,7 @@ describe('the login', () => {
   })
 
   it('is repeated once if many calls get 401', async () => {
-    service = await startService(({ authorization }) =>
+    const service = await serve(({ authorization }) =>
       authorization === 'Bearer token-1' ? { status: 401 } : { body: WEBHOOK },
     )
     const client = clientOf(service)
@@ -30,13 +28,13 @@ describe('the login', () => {
   })
 
   it('is not repeated for ever if every token gets 401', async () => {
-    service = await startService(() => ({ status: 401, body: { message: 'no' } }))
+    const service = await serve(() => ({ status: 401, body: { message: 'no' } }))
     expect(await failureOf(clientOf(service).webhooks.get('w1'))).toMatchObject({ code: 'token_refused', attempts: 2 })
     expect(service.logins).toBe(2)
   })
 
   it.each([404, 405])('that fails by a wrong address is no wrong password: %d', async (status) => {
-    service = await startService(
+    const service = await serve(
       () => ({}),
       () => ({ status }),
     )
@@ -45,7 +43,7 @@ describe('the login', () => {
   })
 
   it.each([400, 401, 403, 422])('that is refused with %d is reported, and not repeated', async (status) => {
-    service = await startService(
+    const service = await serve(
       () => ({}),
       () => ({ status, body: { error: { message: `${PASSWORD} is wrong` } } }),
     )
@@ -56,7 +54,7 @@ describe('the login', () => {
   })
 
   it('is repeated before the token expires, whatever the wall clock does', async () => {
-    service = await startService(() => ({ body: WEBHOOK }))
+    const service = await serve(() => ({ body: WEBHOOK }))
     const clock = new HastyClock()
     const client = clientOf(service, { clock })
     await client.webhooks.get('w1')
@@ -77,7 +75,7 @@ describe('the login', () => {
     'is repeated shortly before the end of a life of %s, counted from the request',
     async (_life, expiresIn, renewed) => {
       const clock = new HastyClock()
-      service = await startService(
+      const service = await serve(
         () => ({ body: WEBHOOK }),
         () => {
           if (service.logins === 1) clock.advance(5_000)
@@ -98,7 +96,7 @@ describe('the login', () => {
 
   it("is not repeated before a 401 if the service does not name the token's lifetime", async () => {
     const clock = new HastyClock()
-    service = await startService(
+    const service = await serve(
       () => ({ body: WEBHOOK }),
       () => ({ body: { accessToken: 'opaque' } }),
     )
@@ -110,7 +108,7 @@ describe('the login', () => {
   })
 
   it('is repeated by the next call after it has failed', async () => {
-    service = await startService(
+    const service = await serve(
       () => ({ body: WEBHOOK }),
       (_, count) => (count === 1 ? { status: 500 } : { body: { accessToken: 'a' } }),
     )
@@ -130,7 +128,7 @@ describe('the login', () => {
     ['429 for ever', busy(), 'rate_limited'],
     ['a cut connection for ever', drop, 'service_unreachable'],
   ])('that returns %s fails as %s', async (_what, reply, code) => {
-    service = await startService(
+    const service = await serve(
       () => ({}),
       () => reply,
     )
@@ -141,11 +139,44 @@ describe('the login', () => {
   })
 
   it('accepts a wrapped answer and a lifetime as text', async () => {
-    service = await startService(
+    const service = await serve(
       () => ({ body: WEBHOOK }),
       () => ({ body: { data: { accessToken: 'abc', expiresIn: '3600' } } }),
     )
     await clientOf(service).webhooks.get('w1')
     expect(service.seen[1]?.authorization).toBe('Bearer abc')
   })
+})
+
+const NOW = Date.parse('2025-06-01T12:00:00Z')
+const HOUR = 3_600_000
+const SECONDS = NOW / 1_000
+
+function jwt(claims: unknown): string {
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  return `${part({ alg: 'HS256' })}.${part(claims)}.c2lnbmF0dXJl`
+}
+
+it.each<[string, string, number | undefined, number | undefined]>([
+  ['seconds', 'opaque', 3_600, HOUR],
+  ['milliseconds', 'opaque', 3_600_000, HOUR],
+  ['seconds since 1970', 'opaque', SECONDS + 3_600, HOUR],
+  ['milliseconds since 1970', 'opaque', NOW + HOUR, HOUR],
+  ['a time that has passed', 'opaque', SECONDS - 3_600, undefined],
+  ['a time that is now', 'opaque', SECONDS, undefined],
+  ['nothing', 'opaque', undefined, undefined],
+  ['exp and iat of a JWT, whatever our clock', jwt({ exp: 7_200, iat: 3_600 }), undefined, HOUR],
+  ['exp and iat in milliseconds', jwt({ exp: NOW + HOUR, iat: NOW }), 5, HOUR],
+  ['exp alone', jwt({ exp: SECONDS + 3_600 }), 5, HOUR],
+  ['exp that has passed, so expiresIn', jwt({ exp: SECONDS - 1 }), 3_600, HOUR],
+  ['a JWT without times', jwt({ sub: 'ada' }), 3_600, HOUR],
+  ['a JWT that is none', 'a.b.c', 3_600, HOUR],
+  ['a JWT of a list', jwt([1]), 3_600, HOUR],
+  ['a JWT of null', jwt(null), 3_600, HOUR],
+  ['exp as text', jwt({ exp: '7200', iat: 0 }), 3_600, HOUR],
+  ['exp without end', `a.${Buffer.from('{"exp":1e999}').toString('base64url')}.c`, 3_600, HOUR],
+  ['exp alone where iat makes no sense', jwt({ exp: SECONDS + 3_600, iat: 'now' }), 5, HOUR],
+  ['a JWT with signs that URLs escape', jwt({ exp: 7_200, iat: 3_600, name: '~~~~ÿÿÿ???>>>' }), 5, HOUR],
+])('the lifetime of a token is read from %s', (_what, token, expiresIn, lifetime) => {
+  expect(tokenLifetime(token, expiresIn, NOW)).toBe(lifetime)
 })

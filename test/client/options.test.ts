@@ -2,7 +2,7 @@ import { type Client, type ClientOptions, createClient } from 'postern/client'
 import { startEmulator } from 'postern/emulator'
 import { silentLogger } from 'postern/testing'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { clientOf, EMAIL, PASSWORD, startService } from './support.ts'
+import { clientOf, EMAIL, PASSWORD, serve } from './support.ts'
 
 const GOOD = { baseUrl: 'https://crm.example.test', email: EMAIL, password: PASSWORD }
 const create = (options: object) => createClient({ ...GOOD, ...options } as ClientOptions) // wrong on purpose
@@ -64,18 +64,14 @@ describe('options', () => {
   })
 
   it('keep a path of the base URL', async () => {
-    const service = await startService(
+    const service = await serve(
       () => ({ status: 404 }),
       ({ path }) => ({ status: 403, body: path }),
     )
-    try {
-      await clientOf({ url: `${service.url}/crm/v1` })
-        .webhooks.list()
-        .catch(() => {})
-      expect(service.seen[0]?.path).toBe('/crm/v1/api/identity/auth/login')
-    } finally {
-      await service.close()
-    }
+    await clientOf({ url: `${service.url}/crm/v1` })
+      .webhooks.list()
+      .catch(() => {})
+    expect(service.seen[0]?.path).toBe('/crm/v1/api/identity/auth/login')
   })
 })
 

@@ -20,8 +20,22 @@ beforeEach(() => {
 })
 
 const fail = (eventId: string, fields?: Partial<StoredDelivery>) => service.fail('w1', eventId, fields)
-const replay = (options: Partial<ReplayOptions> = {}) =>
-  replayFailed(clientOf(service), { webhookId: 'w1', ...options })
+const timeOf = (second: number) => new Date(Date.UTC(2025, 0, 2, 0, 0, second))
+/** Fills the log, from its first line on, with failures of these seconds; undefined: without a time. */
+function fill(seconds: readonly (number | undefined)[]): void {
+  for (const [index, second] of [...seconds.entries()].toReversed()) {
+    const createdAt = second === undefined ? (undefined as never) : timeOf(second).toISOString() // left out
+    fail(`e${index}`, { createdAt })
+  }
+}
+
+/** A retry that the service carries out, and that fails again. */
+const failAgain = (delivery: StoredDelivery) => {
+  retried.push(delivery.eventId)
+  delivery.attempts++
+}
+const replay = (options: Partial<ReplayOptions> = {}, clock = new HastyClock()) =>
+  replayFailed(clientOf(service, { clock }), { webhookId: 'w1', ...options })
 const outcomesOf = async (result: ReturnType<typeof replay>) =>
   Object.fromEntries((await result).events.map(({ delivery, outcome }) => [delivery.eventId, outcome]))
 
@@ -61,76 +75,50 @@ describe('replayFailed', () => {
     expect(new Set(retried).size).toBe(101)
   })
 
-  it('reads the whole of a log that is not sorted', async () => {
-    for (const second of [9, 1, 10, 5]) fail(`e${second}`, at(second))
-    const since = new Date(at(5).createdAt)
-    await replay({ since })
-    expect(retried.toSorted()).toEqual(['e10', 'e5', 'e9'])
-  })
-
-  const at = (second: number) => ({ createdAt: new Date(Date.UTC(2025, 0, 2, 0, 0, second)).toISOString() })
-  const untimed = { createdAt: undefined as never } // left out
-  it.each<[string, readonly (readonly [string, object])[], readonly string[]]>([
-    // Each row lists its log from the last entry to the first.
-    [
-      'the newest is first',
-      [
-        ['a', at(1)],
-        ['b', at(2)],
-        ['c', at(3)],
-      ],
-      ['a', 'b', 'c'],
-    ],
-    [
-      'the oldest is first',
-      [
-        ['a', at(3)],
-        ['b', at(2)],
-        ['c', at(1)],
-      ],
-      ['c', 'b', 'a'],
-    ],
-    [
-      'it has no order',
-      [
-        ['a', at(2)],
-        ['b', at(3)],
-        ['c', at(1)],
-      ],
-      ['c', 'a', 'b'],
-    ],
-    [
-      'one line has no time',
-      [
-        ['a', at(3)],
-        ['b', untimed],
-        ['c', at(1)],
-      ],
-      ['a', 'b', 'c'],
-    ],
-    [
-      'no line has a time',
-      [
-        ['a', untimed],
-        ['b', untimed],
-      ],
-      ['a', 'b'],
-    ],
-  ])('retries the oldest first if %s', async (_what, lines, order) => {
-    for (const [eventId, fields] of lines) fail(eventId, fields)
+  it.each<[string, readonly (number | undefined)[], readonly string[]]>([
+    ['the newest is first', [3, 2, 1], ['e2', 'e1', 'e0']],
+    ['the oldest is first', [1, 2, 3], ['e0', 'e1', 'e2']],
+    ['it has no order', [1, 3, 2], ['e0', 'e2', 'e1']],
+    ['one line has no time', [1, undefined, 3], ['e2', 'e1', 'e0']],
+    ['no line has a time', [undefined, undefined], ['e1', 'e0']],
+  ])('retries the oldest first if %s', async (_what, seconds, order) => {
+    fill(seconds)
     await replay({ concurrency: 1 })
     expect(retried).toEqual(order)
   })
 
-  it('uses a time even if the oldest is first in the log', async () => {
-    for (let second = 9; second > 0; second--) fail(`e${second}`, at(second))
-    await replay({ since: new Date(at(8).createdAt) })
-    expect(retried.toSorted()).toEqual(['e8', 'e9'])
+  it.each<[string, readonly (number | undefined)[], number, readonly string[]]>([
+    ['the oldest is first and several are of one moment', [1, 1, 2, 2], 2, ['e2', 'e3']],
+    [
+      'it falls, and rises after a line without a time',
+      [9, 8, undefined, 10, 1, 12],
+      5,
+      ['e0', 'e1', 'e2', 'e3', 'e5'],
+    ],
+    ['all are of one moment', [5, 5, 5], 5, ['e0', 'e1', 'e2']],
+  ])('finds all since a time in a log if %s', async (_what, seconds, since, found) => {
+    fill(seconds)
+    await replay({ since: timeOf(since) })
+    expect(retried.toSorted()).toEqual(found)
+  })
+
+  it('reads no further than a time if the newest is first, also if several are of one moment', async () => {
+    fill(Array.from({ length: 300 }, (_, index) => 400 - Math.floor(index / 2)))
+    await replay({ since: timeOf(400) })
+    expect(retried.toSorted()).toEqual(['e0', 'e1'])
+    const pages = service.calls.filter((call) => call === 'GET /api/integrations/webhooks/w1/deliveries')
+    expect(pages).toHaveLength(2) // one before the retries, and one for their results
+  })
+
+  it('retries one delivery of an event that failed twice if the log has no times', async () => {
+    for (let count = 0; count < 2; count++) fail('e1', { createdAt: undefined as never }) // left out
+    expect(await replay()).toMatchObject({ retried: 1 })
+    expect(retried).toEqual(['e1'])
   })
 
   it('uses the last delivery of an event even if the oldest is first in the log', async () => {
-    const last = fail('e1', at(2))
-    fail('e1', at(1))
+    const last = fail('e1', { createdAt: timeOf(2).toISOString() })
+    fail('e1', { createdAt: timeOf(1).toISOString() })
     expect((await replay()).events.map(({ delivery }) => delivery.id)).toEqual([last._id])
   })
 
@@ -144,7 +132,7 @@ describe('replayFailed', () => {
       for (const [line, ms] of due) if (line.status === 'pending' && clock.monotonic() >= ms) line.status = 'success'
       return undefined
     }
-    const replayed = replayFailed(clientOf(service, { clock }), { webhookId: 'w1' })
+    const replayed = replay({}, clock)
     expect(await outcomesOf(replayed)).toEqual({ soon: 'succeeded', later: 'succeeded' })
   })
 
@@ -192,13 +180,6 @@ describe('replayFailed', () => {
     expect(retried.toSorted()).toEqual(['e1', 'e2'])
   })
 
-  it('reads no further than necessary if the log is sorted', async () => {
-    for (let n = 0; n < 101; n++) fail(`e${n}`)
-    const since = new Date(fail('new').createdAt)
-    expect((await replay({ since, dryRun: true })).events).toHaveLength(1)
-    expect(service.calls).toHaveLength(1)
-  })
-
   it('can do a dry run', async () => {
     fail('e1')
     expect(await outcomesOf(replay({ dryRun: true }))).toEqual({ e1: 'planned' })
@@ -225,21 +206,6 @@ describe('replayFailed', () => {
     expect(await outcomesOf(replay())).toEqual({ counted: 'failed', uncounted: 'failed' })
   })
 
-  it('waits for results, but not for ever', async () => {
-    for (const eventId of ['slow', 'never']) fail(eventId)
-    let looks = 0
-    service.onRetry = (delivery) => {
-      delivery.status = 'pending'
-    }
-    service.onAnswer = ({ path }) => {
-      if (path.endsWith('/deliveries')) looks++
-      const slow = service.logs.get('w1')?.find(({ eventId }) => eventId === 'slow')
-      if (looks === 4 && slow !== undefined) slow.status = 'success'
-      return undefined
-    }
-    expect(await outcomesOf(replay())).toEqual({ slow: 'succeeded', never: 'unresolved' })
-  })
-
   it('reads the log less and less often, and gives up a minute after the last result', async () => {
     fail('never')
     service.onRetry = (delivery) => {
@@ -247,7 +213,7 @@ describe('replayFailed', () => {
     }
     const clock = new HastyClock()
     clock.advance(86_400_000)
-    const replayed = replayFailed(clientOf(service, { clock }), { webhookId: 'w1' })
+    const replayed = replay({}, clock)
     expect(await outcomesOf(replayed)).toEqual({ never: 'unresolved' })
     const waits = [1_000, 1_500, 2_250, 3_375, 5_062.5, 7_593.75, 10_000, 10_000, 10_000, 10_000]
     expect(clock.waits).toEqual(waits)
@@ -305,12 +271,11 @@ describe('replayFailed', () => {
     { since: new Date('2025-13-01') },
     { since: '2025-01-01' as never },
     { filter: 'contact.created' as never },
+    { concurrency: 0 },
+    { concurrency: 21 },
+    { concurrency: 1.5 },
   ])('refuses %j, by which nothing or too much would be done', async (wrong) => {
     await expect(replay(wrong)).rejects.toMatchObject({ code: 'option_invalid' })
-  })
-
-  it.each([0, 21, 1.5])('refuses a concurrency of %d', async (concurrency) => {
-    await expect(replay({ concurrency })).rejects.toMatchObject({ code: 'option_invalid' })
   })
 })
 
@@ -356,30 +321,12 @@ describe('an interrupted replay', () => {
   const ASKED = { step: 'asked', attempts: 5 }
   const ACCEPTED = { step: 'accepted', attempts: 5 }
 
-  it('by its signal continues with its journal', async () => {
-    for (let n = 0; n < 20; n++) fail(`e${n}`)
-    const { lines, journal } = makeJournal()
-    const controller = new AbortController()
-    const onProgress = ({ retried }: { retried: number }) => retried === 10 && controller.abort(new Error('enough'))
-    expect(await failureOf(replay({ journal, onProgress, signal: controller.signal }))).toMatchObject({
-      message: 'enough',
-    })
-    expect(lines.length).toBeGreaterThanOrEqual(20)
-    const result = await replay({ journal })
-    expect(result.resumed + result.retried).toBeGreaterThanOrEqual(19)
-    expect(retried.toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `e${n}`).toSorted())
-    // A delivery that was retried when the signal came is no failure any more.
-    expect(result.events.length).toBeGreaterThanOrEqual(19)
-    expect(new Set(result.events.map(({ outcome }) => outcome))).toEqual(new Set(['succeeded']))
-  })
-
   it.each([
     ['succeeds', 'success'],
     ['fails again', 'failed'],
   ])('by a crash at any step sends nothing twice, and loses nothing, if a retry %s', async (_what, status) => {
     service.onRetry = (delivery) => {
-      retried.push(delivery.eventId)
-      delivery.attempts++
+      failAgain(delivery)
       delivery.status = status
     }
     for (let step = 1; step < 20; step++) {
@@ -393,18 +340,6 @@ describe('an interrupted replay', () => {
       await replay({ journal })
       expect(retried.toSorted(), `step ${step}`).toEqual(['e0', 'e1', 'e2', 'e3'])
     }
-  })
-
-  it('does not repeat an event that was accepted and failed again', async () => {
-    fail('e1')
-    service.onRetry = (delivery) => {
-      retried.push(delivery.eventId)
-      delivery.attempts++
-    }
-    const { journal } = makeJournal()
-    expect(await outcomesOf(replay({ journal }))).toEqual({ e1: 'failed' })
-    expect(await replay({ journal })).toMatchObject({ retried: 0, resumed: 1, events: [{ outcome: 'failed' }] })
-    expect(retried).toEqual(['e1'])
   })
 
   it.each(['', 'no json', '{"webhookId":"w1","deliv', 'null', '5', '{"webhookId":"w2","deliveryId":"d2"}'])(
@@ -450,13 +385,10 @@ describe('an interrupted replay', () => {
   it('does not retry an older delivery of an event that its journal knows', async () => {
     fail('e1')
     fail('e1')
-    service.onRetry = (delivery) => {
-      retried.push(delivery.eventId)
-      delivery.attempts++
-    }
+    service.onRetry = failAgain
     const { journal } = makeJournal()
-    await replay({ journal })
-    expect(await replay({ journal })).toMatchObject({ retried: 0, resumed: 1 })
+    expect(await outcomesOf(replay({ journal }))).toEqual({ e1: 'failed' })
+    expect(await replay({ journal })).toMatchObject({ retried: 0, resumed: 1, events: [{ outcome: 'failed' }] })
     expect(retried).toEqual(['e1'])
   })
 

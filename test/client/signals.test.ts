@@ -1,18 +1,15 @@
 import { getEventListeners } from 'node:events'
 import { systemClock } from 'postern'
 import { manualClock } from 'postern/testing'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { WEBHOOK } from './replies.ts'
-import { clientOf, failureOf, type Reply, type Seen, type Service, startService } from './support.ts'
-
-let service: Service
-afterEach(() => service.close())
+import { clientOf, failureOf, type Reply, type Seen, serve } from './support.ts'
 
 describe('a signal', () => {
   const reason = new Error('enough')
 
   it('that has aborted lets nothing out', async () => {
-    service = await startService(() => ({ body: WEBHOOK }))
+    const service = await serve(() => ({ body: WEBHOOK }))
     const client = clientOf(service)
     expect(await failureOf(client.webhooks.get('w1', { signal: AbortSignal.abort(reason) }))).toBe(reason)
     expect(service.seen).toEqual([])
@@ -34,7 +31,7 @@ describe('a signal', () => {
       if (typeof reply === 'function' || 'headers' in reply) setTimeout(() => controller.abort(reason), 20)
       return reply
     }
-    service = await startService(
+    const service = await serve(
       (seen) => stopSoon(answer(seen)),
       (seen) => stopSoon(login(seen)),
     )
@@ -45,7 +42,7 @@ describe('a signal', () => {
   it('ends the login that no other call waits for, and the next call logs in again', async () => {
     const controller = new AbortController()
     let isClosed = false
-    service = await startService(
+    const service = await serve(
       () => ({ body: WEBHOOK }),
       (_, count) => {
         if (count > 1) return { body: { accessToken: 'a' } }
@@ -66,7 +63,7 @@ describe('a signal', () => {
   it('and the clock are left as they were once a call has ended', async () => {
     const clock = manualClock()
     const controller = new AbortController()
-    service = await startService(({ path }) => (path.endsWith('w1') ? { body: WEBHOOK } : { status: 404 }))
+    const service = await serve(({ path }) => (path.endsWith('w1') ? { body: WEBHOOK } : { status: 404 }))
     const client = clientOf(service, { clock })
     await client.webhooks.get('w1', controller)
     await failureOf(client.webhooks.get('w2', controller))
@@ -76,7 +73,7 @@ describe('a signal', () => {
   it('leaves no timer behind if it ends a back-off', async () => {
     const clock = manualClock()
     const controller = new AbortController()
-    service = await startService(() => ({ status: 503 }))
+    const service = await serve(() => ({ status: 503 }))
     const onWait = () => setTimeout(() => controller.abort(reason), 5)
     const client = clientOf(service, { clock, onWait })
     expect(await failureOf(client.webhooks.get('w1', controller))).toBe(reason)
@@ -85,7 +82,7 @@ describe('a signal', () => {
 
   it('of one call does not end the login that others wait for', async () => {
     const controller = new AbortController()
-    service = await startService(
+    const service = await serve(
       () => ({ body: WEBHOOK }),
       async () => {
         controller.abort(reason)
@@ -101,7 +98,7 @@ describe('a signal', () => {
 
   it('ends a list between its pages', async () => {
     const controller = new AbortController()
-    service = await startService((_, count) => ({ body: { data: [{ _id: `c${count}` }], next: `n${count}` } }))
+    const service = await serve((_, count) => ({ body: { data: [{ _id: `c${count}` }], next: `n${count}` } }))
     const contacts = clientOf(service).contacts(controller)
     const read = async () => {
       for await (const _ of contacts) controller.abort(reason)

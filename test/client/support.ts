@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Clock } from 'postern'
 import { type Client, type ClientOptions, createClient } from 'postern/client'
+import { onTestFinished } from 'vitest'
 
 export const EMAIL = 'ada@acme.test'
 export const PASSWORD = 'pass "word" 4711'
@@ -71,6 +72,13 @@ export async function startService(
       await once(server, 'close')
     },
   }
+}
+
+/** Starts a service that ends with the test. */
+export async function serve(...answers: Parameters<typeof startService>): Promise<Service> {
+  const service = await startService(...answers)
+  onTestFinished(() => service.close())
+  return service
 }
 
 const giveToken = (_: Seen, count: number): Reply => ({ body: { accessToken: `token-${count}`, expiresIn: 3600 } })
