@@ -1,6 +1,4 @@
-/**
- * The time that everything here goes by, so that tests can move it: no global fake timers are needed.
- */
+/** The time that everything here goes by, so that tests can move it: no global fake timers are needed. */
 export interface Clock {
   /** Wall time in milliseconds since 1970. */
   now(): number

@@ -40,10 +40,7 @@ function toLine(fields: LogFields, message: string): string {
   return escapeControls(json === '{}' ? `postern: ${message}` : `postern: ${message} ${json}`)
 }
 
-/**
- * A terminal would act on control characters, on line separators, and on formats such as those that turn text around. A sender can put
- * them into ids and types.
- */
+/** Escapes what a terminal acts on, such as formats that turn text around: a sender can put it into ids and types. */
 function escapeControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
     character

@@ -19,11 +19,9 @@ export interface ManualClock extends Clock {
   readonly pending: number
 }
 
-/**
- * The real time for which one stop waits for what is under way, from the last piece of it that ended: what is left may hang until the
- * time has moved. Less for what has hung at a stop before, and at the same time.
- */
+/** The real time for which one stop waits for what is under way, from the last end of a piece: the rest may hang until the time moves. */
 const PATIENCE_MS = 1_000
+/** Patience with what has hung at a stop before, and at the same time. */
 const PATIENCE_AGAIN_MS = 250
 /** Turns of the event loop at every stop. A chain of promises ends in one; streams in memory take a few. */
 const TURNS = 8

@@ -121,10 +121,7 @@ export interface InboxWorkOptions {
 }
 
 export interface InboxLoop {
-  /**
-   * Takes no more items, and waits for running ones. After `timeoutMs`, aborts the signals of the items that still run, and waits a few
-   * seconds more until they are settled. Resolves with the number of items that still run.
-   */
+  /** Takes no more items, and waits for running ones. Aborts them after `timeoutMs`, and resolves a few seconds later with how many still run. */
   close(timeoutMs: number): Promise<number>
 }
 
@@ -133,10 +130,7 @@ export interface InboxLoop {
  * may call them concurrently. They reject only if the engine cannot be reached or is full.
  */
 export interface Inbox {
-  /**
-   * Resolves when the item is stored so that it survives a crash. A waiting or running item of the same key stays as it is; a dead
-   * letter waits again, as after `replay`.
-   */
+  /** Resolves when the item survives a crash. A waiting or running item of the key stays as it is; a dead letter waits again, as after `replay`. */
   put(item: InboxItem): void | Promise<void>
 
   /**

@@ -44,14 +44,17 @@ export function pollInbox(
   run: (item: TakenItem) => Promise<Settlement>,
   options: InboxWorkOptions,
 ): InboxLoop {
-  return new Poller(table, worker, run, options)
+  return new Poller({ ...options, table, worker, run })
+}
+
+interface PollerParts extends InboxWorkOptions {
+  readonly table: InboxTable
+  readonly worker: string
+  readonly run: (item: TakenItem) => Promise<Settlement>
 }
 
 class Poller implements InboxLoop {
-  readonly #table: InboxTable
-  readonly #worker: string
-  readonly #run: (item: TakenItem) => Promise<Settlement>
-  readonly #options: InboxWorkOptions
+  readonly #parts: PollerParts
   /** One signal for each run: a shared signal would have a listener for each, about which Node.js warns. */
   readonly #running = new Map<AbortController, Promise<void>>()
   readonly #stopListening: () => void
@@ -66,23 +69,15 @@ class Poller implements InboxLoop {
   #hasAborted = false
   #renewTimer: unknown
 
-  constructor(
-    table: InboxTable,
-    worker: string,
-    run: (item: TakenItem) => Promise<Settlement>,
-    options: InboxWorkOptions,
-  ) {
-    this.#table = table
-    this.#worker = worker
-    this.#run = run
-    this.#options = options
-    this.#stopListening = table.onPut(() => this.#awake())
-    this.#renewLater(options.leaseMs / 3)
+  constructor(parts: PollerParts) {
+    this.#parts = parts
+    this.#stopListening = parts.table.onPut(() => this.#awake())
+    this.#renewLater(parts.leaseMs / 3)
     this.#taking = this.#takeAndRun()
   }
 
   async #takeAndRun(): Promise<void> {
-    const { concurrency, leaseMs } = this.#options
+    const { concurrency, leaseMs, worker } = this.#parts
     while (!this.#isClosing) {
       const limit = this.#isAlone ? 0 : concurrency - this.#running.size
       if (limit === 0) {
@@ -90,7 +85,7 @@ class Poller implements InboxLoop {
         continue
       }
       const isIdle = this.#running.size === 0
-      const taken = await this.#take({ worker: this.#worker, limit, leaseMs, isIdle })
+      const taken = await this.#take({ worker, limit, leaseMs, isIdle })
       for (const item of taken?.items ?? []) this.#begin(item, taken?.hasSuspect === true)
       this.#isAlone = taken?.hasSuspect === true && taken.items.length > 0
       await this.#pause(taken === undefined ? AGAIN_MS : POLL_MS)
@@ -107,22 +102,22 @@ class Poller implements InboxLoop {
       await this.#isIdleWithin(AFTER_ABORT_MS)
     }
     // An item that still runs keeps its lease while the process lives.
-    if (this.#running.size === 0) this.#options.clock.clearTimeout(this.#renewTimer)
+    if (this.#running.size === 0) this.#parts.clock.clearTimeout(this.#renewTimer)
     return this.#running.size
   }
 
   async #take(request: TakeRequest): Promise<Taken | undefined> {
     try {
-      return await this.#table.take(request)
+      return await this.#parts.table.take(request)
     } catch (error) {
-      this.#options.onError(error)
+      this.#parts.onError(error)
       return undefined
     }
   }
 
   #begin(entry: InboxEntry, isSuspect: boolean): void {
     const abort = new AbortController()
-    const item: TakenItem = { ...entry, worker: this.#worker, isSuspect, signal: abort.signal }
+    const item: TakenItem = { ...entry, worker: this.#parts.worker, isSuspect, signal: abort.signal }
     const ended = this.#runAndSettle(item).finally(() => {
       this.#running.delete(abort)
       if (this.#running.size === 0) this.#isAlone = false
@@ -132,32 +127,32 @@ class Poller implements InboxLoop {
   }
 
   async #runAndSettle(item: TakenItem): Promise<void> {
-    const { onError, onSettled, onStalled } = this.#options
-    const settlement = this.#isClosing ? GIVEN_BACK : await this.#run(item)
+    const { table, worker, run, onError, onSettled, onStalled } = this.#parts
+    const settlement = this.#isClosing ? GIVEN_BACK : await run(item)
     for (;;) {
       try {
-        if (await this.#table.settle(item, this.#worker, settlement)) onSettled(item, settlement)
+        if (await table.settle(item, worker, settlement)) onSettled(item, settlement)
         else onStalled?.(item)
         return
       } catch (error) {
         onError(error)
       }
       if (this.#hasAborted) return // its lease expires by itself
-      await sleep(this.#options.clock, AGAIN_MS)
+      await sleep(this.#parts.clock, AGAIN_MS)
     }
   }
 
   #renewLater(ms: number): void {
-    this.#renewTimer = this.#options.clock.setTimeout(() => void this.#renew(), ms)
+    this.#renewTimer = this.#parts.clock.setTimeout(() => void this.#renew(), ms)
   }
 
   /** Renews at each third of the lease, and sooner after a failure: a lease of 15 s survives an outage of 10 s. */
   async #renew(): Promise<void> {
-    const { clock, leaseMs, onError } = this.#options
+    const { table, worker, clock, leaseMs, onError } = this.#parts
     const startedAt = clock.monotonic()
     let waitMs = leaseMs / 3
     try {
-      if (this.#running.size > 0) await this.#table.renew(this.#worker, leaseMs)
+      if (this.#running.size > 0) await table.renew(worker, leaseMs)
     } catch (error) {
       onError(error)
       waitMs = Math.min(RENEW_AGAIN_MS, leaseMs / 10)
@@ -172,9 +167,9 @@ class Poller implements InboxLoop {
   async #pause(ms = LONGEST_TIMER_MS): Promise<void> {
     if (!this.#isAwake && !this.#isClosing)
       await new Promise<void>((resolve) => {
-        const timer = this.#options.clock.setTimeout(resolve, ms)
+        const timer = this.#parts.clock.setTimeout(resolve, ms)
         this.#wake = () => {
-          this.#options.clock.clearTimeout(timer)
+          this.#parts.clock.clearTimeout(timer)
           resolve()
         }
       })
@@ -188,7 +183,7 @@ class Poller implements InboxLoop {
   }
 
   async #isIdleWithin(timeoutMs: number): Promise<boolean> {
-    const { clock } = this.#options
+    const { clock } = this.#parts
     let timer: unknown
     const timeUp = new Promise<boolean>((resolve) => {
       timer = clock.setTimeout(() => resolve(false), Math.min(timeoutMs, LONGEST_TIMER_MS))

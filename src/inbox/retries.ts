@@ -7,17 +7,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
 /** Delays before the second try, the third and so on: two days in all. */
-const DELAYS_MS: readonly number[] = [
-  SECOND,
-  10 * SECOND,
-  MINUTE,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  6 * HOUR,
-  12 * HOUR,
-  24 * HOUR,
-]
+const DELAYS_MS = [SECOND, 10 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR]
 const LONGEST_DELAY_MS = 24 * HOUR
 /** Jitter as a fraction of a delay, so that events that failed together are not all retried together. */
 const JITTER = 0.1
@@ -28,10 +18,7 @@ export interface WorkOptions {
   readonly concurrency?: number
   /** Number of failed tries after which an event becomes a dead letter. Default 10; 1 to 100. */
   readonly attempts?: number
-  /**
-   * Returns the delay before the next try, in milliseconds. `attempt` is the number of failed tries, from 1. Default: about 1 s, 10 s,
-   * 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, then 24 h each, with 10 % jitter.
-   */
+  /** Returns the milliseconds before the next try after `attempt` failed ones. Default: about 1 s, 10 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, then 24 h each. */
   readonly delay?: (attempt: number) => number
 }
 
@@ -63,9 +50,7 @@ export function checkRetries(options: WorkOptions, retentionMs: number, tryMs: n
     throw check.invalid(
       `${attempts} tries can take ${inHours(longestMs)}, but the store forgets after ${inHours(retentionMs)} (retentionMs) which handlers have finished, so they would run again. Give the store a retentionMs of at least ${Math.ceil(longestMs)}, or fewer attempts or shorter delays here.`,
     )
-  const delayAfter = (failures: number) =>
-    (delay === undefined ? undefined : givenBy(delay, failures)) ?? vary(failures)
-  return { concurrency, attempts, delayAfter }
+  return { concurrency, attempts, delayAfter: (failures) => givenBy(delay, failures) ?? vary(failures) }
 }
 
 function checkDelay(delayMs: unknown, attempt: number): number {
@@ -74,9 +59,9 @@ function checkDelay(delayMs: unknown, attempt: number): number {
 }
 
 /** Calls the custom `delay`. It was checked when the worker began; a failure after that must not lose an event. */
-function givenBy(delay: (attempt: number) => number, failures: number): number | undefined {
+function givenBy(delay: WorkOptions['delay'], failures: number): number | undefined {
   try {
-    const delayMs = delay(failures)
+    const delayMs = delay?.(failures)
     return isDelay(delayMs) ? delayMs : undefined
   } catch {
     return undefined

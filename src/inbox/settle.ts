@@ -1,4 +1,4 @@
-import type { Outcome } from '../protocol/outcome.ts'
+import { codeOf, type Outcome } from '../protocol/outcome.ts'
 import { show } from '../protocol/show.ts'
 import type { InboxTry, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
@@ -35,15 +35,10 @@ export function toSettlement(
   now: number,
   rules: Rules,
 ): Settlement {
-  const tried = toTry(item, startedAt, now, codeOf(outcome), errorOf(outcome))
-  const wait = (afterMs: number, isFailure: boolean): Settlement => ({ next: 'wait', afterMs, isFailure, tried })
-  const comeAgain = (afterMs: number): Settlement => ({
-    next: 'wait',
-    afterMs,
-    isFailure: false,
-    tried,
-    isUnproven: true,
-  })
+  const code = outcome.outcome === 'ignored' ? 'no_handlers' : codeOf(outcome)
+  const tried = toTry(item, startedAt, now, code, errorOf(outcome))
+  const wait = (afterMs: number, isFailure: boolean) => ({ next: 'wait', afterMs, isFailure, tried }) as const
+  const comeAgain = (afterMs: number): Settlement => ({ ...wait(afterMs, false), isUnproven: true })
   const bury = (code: string, also = {}): Settlement => ({ next: 'bury', marks, tried: { ...tried, code, ...also } })
 
   if (outcome.outcome === 'handled' || outcome.outcome === 'duplicate') return { next: 'remove' }
@@ -54,8 +49,8 @@ export function toSettlement(
 
   if (item.deaths >= MOST_DEATHS)
     return bury('crashed', { error: `${item.deaths} processes died while they ran it and nothing else` })
-  const steering =
-    outcome.outcome === 'failed' && outcome.code === 'handler_failed' ? steeringOf(thrownIn(outcome.error)) : undefined
+  const hasThrown = outcome.outcome === 'failed' && outcome.code === 'handler_failed'
+  const steering = hasThrown ? steeringOf(thrownIn(outcome.error)) : undefined
   if (steering === 'bury') return bury('dead_letter')
   if (steering !== undefined)
     return now + steering.afterMs > item.since + rules.retentionMs
@@ -69,11 +64,6 @@ function toTry(item: TakenItem, startedAt: number, endedAt: number, code: string
   const n = (item.tries.at(-1)?.n ?? 0) + 1
   const text = error === undefined ? {} : { error: error.slice(0, LONGEST_ERROR) }
   return { n, dueAt: item.dueAt, startedAt, endedAt, code, ...text, worker: item.worker }
-}
-
-function codeOf(outcome: Outcome): string {
-  if (outcome.outcome === 'ignored') return 'no_handlers'
-  return 'code' in outcome ? outcome.code : outcome.outcome
 }
 
 function errorOf(outcome: Outcome): string | undefined {

@@ -22,10 +22,7 @@ export class RetryLater extends Error {
   /** Delay in milliseconds. Less than 100 counts as 100. */
   readonly delayMs: number
 
-  /**
-   * @param delayMs milliseconds
-   * @throws ConfigurationError `option_invalid` for anything but a finite number that is not negative
-   */
+  /** @throws ConfigurationError `option_invalid` for anything but a finite number of milliseconds that is not negative */
   constructor(delayMs: number, message = `again in ${delayMs} ms`) {
     super(message)
     if (!isDelay(delayMs))

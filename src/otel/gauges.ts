@@ -7,11 +7,7 @@ const QUERY_EVERY_MS = 30_000
 /** Maximum time for which a collection waits for a query, in milliseconds. */
 const QUERY_LIMIT_MS = 3_000
 
-/**
- * Registers gauges for running work and for the contents of the inbox. The inbox is queried when metrics are collected, so that no
- * timer runs, and its counts are capped. All processes that share an inbox report the same counts. Returns a function that removes the
- * gauges.
- */
+/** Registers gauges of running work and of the inbox, which is queried when metrics are collected, so that no timer runs. Returns what removes them. */
 export function observeGauges(meter: Meter, view: ReceiverView, clock: Clock = systemClock): () => void {
   const attributes: Attributes = { [ATTRIBUTES.destination]: view.name }
   const gauge = (name: string, unit: string, description: string) =>

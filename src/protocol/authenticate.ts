@@ -49,10 +49,7 @@ const OTHER_ACCOUNT = new Rejection(
   'The signature is valid, but its secret belongs to another account than the event.',
 )
 
-/**
- * Returns the event of a body that one of the keys signed, or a rejection: stops 4 and 5. Every key is tried, and nothing is decoded or
- * parsed before a signature holds. The event must belong to an account whose key matched, unless a key without an account did.
- */
+/** Returns the event of a body that a key of its account, or of no account, signed: stops 4 and 5. Every key is tried before anything is decoded. */
 export function authenticate(
   body: Uint8Array,
   signature: string,

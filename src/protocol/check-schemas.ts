@@ -6,11 +6,7 @@ import { show } from './show.ts'
 
 const check = new OptionChecker('createReceiver')
 
-/**
- * Returns the schemas of an option by key.
- *
- * @throws ConfigurationError `option_invalid`
- */
+/** Returns the schemas of an option by key, or throws `option_invalid`. */
 export function checkSchemas(
   option: string,
   schemas: ModelSchemas | EventSchemas,

@@ -1,10 +1,7 @@
 /** Fields of an object, or of an array, whose keys are its indices. */
 type Fields = Record<string | number, unknown>
 
-/**
- * Copies plain objects and arrays at any depth, without recursion: a small body can be nested deeper than the stack. Everything
- * else, such as dates or instances that a schema made, is shared. An object that occurs several times is copied once.
- */
+/** Copies plain objects and arrays of any depth, without recursion and each once. Everything else, such as dates, is shared. */
 export function copyPlain<T>(value: T): T {
   const copies = new Map<unknown, Fields>()
   const copyOne = (original: unknown): unknown => {

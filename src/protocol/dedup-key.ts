@@ -30,9 +30,7 @@ export function makeDedupKeys(name: string): (accountKey: string, id: string) =>
   }
 }
 
-/**
- * The key of the position of a record for one handler. It has the prefix of its account's events, but is never equal to one of their keys.
- */
+/** The key of the position of a record for one handler, with the prefix of the keys of its account. Never equal to the key of an event. */
 export function positionKey(
   name: string,
   accountKey: string,

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { copyPlain } from './copy-plain.ts'
-import type { Action, AnyEvent, OpenData } from './events.ts'
+import type { AnyEvent, OpenData } from './events.ts'
 import { Rejection } from './outcome.ts'
+import type { About } from './pattern.ts'
 import { ignoreRejection, isThenable } from './promises.ts'
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedule.ts'
 
@@ -14,24 +15,13 @@ const NOT_UTF8 = new Rejection(
 )
 const NOT_JSON = new Rejection('invalid_json', 'The body is signed, but it is not JSON.')
 const NOT_AN_OBJECT = new Rejection('invalid_envelope', 'The event is not an object.')
-const NO_ID = new Rejection(
-  'invalid_envelope',
-  `"id" must be a non-empty string of at most ${MAX_ID_LENGTH} characters.`,
-)
-const NO_TYPE = new Rejection(
-  'invalid_envelope',
-  `"type" must be a non-empty string of at most ${MAX_TYPE_LENGTH} characters.`,
-)
+const NO_ID = refuseText('id', MAX_ID_LENGTH)
+const NO_TYPE = refuseText('type', MAX_TYPE_LENGTH)
 const NO_TIMESTAMP = new Rejection('invalid_envelope', '"timestamp" must be a string.')
-const NO_ACCOUNT = new Rejection(
-  'invalid_envelope',
-  `"accountKey" must be a non-empty string of at most ${MAX_ACCOUNT_KEY_LENGTH} characters.`,
-)
+const NO_ACCOUNT = refuseText('accountKey', MAX_ACCOUNT_KEY_LENGTH)
 const NO_DATA = new Rejection('invalid_envelope', '"data" must be an object.')
 
-/**
- * Parses an envelope (service text, section 2.4). Missing or null `data` becomes `{}`; unknown fields are kept.
- */
+/** Parses an envelope (service text, section 2.4). Missing or null `data` becomes `{}`; unknown fields are kept. */
 export function parseEnvelope(body: Uint8Array): ParsedEvent | Rejection {
   const value = parseJson(body)
   return value instanceof Rejection ? value : checkEnvelope(value)
@@ -60,10 +50,7 @@ export function checkEnvelope(value: unknown): ParsedEvent | Rejection {
   return value as unknown as ParsedEvent
 }
 
-/**
- * Returns a copy of an event that the app passes, so that handlers cannot change the original. Data that is not plain is shared: a copy
- * would lack its getters and methods.
- */
+/** Returns a copy of an event of the app, which handlers may change. Data that is not plain is shared: a copy would lack its methods. */
 export function toOwnEvent(event: unknown): ParsedEvent | Rejection {
   if (isThenable(event)) return refusePromise('The event', event)
   if (!isObject(event)) return NOT_AN_OBJECT
@@ -95,6 +82,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+function refuseText(field: string, length: number): Rejection {
+  return new Rejection('invalid_envelope', `"${field}" must be a non-empty string of at most ${length} characters.`)
+}
+
 function isTextUpTo(value: unknown, length: number): value is string {
   return typeof value === 'string' && value !== '' && value.length <= length
 }
@@ -110,10 +101,7 @@ const ENVELOPE_FIELDS = 5
  * Returns the event for handlers, with the model and action of its type in place of such fields from the sender. An event without further
  * fields is written out: adding fields to an object from JSON.parse costs as much as parsing it.
  */
-export function withModel(
-  event: ParsedEvent,
-  { model, action }: { readonly model: string | undefined; readonly action: Action | undefined },
-): ParsedEvent {
+export function withModel(event: ParsedEvent, { model, action }: About): ParsedEvent {
   if (model === undefined || action === undefined) {
     if (event.model === undefined && event.action === undefined) return event
     const { model: _model, action: _action, ...rest } = event

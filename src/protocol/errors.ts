@@ -1,7 +1,4 @@
-/**
- * Codes of errors for the owner of an app, with their meanings. `docs/reference/errors.md` explains the fixes; a test compares the two.
- * Codes of refused requests are in `outcome.ts`.
- */
+/** Codes of errors for the owner of an app, with their meanings. `docs/reference/errors.md` explains the fixes. Codes of refusals are in `outcome.ts`. */
 export const ERROR_CODES = {
   option_unknown: 'createReceiver, .on() or a store was given an option that does not exist',
   option_invalid: 'an option has a value that cannot work',
@@ -80,10 +77,7 @@ export class ConfigurationError extends PosternError {
   override readonly name = 'ConfigurationError'
 }
 
-/**
- * Handlers that failed, were abandoned, or lost their lease. `cause` is what the handler threw, whatever it was, or an
- * `AggregateError` if several failed.
- */
+/** Handlers that failed, were abandoned, or lost their lease. `cause` is what the handler threw, or an `AggregateError` if several failed. */
 export class HandlerError extends PosternError {
   override readonly name = 'HandlerError'
   /** Names of the handlers concerned. */

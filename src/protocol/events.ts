@@ -67,10 +67,7 @@ export interface ModelEvent<Model extends string = string, A extends Action = Ac
   readonly action: A
 }
 
-/**
- * Event of a `*` handler: any event. Events about records have `model` and `action`. `data` is unknown if the receiver has an `events`
- * option, whose schemas may turn it into anything.
- */
+/** Any event, for a `*` handler. `model` and `action` are those of an event about a record. `data` is unknown if the receiver has an `events` option. */
 export interface AnyEvent<Data = OpenData> extends WebhookEvent<string, Data> {
   readonly model?: string
   readonly action?: Action
@@ -119,10 +116,7 @@ export type EventOf<M, P extends string, E = NoEvents> = P extends `${infer Mode
               | ModelEvent<Model, 'deleted', DeletedRecord>
           : never
 
-/**
- * The look-up of `SchemaOutput` written out: it is done for every handler, and an alias more costs a tenth. `*` with declared models
- * stands for the output of any of their schemas, which need not even be an object.
- */
+/** The look-up of `SchemaOutput`, written out for the compiler. `*` stands for the output of any schema, which need not even be an object. */
 type RecordOf<M, Model> = Model extends keyof M
   ? M[Model] extends StandardSchema<unknown, infer Output>
     ? Output

@@ -45,10 +45,7 @@ interface OfEvent {
   readonly accountKey: string
   /** This delivery is a duplicate that waited for the event under way, and shares its result. */
   readonly joined?: true
-  /**
-   * Names of the handlers with `order: 'latest'` for which the event was outdated: they did not run, or their transaction was rolled
-   * back, and they count as finished. Undefined if there are none.
-   */
+  /** Names of the handlers with `order: 'latest'` that count as finished since the event was outdated for them. Undefined if there are none. */
   readonly skipped?: readonly string[]
   /** Reported a second time: the work ended after its delivery had been answered `late`. */
   readonly late?: true
@@ -160,6 +157,11 @@ const STATUS: Readonly<Record<NamedOutcome['outcome'], number>> = {
 /** Returns the outcome of a verified event that has no further fields. */
 export function toOutcome(outcome: NamedOutcome['outcome'], { id, type, accountKey }: Verified): Outcome {
   return { outcome, status: STATUS[outcome], id, type, accountKey } as Outcome // the table holds each name with its status
+}
+
+/** Returns the code or the name of an outcome. */
+export function codeOf(outcome: Outcome): string {
+  return 'code' in outcome ? outcome.code : outcome.outcome
 }
 
 /** Returns the outcome of an event that failed in handlers, schema or store. */

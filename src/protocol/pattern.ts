@@ -7,12 +7,13 @@ export type EventPattern =
   | { readonly kind: 'all'; readonly text: string }
   | { readonly kind: 'action'; readonly text: string; readonly action: Action }
   | { readonly kind: 'model'; readonly text: string; readonly model: string }
-  | {
-      readonly kind: 'type'
-      readonly text: string
-      readonly model: string | undefined
-      readonly action: Action | undefined
-    }
+  | ({ readonly kind: 'type'; readonly text: string } & About)
+
+/** Model and action of a type, if it is about a record. */
+export interface About {
+  readonly model: string | undefined
+  readonly action: Action | undefined
+}
 
 interface Keys {
   has(key: string): boolean
@@ -60,27 +61,15 @@ function refuseServiceWildcard(text: string, model: string): void {
 }
 
 /** Returns whether a pattern matches an event type. */
-export function takes(
-  pattern: EventPattern,
-  type: string,
-  model: string | undefined,
-  action: Action | undefined,
-): boolean {
-  switch (pattern.kind) {
-    case 'all':
-      return true
-    case 'action':
-      return pattern.action === action
-    case 'model':
-      return pattern.model === model
-    case 'type':
-      return pattern.text === type
-  }
+export function takes(pattern: EventPattern, type: string, { model, action }: About): boolean {
+  if (pattern.kind === 'action') return pattern.action === action
+  if (pattern.kind === 'model') return pattern.model === model
+  return pattern.kind === 'all' || pattern.text === type
 }
 
 /** Returns whether one event can match both patterns. */
 export function canMeet(a: EventPattern, b: EventPattern): boolean {
-  if (a.kind === 'type') return takes(b, a.text, a.model, a.action)
+  if (a.kind === 'type') return takes(b, a.text, a)
   if (b.kind === 'type') return canMeet(b, a)
   if (a.kind === 'all' || b.kind === 'all' || a.kind !== b.kind) return true
   return a.text === b.text

@@ -9,18 +9,12 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
   )
 }
 
-/**
- * Keeps a promise that nobody awaits from ending the process if it rejects. Does nothing with other values: query builders start
- * their query when `then` is called.
- */
+/** Keeps a promise that nobody awaits from ending the process. Leaves other values alone: query builders start when `then` is called. */
 export function ignoreRejection(value: unknown): void {
   if (types.isPromise(value)) Promise.prototype.then.call(value, undefined, () => {}) // the `then` of a subclass may do more
 }
 
-/**
- * Returns what a handler returned. Throws if nobody would do or await that work: a list of promises, which Promise.all was forgotten for,
- * or a function.
- */
+/** Returns what a handler returned. Throws for a list of promises, which Promise.all was forgotten for, and for a function: nobody would await or call them. */
 export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
   if (typeof result === 'function' && !isThenable(result))
     throw new TypeError(`${who} returned a function, which nobody calls: call it, or return nothing.`)

@@ -1,4 +1,4 @@
-import type { Outcome } from './outcome.ts'
+import { codeOf, type Outcome } from './outcome.ts'
 import { RETRY_AFTER_SECONDS } from './schedule.ts'
 
 /** The HTTP answer of a delivery. Adapters write it as it is. */
@@ -21,17 +21,7 @@ const WITH_RETRY = { ...JSON_ONLY, 'retry-after': String(RETRY_AFTER_SECONDS) }
 export function toReply(outcome: Outcome, close: boolean, drainMs: number): Reply {
   const { status, id } = outcome
   const headers = status === 409 || status === 503 ? WITH_RETRY : status === 405 ? WITH_ALLOW : JSON_ONLY
-  const code = `{"code":"${codeWord(outcome)}"`
-  return {
-    status,
-    headers,
-    body: id === undefined ? `${code}}` : `${code},"id":${JSON.stringify(id)}}`,
-    close,
-    drainMs,
-  }
-}
-
-function codeWord(outcome: Outcome): string {
-  if (outcome.status === 401) return 'unauthorized'
-  return 'code' in outcome ? outcome.code : outcome.outcome
+  const code = `{"code":"${status === 401 ? 'unauthorized' : codeOf(outcome)}"`
+  const body = id === undefined ? `${code}}` : `${code},"id":${JSON.stringify(id)}}`
+  return { status, headers, body, close, drainMs }
 }

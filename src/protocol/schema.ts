@@ -1,9 +1,6 @@
 import { isThenable } from './promises.ts'
 
-/**
- * The part of the Standard Schema contract (standardschema.dev, version 1) that the receiver uses, so that zod, valibot, arktype
- * and others can describe records without the core knowing any of them.
- */
+/** The part of Standard Schema (standardschema.dev, version 1) that the receiver uses, so that the core knows no library of schemas. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1

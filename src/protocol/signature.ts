@@ -82,10 +82,7 @@ export function matchesKey(body: Uint8Array | string, signature: string, key: Ke
   return timingSafeEqual(computed, presented)
 }
 
-/**
- * Imports a secret, and refuses one that cannot come from the service: missing, empty, in quotes, or text with a blank or a line break at
- * an edge, as files and environments may leave them.
- */
+/** Imports a secret, and refuses one that cannot come from the service: missing, empty, in quotes, or with a blank edge, as files may leave it. */
 export function importSecret(secret: unknown): KeyObject {
   if (typeof secret === 'string') {
     if (secret.trim() === '') throw unusable(secret === '' ? 'is an empty string' : 'is blank')
@@ -133,10 +130,7 @@ export class KeyCache {
   }
 }
 
-/**
- * Imports each secret of a list. If one is a promise, all are refused, and no rejection may end the process, since any request could cause
- * it.
- */
+/** Imports each secret of a list. If one is a promise, all are refused, and no rejection may end the process: any request could cause it. */
 export function importAll<S, T>(secrets: readonly S[], importOne: (secret: S) => T): readonly T[] {
   try {
     return Array.from(secrets, (secret) => importOne(secret)) // holes as well

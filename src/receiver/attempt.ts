@@ -10,7 +10,7 @@ import type { CheckedData } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
 import { takeChecked } from './check-event.ts'
-import { Context, HandlerTransaction, refuseTransaction, TransactingContext } from './context.ts'
+import { Context, HandlerTransaction } from './context.ts'
 import type { Lease } from './lease.ts'
 import type { NamedHandler } from './routes.ts'
 import type { AbortCode, Run } from './run.ts'
@@ -141,9 +141,7 @@ export class Attempt {
     const { source } = this.#run.first
     const { transact } = this.#shared
     const transaction = transact && this.#openTransaction(name, transact)
-    const context = transaction
-      ? new TransactingContext(this, name, source, transaction)
-      : new Context(this, name, source)
+    const context = new Context(this, name, source, transaction)
     let result: unknown
     let failure: { readonly error: unknown } | undefined
     let isWaiting = false
@@ -194,14 +192,22 @@ export class Attempt {
 
   #openTransaction(name: string, transact: Transact): HandlerTransaction {
     const position = this.#run.order?.positionOf(name)
-    const transaction = new HandlerTransaction(
-      (signal, work, onThrown) => transact(this.#lease.toClaim(name, signal, position), work, onThrown),
-      (why) => refuseTransaction(this.#shared, this.#run, name, why),
-      () => this.#abort('lease_lost'),
-    )
+    const transaction = new HandlerTransaction({
+      commit: (signal, work, onThrown) => transact(this.#lease.toClaim(name, signal, position), work, onThrown),
+      refuse: (why) => {
+        const message = `context.transaction() of the handler ${name} ${why}`
+        return this.#report(this.#run.toError('transaction_misused', message, [name]))
+      },
+      onLeaseLost: () => this.#abort('lease_lost'),
+    })
     this.#transactions ??= new Map()
     this.#transactions.set(name, transaction)
     return transaction
+  }
+
+  #report(error: HandlerError): HandlerError {
+    this.#shared.reporter.error(error)
+    return error
   }
 
   // ── Abort and abandonment ────────────────────────────────────────────────────────────────────────────────────────
@@ -224,10 +230,9 @@ export class Attempt {
   /** Signals running handlers to stop. After `lease_lost`, the results of this process do not count. */
   #abort(code: AbortCode): void {
     if (this.#isOver || this.#abortReason?.code === 'lease_lost') return
-    const { settings, reporter } = this.#shared
+    const { settings } = this.#shared
     const isFirst = this.#abortReason === undefined
-    this.#abortReason = this.#run.toAbortReason(code, settings.handlerTimeoutMs, this.#running())
-    reporter.error(this.#abortReason)
+    this.#abortReason = this.#report(this.#run.toAbortReason(code, settings.handlerTimeoutMs, this.#running()))
     this.#controller?.abort(this.#abortReason)
     if (!isFirst) return // a second reason to stop grants no more time than the first
     this.#giveUpTimer = settings.clock.setTimeout(() => {
@@ -241,8 +246,7 @@ export class Attempt {
     const names = this.#running()
     if (names.length === 0) return undefined // the last one ended in the same moment
     const message = `Handlers did not end within ${GIVE_UP_AFTER_MS} ms of their abort: ${names.join(', ')}. Pass context.signal to what they wait for.`
-    const error = this.#run.toError('handler_abandoned', message, names, this.#abortReason)
-    this.#shared.reporter.error(error)
+    const error = this.#report(this.#run.toError('handler_abandoned', message, names, this.#abortReason))
     for (const transaction of this.#transactions?.values() ?? []) transaction.abort(error)
     if (names.every((name) => this.#hasMark(name))) return undefined
     const settleBy = this.#abortReason?.code === 'lease_lost' ? 'nothing' : 'abandon'

@@ -1,19 +1,25 @@
 import type { PosternError } from '../protocol/errors.ts'
 import { ignoreRejection } from '../protocol/promises.ts'
-import type { HandlerContext, TransactionContext } from './handler.ts'
-import type { Run } from './run.ts'
-import type { Shared } from './shared.ts'
+import type { HandlerContext } from './handler.ts'
 
 /** The second argument of a handler. */
 export class Context implements HandlerContext {
   readonly handlerName: string
   readonly source: string | undefined
+  /** Absent if the store has no transactions. */
+  declare readonly transaction?: HandlerTransaction['run']
   readonly #attempt: { readonly signal: AbortSignal }
 
-  constructor(attempt: { readonly signal: AbortSignal }, handlerName: string, source: string | undefined) {
+  constructor(
+    attempt: { readonly signal: AbortSignal },
+    handlerName: string,
+    source: string | undefined,
+    transaction: HandlerTransaction | undefined,
+  ) {
     this.#attempt = attempt
     this.handlerName = handlerName
     this.source = source
+    if (transaction !== undefined) this.transaction = transaction.run
   }
 
   get signal(): AbortSignal {
@@ -21,25 +27,15 @@ export class Context implements HandlerContext {
   }
 }
 
-export class TransactingContext extends Context implements TransactionContext<never> {
-  readonly transaction: HandlerTransaction['run']
-
-  constructor(
-    attempt: { readonly signal: AbortSignal },
-    handlerName: string,
-    source: string | undefined,
-    transaction: HandlerTransaction,
-  ) {
-    super(attempt, handlerName, source)
-    this.transaction = transaction.run
-  }
+/** Parts of an attempt that the transaction of a handler needs. */
+interface TransactionParts {
+  /** Commits what `work` writes together with the handler's finish mark. */
+  commit(signal: AbortSignal, work: (tx: never) => unknown, onThrown: (error: unknown) => void): Promise<unknown>
+  /** Reports a misuse, and returns the error for the handler. */
+  refuse(why: string): PosternError
+  /** Called if the store reports that another process has the event. */
+  onLeaseLost(): void
 }
-
-type Commit = (
-  signal: AbortSignal,
-  work: (tx: never) => unknown,
-  onThrown: (error: unknown) => void,
-) => Promise<unknown>
 
 /** The transaction of a handler, which it may run once, as its last step. */
 export class HandlerTransaction {
@@ -50,27 +46,18 @@ export class HandlerTransaction {
   isBegun = false
   /** True if it was rolled back because a newer event of the record was committed meanwhile. */
   isOutdated = false
-  readonly #commit: Commit
-  readonly #refuse: (why: string) => PosternError
-  readonly #onLeaseLost: () => void
+  readonly #parts: TransactionParts
   readonly #rollBack = new AbortController()
   #isClosed = false
 
-  /**
-   * @param commit commits what `work` writes together with the handler's finish mark
-   * @param refuse reports a misuse, and returns the error for the handler
-   * @param onLeaseLost is called if the store reports that another process has the event
-   */
-  constructor(commit: Commit, refuse: (why: string) => PosternError, onLeaseLost: () => void) {
-    this.#commit = commit
-    this.#refuse = refuse
-    this.#onLeaseLost = onLeaseLost
+  constructor(parts: TransactionParts) {
+    this.#parts = parts
   }
 
   /** A property, so that handlers can destructure their context. */
   readonly run = <T>(work: (tx: never) => T | PromiseLike<T>): Promise<T> => {
     const why = this.#whyNot(work)
-    const ended = why === undefined ? this.#begin(work) : Promise.reject<T>(this.#refuse(why))
+    const ended = why === undefined ? this.#begin(work) : Promise.reject<T>(this.#parts.refuse(why))
     if (why === undefined) this.ended = ended
     // A handler that does not await it fails with it all the same.
     ignoreRejection(ended)
@@ -92,7 +79,7 @@ export class HandlerTransaction {
     this.isBegun = true // a store may call `work` synchronously, which may begin another one
     let thrown: { readonly error: unknown } | undefined
     try {
-      const value = await this.#commit(this.#rollBack.signal, work, (error) => {
+      const value = await this.#parts.commit(this.#rollBack.signal, work, (error) => {
         thrown = { error }
       })
       this.isCommitted = true
@@ -100,7 +87,7 @@ export class HandlerTransaction {
     } catch (error) {
       // The app may throw an error with the same code, of another receiver.
       const code: unknown = error === thrown?.error ? undefined : Object(error).code
-      if (code === 'lease_lost') this.#onLeaseLost()
+      if (code === 'lease_lost') this.#parts.onLeaseLost()
       this.isOutdated = code === 'event_outdated'
       throw error
     }
@@ -113,12 +100,4 @@ export class HandlerTransaction {
       return 'was called a second time. Do everything in one transaction, or register a handler for the rest.'
     return typeof work === 'function' ? undefined : 'takes a function: context.transaction((tx) => …).'
   }
-}
-
-/** Reports a misuse of a handler's transaction, and returns the error for the handler. */
-export function refuseTransaction(shared: Shared, run: Run, handler: string, why: string): PosternError {
-  const message = `context.transaction() of the handler ${handler} ${why}`
-  const error = run.toError('transaction_misused', message, [handler])
-  shared.reporter.error(error)
-  return error
 }

@@ -11,7 +11,7 @@ import { type Reply, toReply } from '../protocol/reply.ts'
 import { toSource } from '../protocol/secret-request.ts'
 import { quote, show } from '../protocol/show.ts'
 import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
-import { Acceptor } from './acceptor.ts'
+import { accept } from './acceptor.ts'
 import { Bodies } from './bodies.ts'
 import type { Watch } from './observer.ts'
 import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } from './receiver.ts'
@@ -38,7 +38,7 @@ const ignore = () => {}
 
 /**
  * The path of a delivery: (1) head, (2) body, (3) secrets, (4) signature, (5) envelope, (6) route, (7) join of a running event, or claim,
- * (8) schema, (9) handlers, (10) settling. `Runs` continues from stop 7; with an inbox, the `Acceptor` stores the event there, and a worker
+ * (8) schema, (9) handlers, (10) settling. `Runs` continues from stop 7; with an inbox, `accept` stores the event there, and a worker
  * continues from stop 7 later. Synchronous results are not awaited: each `await` costs 3 % of a delivery.
  */
 export class DeliveryPath {
@@ -47,7 +47,6 @@ export class DeliveryPath {
   readonly #runs: Runs
   readonly #bodies: Bodies
   readonly #secrets: SecretSource
-  readonly #acceptor: Acceptor | undefined
 
   constructor(shared: Shared, routes: Routes, runs: Runs) {
     this.#shared = shared
@@ -55,8 +54,6 @@ export class DeliveryPath {
     this.#runs = runs
     this.#bodies = new Bodies(shared)
     this.#secrets = new SecretSource(shared)
-    const { inbox } = shared.settings
-    this.#acceptor = inbox && new Acceptor(shared, this.#bodies, inbox)
   }
 
   /** Handles a request, from its head to its answer. Never rejects. */
@@ -161,12 +158,8 @@ export class DeliveryPath {
     const startedAt = settings.clock.monotonic()
     const deadline = startedAt + waitMs
     const claimBy = Math.max(deadline, startedAt + STORE_LIMIT_MS)
-    const delivery: EventRequest = {
-      ...this.#toDelivery(startedAt, undefined, undefined, watch),
-      deadline,
-      claimBy,
-      isParsed: false,
-    }
+    const times = { deadline, claimBy, isParsed: false }
+    const delivery = { ...this.#toDelivery(startedAt, undefined, undefined, watch), ...times }
     try {
       return this.#report(await this.#route(event, delivery), delivery) // 6 to 10
     } finally {
@@ -200,14 +193,16 @@ export class DeliveryPath {
 
   /** Stops 6 to 10, for a verified event that nothing else refers to. */
   #route(event: ParsedEvent, delivery: EventRequest, body?: Uint8Array): Outcome | Promise<Outcome> {
-    const { clock, maxAge } = this.#shared.settings
+    const { clock, maxAge, inbox } = this.#shared.settings
+    const { accountKey, id, type } = event
     if (maxAge !== undefined && !(clock.now() - Date.parse(event.timestamp) <= maxAge))
       return toRejected(TOO_OLD, event)
     if (this.#routes.isEmpty) return failWithoutHandlers(this.#shared, event)
-    const route = this.#routes.find(event.type) // 6
+    const route = this.#routes.find(type) // 6
     if (route === undefined) return toOutcome('ignored', event)
-    const key = this.#shared.toKey(event.accountKey, event.id)
-    if (this.#acceptor !== undefined && body !== undefined) return this.#acceptor.accept(key, event, body, delivery) // 7
+    const key = this.#shared.toKey(accountKey, id)
+    if (inbox !== undefined && body !== undefined)
+      return accept(this.#shared, this.#bodies, inbox, { key, bytes: body, accountKey, id, type }, delivery) // 7
     return this.#runs.answer(key, withModel(event, route), route, delivery) // 7 to 10
   }
 

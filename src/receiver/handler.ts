@@ -58,10 +58,7 @@ export type Handler<Event, Context extends HandlerContext = HandlerContext> = (
 ) => unknown
 
 export interface HandlerOptions {
-  /**
-   * `latest`: the handler is skipped for an event that is older than the latest of the same record that it completed, by their
-   * `timestamp`. Only for patterns of events about records, on a store with `positions` and `advance`. See docs/guides/order.md.
-   */
+  /** `latest` skips an event that is older than the latest of its record that the handler completed: events about records only. See docs/guides/order.md. */
   readonly order?: 'latest'
   /**
    * The handler's name, unique among handlers that can run for one event. Name a handler whose pattern may change or has

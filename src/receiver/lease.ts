@@ -70,10 +70,7 @@ export class Lease {
     return keepCallingStore(this.#shared, () => this.#tellDone())
   }
 
-  /**
-   * Releases the claim with the marks of the handlers that finished. A failed release is reported, and retried for 60 s in the background:
-   * without the marks the next attempt would run those handlers again. Resolves with the retries, if there are any.
-   */
+  /** Releases the claim with the marks of the handlers that finished. Resolves with the retries of a release that failed: without the marks they would run again. */
   async release(marks: readonly string[]): Promise<{ readonly goesOn: Promise<void> } | undefined> {
     const { activity, reporter, settings } = this.#shared
     this.stop()

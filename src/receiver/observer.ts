@@ -2,10 +2,7 @@ import type { Inbox, InboxItem, Settlement, TakenItem } from '../inbox/inbox.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { OutcomeInfo } from './options.ts'
 
-/**
- * Watches a receiver, for traces and metrics. It changes nothing: its methods may throw, which is reported once (`hook_failed`), and what
- * they are to call is called once whether they do or not.
- */
+/** Watches a receiver, for traces and metrics. It changes nothing: what its methods throw is reported once, and what they are to call is called once. */
 export interface Observer {
   /** Called before a delivery, an event that is passed to `dispatch`, or a worker's try of an item begins. */
   begin(work: 'delivery' | 'dispatch' | TakenItem): Watch

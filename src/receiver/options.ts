@@ -24,10 +24,7 @@ export interface OutcomeInfo {
 /** The options of `createReceiver`. */
 export type ReceiverOptions<M, E, S extends Store = Store> = TypedOptions<M, E, S> & CommonOptions
 
-/**
- * The options that determine the types of handlers, apart from `secret`: the compiler infers nothing from an object that lacks a required
- * property, and would report the models in place of a misspelt `secret`.
- */
+/** The options that determine the types of handlers. `secret` is apart: with a required property missing, the compiler would infer nothing and blame the models. */
 interface TypedOptions<M, E, S> {
   /** The models whose records handlers get, with their schemas. Once given, any other model name is a compile error. */
   readonly models?: M
@@ -45,19 +42,13 @@ interface CommonOptions {
    * time it is refused with `secret_unusable`.
    */
   readonly secret: Secrets | SecretsFunction | undefined
-  /**
-   * Takes events in: a delivery is answered 200 `accepted` once its event is on disk, and workers run the handlers (`receiver.work`).
-   * Default: none, and handlers run before the answer.
-   */
+  /** Stores events: a delivery is answered 200 `accepted`, and workers run the handlers (`receiver.work`). Default: none; handlers run before the answer. */
   readonly inbox?: Inbox
   /** Part of the deduplication key. Two receivers that handle the same events on one store need two names. Default `default`. */
   readonly name?: string
   /** Default 1 MiB. */
   readonly maxBodyBytes?: number
-  /**
-   * The memory for all bodies whose signature has not been checked yet, in bytes. If they need more, the oldest incomplete one is cut.
-   * Default 64 MiB, or eight times `maxBodyBytes` if that is more.
-   */
+  /** Bytes for all unchecked bodies. If they need more, the oldest incomplete one is cut. Default 64 MiB, or eight times `maxBodyBytes` if that is more. */
   readonly maxBufferedBytes?: number
   /** The answer comes by then, counted from the first sight of the request. Default 8,000; 100 to 9,500. */
   readonly deadlineMs?: number
@@ -65,10 +56,7 @@ interface CommonOptions {
   readonly handlerTimeoutMs?: number
   /** The time that a claim lasts without renewal, and so the time that a crash blocks its event. Default 15,000; 2,000 to 25,000. */
   readonly leaseMs?: number
-  /**
-   * Events under way at the same time; more are answered 503, duplicates excepted. One account alone gets four fifths, so that its slow
-   * handlers keep no other account out. Default 1,000.
-   */
+  /** Events under way at the same time; others are answered 503, duplicates excepted. One account alone gets four fifths of it. Default 1,000. */
   readonly maxInFlight?: number
   /** Refuse events that are older than this many milliseconds by their signed time. Off by default; at least 3 hours, since retries are late by nature. */
   readonly maxAge?: number
@@ -88,28 +76,16 @@ const MAX_OVERHEAD = 4
 /** A body that costs less than this many bytes may come in any number of fragments, however small `maxBodyBytes` is. */
 const LEAST_BODY_COST = 1_048_576
 
-type WithDefaults =
-  | 'store'
-  | 'name'
-  | 'maxBodyBytes'
-  | 'maxBufferedBytes'
-  | 'deadlineMs'
-  | 'handlerTimeoutMs'
-  | 'leaseMs'
 type Given = Required<ReceiverOptions<ModelSchemas, EventSchemas>>
+type WithoutDefault = 'maxAge' | 'onOutcome' | 'onError' | 'inbox' | 'onDeadLetter'
+type Undefinable = { readonly [Name in WithoutDefault]: Given[Name] | undefined }
 
 /** The options, checked and with every default filled in. */
-export interface ReceiverSettings extends Pick<Given, WithDefaults | 'maxInFlight' | 'clock' | 'logger'> {
-  readonly secret: Secrets | SecretsFunction | undefined
+export interface ReceiverSettings extends Omit<Given, WithoutDefault | 'models' | 'events'>, Undefinable {
   readonly models: ReadonlyMap<string, StandardSchema> | undefined
   readonly events: ReadonlyMap<string, StandardSchema>
   /** The most memory that one body may take, including the objects that keep its fragments, in bytes. */
   readonly maxBodyCost: number
-  readonly maxAge: number | undefined
-  readonly onOutcome: Given['onOutcome'] | undefined
-  readonly onError: Given['onError'] | undefined
-  readonly inbox: Inbox | undefined
-  readonly onDeadLetter: Given['onDeadLetter'] | undefined
 }
 
 const check = new OptionChecker('createReceiver')

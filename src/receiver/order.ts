@@ -9,6 +9,7 @@ const ISO_TIME = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|
 
 /** Compares an event with the latest event of its record, for handlers with `order: 'latest'`. */
 export class Order {
+  /** Keys of the positions, in the order of `#names`. */
   readonly keys: readonly string[]
   /** Positions in the store when the event was claimed. */
   latest: readonly (number | undefined)[] = []
@@ -17,10 +18,10 @@ export class Order {
   readonly #names: readonly string[]
   readonly #at: number
 
-  private constructor(names: readonly string[], keys: readonly string[], at: number) {
+  private constructor(names: readonly string[], at: number, toKey: (handler: string) => string) {
     this.#names = names
-    this.keys = keys
     this.#at = at
+    this.keys = names.map(toKey)
   }
 
   /** Returns undefined for an event that cannot be compared: it has no record id, or no valid time. */
@@ -30,11 +31,7 @@ export class Order {
     const id: unknown = Object(data.record)._id
     if (model === undefined || at === undefined || typeof id !== 'string' || id === '') return undefined
     const names = handlers.filter(({ order }) => order === 'latest').map(({ name }) => name)
-    return new Order(
-      names,
-      names.map((handler) => positionKey(receiverName, accountKey, { model, id, handler })),
-      at,
-    )
+    return new Order(names, at, (handler) => positionKey(receiverName, accountKey, { model, id, handler }))
   }
 
   /** Checks the result of `positions`: custom stores may be plain JavaScript. */
@@ -62,10 +59,7 @@ export class Order {
   }
 }
 
-/**
- * Returns the time of an event in milliseconds since 1970; undefined unless it is ISO 8601 with a zone. `Date.parse` alone accepts other
- * formats, and reads a time without a zone in that of the process.
- */
+/** Returns a time in milliseconds since 1970; undefined unless it is ISO 8601 with a zone: `Date.parse` also takes other formats. */
 function readTime(timestamp: string): number | undefined {
   const [, year, month, day] = ISO_TIME.exec(timestamp) ?? []
   if (year === undefined) return undefined

@@ -19,10 +19,7 @@ export interface BodyFailure {
 export interface BodyIntake {
   /** Counts a fragment that is being kept. Returns false if nothing more of the body is wanted. */
   take(bytes: number): boolean
-  /**
-   * Counts, once and beforehand, what a body may come to cost: for hosts that keep the fragments themselves. Returns false, and counts
-   * nothing, if that would take more than half of `maxBufferedBytes`, others included.
-   */
+  /** Counts beforehand what a body may cost, for hosts that keep the fragments. Returns false if that would take more than half of `maxBufferedBytes`. */
   reserve(bytes: number): boolean
   /** Set by the adapter: frees what it has kept. Called if the receiver answers without the rest. */
   onCut?: (() => void) | undefined
@@ -30,19 +27,13 @@ export interface BodyIntake {
 
 /** A request as an adapter presents it to the receiver. */
 export interface DeliveryRequest extends RequestHead {
-  /**
-   * Reads the exact bytes of the body, `limit` of them at most. The receiver does not wait for it beyond the deadline; what is still
-   * to come by then, the adapter throws away for as long as the reply's `drainMs` says.
-   */
+  /** Reads the exact bytes of the body, at most `limit`. What has not come by the deadline, the adapter throws away for as long as `drainMs` of the reply says. */
   read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>
   /** Which registration or tenant the route is for. A throw is the app's failure, and answered 503. */
   source?(): string | undefined
   /** Keeps a serverless host awake for work that goes on after the answer. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
-  /**
-   * Calls back once the answer is written, or cannot be any more: `close` waits for that. Without it, `close` leaves the host
-   * 50 ms for the answers that `handle` has returned.
-   */
+  /** Calls back once the answer is written, or cannot be any more. Without it, `close` leaves the host 50 ms for the answers that `handle` has returned. */
   onAnswered?(callback: () => void): void
 }
 
@@ -67,34 +58,23 @@ export interface ReceivedDelivery {
 }
 
 export interface DispatchOptions {
-  /**
-   * The time to wait for the result, in milliseconds: `Infinity` for the consumer of a queue, which acknowledges its message by the
-   * outcome. Default: the receiver's `deadlineMs`.
-   */
+  /** Milliseconds to wait for the result; `Infinity` for the consumer of a queue, which acknowledges its message by the outcome. Default: `deadlineMs`. */
   readonly waitMs?: number
 }
 
 /** Runs the events of an inbox. */
 export interface ReceiverWorker {
-  /**
-   * Takes nothing more, gives back what has not begun, and waits for what runs. What outlasts `timeoutMs` (default 10,000) is aborted
-   * and given back with the finish marks of its handlers, without counting as a failed try.
-   */
+  /** Takes nothing more and waits for what runs. What outlasts `timeoutMs` (default 10,000) is aborted and given back with its finish marks, as no failed try. */
   close(options?: { readonly timeoutMs?: number }): Promise<CloseResult>
 }
 
 /** The result of `close`. */
 export interface CloseResult {
-  /**
-   * Events whose handlers were still running at `timeoutMs`, or whose result the store had not taken. Both go on, and the handlers keep
-   * their claims, while the process lives.
-   */
+  /** Events whose handlers were running at `timeoutMs`, or whose result the store had not taken. Both go on, with their claims, while the process lives. */
   readonly unfinished: number
 }
 
-/**
- * Verifies, deduplicates and routes deliveries. Register every handler before the first delivery, then mount it with an adapter.
- */
+/** Verifies, deduplicates and routes deliveries. Register every handler before the first delivery, then mount it with an adapter. */
 export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext = HandlerContext> extends Receives {
   /**
    * Registers a handler for a pattern: a type (`contact.created`), a model (`contact.*`), an action (`*.deleted`), or `*`. All
@@ -151,9 +131,6 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
   /** Returns what this receiver handles, to be named in a webhook's `events`. */
   eventTypes(): EventTypes
 
-  /**
-   * Answers new deliveries with 503, closes its workers, and resolves when the answers of deliveries under way are written, or after
-   * `timeoutMs` (default 10,000).
-   */
+  /** Answers new deliveries with 503, closes its worker, and resolves when the others are answered, or after `timeoutMs` (default 10,000). */
   close(options?: { readonly timeoutMs?: number }): Promise<CloseResult>
 }

@@ -1,4 +1,3 @@
-import type { Clock } from '../host/clock.ts'
 import { consoleLogger, type LogFields, type Logger } from '../host/logger.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { HandlerError, PosternError } from '../protocol/errors.ts'
@@ -6,13 +5,15 @@ import type { Outcome } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
 import type { Issue } from '../protocol/schema.ts'
 import type { Observer, Watch } from './observer.ts'
-import type { OutcomeInfo, ReceiverSettings } from './options.ts'
+import type { ReceiverSettings } from './options.ts'
 
 /** The most paths of issues in one line, and the most characters of each. */
 const MOST_PATHS = 10
 const LONGEST_PATH = 100
 /** Minimum time between two lines about refusals of one kind, in milliseconds: anyone can cause any number of them. */
 const QUIET_MS = 1_000
+
+type ReporterSettings = Pick<ReceiverSettings, 'logger' | 'clock' | 'onOutcome' | 'onError'>
 
 /** Facts of a delivery that are reported with its outcome. */
 interface Reported {
@@ -27,24 +28,13 @@ export class Reporter {
   /** Wraps the owner's logger: what it throws is caught and reported. */
   readonly logger: Logger
   observer: Observer | undefined
-  readonly #logger: Logger
-  readonly #clock: Clock
-  readonly #onOutcome: ((outcome: Outcome, info: OutcomeInfo) => unknown) | undefined
-  readonly #onError: ((error: PosternError) => unknown) | undefined
+  readonly #settings: ReporterSettings
   readonly #refusals = new Map<string, { readonly since: number; untold: number }>()
   readonly #toldOnce = new Map<string, number>()
   readonly #failedHooks = new Set<string>()
 
-  constructor({
-    logger,
-    clock,
-    onOutcome,
-    onError,
-  }: Pick<ReceiverSettings, 'logger' | 'clock' | 'onOutcome' | 'onError'>) {
-    this.#logger = logger
-    this.#clock = clock
-    this.#onOutcome = onOutcome
-    this.#onError = onError
+  constructor(settings: ReporterSettings) {
+    this.#settings = settings
     this.logger = {
       debug: (fields, message) => this.#log('debug', fields, message),
       info: (fields, message) => this.#log('info', fields, message),
@@ -85,10 +75,11 @@ export class Reporter {
   }
 
   outcome(outcome: Outcome, { source, startedAt, watch }: Reported): void {
-    if (this.#onOutcome !== undefined || watch !== undefined) {
-      const info = { source, durationMs: this.#clock.monotonic() - startedAt }
+    const { onOutcome, clock, logger } = this.#settings
+    if (onOutcome !== undefined || watch !== undefined) {
+      const info = { source, durationMs: clock.monotonic() - startedAt }
       // Copies, so that a hook cannot change the answer. Spreading widens the union.
-      if (this.#onOutcome !== undefined) this.callHook('onOutcome', this.#onOutcome, { ...outcome } as Outcome, info)
+      if (onOutcome !== undefined) this.callHook('onOutcome', onOutcome, { ...outcome } as Outcome, info)
       if (watch !== undefined) this.callHook('observer', () => watch.onOutcome({ ...outcome } as Outcome, info))
     }
     const kind = outcome.outcome
@@ -98,7 +89,7 @@ export class Reporter {
       return this.#sparingly('warn', kind === 'rejected' ? outcome.code : kind, toMessage(outcome), toFields)
     }
     // The default logger drops debug lines, and most deliveries end here.
-    if (kind !== 'late' && this.#logger === consoleLogger) return
+    if (kind !== 'late' && logger === consoleLogger) return
     this.#log(kind === 'late' ? 'warn' : 'debug', fieldsOf(outcome, source), toMessage(outcome))
   }
 
@@ -133,11 +124,12 @@ export class Reporter {
   }
 
   #tellOnError(error: PosternError): void {
-    if (this.#onError !== undefined) this.callHook('onError', this.#onError, error)
+    const { onError } = this.#settings
+    if (onError !== undefined) this.callHook('onError', onError, error)
   }
 
   #sparingly(level: keyof Logger, kind: string, message: string, toFields: () => LogFields): void {
-    const now = this.#clock.monotonic()
+    const now = this.#settings.clock.monotonic()
     const last = this.#refusals.get(kind)
     if (last !== undefined && now - last.since < QUIET_MS) {
       last.untold++
@@ -149,17 +141,14 @@ export class Reporter {
   }
 
   #log(level: keyof Logger, fields: LogFields, message: string): void {
-    this.callHook('logger', () => this.#logger[level](fields, message))
+    this.callHook('logger', () => this.#settings.logger[level](fields, message))
   }
 
   #hookFailed(hook: string, cause: unknown): void {
     if (this.#failedHooks.has(hook)) return
     this.#failedHooks.add(hook)
-    const error = new PosternError(
-      'hook_failed',
-      `${hook} threw. Deliveries are not affected; if it throws again, that is not reported.`,
-      { cause },
-    )
+    const message = `${hook} threw. Deliveries are not affected; if it throws again, that is not reported.`
+    const error = new PosternError('hook_failed', message, { cause })
     if (hook !== 'onError') this.#tellOnError(error)
     if (hook !== 'logger') this.#log('error', { code: error.code, err: error }, error.message)
   }
@@ -190,15 +179,12 @@ function toMessage(outcome: Outcome): string {
 }
 
 /** Returns the fields of a log line about an outcome: never a record, a secret or a signature. */
-function fieldsOf(outcome: Outcome, source: string | undefined): Readonly<Record<string, unknown>> {
+function fieldsOf(outcome: Outcome, source: string | undefined): LogFields {
   const { status, id, type, accountKey } = outcome
+  const of = { status, id, type, accountKey, source }
   return {
     ...(outcome.outcome === 'rejected' && { code: outcome.code }),
-    status,
-    id,
-    type,
-    accountKey,
-    source,
+    ...of,
     ...(outcome.skipped && { skipped: outcome.skipped }),
     ...(outcome.joined && { joined: true }),
     ...(outcome.late && { late: true }),

@@ -1,9 +1,8 @@
 import type { Logger } from '../host/logger.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import type { Action, AnyEvent } from '../protocol/events.ts'
-import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
-import { canMeet, type EventPattern, parsePattern, takes } from '../protocol/pattern.ts'
+import { ACTIONS, type Action, type AnyEvent, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
+import { type About, canMeet, type EventPattern, parsePattern, takes } from '../protocol/pattern.ts'
 import { isTypeOnly, type StandardSchema } from '../protocol/schema.ts'
 import { show } from '../protocol/show.ts'
 import type { Handler, HandlerOptions } from './handler.ts'
@@ -21,12 +20,10 @@ export interface NamedHandler {
 }
 
 /** Handlers and schema of an event type. */
-export interface Route {
+export interface Route extends About {
   readonly handlers: readonly NamedHandler[]
   /** True if one of them has an order. */
   readonly isOrdered: boolean
-  readonly model: string | undefined
-  readonly action: Action | undefined
   /** For model events the schema of the record, else of `data`. */
   readonly schema: StandardSchema | undefined
 }
@@ -49,6 +46,12 @@ interface Registration {
   readonly generation: number
 }
 
+interface Built {
+  readonly byType: ReadonlyMap<string, Route>
+  readonly byAction: ReadonlyMap<Action, Route>
+  readonly others: Route
+}
+
 /** Registers patterns and handlers, and then finds the route of an event type. */
 export class Routes {
   readonly #models: ReadonlyMap<string, StandardSchema> | undefined
@@ -63,13 +66,7 @@ export class Routes {
   #wasRefused = false
   /** The generation of all interceptors. */
   #interceptedIn = 0
-  #built:
-    | {
-        readonly byType: ReadonlyMap<string, Route>
-        readonly byAction: ReadonlyMap<Action, Route>
-        readonly others: Route
-      }
-    | undefined
+  #built: Built | undefined
 
   constructor({ models, events, store }: Pick<ReceiverSettings, 'models' | 'events' | 'store'>, logger: Logger) {
     this.#models = models
@@ -188,41 +185,35 @@ export class Routes {
     )
   }
 
-  #build() {
-    const toHandlers = (matches: (pattern: EventPattern) => boolean): Pick<Route, 'handlers' | 'isOrdered'> => {
-      const handlers = this.#registrations
-        .filter(({ pattern }) => matches(pattern))
-        .map(({ name, order, handler }) => ({ name, order, run: this.#wrap(name, handler) }))
-      return { handlers, isOrdered: handlers.some(({ order }) => order !== undefined) }
-    }
-
+  #build(): Built {
     const byType = new Map<string, Route>()
     for (const type of this.eventTypes().types) {
-      const { model, action } = this.#events.has(type) ? NOT_A_MODEL : (splitType(type) ?? NOT_A_MODEL)
-      const handlers = toHandlers((pattern) => takes(pattern, type, model, action))
-      const schema =
-        model === undefined ? this.#events.get(type) : action === 'deleted' ? undefined : this.#models?.get(model)
-      byType.set(type, {
-        ...handlers,
-        model,
-        action,
-        schema: schema === undefined || isTypeOnly(schema) ? undefined : schema,
-      })
-    }
-    const byAction = new Map<Action, Route>()
-    for (const action of ACTIONS) {
-      const handlers = toHandlers(
-        (pattern) => pattern.kind === 'all' || (pattern.kind === 'action' && pattern.action === action),
+      const about = this.#events.has(type) ? NOT_A_MODEL : (splitType(type) ?? NOT_A_MODEL)
+      byType.set(
+        type,
+        this.#toRoute((pattern) => takes(pattern, type, about), about, this.#schemaOf(type, about)),
       )
-      byAction.set(action, { ...handlers, model: undefined, action, schema: undefined })
     }
-    const others: Route = {
-      ...toHandlers((pattern) => pattern.kind === 'all'),
-      model: undefined,
-      action: undefined,
-      schema: undefined,
-    }
-    return { byType, byAction, others }
+    const toShared = (action: Action | undefined) =>
+      this.#toRoute((pattern) => pattern.kind === 'all' || (pattern.kind === 'action' && pattern.action === action), {
+        model: undefined,
+        action,
+      })
+    const byAction = new Map(ACTIONS.map((action) => [action, toShared(action)]))
+    return { byType, byAction, others: toShared(undefined) }
+  }
+
+  #toRoute(matches: (pattern: EventPattern) => boolean, about: About, schema?: StandardSchema): Route {
+    const handlers = this.#registrations
+      .filter(({ pattern }) => matches(pattern))
+      .map(({ name, order, handler }) => ({ name, order, run: this.#wrap(name, handler) }))
+    return { ...about, handlers, isOrdered: handlers.some(({ order }) => order !== undefined), schema }
+  }
+
+  #schemaOf(type: string, { model, action }: About): StandardSchema | undefined {
+    if (action === 'deleted') return undefined
+    const schema = model === undefined ? this.#events.get(type) : this.#models?.get(model)
+    return schema === undefined || isTypeOnly(schema) ? undefined : schema
   }
 
   /** The first interceptor is the outermost one. */
@@ -236,7 +227,7 @@ function isGenerator(handler: unknown): boolean {
   return /^\[object (Async)?GeneratorFunction\]$/.test(Object.prototype.toString.call(handler))
 }
 
-const NOT_A_MODEL = { model: undefined, action: undefined }
+const NOT_A_MODEL: About = { model: undefined, action: undefined }
 
 /**
  * Checks the options of `.on()`.
@@ -244,7 +235,7 @@ const NOT_A_MODEL = { model: undefined, action: undefined }
  * @param keepsPositions true if the store has `positions` and `advance`
  * @throws ConfigurationError `handler_invalid`, `option_invalid`, `option_unknown`
  */
-function checkHandlerOptions(options: unknown, pattern: EventPattern, keepsPositions: boolean): HandlerOptions {
+function checkHandlerOptions(options: unknown, pattern: EventPattern, keepsPositions: boolean) {
   const { text } = pattern
   if (typeof options !== 'object' || options === null)
     throw new ConfigurationError(
@@ -263,10 +254,9 @@ function checkHandlerOptions(options: unknown, pattern: EventPattern, keepsPosit
       'handler_invalid',
       `The name of the handler for "${text}" is ${show(name)}; give 1 to 100 printable characters without blanks.`,
     )
-  if (order === undefined) return name === undefined ? {} : { name }
-  const why = whyNoOrder(order, pattern, keepsPositions)
+  const why = order === undefined ? undefined : whyNoOrder(order, pattern, keepsPositions)
   if (why !== undefined) throw new ConfigurationError('option_invalid', `The handler for "${text}": ${why}`)
-  return name === undefined ? { order } : { name, order }
+  return { name, order }
 }
 
 function whyNoOrder(order: unknown, pattern: EventPattern, keepsPositions: boolean): string | undefined {

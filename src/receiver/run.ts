@@ -176,10 +176,7 @@ export class Run {
     return this.toError(code, message, names)
   }
 
-  /**
-   * True if the host has suspended this run for good, as some serverless hosts do with work that outlasts its request: otherwise it would
-   * have renewed its claim or ended long ago.
-   */
+  /** True if the host has suspended this run for good, as some serverless hosts do after an answer: else it would have renewed its claim. */
   get isCutOff(): boolean {
     return this.#shared.settings.clock.monotonic() > (this.lease?.endsAt ?? this.latestDeadline) + CUT_OFF_AFTER_MS
   }
@@ -204,10 +201,7 @@ export class Run {
   /** Passes unfinished work to a serverless host, which may otherwise freeze the process after the answer. */
   #handOver({ waitUntil }: EventRequest): void {
     if (waitUntil === undefined) return
-    const work = (async () => {
-      await this.ended
-      await this.goesOn
-    })()
+    const work = Promise.resolve(this.ended).then(() => this.goesOn)
     this.#shared.reporter.callHook('waitUntil', waitUntil, work)
   }
 }

@@ -8,10 +8,7 @@ import { type EventRequest, Run } from './run.ts'
 import { runEvent } from './run-event.ts'
 import type { Shared } from './shared.ts'
 
-/**
- * An account gets a place if it holds fewer than this many times the free places. One account alone gets four fifths of `maxInFlight`, and
- * the next one four fifths of the rest.
- */
+/** An account gets a place if it holds fewer than this many times the free places: one alone gets four fifths, the next four fifths of the rest. */
 const SHARE_OF_FREE = 4
 /** Minimum time between two searches of a full receiver for runs that their host cut off, in milliseconds. */
 const SWEEP_MS = 1_000

@@ -51,10 +51,7 @@ export interface Store {
    */
   positions?(keys: readonly string[]): readonly (number | undefined)[] | Promise<readonly (number | undefined)[]>
 
-  /**
-   * Moves a position forward, never back, and keeps it for `retentionMs` from now. Returns false, and changes nothing, if a later one is
-   * kept.
-   */
+  /** Moves a position forward, never back, and keeps it for `retentionMs` from now. Returns false, and changes nothing, if a later one is kept. */
   advance?(key: string, at: number): boolean | Promise<boolean>
 
   /** Called once by each receiver that stands on the store, so that it can report what its owner should know. */
