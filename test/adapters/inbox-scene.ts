@@ -48,11 +48,14 @@ export function makeEvent(record: Readonly<Record<string, unknown>>): WebhookEve
   return { ...events.contact.created(), data: { record: { _id: 'c1', ...record } } }
 }
 
+/** Sends an event until it is accepted, as the service does: an engine on a busy machine may be too late for one attempt. */
 export async function accept(
   { send }: Pick<ReturnType<typeof makeScene>, 'send'>,
   event: WebhookEvent<string, unknown>,
 ): Promise<void> {
-  expect(await send(event)).toMatchObject({ outcome: 'accepted' })
+  let outcome = await send(event)
+  while (outcome.status === 503) outcome = await send(event)
+  expect(['accepted', 'duplicate']).toContain(outcome.outcome)
 }
 
 /** Tests that no event is lost with a process that dies, and that an event which kills processes is detected. */

@@ -45,8 +45,10 @@ function work(inbox: BullmqInbox, run: (item: TakenItem) => Promise<Settlement> 
   return loop
 }
 
+/** Asks again if the server is too slow for the limit of a connection. */
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(10)
+  const isSoNow = async () => isSo()
+  while (!(await isSoNow().catch(() => false))) await sleep(10)
 }
 
 /** Works until an item of the account has run. Resolves with the number of items that ran before. */
