@@ -4,7 +4,9 @@ import { isUnread, limitStream, writeReply } from './answer.ts'
 import { type AdapterOptions, NodeRequest } from './body.ts'
 import { checkAdapter, checkPath } from './check-options.ts'
 
+/** Options of the Fastify plugin: the receiver, and where it answers. */
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
+  /** What `createReceiver` returned. */
   readonly receiver: Receives
   /** The path to answer, below the prefix that the plugin is registered with. Default `/`. */
   readonly url?: string

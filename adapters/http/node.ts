@@ -4,6 +4,7 @@ import { writeReply } from './answer.ts'
 import { type AdapterOptions, NodeRequest } from './body.ts'
 import { checkAdapter, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
 
+/** Options of the handler for `node:http`. */
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
   /** The path to answer, without query; any other path gets 404. Default: every path. */
   readonly path?: string

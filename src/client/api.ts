@@ -37,6 +37,7 @@ export interface AcceptedRetry {
   readonly delivery: Delivery | undefined
 }
 
+/** The calls about the webhooks of the account. */
 export interface WebhookCalls {
   /**
    * Registers a webhook. After a failure, retries only if the service cannot have processed the call; otherwise rejects with

@@ -26,6 +26,7 @@ export interface EnsureOptions extends SecretKeeper, CallOptions {
   readonly replaceActive?: boolean
 }
 
+/** The webhook that `ensureWebhook` found or created. */
 export interface EnsuredWebhook {
   readonly webhook: Webhook
   readonly isNew: boolean

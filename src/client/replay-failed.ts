@@ -36,6 +36,7 @@ export interface ReplayOptions extends CallOptions {
   readonly onProgress?: (progress: ReplayProgress) => void
 }
 
+/** How far a replay is, for `onProgress`. */
 export interface ReplayProgress {
   /** Events to replay, including those of an interrupted run. */
   readonly total: number
@@ -55,6 +56,7 @@ export interface ReplayProgress {
  */
 export type ReplayOutcome = 'planned' | 'succeeded' | 'failed' | 'unresolved' | 'not_retriable' | 'gone'
 
+/** An event of a replay, before and after its retry. */
 export interface ReplayedEvent {
   /** Log entry before the retry. */
   readonly delivery: Delivery
@@ -63,6 +65,7 @@ export interface ReplayedEvent {
   readonly outcome: ReplayOutcome
 }
 
+/** The result of a replay: each event, and the number of retries. */
 export interface ReplayResult {
   /** Events that no delivery had brought through, the oldest first. */
   readonly events: readonly ReplayedEvent[]

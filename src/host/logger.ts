@@ -8,6 +8,7 @@ export interface Logger {
   error(fields: LogFields, message: string): void
 }
 
+/** The fields of a log line; the cause of an error stands under `err`. */
 export type LogFields = Readonly<Record<string, unknown>>
 
 const ignore = () => {}

@@ -33,6 +33,7 @@ export interface InboxTry {
   readonly worker: string
 }
 
+/** State of an item; an item that is done is gone. `dead`: a dead letter. */
 export type InboxState = 'waiting' | 'running' | 'dead'
 
 /** Item with its state and its tries. */
@@ -93,12 +94,14 @@ export const MOST_LISTED = 1_000
 /** Number of tries that an item keeps. */
 export const TRIES_KEPT = 20
 
+/** A page of a list of items. */
 export interface InboxPage {
   readonly entries: readonly InboxEntry[]
   /** Cursor to pass as `after` for the next page; undefined on the last page. */
   readonly next: string | undefined
 }
 
+/** The page to list. */
 export interface ListOptions {
   /** `next` of the previous page. */
   readonly after?: string | undefined
@@ -108,6 +111,7 @@ export interface ListOptions {
 
 /** Options of a worker of an engine. */
 export interface InboxWorkOptions {
+  /** The most items to run at once. */
   readonly concurrency: number
   /** Lease in milliseconds: if a worker does not renew the lease of an item for this long, another worker may take the item. */
   readonly leaseMs: number
@@ -120,6 +124,7 @@ export interface InboxWorkOptions {
   readonly onStalled?: (item: TakenItem) => void
 }
 
+/** A worker of an engine that takes items until it is closed. */
 export interface InboxLoop {
   /** Takes no more items, and waits for running ones. Aborts them after `timeoutMs`, and resolves a few seconds later with how many still run. */
   close(timeoutMs: number): Promise<number>

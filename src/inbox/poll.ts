@@ -13,9 +13,13 @@ export interface InboxTable {
   onPut(callback: () => void): () => void
 }
 
+/** What a worker asks its table for. */
 export interface TakeRequest {
+  /** Name of the worker, unique among processes. */
   readonly worker: string
+  /** The most items to take. */
   readonly limit: number
+  /** Lease of each item, in milliseconds. */
   readonly leaseMs: number
   /** True if nothing else runs in this worker, so that it may take an item whose last worker died. */
   readonly isIdle: boolean

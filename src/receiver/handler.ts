@@ -57,6 +57,7 @@ export type Handler<Event, Context extends HandlerContext = HandlerContext> = (
   context: Context,
 ) => unknown
 
+/** Options of `.on()` for one handler. */
 export interface HandlerOptions {
   /** `latest` skips an event that is older than the latest of its record that the handler completed: events about records only. See docs/guides/order.md. */
   readonly order?: 'latest'

@@ -57,6 +57,7 @@ export interface ReceivedDelivery {
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
 
+/** Options of `receiver.dispatch`. */
 export interface DispatchOptions {
   /** Milliseconds to wait for the result; `Infinity` for the consumer of a queue, which acknowledges its message by the outcome. Default: `deadlineMs`. */
   readonly waitMs?: number

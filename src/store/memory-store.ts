@@ -7,6 +7,7 @@ import { OptionChecker } from '../protocol/option-checker.ts'
 import { DEFAULT_RETENTION_MS } from '../protocol/schedule.ts'
 import type { Claim, Store } from './store.ts'
 
+/** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /** The most to remember: events, done or half done, and positions of records for handlers with an order. Default 100,000, about 14 MB; at most 10 million. */
   readonly max?: number
@@ -16,6 +17,7 @@ export interface MemoryStoreOptions {
   readonly clock?: Pick<Clock, 'monotonic'>
 }
 
+/** A store in the memory of one process. */
 export interface MemoryStore extends Store {
   /** Ids that were forgotten before `retentionMs` because more than `max` came in. A retry of one of those runs again. */
   readonly earlyDrops: number

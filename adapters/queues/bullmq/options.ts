@@ -8,6 +8,7 @@ interface CommonOptions {
   readonly deadLetterMs?: number
 }
 
+/** Options of an inbox on Redis. */
 export interface BullmqRedisOptions extends CommonOptions {
   /** A URL (`redis://`, `rediss://`), or options from which BullMQ creates its ioredis clients. The inbox has its own clients. */
   readonly connection: string | RedisOptions
@@ -16,6 +17,7 @@ export interface BullmqRedisOptions extends CommonOptions {
   readonly prefix?: string
 }
 
+/** Options of an inbox on Postgres. */
 export interface BullmqPostgresOptions extends CommonOptions {
   /** A URL (`postgres://`), or options from which BullMQ creates its `pg` pool, including `schema` and `migrate`. */
   readonly connection: string | PostgresPoolConfig

@@ -3,6 +3,7 @@ import { LONGEST_RETENTION_MS } from '../claims.ts'
 import { type ClientOf, maxOf, type PgClient, type PgPool } from './pool.ts'
 import { DEFAULT_TABLE, type TableName } from './statements.ts'
 
+/** Options of `postgresStore`. */
 export interface PostgresStoreOptions<P, Tx> extends TableName {
   /** A `Pool` of `pg`, whose `max` is 3 or more. The app may use it as well. */
   readonly pool: P

@@ -4,6 +4,7 @@ export interface PgResult {
   readonly command?: string
 }
 
+/** A query as `pg` takes it. */
 export interface PgQuery {
   readonly text: string
   /** The name of the prepared statement: the connection prepares it once. */

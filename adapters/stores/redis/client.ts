@@ -23,6 +23,7 @@ export interface BareRedisClient {
   sendCommand(command: string[]): Promise<unknown>
 }
 
+/** A client that `redisStore` accepts. */
 export type RedisClient = NodeRedisClient | IoRedisClient | BareRedisClient
 
 /** Runs a script on one key. Rejects if the server cannot be reached, or refuses. */

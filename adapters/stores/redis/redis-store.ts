@@ -7,6 +7,7 @@ import { Connection } from './connection.ts'
 import { OpenCalls } from './open-calls.ts'
 import { makeScripts, type Script, type Scripts } from './scripts.ts'
 
+/** Options of `redisStore`. */
 export interface RedisStoreOptions {
   /**
    * A connected client of `redis` (node-redis) or `ioredis`, a single one, a pool or a cluster; or anything with `sendCommand`. The store

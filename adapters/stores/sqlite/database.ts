@@ -1,6 +1,7 @@
 /** A value of a column. Integers beyond 2 ** 53 come back in the driver's form. */
 export type SqliteValue = null | number | bigint | string | Uint8Array
 
+/** A row, by the names of its columns. */
 export type SqliteRow = Readonly<Record<string, SqliteValue>>
 
 /** A prepared statement. Parameters are passed in the order of the question marks. */
@@ -33,6 +34,7 @@ export interface SqliteDatabase {
   close(): void
 }
 
+/** A package or module that opens SQLite files. */
 export type SqliteDriver = 'node:sqlite' | 'better-sqlite3' | 'libsql'
 
 /** A connection of a driver: a `DatabaseSync` of node:sqlite, or a `Database` of better-sqlite3 or libsql. */

@@ -5,6 +5,7 @@ import { DRIVERS } from './drivers.ts'
 import { CANNOT_OPEN, findFix, untilUnlocked } from './faults.ts'
 import { WrappedConnection } from './wrap-connection.ts'
 
+/** Options of `openSqlite`. */
 export interface OpenSqliteOptions {
   /** Default: the first installed one of node:sqlite, better-sqlite3 and libsql. */
   readonly driver?: SqliteDriver

@@ -17,6 +17,7 @@ import { SqliteInboxTable } from './inbox-table.ts'
 import { checkTable, openTable } from './open-table.ts'
 import { Writer } from './writer.ts'
 
+/** Options of `sqliteInbox`. */
 export interface SqliteInboxOptions {
   /** A database of `openSqlite`, or a driver's own connection. Best use the store's: the writes of both are then committed together. */
   readonly database: SqliteDatabase | SqliteConnection

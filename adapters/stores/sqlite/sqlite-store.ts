@@ -11,6 +11,7 @@ import { EventsTable } from './events-table.ts'
 import { checkTable, openTable } from './open-table.ts'
 import { Writer } from './writer.ts'
 
+/** Options of `sqliteStore`. */
 export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection = SqliteDatabase> {
   /** A database of `openSqlite`, or a connection of a driver: a `DatabaseSync` of node:sqlite, for example. */
   readonly database: D
