@@ -50,13 +50,6 @@ describe('the control interface, without a port', () => {
     })
   })
 
-  it('says whether it has an inbox', async () => {
-    const nothing = () => {}
-    const inbox = { counts: nothing, list: nothing, get: nothing, replay: nothing, drop: nothing }
-    const { ask } = await scene({ inbox })
-    expect((await ask('GET state')).json).toMatchObject({ hasInbox: true })
-  })
-
   it('resets everything, and describes what is left', async () => {
     const { ask, crm } = await scene()
     crm.events.emit({ type: 'a.b' })

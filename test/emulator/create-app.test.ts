@@ -1,5 +1,5 @@
 import { PosternError } from 'postern'
-import type { EmulatorOptions, InboxView } from 'postern/emulator'
+import type { EmulatorOptions } from 'postern/emulator'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { call, quiet, start } from './support.ts'
@@ -32,12 +32,6 @@ describe('an answer of the emulator', () => {
     const { ask } = await scene({ assume: { A17: 'nested', A18: 'merged' } })
     expect(await ask('PUT /api/sales/contacts')).toMatchObject({ status: 404, json: { error: { code: 'method' } } })
     expect(await ask('PUT /_emulator/clock')).toMatchObject({ status: 405, json: { statusCode: 405 } })
-  })
-
-  it('may be empty', async () => {
-    const { ask } = await scene({ assume: { A17: 'empty' } })
-    const { status, text, headers } = await ask('GET /api/nothing')
-    expect([status, text, headers.get('content-type')]).toEqual([404, '', null])
   })
 
   it('to a body that is too large closes the connection, and others keep it', async () => {
@@ -82,23 +76,6 @@ describe('an answer of the emulator', () => {
     const { ask, crm } = await scene()
     fail(crm, new PosternError('database_unusable', 'no room is left'))
     expect(await ask('GET /_emulator/clock', {})).toMatchObject({ status: 503, json: { message: 'no room is left' } })
-  })
-
-  it('includes the inbox if it has one, which the page may change, but no page at another address', async () => {
-    const nothing = () => undefined
-    const inbox = {
-      counts: nothing,
-      list: nothing,
-      get: nothing,
-      replay: () => true,
-      drop: nothing,
-    } as unknown as InboxView // these are called
-    const replay = { body: { key: 'k' } }
-    const { ask } = await scene({ inbox })
-    expect(await ask('POST /_inspector/inbox/replay', replay)).toMatchObject({ status: 200, json: { isDone: true } })
-    const foreign = { ...replay, headers: { origin: 'http://evil.test' } }
-    expect((await ask('POST /_inspector/inbox/replay', foreign)).status).toBe(403)
-    expect((await (await scene()).ask('POST /_inspector/inbox/replay', replay)).status).toBe(404)
   })
 
   it('to the page with a slash at its end leads to the page, with the same query', async () => {

@@ -207,12 +207,6 @@ describe('a disk that is full while the emulator runs', () => {
   })
 })
 
-it('a database that never was on a disk is reported as such', async () => {
-  const database = makeDatabase()
-  database.exec('CREATE TABLE users (id INTEGER)')
-  await expect(startEmulator({ database })).rejects.toThrow('the database in memory: it belongs to another program')
-})
-
 it('a new file is for its owner only', async () => {
   const file = join(await makeFolder(), 'emulator.db')
   const running = startCli(['emulator', '--port', '0', '--data', file])

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { DeliveryAttempt } from '../../src/emulator/delivery.ts'
 import { newDelivery } from '../../src/emulator/events.ts'
-import { describeDelivery, describeMessage, describeRow, describeWebhook } from '../../src/emulator/http/describe.ts'
+import { describeDelivery, describeMessage, describeRow } from '../../src/emulator/http/describe.ts'
 import { missAttempt } from '../../src/emulator/make-attempt.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
@@ -18,23 +18,6 @@ const SHOWN = {
   ...{ id: 'd1', accountKey: 'acme', webhookId: 'w1', eventId: 'evt_1', eventType: 'a.b', status: 'pending' },
   ...{ isInFlight: false, signing: 'valid', createdAt: NOW, nextAttemptAt: NOW, attempts: [] },
 }
-
-it('a delivery is described without its body', () => {
-  expect(describeDelivery(make())).toStrictEqual(SHOWN)
-})
-
-it('a delivery is described with what it repeats and why it ended, if that is known', () => {
-  const ended = {
-    ...make(),
-    status: 'failed',
-    nextAttemptAt: undefined,
-    resendOf: 'd0',
-    note: 'it was paused',
-  } as const
-  expect(describeDelivery(ended)).toStrictEqual({
-    ...{ ...SHOWN, status: 'failed', nextAttemptAt: null, resendOf: 'd0', note: 'it was paused' },
-  })
-})
 
 it('an attempt is described in whole milliseconds, and its phases in tenths', () => {
   const missed = missAttempt(make(), AT)
@@ -79,9 +62,4 @@ it.each<[string, Partial<DeliveryAttempt>, object]>([
   const missed = { ...missAttempt(make(), AT), durationMs: 12.6 }
   const failed: DeliveryAttempt = { ...missed, status: 500, failure: 'status', at: AT - 50 }
   expect(describeRow({ ...make(), attempts: [failed, { ...missed, ...fields }] })).toMatchObject({ attempts: 2, last })
-})
-
-it('a webhook is described without its secret', () => {
-  const { secret: _secret, ...shown } = WEBHOOK
-  expect(describeWebhook(WEBHOOK)).toStrictEqual(shown)
 })

@@ -3,17 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { DueQueue } from '../../src/emulator/due-queue.ts'
 
 describe('the queue of due items', () => {
-  it('returns items in order of time, then of arrival', () => {
-    const queue = new DueQueue<number>()
-    const times = Array.from({ length: 500 }, (_, index) => (index * 7_919) % 37)
-    for (const [index, at] of times.entries()) queue.push(at, index)
-    const taken: number[] = []
-    for (let item = queue.takeDue(20); item !== undefined; item = queue.takeDue(20)) taken.push(item)
-    const sorted = times.map((at, index) => ({ at, index })).sort((a, b) => a.at - b.at || a.index - b.index)
-    expect(taken).toEqual(sorted.filter(({ at }) => at <= 20).map(({ index }) => index))
-    expect(queue.nextAt).toBe(21)
-  })
-
   it('is empty at first and once it is cleared', () => {
     const queue = new DueQueue<string>()
     expect([queue.nextAt, queue.takeDue(Infinity)]).toEqual([undefined, undefined])

@@ -166,24 +166,6 @@ describe('the end', () => {
   })
 })
 
-it('a result that cannot be written is kept in memory, with a warning, and the schedule goes on', async () => {
-  const { register, emit, log, advance, attempts, messages } = makeEngine({ results: ['status', undefined] })
-  const update = log.update.bind(log)
-  let isFull = true
-  log.update = (...given) => {
-    if (isFull) throw new Error('no room')
-    update(...given)
-  }
-  const delivery = only(emit(register()))
-  await advance(0)
-  expect(delivery).toMatchObject({ status: 'pending', remaining: 4, attempts: [{ failure: 'status' }] })
-  const message = `delivery ${delivery.id} could not be written to the database: Error: no room`
-  expect(messages).toContainEqual({ type: 'warning', message })
-  isFull = false
-  await advance('30s')
-  expect([delivery.status, attempts.length]).toEqual(['success', 2])
-})
-
 it('more than ten attempts at a time need no warning of a leak', async () => {
   const warnings: unknown[] = []
   const listener = (warning: Error) => warnings.push(warning.name)

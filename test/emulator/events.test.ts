@@ -47,13 +47,6 @@ describe('an event', () => {
     expect(messages).toEqual(log.list().map((delivery) => ({ type: 'delivery', delivery })))
   })
 
-  it('waits for a paused webhook if that is assumed (A31)', () => {
-    const { events, log, register } = make({ assume: { A31: 'kept' } })
-    const paused = register(['sync.failed'], { active: false })
-    events.emit('acme', { type: 'sync.failed' })
-    expect(log.list()).toMatchObject([{ webhookId: paused }])
-  })
-
   it('keeps the given id, timestamp and data, even null', () => {
     const { events, register, bodies } = make()
     register(['a.b'])
@@ -85,13 +78,6 @@ describe('an event', () => {
     const ids = bodies().map(({ id }) => id)
     expect([ids[0], new Set(ids).size]).toEqual([emitted?.id, 3])
     expect(log.list().map(({ eventId }) => eventId)).toEqual(ids)
-  })
-
-  it('that JSON cannot hold is refused', () => {
-    const { events, register, log } = make()
-    register(['a.b'])
-    expect(() => events.emit('acme', { type: 'a.b', data: { a: 1n } })).toThrow(refusal('invalid', 'JSON'))
-    expect(log.size).toBe(0)
   })
 
   it('above the number of pending deliveries is refused, with all that were emitted with it', () => {
@@ -183,19 +169,5 @@ describe('a body that is delivered as it is', () => {
     const { events } = make()
     const longest = { id: 'x'.repeat(1_024), type: 'x'.repeat(256) }
     expect(events.deliver('acme', bytesOf(longest))).toEqual({ ...longest, deliveries: [] })
-  })
-})
-
-describe('the event of a change', () => {
-  it('has the record as data, and is written together with the change', () => {
-    const { records, register, log, bodies } = make()
-    register(['deal.created', 'deal.deleted'])
-    const { _id } = records.create('acme', 'deal', { name: 'one' })
-    records.delete('acme', 'deal', _id)
-    expect(bodies()).toMatchObject([
-      { type: 'deal.created', accountKey: 'acme', data: { record: { _id, name: 'one' } } },
-      { type: 'deal.deleted', data: { record: { _id } } },
-    ])
-    expect(log.list()).toMatchObject([{ eventType: 'deal.created' }, { eventType: 'deal.deleted' }])
   })
 })

@@ -87,12 +87,4 @@ describe('requested faults', () => {
     expect(make().drawLatencyMs(deliveryOf('d'))).toBe(0)
     expect(make({ ...none, latencyMs: [50, 50] }).drawLatencyMs(deliveryOf('d'))).toBe(50)
   })
-
-  it('place deliveries in an order that depends on the delivery and its attempt alone', () => {
-    const faults = make()
-    const places = Array.from({ length: 20 }, (_, n) => faults.place(deliveryOf(`d${n}`)))
-    expect(new Set(places).size).toBe(20)
-    expect(Array.from({ length: 20 }, (_, n) => make().place(deliveryOf(`d${n}`)))).toEqual(places)
-    expect(faults.place(deliveryOf('d0', 1))).not.toBe(places[0])
-  })
 })

@@ -34,16 +34,8 @@ const routesOf = (id: string) => [
   'POST /_emulator/faults',
 ]
 
+/** Objects, since another test judges what is refused before it is looked at. */
 const BODIES: readonly (readonly [string, string])[] = [
-  ['nothing', ''],
-  ['a blank', ' '],
-  ['half of JSON', '{"url":'],
-  ['null', 'null'],
-  ['an array', '[]'],
-  ['text', '"x"'],
-  ['a number', '1e400'],
-  ['NaN', 'NaN'],
-  ['a byte order mark', '\ufeff{}'],
   [
     'every field of a wrong type',
     '{"url":{},"events":{"length":1},"active":1,"description":[],"email":[],"password":{},"type":1,"advance":{},"key":1,"answer":[],"count":"1"}',
@@ -51,7 +43,6 @@ const BODIES: readonly (readonly [string, string])[] = [
   ['prototype names', '{"__proto__":{"url":"x"},"constructor":{"prototype":{}},"toString":1,"hasOwnProperty":null}'],
   ['deep arrays', `{"type":"x.y","data":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
   ['deep objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
-  ['many escaped quotes', `"${'\\"'.repeat(400_000)}`],
   ['many keys', `{${Array.from({ length: 5_000 }, (_, index) => `"k${index}":1`).join(',')}}`],
   ['long text', `{"url":"http://localhost/${'x'.repeat(900_000)}","events":["${'y'.repeat(100_000)}"]}`],
   ['many events', `{"url":"http://localhost/","events":[${'"a.b",'.repeat(100_000)}"a.b"]}`],
@@ -154,16 +145,6 @@ describe('a connection that makes no sense', () => {
     })
 
   it.each([
-    ['no HTTP', 'hello\r\n\r\n'],
-    ['no Host', 'GET /_emulator/state HTTP/1.1\r\n\r\n'],
-    [
-      'two lengths',
-      'POST /_emulator/reset HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}',
-    ],
-    [
-      'a length and chunks',
-      'POST /_emulator/reset HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
     ['a foreign absolute address', 'GET http://evil.test/_emulator/state HTTP/1.1\r\nHost: evil.test\r\n\r\n'],
     ['an odd Host', 'GET /_emulator/state HTTP/1.1\r\nHost: localhost/../x\r\n\r\n'],
   ])('%s is refused', async (_what, text) => {

@@ -75,20 +75,24 @@ it('a group of entries is written completely or not at all, and returns the resu
   expect([journal.load('record').map(({ id }) => id), journal.loadBytes('b')]).toEqual([['a'], undefined])
 })
 
-it('a closed journal refuses to write, and another may be opened on the database', () => {
-  const database = makeDatabase()
+it.each([true, false])('a closed journal refuses to write, with a database or without one: %s', (isKept) => {
+  const database = isKept ? makeDatabase() : undefined
   const journal = openJournal(database)
-  journal.save('meta', 'a', 1)
-  journal.close()
-  for (const write of [
-    () => journal.save('meta', 'a', 2),
+  const writes: readonly (() => unknown)[] = [
     () => journal.remove('meta', 'a'),
-    () => journal.clear('meta'),
     () => journal.saveBytes('a', new Uint8Array()),
     () => journal.removeBytes('a'),
-  ])
-    expect(write).toThrow(expect.objectContaining({ kind: 'full' }))
-  expect(openJournal(database).load('meta')).toEqual([{ id: 'a', value: 1 }])
+    () => journal.clear('meta'),
+    () => journal.save('meta', 'a', 1),
+    () => journal.together(() => undefined),
+  ]
+  for (const write of writes) write()
+  const kept = isKept ? [{ id: 'a', value: 1 }] : []
+  expect([journal.load('meta'), journal.loadBytes('a'), journal.together(() => 7)]).toEqual([kept, undefined, 7])
+  journal.close()
+  const closed = expect.objectContaining({ kind: 'full', message: 'the emulator has been closed' })
+  for (const write of writes) expect(write).toThrow(closed)
+  expect(openJournal(database).load('meta')).toEqual(kept)
 })
 
 it('the file is locked for others from the start to the close', async () => {
@@ -187,24 +191,6 @@ it('an error in the entries is reported as damage, unless it says what is wrong'
   expect(journal.toDamage(new SyntaxError('no JSON'))).toMatchObject(damage)
   const told = journal.toDamage(new SyntaxError('no JSON'))
   expect(journal.toDamage(told)).toBe(told)
-})
-
-it('a journal in memory keeps nothing, and refuses to write once it is closed', () => {
-  const journal = openJournal()
-  const bytes = new Uint8Array([1])
-  const writes: readonly (() => unknown)[] = [
-    () => journal.save('meta', 'a', 1),
-    () => journal.remove('meta', 'a'),
-    () => journal.saveBytes('a', bytes),
-    () => journal.removeBytes('a'),
-    () => journal.clear('meta'),
-    () => journal.together(() => undefined),
-  ]
-  for (const write of writes) write()
-  expect([journal.load('meta'), journal.loadBytes('a'), journal.together(() => 7)]).toEqual([[], undefined, 7])
   const error = new Error('any')
-  expect(journal.toDamage(error)).toBe(error)
-  journal.close()
-  const closed = expect.objectContaining({ kind: 'full', message: 'the emulator has been closed' })
-  for (const write of writes) expect(write).toThrow(closed)
+  expect(openJournal().toDamage(error)).toBe(error)
 })

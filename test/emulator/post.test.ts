@@ -1,19 +1,23 @@
 import { getEventListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import type { Clock } from 'postern'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { post } from '../../src/emulator/post.ts'
 import { serve, sink, until } from './support.ts'
+
+/** Options of a request with this clock, which is cut off by the signal. */
+const optionsOf = (clock: Clock, signal = new AbortController().signal) =>
+  ({ headers: [], body: new Uint8Array([1]), deadlineMs: 10_000, clock, rule: 'local', signal }) as const
 
 it('leaves neither a timer nor a listener behind, whatever the outcome of the request', async () => {
   const clock = manualClock()
   const { signal } = new AbortController()
   const receiver = await sink(clock, 200, 500)
   const broken = await serve((request) => request.socket.destroy())
-  const options = { headers: [], body: new Uint8Array([1]), deadlineMs: 10_000, clock, rule: 'local', signal } as const
   const results = []
   for (const url of [receiver.url, receiver.url, broken.url, 'http://10.0.0.1/'])
-    results.push(await post(new URL(url), options))
+    results.push(await post(new URL(url), optionsOf(clock, signal)))
   expect(results.map(({ failure }) => failure)).toEqual([undefined, 'status', 'reset', 'blocked-url'])
   expect([clock.pending, getEventListeners(signal, 'abort')]).toEqual([0, []])
 })
@@ -22,9 +26,7 @@ it('ends with the emulator', async () => {
   const clock = manualClock()
   const closing = new AbortController()
   const receiver = await sink(clock, 0)
-  const { signal } = closing
-  const options = { headers: [], body: new Uint8Array([1]), deadlineMs: 10_000, clock, rule: 'local', signal } as const
-  const result = post(new URL(receiver.url), options)
+  const result = post(new URL(receiver.url), optionsOf(clock, closing.signal))
   closing.abort()
   expect(await result).toMatchObject({ failure: 'reset', error: 'the emulator was closed', status: undefined })
   expect(clock.pending).toBe(0)
@@ -41,11 +43,8 @@ describe('a request', () => {
         answer(response)
       })
     })
-    const { signal } = new AbortController()
     const phases: string[] = []
-    const onPhase = (phase: string) => phases.push(phase)
-    const options = { headers: [['X-Test', 'yes']], body: new Uint8Array([1]), deadlineMs, clock } as const
-    const result = post(new URL(url), { ...options, rule: 'local', signal, onPhase })
+    const result = post(new URL(url), { ...optionsOf(clock), deadlineMs, onPhase: (phase) => phases.push(phase) })
     return { result, clock, phases, hasReached: () => reached === 1 }
   }
 
@@ -82,23 +81,14 @@ describe('a request', () => {
     await clock.advance(1_499)
     expect(await Promise.race([result, 'waiting'])).toBe('waiting')
     await clock.advance(1)
-    expect(await result).toEqual({
-      ...{
-        status: undefined,
-        failure: 'timeout',
-        error: 'no answer within 1.5 s',
-        responseHeaders: {},
-        responseBody: '',
-      },
-    })
+    const unanswered = { status: undefined, responseHeaders: {}, responseBody: '' }
+    expect(await result).toEqual({ ...unanswered, failure: 'timeout', error: 'no answer within 1.5 s' })
   })
 
   it('to a port without a server asks if the receiver runs', async () => {
     const { server, url } = await serve(() => {})
     await new Promise((resolve) => server.close(resolve))
-    const { signal } = new AbortController()
-    const options = { headers: [], body: new Uint8Array(), deadlineMs: 10_000, clock: manualClock(), signal } as const
-    expect(await post(new URL(url), { ...options, rule: 'local' })).toMatchObject({
+    expect(await post(new URL(url), optionsOf(manualClock()))).toMatchObject({
       ...{ failure: 'refused', error: expect.stringMatching(/; is the receiver running\?$/) },
     })
   })
@@ -109,12 +99,10 @@ describe('a request', () => {
   })
 
   it('to a forbidden address is not sent', async () => {
-    const { signal } = new AbortController()
-    const options = { headers: [], body: new Uint8Array(), deadlineMs: 10_000, clock: manualClock(), signal } as const
-    expect(await post(new URL('http://10.0.0.1/'), { ...options, rule: 'local' })).toMatchObject({
+    expect(await post(new URL('http://10.0.0.1/'), optionsOf(manualClock()))).toMatchObject({
       ...{ failure: 'blocked-url', error: expect.stringMatching(/^the URL leads to a private network/) },
     })
-    expect(await post(new URL('https://localhost/'), { ...options, rule: 'strict' })).toMatchObject({
+    expect(await post(new URL('https://localhost/'), { ...optionsOf(manualClock()), rule: 'strict' })).toMatchObject({
       ...{ failure: 'blocked-url', error: 'the URL must be https and lead to a public host' },
     })
   })

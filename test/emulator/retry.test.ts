@@ -191,14 +191,6 @@ describe('a resent delivery', () => {
 })
 
 describe('the log of a webhook', () => {
-  it('is listed for its account', () => {
-    const { deliveries, webhookId, emit } = make()
-    const all = [emit(), emit()]
-    expect(deliveries.listOf('acme', webhookId)).toEqual(all)
-    expect(() => deliveries.listOf('globex', webhookId)).toThrow(refusal('of-another-account'))
-    expect(() => deliveries.listOf('acme', 'x')).toThrow(refusal('unknown'))
-  })
-
   it('goes with the webhook, and so do the attempts that are due', () => {
     const { deleteWebhook, log, webhookId, emit, engine, messages } = make()
     emit()

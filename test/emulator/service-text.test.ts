@@ -4,7 +4,6 @@ import { call, pick, sink, start } from './support.ts'
 
 // Follows the service's document: the titles name its sections and the rows of its tables.
 
-const HEX_ID = /^[0-9a-f]{24}$/
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const WEBHOOKS = '/api/integrations/webhooks'
 
@@ -40,16 +39,15 @@ describe('2.4 Webhook delivery', () => {
     return { event: JSON.parse(String(body)), more, crm }
   }
 
-  it.each([
-    ['id', expect.stringMatching(/^evt_[0-9a-f]{24}$/)],
-    ['type', 'contact.created'],
-    ['timestamp', expect.stringMatching(ISO_TIME)],
-    ['accountKey', 'acme'],
-    ['data', { record: expect.objectContaining({ firstName: 'Zoë' }) }],
-  ])('%s', async (field, value) => {
+  it('id, type, timestamp, accountKey and data, in this order', async () => {
     const { event } = await deliver((crm) => crm.records.create('contact', { firstName: 'Zoë' }))
-    expect(event[field]).toEqual(value)
-    expect(Object.keys(event)).toEqual(['id', 'type', 'timestamp', 'accountKey', 'data'])
+    expect(Object.entries(event)).toEqual([
+      ['id', expect.stringMatching(/^evt_[0-9a-f]{24}$/)],
+      ['type', 'contact.created'],
+      ['timestamp', expect.stringMatching(ISO_TIME)],
+      ['accountKey', 'acme'],
+      ['data', { record: expect.objectContaining({ firstName: 'Zoë' }) }],
+    ])
   })
 
   it('data.record is the full object for created and updated', async () => {
@@ -70,20 +68,6 @@ describe('2.4 Webhook delivery', () => {
     })
     expect(event).toMatchObject({ type: 'contact.deleted' })
     expect(event.data).toEqual({ record: { _id: 'c1' } })
-  })
-})
-
-describe('3.1 Webhook registration: states', () => {
-  it.each([true, false])('DELETE if active is %s: removed permanently', async (active) => {
-    const { crm, token, receiver, create } = await scene()
-    const path = `${WEBHOOKS}/${pick((await create({ active })).json, '_id')}`
-    expect((await call(crm, `DELETE ${path}`, { token })).status).toBe(204)
-    for (const line of [`GET ${path}`, `DELETE ${path}`, `GET ${path}/deliveries`])
-      expect((await call(crm, line, { token })).status).toBe(404)
-    expect((await call(crm, `PUT ${path}`, { token, body: { active: true } })).status).toBe(404)
-    crm.records.create('contact')
-    await crm.clock.advance('24h')
-    expect(receiver.received).toEqual([])
   })
 })
 
@@ -110,55 +94,6 @@ describe('3.2 Webhook delivery: states', () => {
     await crm.clock.advance('24h')
     expect(crm.deliveries.list()).toMatchObject([{ status: 'success', attempts: [{ status }] }])
     expect(receiver.received).toHaveLength(1)
-  })
-
-  it.each([
-    [200, 'success'],
-    [500, 'failed'],
-  ])('failed, POST retry: one attempt immediately; answered %i, %s', async (status, outcome) => {
-    const { crm, receiver, create } = await scene()
-    const path = `${WEBHOOKS}/${pick((await create()).json, '_id')}`
-    receiver.answers = [500, 500, 500, 500, 500, status]
-    crm.records.create('contact')
-    await crm.clock.advance('3h')
-    const [delivery] = crm.deliveries.list()
-    const retried = await call(crm, `POST ${path}/retry/${delivery?.id}`, { token: await crm.login() })
-    expect(retried).toMatchObject({
-      status: 202,
-      json: { _id: delivery?.id, status: 'pending', eventId: delivery?.eventId },
-    })
-    await crm.clock.advance('24h')
-    expect(delivery?.status).toBe(outcome)
-    expect(receiver.received).toHaveLength(6)
-  })
-})
-
-describe('4 Endpoints', () => {
-  it('GET /api/sales/contacts returns JSON', async () => {
-    const { crm, token } = await scene()
-    crm.records.create('contact', { email: 'zoe@example.test' })
-    crm.records.create('opportunity', { title: 'not a contact' })
-    const { status, headers, json } = await call(crm, 'GET /api/sales/contacts', {
-      token,
-      headers: { accept: 'application/json' },
-    })
-    expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
-    expect(json).toEqual([{ _id: expect.stringMatching(HEX_ID), email: 'zoe@example.test' }])
-  })
-
-  it('GET /api/integrations/webhooks/{id}/deliveries returns the log with the status of each', async () => {
-    const { crm, token, receiver, create } = await scene()
-    const id = pick((await create()).json, '_id')
-    receiver.answers = [200, 500]
-    crm.records.create('contact')
-    await crm.clock.advance('1s')
-    crm.records.create('contact')
-    await crm.clock.advance(0)
-    const { json } = await call(crm, `GET ${WEBHOOKS}/${id}/deliveries`, { token })
-    expect(json).toEqual([
-      expect.objectContaining({ status: 'pending', attempts: 1, responseStatus: 500, webhookId: id }),
-      expect.objectContaining({ status: 'success', attempts: 1, responseStatus: 200, nextAttemptAt: null }),
-    ])
   })
 })
 

@@ -31,24 +31,6 @@ describe('the service', () => {
     expect(engine.inFlight).toBe(count)
   })
 
-  it('emits the events of records', () => {
-    const { webhooks, records, log } = makeService({ assume: { A31: 'kept' } })
-    webhooks.create('acme', FIELDS)
-    records.create('acme', 'deal', {})
-    expect(log.list()).toMatchObject([{ eventType: 'deal.created', accountKey: 'acme' }])
-  })
-
-  it('deletes a webhook with its log, or keeps the log (A33)', () => {
-    for (const A33 of ['gone', 'kept'] as const) {
-      const { webhooks, events, log, deleteWebhook } = makeService({ assume: { A31: 'kept', A33 } })
-      const made = webhooks.create('acme', FIELDS)
-      events.emit('acme', { type: 'a.b' })
-      expect(() => deleteWebhook('globex', made.id)).toThrow('there is no such webhook')
-      expect(deleteWebhook('acme', made.id)).toEqual(made)
-      expect([webhooks.list(), log.list().map(({ status }) => status)]).toEqual([[], A33 === 'gone' ? [] : ['failed']])
-    }
-  })
-
   it('has another boot id each time, or the same for the same seed', () => {
     const bootIds = [
       makeService(),
@@ -92,35 +74,6 @@ describe('the service', () => {
     expect(() => webhooks.mustHaveLog('acme', id)).toThrow('there is no such webhook')
     expect([rate.take('a').isExceeded, loginRate.take('a').isExceeded]).toEqual([false, false])
     expect(messages).toEqual([{ type: 'reset' }])
-  })
-
-  it('has a clock whose next stop is the next attempt', async () => {
-    const { webhooks, events, clock } = makeService()
-    webhooks.create('acme', { ...FIELDS, active: true })
-    const begin = clock.now()
-    events.emit('acme', { type: 'a.b' })
-    expect([await clock.next(), clock.now() - begin]).toEqual([true, 30_000])
-  })
-
-  it('accepts as many pending deliveries as its limit says', () => {
-    const { log } = makeService()
-    log.mustTake(50_000, 2 ** 28)
-    expect(() => log.mustTake(50_001, 0)).toThrow('are pending')
-    expect(() => log.mustTake(1, 2 ** 28 + 1)).toThrow('are pending')
-  })
-
-  it('announces each move of its clock', async () => {
-    const { clock, feed } = makeService({ clock: manualClock(1_000) })
-    const messages: FeedMessage[] = []
-    feed.subscribe((message) => messages.push(message))
-    await clock.advance(500)
-    expect(messages).toEqual([{ type: 'clock', now: 1_500 }])
-  })
-
-  it('accepts no more once it is closed', async () => {
-    const { records, close } = makeService()
-    await close()
-    expect(() => records.create('acme', 'contact', {})).toThrow('the emulator has been closed')
   })
 })
 

@@ -1,20 +1,11 @@
 import { startEmulator } from 'postern/emulator'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { makeDatabase, quiet, start } from './support.ts'
+import { makeDatabase, start } from './support.ts'
 
 describe('an emulator in code', () => {
-  it.each([
-    [{ prot: 1 }, 'option_unknown'],
-    [{ port: -1 }, 'option_invalid'],
-    [{ assume: { A41: 'x' } }, 'option_invalid'],
-    [7, 'option_invalid', 'startEmulator: Invalid'],
-    [{ host: '192.0.2.1' }, 'port_in_use', 'Give an address of this machine as host'],
-  ])('refuses options that cannot work: %j, %s', async (options, code, told = 'startEmulator') => {
-    await expect(startEmulator(options as object)).rejects.toMatchObject({
-      code,
-      message: expect.stringContaining(told),
-    })
+  it('refuses options that cannot work', async () => {
+    await expect(startEmulator({ port: -1 })).rejects.toMatchObject({ code: 'option_invalid' })
   })
 
   it('releases its database if it cannot listen', async () => {
@@ -24,19 +15,6 @@ describe('an emulator in code', () => {
       code: 'port_in_use',
     })
     expect((await start({ database })).webhooks.list()).toEqual([])
-  })
-
-  it('goes on with the attempts that are due, from its start', async () => {
-    const database = makeDatabase()
-    const options = { database, port: false, assume: { A31: 'kept' }, logger: quiet } as const
-    const one = await startEmulator(options)
-    const { id } = one.webhooks.create({ url: 'http://127.0.0.1:1/', events: ['a.b'], active: false })
-    one.events.emit({ type: 'a.b' })
-    database.exec(`UPDATE entries SET value = replace(value, '"active":false', '"active":true') WHERE id = '${id}'`)
-    await one.close()
-    const two = await startEmulator(options)
-    expect(two.deliveries.list()).toMatchObject([{ isInFlight: true }])
-    await two.close()
   })
 
   it('closes once, however often it is called, with its port', async () => {
