@@ -43,10 +43,8 @@ export class Accounts {
     return this.list().find((account) => account.email === email && account.password === password)
   }
 
-  /** Replaces the user and password of an account with those of this start. */
-  replace(account: Account): void {
-    const { email, password } = this.get(account.key)
-    if (email === account.email && password === account.password) return
+  /** Adds an account, or replaces its user and password with those of this start. */
+  seed(account: Account): void {
     this.#mustBeFree(account)
     this.#save(account)
   }

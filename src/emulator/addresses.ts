@@ -28,15 +28,12 @@ export function findHostProblem(url: URL, rule: UrlRule): string | undefined {
   return isAllowed(url.protocol, place, rule) ? undefined : tellRule(url.protocol, place, rule)
 }
 
-/** Error of a connection that was not made because the name resolves to an address that the rule forbids. */
 export class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress'
 }
 
 /**
  * Creates a lookup for connections that refuses addresses forbidden by the rule, even if the name resolved to others at registration.
- *
- * @param resolve default: the system resolver
  */
 export function guardLookup(protocol: string, rule: UrlRule, resolve: typeof lookup = lookup): LookupFunction {
   return (hostname, options, callback) => {

@@ -3,10 +3,8 @@ import type { Assumed } from './assumptions.ts'
 import type { DeliveryAttempt, EmulatorDelivery } from './delivery.ts'
 import type { Webhook } from './webhooks.ts'
 
-/** Value that can be serialized as JSON. */
 export type Json = Readonly<Record<string, unknown>> | readonly unknown[]
 
-/** Part of a list, with the cursor of the next part. */
 export interface Page {
   readonly items: readonly Json[]
   readonly total: number

@@ -17,7 +17,6 @@ export interface ResendOptions {
   readonly sign?: Signing | undefined
 }
 
-/** Reads, retries and resends deliveries for callers. */
 export class DeliveryActions {
   readonly #parts: EventsParts
 
@@ -25,10 +24,20 @@ export class DeliveryActions {
     this.#parts = parts
   }
 
-  /** Lists the deliveries of a webhook in the order of their creation. */
   listOf(accountKey: string, webhookId: string): readonly StoredDelivery[] {
     this.#parts.webhooks.mustHaveLog(accountKey, webhookId)
     return this.#parts.log.list(webhookId)
+  }
+
+  list({
+    webhookId,
+    eventId,
+  }: {
+    webhookId?: string | undefined
+    eventId?: string | undefined
+  }): readonly StoredDelivery[] {
+    const all = this.#parts.log.list(webhookId)
+    return eventId === undefined ? all : all.filter((delivery) => delivery.eventId === eventId)
   }
 
   get(id: string): StoredDelivery {
@@ -104,7 +113,6 @@ export class DeliveryActions {
   }
 }
 
-/** Returns the id and type in an edited body, if it has them. */
 function nameEvent(
   bytes: Uint8Array,
   { eventId, eventType }: StoredDelivery,

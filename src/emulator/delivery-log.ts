@@ -69,7 +69,6 @@ export class DeliveryLog {
     return this.#all.get(delivery.id) === delivery
   }
 
-  /** Lists deliveries in the order of their creation. */
   list(webhookId?: string): readonly StoredDelivery[] {
     const all = [...this.#all.values()]
     return webhookId === undefined ? all : all.filter((delivery) => delivery.webhookId === webhookId)
@@ -118,7 +117,6 @@ export class DeliveryLog {
     this.#apply(deliveries, this.#place(change))
   }
 
-  /** Removes the deliveries of a webhook in one transaction with `alongside`. */
   removeWebhook(webhookId: string, alongside: () => void): void {
     const all = this.list(webhookId)
     this.#journal.together(() => {

@@ -1,11 +1,6 @@
-interface Entry<Item> {
-  readonly at: number
-  readonly item: Item
-}
-
 /** Queue of items by due time, the earliest first, and in the order of arrival for the same time. */
 export class DueQueue<Item> {
-  readonly #entries: Entry<Item>[] = []
+  readonly #entries: { readonly at: number; readonly item: Item }[] = []
 
   get nextAt(): number | undefined {
     return this.#entries[0]?.at

@@ -29,7 +29,6 @@ interface Plan {
   readonly ticket: number
 }
 
-/** Due deliveries of one webhook. */
 interface Lane {
   readonly webhookId: string
   due: Set<StoredDelivery>
@@ -61,7 +60,11 @@ export class Engine {
 
   /** Due time of the next attempt in milliseconds since 1970. Attempts of paused webhooks have none. */
   get nextDueAt(): number | undefined {
-    const isToCome = (plan: Plan) => this.#isPlanned(plan) && this.#passesTime(plan.delivery)
+    const { webhooks, assumed } = this.#parts
+    // A delivery that a pause holds waits until the webhook is resumed.
+    const isHeld = ({ webhookId }: StoredDelivery) =>
+      assumed.retriesWhilePaused === 'held' && webhooks.find(webhookId)?.active !== true
+    const isToCome = (plan: Plan) => this.#isPlanned(plan) && !isHeld(plan.delivery)
     const nextAt = Math.min(...this.#leaving.values(), this.#waiting.nextAtOf(isToCome) ?? Infinity)
     return nextAt === Infinity ? undefined : nextAt
   }
@@ -85,7 +88,6 @@ export class Engine {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
   }
 
-  /** Drops everything, including attempts in progress. */
   clear(): void {
     this.#waiting.clear()
     this.#leaving.clear()
@@ -248,12 +250,6 @@ export class Engine {
     return delivery.status === 'pending' && this.#parts.log.has(delivery)
   }
 
-  /** Returns true if the delivery proceeds when it is due: a delivery that a pause holds waits until the webhook is resumed. */
-  #passesTime({ webhookId }: StoredDelivery): boolean {
-    const { webhooks, assumed } = this.#parts
-    return webhooks.find(webhookId)?.active === true || assumed.retriesWhilePaused !== 'held'
-  }
-
   #isPlanned({ delivery, ticket }: Plan): boolean {
     return ticket === delivery.ticket && this.#isPending(delivery)
   }
@@ -264,7 +260,6 @@ export class Engine {
     return lane
   }
 
-  /** Sets the one timer to the earliest due time. */
   #arm(): void {
     const { clock } = this.#parts
     const at = this.#waiting.nextAt

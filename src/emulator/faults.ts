@@ -1,32 +1,11 @@
 import type { EmulatorDelivery } from './delivery.ts'
+import type { AnswerFault, DeliveryFaults } from './options.ts'
 import type { Random } from './random.ts'
 
-/** Random faults of deliveries. */
-export interface DeliveryFaults {
-  /** Share of attempts that fail before anything is sent, from 0 to 1. */
-  readonly fail: number
-  /** Share of attempts that are sent twice concurrently, from 0 to 1. */
-  readonly duplicate: number
-  /** True if due deliveries are sent in random order. */
-  readonly shuffle: boolean
-  /** Delay of an attempt before it is sent: minimum and maximum in milliseconds. */
-  readonly latencyMs: readonly [number, number] | undefined
-}
-
-/** Answer to the next calls of the service's API, instead of the real one. */
-export interface AnswerFault {
-  readonly answer: '401' | '429' | '500' | 'slow' | 'reset'
-  /** Number of calls to answer this way. */
-  readonly count: number
-  /** Delay of the answer in milliseconds, by the emulator's clock; for `slow`. */
-  readonly delayMs: number
-}
-
-/** Faults that the user requested. */
 export class Faults {
   readonly #random: Random
   readonly #initial: DeliveryFaults
-  #answers: AnswerFault[] = []
+  answers: readonly AnswerFault[] = []
   deliveries: DeliveryFaults
 
   constructor(random: Random, deliveries: DeliveryFaults) {
@@ -35,19 +14,14 @@ export class Faults {
     this.deliveries = deliveries
   }
 
-  get answers(): readonly AnswerFault[] {
-    return this.#answers
-  }
-
   addAnswer(fault: AnswerFault): void {
-    this.#answers.push(fault)
+    this.answers = [...this.answers, fault]
   }
 
-  /** Takes the fault of this call, if there is one. */
   takeAnswer(): AnswerFault | undefined {
-    const [first, ...rest] = this.#answers
+    const [first, ...rest] = this.answers
     if (first === undefined) return undefined
-    this.#answers = first.count > 1 ? [{ ...first, count: first.count - 1 }, ...rest] : rest
+    this.answers = first.count > 1 ? [{ ...first, count: first.count - 1 }, ...rest] : rest
     return first
   }
 
@@ -72,7 +46,7 @@ export class Faults {
   }
 
   clear(): void {
-    this.#answers = []
+    this.answers = []
     this.deliveries = this.#initial
   }
 }

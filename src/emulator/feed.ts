@@ -34,7 +34,6 @@ export class Feed {
     this.#logger = logger
   }
 
-  /** Adds a listener. Returns a function that removes it. */
   subscribe(listener: FeedListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -50,7 +49,6 @@ export class Feed {
     }
   }
 
-  /** Sends a warning to the listeners and to the log. */
   warn(message: string): void {
     this.#logger.warn({}, message)
     this.publish({ type: 'warning', message })

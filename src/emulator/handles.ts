@@ -25,7 +25,7 @@ const filterShape = z.strictObject({ webhookId: z.string().optional(), eventId: 
 
 /** Creates the methods for code in the same process. */
 export function createHandles(service: Service): Handles {
-  const { accounts, webhooks, deliveries, log, engine, records, events, tokens } = service
+  const { accounts, webhooks, deliveries, engine, records, events, tokens } = service
   const keyOf = (options: OfAccount | undefined) => accounts.get(checkInput(options, ofAccountShape)?.accountKey).key
   // Returns copies, so that a caller who changes an object does not change the emulator.
   const give = <T>(value: T): T => structuredClone(value)
@@ -56,10 +56,7 @@ export function createHandles(service: Service): Handles {
       },
     },
     deliveries: {
-      list(filter = {}) {
-        const { webhookId, eventId } = checkInput(filter, filterShape)
-        return log.list(webhookId).filter((delivery) => eventId === undefined || delivery.eventId === eventId)
-      },
+      list: (filter = {}) => deliveries.list(checkInput(filter, filterShape)),
       get: (id) => deliveries.get(id),
       retry(id) {
         const { accountKey, webhookId } = deliveries.get(id)

@@ -104,10 +104,8 @@ function createJournal(database?: EmulatorDatabase, file = '') {
       write('DELETE FROM entries WHERE kind = ?', kind)
       if (kind === 'delivery') write('DELETE FROM bodies')
     },
-    /** Makes the error for entries that could not be parsed. */
     toDamage: (cause: unknown) =>
       database === undefined || cause instanceof PosternError ? cause : unusable(file, DAMAGED, cause),
-    /** Releases the lock. */
     close(): void {
       isOpen = false
       if (database !== undefined) unlock(database)
@@ -115,7 +113,6 @@ function createJournal(database?: EmulatorDatabase, file = '') {
   }
 }
 
-/** Returns the path of the file for messages. */
 function fileOf(database: EmulatorDatabase): string {
   const rows = database.pragma('database_list')
   return String((Array.isArray(rows) && rows[0]?.file) || 'in memory')
@@ -157,7 +154,6 @@ function unlock(database: EmulatorDatabase): void {
 
 const IN_USE = 'another process has it open. End that process, or give another file.'
 const NOT_WRITABLE = 'it cannot be written. Let this process write to the file and its folder, or give another file.'
-/** Text about a damaged file, with the fix. */
 const DAMAGED = 'it is damaged. Replace it with an intact copy, or give another file.'
 /** Fixes by primary result code of SQLite: better-sqlite3 and libsql report its name, node:sqlite its number. */
 const FIXES = [
@@ -181,7 +177,6 @@ function explainTrouble<T>(file: string, work: () => T): T {
   }
 }
 
-/** Makes the error for a database that the emulator cannot use. */
 function unusable(file: string, what: string, cause?: unknown): PosternError {
   return new PosternError('database_unusable', `The emulator cannot use the database ${file}: ${what}`, { cause })
 }

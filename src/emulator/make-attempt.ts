@@ -4,16 +4,14 @@ import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { Assumed } from './assumptions.ts'
 import type { AttemptPhases, DeliveryAttempt, StoredDelivery } from './delivery.ts'
 import type { Faults } from './faults.ts'
+import type { EmulatorSettings } from './options.ts'
 import { fail, type PostResult, post } from './post.ts'
 import { signAs } from './signing.ts'
 import type { Webhook } from './webhooks.ts'
 
-export interface AttemptOptions {
+type AttemptOptions = Pick<EmulatorSettings, 'assumed' | 'deadlineMs' | 'debugHeaders'> & {
   readonly clock: Clock
-  readonly assumed: Assumed
   readonly faults: Faults
-  readonly deadlineMs: number
-  readonly hasDebugHeaders: boolean
 }
 
 type PhaseTimes = Partial<Record<ExchangePhase, number>>
@@ -21,7 +19,7 @@ type PhaseTimes = Partial<Record<ExchangePhase, number>>
 type TimedResult = PostResult & Pick<DeliveryAttempt, 'durationMs' | 'phases'>
 
 /** Makes attempts: signs the bytes with the webhook's secret, and sends only what the service documents. */
-export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHeaders }: AttemptOptions) {
+export function createAttempts({ clock, assumed, faults, deadlineMs, debugHeaders }: AttemptOptions) {
   return async (delivery: StoredDelivery, webhook: Webhook, signal: AbortSignal): Promise<DeliveryAttempt> => {
     const at = clock.now()
     const url = assumed.changedUrl === 'old' ? delivery.firstUrl : webhook.url
@@ -35,7 +33,7 @@ export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHea
           ['Content-Length', String(delivery.bytes.length)],
           ['User-Agent', 'postern-emulator'],
           ...signatureOf(delivery, webhook, assumed.signatureCase).map((value) => [SIGNATURE_NAME, value] as const),
-          ...(hasDebugHeaders ? debugHeaders(delivery, number) : []),
+          ...(debugHeaders ? nameDelivery(delivery, number) : []),
         ],
         body: delivery.bytes,
         deadlineMs,
@@ -76,7 +74,6 @@ async function sendOnceOrTwice(
 
 const failUnsent = (error: string): TimedResult => ({ ...fail('reset', error), durationMs: 0 })
 
-/** Computes the times of the phases that were reached. */
 function toPhases(startedAt: number, { connected, answered }: PhaseTimes, endedAt: number): AttemptPhases {
   return {
     ...(connected !== undefined && { connectMs: connected - startedAt, waitMs: (answered ?? endedAt) - connected }),
@@ -95,7 +92,7 @@ export function signatureOf(
   return values.map((value) => value.replace(/[^=]*$/, (digest) => digest.toUpperCase()))
 }
 
-function debugHeaders({ id, webhookId }: StoredDelivery, number: number): WireRequest['headers'] {
+function nameDelivery({ id, webhookId }: StoredDelivery, number: number): WireRequest['headers'] {
   return [
     ['X-Emulator-Delivery', id],
     ['X-Emulator-Webhook', webhookId],

@@ -10,7 +10,6 @@ import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
 import type { AssumedOptions } from './assumptions.ts'
 import { account, tellIssues } from './check-input.ts'
 import { assumeAll, type Dialect } from './dialects.ts'
-import type { DeliveryFaults } from './faults.ts'
 import type { EmulatorDatabase } from './journal.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -99,6 +98,7 @@ const rateLimit = z.string().transform((text, context): RateLimit => {
 })
 
 const share = z.number().min(0).max(1)
+const range = z.tuple([timed, timed]).readonly()
 
 /** Schema of delivery faults, also for `POST /_emulator/faults`. */
 export const deliveryFaults = z
@@ -106,9 +106,21 @@ export const deliveryFaults = z
     fail: share.default(0),
     duplicate: share.default(0),
     shuffle: z.boolean().default(false),
-    latency: z.union([z.tuple([timed, timed]), timed.transform((ms): [number, number] => [ms, ms])]).optional(),
+    latency: z.union([range, timed.transform((ms): z.output<typeof range> => [ms, ms])]).optional(),
   })
-  .transform(({ latency, ...rest }): DeliveryFaults => ({ ...rest, latencyMs: latency }))
+  .transform(({ latency, ...rest }) => ({ ...rest, latencyMs: latency }))
+
+/** Random faults of deliveries, after the check. */
+export type DeliveryFaults = z.output<typeof deliveryFaults>
+
+/** Schema of a fault of the next calls of the service's API. `delayMs` is for `slow`. */
+export const answerFault = z.strictObject({
+  answer: z.enum(['401', '429', '500', 'slow', 'reset']),
+  count: z.number().int().min(1).max(1_000).default(1),
+  delayMs: z.number().min(0).max(600_000).default(5_000),
+})
+
+export type AnswerFault = z.output<typeof answerFault>
 
 /** Schema of an object that has these methods. */
 const withMethods = <T extends object>(told: string, methods: readonly (keyof T & string)[]) => {

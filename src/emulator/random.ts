@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Assumed } from './assumptions.ts'
 
-/** Source of random ids and faults. */
 export interface Random {
   hex(digits: number): string
   /** Returns a number from 0 to 1, without 1: always the same for the same text. */

@@ -1,6 +1,5 @@
 import type { Clock } from '../host/clock.ts'
 
-/** Number of requests allowed in a time window. */
 export interface RateLimit {
   readonly limit: number
   readonly windowMs: number
@@ -9,19 +8,13 @@ export interface RateLimit {
 export interface RateStanding {
   readonly limit: number
   readonly remaining: number
-  /** End of the window in milliseconds since 1970. */
   readonly resetAt: number
   readonly isExceeded: boolean
 }
 
-interface Window {
-  count: number
-  readonly resetAt: number
-}
-
 /** Counts requests in fixed windows, each of which begins with a caller's first request. */
 export class RateLimiter {
-  readonly #windows = new Map<string, Window>()
+  readonly #windows = new Map<string, { count: number; readonly resetAt: number }>()
   readonly #clock: Pick<Clock, 'now'>
   readonly #rate: RateLimit
 

@@ -29,17 +29,12 @@ export interface RecordChange {
   readonly record: EmulatorRecord
 }
 
-interface WrittenRecord {
-  readonly accountKey: string
-  readonly model: string
-  readonly record: EmulatorRecord
-}
+type WrittenRecord = Omit<RecordChange, 'action'>
 
 const MAX_ID_LENGTH = 256
 
 /** Records of all accounts. Each change emits an event. Service text, section 6. */
 export class Records {
-  /** Records by account, model and id, joined to one key. */
   readonly #all = new Map<string, WrittenRecord>()
   readonly #parts: RecordsParts
   #bytes = 0
@@ -86,7 +81,6 @@ export class Records {
     return this.#put(accountKey, model, 'created', { _id: id, ...rest })
   }
 
-  /** Changes the given fields; the event carries the whole record. */
   update(accountKey: string, model: string, id: string, fields: Readonly<Record<string, unknown>>): EmulatorRecord {
     const record = this.get(accountKey, model, id)
     if (fields._id !== undefined && fields._id !== id)

@@ -56,23 +56,15 @@ export function assumedStatusOf(
   return STATUS_OF[kind]
 }
 
-interface ErrorBody {
-  readonly body: string
-  readonly contentType: string
-}
-
 /** Writes the body of an error (A17); undefined if it has none. */
 export function showError(
   { kind, messages }: Pick<Refusal, 'kind' | 'messages'>,
   status: number,
   form: Assumed['errorBody'],
-): ErrorBody | undefined {
+) {
   const error = STATUS_CODES[status] ?? 'Error'
   const message = messages.join('; ')
-  const json = (value: object, contentType = 'application/json'): ErrorBody => ({
-    body: JSON.stringify(value),
-    contentType,
-  })
+  const json = (value: object, contentType = 'application/json') => ({ body: JSON.stringify(value), contentType })
   switch (form) {
     case 'flat':
       return json({ statusCode: status, error, message })

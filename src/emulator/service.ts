@@ -30,11 +30,7 @@ export const LIMITS = {
 
 export type Service = ReturnType<typeof createOn>
 
-/**
- * Creates the service from its parts and the state in the journal.
- *
- * @throws PosternError `database_unusable`
- */
+/** @throws PosternError `database_unusable` */
 export function createService(settings: EmulatorSettings): Service {
   const journal = openJournal(settings.database)
   try {
@@ -77,10 +73,10 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
   const faults = new Faults(random, settings.faults)
   const { deliveriesKept: kept, deliveriesPending: pending, deliveryBytes: bytes } = LIMITS
   const log = new DeliveryLog(journal, { kept, pending, bytes })
-  const { deadlineMs, debugHeaders: hasDebugHeaders } = settings
+  const { deadlineMs, debugHeaders } = settings
   const engine = new Engine({
     ...{ clock, assumed, log, webhooks, faults, feed },
-    attempt: createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHeaders }),
+    attempt: createAttempts({ clock, assumed, faults, deadlineMs, debugHeaders }),
     retryScale: settings.retryScale,
     maxInFlight: LIMITS.inFlight,
     maxInFlightPerWebhook: settings.ordered ? 1 : LIMITS.inFlightPerWebhook,
@@ -139,9 +135,6 @@ function readMeta(journal: Journal, name: string): number {
 }
 
 function seedAccounts(accounts: Accounts, settings: EmulatorSettings): Accounts {
-  for (const account of settings.accounts) {
-    if (accounts.find(account.key) === undefined) accounts.add(account)
-    else accounts.replace(account)
-  }
+  for (const account of settings.accounts) accounts.seed(account)
   return accounts
 }

@@ -6,12 +6,6 @@ import type { Assumed } from './assumptions.ts'
 import type { Journal } from './journal.ts'
 import { Refusal } from './refusal.ts'
 
-/** Answer to a login. Service text, section 2.2. */
-export interface LoginAnswer {
-  readonly accessToken: string
-  readonly expiresIn: number
-}
-
 const OPAQUE = 'opaque_'
 /** Name of the stored key: with it, tokens stay valid after a restart. */
 const KEY = 'token key'
@@ -36,7 +30,8 @@ export class Tokens {
     if (kept === undefined) parts.journal.save('meta', KEY, this.#key)
   }
 
-  async issue({ key, email }: Account): Promise<LoginAnswer> {
+  /** Makes the answer to a login. Service text, section 2.2. */
+  async issue({ key, email }: Account) {
     const { clock, ttlMs, assumed } = this.#parts
     const now = clock.now()
     const expiresAt = now + ttlMs

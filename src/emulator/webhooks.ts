@@ -62,7 +62,6 @@ export class Webhooks {
     return this.#byId.get(id)
   }
 
-  /** Lists webhooks in the order of their creation, of all accounts by default. */
   list(accountKey?: string): readonly Webhook[] {
     return [...this.#byId.values()].filter((webhook) => accountKey === undefined || webhook.accountKey === accountKey)
   }

@@ -49,6 +49,6 @@ it('accounts are read back in their order', () => {
 it('an account with a user of another one is refused, and does not change', () => {
   const accounts = new Accounts(openJournal())
   const [one, two] = [accounts.add(make('one')), accounts.add(make('two'))]
-  expect(() => accounts.replace({ ...two, email: one.email })).toThrow(refusal('exists'))
+  expect(() => accounts.seed({ ...two, email: one.email })).toThrow(refusal('exists'))
   expect(accounts.list()).toEqual([one, two])
 })

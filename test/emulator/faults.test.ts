@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EmulatorDelivery } from '../../src/emulator/delivery.ts'
-import { type DeliveryFaults, Faults } from '../../src/emulator/faults.ts'
+import { Faults } from '../../src/emulator/faults.ts'
+import type { DeliveryFaults } from '../../src/emulator/options.ts'
 import { createRandom } from '../../src/emulator/random.ts'
 
 // the key of the draw

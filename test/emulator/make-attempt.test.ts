@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest'
 import type { StoredDelivery } from '../../src/emulator/delivery.ts'
 import { assumeAll } from '../../src/emulator/dialects.ts'
 import { newDelivery } from '../../src/emulator/events.ts'
-import { type DeliveryFaults, Faults } from '../../src/emulator/faults.ts'
+import { Faults } from '../../src/emulator/faults.ts'
 import { createAttempts, missAttempt } from '../../src/emulator/make-attempt.ts'
+import type { DeliveryFaults } from '../../src/emulator/options.ts'
 import { createRandom } from '../../src/emulator/random.ts'
 import type { Webhook } from '../../src/emulator/webhooks.ts'
 import { serve, sink } from './support.ts'
@@ -23,12 +24,12 @@ const deliveryTo = (url: string, fields: Partial<StoredDelivery> = {}): StoredDe
 interface Options {
   readonly assume?: Readonly<Record<string, string>>
   readonly faults?: Partial<DeliveryFaults>
-  readonly hasDebugHeaders?: boolean
+  readonly debugHeaders?: boolean
 }
 
 /** Makes one attempt. Its stopwatch shows 1000, 1001, 1011 and 1111 ms, one after the other. */
 async function attempt(delivery: StoredDelivery, url: string, options: Options = {}) {
-  const { assume = {}, faults = {}, hasDebugHeaders = false } = options
+  const { assume = {}, faults = {}, debugHeaders = false } = options
   const manual = manualClock('2026-01-01T00:00:00Z')
   const times = [1_000, 1_001, 1_011, 1_111]
   const clock = {
@@ -40,7 +41,7 @@ async function attempt(delivery: StoredDelivery, url: string, options: Options =
   const none = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
   const drawn = new Faults(createRandom('seed'), { ...none, ...faults })
   const assumed = assumeAll('default', assume)
-  const make = createAttempts({ clock, assumed, faults: drawn, deadlineMs: 10_000, hasDebugHeaders })
+  const make = createAttempts({ clock, assumed, faults: drawn, deadlineMs: 10_000, debugHeaders })
   return make(delivery, webhookOf(url), new AbortController().signal)
 }
 
@@ -64,7 +65,7 @@ describe('an attempt', () => {
   it('names the delivery in further headers if that was requested', async () => {
     const receiver = await sink()
     const [made] = [missAttempt(deliveryTo(receiver.url), 0)]
-    await attempt(deliveryTo(receiver.url, { attempts: [made] }), receiver.url, { hasDebugHeaders: true })
+    await attempt(deliveryTo(receiver.url, { attempts: [made] }), receiver.url, { debugHeaders: true })
     expect(receiver.received[0]?.headers).toMatchObject({
       ...{ 'x-emulator-delivery': 'd1', 'x-emulator-webhook': 'w1', 'x-emulator-attempt': '2' },
     })

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { account as accountShape, eventFields, signingShape } from '../check-input.ts'
 import { CallLog } from '../inspector/call-log.ts'
 import { createInspectorRoutes } from '../inspector/inspector-routes.ts'
-import { deliveryFaults } from '../options.ts'
+import { answerFault, deliveryFaults } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { describeClock, describeDelivery, describeState } from './describe.ts'
@@ -20,14 +20,7 @@ const event = z.strictObject({
   accountKey: z.string().optional(),
   count: z.number().int().min(1).max(1_000).default(1),
 })
-const fault = z.union([
-  z.strictObject({
-    answer: z.enum(['401', '429', '500', 'slow', 'reset']),
-    count: z.number().int().min(1).max(1_000).default(1),
-    delayMs: z.number().min(0).max(600_000).default(5_000),
-  }),
-  z.strictObject({ deliveries: deliveryFaults }),
-])
+const fault = z.union([answerFault, z.strictObject({ deliveries: deliveryFaults })])
 
 const resend = z.strictObject({
   body: z.string().optional(),
@@ -108,12 +101,9 @@ function addRecordRoutes(app: Hono<Env>, { accounts, records }: Service): void {
   })
 }
 
-/** Adds the routes of the deliveries of all accounts, with their bodies. */
-function addDeliveryRoutes(app: Hono<Env>, { deliveries, log }: Service): void {
+function addDeliveryRoutes(app: Hono<Env>, { deliveries }: Service): void {
   app.get('/deliveries', (c) => {
-    const webhookId = c.req.query('webhookId')
-    const eventId = c.req.query('eventId')
-    const all = log.list(webhookId).filter((delivery) => eventId === undefined || delivery.eventId === eventId)
+    const all = deliveries.list({ webhookId: c.req.query('webhookId'), eventId: c.req.query('eventId') })
     return c.json(all.slice(-MAX_LISTED).toReversed().map(describeDelivery))
   })
   app.get('/deliveries/:id', (c) => {

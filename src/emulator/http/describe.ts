@@ -84,7 +84,6 @@ export function describeClock({ clock, engine }: Service): object {
   }
 }
 
-/** Describes the whole state of the emulator, without secrets and passwords. */
 export function describeState(service: Service): object {
   const { settings, accounts, webhooks, records, log, faults, bootId } = service
   const { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, dialect, assumed } = settings
@@ -115,7 +114,6 @@ function writeDue(ms: number | undefined): string | null {
   return ms === undefined ? null : writeTime(ms)
 }
 
-/** Rounds times to a tenth of a millisecond. */
 function roundAll(phases: AttemptPhases): object {
   return Object.fromEntries(Object.entries(phases).map(([name, ms]) => [name, Math.round(ms * 10) / 10]))
 }

@@ -12,7 +12,6 @@ export interface Env {
   }
 }
 
-/** Returns the address that a request comes from. */
 export function addressOf(context: Context<Env>): string {
   return context.env?.incoming?.socket.remoteAddress ?? 'this process'
 }

@@ -3,7 +3,6 @@ import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { ConfigurationError } from '../../protocol/errors.ts'
 
-/** Timeout for the head and the body of a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000
 
 interface ListenOptions {
@@ -13,11 +12,7 @@ interface ListenOptions {
   readonly owner: string
 }
 
-/**
- * Serves a handler of Fetch requests over HTTP/1.1.
- *
- * @throws ConfigurationError `port_in_use`
- */
+/** @throws ConfigurationError `port_in_use` */
 export async function listen(
   fetch: (request: Request) => unknown,
   { port, host, owner }: ListenOptions,

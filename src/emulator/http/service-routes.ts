@@ -119,7 +119,6 @@ interface Paging {
   readonly limit: number
 }
 
-/** Returns the part of a list that a request asks for. */
 function pageOf<Item extends object>(
   context: Context<Env>,
   all: readonly Item[],

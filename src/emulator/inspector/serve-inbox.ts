@@ -11,7 +11,6 @@ import { createInboxRoutes } from './inbox-routes.ts'
 import { createPageRoute } from './page-route.ts'
 
 export interface InboxServer extends AsyncDisposable {
-  /** URL that opens the page. It contains the token. */
   readonly url: string
 }
 
@@ -21,18 +20,13 @@ interface InboxServerOptions {
   readonly token?: string | undefined
   readonly isWritable: boolean
   readonly onAction: (action: 'replay' | 'drop', key: string) => void
-  /** Called with an unexpected error of the server itself. */
   readonly onFault: (error: unknown) => void
 }
 
 /** Only this machine can connect; others need a tunnel to it. */
 const HOST = '127.0.0.1'
 
-/**
- * Serves the inspector's page for an inbox alone.
- *
- * @throws ConfigurationError `port_in_use`
- */
+/** @throws ConfigurationError `port_in_use` */
 export async function serveInbox(inbox: InboxView, options: InboxServerOptions): Promise<InboxServer> {
   const token = options.token ?? randomBytes(24).toString('base64url')
   const server = await listen(createInboxApp(inbox, { ...options, token }).fetch, {
