@@ -100,6 +100,7 @@ const FLOORS: Floors = {
       'src/protocol/iso-time.ts',
       'src/wire/code-word.ts',
       'src/wire/find-hint.ts',
+      'src/wire/nearest.ts',
     ],
     packages: ['preact', 'preact/hooks'],
   },

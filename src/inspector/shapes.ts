@@ -69,20 +69,14 @@ export interface Batch {
   readonly rows: readonly Row[]
 }
 
-/** Durations of an attempt's phases in milliseconds; absent for a phase that it did not reach. */
-interface Phases {
-  readonly connectMs?: number
-  readonly waitMs?: number
-  readonly bodyMs?: number
-}
-
 /** One attempt with its complete answer. */
 export interface AttemptDetail {
   readonly number: number
   readonly url: string
   readonly at: string
   readonly durationMs: number
-  readonly phases?: Phases
+  /** Durations of its phases in milliseconds; absent for a phase that it did not reach. */
+  readonly phases?: { readonly connectMs?: number; readonly waitMs?: number; readonly bodyMs?: number }
   readonly status?: number
   readonly failure?: string
   readonly error?: string
@@ -138,14 +132,6 @@ export interface WebhookShape {
   readonly createdAt: string
 }
 
-/** The clock of the emulator. */
-interface ClockShape {
-  readonly isManual: boolean
-  readonly now: string
-  readonly nextDueAt: string | null
-  readonly inFlight: number
-}
-
 /** Faults of deliveries. */
 export interface FaultShape {
   readonly fail: number
@@ -154,21 +140,23 @@ export interface FaultShape {
   readonly latencyMs?: readonly [number, number]
 }
 
-/** An answer that the next calls of the API get. */
-interface AnswerFaultShape {
-  readonly answer: string
-  readonly count: number
-  readonly delayMs: number
-}
-
 /** A summary of the emulator. */
 export interface EmulatorState {
   readonly bootId: string
-  readonly clock: ClockShape
+  readonly clock: {
+    readonly isManual: boolean
+    readonly now: string
+    readonly nextDueAt: string | null
+    readonly inFlight: number
+  }
   readonly accounts: readonly { readonly key: string; readonly email: string }[]
   readonly webhooks: readonly WebhookShape[]
   readonly counts: { readonly records: number; readonly deliveries: number; readonly pending: number }
-  readonly faults: { readonly answers: readonly AnswerFaultShape[]; readonly deliveries: FaultShape }
+  readonly faults: {
+    /** Answers that the next calls of the API get. */
+    readonly answers: readonly { readonly answer: string; readonly count: number }[]
+    readonly deliveries: FaultShape
+  }
   readonly settings: {
     readonly retryScale: number
     readonly deadlineMs: number
@@ -224,13 +212,8 @@ export interface InboxRow {
   /** Time at which it is due; for a dead letter, time at which it became one. */
   readonly dueAt: number
   readonly failures: number
-  readonly last: LastTry | null
-}
-
-/** The outcome of the last try. */
-interface LastTry {
-  readonly code: string
-  readonly error: string | null
+  /** The outcome of the last try. */
+  readonly last: { readonly code: string; readonly error: string | null } | null
 }
 
 /** A page of the list, oldest first. */
@@ -240,23 +223,21 @@ export interface InboxRowPage {
   readonly next: string | null
 }
 
-/** One try of a worker. */
-interface InboxTryShape {
-  readonly n: number
-  readonly startedAt: number
-  readonly endedAt: number
-  readonly code: string
-  readonly error?: string
-  readonly worker: string
-}
-
 /** An accepted event with all of its tries, but without its body. */
 export interface InboxDetail extends InboxRow {
   readonly since: number
   readonly deaths: number
   /** Handlers that had finished when it became a dead letter. */
   readonly marks: readonly string[]
-  readonly tries: readonly InboxTryShape[]
+  /** Tries of the workers. */
+  readonly tries: readonly {
+    readonly n: number
+    readonly startedAt: number
+    readonly endedAt: number
+    readonly code: string
+    readonly error?: string
+    readonly worker: string
+  }[]
   readonly source: string | null
   readonly trace: string | null
 }

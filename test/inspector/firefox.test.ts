@@ -1,7 +1,7 @@
 import puppeteer, { type Browser, type Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findEngine } from '../engines/require.ts'
-import { answer, serve, start } from './support.ts'
+import { answer, startWith } from './support.ts'
 
 const FIREFOX = findEngine('firefox-esr', '/usr/bin')
 
@@ -26,8 +26,7 @@ describe.skipIf(FIREFOX === undefined)('the inspector in Firefox', () => {
   afterAll(() => browser?.close())
 
   it('follows two tabs live, opens a delivery by the keyboard, and shows every screen', async () => {
-    const crm = await start()
-    crm.webhooks.create({ url: `${await serve(answer(500, 'handler_failed'))}/hooks`, events: ['contact.created'] })
+    const crm = await startWith(['contact.created'], answer(500, 'handler_failed'))
     const complaints: string[] = []
     const other = await open(browser, `${crm.url}/_inspector`, complaints)
     const page = await open(browser, `${crm.url}/_inspector`, complaints)

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { connect, createServer as createTunnel, type Socket } from 'node:net'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { DeadLetter, RetryLater } from 'postern'
 import { startEmulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
@@ -9,18 +8,15 @@ import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type RunningCli, startCli } from '../cli/run-cli.ts'
 import { Scene, SECRET, until } from '../inbox/scene.ts'
-import { beginEach, CHROMIUM, findViolations, open, openAt, start, widthOf } from './support.ts'
+import { beginEach, CHROMIUM, context, findViolations, open, openAt, serve, start, widthOf } from './support.ts'
 
 // The inbox in the page: a real receiver with its worker on SQLite, joined with the emulator's deliveries, and alone.
 
+const TOKEN = { POSTERN_INBOX_TOKEN: 'a-token-that-a-second-server-takes-too' }
 const HOSTILE = '<img src=x onerror="document.title=1">\u202e'
 
-let context: BrowserContext
-
 describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
-  beginEach((fresh) => {
-    context = fresh
-  })
+  beginEach()
 
   const linksOf = (page: Page) => page.locator('a.item')
   const toast = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor()
@@ -30,10 +26,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
   async function fill(): Promise<Scene> {
     const scene = new Scene()
     let goOn = () => {}
-    const gate = new Promise<void>((resolve) => {
-      goOn = resolve
-    })
-    onTestFinished(goOn)
+    onTestFinished(() => goOn())
     scene.receiver
       .on('contact.created', { name: 'save' }, () => {})
       .on('contact.created', { name: 'bill' }, () => {
@@ -42,7 +35,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
       .on('contact.updated', () => {
         throw new RetryLater(3_600_000)
       })
-      .on('contact.deleted', () => gate)
+      .on('contact.deleted', () => new Promise<void>((resolve) => (goOn = resolve)))
     await scene.deliver(events.contact.created({}, { id: 'evt_dead' }))
     await scene.deliver(events.contact.updated({}, { id: 'evt_waits' }))
     await scene.deliver(events.contact.deleted('c1', { id: 'evt_runs' }))
@@ -55,8 +48,8 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
   }
 
   /** Runs `postern inbox serve` for the inbox. */
-  async function serve({ path }: Scene, ...args: readonly string[]): Promise<{ cli: RunningCli; url: string }> {
-    const cli = startCli(['inbox', 'serve', '--sqlite', path, '--port', '0', ...args], { env: {} })
+  async function serveInbox({ path }: Scene, ...args: readonly string[]): Promise<{ cli: RunningCli; url: string }> {
+    const cli = startCli(['inbox', 'serve', '--sqlite', path, '--port', '0', ...args], { env: TOKEN })
     onTestFinished(async () => {
       cli.interrupt()
       await cli.exitCode
@@ -74,7 +67,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     })
     scene.database.exec(`UPDATE postern_inbox SET due_at = 9007199254740991, since = 9007199254740991,
       received_at = 9007199254740990 WHERE id = 'evt_damaged'`)
-    const { page, complaints } = await openAt(context, (await serve(scene)).url)
+    const { page, complaints } = await openAt((await serveInbox(scene)).url)
     await press(page, /^Waiting 2/)
     await expect.poll(() => linksOf(page).count()).toBe(2)
     await page.locator('a.item[data-key$=evt_damaged]').click()
@@ -84,8 +77,8 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
 
   it('shows alone dead, waiting and running events, replays and drops them, by the keyboard too', async () => {
     const scene = await fill()
-    const { cli, url } = await serve(scene, '--write')
-    const { page, complaints } = await openAt(context, url)
+    const { cli, url } = await serveInbox(scene, '--write')
+    const { page, complaints } = await openAt(url)
     expect(page.url()).not.toContain('token')
     await linksOf(page).waitFor()
     expect(await page.locator('.items').innerText()).toMatch(
@@ -126,8 +119,8 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
 
   it('treats a double click as one, and keeps the focus on the question', async () => {
     const scene = await fill()
-    const { url } = await serve(scene, '--write')
-    const { page } = await openAt(context, url)
+    const { url } = await serveInbox(scene, '--write')
+    const { page } = await openAt(url)
     await linksOf(page).click()
     const named = (name: string) => page.getByRole('button', { name, exact: true })
     await named('Drop…').focus()
@@ -152,8 +145,8 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     for (let n = 0; n < 70; n++) await scene.deliver(events.contact.created({}, { id: `evt_${n}` }))
     scene.work()
     await until('all are dead', () => scene.dead.length === 70)
-    const { url } = await serve(scene, '--write')
-    const { page } = await openAt(context, url)
+    const { url } = await serveInbox(scene, '--write')
+    const { page } = await openAt(url)
     await expect.poll(() => linksOf(page).count()).toBe(50)
     await press(page, 'Next page')
     await expect.poll(() => linksOf(page).count()).toBe(20)
@@ -173,8 +166,8 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
   })
 
   it('is read-only unless it was started to write, and says so', async () => {
-    const { url } = await serve(await fill())
-    const { page } = await openAt(context, url)
+    const { url } = await serveInbox(await fill())
+    const { page } = await openAt(url)
     await page.getByText('Read-only').waitFor()
     expect(await page.getByRole('checkbox').count()).toBe(0)
     await linksOf(page).click()
@@ -186,27 +179,20 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
 
   it('says that its server is gone, and continues when it is back', async () => {
     const scene = await fill()
-    const first = await serve(scene)
+    const first = await serveInbox(scene)
     const port = new URL(first.url).port
-    const { page } = await openAt(context, first.url)
+    const { page } = await openAt(first.url)
     first.cli.interrupt()
     await first.cli.exitCode
     await page.getByText('stopped: postern inbox serve does not answer').waitFor()
-    const token = new URL(first.url).searchParams.get('token') ?? ''
-    const again = startCli(['inbox', 'serve', '--sqlite', scene.path, '--port', port], {
-      env: { POSTERN_INBOX_TOKEN: token },
-    })
-    onTestFinished(async () => {
-      again.interrupt()
-      await again.exitCode
-    })
+    await serveInbox(scene, '--port', port)
     await page.locator('#link.live').waitFor()
     await linksOf(page).waitFor()
   })
 
   it('shows nothing of another state while it loads, also by Back', async () => {
-    const { url } = await serve(await fill())
-    const { page } = await openAt(context, url)
+    const { url } = await serveInbox(await fill())
+    const { page } = await openAt(url)
     const rows = page.locator('.items')
     await rows.getByText('dead_letter').waitFor()
     await press(page, /^Waiting 1/)
@@ -227,7 +213,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
   })
 
   it('says that nobody answers if a tunnel to it falls silent', async () => {
-    const { url } = await serve(await fill())
+    const { url } = await serveInbox(await fill())
     const ends: Socket[] = []
     const tunnel = createTunnel((near) => {
       const far = connect(Number(new URL(url).port), '127.0.0.1')
@@ -244,10 +230,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
       const { timeout } = AbortSignal
       AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / 10)
     })
-    const { page } = await openAt(
-      context,
-      url.replace(/127\.0\.0\.1:\d+/, `localhost:${Object(tunnel.address()).port}`),
-    )
+    const { page } = await openAt(url.replace(/127\.0\.0\.1:\d+/, `localhost:${Object(tunnel.address()).port}`))
     await linksOf(page).waitFor()
     tunnel.on('connection', (near) => near.unpipe().pause())
     for (const end of ends) end.unpipe().pause()
@@ -256,7 +239,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
 
   it('shows no inbox any more if the emulator was started again without one', async () => {
     const crm = await start({ inbox: (await fill()).inbox })
-    const { page } = await open(context, crm, '?screen=inbox')
+    const { page } = await open(crm, '?screen=inbox')
     await linksOf(page).waitFor()
     await crm.close()
     await start({ port: Number(new URL(crm.url).port) })
@@ -272,14 +255,11 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
       if (isBroken) throw new DeadLetter('no such list')
     })
     scene.work()
-    const server = createServer(nodeHandler(scene.receiver)).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => void server.close())
+    const url = await serve(nodeHandler(scene.receiver))
     const crm = await start({ inbox: scene.inbox })
-    const url = `http://127.0.0.1:${Object(server.address()).port}/`
     secret = crm.webhooks.create({ url, events: ['import.completed'] }).secret
     crm.events.emit({ type: 'import.completed' })
-    const { page, complaints } = await open(context, crm)
+    const { page, complaints } = await open(crm)
     const row = page.locator('.rows tbody tr.row')
     await row.getByText('200 accepted').waitFor()
     await row.getByText('dead letter').waitFor()
@@ -296,7 +276,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
   })
 
   it('has no such screen without an inbox, and reports the fault of one that is not there', async () => {
-    const { page } = await open(context, await start())
+    const { page } = await open(await start())
     expect(await page.getByRole('link', { name: 'Inbox' }).count()).toBe(0)
     const away = async () => Promise.reject(new Error(`/no/such/file ${HOSTILE}`))
     const crm = await startEmulator({
@@ -304,15 +284,15 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
       inbox: { counts: away, list: away, get: away, replay: away, drop: away },
     })
     onTestFinished(() => crm.close())
-    const other = await open(context, crm, '?screen=inbox')
+    const other = await open(crm, '?screen=inbox')
     await other.page.getByText('The inbox cannot be read').first().waitFor()
     await other.page.getByText(`/no/such/file ${HOSTILE}`).waitFor()
   })
 
   it('has no violation that axe finds, in both themes, and fits 320 px', async () => {
     const scene = await fill()
-    const { url } = await serve(scene, '--write')
-    const { page } = await openAt(context, url)
+    const { url } = await serveInbox(scene, '--write')
+    const { page } = await openAt(url)
     for (const scheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: scheme })
       for (const view of ['', '?state=waiting', '?state=running', '?item=7:default4:acme8:evt_dead']) {

@@ -1,30 +1,27 @@
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { createReceiver } from 'postern'
+import type { Emulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
+import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { toCurl } from '../../src/inspector/text/copies.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
-import { answer, beginEach, CHROMIUM, open, serve, start } from './support.ts'
+import { answer, beginEach, CHROMIUM, context, leave, open, reading, serve, start, startWith } from './support.ts'
 
 // User actions on the page, and attacks of strangers, in a real browser.
 
 const run = promisify(execFile)
-const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 /** Text that would do harm if it became markup, a script, or a part of a command. */
 const HOSTILE = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'; touch hacked; echo '\`touch hacked\`$(touch hacked)`
 
-let context: BrowserContext
-
 describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () => {
-  beginEach((fresh) => {
-    context = fresh
-    return context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  })
+  beginEach()
 
   /** Returns the text that a button of the open delivery's menu copies. */
   async function copy(page: Page, name: string): Promise<string> {
@@ -38,19 +35,16 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
   it('keeps hostile text as text everywhere, and in copied commands', async () => {
     const crm = await start({ clock: 'manual', assume: { unknownTypes: 'accepted' } })
     const received: { readonly body: Buffer; readonly signature: unknown }[] = []
-    const url = await serve((request, response) => {
-      const parts: Buffer[] = []
-      request.on('data', (part) => parts.push(part))
-      request.on('end', () => {
-        received.push({ body: Buffer.concat(parts), signature: request.headers['x-service-signature'] })
-        response.writeHead(500, { 'content-type': 'text/html', 'x-hostile': HOSTILE }).end(HOSTILE)
-      })
+    const receiver = reading((body, request, response) => {
+      received.push({ body, signature: request.headers['x-service-signature'] })
+      response.writeHead(500, { 'content-type': 'text/html', 'x-hostile': HOSTILE }).end(HOSTILE)
     })
+    const url = await serve(receiver)
     const { id } = crm.webhooks.create({ url: `${url}/a'b"<i>`, events: ['contact.created'], description: HOSTILE })
     crm.events.emit({ type: 'contact.created', id: HOSTILE, data: { record: { _id: HOSTILE, [HOSTILE]: HOSTILE } } })
     await crm.clock.advance('31s')
     const [delivery] = crm.deliveries.list({ webhookId: id })
-    const { page, complaints } = await open(context, crm, `?d=${delivery?.id}`)
+    const { page, complaints } = await open(crm, `?d=${delivery?.id}`)
     await page.locator('.detail pre').getByText('onerror').first().waitFor()
     for (const name of ['Exact', 'Hex']) await page.getByRole('button', { name, exact: true }).click()
     await page.locator('.diff summary').click()
@@ -82,10 +76,9 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
 
   it('copies a test that passes when it is pasted, and one that proves a refusal', async () => {
     const crm = await start()
-    const { url, register } = await startReceiver()
-    register(crm.webhooks.create({ url, events: ['contact.created'] }).secret)
+    await startReceiver(crm, ['contact.created'])
     crm.events.emit({ type: 'contact.created', data: { record: { _id: '1', firstName: "Zoë O'Neil \\ \u2028" } } })
-    const { page } = await open(context, crm)
+    const { page } = await open(crm)
     await page.locator('tr.row').first().click()
     await page.locator('.verdict').getByText('200 handled').waitFor()
     const right = await copy(page, 'vitest test')
@@ -109,10 +102,9 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
 
   it('shows what code signed that computed another digest', async () => {
     const crm = await start()
-    const { url, register } = await startReceiver()
-    register(crm.webhooks.create({ url, events: ['contact.created'] }).secret)
+    await startReceiver(crm, ['contact.created'])
     crm.events.emit({ type: 'contact.created' })
-    const { page } = await open(context, crm)
+    const { page } = await open(crm)
     await page.locator('tr.row').first().click()
     const [delivery] = crm.deliveries.list()
     const secret = crm.webhooks.list()[0]?.secret ?? ''
@@ -131,7 +123,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
   it('shows a secret on request, pauses, resumes and deletes', async () => {
     const crm = await start({ clock: 'manual' })
     const { id, secret } = crm.webhooks.create({ url: 'http://127.0.0.1:9/hooks', events: ['contact.created'] })
-    const { page, complaints } = await open(context, crm, '?screen=webhooks')
+    const { page, complaints } = await open(crm, '?screen=webhooks')
     expect(await page.content()).not.toContain(secret)
     await page.getByRole('button', { name: 'Reveal secret' }).click()
     await page.getByText(secret).waitFor()
@@ -151,18 +143,16 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
   })
 
   it('retries the selected failures, and reports those that a bulk leaves out', async () => {
-    const crm = await start({ clock: 'manual', retryScale: 60_000 })
     let status = 500
-    const url = await serve((request, response) =>
-      answer(status, status === 200 ? 'handled' : 'handler_failed')(request, response),
-    )
-    crm.webhooks.create({ url, events: ['sync.failed'] })
+    const receiver: RequestListener = (request, response) =>
+      answer(status, status === 200 ? 'handled' : 'handler_failed')(request, response)
+    const crm = await startWith(['sync.failed'], receiver, { clock: 'manual', retryScale: 60_000 })
     crm.events.emitMany({ type: 'sync.failed' }, 12)
     await crm.clock.advance('1m')
     status = 200
     crm.events.emit({ type: 'sync.failed' })
     await crm.clock.advance(0)
-    const { page } = await open(context, crm, '?screen=failed')
+    const { page } = await open(crm, '?screen=failed')
     // On a busy machine the clock may have passed the deadline of some: those are a second cause.
     await page.getByText(/^12 failed deliveries, \d causes?$/).waitFor()
     await page.locator('.group header input').first().check()
@@ -180,8 +170,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.locator('.list summary').click()
     await page.getByRole('button', { name: 'Retry failed…' }).click()
     await page.getByText('13 left out: already acknowledged').waitFor()
-    await page.keyboard.press('Escape')
-    await page.locator('dialog').waitFor({ state: 'detached' })
+    await leave(page)
     await page.locator('.list summary').click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -192,9 +181,8 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
 
   it('changes records, sends recorded bodies, and moves a manual clock', async () => {
     const crm = await start({ clock: 'manual' })
-    const { url, register, bodies } = await startReceiver()
-    register(crm.webhooks.create({ url, events: ['contact.created', 'contact.updated', 'sync.failed'] }).secret)
-    const { page, complaints } = await open(context, crm, '?screen=records')
+    const bodies = await startReceiver(crm, ['contact.created', 'contact.updated', 'sync.failed'])
+    const { page, complaints } = await open(crm, '?screen=records')
     await page.getByRole('button', { name: 'New contact' }).click()
     await page.getByLabel('Fields as JSON').fill('{"firstName":"Ada","emial":"ada@example.test"}')
     await page.getByText('data.record.emial: did you mean email?').waitFor()
@@ -218,8 +206,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
   })
 
   it('lets a page of another origin neither read nor change anything', async () => {
-    const crm = await start()
-    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['sync.failed'] })
+    const crm = await startWith(['sync.failed'])
     crm.events.emit({ type: 'sync.failed' })
     const stranger = await serve((_request, response) =>
       response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello'),
@@ -272,19 +259,15 @@ it.each([
   ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00, 0x41])],
 ])('a copied curl command sends the body unchanged: %s', async (_what, body) => {
   const received: { readonly body: Buffer; readonly signature: unknown; readonly url: unknown }[] = []
-  const base = await serve((request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (part) => parts.push(part))
-    request.on('end', () => {
-      const signature = request.headersDistinct['x-service-signature']
-      received.push({ body: Buffer.concat(parts), signature, url: request.url })
-      response.end()
-    })
+  const receiver = reading((body, { headersDistinct, url }, response) => {
+    received.push({ body, signature: headersDistinct['x-service-signature'], url })
+    response.end()
   })
+  const base = await serve(receiver)
   const bytes = Buffer.from(body)
   const command = toCurl({
     url: `${base}/a?b={c,d}&e=[1-3]&f=$(id)`,
-    ...{ eventId: 'evt_1', eventType: 'contact.created', signature: ['sha256=aa', 'sha256=bb'], isRight: true },
+    ...{ eventId: 'evt_1', eventType: 'contact.created', sent: ['sha256=aa', 'sha256=bb'], isRight: true },
     body: { text: bytes.toString(), base64: bytes.toString('base64') },
   })
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those that a terminal would obey
@@ -295,20 +278,17 @@ it.each([
   expect(received).toEqual([{ body: bytes, signature: ['sha256=aa', 'sha256=bb'], url: '/a?b={c,d}&e=[1-3]&f=$(id)' }])
 })
 
-/** A receiver of this package that answers as real ones do. */
-async function startReceiver() {
+/** Starts a receiver of this package with its webhook. Returns the bodies that it gets. */
+async function startReceiver(crm: Emulator, types: readonly string[]): Promise<readonly string[]> {
   let secret = 'unknown'
-  const receiver = createReceiver({ secret: () => secret, logger: quiet }).on('*', () => {})
   const bodies: string[] = []
-  const handler = nodeHandler(receiver)
+  const handler = nodeHandler(createReceiver({ secret: () => secret, logger: silentLogger }).on('*', () => {}))
   const url = await serve((request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part) => parts.push(part))
     request.on('end', () => bodies.push(Buffer.concat(parts).toString()))
     handler(request, response)
   })
-  const register = (given: string) => {
-    secret = given
-  }
-  return { url: `${url}/hooks`, register, bodies }
+  secret = crm.webhooks.create({ url: `${url}/hooks`, events: types }).secret
+  return bodies
 }

@@ -1,23 +1,11 @@
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { answer, beginEach, CHROMIUM, open, serve, start } from './support.ts'
+import { answer, beginEach, CHROMIUM, context, open, rowsOf, start, startWith } from './support.ts'
 
 // Trouble from a double click, a held key, a foreign link, a stopped clock, or an unusual body.
 
-let context: BrowserContext
-
 describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
-  beginEach((fresh) => {
-    context = fresh
-  })
-
-  const rowsOf = (page: Page) => page.locator('.rows tbody tr.row')
-
-  async function startWithWebhook(options: Parameters<typeof start>[0] = {}) {
-    const crm = await start(options)
-    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['sync.completed'] })
-    return crm
-  }
+  beginEach()
 
   /** Delays calls, so that a second click comes before the first is answered. */
   function delay(page: Page, path: string): Promise<unknown> {
@@ -28,9 +16,9 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
   }
 
   it('calls no other route, whatever the URL says of the delivery', async () => {
-    const crm = await startWithWebhook()
+    const crm = await startWith(['sync.completed'])
     crm.events.emit({ type: 'sync.completed' })
-    const { page } = await open(context, crm, `?d=${encodeURIComponent('../reset?')}`)
+    const { page } = await open(crm, `?d=${encodeURIComponent('../reset?')}`)
     for (const key of ['r', 'c', 'e']) {
       await page.keyboard.press(key)
       await page.getByText('there is no such delivery').first().waitFor()
@@ -40,9 +28,9 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
   })
 
   it('clears the current rows, and shows later ones on a clock that does not move', async () => {
-    const crm = await startWithWebhook({ clock: 'manual' })
+    const crm = await startWith(['sync.completed'], answer(200, 'handled'), { clock: 'manual' })
     crm.events.emit({ type: 'sync.completed' })
-    const { page } = await open(context, crm)
+    const { page } = await open(crm)
     await rowsOf(page).waitFor()
     await page.locator('.list summary').click()
     await page.getByRole('button', { name: 'Clear the list' }).click()
@@ -57,8 +45,8 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
   })
 
   it('sends once for a double click, and for a key that is held', async () => {
-    const crm = await startWithWebhook()
-    const { page } = await open(context, crm)
+    const crm = await startWith(['sync.completed'])
+    const { page } = await open(crm)
     await delay(page, '**/_emulator/events')
     await delay(page, '**/resend')
     const send = page.locator('dialog button[type=submit]')
@@ -78,9 +66,9 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
   })
 
   it('resends each of many once for a double click, and reports its progress when it is closed', async () => {
-    const crm = await startWithWebhook()
+    const crm = await startWith(['sync.completed'])
     crm.events.emitMany({ type: 'sync.completed' }, 20)
-    const { page } = await open(context, crm)
+    const { page } = await open(crm)
     await expect.poll(() => rowsOf(page).count()).toBe(20)
     await delay(page, '**/resend')
     await page.locator('.list summary').click()
@@ -97,20 +85,20 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
   })
 
   it('shows a body that is nested 16,000 deep', async () => {
-    const crm = await startWithWebhook()
+    const crm = await startWith(['sync.completed'])
     crm.events.emit({ type: 'sync.completed' })
     const [first] = crm.deliveries.list()
     const body = `${'['.repeat(16_000)}${']'.repeat(16_000)}`
     const made = crm.deliveries.resend(first?.id ?? '', { body })
-    const { page, complaints } = await open(context, crm, `?d=${made.id}`)
+    const { page, complaints } = await open(crm, `?d=${made.id}`)
     await page.locator('.verdict').getByText('200 handled').waitFor()
     await page.getByRole('button', { name: 'Hex', exact: true }).click()
     expect(complaints).toEqual([])
   })
 
   it('keeps the sample of the last requested type', async () => {
-    const crm = await startWithWebhook()
-    const { page } = await open(context, crm)
+    const crm = await startWith(['sync.completed'])
+    const { page } = await open(crm)
     await delay(page, '**/samples/sync.completed')
     const late = page.waitForResponse('**/samples/sync.completed')
     await page.keyboard.press('t')
@@ -122,9 +110,9 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
   })
 
   it('closes a menu by Esc before it leaves the delivery', async () => {
-    const crm = await startWithWebhook()
+    const crm = await startWith(['sync.completed'])
     crm.events.emit({ type: 'sync.completed' })
-    const { page } = await open(context, crm, `?d=${crm.deliveries.list()[0]?.id}`)
+    const { page } = await open(crm, `?d=${crm.deliveries.list()[0]?.id}`)
     await page.locator('.actions summary').click()
     await page.getByRole('button', { name: 'Pin' }).waitFor()
     await page.keyboard.press('Escape')
@@ -135,8 +123,8 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
   })
 
   it('leaves a click with Ctrl on a link to the browser', async () => {
-    const crm = await startWithWebhook()
-    const { page } = await open(context, crm, '?screen=webhooks')
+    const crm = await startWith(['sync.completed'])
+    const { page } = await open(crm, '?screen=webhooks')
     const opened = context.waitForEvent('page')
     await page.locator('.card a').click({ modifiers: ['Control'] })
     expect((await opened).url()).toContain('?q=webhook%3A')
@@ -145,7 +133,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
 
   it('does not save a record that is not an object', async () => {
     const crm = await start()
-    const { page } = await open(context, crm, '?screen=records')
+    const { page } = await open(crm, '?screen=records')
     await page.getByRole('button', { name: 'New contact' }).click()
     await page.getByLabel('Fields as JSON').fill('null')
     await page.getByText('a record must be a JSON object').waitFor()

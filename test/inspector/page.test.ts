@@ -1,50 +1,43 @@
-import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, describe, expect, it } from 'vitest'
-import { answer, beginEach, CHROMIUM, figures, findViolations, open, serve, start, widthOf } from './support.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import {
+  answer,
+  beginEach,
+  CHROMIUM,
+  context,
+  findViolations,
+  leave,
+  open,
+  reading,
+  rowsOf,
+  serve,
+  start,
+  startWith,
+  widthOf,
+} from './support.ts'
 
 // The page in a real browser. All tests share one browser, and each has its own profile.
 
-let context: BrowserContext
-const ms = (from: number) => `${Math.round(performance.now() - from)} ms`
+const SCREENS = ['failed', 'webhooks', 'records', 'calls', 'clock', 'assumptions'].map((name) => `?screen=${name}`)
 
 describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
-  beginEach((fresh) => {
-    context = fresh
-  })
-  afterAll(() => {
-    if (process.env.FIGURES === '1') console.log([...figures].map(([name, value]) => `${name}: ${value}`).join('\n'))
-  })
-
-  const rowsOf = (page: Page) => page.locator('.rows tbody tr.row')
+  beginEach()
   const countLine = (page: Page) => page.locator('.hint-line span').first()
 
-  /** Closes the dialog. Keys pressed before it is gone go to the dialog. */
-  async function leave(page: Page): Promise<void> {
-    await page.keyboard.press('Escape')
-    await page.locator('dialog').waitFor({ state: 'detached' })
-  }
-
   it('opens live, and shows an event without a reload', async () => {
-    const crm = await start()
-    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['contact.created'] })
-    const { page, complaints, liveAfterMs } = await open(context, crm)
-    figures.set('open to live', `${Math.round(liveAfterMs)} ms`)
-    const paint = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    figures.set('first paint', `${Math.round(Number(paint))} ms`)
+    const crm = await startWith(['contact.created'])
+    const { page, complaints } = await open(crm)
     await page.getByText('No deliveries yet').waitFor()
-    const startedAt = performance.now()
     crm.events.emit({ type: 'contact.created' })
     await rowsOf(page).getByText('delivered').waitFor()
-    figures.set('event to its row, delivered', ms(startedAt))
     expect(await rowsOf(page).innerText()).toMatch(/delivered[\s\S]*contact\.created[\s\S]*200 handled[\s\S]*1\/5/)
     expect(complaints).toEqual([])
   })
 
   it('settles after a burst of 500, and keeps the open row in its place', async () => {
-    const crm = await start()
-    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['sync.completed'] })
+    const crm = await startWith(['sync.completed'])
     crm.events.emit({ type: 'sync.completed', id: 'the one that is read' })
-    const { page, complaints } = await open(context, crm)
+    const { page, complaints } = await open(crm)
     await rowsOf(page).getByText('delivered').waitFor()
     await page.keyboard.press('j')
     const before = await page.locator('tr[aria-current]').boundingBox()
@@ -53,12 +46,8 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect(await page.locator('tr[aria-current]').boundingBox()).toEqual(before)
     await page.keyboard.press('.')
     await page.locator('#filter').fill('-status:success')
-    const startedAt = performance.now()
     await crm.deliveries.whenIdle()
-    figures.set('a burst of 500, delivered by the emulator', ms(startedAt))
-    const idleAt = performance.now()
     await page.getByText('0 of 501 match this filter').waitFor()
-    figures.set('the same, settled on the page after that', ms(idleAt))
     await page.getByRole('button', { name: 'Clear the filter' }).click()
     await expect.poll(() => countLine(page).innerText()).toBe('501 deliveries')
     expect(complaints).toEqual([])
@@ -69,18 +58,15 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['sync.completed', 'sync.failed'], active: false })
     crm.events.emitMany({ type: 'sync.completed' }, 9_990)
     crm.events.emitMany({ type: 'sync.failed' }, 10)
-    const { page, complaints, liveAfterMs } = await open(context, crm)
-    figures.set('open to live with 10,000', `${Math.round(liveAfterMs)} ms`)
+    const { page, complaints } = await open(crm)
     await expect.poll(() => countLine(page).innerText()).toBe('10,000 deliveries')
     expect(await rowsOf(page).count()).toBeLessThanOrEqual(200)
     await page.evaluate("document.querySelector('.list .scroll').scrollTop = 1e9")
     await page.locator('tr[aria-rowindex="10001"]').waitFor()
     const filter = page.locator('#filter')
     await filter.fill('')
-    const startedAt = performance.now()
     await filter.fill('type:sync.failed')
     await expect.poll(() => rowsOf(page).count(), { interval: 5 }).toBe(10)
-    figures.set('a filter over 10,000', ms(startedAt))
     expect(complaints).toEqual([])
   })
 
@@ -90,7 +76,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
       crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['contact.created'] }, { accountKey })
     crm.records.create('contact', { firstName: 'Zoë' })
     crm.records.create('contact', { firstName: 'Gus' }, { accountKey: 'globex' })
-    const { page } = await open(context, crm)
+    const { page } = await open(crm)
     await page.locator('#filter').fill('account:globex -type:contact.deleted')
     await expect.poll(() => countLine(page).innerText()).toBe('1 of 2 deliveries')
     await rowsOf(page).first().click()
@@ -104,14 +90,13 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
   })
 
   it('has one stream for nine tabs, and another tab takes it over', async () => {
-    const crm = await start()
-    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['contact.created'] })
+    const crm = await startWith(['contact.created'])
     let streams = 0
     context.on('request', (request) => {
       if (request.url().includes('/_emulator/stream')) streams++
     })
     const tabs: Page[] = []
-    for (let n = 0; n < 9; n++) tabs.push((await open(context, crm)).page)
+    for (let n = 0; n < 9; n++) tabs.push((await open(crm)).page)
     crm.events.emit({ type: 'contact.created' })
     for (const tab of tabs) await expect.poll(() => rowsOf(tab).count()).toBe(1)
     expect(streams).toBe(1)
@@ -119,20 +104,16 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     await expect.poll(() => streams).toBe(2)
     crm.events.emit({ type: 'contact.created' })
     for (const tab of tabs.slice(1)) await expect.poll(() => rowsOf(tab).count()).toBe(2)
-    figures.set('streams of 9 tabs', '1')
   })
 
   it('works under a name that is not a secure context: without locks and without a clipboard', async () => {
-    const crm = await start({ hostAllow: ['crm.test'] })
-    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['contact.created'] })
+    const crm = await startWith(['contact.created'], answer(200, 'handled'), { hostAllow: ['crm.test'] })
     const url = crm.url.replace('127.0.0.1', 'crm.test')
-    const tabs = [(await open(context, { url })).page, (await open(context, { url })).page]
-    expect(await tabs[0]?.evaluate('isSecureContext')).toBe(false)
+    const [page, other] = [(await open({ url })).page, (await open({ url })).page]
+    expect(await page.evaluate('isSecureContext')).toBe(false)
     crm.events.emit({ type: 'contact.created' })
-    for (const tab of tabs) await expect.poll(() => rowsOf(tab).count()).toBe(1)
+    for (const tab of [page, other]) await expect.poll(() => rowsOf(tab).count()).toBe(1)
     await fetch(`${crm.url}/api/sales/contacts`)
-    const [page] = tabs
-    if (page === undefined) throw new Error('two tabs are open')
     await page.bringToFront()
     await page.keyboard.press('j')
     await page.keyboard.press('c')
@@ -149,14 +130,12 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     const url = `${await serve(answer(200, 'handled'))}/hooks`
     first.webhooks.create({ url, events: ['contact.created'] })
     first.events.emit({ type: 'contact.created' })
-    const { page } = await open(context, first)
+    const { page } = await open(first)
     await rowsOf(page).getByText('delivered').waitFor()
     await first.close()
     await page.locator('#link.reconnecting').waitFor()
-    const startedAt = performance.now()
     const second = await start({ port })
     await page.locator('#link.live').waitFor()
-    figures.set('reconnected after', ms(startedAt))
     await page.getByText('previous run').waitFor()
     second.webhooks.create({ url, events: ['contact.created'] })
     second.events.emit({ type: 'contact.created' })
@@ -166,18 +145,12 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
   })
 
   it('takes an event from failure to success by the keyboard alone', async () => {
-    const crm = await start()
-    const url = await serve((request, response) => {
-      const parts: Buffer[] = []
-      request.on('data', (part) => parts.push(part))
-      request.on('end', () => {
-        const isRight = String(Buffer.concat(parts)).includes('"email": "new@example.test"')
-        const [status, code] = isRight ? [200, 'handled'] : [422, 'invalid_record']
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ code }))
-      })
+    const receiver = reading((body, request, response) => {
+      const isRight = body.includes('"email": "new@example.test"')
+      answer(isRight ? 200 : 422, isRight ? 'handled' : 'invalid_record')(request, response)
     })
-    crm.webhooks.create({ url, events: ['contact.created'] })
-    const { page, complaints } = await open(context, crm)
+    const crm = await startWith(['contact.created'], receiver)
+    const { page, complaints } = await open(crm)
     await page.keyboard.press('t')
     await page.locator('dialog textarea').getByText('').waitFor()
     await expect.poll(() => page.locator('dialog textarea').inputValue()).toContain('zoe@example.test')
@@ -207,20 +180,14 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
   })
 
   it('has no violation that axe finds, on any screen, in both themes', async () => {
-    const crm = await start({ clock: 'manual' })
-    const url = `${await serve(answer(401, 'unauthorized'))}/hooks`
-    const { id } = crm.webhooks.create({ url, events: ['contact.created', 'sync.failed'] })
+    const crm = await startWith(['contact.created', 'sync.failed'], answer(401, 'unauthorized'), { clock: 'manual' })
     crm.records.create('contact', { firstName: 'Zoë' })
     await crm.clock.advance('3h')
     crm.events.emit({ type: 'sync.failed' })
     await crm.clock.advance(0)
     await fetch(`${crm.url}/api/sales/contacts`, { headers: { authorization: `Bearer ${await crm.login()}` } })
-    const [delivery] = crm.deliveries.list({ webhookId: id })
-    const queries = [
-      '',
-      `?d=${delivery?.id}`,
-      ...['failed', 'webhooks', 'records', 'calls', 'clock', 'assumptions'].map((name) => `?screen=${name}`),
-    ]
+    const [delivery] = crm.deliveries.list()
+    const queries = ['', `?d=${delivery?.id}`, ...SCREENS]
     const violations: string[] = []
     for (const colorScheme of ['light', 'dark'] as const) {
       const page = await context.newPage()
@@ -247,29 +214,18 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
       await page.close()
     }
     expect(violations).toEqual([])
-    figures.set('axe', '0 violations')
   })
 
   it('fits into 320 px', async () => {
     const crm = await start({ clock: 'manual' })
-    const { id } = crm.webhooks.create({
-      url: 'http://localhost:9/a-rather-long-path/of-a-receiver/hooks',
-      events: ['contact.created'],
-    })
+    const url = 'http://localhost:9/a-rather-long-path/of-a-receiver/hooks'
+    crm.webhooks.create({ url, events: ['contact.created'] })
     crm.records.create('contact', { firstName: 'Z'.repeat(300) })
     await crm.clock.advance(0)
-    const [delivery] = crm.deliveries.list({ webhookId: id })
-    const { page } = await open(context, crm)
+    const [delivery] = crm.deliveries.list()
+    const { page } = await open(crm)
     await page.setViewportSize({ width: 320, height: 640 })
-    for (const query of [
-      '',
-      `?d=${delivery?.id}`,
-      '?screen=failed',
-      '?screen=webhooks',
-      '?screen=records',
-      '?screen=clock',
-      '?screen=assumptions',
-    ]) {
+    for (const query of ['', `?d=${delivery?.id}`, ...SCREENS]) {
       await page.goto(`${crm.url}/_inspector${query}`)
       await page.locator('#link.live').waitFor()
       expect(await widthOf(page), query).toBe(320)

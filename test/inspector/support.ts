@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { buffer } from 'node:stream/consumers'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
 import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished } from 'vitest'
 import { findEngine } from '../engines/require.ts'
@@ -11,9 +12,6 @@ const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
 
 /** The path of Chromium; undefined if it is missing, so that its tests are skipped. */
 export const CHROMIUM: string | undefined = findEngine('chromium', '/usr/bin')
-
-/** The tests' measurements, printed if FIGURES=1 is set. */
-export const figures = new Map<string, string>()
 
 function launch(): Promise<Browser> {
   // Without a GPU and a sandbox, as in a container.
@@ -26,19 +24,21 @@ function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM ?? '', args })
 }
 
+/** The browser's profile of the running test. */
+export let context: BrowserContext
+
 /** Lets each test of a suite run in its own profile, in one browser. */
-export function beginEach(begin: (context: BrowserContext) => unknown): void {
+export function beginEach(): void {
   let browser: Browser
-  let context: BrowserContext
   beforeAll(async () => {
     browser = await launch()
     await warmUp()
   })
   afterAll(() => browser?.close())
   beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
+    const permissions = ['clipboard-read', 'clipboard-write']
+    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', permissions })
     context.setDefaultTimeout(100_000) // a slow machine is no failure
-    await begin(context)
   })
   afterEach(() => context.close())
 }
@@ -61,14 +61,40 @@ export async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${Object(server.address()).port}`
 }
 
+/** An emulator with a webhook for a receiver, which answers that it has handled the event unless the test says otherwise. */
+export async function startWith(
+  events: readonly string[],
+  listener = answer(200, 'handled'),
+  options: EmulatorOptions = {},
+): Promise<Emulator> {
+  const crm = await start(options)
+  crm.webhooks.create({ url: `${await serve(listener)}/hooks`, events })
+  return crm
+}
+
+/** A receiver that reads the whole body before it answers. */
+export function reading(
+  handle: (body: Buffer, request: IncomingMessage, response: ServerResponse) => void,
+): RequestListener {
+  return async (request, response) => handle(await buffer(request), request, response)
+}
+
 /** A receiver that answers with that status and code word. */
 export function answer(status: number, code: string): RequestListener {
-  return (request, response) => {
-    request.resume()
-    request.on('end', () => {
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ code }))
-    })
-  }
+  return reading((_body, _request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ code }))
+  })
+}
+
+/** The rows of the list of deliveries. */
+export function rowsOf(page: Page): Locator {
+  return page.locator('.rows tbody tr.row')
+}
+
+/** Closes the dialog. Keys pressed before it is gone go to the dialog. */
+export async function leave(page: Page): Promise<void> {
+  await page.keyboard.press('Escape')
+  await page.locator('dialog').waitFor({ state: 'detached' })
 }
 
 /** A live page of the inspector, and all its errors. */
@@ -77,29 +103,21 @@ export interface OpenPage {
   readonly complaints: readonly string[]
 }
 
-export async function open(
-  context: BrowserContext,
-  crm: Pick<Emulator, 'url'>,
-  query = '',
-): Promise<OpenPage & { readonly liveAfterMs: number }> {
-  return openAt(context, `${crm.url}/_inspector${query}`)
+export function open(crm: Pick<Emulator, 'url'>, query = ''): Promise<OpenPage> {
+  return openAt(`${crm.url}/_inspector${query}`)
 }
 
 /** Opens an address of the page, and waits until it is live. */
-export async function openAt(
-  context: BrowserContext,
-  url: string,
-): Promise<OpenPage & { readonly liveAfterMs: number }> {
+export async function openAt(url: string): Promise<OpenPage> {
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
-  const startedAt = performance.now()
   await page.goto(url)
   await page.locator('#link.live').waitFor()
-  return { page, complaints, liveAfterMs: performance.now() - startedAt }
+  return { page, complaints }
 }
 
 /** Returns what axe finds on the page. */

@@ -4,7 +4,7 @@ import { readDelivery } from '../../src/cli/input/read-delivery.ts'
 import { SIGNINGS } from '../../src/emulator/signing.ts'
 import { readFilter } from '../../src/inspector/model/filter.ts'
 import type { Row } from '../../src/inspector/shapes.ts'
-import { fromBase64, showExactly, toBase64, toHex } from '../../src/inspector/text/bytes.ts'
+import { showExactly, toHex } from '../../src/inspector/text/bytes.ts'
 import { toFixture, toVitest } from '../../src/inspector/text/copies.ts'
 import { diffLines } from '../../src/inspector/text/diff-lines.ts'
 import { adviseOnData, readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
@@ -21,11 +21,7 @@ const ROW: Row = {
 describe('a filter', () => {
   it.each([
     ['', true],
-    ['contact', true],
     ['EVT_1', true],
-    ['unauth', true],
-    ['localhost:3000', true],
-    ['-invoice', true],
     ['type:contact.created', true],
     ['type:contact.*', true],
     ['type:*.deleted', false],
@@ -60,11 +56,9 @@ describe('a filter', () => {
 describe('times', () => {
   it.each([
     [0.4, '0 ms'],
-    [999, '999 ms'],
     [1_240, '1.2 s'],
     [59_999, '1 min'],
     [90_000, '1 min 30 s'],
-    [3_599_600, '1 h'],
     [9_330_000, '2 h 36 min'],
     [200_000_000, '2 d 8 h'],
   ])('%d ms are %s', (ms, text) => {
@@ -108,12 +102,6 @@ describe('JSON for reading', () => {
 })
 
 describe('bytes', () => {
-  it.each([0, 1, 2, 3, 70_000])('are decoded from base64: %i of them', (length) => {
-    const bytes = Uint8Array.from({ length }, (_, index) => (index * 7) & 0xff)
-    expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString('base64'))
-    expect(fromBase64(toBase64(bytes))).toEqual(bytes)
-  })
-
   it('are shown in hexadecimal, like hexdump', () => {
     const text = toHex(Buffer.from('{"name":"Zoë"}\n\u0000end'))
     expect(text).toBe(
@@ -200,12 +188,12 @@ describe('pasted text', () => {
 })
 
 describe('a copied delivery', () => {
-  const copyOf = (bytes: Buffer, signature: readonly string[] = ['sha256=aa']) => ({
+  const copyOf = (bytes: Buffer) => ({
     url: 'http://127.0.0.1:1/a?b=c&d=$(id)',
     eventId: 'evt_1',
     eventType: 'contact.created',
     body: { text: bytes.toString(), base64: bytes.toString('base64') },
-    signature,
+    sent: ['sha256=aa'],
     isRight: true,
   })
 
@@ -221,15 +209,12 @@ describe('a copied delivery', () => {
     expect(text).toContain('toBe(400)')
   })
 
-  it('is a test that expects a refusal of an id longer than 1,024', () => {
-    const copyWith = (length: number) => {
-      const event = { id: 'x'.repeat(length), type: 'sync.failed', timestamp: 't', accountKey: 'a' }
-      return toVitest(copyOf(Buffer.from(JSON.stringify(event))))
-    }
-    expect([copyWith(1_024), copyWith(1_025)]).toEqual([
-      expect.stringContaining('toBe(200)'),
-      expect.stringContaining('toBe(400)'),
-    ])
+  it.each([
+    [1_024, 200],
+    [1_025, 400],
+  ])('is a test that expects of an id of %i characters the answer %i', (length, status) => {
+    const event = { id: 'x'.repeat(length), type: 'sync.failed', timestamp: 't', accountKey: 'a' }
+    expect(toVitest(copyOf(Buffer.from(JSON.stringify(event))))).toContain(`toBe(${status})`)
   })
 })
 

@@ -1,7 +1,7 @@
 import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../../protocol/events.ts'
 import { MAX_TYPE_LENGTH } from '../../protocol/schedule.ts'
+import { findNearest } from '../../wire/nearest.ts'
 import { type ExitError, usageError } from '../io.ts'
-import { findNearest } from './nearest.ts'
 
 /** Models that the service documents. There may be others. */
 const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']

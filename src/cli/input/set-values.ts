@@ -1,5 +1,5 @@
+import { findNearest } from '../../wire/nearest.ts'
 import { type ExitError, usageError } from '../io.ts'
-import { findNearest } from './nearest.ts'
 
 /** Fields of an envelope, without `type`, which is an argument of the command. */
 const ENVELOPE = ['id', 'timestamp', 'accountKey', 'data']

@@ -30,7 +30,7 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
           <HeaderList headers={Object.entries(attempt.responseHeaders)} />
         </>
       )}
-      <p class="dim small">
+      <p class="dim">
         <Spans attempt={attempt} /> · at {showExact(attempt.at)} · {showLength(durationMs)} in total
       </p>
     </div>

@@ -83,16 +83,11 @@ function Pretty({ text, isCut }: { readonly text: string; readonly isCut: boolea
   if (pieces.length > MOST_PIECES) return <pre>{showReadably(pieces.map((piece) => piece.text).join(''))}</pre>
   return (
     <pre>
-      {pieces.map((piece, index) => {
-        const shown = showReadably(piece.text)
-        return piece.isKey ? (
-          <span key={index} class="key">
-            {shown}
-          </span>
-        ) : (
-          shown
-        )
-      })}
+      {pieces.map((piece, index) => (
+        <span key={index} class={piece.isKey ? 'key' : undefined}>
+          {showReadably(piece.text)}
+        </span>
+      ))}
     </pre>
   )
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type CopyForm, closeDelivery, copyDelivery, resend, retry, setActive } from '../model/actions.ts'
+import { COPIES, closeDelivery, copyDelivery, resend, retry, setActive } from '../model/actions.ts'
 import { hasInbox } from '../model/inbox.ts'
 import { whyNotResent } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
@@ -61,13 +61,6 @@ function Parts({ detail, row }: { readonly detail: DeliveryDetail; readonly row:
   )
 }
 
-const COPIES: readonly (readonly [CopyForm, string])[] = [
-  ['curl', 'curl command'],
-  ['test', 'vitest test'],
-  ['fixture', 'fixture line'],
-  ['id', 'event id'],
-]
-
 function Actions({ row, onRetry }: { readonly row: PlacedRow; readonly onRetry: () => void }): JSX.Element {
   const { id, signing } = row
   const why = whyNotResent(row)
@@ -91,8 +84,8 @@ function Actions({ row, onRetry }: { readonly row: PlacedRow; readonly onRetry: 
       <details class="menu">
         <summary>More</summary>
         <div class="items">
-          {COPIES.map(([form, name]) => (
-            <Button key={form} label={`Copy ${name}`} onClick={() => copyDelivery(id, form)} />
+          {(['curl', 'test', 'fixture', 'id'] as const).map((form) => (
+            <Button key={form} label={`Copy ${COPIES[form][0]}`} onClick={() => copyDelivery(id, form)} />
           ))}
           <Button label="Resend 8 at the same time" disabled={disabled} onClick={() => resend(id, { count: 8 })} />
           <Button label={ui.pinned.has(id) ? 'Unpin' : 'Pin'} onClick={() => ui.pin(id)} />

@@ -41,7 +41,13 @@ function Step({ detail, index, shown, onChoose }: TimelineOptions & { readonly i
             {isNext ? '○' : '·'}
           </span>
           <span class="word">
-            {isNext && detail.nextAttemptAt !== null ? <In at={detail.nextAttemptAt} /> : describePlan(detail, index)}
+            {isNext && detail.nextAttemptAt !== null ? (
+              <In at={detail.nextAttemptAt} />
+            ) : detail.status === 'pending' ? (
+              index + 1
+            ) : (
+              '–'
+            )}
           </span>
         </span>
       ) : (
@@ -63,11 +69,6 @@ function Step({ detail, index, shown, onChoose }: TimelineOptions & { readonly i
       )}
     </li>
   )
-}
-
-/** Shows the number of a planned attempt, or a dash if it will not be made. */
-function describePlan({ status }: DeliveryDetail, index: number): string {
-  return status === 'pending' ? String(index + 1) : '–'
 }
 
 /** The planned delay before an attempt, divided by the retry scale. */

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
 import { actOnItem } from '../model/actions.ts'
 import { drop, inbox, replay } from '../model/inbox.ts'
-import { Button } from '../parts/fields.tsx'
+import { Button, Confirm } from '../parts/fields.tsx'
 import { Ago } from '../parts/small.tsx'
 import type { InboxDetail } from '../shapes.ts'
 import { showLength } from '../text/times.ts'
@@ -33,36 +32,19 @@ export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.
 
 /** Buttons that replay a dead letter, and drop an event that is not running, if the page may write. */
 export function ItemActions({ item: { key, state } }: { readonly item: InboxDetail }): JSX.Element | null {
-  const [isAsked, setAsked] = useState(false)
-  const bar = useRef<HTMLDivElement>(null)
-  const isPressed = useRef(false)
-  useEffect(() => {
-    // The pressed button is gone, and the focus with it.
-    if (isPressed.current && document.activeElement === document.body)
-      bar.current?.querySelector<HTMLElement>('.safe')?.focus()
-  }, [isAsked])
   if (!inbox.isWritable || state === 'running') return null
-  const ask = (isWanted: boolean) => () => {
-    isPressed.current = true
-    setAsked(isWanted)
-  }
-  const run = (work: (key: string) => Promise<void>, done: string) => async (click: MouseEvent) => {
-    if (click.detail > 1) return // the second click of a double click
-    await actOnItem(work, key, done)
-    setAsked(false)
+  const replayOnce = (click: MouseEvent) => {
+    if (click.detail <= 1) actOnItem(replay, key, 'replayed') // not by the second click of a double click
   }
   return (
-    <div class="bar actions" ref={bar}>
-      {state === 'dead' && <Button class="main" label="Replay" hotkey="r" onClick={run(replay, 'replayed')} />}
-      {isAsked ? (
-        <>
-          <span>Drop this event for good, unhandled?</span>
-          <Button class="danger" label="Drop" onClick={run(drop, 'dropped')} />
-          <Button class="safe" label="Keep" onClick={ask(false)} />
-        </>
-      ) : (
-        <Button class="plain safe" label="Drop…" onClick={ask(true)} />
-      )}
+    <div class="bar actions">
+      {state === 'dead' && <Button class="main" label="Replay" hotkey="r" onClick={replayOnce} />}
+      <Confirm
+        label="Drop…"
+        question="Drop this event for good, unhandled?"
+        verb="Drop"
+        onYes={() => actOnItem(drop, key, 'dropped')}
+      />
     </div>
   )
 }

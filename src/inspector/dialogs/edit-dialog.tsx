@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { useDetail } from '../detail/use-detail.ts'
 import { resend } from '../model/actions.ts'
 import { ui } from '../model/ui.ts'
@@ -28,11 +28,17 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
   const [keepsId, setKeepsId] = useState(false)
   const [signing, setSigning] = useState('valid')
   const [count, setCount] = useState(1)
+  const problem = useMemo(() => findJsonProblem(body), [body])
   const isUnreadable = original.includes('\ufffd')
-  const send = () => sendEdited(detail, { body, keepsId, signing, count })
+  const send = async () => {
+    const sent = renew(body, original, keepsId)
+    const isSame = sent === original && signing !== 'stale-bytes'
+    if (await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing, count })) ui.open(undefined)
+  }
   return (
     <DialogFrame title="Edit and resend" onSubmit={send}>
-      <BodyField body={body} onInput={setBody} />
+      <Editor label="Body, sent exactly as it is written here" text={body} rows={14} hasFocus onInput={setBody} />
+      {problem !== undefined && <p class="dim">Not JSON ({problem}). It is sent anyway, and a receiver answers 400.</p>}
       {isUnreadable && (
         <p class="problem">
           Parts of this body are not UTF-8. Any edit changes them; without an edit, the exact bytes are sent.
@@ -62,42 +68,9 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
   )
 }
 
-interface Edited {
-  readonly body: string
-  readonly keepsId: boolean
-  readonly signing: string
-  readonly count: number
-}
-
-async function sendEdited(detail: DeliveryDetail, { body, keepsId, signing, count }: Edited): Promise<boolean> {
-  const original = detail.body.text
+/** Returns the body to send: with a new id, unless the user keeps the old one or wrote another. */
+function renew(body: string, original: string, keepsId: boolean): string {
   const own = readField(body, 'id')
-  // An id that the user edited is kept.
   const isOld = own !== undefined && own === readField(original, 'id')
-  const sent = keepsId || !isOld ? body : replaceId(body, makeEventId())
-  const isSame = sent === original && signing !== 'stale-bytes'
-  const isMade = await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing, count })
-  if (isMade) ui.open(undefined)
-  return isMade
-}
-
-interface BodyOptions {
-  readonly body: string
-  readonly onInput: (body: string) => void
-}
-
-function BodyField({ body, onInput }: BodyOptions): JSX.Element {
-  const [problem, setProblem] = useState<string>()
-  useEffect(() => {
-    const timer = setTimeout(() => setProblem(findJsonProblem(body)), 150)
-    return () => clearTimeout(timer)
-  }, [body])
-  return (
-    <>
-      <Editor label="Body, sent exactly as it is written here" text={body} rows={14} hasFocus onInput={onInput} />
-      <p class="dim" role="status">
-        {problem !== undefined && `Not JSON (${problem}). It is sent anyway, and a receiver answers 400.`}
-      </p>
-    </>
-  )
+  return keepsId || !isOld ? body : replaceId(body, makeEventId())
 }

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { useCall } from '../detail/use-detail.ts'
 import { act, openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
@@ -77,7 +78,7 @@ function EventForm({ account, children }: FormOptions): JSX.Element {
           <option key={each} value={each} />
         ))}
       </datalist>
-      <Editor label={DATA_LABEL} text={data} rows={12} onInput={setData} />
+      <Editor label="Data of the event" text={data} rows={12} onInput={setData} />
       <Problem text={problem} />
       <Advice account={account} type={type} data={problem === undefined ? data : ''} />
       <div class="fields">
@@ -97,19 +98,7 @@ function EventForm({ account, children }: FormOptions): JSX.Element {
   )
 }
 
-const DATA_LABEL = (
-  <span>
-    <code>data</code> of the event
-  </span>
-)
-
-interface AdviceOptions {
-  readonly account: string
-  readonly type: string
-  readonly data: string
-}
-
-function Advice({ account, type, data }: AdviceOptions): JSX.Element {
+function Advice({ account, type, data }: Readonly<Record<'account' | 'type' | 'data', string>>): JSX.Element {
   const webhooks = page.state?.webhooks ?? []
   const isWanted = webhooks.some((each) => each.accountKey === account && each.active && takes(each.events, type))
   const advice = data === '' ? [] : adviseOnData(type, JSON.parse(data))
@@ -128,12 +117,6 @@ function Advice({ account, type, data }: AdviceOptions): JSX.Element {
     </div>
   )
 }
-
-const PASTED_LABEL = (
-  <span>
-    The body as received, a copied fixture, or a line of <code>postern deliveries list --json</code>
-  </span>
-)
 
 function PasteForm({ account, children }: FormOptions): JSX.Element {
   const [text, setText] = useState('')
@@ -156,7 +139,12 @@ function PasteForm({ account, children }: FormOptions): JSX.Element {
   return (
     <DialogFrame title="Send a recorded body" onSubmit={send}>
       {children}
-      <Editor label={PASTED_LABEL} text={text} rows={14} onInput={setText} />
+      <Editor
+        label="The body as received, a copied fixture, or a line of “postern deliveries list --json”"
+        text={text}
+        rows={14}
+        onInput={setText}
+      />
       <Problem text={problem} />
       <div class="fields">
         <p class="dim">
@@ -176,40 +164,21 @@ function firstType(): string {
 }
 
 function useTypes(): readonly string[] {
-  const [types, setTypes] = useState<readonly string[]>([])
-  useEffect(() => {
-    api<readonly string[]>('GET types').then(setTypes, () => {})
-  }, [])
+  const { value: types = [] } = useCall<readonly string[]>('GET types', '')
   const asked = page.state?.webhooks.flatMap(({ events }) => events) ?? []
   return [...new Set([...asked, ...types])].filter((type) => !type.includes('*'))
 }
 
 /** Loads sample data of a type, until the user edits it. */
 function useSample(type: string): readonly [string, (data: string) => void, () => void] {
-  const [data, setData] = useState('')
-  const [isEdited, setEdited] = useState(false)
-  const asked = useRef(0)
-  const load = () => {
-    const number = ++asked.current
-    if (type === '') return
-    api<{ readonly data?: unknown }>(`GET samples/${encodeURIComponent(type)}`).then(
-      (sample) => number === asked.current && setData(JSON.stringify(sample.data, null, 2) ?? ''),
-      () => {},
-    )
-  }
-  useEffect(() => {
-    if (!isEdited) load()
-  }, [type])
-  const edit = (text: string) => {
-    asked.current++ // an answer that is still to come does not replace it
-    setEdited(true)
-    setData(text)
-  }
+  const [edited, setEdited] = useState<string>()
+  const [version, setVersion] = useState(0)
+  const { value } = useCall<{ readonly data?: unknown }>(`GET samples/${encodeURIComponent(type)}`, `${version}`)
   const reset = () => {
-    setEdited(false)
-    load()
+    setEdited(undefined)
+    setVersion(version + 1)
   }
-  return [data, edit, reset]
+  return [edited ?? JSON.stringify(value?.data, null, 2) ?? '', setEdited, reset]
 }
 
 function takes(events: readonly string[], type: string): boolean {

@@ -7,11 +7,6 @@ import { inbox } from './inbox.ts'
 import { page } from './page-model.ts'
 import { ui } from './ui.ts'
 
-/** A new delivery in an answer of the control interface. */
-interface Made {
-  readonly id: string
-}
-
 /** Runs an action of the user, and shows its error if it fails. */
 export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
@@ -67,17 +62,10 @@ export async function actOnItem(work: (key: string) => Promise<void>, key: strin
   isActing = false
 }
 
-interface ResendFields {
-  /** Replaces the delivery's own body. */
-  readonly body?: string
-  readonly sign?: string
-  readonly count?: number
-}
-
 /** Sends a delivery once more, with the same bytes unless `fields` has a body, and opens the new one. */
-export function resend(id: string, fields: ResendFields = {}): Promise<boolean> {
+export function resend(id: string, fields: { body?: string; sign?: string; count?: number } = {}): Promise<boolean> {
   return act(async () => {
-    const [first] = await api<readonly Made[]>(`POST ${toPath(id)}/resend`, { count: 1, ...fields })
+    const [first] = await api<readonly { readonly id: string }[]>(`POST ${toPath(id)}/resend`, { count: 1, ...fields })
     if (first !== undefined) openMade(first.id)
   })
 }
@@ -101,26 +89,22 @@ export function moveClock(move: { readonly advance: string } | { readonly next: 
 }
 
 /** Forms in which a delivery can be copied. */
-export type CopyForm = 'curl' | 'fixture' | 'test' | 'id'
+export const COPIES = {
+  curl: ['curl command', toCurl],
+  test: ['vitest test', toVitest],
+  fixture: ['fixture line', toFixture],
+  id: ['event id', ({ eventId }: CopiedDelivery) => eventId],
+} as const
 
-export function copyDelivery(id: string, form: CopyForm): Promise<boolean> {
+export function copyDelivery(id: string, form: keyof typeof COPIES): Promise<boolean> {
   return act(async () => {
-    const row = page.rows.find(id)
-    if (form === 'id') return copyText(row?.event ?? id, 'event id')
     const [detail, steps] = await Promise.all([
       api<DeliveryDetail>(`GET ${toPath(id)}`),
       api<SignatureSteps>(`GET ${toPath(id)}/signature`),
     ])
-    const copied: CopiedDelivery = {
-      url: detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId),
-      eventId: detail.eventId,
-      eventType: detail.eventType,
-      body: detail.body,
-      signature: steps.sent,
-      isRight: steps.isRight,
-    }
-    if (form === 'curl') return copyText(toCurl(copied), 'curl command')
-    return form === 'test' ? copyText(toVitest(copied), 'vitest test') : copyText(toFixture(copied), 'fixture')
+    const [name, write] = COPIES[form]
+    const url = detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId)
+    await copyText(write({ ...detail, ...steps, url }), name)
   })
 }
 

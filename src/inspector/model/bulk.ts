@@ -7,10 +7,7 @@ import type { Bulk } from './ui.ts'
 
 const DELIVERIES = ['delivery', 'deliveries'] as const
 const RETRY = { verb: 'Retry', text: 'Each delivery gets one more attempt with the same event id, the oldest first.' }
-const RESEND = {
-  verb: 'Resend',
-  text: 'The same bytes are sent again as new deliveries, the oldest first.',
-}
+const RESEND = { verb: 'Resend', text: 'The same bytes are sent again as new deliveries, the oldest first.' }
 
 /** Plans retries or resends of deliveries. @param rows newest first */
 export function bulkOf(action: 'retry' | 'resend', rows: readonly PlacedRow[]): Bulk {
@@ -27,15 +24,8 @@ export function bulkOf(action: 'retry' | 'resend', rows: readonly PlacedRow[]): 
 
 /** Plans replays of dead letters. @param rows oldest first */
 export function replaysOf(rows: readonly InboxRow[]): Bulk {
-  return {
-    verb: 'Replay',
-    noun: ['dead letter', 'dead letters'],
-    text: 'Each event waits for a worker again, and gets all of its tries again. Handlers that had finished do not run again.',
-    calls: rows.map(
-      ({ key }) =>
-        () =>
-          replay(key),
-    ),
-    leftOut: new Map(),
-  }
+  const calls = rows.map((row) => () => replay(row.key))
+  const text =
+    'Each event waits for a worker again, and gets all of its tries again. Handlers that had finished do not run again.'
+  return { verb: 'Replay', noun: ['dead letter', 'dead letters'], text, calls, leftOut: new Map() }
 }

@@ -5,9 +5,8 @@ import { type Link, page } from './page-model.ts'
 /** A message between tabs. Only one tab has the stream, since a browser opens at most six connections to a host. */
 type Told =
   | { readonly kind: 'hello' }
-  | { readonly kind: 'link'; readonly link: Link; readonly bootId: string }
+  | { readonly kind: 'link'; readonly link: Link }
   | { readonly kind: 'batch'; readonly batch: Batch }
-  | { readonly kind: 'beat' }
 
 const STREAM = '/_emulator/stream?form=rows'
 /** The stream sends a message at least every 5 s. */
@@ -21,7 +20,6 @@ const MOST_CALLS = 500
 /** Undefined outside of a secure context, as under a name of --host-allow: without locks, each tab has its own stream. */
 const channel = 'locks' in navigator ? new BroadcastChannel('postern-inspector') : undefined
 let stream: EventSource | undefined
-let bootId = ''
 let heardAt = performance.now()
 let lostAt: number | undefined = performance.now()
 let polledAt = 0
@@ -40,7 +38,7 @@ export function connect(): void {
     channel.postMessage({ kind: 'hello' } satisfies Told)
   }
   setInterval(watch, 1_000)
-  resync().catch(() => {})
+  restart()
 }
 
 /** Loads everything: at the start, and after messages may have been missed. */
@@ -76,6 +74,11 @@ async function resync(): Promise<void> {
   }
 }
 
+/** Loads everything in the background. If it fails, `watch` tries again. */
+function restart(): void {
+  resync().catch(() => {})
+}
+
 /** Loads webhooks, faults and settings again. */
 export async function reloadState(): Promise<void> {
   page.state = await api<EmulatorState>('GET state')
@@ -85,17 +88,14 @@ export async function reloadState(): Promise<void> {
 function open(): void {
   stream?.close()
   stream = new EventSource(STREAM)
-  stream.addEventListener('ready', ({ data }) => {
-    bootId = JSON.parse(data).bootId
-    tell({ kind: 'link', link: 'live', bootId })
-  })
+  stream.addEventListener('ready', () => tell({ kind: 'link', link: 'live' }))
   stream.addEventListener('batch', ({ data }) => tell({ kind: 'batch', batch: JSON.parse(data) }))
   stream.addEventListener('error', reopen)
 }
 
 function reopen(): void {
   stream?.close()
-  tell({ kind: 'link', link: 'reconnecting', bootId })
+  tell({ kind: 'link', link: 'reconnecting' })
   setTimeout(open, RECONNECT_MS)
 }
 
@@ -107,7 +107,7 @@ function tell(told: Told): void {
 
 function hear(told: Told): void {
   if (told.kind === 'hello') {
-    if (stream !== undefined) channel?.postMessage({ kind: 'link', link: page.link, bootId } satisfies Told)
+    if (stream !== undefined) channel?.postMessage({ kind: 'link', link: page.link } satisfies Told)
     return
   }
   heardAt = performance.now()
@@ -123,7 +123,7 @@ function becomeLive(): void {
   const wasLost = page.link !== 'connecting' && page.link !== 'live'
   page.link = 'live'
   lostAt = undefined
-  if (wasLost) resync().catch(() => {})
+  if (wasLost) restart()
   page.changed()
 }
 
@@ -143,13 +143,9 @@ function watch(): void {
   if (lostAt === undefined || now - lostAt < POLL_AFTER_MS || now - polledAt < POLL_EVERY_MS) return
   polledAt = now
   resync().then(
-    () => setLink('polling'),
-    () => setLink('stopped'),
+    () => lostAt !== undefined && page.setLink('polling'),
+    () => lostAt !== undefined && page.setLink('stopped'),
   )
-}
-
-function setLink(link: Link): void {
-  if (lostAt !== undefined) page.setLink(link)
 }
 
 function apply({ now, notices, rows }: Batch): void {
@@ -157,15 +153,10 @@ function apply({ now, notices, rows }: Batch): void {
     if (notice.type === 'call') page.calls = [notice.call, ...page.calls].slice(0, MOST_CALLS)
     if (notice.type === 'warning') page.say(notice.message, true)
     if (notice.type === 'reset') page.rows.clear()
-    if (notice.type === 'reset' || (notice.type === 'webhook' && notice.change === 'deleted')) refresh()
+    if (notice.type === 'reset' || (notice.type === 'webhook' && notice.change === 'deleted')) setTimeout(restart, 50)
     if (notice.type === 'webhook') reloadState().catch(() => {})
   }
   page.setNow(now)
   page.rows.put(rows)
   page.changed()
-}
-
-/** Loads everything again, after the batches that arrive at the same time. */
-function refresh(): void {
-  setTimeout(() => resync().catch(() => {}), 50)
 }

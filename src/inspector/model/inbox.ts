@@ -1,16 +1,10 @@
-import type { InboxCountsShape, InboxRow, InboxRowPage, InboxStateName } from '../shapes.ts'
-import { readAddress } from './address.ts'
+import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../shapes.ts'
+import { type Address, readAddress } from './address.ts'
 import { api, describeError, IS_ALONE, NoAnswer } from './api.ts'
 import { page } from './page-model.ts'
 
 const ROUTES = '/_inspector/inbox'
 const ASK_EVERY_MS = 2_000
-
-interface Stretch {
-  readonly state: InboxStateName
-  readonly after: string | undefined
-  readonly page: InboxRowPage
-}
 
 /** State of the inbox. An inbox sends no messages, so the page polls it every two seconds. */
 class InboxModel {
@@ -21,12 +15,12 @@ class InboxModel {
   version = 0
   /** States of the accepted events on the first pages, by account and event id. */
   #states: ReadonlyMap<string, InboxStateName> = new Map()
-  #stretch: Stretch | undefined
+  /** The last page of the list, and the call that loaded it. */
+  #listed: { readonly line: string; readonly page: InboxRowPage } | undefined
 
   /** The page of the list that the address names; undefined until it is loaded. */
   get shown(): InboxRowPage | undefined {
-    const { state, after } = readAddress()
-    return this.#stretch?.state === state && this.#stretch.after === after ? this.#stretch.page : undefined
+    return this.#listed?.line === toListLine(readAddress()) ? this.#listed.page : undefined
   }
 
   get isWritable(): boolean {
@@ -39,17 +33,17 @@ class InboxModel {
 
   /** Loads what the page shows. */
   async refresh(): Promise<void> {
-    const { screen, state, after } = readAddress()
+    const { screen } = readAddress()
+    const line = toListLine(readAddress())
     try {
       const [counts, rows, states] = await Promise.all([
         api<InboxCountsShape>(`GET ${ROUTES}/counts`),
-        screen === 'inbox' ? list(state, after) : undefined,
+        screen === 'inbox' ? api<InboxRowPage>(line) : undefined,
         screen === 'deliveries' && hasAccepted() ? readStates() : this.#states,
       ])
       this.#states = states
       // The user may have chosen another page of the list in the meantime.
-      const now = readAddress()
-      if (rows !== undefined && now.state === state && now.after === after) this.#stretch = { state, after, page: rows }
+      if (rows !== undefined && line === toListLine(readAddress())) this.#listed = { line, page: rows }
       this.counts = counts
       this.error = undefined
       if (IS_ALONE) page.setLink('live')
@@ -95,32 +89,29 @@ export function toEventPath(account: string, event: string): string {
 
 /** Returns a dead letter to the waiting events. Rejects if it is no longer a dead letter. */
 export async function replay(key: string): Promise<void> {
-  const { isDone } = await api<Done>(`POST ${ROUTES}/replay`, { key })
-  if (!isDone) throw new Error('the event is no longer a dead letter')
+  await change('replay', key, 'the event is no longer a dead letter')
 }
 
 /** Deletes an event that is not running. */
 export async function drop(key: string): Promise<void> {
-  const { isDone } = await api<Done>(`POST ${ROUTES}/drop`, { key })
-  if (!isDone) throw new Error('the event is running, or is gone')
+  await change('drop', key, 'the event is running, or is gone')
 }
 
-interface Done {
-  readonly isDone: boolean
+async function change(action: string, key: string, refusal: string): Promise<void> {
+  const { isDone } = await api<{ readonly isDone: boolean }>(`POST ${ROUTES}/${action}`, { key })
+  if (!isDone) throw new Error(refusal)
 }
 
-function list(state: InboxStateName, after?: string): Promise<InboxRowPage> {
-  const place = after === undefined ? '' : `&after=${encodeURIComponent(after)}`
-  return api<InboxRowPage>(`GET ${ROUTES}/items?state=${state}${place}`)
+function toListLine({ state, after }: Pick<Address, 'state' | 'after'>): string {
+  return `GET ${ROUTES}/items?${new URLSearchParams({ state, ...(after !== undefined && { after }) })}`
 }
 
 async function readStates(): Promise<ReadonlyMap<string, InboxStateName>> {
-  const pages = await Promise.all([list('dead'), list('waiting'), list('running')])
-  return new Map(pages.flatMap(({ rows }) => rows.map(toEntry)))
-}
-
-function toEntry({ account, event, state }: InboxRow): readonly [string, InboxStateName] {
-  return [nameEvent(account, event), state]
+  const states = ['dead', 'waiting', 'running'] as const
+  const pages = await Promise.all(states.map((state) => api<InboxRowPage>(toListLine({ state, after: undefined }))))
+  return new Map(
+    pages.flatMap(({ rows }) => rows.map(({ account, event, state }) => [nameEvent(account, event), state])),
+  )
 }
 
 function nameEvent(account: string, event: string): string {

@@ -32,6 +32,8 @@ const DELIVERY_KEYS: readonly (readonly [string, string])[] = [
   ['?', 'these keys'],
 ]
 
+const ARROWS: Readonly<Record<string, string>> = { ArrowDown: 'j', ArrowUp: 'k' }
+
 /** The keys, as the help lists them. */
 export function listKeys(): readonly (readonly [string, string])[] {
   return IS_ALONE ? INBOX_KEYS : DELIVERY_KEYS
@@ -47,7 +49,7 @@ export function listenToKeys(): void {
     if (ui.dialog !== undefined || target.closest('input:not([type=checkbox]), textarea, select') !== null) return
     // Enter belongs to the link or button that has the focus.
     if (event.key === 'Enter' && target.closest('a, button, summary') !== null) return
-    if (press(event.key)) event.preventDefault()
+    if (press(ARROWS[event.key] ?? event.key)) event.preventDefault()
   })
 }
 
@@ -80,8 +82,7 @@ function press(key: string): boolean {
 
 function pressOnList(key: string, delivery: string | undefined): boolean {
   const id = delivery ?? ui.cursor
-  if (key === 'j' || key === 'ArrowDown') move(1)
-  else if (key === 'k' || key === 'ArrowUp') move(-1)
+  if (key === 'j' || key === 'k') move(key)
   else if (key === '.') ui.release()
   else if (key === 'Escape') leave(delivery)
   else if (id === undefined) return false
@@ -102,8 +103,7 @@ function pressOnRow(key: string, id: string): boolean {
 }
 
 function pressOnInbox(key: string, item: string | undefined): boolean {
-  if (key === 'j' || key === 'ArrowDown') moveFocus(1)
-  else if (key === 'k' || key === 'ArrowUp') moveFocus(-1)
+  if (key === 'j' || key === 'k') moveFocus(key)
   else if (item === undefined) return false
   else if (key === 'Escape') closeItem(item)
   else if (key === 'r' && inbox.isWritable) actOnItem(replay, item, 'replayed')
@@ -111,22 +111,27 @@ function pressOnInbox(key: string, item: string | undefined): boolean {
   return true
 }
 
+/** Returns the next or the previous of several, or the first if none is at that place. */
+function takeNext<T>(all: readonly T[], at: number, key: 'j' | 'k'): T | undefined {
+  return all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, key === 'j' ? at + 1 : at - 1))]
+}
+
 /** Moves the focus to another event of the inbox, and opens it if one was open. */
-function moveFocus(step: number): void {
+function moveFocus(key: 'j' | 'k'): void {
   const links = [...document.querySelectorAll<HTMLAnchorElement>('a.item')]
   const { item } = readAddress()
   const at = links.findIndex((link) => link === document.activeElement || link.dataset.key === item)
-  const link = links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + step))]
+  const link = takeNext(links, at, key)
   link?.focus()
   if (item !== undefined) go({ item: link?.dataset.key }, false)
 }
 
 /** Moves the cursor, and an open delivery with it. */
-function move(step: number): void {
+function move(key: 'j' | 'k'): void {
   const { delivery } = readAddress()
   const { rows } = listShown()
   const at = rows.findIndex(({ id }) => id === (delivery ?? ui.cursor))
-  const row = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]
+  const row = takeNext(rows, at, key)
   if (row === undefined) return
   ui.select(row.id)
   if (delivery !== undefined) go({ delivery: row.id }, false)

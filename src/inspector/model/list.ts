@@ -60,11 +60,9 @@ export function groupFailures(): readonly FailureGroup[] {
 }
 
 /** Reason why a delivery cannot be retried by hand; undefined if it can. */
-export function whyNotRetried({ status, isGone, webhook }: PlacedRow): string | undefined {
-  if (isGone) return 'of a previous run'
-  if (page.webhook(webhook) === undefined) return 'the webhook is deleted'
-  if (status === 'pending') return 'the service still retries it'
-  return status === 'success' ? 'already acknowledged' : undefined
+export function whyNotRetried(row: PlacedRow): string | undefined {
+  const why = { pending: 'the service still retries it', success: 'already acknowledged', failed: undefined }
+  return whyNotResent(row) ?? why[row.status]
 }
 
 /** Reason why a delivery cannot be resent; undefined if it can. */

@@ -5,12 +5,6 @@ import { Rows } from './rows.ts'
 /** State of the connection. `polling`: there is no stream, and the page asks every few seconds. */
 export type Link = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'stopped'
 
-/** A message to the user, shown for a few seconds. */
-interface Toast {
-  readonly text: string
-  readonly isError: boolean
-}
-
 const LATEST_DRAW_MS = 250
 
 /** State of the page. Code that changes it calls `changed`. */
@@ -19,7 +13,8 @@ class PageModel {
   link: Link = 'connecting'
   state: EmulatorState | undefined
   calls: readonly ApiCall[] = []
-  toast: Toast | undefined
+  /** A message to the user, shown for a few seconds. */
+  toast: { readonly text: string; readonly isError: boolean } | undefined
   /** The emulator's time minus the machine's. `#manualNow` is the time of a manual clock. */
   #offset = 0
   #manualNow: number | undefined

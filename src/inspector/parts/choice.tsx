@@ -13,9 +13,7 @@ export function useChoice(): Ticks {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const choose = (keys: readonly string[], isChosen: boolean) => {
     const next = new Set(chosen)
-    for (const key of keys)
-      if (isChosen) next.add(key)
-      else next.delete(key)
+    for (const key of keys) next[isChosen ? 'add' : 'delete'](key)
     setChosen(next)
   }
   return { chosen, choose }

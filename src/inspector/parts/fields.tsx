@@ -1,4 +1,5 @@
 import type { ButtonHTMLAttributes, JSX } from 'preact'
+import { useRef, useState } from 'preact/hooks'
 
 interface ButtonOptions extends ButtonHTMLAttributes {
   readonly label: string
@@ -17,6 +18,38 @@ export function Button({ label, hotkey, ...attributes }: ButtonOptions): JSX.Ele
         </span>
       )}
     </button>
+  )
+}
+
+interface ConfirmOptions {
+  readonly label: string
+  readonly question: string
+  readonly verb: string
+  readonly onYes: () => Promise<unknown>
+}
+
+/** A button that asks before it acts. */
+export function Confirm({ label, question, verb, onYes }: ConfirmOptions): JSX.Element {
+  const [isAsked, setAsked] = useState(false)
+  const box = useRef<HTMLSpanElement>(null)
+  const run = async (click: MouseEvent) => {
+    if (click.detail > 1) return // the second click of a double click
+    await onYes()
+    // The pressed button goes, and the focus would go with it.
+    if (box.current?.contains(document.activeElement))
+      box.current.querySelector<HTMLElement>('button:last-child')?.focus()
+    setAsked(false)
+  }
+  return (
+    <span class="bar" ref={box}>
+      {isAsked && (
+        <>
+          {question}
+          <Button class="danger" label={verb} onClick={run} />
+        </>
+      )}
+      <Button class={isAsked ? '' : 'plain'} label={isAsked ? 'Keep' : label} onClick={() => setAsked(!isAsked)} />
+    </span>
   )
 }
 
@@ -123,7 +156,7 @@ export function Switch<T extends string>({ options, value, onInput }: SwitchOpti
 }
 
 interface EditorOptions {
-  readonly label: JSX.Element | string
+  readonly label: string
   readonly text: string
   readonly rows: number
   readonly hasFocus?: boolean

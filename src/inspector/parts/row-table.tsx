@@ -45,16 +45,16 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
   }
   return (
     <div class="scroll" ref={box} onScroll={onScroll}>
-      <table class="rows sent" aria-rowcount={rows.length + 1}>
-        <Head columns={COLUMNS} />
-        <tbody>
-          <Gap height={first * view.rowHeight} />
-          {rows.slice(first, last).map((row, index) => (
-            <RowLine key={row.id} row={row} index={first + index} />
-          ))}
-          <Gap height={(rows.length - last) * view.rowHeight} />
-        </tbody>
-      </table>
+      <div style={{ padding: `${first * view.rowHeight}px 0 ${(rows.length - last) * view.rowHeight}px` }}>
+        <table class="rows sent" aria-rowcount={rows.length + 1}>
+          <Head columns={COLUMNS} />
+          <tbody>
+            {rows.slice(first, last).map((row, index) => (
+              <RowLine key={row.id} row={row} index={first + index} />
+            ))}
+          </tbody>
+        </table>
+      </div>
     </div>
   )
 }
@@ -73,16 +73,6 @@ const COLUMNS = [
 /** Removes the scheme and a local host from a URL. */
 function shorten(url: string): string {
   return url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '')
-}
-
-function Gap({ height }: { readonly height: number }): JSX.Element | null {
-  if (height <= 0) return null
-  return (
-    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
-    <tr aria-hidden="true" class="gap">
-      <td style={{ height: `${height}px` }} />
-    </tr>
-  )
 }
 
 function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: number }): JSX.Element {

@@ -171,11 +171,18 @@ export function FlatTable({ name, columns, children }: FlatTableOptions): JSX.El
   )
 }
 
+interface EmptyOptions {
+  readonly title: string
+  readonly text?: string
+  readonly children?: ComponentChildren
+}
+
 /** An empty view: a title, and the next step. */
-export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+export function Empty({ title, text, children }: EmptyOptions): JSX.Element {
   return (
     <div class="empty">
       <p class="title">{title}</p>
+      {text !== undefined && <p>{text}</p>}
       {children}
     </div>
   )

@@ -35,13 +35,8 @@ function Clock(): JSX.Element {
         <span class="mono">{showExact(now)}</span>
       </header>
       <p class="dim">
-        {due === null ? (
-          'No attempt is planned.'
-        ) : (
-          <>
-            Next attempt <In at={due} />.
-          </>
-        )}
+        {due === null ? 'No attempt is planned' : 'Next attempt '}
+        {due !== null && <In at={due} />}.
         {settings?.retryScale !== 1 && ` Delays between attempts are divided by ${settings?.retryScale}.`}
         {` An attempt waits ${showLength(settings?.deadlineMs ?? 0)} for its answer.`}
       </p>
@@ -71,22 +66,28 @@ function Clock(): JSX.Element {
 }
 
 function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Element {
-  const [fail, setFail] = useState(faults.fail)
-  const [duplicate, setDuplicate] = useState(faults.duplicate)
+  const [fail, setFail] = useState(Math.round(faults.fail * 100))
+  const [duplicate, setDuplicate] = useState(Math.round(faults.duplicate * 100))
   const [shuffle, setShuffle] = useState(faults.shuffle)
   const [latency, setLatency] = useState(faults.latencyMs?.join('-') ?? '')
   const set = (event: Event) => {
     event.preventDefault()
     const [from = '', to = from] = latency.split('-')
-    const latencyField = latency === '' ? {} : { latency: [Number(from), Number(to)] }
-    change('POST faults', { deliveries: { fail, duplicate, shuffle, ...latencyField } }, 'faults set')
+    const rates = { fail: fail / 100, duplicate: duplicate / 100 }
+    change(
+      'POST faults',
+      {
+        deliveries: { ...rates, shuffle, ...(latency !== '' && { latency: [Number(from), Number(to)] }) },
+      },
+      'faults set',
+    )
   }
   return (
     <form class="card" onSubmit={set} aria-label="Faults of deliveries">
       <h2>Faults of deliveries</h2>
       <div class="fields">
-        <Percentage label="Lost before they are sent" share={fail} onInput={setFail} />
-        <Percentage label="Sent twice" share={duplicate} onInput={setDuplicate} />
+        <NumberField label="Lost before they are sent" min={0} max={100} value={fail} onInput={setFail} after="%" />
+        <NumberField label="Sent twice" min={0} max={100} value={duplicate} onInput={setDuplicate} after="%" />
         <TextField
           label="Latency"
           size={9}
@@ -102,17 +103,6 @@ function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Elemen
       </div>
     </form>
   )
-}
-
-interface PercentageOptions {
-  readonly label: string
-  readonly share: number
-  readonly onInput: (share: number) => void
-}
-
-function Percentage({ label, share, onInput }: PercentageOptions): JSX.Element {
-  const set = (percent: number) => onInput(percent / 100)
-  return <NumberField label={label} min={0} max={100} value={Math.round(share * 100)} onInput={set} after="%" />
 }
 
 const ANSWERS = ['401', '429', '500', 'slow', 'reset']

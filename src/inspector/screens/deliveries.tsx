@@ -58,7 +58,7 @@ function Trouble(): JSX.Element | null {
     go({ delivery: id })
   }
   return (
-    <p class="trouble">
+    <p class="trouble verdict bad">
       <span aria-hidden="true">✕ </span>
       <Button class="plain" label={type ?? ''} onClick={open} /> {advice}
     </p>

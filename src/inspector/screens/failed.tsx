@@ -18,9 +18,10 @@ export function FailedScreen(): JSX.Element {
   const rows = groups.flatMap((group) => group.rows)
   if (rows.length === 0)
     return (
-      <Empty title="Nothing has failed">
-        <p>A delivery appears here when its fifth attempt has failed. You can retry it by hand.</p>
-      </Empty>
+      <Empty
+        title="Nothing has failed"
+        text="A delivery appears here when its fifth attempt has failed. You can retry it by hand."
+      />
     )
   return (
     <div class="page">

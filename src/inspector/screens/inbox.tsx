@@ -120,13 +120,7 @@ function Table({ rows, choice }: { readonly rows: readonly InboxRow[]; readonly 
   )
 }
 
-interface LineOptions {
-  readonly row: InboxRow
-  /** Undefined if the row cannot be selected. */
-  readonly choice: Ticks | undefined
-}
-
-function Line({ row, choice }: LineOptions): JSX.Element {
+function Line({ row, choice }: { readonly row: InboxRow; readonly choice: Ticks | undefined }): JSX.Element {
   const address = readAddress()
   const { key, type, event, account, last } = row
   const open = (click: MouseEvent) => follow(click, () => go({ item: key }))
@@ -173,25 +167,13 @@ function NoInbox(): JSX.Element {
 function NoRows(): JSX.Element {
   const { state, after } = readAddress()
   const { counts, error } = inbox
-  if (inbox.shown === undefined || counts === undefined)
-    return (
-      <Empty title={error === undefined ? 'Loading' : 'The inbox cannot be read'}>
-        {error !== undefined && (
-          <p>
-            {error}
-            <br />
-            The page tries again every two seconds.
-          </p>
-        )}
-      </Empty>
-    )
+  if (inbox.shown === undefined || counts === undefined) {
+    if (error === undefined) return <Empty title="Loading" />
+    return <Empty title="The inbox cannot be read" text={`${error}. The page tries again every two seconds.`} />
+  }
   if (after !== undefined) return <Empty title="No more events" />
   const [, , none, text] = WORDS[state]
-  return (
-    <Empty title={none}>
-      <p>{text}</p>
-    </Empty>
-  )
+  return <Empty title={none} text={text} />
 }
 
 function Pager(): JSX.Element | null {
@@ -200,7 +182,7 @@ function Pager(): JSX.Element | null {
   if (after === undefined && next === null) return null
   const show = (place: string | undefined) => () => go({ after: place, item: undefined })
   return (
-    <div class="bar pager">
+    <div class="bar">
       <Button label="First page" disabled={after === undefined} onClick={show(undefined)} />
       <Button label="Next page" disabled={next === null} onClick={show(next ?? undefined)} />
     </div>

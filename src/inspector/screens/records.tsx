@@ -5,7 +5,7 @@ import { act } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
-import { Button, Choice } from '../parts/fields.tsx'
+import { Button, Choice, Editor } from '../parts/fields.tsx'
 import { Empty, Problem } from '../parts/small.tsx'
 import type { ModelCount } from '../shapes.ts'
 import { adviseOnData, findJsonProblem } from '../text/edit-body.ts'
@@ -52,9 +52,7 @@ function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX
         />
       )}
       {records.length === 0 && open !== '' && (
-        <Empty title={`${account} has no ${model} records`}>
-          <p>Create one: its event fires when you save it.</p>
-        </Empty>
+        <Empty title={`${account} has no ${model} records`} text="Create one: its event fires when you save it." />
       )}
       {records.slice(0, MOST_SHOWN).map((record) => {
         const id = String(record._id)
@@ -91,36 +89,28 @@ function Bar({ accounts, account, model, counts, onNew }: BarOptions): JSX.Eleme
       <h1>Records</h1>
       <Choice label="Account" options={accounts} value={account} onInput={(key) => go({ account: key }, false)} />
       <Choice label="Model" options={models} value={model} onInput={(name) => go({ model: name }, false)} />
-      <OtherModel />
+      <input
+        type="text"
+        class="mono"
+        size={9}
+        placeholder="another model"
+        aria-label="Another model"
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.currentTarget.value === '') return
+          go({ model: event.currentTarget.value.trim() }, false)
+          event.currentTarget.value = ''
+        }}
+      />
       <span class="push" />
       <Button class="main" label={`New ${model}`} onClick={onNew} />
     </div>
   )
 }
 
-function OtherModel(): JSX.Element {
-  return (
-    <input
-      type="text"
-      class="mono"
-      size={9}
-      placeholder="another model"
-      aria-label="Another model"
-      onKeyDown={(event) => {
-        if (event.key !== 'Enter' || event.currentTarget.value === '') return
-        go({ model: event.currentTarget.value.trim() }, false)
-        event.currentTarget.value = ''
-      }}
-    />
-  )
-}
-
-interface CardOptions {
-  readonly model: string
+interface CardOptions extends FormOptions {
   readonly record: Fields
   readonly isOpen: boolean
   readonly onOpen: () => void
-  readonly onSave: (body: object) => void
   readonly onDelete: () => void
 }
 
@@ -171,14 +161,7 @@ function RecordForm({ model, record, onSave }: FormOptions): JSX.Element {
   }
   return (
     <form onSubmit={save}>
-      <textarea
-        class="mono"
-        rows={Math.min(16, text.split('\n').length + 1)}
-        value={text}
-        spellcheck={false}
-        aria-label="Fields as JSON"
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
+      <Editor label="Fields as JSON" text={text} rows={Math.min(16, text.split('\n').length + 1)} onInput={setText} />
       <Problem text={problem} />
       {advice.map((each) => (
         <p key={each} class="dim">

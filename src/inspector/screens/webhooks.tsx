@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { act, change, copyText, setActive } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
-import { Button } from '../parts/fields.tsx'
+import { Button, Confirm } from '../parts/fields.tsx'
 import { Empty, Status, ViewLink } from '../parts/small.tsx'
 import { WebhookForm } from '../parts/webhook-form.tsx'
 import type { WebhookShape } from '../shapes.ts'
@@ -25,9 +25,10 @@ export function WebhooksScreen(): JSX.Element {
       </div>
       {isNew && <WebhookForm webhook={undefined} onDone={() => setNew(false)} />}
       {webhooks.length === 0 && !isNew && (
-        <Empty title="No webhook is registered">
-          <p>Your client can register one through the service's API. To register one here, choose “New webhook”.</p>
-        </Empty>
+        <Empty
+          title="No webhook is registered"
+          text="Your client can register one through the service's API. To register one here, choose “New webhook”."
+        />
       )}
       {webhooks.map((webhook) => (
         <Card key={webhook.id} webhook={webhook} />
@@ -73,7 +74,12 @@ function Card({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
         <Button label={isEdited ? 'Cancel' : 'Edit'} onClick={() => setEdited(!isEdited)} />
         <Secret id={id} />
         <span class="push" />
-        <Delete webhook={webhook} />
+        <Confirm
+          label="Delete…"
+          question="Delete this webhook and its secret for good?"
+          verb="Delete"
+          onYes={() => change(`DELETE webhooks/${id}`, undefined, 'webhook deleted')}
+        />
       </div>
     </section>
   )
@@ -95,18 +101,5 @@ function Secret({ id }: { readonly id: string }): JSX.Element {
       <Button label="Copy" onClick={() => copyText(secret, 'secret')} />
       <Button label="Hide" onClick={() => setSecret(undefined)} />
     </span>
-  )
-}
-
-function Delete({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
-  const [isAsked, setAsked] = useState(false)
-  const remove = () => change(`DELETE webhooks/${webhook.id}`, undefined, 'webhook deleted')
-  if (!isAsked) return <Button class="plain" label="Delete…" onClick={() => setAsked(true)} />
-  return (
-    <>
-      <span>Delete this webhook and its secret for good?</span>
-      <Button class="danger" label="Delete" onClick={remove} />
-      <Button label="Keep" onClick={() => setAsked(false)} />
-    </>
   )
 }

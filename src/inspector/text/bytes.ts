@@ -3,13 +3,6 @@ export function fromBase64(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
 }
 
-/** Encodes bytes as base64. */
-export function toBase64(bytes: Uint8Array): string {
-  let text = ''
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000))
-  return btoa(text)
-}
-
 /** Dumps bytes in lines of 16: offset, hexadecimal digits, and printable ASCII characters. */
 export function toHex(bytes: Uint8Array, most = bytes.length): string {
   const lines: string[] = []
@@ -26,7 +19,7 @@ export function toHex(bytes: Uint8Array, most = bytes.length): string {
 
 /** Makes white space visible, and escapes characters that would hide text or change its direction. */
 export function showExactly(text: string): string {
-  return text.replace(/\r/g, '␍').replace(/\t/g, '→').replace(/\n/g, '⏎\n').replace(HIDDEN, escapeHidden)
+  return escapeHidden(text.replace(/\r/g, '␍').replace(/\t/g, '→').replace(/\n/g, '⏎\n'))
 }
 
 /** Acts as `showExactly` on formatted text, whose line breaks are not part of the original. */
@@ -37,9 +30,12 @@ export function showReadably(text: string): string {
 /** Control characters except the line feed, invisible ones, and those that change the direction. */
 const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-function escapeHidden(character: string): string {
-  const digits = (character.codePointAt(0) ?? 0).toString(16)
-  return digits.length > 4 ? `\\u{${digits}}` : `\\u${digits.padStart(4, '0')}`
+/** Writes hidden characters as escapes, as in a JavaScript string. */
+export function escapeHidden(text: string): string {
+  return text.replace(HIDDEN, (character) => {
+    const digits = (character.codePointAt(0) ?? 0).toString(16)
+    return digits.length > 4 ? `\\u{${digits}}` : `\\u${digits.padStart(4, '0')}`
+  })
 }
 
 /** Returns true if a shell and a terminal leave the text unchanged: it consists of printable characters and line breaks. */

@@ -1,25 +1,22 @@
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../../protocol/schedule.ts'
 import { quoteForShell } from '../../protocol/show.ts'
-import { fromBase64, isPlainText } from './bytes.ts'
+import type { DeliveryDetail, SignatureSteps } from '../shapes.ts'
+import { escapeHidden, fromBase64, isPlainText } from './bytes.ts'
 import { adviseOnData, readField } from './edit-body.ts'
 
 /** A delivery to be copied in one of several forms. */
-export interface CopiedDelivery {
+export interface CopiedDelivery
+  extends Pick<DeliveryDetail, 'eventId' | 'eventType' | 'body'>,
+    Pick<SignatureSteps, 'sent' | 'isRight'> {
   readonly url: string
-  readonly eventId: string
-  readonly eventType: string
-  readonly body: { readonly text: string; readonly base64: string }
-  /** Values of the signature header. */
-  readonly signature: readonly string[]
-  readonly isRight: boolean
 }
 
 /** Limit of one argument of a program. Linux takes 128 KiB. */
 const MOST_OF_ARGUMENT = 128_000
 
 /** Writes a command for a POSIX shell that sends the same bytes with the same headers. */
-export function toCurl({ url, body, signature }: CopiedDelivery): string {
-  const headers = ['Content-Type: application/json', ...signature.map((value) => `X-Service-Signature: ${value}`)]
+export function toCurl({ url, body, sent }: CopiedDelivery): string {
+  const headers = ['Content-Type: application/json', ...sent.map((value) => `X-Service-Signature: ${value}`)]
   // -g: curl takes brackets and braces of a URL literally.
   const options = [`curl -gi ${quoteForShell(url)}`, ...headers.map((header) => `-H ${quoteForShell(header)}`)]
   // A terminal acts on control characters, and a shell drops zero bytes.
@@ -36,10 +33,10 @@ function isWhole({ text, base64 }: CopiedDelivery['body']): boolean {
 }
 
 /** Writes one JSON object on a line. `postern verify --delivery` reads it, and so does the page's field for a recorded body. */
-export function toFixture({ eventId, eventType, body, signature }: CopiedDelivery): string {
+export function toFixture({ eventId, eventType, body, sent }: CopiedDelivery): string {
   const headers = {
     'content-type': 'application/json',
-    ...(signature.length > 0 && { 'x-service-signature': signature.join(', ') }),
+    ...(sent.length > 0 && { 'x-service-signature': sent.join(', ') }),
   }
   return JSON.stringify({ eventId, eventType, headers, bodyBase64: body.base64 })
 }
@@ -88,12 +85,5 @@ function expectStatus(body: CopiedDelivery['body']): 200 | 400 | 422 {
 /** Writes a JavaScript string in single quotes. Nothing in it can end it or be invisible. */
 function toLiteral(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
-  return `'${inner.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeUnits)}'`
-}
-
-/** Writes a character as escapes of its UTF-16 units. */
-function escapeUnits(character: string): string {
-  return [...Array(character.length).keys()]
-    .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
-    .join('')
+  return `'${escapeHidden(inner)}'`
 }

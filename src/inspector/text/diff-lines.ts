@@ -4,14 +4,13 @@ export interface DiffLine {
   readonly text: string
 }
 
-/** Texts with more lines are not compared line by line. */
+/** Texts with more lines are only compared up to the first difference. */
 const MOST_LINES = 400
 
 /** Compares two texts. A line that both have appears once. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
   const [one, other] = [before.split('\n'), after.split('\n')]
-  if (one.length > MOST_LINES || other.length > MOST_LINES) return replaceAll(one, other)
-  const common = measure(one, other)
+  const common = Math.max(one.length, other.length) > MOST_LINES ? [] : measure(one, other)
   const lines: DiffLine[] = []
   let [i, j] = [0, 0]
   while (i < one.length || j < other.length) {
@@ -45,11 +44,4 @@ function measure(one: readonly string[], other: readonly string[]): readonly (re
 
 function at(common: readonly (readonly number[])[], i: number, j: number): number {
   return common[i]?.[j] ?? 0
-}
-
-function replaceAll(one: readonly string[], other: readonly string[]): readonly DiffLine[] {
-  return [
-    ...one.map((text): DiffLine => ({ sign: '-', text })),
-    ...other.map((text): DiffLine => ({ sign: '+', text })),
-  ]
 }

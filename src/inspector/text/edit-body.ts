@@ -1,3 +1,5 @@
+import { findNearest } from '../../wire/nearest.ts'
+
 /** Makes an id of an event, in the emulator's form. */
 export function makeEventId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12))
@@ -51,36 +53,14 @@ export function adviseOnData(type: string, data: unknown): readonly string[] {
     const isKnown = CONTACT_FIELDS.includes(name)
     if (isKnown && name !== '_id' && value !== null && typeof value !== 'string')
       advice.push(`data.record.${name} of a contact must be a string: its schema refuses others with 422`)
-    const near = isKnown ? undefined : CONTACT_FIELDS.find((field) => isNear(field, name))
+    const near = isKnown ? undefined : findNearest(name, CONTACT_FIELDS, 1)
     if (near !== undefined) advice.push(`data.record.${name}: did you mean ${near}?`)
   }
   return advice
 }
 
-/** Returns true if two names differ only in case, in one letter, or in the order of two letters. */
-function isNear(one: string, other: string): boolean {
-  const [a, b] = [one.toLowerCase(), other.toLowerCase()]
-  if (a === b) return true
-  if (Math.abs(a.length - b.length) > 1) return false
-  let at = 0
-  while (at < a.length && a[at] === b[at]) at++
-  const rests = [
-    [a.slice(at + 1), b.slice(at + 1)],
-    [a.slice(at + 1), b.slice(at)],
-    [a.slice(at), b.slice(at + 1)],
-  ]
-  const isSwapped = a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2)
-  return isSwapped || rests.some(([rest, otherRest]) => rest === otherRest)
-}
-
-/** The body of an event that was recorded elsewhere. */
-export interface PastedEvent {
-  readonly base64?: string
-  readonly text?: string
-}
-
 /** Finds the exact body in pasted text: a body, a fixture, or a line of `postern deliveries list --json`. */
-export function readPasted(text: string): PastedEvent | undefined {
+export function readPasted(text: string): { readonly base64?: string; readonly text?: string } | undefined {
   const value = tryToParse(text)
   if (typeof value !== 'object' || value === null) return undefined
   const { id, type, accountKey, bodyBase64, body, event, entry } = value as Readonly<Record<string, unknown>> // an object, as was checked

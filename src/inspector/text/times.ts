@@ -10,17 +10,13 @@ const UNITS = [
 /** A duration in one or two units: `4 ms`, `1.2 s`, `5 min 30 s`, `2 h 5 min`. */
 export function showLength(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
-  if (ms < 10_000) return `${trim((ms / 1_000).toFixed(1))} s`
+  if (ms < 10_000) return `${Math.round(ms / 100) / 10} s`
   const at = UNITS.findIndex(([, size]) => Math.round(ms / 1_000) * 1_000 >= size)
   const [unit, size] = UNITS[at] ?? UNITS[3]
   const [smaller, smallerSize] = UNITS[at + 1] ?? [undefined, size]
   const whole = Math.floor(Math.round(ms / smallerSize) / (size / smallerSize))
   const rest = Math.round((ms - whole * size) / smallerSize)
   return smaller === undefined || rest <= 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${smaller}`
-}
-
-function trim(number: string): string {
-  return number.replace(/\.0$/, '')
 }
 
 /** A time in the past, relative to now: `now`, `12 s ago`, `5 min ago`. */

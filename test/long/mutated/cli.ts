@@ -26,7 +26,6 @@ export const CLI_TESTS: TestsByFile = {
   'input/event-types': ['event-types'],
   'input/keys': ['keys'],
   'input/make-events': ['trigger'],
-  'input/nearest': ['nearest'],
   'input/read-bytes': ['secret', 'verify'],
   'input/read-delivery': ['verify'],
   'input/read-option': ['read-option'],

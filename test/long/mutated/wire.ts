@@ -7,6 +7,7 @@ export const WIRE_TESTS: TestsByFile = {
   exchange: ['exchange'],
   'find-hint': ['find-hint'],
   'json-forms': ['json-forms'],
+  nearest: ['nearest'],
   samples: ['samples'],
   'signature-name': ['samples'],
   spoil: ['spoil'],
