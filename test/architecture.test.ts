@@ -107,7 +107,12 @@ const FLOORS: Floors = {
   'src/inspector/shapes.ts': {},
   'src/index.ts': { files: ['src/host/', 'src/protocol/', 'src/store/', 'src/inbox/', 'src/receiver/'] },
   [`${HTTP}/chunk.ts`]: {},
-  [`${HTTP}/body.ts`]: { files: ['src/index.ts', `${HTTP}/chunk.ts`], packages: ['raw-body'], ...HTTP_TYPES },
+  [`${HTTP}/body.ts`]: {
+    files: ['src/index.ts', `${HTTP}/chunk.ts`],
+    types: [`${HTTP}/check-options.ts`],
+    packages: ['raw-body'],
+    ...HTTP_TYPES,
+  },
   [`${HTTP}/answer.ts`]: { types: ['src/index.ts'], ...HTTP_TYPES },
   [`${HTTP}/check-options.ts`]: { files: ['src/index.ts'] },
   [`${HTTP}/express.ts`]: { files: NODE_ADAPTER, ...HTTP_TYPES },

@@ -15,8 +15,7 @@ export function writeReply(
 ): Promise<void> | undefined {
   if (response.headersSent || response.destroyed) return undefined
   // An object: middleware that wraps writeHead may misread a flat list, and hosts other than Node return nothing from it.
-  const all: Record<string, string | number> = { 'content-length': Buffer.byteLength(body) }
-  for (const name in headers) all[name] = headers[name] ?? ''
+  const all: Record<string, string | number> = { 'content-length': Buffer.byteLength(body), ...headers }
   if (close && !isHttp2(request)) all.connection = 'close' // HTTP/2 closes a stream without a header
   limitStream(request, response)
   response.writeHead(status, all)

@@ -1,23 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import getRawBody from 'raw-body'
 import type { BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../../src/index.ts'
+import type { AdapterOptions } from './check-options.ts'
 import { toKept } from './chunk.ts'
-
-/** Options that every adapter takes. */
-export interface AdapterOptions<Request> {
-  /** Returns which registration or tenant a request is for, from its route. It runs before the signature is checked. */
-  readonly source?: (request: Request) => string | undefined
-  /** Keeps a serverless host awake for handlers that end after the answer. */
-  readonly waitUntil?: (work: Promise<unknown>) => void
-}
 
 /** Wraps a request of node:http, or of a framework built on it, for the receiver. */
 export class NodeRequest<Request extends IncomingMessage> implements DeliveryRequest {
   readonly method: string | undefined
-  readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
+  readonly waitUntil: AdapterOptions<Request>['waitUntil']
   readonly #request: Request
   readonly #response: ServerResponse
-  readonly #source: ((request: Request) => string | undefined) | undefined
+  readonly #source: AdapterOptions<Request>['source']
   readonly #fix: string
 
   /** @param fix what to change if the app's own parser came first */

@@ -1,15 +1,17 @@
 import { ConfigurationError, OptionChecker } from '../../src/index.ts'
 
+/** Options that every adapter takes. */
+export interface AdapterOptions<Request> {
+  /** Returns which registration or tenant a request is for, from its route. It runs before the signature is checked. */
+  readonly source?: ((request: Request) => string | undefined) | undefined
+  /** Keeps a serverless host awake for handlers that end after the answer. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
+}
+
 /** The arguments of a request listener, for messages. */
 export const NODE_ARGUMENTS = 'a request and response of node:http'
 
-/**
- * Checks the arguments of an adapter at creation, so that the stack trace points to the mistake.
- *
- * @param name of the adapter's function, for the message
- * @param known the options that it takes beside `source` and `waitUntil`
- * @throws ConfigurationError `option_invalid`, `option_unknown`
- */
+/** Checks the arguments of an adapter at creation, so that the stack trace points to the mistake. `known` are the adapter's own options. */
 export function checkAdapter(name: string, receiver: unknown, options: object, known: readonly string[] = []): void {
   if (typeof Reflect.get(Object(receiver), 'handle') !== 'function')
     throw invalid(
@@ -25,6 +27,12 @@ export function checkAdapter(name: string, receiver: unknown, options: object, k
   check.areFunctions({ source, waitUntil })
 }
 
+/** Returns the way to keep a host awake, if one of the values that it passes has one. */
+export function waitUntilOf(host: readonly unknown[]): AdapterOptions<unknown>['waitUntil'] {
+  const context = host.map(Object).find(({ waitUntil }) => typeof waitUntil === 'function')
+  return context && ((work) => context.waitUntil(work))
+}
+
 /** Checks the path that an adapter serves. */
 export function checkPath(name: string, option: string, path: unknown): void {
   if (path !== undefined && !(typeof path === 'string' && path.startsWith('/') && !/[?#]/.test(path)))
@@ -34,10 +42,6 @@ export function checkPath(name: string, option: string, path: unknown): void {
 /**
  * Returns the error for a handler that its host calls with arguments that the adapter does not take. Handlers throw it before they return a
  * promise, so that it reaches the host's own error handling.
- *
- * @param name of the adapter's function, for the message
- * @param wanted the arguments that it takes
- * @param given the first argument of the call
  */
 export function wrongHost(name: string, wanted: string, given: unknown): ConfigurationError {
   const [what, fix] = describeHost(given)

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Receives } from '../../src/index.ts'
 import { isUnread, limitStream, writeReply } from './answer.ts'
-import { type AdapterOptions, NodeRequest } from './body.ts'
-import { checkAdapter, checkPath } from './check-options.ts'
+import { NodeRequest } from './body.ts'
+import { type AdapterOptions, checkAdapter, checkPath } from './check-options.ts'
 
 /** Options of the Fastify plugin: the receiver, and where it answers. */
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
@@ -32,9 +32,8 @@ export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (
   checkPath('fastifyPlugin', 'url', url)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
-  const common = waitUntil === undefined ? {} : { waitUntil }
   app.all(url, async (request, reply) => {
-    const options = source === undefined ? common : { ...common, source: () => source(request) }
+    const options = { source: source && (() => source(request)), waitUntil }
     const answer = await receiver.handle(new NodeRequest(request.raw, reply.raw, options, FIX))
     if (isUnread(request.raw)) {
       reply.hijack()

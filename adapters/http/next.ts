@@ -1,8 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
-import type { AdapterOptions } from './body.ts'
-import { checkAdapter, isRequest, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
+import {
+  type AdapterOptions,
+  checkAdapter,
+  isRequest,
+  NODE_ARGUMENTS,
+  waitUntilOf,
+  wrongHost,
+} from './check-options.ts'
 import { type FetchHandlerOptions, fetchHandler } from './web.ts'
 
 const FIX =
@@ -22,7 +28,7 @@ export function nextHandler(
   const handle = fetchHandler(receiver, options)
   return (request) => {
     if (!isRequest(request)) throw wrongHost('nextHandler', 'a Request', request)
-    return handle(request, findContext())
+    return handle(request, ...findContexts())
   }
 }
 
@@ -38,10 +44,9 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
 ): (request: Request, response: ServerResponse) => Promise<void> {
   checkAdapter('nextApiHandler', receiver, options)
   const answer = async (request: Request, response: ServerResponse) => {
-    const context = findContext()
-    const { waitUntil = context && ((work) => context.waitUntil(work)) } = options
+    const { waitUntil = waitUntilOf(findContexts()) } = options
     const { NodeRequest } = await import('./body.ts') // it loads raw-body, which the App Router does not need
-    const delivery = new NodeRequest(request, response, { ...options, ...(waitUntil && { waitUntil }) }, FIX)
+    const delivery = new NodeRequest(request, response, { ...options, waitUntil }, FIX)
     return writeReply(request, response, await receiver.handle(delivery))
   }
   return (request, response) => {
@@ -53,16 +58,7 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
 /** Hosts of Next.js store the context of the request under one of these symbols, so that libraries find it without an import. */
 const CONTEXT_SYMBOLS = [Symbol.for('@next/request-context'), Symbol.for('@vercel/request-context')]
 
-interface RequestContext {
-  waitUntil(work: Promise<unknown>): void
-}
-
-/** Returns the context of the request if it can keep the host awake. */
-function findContext(): RequestContext | undefined {
-  for (const symbol of CONTEXT_SYMBOLS) {
-    const holder: { get?(): Partial<RequestContext> | undefined } | undefined = Reflect.get(globalThis, symbol)
-    const context = holder?.get?.()
-    if (typeof context?.waitUntil === 'function') return context as RequestContext // checked
-  }
-  return undefined
+/** Returns the contexts of the request, one of which may keep the host awake. */
+function findContexts(): readonly unknown[] {
+  return CONTEXT_SYMBOLS.map((symbol) => Reflect.get(globalThis, symbol)?.get?.())
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
-import { type AdapterOptions, NodeRequest } from './body.ts'
-import { checkAdapter, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
+import { NodeRequest } from './body.ts'
+import { type AdapterOptions, checkAdapter, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
 
 /** Options of the handler for `node:http`. */
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {

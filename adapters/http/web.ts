@@ -1,13 +1,11 @@
 import type { BodyFailure, BodyIntake, DeliveryRequest, Receives } from '../../src/index.ts'
-import { checkAdapter, isRequest, wrongHost } from './check-options.ts'
+import { type AdapterOptions, checkAdapter, isRequest, waitUntilOf, wrongHost } from './check-options.ts'
 import { toKept } from './chunk.ts'
 
 /** Options of the Fetch adapter. */
-export interface FetchHandlerOptions {
-  /** Returns which registration or tenant a request is for, from its route. It runs before the signature is checked. */
-  readonly source?: (request: Request) => string | undefined
+export interface FetchHandlerOptions extends AdapterOptions<Request> {
   /** Keeps a serverless host awake for handlers that end after the answer. Default: the `waitUntil` of the context that the host passes. */
-  readonly waitUntil?: (work: Promise<unknown>) => void
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
 
 const NOT_BYTES: BodyFailure = {
@@ -50,7 +48,7 @@ const FRAGMENT_BYTES = 513
 
 /** Wraps a Fetch request for the receiver. */
 class FetchDelivery implements DeliveryRequest {
-  readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
+  readonly waitUntil: FetchHandlerOptions['waitUntil']
   readonly #request: Request
   readonly #options: FetchHandlerOptions
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
@@ -92,13 +90,14 @@ class FetchDelivery implements DeliveryRequest {
     if (reader === undefined) return
     const cancel = () => reader.cancel().catch(ignore)
     const timer = setTimeout(cancel, drainMs)
-    const stop = () => clearTimeout(timer)
     const endsAt = Date.now() + drainMs
     const readOn = async () => {
       // A stream from memory returns chunk after chunk without ever letting a timer run.
       while (!(await reader.read()).done) if (Date.now() > endsAt) return cancel()
     }
-    readOn().then(stop, stop)
+    void readOn()
+      .catch(ignore)
+      .finally(() => clearTimeout(timer))
   }
 
   #openRest(): ReadableStreamDefaultReader<Uint8Array> | undefined {
@@ -173,22 +172,10 @@ class FetchDelivery implements DeliveryRequest {
  * byte may retain the 64 KiB that were read from the socket with it, and middleware may have set an encoding.
  */
 function isUntouchedHttp1(request: Request): boolean {
-  const values = Object.getOwnPropertySymbols(request).map((symbol): unknown => Reflect.get(request, symbol))
-  return values.some(
-    (value) =>
-      typeof value === 'object' &&
-      value !== null &&
-      Reflect.get(value, 'httpVersionMajor') === 1 &&
-      Reflect.get(value, 'readableEncoding') === null,
-  )
-}
-
-function waitUntilOf(host: readonly unknown[]): ((work: Promise<unknown>) => void) | undefined {
-  const context = host.find(
-    (value): value is { waitUntil(work: Promise<unknown>): void } =>
-      typeof value === 'object' && value !== null && 'waitUntil' in value && typeof value.waitUntil === 'function',
-  )
-  return context && ((work) => context.waitUntil(work))
+  return Object.getOwnPropertySymbols(request).some((symbol) => {
+    const { httpVersionMajor, readableEncoding } = Object(Reflect.get(request, symbol))
+    return httpVersionMajor === 1 && readableEncoding === null
+  })
 }
 
 const ignore = () => {}
