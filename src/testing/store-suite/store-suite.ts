@@ -13,7 +13,7 @@ import { retentionCases } from './retention-cases.ts'
 import { transactionCases } from './transaction-cases.ts'
 import { type CaseDefinition, type TransactionTools, Trial, type TrialHost } from './trial.ts'
 
-/** What `storeSuite` has to know about a store. */
+/** Options of `storeSuite`, by which it learns what the tested store can do. */
 export interface StoreSuiteOptions {
   /** Lets milliseconds pass for the store. Default: waits in real time. For stores whose clock the test moves. */
   readonly pass?: (ms: number) => void | Promise<void>
