@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { Accounts } from '../../src/emulator/accounts.ts'
 import { openJournal } from '../../src/emulator/journal.ts'
-import { makeDatabase } from './support.ts'
 
 const make = (key: string) => ({ key, email: `${key}@test`, password: `of ${key}` })
 const refusal = (kind: string) => expect.objectContaining({ kind })
@@ -35,15 +34,6 @@ it('at most 1000 accounts can exist', () => {
   for (let made = 0; made < 1_000; made++) accounts.add(make(`a${made}`))
   expect(() => accounts.add(make('more'))).toThrow(refusal('full'))
   expect(accounts.find('more')).toBeUndefined()
-})
-
-it('accounts are read back in their order', () => {
-  const database = makeDatabase()
-  const journal = openJournal(database)
-  const accounts = new Accounts(journal)
-  for (const key of ['b', 'a', 'c']) accounts.add(make(key))
-  expect(new Accounts(journal).list()).toEqual(accounts.list())
-  expect(new Accounts(journal).find('a')).toEqual(make('a'))
 })
 
 it('an account with a user of another one is refused, and does not change', () => {

@@ -104,14 +104,6 @@ describe('an entry of the delivery log', () => {
     expect(showDelivery(make(), assuming({ A09 }))).toEqual({ ...FRESH, ...event })
   })
 
-  it('has only three fields if that is assumed', () => {
-    expect(showDelivery(make(), assuming({ A09: 'minimal' }))).toEqual({
-      _id: 'd1',
-      status: 'pending',
-      createdAt: CREATED,
-    })
-  })
-
   it('reports its attempts, and the result of the last one', () => {
     const attempts = [FAILED, SUCCEEDED]
     const entry = showDelivery(make({ attempts, status: 'success', nextAttemptAt: undefined }), assuming())

@@ -173,19 +173,6 @@ describe('a disk that is full while the emulator runs', () => {
     expect(next.deliveries.list().map(({ status }) => status)).toEqual(['success', 'success'])
   })
 
-  it('refuses a retry, which may be repeated', async () => {
-    const { crm, receiver, database } = await scene(500)
-    const { id = '', ...before } = crm.deliveries.list()[0] ?? {}
-    database.exec('CREATE TRIGGER full BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, "no room"); END')
-    expect(() => crm.deliveries.retry(id)).toThrow()
-    expect(crm.deliveries.get(id)).toMatchObject(before)
-    database.exec('DROP TRIGGER full')
-    crm.deliveries.retry(id)
-    await crm.clock.advance(0)
-    expect(receiver.received).toHaveLength(6)
-    expect(crm.deliveries.get(id).attempts).toHaveLength(6)
-  })
-
   it('makes the planned attempts, and repeats after a restart those that were not written', async () => {
     const warnings: string[] = []
     const database = makeDatabase()

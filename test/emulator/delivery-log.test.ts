@@ -246,15 +246,6 @@ describe('the delivery log on a database', () => {
     },
   )
 
-  it('changes in memory what could not be written', () => {
-    const { journal } = makeJournal()
-    const log = new DeliveryLog(journal, LIMITS)
-    log.add([make('1')])
-    log.updateUnwritten(log.list(), { status: 'failed', nextAttemptAt: undefined })
-    expect([log.list()[0]?.status, log.pendingCount]).toEqual(['failed', 0])
-    expect(new DeliveryLog(journal, LIMITS).list()[0]?.status).toBe('pending')
-  })
-
   it('refuses to lose a delivery whose body is missing', () => {
     const { database, journal } = makeJournal()
     new DeliveryLog(journal, LIMITS).add([make('1')])

@@ -9,11 +9,6 @@ describe('the queue of due items', () => {
     queue.push(5, 'a')
     queue.push(3, 'b')
     expect([queue.nextAt, queue.takeDue(2)]).toEqual([3, undefined])
-    expect([queue.nextAtOf(() => true), queue.nextAtOf((item) => item === 'a'), queue.nextAtOf(() => false)]).toEqual([
-      3,
-      5,
-      undefined,
-    ])
     queue.clear()
     expect([queue.nextAt, queue.takeDue(Infinity)]).toEqual([undefined, undefined])
   })

@@ -73,13 +73,6 @@ describe('requested faults', () => {
     expect([faults.takeAnswer(), faults.deliveries]).toEqual([undefined, { ...none, fail: 1 }])
   })
 
-  it('of shares 0 and 1 are drawn never and always', () => {
-    const [never, always] = [make(), make({ ...none, fail: 1, duplicate: 1 })]
-    for (let n = 0; n < 200; n++)
-      for (const fault of ['fail', 'duplicate'] as const)
-        expect([never.draw(fault, deliveryOf(`d${n}`)), always.draw(fault, deliveryOf(`d${n}`))]).toEqual([false, true])
-  })
-
   it('delay by times that fill their range, or not at all', () => {
     const faults = make({ ...none, latencyMs: [100, 300] })
     const delays = Array.from({ length: 200 }, (_, n) => faults.drawLatencyMs(deliveryOf(`d${n}`)))

@@ -8,13 +8,6 @@ const scene = (assume: object = {}) => start({ port: false, assume: { A31: 'kept
 const refusal = (kind: string, told = '') => expect.objectContaining({ kind, message: expect.stringContaining(told) })
 
 describe('in code, an account', () => {
-  it('is added and listed', async () => {
-    const crm = await scene()
-    const account = { key: 'third', email: 't@test', password: 'p' }
-    expect(crm.accounts.add(account)).toEqual(account)
-    expect(crm.accounts.list().map(({ key }) => key)).toEqual(['acme', 'globex', 'third'])
-  })
-
   it('logs in: the first one, unless another is named', async () => {
     const crm = await scene()
     crm.records.create('contact', { of: 'acme' })
@@ -93,21 +86,6 @@ describe('in code, a delivery', () => {
     expect(crm.deliveries.get(first?.id ?? '')).toEqual(first)
     expect(() => crm.deliveries.get('x')).toThrow(refusal('unknown', 'there is no such delivery'))
   })
-
-  it('is retried and resent by its id', async () => {
-    const crm = await scene({ A32: 'dropped' })
-    const { id: webhookId } = crm.webhooks.create({ ...FIELDS, active: true }, { accountKey: 'globex' })
-    const [id = ''] = crm.events.emit({ type: 'a.b' }, { accountKey: 'globex' }).deliveries
-    await crm.clock.advance(0)
-    expect(() => crm.deliveries.retry(id)).toThrow(refusal('not-failed'))
-    crm.webhooks.pause(webhookId)
-    await crm.clock.advance('30s')
-    crm.webhooks.resume(webhookId)
-    expect(crm.deliveries.retry(id)).toMatchObject({ id, status: 'pending', isInFlight: true })
-    expect(crm.deliveries.resend(id)).toMatchObject({ resendOf: id, signing: 'valid' })
-    expect(crm.deliveries.resend(id, { sign: 'none' })).toMatchObject({ signing: 'none' })
-    expect(() => crm.deliveries.retry('x')).toThrow(refusal('unknown'))
-  })
 })
 
 describe('in code, a record', () => {
@@ -151,11 +129,5 @@ describe('in code, an event', () => {
     expect(crm.events.emitMany({ type: 'a.b' }, 3, { accountKey: 'globex' })).toHaveLength(3)
     expect(crm.deliveries.list().map(({ accountKey }) => accountKey)).toEqual(['acme', ...new Array(3).fill('globex')])
     expect(crm.events.emit({ type: 'x.y' }).deliveries).toEqual([])
-  })
-
-  it('has sample data', async () => {
-    const crm = await scene()
-    expect(crm.events.sampleOf('sync.failed')).toEqual({ vendor: 'ledger', error: 'vendor timed out' })
-    expect(() => crm.events.sampleOf(7 as never)).toThrow(refusal('invalid', 'a type is text'))
   })
 })

@@ -66,17 +66,13 @@ describe('a body that makes no sense', () => {
 describe('a path that makes no sense', () => {
   it.each([
     '%',
-    '%ff',
     '%00',
     '..%2f..%2f',
     'constructor',
     '__proto__',
     'x'.repeat(10_000),
-    '%E2%80%AE',
     '//',
     '?page=-1',
-    '?limit=1e9',
-    '?limit=',
     '?before=__proto__',
     '?cursor=x',
   ])('%s is answered below 500', async (odd) => {

@@ -87,10 +87,6 @@ describe('the page of an inbox alone', () => {
     expect(await status({ host: '127.999.1.1' })).toBe(403)
     expect(faults).toEqual([])
     expect(await status({ origin: 'http://evil.test' })).toBe(403)
-    expect(await status({ origin: 'null' })).toBe(403)
-    expect(await status({ origin: `http://localhost:${Number(port) + 1}` })).toBe(403)
-    expect(await status({ 'sec-fetch-site': 'cross-site' })).toBe(403)
-    expect(await status({ 'sec-fetch-site': 'same-site' })).toBe(403)
     expect(await status({ origin, 'sec-fetch-site': 'same-origin' })).toBe(200)
     const posted = await send(`${routes}/drop`, { ...cookie, 'content-type': 'text/plain' }, { key: 'x' })
     expect(posted.status).toBe(415)
@@ -126,7 +122,7 @@ describe('the page of an inbox alone', () => {
     expect(body?.headers['cache-control']).toBe('no-store')
   })
 
-  it('distinguishes a wrong query, and an engine that is away, from its own fault', async () => {
+  it('distinguishes a wrong query from its own fault', async () => {
     const { routes, cookie, faults } = await serve((await fill()).inbox)
     const ask = async (path: string) => {
       const { status, json } = await send(`${routes}/${path}`, cookie)
@@ -136,13 +132,7 @@ describe('the page of an inbox alone', () => {
     expect(await ask('items?state=dead&after=nowhere')).toMatch(/^422 inbox\.list: after is "nowhere"; give next of/)
     expect(await ask('item?key=nothing')).toBe('404 the inbox has no such event: it was handled or dropped')
     expect(await ask('elsewhere')).toBe('404 there is nothing at this address')
-    const away = async () => Promise.reject(new Error('connect ECONNREFUSED'))
-    const gone = await serve({ counts: away, list: away, get: away, replay: away, drop: away })
-    expect((await send(`${gone.routes}/counts`, gone.cookie)).json).toMatchObject({
-      statusCode: 503,
-      message: 'the inbox cannot be read: connect ECONNREFUSED',
-    })
-    expect([faults, gone.faults]).toEqual([[], []])
+    expect(faults).toEqual([])
   })
 })
 

@@ -63,18 +63,6 @@ it('bytes are kept unchanged, separate from the passed ones', () => {
   expect(journal.loadBytes('empty')).toBeUndefined()
 })
 
-it('a group of entries is written completely or not at all, and returns the result of the work', () => {
-  const journal = openJournal(makeDatabase())
-  expect(journal.together(() => journal.save('record', 'a', 1) ?? 'done')).toBe('done')
-  const work = () => {
-    journal.save('record', 'b', 2)
-    journal.saveBytes('b', new Uint8Array([1]))
-    throw new Error('no')
-  }
-  expect(() => journal.together(work)).toThrow('no')
-  expect([journal.load('record').map(({ id }) => id), journal.loadBytes('b')]).toEqual([['a'], undefined])
-})
-
 it.each([true, false])('a closed journal refuses to write, with a database or without one: %s', (isKept) => {
   const database = isKept ? makeDatabase() : undefined
   const journal = openJournal(database)

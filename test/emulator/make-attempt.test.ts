@@ -146,14 +146,4 @@ describe('an attempt', () => {
       error: expect.stringMatching(/^the emulator failed: TypeError.*Invalid URL/),
     })
   })
-
-  it('that was not made for a pause counts as one', () => {
-    const delivery = deliveryTo('http://localhost/')
-    const missed = missAttempt(delivery, 7)
-    expect(missed).toEqual({
-      ...{ number: 1, url: 'http://localhost/', at: 7, durationMs: 0, status: undefined, failure: 'paused' },
-      ...{ error: 'the webhook is paused', responseHeaders: {}, responseBody: '' },
-    })
-    expect(missAttempt({ ...delivery, attempts: [missed] }, 8).number).toBe(2)
-  })
 })

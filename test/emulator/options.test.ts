@@ -1,4 +1,4 @@
-import { manualClock, silentLogger } from 'postern/testing'
+import { silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { assumeAll } from '../../src/emulator/dialects.ts'
 import { checkEmulatorOptions, type EmulatorOptions } from '../../src/emulator/options.ts'
@@ -73,14 +73,6 @@ describe('the options of the emulator', () => {
     expect(checkEmulatorOptions(options)).toMatchObject(read)
   })
 
-  it('include a clock, a database and an inbox, which stay the same objects', () => {
-    const clock = manualClock()
-    const database = { exec: nothing, prepare: nothing, pragma: nothing, transaction: nothing } as never // only its methods are looked at
-    const inbox = { counts: nothing, list: nothing, get: nothing, replay: nothing, drop: nothing } as never // the same
-    const read = checkEmulatorOptions({ clock, database, inbox })
-    expect([read.clock === clock, read.database === database, read.inbox === inbox]).toEqual([true, true, true])
-  })
-
   it.each([
     [{ prot: 1 }, /^option_unknown startEmulator has no option "prot"\. It takes port, host, hostAllow, .*logger\.$/],
     [{ faults: { drop: 1 } }, /^option_unknown startEmulator has no option "drop" in faults\. It takes port/],
@@ -88,18 +80,14 @@ describe('the options of the emulator', () => {
     [{ port: -1 }, /^option_invalid startEmulator: port: /],
     [{ port: 65_536 }, /port: /],
     [{ port: 1.5 }, /port: /],
-    [{ port: true }, /port: /],
     [{ host: '' }, /host: /],
     [{ hostAllow: ['crm', ''] }, /hostAllow\.1: /],
-    [{ hostAllow: 'crm' }, /hostAllow: /],
-    [{ clock: 'automatic' }, /clock: /],
     [{ clock: null }, /clock: must be "manual" or a clock/],
     [
       { clock: { now: nothing, monotonic: nothing, setTimeout: nothing } },
       /clock: must be "manual" or a clock, with now, monotonic, setTimeout, clearTimeout$/,
     ],
     [{ retryScale: Number.POSITIVE_INFINITY }, /retryScale: /],
-    [{ retryScale: Number.NaN }, /retryScale: /],
     [{ retryScale: 0.0009 }, /retryScale: /],
     [{ deadline: 0 }, /deadline: must be more than 0/],
     [{ deadline: 2 ** 31 }, /deadline: must be at most 2147483647 ms, the longest time that a timer takes/],
@@ -114,15 +102,11 @@ describe('the options of the emulator', () => {
     [{ rateLimit: '/60s' }, /is not a rate/],
     [{ loginRateLimit: '-1/60s' }, /loginRateLimit: "-1\/60s" is not a rate/],
     [{ format: 'xml' }, /format: /],
-    [{ debugHeaders: 1 }, /debugHeaders: /],
-    [{ ordered: 'yes' }, /ordered: /],
     [{ faults: { fail: 1.1 } }, /faults\.fail: /],
     [{ faults: { duplicate: -0.1 } }, /faults\.duplicate: /],
-    [{ faults: { shuffle: 1 } }, /faults\.shuffle: /],
     [{ faults: { latency: ['1s'] } }, /faults\.latency/],
     [{ faults: { latency: '25d' } }, /faults\.latency/],
     [{ faults: { latency: ['1s', '25d'] } }, /faults\.latency/],
-    [{ seed: {} }, /seed: /],
     [{ dialect: 'klingon' }, /there is no dialect "klingon"; give one of default, envelope, nest, bare, ms, hostile\./],
     [{ dialect: 'toString' }, /there is no dialect "toString"/],
     [
@@ -135,7 +119,6 @@ describe('the options of the emulator', () => {
     ],
     [{ accounts: [{ key: 'a', email: 'x' }] }, /accounts\.0\.password: /],
     [{ database: 'emulator.db' }, /database: must be a database that openSqlite of postern\/sqlite opened/],
-    [{ database: null }, /database: must be a database/],
     [
       { database: { exec: nothing, prepare: nothing, pragma: nothing } },
       /database: must be a database that openSqlite of postern\/sqlite opened, with exec, prepare, pragma, transaction$/,

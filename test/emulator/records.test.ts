@@ -150,16 +150,6 @@ describe('records', () => {
     expect([records.list('a', 'contact'), open().list('a', 'contact')]).toEqual([[made], [made]])
   })
 
-  it('are read back unchanged, in the order in which they were made', () => {
-    const { records, open } = makeRecords(9)
-    for (const _id of ['c', 'a', 'b']) records.create('a', 'contact', { _id })
-    records.update('a', 'contact', 'c', { name: 'Zoë' })
-    records.delete('a', 'contact', 'a')
-    records.create('a', 'contact', { _id: 'a' })
-    expect(open().list('a', 'contact')).toEqual([{ _id: 'c', name: 'Zoë' }, { _id: 'b' }, { _id: 'a' }])
-    expect(open().list('a', 'contact')).toEqual(records.list('a', 'contact'))
-  })
-
   it('are counted by account and model', () => {
     const { records } = makeRecords(9)
     expect(records.count()).toEqual([])

@@ -74,9 +74,3 @@ describe('the body of an error', () => {
     expect(reasons).toEqual(['Unprocessable Entity', 'Error'])
   })
 })
-
-it('a refusal is an error with its kind and a message that joins its lines', () => {
-  expect(new Refusal('full', 'one', 'two')).toMatchObject({
-    ...{ code: 'emulator_refused', kind: 'full', messages: ['one', 'two'], message: 'one; two' },
-  })
-})

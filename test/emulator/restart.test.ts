@@ -130,41 +130,6 @@ describe('after a restart', () => {
     expect([two.webhooks.list().length, two.records.list('contact')]).toEqual([1, [{ _id }]])
   })
 
-  it('a token is valid to the end of its hour, and not longer', async () => {
-    const database = makeDatabase()
-    const one = await start({ database })
-    const token = await one.login({ accountKey: 'globex' })
-    await one.clock.advance('59m')
-    await one.close()
-    const two = await start({ database })
-    const statusOf = async () => (await call(two, 'GET /api/sales/contacts', { token })).status
-    expect(await statusOf()).toBe(200)
-    await two.clock.advance('1m')
-    expect(await statusOf()).toBe(401)
-  })
-
-  it('overdue attempts leave in the order in which they were due', async () => {
-    const database = makeDatabase()
-    const receiver = await sink(Date, 500, 200)
-    const one = await start({ database, ordered: true })
-    const { id } = one.webhooks.create({ url: receiver.url, events: EVENTS })
-    const emit = (crm: Emulator) => crm.events.emit({ type: 'contact.created' }).id
-    // The first is retried after 30 s, and so is due after the two that follow it.
-    const first = emit(one)
-    await one.clock.advance('10s')
-    one.webhooks.pause(id)
-    await one.close()
-    const kept: EmulatorOptions = { database, ordered: true, assume: { A31: 'kept' } }
-    const two = await start(kept)
-    const later = [emit(two), emit(two)]
-    await two.clock.advance('1m')
-    await two.close()
-    const three = await start(kept)
-    three.webhooks.resume(id)
-    await three.clock.advance(0)
-    expect(receiver.received.map(({ body }) => JSON.parse(String(body)).id)).toEqual([first, ...later, first])
-  })
-
   it('an attempt that the close cut off is repeated, with the same number', async () => {
     const database = makeDatabase()
     const receiver = await sink(Date, 0, 200)

@@ -39,22 +39,20 @@ describe('a subscription', () => {
   )
 
   it.each([
-    ...['', 'contact', '.', 'contact.', '.created', 'in voice.paid', 'invoice.paid ', ' invoice.paid', '1a.b', 'a.1b'],
     ...[
+      '',
+      'contact',
+      'contact.',
+      '.created',
+      'in voice.paid',
+      'invoice.paid ',
+      ' invoice.paid',
+      '1a.b',
+      'a.1b',
       'a-b.c',
-      'a..b',
-      '**',
-      '*.*',
-      'contact.**',
-      'contact.*.x',
-      'x*.created',
-      'x.*y',
-      '*.',
-      '.*',
-      '*x.y',
-      '_a.created',
     ],
-    ...['contact.created\n', 'a.b.', '1*', '* ', ' *', 'a b.*', '*.1', '*.a b', '1.*'],
+    ...['a..b', '**', '*.*', 'contact.**', 'contact.*.x', 'x*.created', 'x.*y', '*.', '.*', '*x.y', '_a.created'],
+    ...['contact.created\n', '1*', '* ', ' *', 'a b.*', '*.1', '*.a b', '1.*'],
   ])('to %j is refused', (type) => {
     expect(() => subscribe([type])).toThrow(invalid('is no type of event'))
     expect(() => subscribe(['contact.created', type])).toThrow(invalid(JSON.stringify(type)))
