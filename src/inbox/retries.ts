@@ -31,11 +31,7 @@ export interface Retries {
 
 const check = new OptionChecker('receiver.work')
 
-/**
- * @param retentionMs time for which the store keeps finish marks
- * @param tryMs maximum duration of a try
- * @throws ConfigurationError `option_invalid`, `option_unknown`
- */
+/** Checks the options, and that all tries, of `tryMs` at most, end while the store keeps finish marks. Throws ConfigurationErrors. */
 export function checkRetries(options: WorkOptions, retentionMs: number, tryMs: number): Retries {
   check.isObject(options, '{ concurrency: 10 }')
   const { concurrency = 10, attempts = 10, delay, ...unknown } = options

@@ -1,7 +1,4 @@
-/**
- * The service's numbers, and ours that follow from them. They are defined only here.
- * Source: sections 2.4, 3.2 and 8 of the service's interface, told in docs/service.md.
- */
+// The service's numbers (sections 2.4, 3.2 and 8 of its interface, told in docs/service.md), and ours that follow, are defined only here.
 
 /** Delay in milliseconds before each delivery attempt, counted from the end of the failed one before it. */
 export const ATTEMPT_DELAYS_MS: readonly number[] = [0, 30_000, 300_000, 1_800_000, 7_200_000]

@@ -11,8 +11,7 @@ describe('the search for items', () => {
   })
 
   it('is repeated immediately when this process puts an item, or has ended one', async () => {
-    const { clock, engine, end, put, timesOfTakes, work } = openPoll()
-    engine.brought = [bring('one')]
+    const { clock, end, put, timesOfTakes, work } = openPoll({ brought: [bring('one')] })
     work()
     await clock.advance(100)
     put()
@@ -36,8 +35,10 @@ describe('the search for items', () => {
   })
 
   it('asks for as many items as there is room for, and for none if there is no room', async () => {
-    const { clock, engine, end, put, takes, items, work } = openPoll({ concurrency: 3 })
-    engine.brought = [bring('one', 'two'), bring('three')]
+    const { clock, end, put, takes, items, work } = openPoll({
+      concurrency: 3,
+      brought: [bring('one', 'two'), bring('three')],
+    })
     work()
     await clock.advance(1_000)
     put()
@@ -57,8 +58,8 @@ describe('the search for items', () => {
   })
 
   it('is repeated after a second if the engine failed', async () => {
-    const { clock, engine, told, timesOfTakes, work } = openPoll()
-    engine.brought = [new Error('away'), new Error('still away')]
+    const brought = [new Error('away'), new Error('still away')]
+    const { clock, told, timesOfTakes, work } = openPoll({ brought })
     work()
     await clock.advance(2_250)
     expect(timesOfTakes()).toEqual([0, 1_000, 2_000, 2_250])
@@ -66,8 +67,9 @@ describe('the search for items', () => {
   })
 
   it('brings an item whose last worker died alone, and goes on when that has ended', async () => {
-    const { clock, engine, end, put, items, takes, timesOfTakes, work } = openPoll()
-    engine.brought = [{ items: [], hasSuspect: true }, { ...bring('killer'), hasSuspect: true }, bring('other')]
+    const { clock, end, put, items, takes, timesOfTakes, work } = openPoll({
+      brought: [{ items: [], hasSuspect: true }, { ...bring('killer'), hasSuspect: true }, bring('other')],
+    })
     work()
     await clock.advance(1_000)
     put()
@@ -85,8 +87,7 @@ describe('the search for items', () => {
 
 describe('the end of a run', () => {
   it('is stored, then told', async () => {
-    const { clock, engine, end, items, settlements, told, work } = openPoll()
-    engine.brought = [bring('one')]
+    const { clock, end, items, settlements, told, work } = openPoll({ brought: [bring('one')] })
     work()
     await clock.advance(100)
     expect(items.get('one')).toMatchObject({ key: 'one', worker: 'w', isSuspect: false, signal: { aborted: false } })
@@ -96,8 +97,7 @@ describe('the end of a run', () => {
   })
 
   it('is stored again each second until the engine has taken it', async () => {
-    const { clock, engine, end, settlements, told, work } = openPoll()
-    engine.brought = [bring('one')]
+    const { clock, engine, end, settlements, told, work } = openPoll({ brought: [bring('one')] })
     let failures = 2
     engine.settle = async () => {
       if (failures-- > 0) throw new Error('away')
@@ -112,8 +112,7 @@ describe('the end of a run', () => {
   })
 
   it.each([true, false])('is not told as settled if another worker has taken the item (heard: %s)', async (isHeard) => {
-    const { clock, engine, end, settlements, told, work } = openPoll()
-    engine.brought = [bring('one')]
+    const { clock, engine, end, settlements, told, work } = openPoll({ brought: [bring('one')] })
     engine.settle = async () => false
     work(isHeard)
     await clock.advance(0)
@@ -145,8 +144,7 @@ describe('leases', () => {
     [9_000, 500],
     [3_000, 300],
   ])('of %i ms are renewed again after %i ms if the engine failed', async (leaseMs, againMs) => {
-    const { clock, engine, renewals, told, work } = openPoll({ leaseMs })
-    engine.brought = [bring('one')]
+    const { clock, engine, renewals, told, work } = openPoll({ leaseMs, brought: [bring('one')] })
     engine.renew = async () => {
       if (renewals.length < 3) throw new Error('away')
     }
@@ -159,8 +157,7 @@ describe('leases', () => {
   })
 
   it('are renewed at the same intervals even if the engine is slow', async () => {
-    const { clock, engine, renewals, work } = openPoll()
-    engine.brought = [bring('one')]
+    const { clock, engine, renewals, work } = openPoll({ brought: [bring('one')] })
     const slow = [1_000, 4_000]
     engine.renew = () => new Promise<void>((resolve) => void clock.setTimeout(resolve, slow.shift() ?? 0))
     work()
@@ -182,8 +179,7 @@ describe('closing a worker', () => {
   })
 
   it('waits for its runs, and renews their leases', async () => {
-    const { clock, engine, end, items, renewals, told, work } = openPoll()
-    engine.brought = [bring('one', 'two')]
+    const { clock, end, items, renewals, told, work } = openPoll({ brought: [bring('one', 'two')] })
     const loop = work()
     await clock.advance(100)
     const closed = loop.close(60_000)
@@ -210,8 +206,7 @@ describe('closing a worker', () => {
   })
 
   it('aborts what still runs after its time, and waits for the end of that', async () => {
-    const { clock, engine, end, items, work } = openPoll()
-    engine.brought = [bring('one', 'two')]
+    const { clock, end, items, work } = openPoll({ brought: [bring('one', 'two')] })
     const loop = work()
     await clock.advance(0)
     const closed = loop.close(2_000)
@@ -227,8 +222,7 @@ describe('closing a worker', () => {
   })
 
   it('returns the number of items that ran on for eight seconds, and keeps renewing their leases', async () => {
-    const { clock, engine, end, renewals, work } = openPoll()
-    engine.brought = [bring('one', 'two')]
+    const { clock, end, renewals, work } = openPoll({ brought: [bring('one', 'two')] })
     const loop = work()
     await clock.advance(0)
     let left: number | undefined
@@ -248,8 +242,7 @@ describe('closing a worker', () => {
   })
 
   it('leaves an item that the engine does not take to its lease', async () => {
-    const { clock, engine, end, settlements, work } = openPoll()
-    engine.brought = [bring('one')]
+    const { clock, engine, end, settlements, work } = openPoll({ brought: [bring('one')] })
     engine.settle = async () => {
       throw new Error('away')
     }
@@ -263,8 +256,7 @@ describe('closing a worker', () => {
   })
 
   it('can wait for ever', async () => {
-    const { clock, engine, end, items, work } = openPoll()
-    engine.brought = [bring('one')]
+    const { clock, end, items, work } = openPoll({ brought: [bring('one')] })
     const loop = work()
     await clock.advance(0)
     const closed = loop.close(Number.POSITIVE_INFINITY)

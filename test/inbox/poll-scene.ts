@@ -13,7 +13,7 @@ function makeEntry(key: string): InboxEntry {
 export const bring = (...keys: readonly string[]): Taken => ({ items: keys.map(makeEntry), hasSuspect: false })
 
 /** A worker on an engine whose part the test plays, with the times of its calls. */
-export function openPoll({ concurrency = 5, leaseMs = 9_000 } = {}) {
+export function openPoll({ concurrency = 5, leaseMs = 9_000, brought = [] as readonly (Taken | Error)[] } = {}) {
   const clock = manualClock(0)
   const takes: (TakeRequest & { readonly at: number })[] = []
   const renewals: (readonly [at: number, worker: string, leaseMs: number])[] = []
@@ -24,7 +24,7 @@ export function openPoll({ concurrency = 5, leaseMs = 9_000 } = {}) {
   const listeners = new Set<() => void>()
   const engine = {
     /** Answers of the next polls. */
-    brought: [] as (Taken | Error | Promise<Taken>)[],
+    brought: [...brought] as (Taken | Error | Promise<Taken>)[],
     renew: async (): Promise<unknown> => undefined,
     settle: async (): Promise<boolean> => true,
   }

@@ -17,6 +17,7 @@ import {
   delayedBy,
   failure,
   Gate,
+  gated,
   ManualClock,
   raise,
   request,
@@ -30,6 +31,7 @@ watchRejections()
 const make = (options: unknown) => createReceiver(options as ReceiverOptions<never, never>) // plain JavaScript can contain it
 const store = () => memoryStore()
 const without = (method: string) => ({ ...methods, [method]: undefined })
+const keeping = (retentionMs: unknown) => ({ store: { ...methods, retentionMs } })
 const methods = { retentionMs: 1e9, claim() {}, renew() {}, complete() {}, release() {} }
 
 describe('options', () => {
@@ -47,11 +49,7 @@ describe('options', () => {
     ['a lease of 1.9 s', { leaseMs: 1_900 }, 'give a number from 2000 to 25000'],
     ['maxInFlight 0', { maxInFlight: 0 }, 'maxInFlight is 0'],
     ['maxAge under 3 h', { maxAge: 10_799_999 }, 'since the last of the five attempts comes 2 h 36 min'],
-    [
-      'a clock without monotonic',
-      { clock: { now() {}, setTimeout() {}, clearTimeout() {} } },
-      'clock has no method monotonic()',
-    ],
+    ['a clock without monotonic', { clock: { now() {} } }, 'clock has no method monotonic()'],
     ['a logger without debug', { logger: { ...silentLogger, debug: 1 } }, 'logger has no method debug()'],
     ['onOutcome that is no function', { onOutcome: 'log' }, 'onOutcome is "log"; give a function'],
     ['onError that is no function', { onError: {} }, 'onError is an object; give a function'],
@@ -60,16 +58,13 @@ describe('options', () => {
       { store: without(method) },
       `store has no method ${method}()`,
     ]),
-    [
-      'a store that keeps ids for 2 h 59',
-      { store: { ...methods, retentionMs: 10_799_999 } },
-      'at least 10800000 (3 h)',
-    ],
-    [
-      'a store that does not say',
-      { store: { ...methods, retentionMs: undefined } },
-      'keeps done events for undefined ms',
-    ],
+    ['a store that keeps ids for 2 h 59', keeping(10_799_999), 'at least 10800000 (3 h)'],
+    ['a store that does not say', keeping(undefined), 'keeps done events for undefined ms'],
+    ...['transaction', 'transactionSync', 'positions', 'advance'].map((method): [string, unknown, string] => [
+      `a store whose ${method} is no function`,
+      { store: { ...methods, [method]: 7 } },
+      `store has no method ${method}()`,
+    ]),
     ['models that are a list', { models: [] }, 'models is a list; give a plain object of schemas by key'],
     ['models that were not awaited', { models: Promise.resolve({}) }, 'models is a promise; give a plain object'],
     ['events that are a function', { events: () => {} }, 'events is a function; give a plain object'],
@@ -79,11 +74,7 @@ describe('options', () => {
     ['a model key with a dot', { models: { 'a.b': record() } }, '"a.b" cannot be a model key'],
     ['a model key with a star', { models: { '*': record() } }, 'without dot or star'],
     ['an empty model key', { models: { '': record() } }, '"" cannot be a model key'],
-    [
-      'an event about a record',
-      { events: { 'invoice.created': record() } },
-      'declare its model instead, models: { invoice: … }',
-    ],
+    ['an event about a record', { events: { 'invoice.created': record() } }, 'declare its model instead, models: {'],
     ['an event that reads as a pattern', { events: { '*.paid': record() } }, 'it reads as a pattern'],
     ['an event that ends in a star', { events: { 'invoice.*': record() } }, 'it reads as a pattern'],
     ['an empty event type', { events: { '': record() } }, 'it reads as a pattern'],
@@ -112,38 +103,28 @@ describe('options', () => {
   })
 
   it.each([
-    [
-      'the least',
-      { maxBodyBytes: 1, deadlineMs: 100, handlerTimeoutMs: 1, leaseMs: 2_000, maxInFlight: 1, maxAge: 10_800_000 },
-    ],
+    ['the least', { maxBodyBytes: 1, deadlineMs: 100, handlerTimeoutMs: 1, leaseMs: 2_000, maxInFlight: 1 }],
+    ['the least maxAge', { maxAge: 10_800_000 }],
     ['the most', { maxBodyBytes: 1_073_741_824, deadlineMs: 9_500, handlerTimeoutMs: 86_400_000, leaseMs: 25_000 }],
-    [
-      'undefined for every option',
-      { models: undefined, events: undefined, store: undefined, maxAge: undefined, onError: undefined },
-    ],
+    ['undefined for an option', { models: undefined, events: undefined, store: undefined, onError: undefined }],
     ['prototype names for models', { models: { constructor: record(), toString: record(), ['__proto__']: record() } }],
-    ['a store that keeps ids for just 3 h', { store: { ...methods, retentionMs: 10_800_000 } }],
+    ['a store that keeps ids for just 3 h', keeping(10_800_000)],
     ['fractions of milliseconds', { deadlineMs: 1_000.5, handlerTimeoutMs: 1.5, leaseMs: 2_000.5 }],
     ['event types of any other shape', { events: { 'invoice.paid': record(), paid: record(), 'a.b.c': record() } }],
-    ['a store that keeps ids for ever', { store: { ...methods, retentionMs: Number.POSITIVE_INFINITY } }],
+    ['a store that keeps ids for ever', keeping(Number.POSITIVE_INFINITY)],
   ])('accepts %s', (_what, options) => {
     expect(() => make({ secret: SECRET, ...options })).not.toThrow()
   })
 })
 
 describe('unusable secrets', () => {
-  const _bytes = (text: string) => new TextEncoder().encode(text)
   it.each([
     ['undefined', undefined, 'environment variable'],
-    ['an empty text', '', 'is an empty string'],
-    ['text with a line break behind it', `${SECRET}\n`, 'trim it'],
     ['an empty list', [], 'The list of secrets is empty'],
     ['a bound secret without its account', { secret: SECRET }, 'needs its accountKey'],
     ['a bound secret of an empty account', { secret: SECRET, accountKey: '' }, 'needs its accountKey'],
     ['a bound secret without the secret', { accountKey: 'acme' }, 'is undefined'],
     ['a bound secret with a misspelt field', { secret: SECRET, acountKey: 'acme' }, 'it has no field "acountKey"'],
-    ['a promise', Promise.resolve(SECRET), 'is a promise: await it, or give createReceiver the function itself'],
-    ['a promise in a list', [SECRET, Promise.resolve(SECRET)], 'is a promise: await it'],
     ['a promise in a bound secret', { secret: Promise.resolve(SECRET), accountKey: 'acme' }, 'is a promise: await it'],
     ['a secret in double quotes', `"${SECRET}"`, 'is in quotes'],
   ])('refuses %s', (_what, secret, fix) => {
@@ -226,7 +207,6 @@ describe('receive', () => {
 
   it.each([
     ['a malformed signature', { tamper: 'short' }, 401, 'signature_malformed'],
-    ['a wrong signature', { tamper: 'other-secret' }, 401, 'signature_mismatch'],
     ['a changed body', { tamper: 'flip-bit' }, 401, 'signature_mismatch'],
   ] as const)('refuses %s', async (_what, options, status, code) => {
     const bench = open()
@@ -248,15 +228,12 @@ describe('receive', () => {
     })
   })
 
-  it.each([['an hour ahead of the clock', 3_600_000]])(
-    'treats a receivedAt that is %s as now',
-    async (_what, offset) => {
-      const bench = open()
-      const outcome = bench.send(events.contact.created(), { receivedAt: bench.clock.now() + offset })
-      expect(await outcome).toMatchObject({ outcome: 'handled' })
-      expect(bench.outcomes[0]?.durationMs).toBe(0)
-    },
-  )
+  it('treats a receivedAt that is an hour ahead of the clock as now', async () => {
+    const bench = open()
+    const outcome = bench.send(events.contact.created(), { receivedAt: bench.clock.now() + 3_600_000 })
+    expect(await outcome).toMatchObject({ outcome: 'handled' })
+    expect(bench.outcomes[0]?.durationMs).toBe(0)
+  })
 })
 
 it.each<[string, (bytes: Uint8Array, no: () => Promise<never>) => unknown]>([
@@ -298,11 +275,7 @@ it('handle, receive, dispatch and close may be detached from the receiver', asyn
 it.each<[string, readonly unknown[]]>([
   ['node:http', [{ read() {}, headers: {} }, { writeHead() {} }]],
   ['Express', [{ read() {}, header() {}, pipe() {} }, { writeHead() {} }, () => {}]],
-  ['Fastify', [{ headers: {} }, { send() {} }]],
   ['Hono', [{ header() {} }, () => {}]],
-  ['hapi', [{ headers: {} }, { response() {} }]],
-  ['hosts that pass a Request', [new Request('http://localhost'), {}]],
-  ['hosts that pass an event', [{ body: '' }]],
   ['hosts that pass nothing', []],
 ])('handle() explains the mistake if it gets the arguments of %s, which it would never answer', (_host, given) => {
   const bench = new Bench()
@@ -379,14 +352,12 @@ describe('dispatch', () => {
     ['for ever', Number.POSITIVE_INFINITY],
     ['as long as is asked for', 60_000],
   ])('waits for the result %s, as the consumer of a queue must', async (_how, waitMs) => {
-    const bench = new Bench()
-    const gate = new Gate()
-    bench.receiver.on('*', () => gate.promise)
+    const { bench, gate } = gated()
     const event = events.contact.created()
     const dispatched = bench.receiver.dispatch(event, { waitMs })
     expect(await bench.sendFor(50_000, event)).toMatchObject({ outcome: 'late', joined: true })
     expect(bench.outcomes).toHaveLength(1)
-    gate.open()
+    gate.open(undefined)
     expect(await dispatched).toMatchObject({ outcome: 'handled' })
   })
 
@@ -439,9 +410,7 @@ describe('dispatch', () => {
   })
 
   it('lets the same event with separate data join, and one whose data is a getter of its class', async () => {
-    const bench = new Bench()
-    const gate = new Gate()
-    bench.receiver.on('*', () => gate.promise)
+    const { bench, gate } = gated()
     const sent = events.contact.created()
     class Row {
       readonly id = sent.id
@@ -455,7 +424,7 @@ describe('dispatch', () => {
     const first = bench.receiver.dispatch(sent)
     await settle()
     const others = [structuredClone(sent), new Row()].map((event) => bench.receiver.dispatch(event))
-    gate.open()
+    gate.open(undefined)
     expect(await first).toMatchObject({ outcome: 'handled' })
     for (const other of await Promise.all(others)) expect(other).toMatchObject({ outcome: 'handled', joined: true })
   })
@@ -492,15 +461,13 @@ describe('dispatch', () => {
   })
 
   it('waits no longer than its option says', async () => {
-    const bench = new Bench()
-    const gate = new Gate()
-    bench.receiver.on('*', () => gate.promise)
+    const { bench, gate } = gated()
     const dispatched = bench.receiver.dispatch(events.contact.created(), { waitMs: 20_000 })
     await bench.clock.advance(19_999)
     expect(bench.outcomes).toEqual([])
     await bench.clock.advance(1)
     expect(await dispatched).toMatchObject({ outcome: 'late' })
-    gate.open()
+    gate.open(undefined)
   })
 
   it('waits for ever for a claim that another process holds, if its option says so', async () => {
@@ -575,9 +542,7 @@ describe('close', () => {
     ['NaN', { timeoutMs: Number.NaN }, 'close(): timeoutMs is NaN'],
     ['less than no time', { timeoutMs: -1 }, 'close(): timeoutMs is -1'],
   ])('informs the owner of %s, and waits its 10 s anyway', async (_what, options, message) => {
-    const bench = new Bench()
-    const gate = new Gate()
-    bench.receiver.on('*', () => gate.promise)
+    const { bench, gate } = gated()
     const sent = bench.send(events.contact.created())
     await settle()
     const closing = bench.receiver.close(options as { timeoutMs: number }) // plain JavaScript can contain it
@@ -588,7 +553,7 @@ describe('close', () => {
     await bench.clock.advance(7_000)
     expect([isClosed, bench.errors.length]).toEqual([false, 1])
     expect(bench.errors[0]?.message).toContain(message)
-    gate.open()
+    gate.open(undefined)
     expect(await closing).toEqual({ unfinished: 0 })
     expect(await sent).toMatchObject({ outcome: 'handled' })
   })

@@ -8,7 +8,6 @@ import {
   Bench,
   counting,
   delayedBy,
-  Gate,
   gated,
   hanging,
   raise,
@@ -603,9 +602,7 @@ describe('waitUntil', () => {
   })
 
   it('gets the marks that are stored after a late answer', async () => {
-    const bench = new Bench()
-    const gate = new Gate<unknown>()
-    bench.receiver.on('*', () => gate.promise)
+    const { bench, gate } = gated()
     bench.store.plan('release', rejecting, rejecting)
     const { handed, state, waitUntil } = handing()
     bench.send(events.contact.created(), { waitUntil })

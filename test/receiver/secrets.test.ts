@@ -1,5 +1,5 @@
 import { createReceiver, type SecretRequest, type Secrets, type SecretsFunction } from 'postern'
-import { events, type SignedOptions } from 'postern/testing'
+import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   atOnce,
@@ -42,34 +42,13 @@ describe('whose secret', () => {
     ['that of another account', bound('acme'), SECRET, 'globex', 401, 'account_mismatch'],
     ['that of an account it is a prefix of', bound('acme'), SECRET, 'acm', 401, 'account_mismatch'],
     ['its own, beside others', [bound('acme'), bound('globex', OLD)], OLD, 'globex', 200],
-    [
-      'that of the other account in the list',
-      [bound('acme'), bound('globex', OLD)],
-      OLD,
-      'acme',
-      401,
-      'account_mismatch',
-    ],
+    ['that of the other in the list', [bound('acme'), bound('globex', OLD)], OLD, 'acme', 401, 'account_mismatch'],
     ['one secret of two accounts, first', [bound('acme'), bound('globex')], SECRET, 'acme', 200],
     ['one secret of two accounts, second', [bound('acme'), bound('globex')], SECRET, 'globex', 200],
-    [
-      'one secret of two accounts, a third',
-      [bound('acme'), bound('globex')],
-      SECRET,
-      'initech',
-      401,
-      'account_mismatch',
-    ],
+    ['one of two accounts, a third', [bound('acme'), bound('globex')], SECRET, 'initech', 401, 'account_mismatch'],
     ['one that is bound and bare', [bound('acme'), SECRET], SECRET, 'globex', 200],
     ['one that is bare and bound', [SECRET, bound('acme')], SECRET, 'globex', 200],
-    [
-      'a bound one, with a bare one that does not match',
-      [bound('acme'), OLD],
-      SECRET,
-      'globex',
-      401,
-      'account_mismatch',
-    ],
+    ['a bound one, beside another bare one', [bound('acme'), OLD], SECRET, 'globex', 401, 'account_mismatch'],
     ['bound to "constructor"', bound('constructor'), SECRET, 'constructor', 200],
     ['bound to "__proto__", for another', bound('__proto__'), SECRET, 'acme', 401, 'account_mismatch'],
   ])('%s', async (_what, secret, signedWith, accountKey, status, code) => {
@@ -155,15 +134,10 @@ describe('a secrets function', () => {
 
   it.each<[string, () => unknown]>([
     ['throws an error', raise(new Error('vault sealed'))],
-    ['rejects with an error', () => Promise.reject(new Error('vault sealed'))],
+    ['rejects with undefined', () => Promise.reject(undefined)],
     ['gives a thenable whose then throws', () => thenable(raise(new Error('no')))],
-    ['gives an empty text', () => ''],
-    ['gives an empty list', () => []],
     ['gives a list with an empty text in it', () => [SECRET, '']],
-    ['gives a list with a promise in it', () => [Promise.resolve(SECRET)]],
-    ['gives a bound promise', () => ({ secret: Promise.resolve(SECRET), accountKey: 'acme' })],
     ['gives a number', () => 5],
-    ['gives an object without the secret', () => ({ accountKey: 'acme' })],
     ['gives a bound secret without the account', () => ({ secret: SECRET })],
   ])('that %s is the app’s failure: 503, never 401', async (_what, secret) => {
     const { bench, ran } = receiving(secret as SecretsFunction) // plain JavaScript may return anything
@@ -227,16 +201,6 @@ describe('a secrets function', () => {
     expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
     expect(late.outcomes[0]?.durationMs).toBe(5_900)
   })
-
-  it('is reported to onError each time, and to the log once a second', async () => {
-    const { bench } = receiving(raise(new Error('vault sealed')))
-    for (let count = 0; count < 5; count++) await bench.send(contact())
-    expect(bench.errors).toHaveLength(5)
-    expect(bench.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
-    await bench.clock.advance(1_000)
-    await bench.send(contact())
-    expect(bench.lines.filter(({ level }) => level === 'error')[1]?.fields).toMatchObject({ alikeSinceLastLine: 4 })
-  })
 })
 
 describe('a bare secret', () => {
@@ -270,24 +234,9 @@ describe('signed, but not an event', () => {
   it.each<[string, string | Uint8Array, string]>([
     ['nothing', '', 'invalid_json'],
     ['null', 'null', 'invalid_envelope'],
-    ['a list', '[]', 'invalid_envelope'],
-    ['a number', '1', 'invalid_envelope'],
-    ['broken JSON', '{"id":', 'invalid_json'],
     ['a byte order mark', `\ufeff${withId({})}`, 'invalid_utf8'],
-    ['bytes that are not UTF-8', Uint8Array.of(0x7b, 0xff, 0x7d), 'invalid_utf8'],
     ['no id', withId({ id: undefined }), 'invalid_envelope'],
-    ['an empty id', withId({ id: '' }), 'invalid_envelope'],
-    ['an id of 1,025 characters', withId({ id: 'x'.repeat(1_025) }), 'invalid_envelope'],
-    ['a type of 257 characters', withId({ type: 'x'.repeat(257) }), 'invalid_envelope'],
-    ['a type that is a number', withId({ type: 1 }), 'invalid_envelope'],
-    ['no timestamp', withId({ timestamp: null }), 'invalid_envelope'],
     ['no account', withId({ accountKey: undefined }), 'invalid_envelope'],
-    ['data that is a list', withId({ data: [] }), 'invalid_envelope'],
-    [
-      'id only in __proto__',
-      '{"__proto__":{"id":"evt_1"},"type":"a","timestamp":"t","accountKey":"acme"}',
-      'invalid_envelope',
-    ],
   ])('%s: 400 by a known secret, 401 if no account can be read to choose one by', async (_what, body, code) => {
     const known = receiving(SECRET)
     expect(await known.bench.send(body)).toMatchObject({ outcome: 'rejected', status: 400, code })
@@ -310,26 +259,10 @@ describe('signed, but not an event', () => {
   })
 })
 
-it.each<[string, Partial<SignedOptions>]>([
-  ['compact', { format: 'compact' }],
-  ['spaced', { format: 'spaced' }],
-  ['pretty', { format: 'pretty' }],
-  ['escaped', { format: 'escaped' }],
-])('accepts JSON in any form: %s', async (_what, options) => {
-  const { bench, ran } = receiving(SECRET)
-  expect(await bench.send(contact(), options)).toMatchObject({ status: 200 })
-  expect(ran).toHaveLength(1)
-})
-
 const lookUp = () => Promise.reject(new Error('db down'))
 it.each<[string, () => unknown, string]>([
   ['a list', () => [lookUp(), lookUp()], 'is a promise: await it'],
   ['a bound one', () => ({ secret: lookUp(), accountKey: 'acme' }), 'is a promise: await it'],
-  [
-    'a list of bound ones',
-    () => ['acme', 'globex'].map((accountKey) => ({ secret: lookUp(), accountKey })),
-    'is a promise: await it',
-  ],
   ['an account', () => ({ secret: SECRET, accountKey: lookUp() }), 'The accountKey of a bound secret is a promise'],
   [
     'accounts in a list',

@@ -10,10 +10,11 @@ import {
   memoryStore,
   type Outcome,
   type OutcomeInfo,
-  type PosternError,
+  PosternError,
   type Receiver,
   type ReceiverOptions,
   type Store,
+  type TransactionClaim,
   type WebhookEvent,
 } from 'postern'
 import { type SignedOptions, signed } from 'postern/testing'
@@ -181,6 +182,44 @@ export class ScriptedStore implements Store {
   #carryOut<T>(method: Method, call: () => T, marks?: readonly string[]): T | Promise<T> {
     this.calls.push({ method, at: this.#clock.monotonic(), ...(marks !== undefined && { marks: [...marks] }) })
     return (this.#plans[method].shift() ?? this.usual)(call, this.#clock)
+  }
+}
+
+/** The part of a database that the work of a transaction gets. */
+export interface Tx {
+  write(row: string): void
+}
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+
+/** A database of one table beside the claims: the rows of `work`, the mark and the position exist together. */
+export class TransactionalStore extends ScriptedStore {
+  readonly rows: string[] = []
+  readonly claims: TransactionClaim[] = []
+  readonly keys: string[] = []
+  /** The fate of the commit: it is carried out, or not, or its answer is lost. */
+  atCommit: (commit: () => void) => unknown = (commit) => commit()
+
+  override claim(key: string, leaseMs: number) {
+    this.keys.push(key)
+    return super.claim(key, leaseMs)
+  }
+
+  async transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
+    const { key, token, mark, position, signal } = claim
+    this.claims.push(claim)
+    const written: string[] = []
+    const value = await Promise.race([work({ write: (row) => written.push(row) }), aborted(signal)])
+    const commit = () => {
+      if (position !== undefined && !this.inner.advance?.(position.key, position.at))
+        throw new PosternError('event_outdated', 'a newer event of the record was committed')
+      if (!this.inner.renew(key, token, 15_000, [mark]))
+        throw new PosternError('lease_lost', 'somebody else has the event')
+      this.rows.push(...written)
+    }
+    await Promise.race([this.atCommit(commit), aborted(signal)])
+    return value
   }
 }
 

@@ -1,5 +1,5 @@
 import { type HandlerContext, PosternError, type TransactionClaim, type TransactionContext } from 'postern'
-import { events, recordHandlers } from 'postern/testing'
+import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import {
   atOnce,
@@ -11,6 +11,8 @@ import {
   ScriptedStore,
   settle,
   soon,
+  TransactionalStore,
+  type Tx,
   thenable,
   watchRejections,
 } from './support.ts'
@@ -19,40 +21,7 @@ watchRejections()
 
 const LEASE_MS = 15_000
 
-interface Tx {
-  write(row: string): void
-}
 type Context = TransactionContext<Tx>
-
-const aborted = (signal: AbortSignal) =>
-  new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-
-/** A database of one table beside the claims: the rows of `work` exist once the mark exists. */
-class TransactionalStore extends ScriptedStore {
-  readonly rows: string[] = []
-  readonly claims: TransactionClaim[] = []
-  readonly keys: string[] = []
-  /** The fate of the commit: it is carried out, or not, or its answer is lost. */
-  atCommit: (commit: () => void) => unknown = (commit) => commit()
-
-  override claim(key: string, leaseMs: number) {
-    this.keys.push(key)
-    return super.claim(key, leaseMs)
-  }
-
-  async transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
-    this.claims.push(claim)
-    const written: string[] = []
-    const value = await Promise.race([work({ write: (row) => written.push(row) }), aborted(claim.signal)])
-    const commit = () => {
-      if (!this.inner.renew(claim.key, claim.token, LEASE_MS, [claim.mark]))
-        throw new PosternError('lease_lost', 'somebody else has the event')
-      this.rows.push(...written)
-    }
-    await Promise.race([this.atCommit(commit), aborted(claim.signal)])
-    return value
-  }
-}
 
 /** A bench with such a store and one handler. */
 function scene(
@@ -427,25 +396,16 @@ describe('a store whose driver blocks', () => {
     expect(bench.errors).toMatchObject([{ cause: { code: 'transaction_misused' } }])
     expect(store.rows).toEqual([])
   })
-})
 
-it('never runs a query of work that a blocking store refuses', async () => {
-  let queries = 0
-  const query = () => thenable(() => queries++)
-  class SyncStore extends ScriptedStore {
-    transactionSync<T>(_claim: TransactionClaim, work: (tx: Tx) => T): T {
-      return work({ write: () => {} })
+  it('never runs a query of work that it refuses', async () => {
+    let queries = 0
+    const query = () => thenable(() => queries++)
+    for (const work of [query, () => [query()]]) {
+      const { bench } = onSyncStore((context) => context.transaction(work))
+      expect(await bench.sendFor(1_000, events.contact.created())).toMatchObject({ code: 'handler_failed' })
     }
-  }
-  const { clock } = new Bench()
-  for (const work of [query, () => [query()]]) {
-    const bench = new Bench({ clock, store: new SyncStore(clock, atOnce) })
-    bench.receiver.on('*', (_event, context) => (context as unknown as Context).transaction(work)) // benches are untyped
-    expect(await bench.send(events.contact.created())).toMatchObject({ code: 'handler_failed' })
-    await bench.clock.advance(1_000)
-    await bench.expectAtRest()
-  }
-  expect(queries).toBe(0)
+    expect(queries).toBe(0)
+  })
 })
 
 describe('beside transactions', () => {
@@ -470,24 +430,6 @@ describe('beside transactions', () => {
     })
     await bench.send(events.contact.created())
     expect(has).toBe(false)
-  })
-
-  it('a store whose transaction is not a method is refused', () => {
-    const { clock } = new Bench()
-    for (const method of ['transaction', 'transactionSync'])
-      expect(() => new Bench({ store: Object.assign(new ScriptedStore(clock), { [method]: 7 }) })).toThrow(
-        expect.objectContaining({ code: 'option_invalid', message: expect.stringContaining(method) }),
-      )
-  })
-
-  it('interceptors and the recorder see the run like any other', async () => {
-    const { bench, event } = scene((context, run) =>
-      context.transaction(() => (run === 1 ? Promise.reject(new Error('no')) : 1)),
-    )
-    const handled = recordHandlers(bench.receiver)
-    await bench.send(event)
-    await bench.send(event)
-    expect(handled.runs).toMatchObject([{ state: 'failed', error: new Error('no') }, { state: 'finished' }])
   })
 
   it('any error of work ends nothing but the handler', async () => {

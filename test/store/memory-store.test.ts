@@ -31,11 +31,17 @@ function makeSubject(options?: MemoryStoreOptions): Subject {
   return { store: memoryStore({ clock, ...options }), pass }
 }
 
+/** Claims a key that is free. */
+function claimFree(store: ReturnType<typeof memoryStore>, key: string, leaseMs: number) {
+  const claim = store.claim(key, leaseMs)
+  if (claim instanceof Promise || claim.state !== 'claimed') throw new Error(`${key} is known`)
+  return claim
+}
+
 function completeNew(store: ReturnType<typeof memoryStore>, account: string, count: number, from = 0): void {
   for (let index = from; index < from + count; index++) {
     const key = dedupKey('default', account, `evt_${index}`)
-    const claim = store.claim(key, LEASE_MS)
-    if (claim instanceof Promise || claim.state !== 'claimed') throw new Error(`${key} is known`)
+    const claim = claimFree(store, key, LEASE_MS)
     store.complete(key, claim.token)
   }
 }
@@ -154,8 +160,7 @@ describe('the bound', () => {
     const { store } = makeSubject({ max: 1 })
     completeNew(store, 'acme', 1)
     for (const key of ['a', 'b', 'c']) {
-      const claim = store.claim(key, LEASE_MS)
-      if (claim instanceof Promise || claim.state !== 'claimed') throw new Error('not claimed')
+      const claim = claimFree(store, key, LEASE_MS)
       store.release(key, claim.token, [])
     }
     expect(store.earlyDrops).toBe(0)
@@ -164,19 +169,16 @@ describe('the bound', () => {
 
   it('does not count events that are done after they were half done', () => {
     const { store } = makeSubject({ max: 1 })
-    const first = store.claim('half', LEASE_MS)
-    if (first instanceof Promise || first.state !== 'claimed') throw new Error('not claimed')
+    const first = claimFree(store, 'half', LEASE_MS)
     store.release('half', first.token, ['a'])
-    const second = store.claim('half', LEASE_MS)
-    if (second instanceof Promise || second.state !== 'claimed') throw new Error('not claimed')
+    const second = claimFree(store, 'half', LEASE_MS)
     store.complete('half', second.token)
     expect(store.earlyDrops).toBe(0)
   })
 
   it('never drops live claims, nor their marks', () => {
     const { store } = makeSubject({ max: 2 })
-    const half = store.claim('half', LEASE_MS)
-    if (half instanceof Promise || half.state !== 'claimed') throw new Error('not claimed')
+    const half = claimFree(store, 'half', LEASE_MS)
     store.renew('half', half.token, LEASE_MS, ['a'])
     for (let index = 0; index < 5_000; index++) store.claim(`live-${index}`, LEASE_MS)
     completeNew(store, 'flood', 5_000)
@@ -188,8 +190,7 @@ describe('the bound', () => {
 
   it('keeps the marks of claims that it drops', () => {
     const { store, pass } = makeSubject()
-    const claim = store.claim('half', 1_000)
-    if (claim instanceof Promise || claim.state !== 'claimed') throw new Error('not claimed')
+    const claim = claimFree(store, 'half', 1_000)
     store.renew('half', claim.token, 1_000, ['a'])
     pass(1_001)
     for (let index = 0; index < 3_000; index++) store.claim(`other-${index}`, 1_000)
