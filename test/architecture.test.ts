@@ -39,7 +39,10 @@ const FLOORS: Floors = {
   'src/testing/vitest.ts': { files: ['src/testing/'], packages: ['vitest'] },
   'src/check/': {
     files: ['src/protocol/', 'src/wire/', 'src/check/'],
-    packages: ['node:crypto', 'node:child_process', 'node:stream/consumers', 'node:timers/promises', 'node:zlib'],
+    packages: [
+      ...['node:buffer', 'node:crypto', 'node:child_process', 'node:events', 'node:stream/consumers'],
+      ...['node:timers/promises', 'node:zlib'],
+    ],
   },
   'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['zod'] },
   'src/emulator/': {

@@ -74,23 +74,12 @@ export interface Maker {
   delivery(body: TestEvent | string | Uint8Array, changes?: DeliveryChanges): TestDelivery
 }
 
-/** Differences from a genuine delivery. */
-export interface DeliveryChanges {
+/** Differences from a genuine delivery. Its `pipe` makes the same change to the right signature. */
+export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'signatures'>> {
   /** Computes the signature header from the right signature, or from a digest of another algorithm: one value, several, or none. */
   readonly signature?: (right: string, hmac: (algorithm: string) => string) => string | readonly string[] | undefined
-  /** Name of the signature header, instead of the documented one. */
-  readonly signatureName?: string
-  /** Shell pipe that makes the same change to the right signature. */
-  readonly pipe?: string | undefined
   /** Bytes to send instead of the signed body. */
   readonly bytes?: Uint8Array
-  readonly contentType?: string
-  readonly contentEncoding?: 'gzip'
-  /** Size of the pieces in which the body is sent, in bytes. */
-  readonly pieceSize?: number
-  /** Sends the body in chunked encoding, without a declared length. */
-  readonly isChunked?: true
-  readonly method?: 'GET'
 }
 
 /** HTTP request of one delivery, exactly as it is sent. */
@@ -102,8 +91,10 @@ export interface TestDelivery {
   /** Signatures, each sent in a separate header line. */
   readonly signatures: readonly string[]
   readonly contentType: string
-  readonly contentEncoding: string | undefined
-  readonly pieceSize: number | undefined
+  readonly contentEncoding?: string
+  /** Size of the pieces in which the body is sent, in bytes. */
+  readonly pieceSize?: number
+  /** True if the body is sent in chunked encoding, without a declared length. */
   readonly isChunked: boolean
   /** Shell pipe that makes the signature from the output of `postern sign`; undefined if no pipe can make it. */
   readonly pipe: string | undefined
@@ -114,9 +105,9 @@ export interface Answer {
   /** HTTP status; undefined if there was no answer. */
   readonly status: number | undefined
   /** Describes the failure if there was no answer. */
-  readonly failure: string | undefined
+  readonly failure?: string | undefined
   /** Kind of the failure as one word. */
-  readonly failureKind: ConnectionFailure['kind'] | 'timeout' | undefined
+  readonly failureKind?: ConnectionFailure['kind'] | 'timeout'
   /** True if nothing listens at the target, or it does not speak TLS. */
   readonly isUnreachable: boolean
   /** Reason phrase after the status. */

@@ -21,7 +21,6 @@ const BY_GROUP: Readonly<Record<Group, readonly Case[]>> = {
   load,
 }
 
-/** Check with its group. */
 export type GroupedCase = Case & { readonly group: Group; readonly level: Level }
 
 /** All checks, in the order in which they run. */

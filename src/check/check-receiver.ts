@@ -95,7 +95,7 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
     const conclusion = await (reason === undefined ? carryOut(single, scene, signal) : leaveOut(reason))
     results.set(single.id, toResult(single, conclusion, toCommand(showTarget(url), single.id)))
     options.onProgress?.({ done: results.size, total: cases.length })
-    const isRefused = single.id === 'accepts-valid' && conclusion.verdict.status === 'fail'
+    const isRefused = single.id === 'accepts-valid' && conclusion.status === 'fail'
     if (isRefused) finding = await unlessInterrupted(diagnose(scene), signal)
   }
   for (const batch of toBatches(cases)) await runAll(batch, concurrency, check)
@@ -123,42 +123,38 @@ async function unlessInterrupted<T>(search: Promise<T>, signal: AbortSignal | un
   })
 }
 
-interface Conclusion {
-  readonly verdict: Verdict
-  readonly ms: number
-  readonly repro?: string | undefined
-  /** Replaces the hint of the check. */
-  readonly hint?: string
-}
+/** Part of a result that the run of the check decides. */
+type Conclusion = Verdict & { readonly ms: number } & Partial<Pick<CheckResult, 'repro' | 'hint'>>
 
 const PROBE_FIX =
   'This says nothing about the receiver. The probe has to return { "runs": n } for any event id, and accept the order to fail; see "The probe" in the reference of the command line.'
 
 async function leaveOut(reason: string): Promise<Conclusion> {
-  return { verdict: { status: 'skipped', reason }, ms: 0 }
+  return { status: 'skipped', reason, ms: 0 }
 }
 
 async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSignal | undefined): Promise<Conclusion> {
   const started = performance.now()
   const end = () => Math.round(performance.now() - started)
   try {
-    if ('run' in single) return { verdict: await single.run(scene), ms: end() }
+    if ('run' in single) return { ...(await single.run(scene)), ms: end() }
     const delivery = single.deliver(scene.make)
     const verdict = single.judge(await scene.send(delivery))
-    return { verdict, ms: end(), repro: toCurl(showTarget(scene.target), delivery) }
+    const repro = toCurl(showTarget(scene.target), delivery)
+    return { ...verdict, ms: end(), ...(repro !== undefined && { repro }) }
   } catch (error) {
     if (interrupt?.aborted === true) return leaveOut('interrupted')
     // Only the user's probe can throw; then the result cannot be observed.
     const reason = `could not be judged: ${error instanceof Error ? error.message : String(error)}`
-    return { verdict: { status: 'fail', reason }, ms: end(), hint: PROBE_FIX }
+    return { status: 'fail', reason, ms: end(), hint: PROBE_FIX }
   }
 }
 
 function toResult(single: GroupedCase, conclusion: Conclusion, command: string): CheckResult {
   const { id, group, level, sends, expects, why, fix } = single
-  const { verdict, ms, repro = command, hint = fix } = conclusion
+  const { status, reason, ms, repro = command, hint = fix } = conclusion
   const doc = `npx postern check --explain ${id}`
-  return { id, group, level, ...verdict, ms, sent: sends, expected: expects, why, hint, doc, repro }
+  return { id, group, level, status, reason, ms, sent: sends, expected: expects, why, hint, doc, repro }
 }
 
 /** Groups checks that may run concurrently, in order; a check marked `alone` is a batch by itself. */

@@ -8,6 +8,7 @@ import {
   showFollowing,
   showSummary,
   sortByStatus,
+  summarize,
 } from './report.ts'
 
 /** Format of a report: JUnit is XML with a suite for each group, Markdown is for pull requests. */
@@ -26,33 +27,27 @@ export function formatReport(report: Report, format: ReportFormat): string {
 }
 
 function toJunit(report: Report): string {
-  const { checks, startedAt, target } = report
+  const { checks, diagnosis, startedAt, summary, target } = report
+  const place = `timestamp="${startedAt}" hostname="${escapeXml(new URL(target).hostname)}"`
+  const toSuite = (counts: string, cases: readonly string[]) =>
+    [`  <testsuite ${counts} ${place}>`, ...cases, '  </testsuite>'].join('\n')
   const suites = GROUPS.map((group) => ({ group, own: checks.filter((check) => check.group === group) }))
     .filter(({ own }) => own.length > 0)
     .map(({ group, own }) => {
-      const count = (status: CheckResult['status']) => own.filter((check) => check.status === status).length
-      const head = `name="${group}" tests="${own.length}" failures="${count('fail')}" skipped="${count('skipped')}"`
+      const { fail, skipped } = summarize(own)
       const time = seconds(own.reduce((sum, { ms }) => sum + ms, 0))
-      return [
-        `  <testsuite ${head} time="${time}" timestamp="${startedAt}" hostname="${escapeXml(new URL(target).hostname)}">`,
-        ...own.map((check) => toTestCase(check, report)),
-        '  </testsuite>',
-      ].join('\n')
+      return toSuite(
+        `name="${group}" tests="${own.length}" failures="${fail}" skipped="${skipped}" time="${time}"`,
+        own.map((check) => toTestCase(check, report)),
+      )
     })
-  const all = [...suites, ...toDiagnosisSuite(report)].join('\n')
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="postern check">\n${all}\n</testsuites>\n`
-}
-
-/** Writes a suite with the diagnosis if no check failed, as when those that would have were skipped: the exit code is 1 then. */
-function toDiagnosisSuite({ diagnosis, startedAt, summary, target }: Report): readonly string[] {
-  if (diagnosis === undefined || summary.fail > 0) return []
-  const place = `timestamp="${startedAt}" hostname="${escapeXml(new URL(target).hostname)}"`
-  const failure = `<failure message="${escapeXml(diagnosis.text)}"/>`
-  return [
-    `  <testsuite name="diagnosis" tests="1" failures="1" skipped="0" time="0.000" ${place}>`,
-    `    <testcase name="${diagnosis.code}" classname="postern.check.diagnosis" time="0.000">${failure}</testcase>`,
-    '  </testsuite>',
-  ]
+  // If no check failed, as when those that would have were skipped: the exit code is 1 then.
+  if (diagnosis !== undefined && summary.fail === 0) {
+    const failure = `<failure message="${escapeXml(diagnosis.text)}"/>`
+    const testCase = `    <testcase name="${diagnosis.code}" classname="postern.check.diagnosis" time="0.000">${failure}</testcase>`
+    suites.push(toSuite('name="diagnosis" tests="1" failures="1" skipped="0" time="0.000"', [testCase]))
+  }
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="postern check">\n${suites.join('\n')}\n</testsuites>\n`
 }
 
 function toTestCase(check: CheckResult, { diagnosis }: Report): string {

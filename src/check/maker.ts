@@ -9,7 +9,6 @@ export interface MakerOptions {
   readonly accountKey: string
 }
 
-/** Makes the events and deliveries of one run. */
 export function createMaker({ secret, accountKey }: MakerOptions): Maker {
   const run = randomBytes(5).toString('hex')
   let count = 0
@@ -30,21 +29,23 @@ export function createMaker({ secret, accountKey }: MakerOptions): Maker {
   return { event, contact, delivery: (body, changes) => createDelivery(toBytes(body), secret, changes) }
 }
 
+const HEAD = {
+  method: 'POST',
+  signatureName: SIGNATURE_NAME,
+  contentType: 'application/json',
+  isChunked: false,
+} as const
+
 function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryChanges = {}): TestDelivery {
-  const { signature, signatureName = SIGNATURE_NAME, pipe, bytes, contentType = 'application/json' } = changes
-  const { contentEncoding, pieceSize, isChunked = false, method } = changes
+  const { signature, bytes, pipe, ...head } = changes
   const right = sign(signed, secret)
   const hmac = (algorithm: string) => createHmac(algorithm, secret).update(signed).digest('hex')
   const given = signature === undefined ? right : signature(right, hmac)
   return {
-    method: method ?? 'POST',
+    ...HEAD,
+    ...head,
     body: bytes ?? signed,
-    signatureName,
     signatures: given === undefined ? [] : typeof given === 'string' ? [given] : given,
-    contentType,
-    contentEncoding,
-    pieceSize,
-    isChunked,
     pipe: signature === undefined && bytes === undefined ? '' : pipe,
   }
 }

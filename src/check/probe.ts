@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { text as readText } from 'node:stream/consumers'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
 
@@ -63,22 +64,18 @@ function toProbe(ask: (word: keyof Probe, id: string) => Promise<string>): Probe
   }
 }
 
-/** Waits until the command has ended. If it takes too long, ends it and rejects. */
-async function waitFor(child: ChildProcess): Promise<number | null> {
-  let timer: NodeJS.Timeout | undefined
+/** Waits until the command has ended, and returns its exit code. If it takes too long, ends it and rejects. */
+async function waitFor(child: ChildProcess): Promise<unknown> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS)
   try {
-    return await new Promise((resolve, reject) => {
-      child.on('error', reject)
-      child.on('close', resolve)
-      timer = setTimeout(() => {
-        reject(new Error(`the probe command did not end within ${TIMEOUT_MS / 1_000} s`))
-        if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
-        else child.kill('SIGKILL')
-        child.stdout?.destroy()
-      }, TIMEOUT_MS)
-    })
-  } finally {
-    clearTimeout(timer)
+    const [code] = await once(child, 'close', { signal: timeout })
+    return code
+  } catch (error) {
+    if (!timeout.aborted) throw error
+    if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    else child.kill('SIGKILL')
+    child.stdout?.destroy()
+    throw new Error(`the probe command did not end within ${TIMEOUT_MS / 1_000} s`, { cause: error })
   }
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { quoteForShell } from '../protocol/show.ts'
 import type { TestDelivery } from './case.ts'
 
@@ -10,9 +11,11 @@ const MAX_BODY_BYTES = 2_000
 export function toCurl(target: string, delivery: TestDelivery): string | undefined {
   const { method, body, contentType, pieceSize, isChunked } = delivery
   if (method === 'GET') return `curl -i ${quoteForShell(target)}`
-  const isPlain = body.length > 0 && body.length <= MAX_BODY_BYTES && isText(body)
+  const written = Buffer.from(body).toString()
+  const isText = isUtf8(body) && !/[^\P{Cc}\n]/u.test(written)
+  const isPlain = isText && body.length > 0 && body.length <= MAX_BODY_BYTES
   if (!isPlain || pieceSize !== undefined || isChunked) return undefined
-  const text = quoteForShell(Buffer.from(body).toString())
+  const text = quoteForShell(written)
   const header = toHeader(delivery, text)
   if (header === undefined) return undefined
   const parts = [`curl -i ${quoteForShell(target)}`, `-H ${quoteForShell(`Content-Type: ${contentType}`)}`, header]
@@ -29,12 +32,4 @@ function toHeader({ signatureName, signatures, pipe }: TestDelivery, text: strin
 /** Writes the command that runs one check alone. */
 export function toCommand(target: string, id: string): string {
   return `npx postern check ${quoteForShell(target)} --only ${id}`
-}
-
-function isText(body: Uint8Array): boolean {
-  try {
-    return !/\p{Cc}/u.test(new TextDecoder('utf-8', { fatal: true }).decode(body).replaceAll('\n', ''))
-  } catch {
-    return false
-  }
 }

@@ -15,22 +15,9 @@ export interface SceneOptions extends MakerOptions, Pick<Scene, 'target' | 'pati
 }
 
 /** Scene of one run, which knows if the receiver has ever answered. */
-export interface RunScene extends Scene {
-  /** Returns true if nothing listens at the target, and nothing has during this run. */
-  isLost(): boolean
-  /** Returns true if nothing listens at the target any more. */
-  isGone(): boolean
-  /** Returns true if the receiver has answered, but none of the last deliveries. */
-  isSilent(): boolean
-  /** Returns true if the receiver has answered, but not every delivery. */
-  isShaken(): boolean
-  /** Statuses by which deliveries were put off for longer than `patienceMs`, or for an unknown time. */
-  readonly putOffBy: ReadonlySet<Answer['status']>
-  /** Removes the listener from the signal. */
-  close(): void
-}
+export type RunScene = ReturnType<typeof createScene>
 
-export function createScene(options: SceneOptions): RunScene {
+export function createScene(options: SceneOptions) {
   const { target, secret, accountKey, timeoutMs, patienceMs, probe, signal } = options
   /** Aborts deliveries that are still under way a moment after the run is interrupted. */
   const cut = new AbortController()
@@ -76,9 +63,9 @@ export function createScene(options: SceneOptions): RunScene {
     secret: typeof secret === 'string' ? Buffer.from(secret) : secret,
     patienceMs,
     probe,
-    sendOnce: (delivery) => sendOnce(delivery),
-    send: (delivery) => sendPatiently(() => sendOnce(delivery)),
-    async sendInTurn(deliveries) {
+    sendOnce: (delivery: TestDelivery) => sendOnce(delivery),
+    send: (delivery: TestDelivery) => sendPatiently(() => sendOnce(delivery)),
+    async sendInTurn(deliveries: readonly TestDelivery[]): Promise<readonly Answer[]> {
       const agent = keepConnection(target)
       const answers: Answer[] = []
       try {
@@ -96,11 +83,17 @@ export function createScene(options: SceneOptions): RunScene {
       return answers
     },
     wait,
+    /** Returns true if nothing listens at the target, and nothing has during this run. */
     isLost: () => answers === 0 && isUnreachable,
+    /** Returns true if nothing listens at the target any more. */
     isGone: () => answers > 0 && isUnreachable,
+    /** Returns true if the receiver has answered, but none of the last deliveries. */
     isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
+    /** Returns true if the receiver has answered, but not every delivery. */
     isShaken: () => answers > 0 && sent > answers,
+    /** Statuses by which deliveries were put off for longer than `patienceMs`, or for an unknown time. */
     putOffBy,
+    /** Removes the listener from the signal. */
     close: () => signal?.removeEventListener('abort', cutSoon),
   }
 }

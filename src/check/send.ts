@@ -6,15 +6,7 @@ import type { Answer, TestDelivery } from './case.ts'
 const MAX_READ_BYTES = 64 * 1_024
 /** Words about a delivery that got no answer in time. */
 export const NO_ANSWER = 'no answer within'
-const NOTHING = {
-  status: undefined,
-  failure: undefined,
-  failureKind: undefined,
-  isUnreachable: false,
-  words: '',
-  headers: {},
-  body: '',
-}
+const NOTHING = { status: undefined, isUnreachable: false, words: '', headers: {}, body: '' }
 
 interface Connecting {
   readonly timeoutMs: number

@@ -1,6 +1,5 @@
 import type { Answer, Status, Verdict } from './case.ts'
 
-/** Passes if the delivery was acknowledged. */
 export function mustBeAccepted(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) ? 'pass' : 'fail', answer)
 }
@@ -14,11 +13,6 @@ export function shouldBeAccepted(answer: Answer): Verdict {
 export function mustBeRefused(answer: Answer): Verdict {
   if (!isRefusal(answer)) return toVerdict('fail', answer)
   return toVerdict('pass', answer, answer.status === 401 ? '' : '; 401 is usual')
-}
-
-/** Passes if the delivery was refused by any 4xx. */
-export function mustBeTurnedAway(answer: Answer): Verdict {
-  return toVerdict(isRefusal(answer) ? 'pass' : 'fail', answer)
 }
 
 /** Passes like `mustBeRefused`, but only warns if the delivery was accepted, which does little harm. A crash is still a failure. */

@@ -23,6 +23,9 @@ const withDigest = (make: Maker, toDigest: (body: Uint8Array) => string) =>
 
 const withKeys = (make: Maker, keys: readonly (string | Buffer)[]) => keys.map((key) => signWith(make, key))
 
+const hmac = (key: string | Uint8Array, text: string | Uint8Array, algorithm = 'sha256') =>
+  createHmac(algorithm, key).update(text)
+
 const hash = (...parts: readonly Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest('hex')
 
 function sortKeys(value: unknown): unknown {
@@ -55,19 +58,17 @@ export const WRONG_FORMS = {
   no_prefix: {
     text: 'The receiver compares the header with the bare digest. Put "sha256=" in front of the digest that it computes.',
     also: ['signature-no-prefix'],
-    deliver: (make) => [withHeader(make, (body) => make.delivery(body).signatures.join().slice('sha256='.length))],
+    deliver: (make) => [make.delivery(make.event(), { signature: (right) => right.slice('sha256='.length) })],
   },
   upper_case: {
     text: 'The receiver writes the digest in upper case, but the service in lower case. Decode both, and compare the bytes.',
-    deliver: (make) => [
-      withDigest(make, (body) => make.delivery(body).signatures.join().slice('sha256='.length).toUpperCase()),
-    ],
+    deliver: (make, secret) => [withDigest(make, (body) => hmac(secret, body).digest('hex').toUpperCase())],
   },
   base64: {
     text: 'The receiver writes the digest in base64, but the service in hexadecimal digits. Encode it as hex instead of base64.',
     deliver: (make, secret) =>
       (['base64', 'base64url'] as const).flatMap((encoding) => {
-        const digest = (body: Uint8Array) => createHmac('sha256', secret).update(body).digest(encoding)
+        const digest = (body: Uint8Array) => hmac(secret, body).digest(encoding)
         return [withDigest(make, digest), withHeader(make, digest)]
       }),
   },
@@ -76,7 +77,7 @@ export const WRONG_FORMS = {
     also: ['signature-sha1'],
     deliver: (make, secret) =>
       ['sha1', 'sha512'].flatMap((algorithm) => {
-        const digest = (body: Uint8Array) => createHmac(algorithm, secret).update(body).digest('hex')
+        const digest = (body: Uint8Array) => hmac(secret, body, algorithm).digest('hex')
         return [withHeader(make, (body) => `${algorithm}=${digest(body)}`), withDigest(make, digest)]
       }),
   },
@@ -89,7 +90,7 @@ export const WRONG_FORMS = {
   },
   swapped: {
     text: 'The receiver uses the body as the key and the secret as the text. Swap the two: the secret is the key.',
-    deliver: (make, secret) => [withDigest(make, (body) => createHmac('sha256', body).update(secret).digest('hex'))],
+    deliver: (make, secret) => [withDigest(make, (body) => hmac(body, secret).digest('hex'))],
   },
   secret_missing: {
     text: 'The receiver has no secret: it signs with an empty one, or with the word "undefined", as anyone can. Set its environment variable, use the text as it is (decoded as hexadecimal digits, it may become empty), and refuse to start without a secret.',
@@ -117,15 +118,13 @@ export const WRONG_FORMS = {
     text: 'The receiver signs an empty body: a parser in front of it has already read the body. Mount the receiver before the parser, or let the parser keep the raw bytes.',
     deliver: (make, secret) =>
       ['', '{}', '[object Object]', 'undefined'].map((text) =>
-        withDigest(make, () => createHmac('sha256', secret).update(text).digest('hex')),
+        withDigest(make, () => hmac(secret, text).digest('hex')),
       ),
   },
   body_encoded: {
     text: 'The receiver signs the body in base64, in which some gateways pass it on (isBase64Encoded). Decode it, and sign the bytes.',
     deliver: (make, secret) => [
-      withDigest(make, (body) =>
-        createHmac('sha256', secret).update(Buffer.from(body).toString('base64')).digest('hex'),
-      ),
+      withDigest(make, (body) => hmac(secret, Buffer.from(body).toString('base64')).digest('hex')),
     ],
   },
   decoded: {

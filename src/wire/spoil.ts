@@ -6,25 +6,20 @@ export type SignatureFault = 'other-secret' | 'two-headers' | 'no-prefix' | 'sha
 
 const OTHER_SECRET = 'a secret that the receiver does not have'
 
+const FAULTS: Readonly<Record<SignatureFault, (right: string, body: Uint8Array, secret: Secret) => readonly string[]>> =
+  {
+    'other-secret': (_right, body) => [sign(body, OTHER_SECRET)],
+    'two-headers': (right, body) => [right, sign(body, OTHER_SECRET)],
+    'no-prefix': (right) => [right.slice('sha256='.length)],
+    sha1: (_right, body, secret) => [`sha1=${createHmac('sha1', secret).update(body).digest('hex')}`],
+    short: (right) => [right.slice(0, -2)],
+    long: (right) => [`${right}00`],
+    'non-hex': (right) => [`${right.slice(0, -1)}g`],
+  }
+
 /** Returns the values of a body's signature header with that fault. */
 export function spoilSignature(fault: SignatureFault, body: Uint8Array, secret: Secret): readonly string[] {
-  const right = sign(body, secret)
-  switch (fault) {
-    case 'other-secret':
-      return [sign(body, OTHER_SECRET)]
-    case 'two-headers':
-      return [right, sign(body, OTHER_SECRET)]
-    case 'no-prefix':
-      return [right.slice('sha256='.length)]
-    case 'sha1':
-      return [`sha1=${createHmac('sha1', secret).update(body).digest('hex')}`]
-    case 'short':
-      return [right.slice(0, -2)]
-    case 'long':
-      return [`${right}00`]
-    case 'non-hex':
-      return [`${right.slice(0, -1)}g`]
-  }
+  return FAULTS[fault](sign(body, secret), body, secret)
 }
 
 /** Flips the lowest bit of the middle byte: text stays text, with one other character. */

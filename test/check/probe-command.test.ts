@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commandProbe } from 'postern/check'
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { holdLimits } from './play.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'postern-probe-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -35,30 +36,17 @@ describe('a probe that is a command', () => {
 
   it('is ended with all its processes if it does not end within 10 s', async () => {
     const file = join(folder, 'pid')
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => {
-      vi.useRealTimers()
-    })
+    const { end: endLimits } = holdLimits()
     const ending = expect(commandProbe(`sleep 60 & echo $! > ${file}; wait; echo`).runs('evt_chk_1')).rejects.toThrow(
       'the probe command did not end within 10 s',
     )
     await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toMatch(/^\d+\n/)
-    vi.advanceTimersByTime(10_000)
+    endLimits()
     await ending
-    vi.useRealTimers()
     const child = Number(readFileSync(file, 'utf8'))
     onTestFinished(() => {
       if (isRunning(child)) process.kill(child)
     })
     await expect.poll(() => isRunning(child)).toBe(false)
-  })
-
-  it('leaves no timer behind once it has ended', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => {
-      vi.useRealTimers()
-    })
-    await commandProbe('echo 1; :').runs('evt_chk_1')
-    expect(vi.getTimerCount()).toBe(0)
   })
 })

@@ -6,7 +6,6 @@ import {
   isRedirect,
   mustBeAccepted,
   mustBeRefused,
-  mustBeTurnedAway,
   mustNotCrash,
   notAccepted,
   readRetryAfterMs,
@@ -23,7 +22,6 @@ describe('the verdict on an answer', () => {
     ['accepted', mustBeAccepted, 'fail pass pass fail fail fail fail fail fail fail'],
     ['accepted or warned of', shouldBeAccepted, 'warn pass pass warn warn warn warn warn warn warn'],
     ['refused', mustBeRefused, 'fail fail fail fail fail pass pass pass fail fail'],
-    ['turned away', mustBeTurnedAway, 'fail fail fail fail fail pass pass pass fail fail'],
     ['refused or warned of', shouldBeRefused, 'fail warn warn fail fail pass pass pass fail fail'],
     ['anything but a crash', mustNotCrash, 'fail pass pass fail fail pass pass pass fail fail'],
   ])('follows its status, if the delivery must be %s', (_what, judge, verdicts) => {
@@ -34,13 +32,12 @@ describe('the verdict on an answer', () => {
     expect(mustBeAccepted(toAnswer({ status: 204 })).reason).toBe('204 after 5 ms')
     expect(mustBeRefused(toAnswer({ status: 401 })).reason).toBe('401 after 5 ms')
     expect(mustBeRefused(toAnswer({ status: 403 })).reason).toBe('403 after 5 ms; 401 is usual')
-    expect(mustBeTurnedAway(toAnswer({ status: 415 })).reason).toBe('415 after 5 ms')
   })
 
   it('is no refusal if the delivery is only put off: nobody has judged it', () => {
     const limited = toAnswer({ status: 429, headers: { 'retry-after': '60' } })
-    const verdicts = [mustBeRefused, mustBeTurnedAway, shouldBeRefused, mustNotCrash].map((judge) => judge(limited))
-    expect(verdicts).toEqual(Array(4).fill({ status: 'fail', reason: '429 after 5 ms, put off for 60 s' }))
+    const verdicts = [mustBeRefused, shouldBeRefused, mustNotCrash].map((judge) => judge(limited))
+    expect(verdicts).toEqual(Array(3).fill({ status: 'fail', reason: '429 after 5 ms, put off for 60 s' }))
     expect(mustBeRefused(toAnswer({ status: 429 })).reason).toBe('429 after 5 ms, put off for an unknown time')
     expect(mustBeRefused(toAnswer({ status: 429 })).status).toBe('fail')
   })

@@ -1,22 +1,23 @@
 import { escapeSlashes, escapeUnicode, formatJson } from '../../wire/json-forms.ts'
-import type { Case, SingleCase } from '../case.ts'
+import type { Case, Maker, SingleCase } from '../case.ts'
 import { MUST_BE_ACCEPTED, SHOULD_BE_ACCEPTED } from '../verdict.ts'
 
 const WHY =
   'The delivery is genuine: the signature covers the bytes, and the service does not document how it formats its JSON.'
 const FIX = 'Compute the digest over the bytes as received; do not parse and serialize them again.'
 
+const writeSpaced = (make: Maker, changes = {}) => formatJson(make.event(changes), 'spaced')
+
 const forms: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<SingleCase>)[] = [
   {
     id: 'bytes-escaped-slashes',
     sends: 'An event with slashes written as "\\/".',
-    deliver: (make) =>
-      make.delivery(escapeSlashes(formatJson(make.event({ note: 'https://example.test/a/b' }), 'spaced'))),
+    deliver: (make) => make.delivery(escapeSlashes(writeSpaced(make, { note: 'https://example.test/a/b' }))),
   },
   {
     id: 'bytes-escaped-unicode',
     sends: 'An event with non-ASCII letters written as "\\u" and four digits.',
-    deliver: (make) => make.delivery(escapeUnicode(formatJson(make.event({ note: 'Zoë, 東京' }), 'spaced'))),
+    deliver: (make) => make.delivery(escapeUnicode(writeSpaced(make, { note: 'Zoë, 東京' }))),
   },
   {
     id: 'bytes-pretty',
@@ -38,8 +39,7 @@ const forms: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<Si
   {
     id: 'bytes-number-forms',
     sends: 'An event with numbers written 1.50e2, 10.0 and -0.',
-    deliver: (make) =>
-      make.delivery(formatJson(make.event(), 'spaced').replace(/}$/, ', "numbers": [1.50e2, 10.0, -0]}')),
+    deliver: (make) => make.delivery(writeSpaced(make).replace(/}$/, ', "numbers": [1.50e2, 10.0, -0]}')),
   },
   {
     id: 'bytes-key-order',
@@ -72,7 +72,6 @@ const forms: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<Si
   },
 ]
 
-/** Checks that the receiver accepts everything that is signed, however the JSON is formatted. */
 export const bytes: readonly Case[] = [
   ...forms.map((form): Case => ({ ...MUST_BE_ACCEPTED, why: WHY, fix: FIX, ...form })),
   {
@@ -81,7 +80,7 @@ export const bytes: readonly Case[] = [
     sends: 'An event with one key twice; the last one counts.',
     why: `${WHY} Most parsers take the last of two equal keys; strict ones refuse both, which JSON allows.`,
     fix: FIX,
-    deliver: (make) => make.delivery(formatJson(make.event(), 'spaced').replace(/^{/, '{"type": "contact.updated", ')),
+    deliver: (make) => make.delivery(writeSpaced(make).replace(/^{/, '{"type": "contact.updated", ')),
   },
   {
     id: 'bytes-chunked',

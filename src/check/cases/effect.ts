@@ -40,7 +40,6 @@ const isUnseen = (answer: Answer) => answer.isUnreachable || isPutOff(answer)
 
 const agoOf = (ms: number) => new Date(Date.now() - ms).toISOString()
 
-/** Checks that the work of each event is done as often as it should be. All of them need a probe. */
 export const effect: readonly Case[] = [
   {
     id: 'effect-once',

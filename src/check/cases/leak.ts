@@ -73,7 +73,6 @@ async function search(scene: Scene, what: string, isTold: (answer: Refusal) => b
   return { status: 'pass', reason: 'no answer holds it' }
 }
 
-/** Checks that refusals tell the sender nothing that helps an attack. */
 export const leak: readonly Case[] = [
   {
     id: 'leak-digest',

@@ -90,5 +90,4 @@ const cases: readonly Case[] = [
   },
 ]
 
-/** Checks that the receiver withstands large bodies, empty bodies and bursts. */
 export const load: readonly Case[] = cases.map((single) => ({ ...single, alone: true }))

@@ -17,7 +17,6 @@ import {
 
 const COMFORTABLE_MS = 2_000
 
-/** Checks that deliveries reach the receiver and that its answers come back in time. */
 export const reach: readonly Case[] = [
   {
     id: 'accepts-valid',

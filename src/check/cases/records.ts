@@ -16,10 +16,7 @@ const withContact =
   (make: Maker): TestDelivery =>
     make.delivery(make.event({ data: { record: make.contact(change(make)) } }))
 
-interface Change {
-  readonly type: string
-  readonly record: TestRecord
-}
+type Change = Pick<TestEvent, 'type'> & { readonly record: TestRecord }
 
 /** Sends two events of one record, and passes if the second is accepted as well. */
 const inTurn =

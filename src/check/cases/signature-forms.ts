@@ -1,6 +1,6 @@
 import type { Case, DeliveryChanges, Maker, SingleCase, TestDelivery } from '../case.ts'
 import { WRONG_SIGNATURE } from '../maker.ts'
-import { isSuccess, MUST_BE_REFUSED, SHOULD_BE_REFUSED, shouldBeRefused, toVerdict } from '../verdict.ts'
+import { isSuccess, MUST_BE_REFUSED, mustBeRefused, SHOULD_BE_REFUSED, toVerdict } from '../verdict.ts'
 
 const WHY =
   'Anyone can send this. Code that compares a header without checking its form can find a match, throw, or end the process.'
@@ -116,12 +116,9 @@ export const signatureForms: readonly Case[] = [
       (right) => `sha256=${right.slice('sha256='.length).toUpperCase()}`,
       ' | tr a-f A-F | sed s/shA/sha/',
     ),
-    judge: (answer) =>
-      isSuccess(answer)
-        ? toVerdict('pass', answer, '; upper case is taken')
-        : {
-            ...shouldBeRefused(answer),
-            ...(answer.status === 401 && toVerdict('info', answer, '; upper case is refused')),
-          },
+    judge: (answer) => {
+      if (isSuccess(answer)) return toVerdict('pass', answer, '; upper case is taken')
+      return answer.status === 401 ? toVerdict('info', answer, '; upper case is refused') : mustBeRefused(answer)
+    },
   },
 ]

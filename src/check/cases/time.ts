@@ -5,7 +5,10 @@ import { MUST_BE_ACCEPTED, SHOULD_BE_ACCEPTED } from '../verdict.ts'
 /** Age of an event at the last attempt: all delays, and at most 10 s for each attempt before it. */
 const LAST_ATTEMPT_MS = ATTEMPT_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) + 100_000
 
-/** Checks that the receiver accepts events for as long as the service may send them. */
+const TWO_HOURS_MS = 7_200_000
+
+const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString()
+
 export const time: readonly Case[] = [
   {
     id: 'late-retry',
@@ -13,7 +16,7 @@ export const time: readonly Case[] = [
     sends: 'An event whose timestamp is 2 h 37 min old.',
     why: 'The timestamp is the time of the event, not of the attempt. Attempts 3, 4 and 5 come 5 min 30 s, 35 min 30 s and 2 h 35 min 30 s after it; a tolerance of five minutes refuses all of them.',
     fix: 'Do not check the timestamp, or allow at least three hours. Detect duplicates by the id of the event.',
-    deliver: (make) => make.delivery(make.event({ timestamp: new Date(Date.now() - LAST_ATTEMPT_MS).toISOString() })),
+    deliver: (make) => make.delivery(make.event({ timestamp: fromNow(-LAST_ATTEMPT_MS) })),
   },
   {
     id: 'timestamp-no-fraction',
@@ -21,7 +24,7 @@ export const time: readonly Case[] = [
     sends: 'An event whose timestamp is in whole seconds: "2025-01-01T00:00:00Z".',
     why: 'The timestamp is ISO 8601, and the service does not document how many fractional digits it has. A fixed format, such as "%S.%fZ", parses only one form.',
     fix: 'Parse it with a function for ISO 8601, or keep it as text.',
-    deliver: (make) => make.delivery(make.event({ timestamp: new Date().toISOString().replace(/\.\d+/, '') })),
+    deliver: (make) => make.delivery(make.event({ timestamp: fromNow(0).replace(/\.\d+/, '') })),
   },
   {
     id: 'timestamp-offset',
@@ -29,7 +32,7 @@ export const time: readonly Case[] = [
     sends: 'An event whose timestamp has an offset instead of the Z: "2025-01-01T02:00:00+02:00".',
     why: 'The timestamp of an event is ISO 8601, and the service does not document that it is in UTC.',
     fix: 'Parse it with a function for ISO 8601, or keep it as text.',
-    deliver: (make) => make.delivery(make.event({ timestamp: toOffset(new Date()) })),
+    deliver: (make) => make.delivery(make.event({ timestamp: fromNow(TWO_HOURS_MS).replace('Z', '+02:00') })),
   },
   {
     id: 'timestamp-ahead',
@@ -37,11 +40,6 @@ export const time: readonly Case[] = [
     sends: 'An event whose timestamp is 5 s ahead.',
     why: 'No two clocks agree. A receiver whose clock is a few seconds behind that of the service refuses first attempts, and gets its events half a minute late.',
     fix: 'Do not check the timestamp, or allow it to be a few minutes ahead.',
-    deliver: (make) => make.delivery(make.event({ timestamp: new Date(Date.now() + 5_000).toISOString() })),
+    deliver: (make) => make.delivery(make.event({ timestamp: fromNow(5_000) })),
   },
 ]
-
-/** Formats a time with an offset of two hours from UTC. */
-function toOffset(date: Date): string {
-  return new Date(date.getTime() + 2 * 3_600_000).toISOString().replace('Z', '+02:00')
-}

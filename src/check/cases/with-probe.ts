@@ -5,7 +5,6 @@ import { isSuccess } from '../verdict.ts'
 /** Time for work that is done after the acknowledgement. */
 const SETTLE_MS = 300
 
-/** A scene with a probe. */
 export interface ProbedScene extends Scene {
   readonly probe: Probe
 }
