@@ -44,22 +44,31 @@ export function createClient(options: ClientOptions): Client {
 }
 
 function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
-  const update = (id: string, changes: WebhookChanges, { signal }: CallOptions = {}) =>
-    updateWebhook(send, id, changes, signal)
+  const get = async (id: string, { signal }: CallOptions = {}) => {
+    const answer = await send({ method: 'GET', path: [...WEBHOOKS, checkId(id)], isRepeatable: true, signal })
+    return toWebhookOf(answer)
+  }
+  /** Updates a webhook. The call is idempotent. Services may answer with an empty body (assumption A03). */
+  const update = async (id: string, { url, events, active }: WebhookChanges, { signal }: CallOptions = {}) => {
+    if (url !== undefined) checkUrl(url)
+    if (events !== undefined) checkEvents(events, settings)
+    const body = { url, events, active }
+    const answer = await send({ method: 'PUT', path: [...WEBHOOKS, checkId(id)], body, isRepeatable: true, signal })
+    const webhook = toWebhook(findIdentified(answer.body))
+    return webhook?.id === id && webhook.active !== undefined ? webhook : get(id, { signal })
+  }
   return {
-    create: async (webhook, { signal } = {}) => {
-      const { url, events, description, active } = webhook
+    create: async ({ url, events, description, active }, { signal } = {}) => {
       checkUrl(url)
       checkEvents(events, settings)
       // Lists the fields one by one, so that nothing else in the object is sent. JSON omits undefined fields.
       const body = { url, events, description, active }
       const answer = await send({ method: 'POST', path: WEBHOOKS, body, isRepeatable: false, signal })
-      const created = toWebhook(findIdentified(answer.body))
-      if (created === undefined) throw answer.unusable('there is no webhook with an id in it')
+      const webhook = toWebhookOf(answer)
       const secret = secretIn(answer.body)
       if (secret === undefined)
-        throw answer.unusable(`there is no secret in it; webhook ${created.id} was made, and is of no use: delete it`)
-      return { webhook: created, secret }
+        throw answer.unusable(`there is no secret in it; webhook ${webhook.id} was made, and is of no use: delete it`)
+      return { webhook, secret }
     },
     list: async ({ signal } = {}) => {
       const webhooks: Webhook[] = []
@@ -67,16 +76,26 @@ function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
         webhooks.push(webhook)
       return webhooks
     },
-    get: (id, { signal } = {}) => getWebhook(send, id, signal),
-    update: async (id, changes, options) => {
-      if (changes.url !== undefined) checkUrl(changes.url)
-      if (changes.events !== undefined) checkEvents(changes.events, settings)
-      return update(id, changes, options)
-    },
+    get,
+    update,
     pause: (id, options) => update(id, { active: false }, options),
     resume: (id, options) => update(id, { active: true }, options),
-    delete: (id, { signal } = {}) => deleteWebhook(send, id, signal),
+    delete: async (id, { signal } = {}) => {
+      try {
+        await send({ method: 'DELETE', path: [...WEBHOOKS, checkId(id)], isRepeatable: true, signal })
+      } catch (error) {
+        // An earlier attempt may have deleted the webhook although its answer was lost.
+        if (error instanceof ServiceError && error.code === 'not_found' && (error.attempts ?? 0) > 1) return
+        throw error
+      }
+    },
   }
+}
+
+function toWebhookOf(answer: Answer): Webhook {
+  const webhook = toWebhook(findIdentified(answer.body))
+  if (webhook === undefined) throw answer.unusable('there is no webhook with an id in it')
+  return webhook
 }
 
 function list<T extends { readonly id: string }>(
@@ -88,32 +107,6 @@ function list<T extends { readonly id: string }>(
   most = MAX_ENTRIES,
 ): AsyncIterable<T> {
   return readPages((query) => send({ method: 'GET', path, query, isRepeatable: true, signal }), toRecord, guesses, most)
-}
-
-async function getWebhook(send: Send, id: string, signal: AbortSignal | undefined): Promise<Webhook> {
-  const answer = await send({ method: 'GET', path: [...WEBHOOKS, checkId(id)], isRepeatable: true, signal })
-  const webhook = toWebhook(findIdentified(answer.body))
-  if (webhook === undefined) throw answer.unusable('there is no webhook with an id in it')
-  return webhook
-}
-
-/** Updates a webhook. The call is idempotent. Services may answer with an empty body (assumption A03). */
-async function updateWebhook(send: Send, id: string, changes: WebhookChanges, signal: AbortSignal | undefined) {
-  const { url, events, active } = changes
-  const body = { url, events, active }
-  const answer = await send({ method: 'PUT', path: [...WEBHOOKS, checkId(id)], body, isRepeatable: true, signal })
-  const webhook = toWebhook(findIdentified(answer.body))
-  return webhook?.id === id && webhook.active !== undefined ? webhook : getWebhook(send, id, signal)
-}
-
-async function deleteWebhook(send: Send, id: string, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await send({ method: 'DELETE', path: [...WEBHOOKS, checkId(id)], isRepeatable: true, signal })
-  } catch (error) {
-    // An earlier attempt may have deleted the webhook although its answer was lost.
-    if (error instanceof ServiceError && error.code === 'not_found' && (error.attempts ?? 0) > 1) return
-    throw error
-  }
 }
 
 /** Statuses with which services refuse a retry (assumption A14). */

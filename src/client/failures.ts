@@ -109,7 +109,7 @@ function messageIn(value: unknown, depth: number): string | undefined {
     return parts.length === 0 ? undefined : parts.join('; ')
   }
   for (const name of MESSAGE_NAMES) {
-    const found = Object.hasOwn(value, name) ? messageIn(Reflect.get(value, name), depth + 1) : undefined
+    const found = messageIn(Reflect.get(value, name), depth + 1)
     if (found !== undefined) return found
   }
   return undefined

@@ -23,19 +23,13 @@ export async function readWhole(response: Response, maxBytes: number = MAX_BODY_
 }
 
 async function readText({ body }: Response, maxBytes: number): Promise<string> {
-  if (body === null) return ''
   const decoder = new TextDecoder()
   let text = ''
   let length = 0
-  const reader = body.getReader()
-  try {
-    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-      length += chunk.value.length
-      if (length > maxBytes) throw new BodyTooLarge(`it has over ${maxBytes} bytes`)
-      text += decoder.decode(chunk.value, { stream: true })
-    }
-    return text
-  } finally {
-    reader.cancel().catch(() => {})
+  for await (const chunk of body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) throw new BodyTooLarge(`it has over ${maxBytes} bytes`)
+    text += decoder.decode(chunk, { stream: true })
   }
+  return text
 }

@@ -1,4 +1,4 @@
-import { type Entry, findList, idOf, isEntry, own } from './records.ts'
+import { type Entry, findList, idOf, isEntry } from './records.ts'
 import { hasCode } from './service-error.ts'
 import type { Answer } from './transport.ts'
 
@@ -96,11 +96,11 @@ const TOTALS = ['total', 'totalCount', 'total_count', 'totalDocs']
 function findNextPage(around: readonly Entry[], headers: Headers, page: number, count: number): NextPage {
   const link = /<([^>]*)>\s*;[^,]*\brel="?next"?/i.exec(headers.get('link') ?? '')?.[1]
   if (link !== undefined) return queryOf(link)
-  const places = around.flatMap((entry) => [entry, ...PLACES.map((name) => own(entry, name)).filter(isEntry)])
+  const places = around.flatMap((entry) => [entry, ...PLACES.map((name) => entry[name]).filter(isEntry)])
   const find = (names: readonly string[]) => {
     for (const place of places)
       for (const name of names)
-        if (Object.hasOwn(place, name) && !isEntry(place[name])) return { name, value: place[name] }
+        if (place[name] !== undefined && !isEntry(place[name])) return { name, value: place[name] }
     return undefined
   }
   if (find(MORE)?.value === false) return 'end'

@@ -94,7 +94,7 @@ const contactFields = z.object({ firstName: text, lastName: text, email: text, s
 
 /** Returns the id of an object of the service: `_id`, or otherwise `id` (assumption A05). */
 export function idOf(entry: Entry): string | undefined {
-  return id.safeParse(own(entry, '_id')).data ?? id.safeParse(own(entry, 'id')).data
+  return id.safeParse(entry._id).data ?? id.safeParse(entry.id).data
 }
 
 /** Finds the object with an id in an answer. */
@@ -132,9 +132,8 @@ function toState(status: string): DeliveryState {
 
 /** Returns the secret of a registration, which only the answer to its creation has. Null and asterisks count as none (assumption A03). */
 export function secretIn(body: unknown): string | undefined {
-  const places = [findIdentified(body), isEntry(body) ? body : undefined]
-  for (const place of places) {
-    const secret = place && own(place, 'secret')
+  for (const place of [findIdentified(body), body]) {
+    const secret = isEntry(place) ? place.secret : undefined
     if (typeof secret === 'string' && secret.trim() !== '' && !/^[*•x.]+$|\*{3}/.test(secret)) return secret
   }
   return undefined
@@ -158,7 +157,7 @@ export function isEntry(value: unknown): value is Entry {
 export function findEntry(body: unknown, isMeant: (entry: Entry) => boolean): Entry | undefined {
   if (!isEntry(body)) return undefined
   for (const name of WRAPPERS) {
-    const inner = own(body, name)
+    const inner = body[name]
     if (isEntry(inner) && isMeant(inner)) return inner
   }
   return isMeant(body) ? body : undefined
@@ -177,7 +176,7 @@ export function findList(body: unknown): FoundList | undefined {
   const here = listIn(body)
   if (here !== undefined) return { items: here, around: [body] }
   for (const name of WRAPPERS) {
-    const inner = own(body, name)
+    const inner = body[name]
     const items = isEntry(inner) ? listIn(inner) : undefined
     if (isEntry(inner) && items !== undefined) return { items, around: [inner, body] }
   }
@@ -185,7 +184,7 @@ export function findList(body: unknown): FoundList | undefined {
 }
 
 function listIn(entry: Entry): readonly unknown[] | undefined {
-  const values = [...LISTS.map((name) => own(entry, name)), ...Object.values(entry)]
+  const values = [...LISTS.map((name) => entry[name]), ...Object.values(entry)]
   return values.find(Array.isArray)
 }
 
@@ -196,9 +195,4 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-/** Reads an own field of an untrusted object, in which `__proto__` and the like are ordinary names. */
-export function own(entry: Entry, name: string): unknown {
-  return Object.hasOwn(entry, name) ? entry[name] : undefined
 }

@@ -1,14 +1,7 @@
 import { OptionChecker } from '../protocol/option-checker.ts'
 import type { CallOptions, Client } from './api.ts'
 import type { Delivery } from './records.ts'
-import {
-  type Journaled,
-  type JournaledRetry,
-  type ReplayJournal,
-  readJournal,
-  toRetryLine,
-  toWindowLine,
-} from './replay-journal.ts'
+import { type JournaledRetry, type ReplayJournal, readJournal, toRetryLine, toWindowLine } from './replay-journal.ts'
 import { planReplay, readLog } from './replay-plan.ts'
 import { hasCode } from './service-error.ts'
 import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
@@ -120,7 +113,9 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
   const since = earlier.since === undefined ? options.since : (earlier.since ?? undefined)
   const log = await readLog(client, webhookId, since, signal)
   const isInTime = ({ createdAt }: Delivery) => since === undefined || createdAt === undefined || createdAt >= since
-  const isNew = isUnknownTo(earlier)
+  const known = new Set([...earlier.retries.values()].map(({ eventId }) => eventId))
+  known.delete(undefined)
+  const isNew = ({ id, eventId }: Delivery) => !earlier.retries.has(id) && !known.has(eventId) // no event by two deliveries
   const plan = planReplay(log, (delivery) => isNew(delivery) && isInTime(delivery) && (filter?.(delivery) ?? true))
   const resumed = log.flatMap((delivery) => {
     const retry = earlier.retries.get(delivery.id)
@@ -139,15 +134,9 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
     events: items.map(({ before, after, outcome = 'unresolved' }) => ({ delivery: before, after, outcome })),
     retried: replay.retried,
     resumed: resumed.length,
-    skipped: { delivered: plan.delivered, pending: plan.pending },
+    skipped: plan.skipped,
     since,
   }
-}
-
-/** Returns a filter for deliveries of events that are not in the journal: no event is retried by two of its deliveries. */
-function isUnknownTo({ retries }: Journaled): (delivery: Delivery) => boolean {
-  const events = new Set([...retries.values()].map(({ eventId }) => eventId))
-  return ({ id, eventId }) => !retries.has(id) && (eventId === undefined || !events.has(eventId))
 }
 
 function toItem(before: Delivery): Item {

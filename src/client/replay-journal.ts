@@ -19,7 +19,7 @@ export interface JournaledRetry {
 }
 
 /** Journal entries of earlier runs. */
-export interface Journaled {
+interface Journaled {
   /** Start of the period to replay. `null` for the whole log; undefined if no earlier run recorded it. */
   readonly since: Date | null | undefined
   /** Retries by the id of their delivery. */

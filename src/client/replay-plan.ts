@@ -5,10 +5,8 @@ import type { Delivery } from './records.ts'
 export interface ReplayPlan {
   /** One delivery of each event that was never delivered, the oldest first. */
   readonly toRetry: readonly Delivery[]
-  /** Number of failed events that another delivery brought through. */
-  readonly delivered: number
-  /** Number of failed events with another delivery pending. */
-  readonly pending: number
+  /** Numbers of failed events with another delivery that succeeded or is pending. */
+  readonly skipped: { readonly delivered: number; readonly pending: number }
 }
 
 /** Reads a log to its end, or to `since` if it is sorted by time with the newest first. */
@@ -43,16 +41,16 @@ export function planReplay(log: readonly Delivery[], isWanted: (delivery: Delive
     groups.set(key, [...(groups.get(key) ?? []), delivery])
   }
   const toRetry: Delivery[] = []
-  let [delivered, pending] = [0, 0]
+  const skipped = { delivered: 0, pending: 0 }
   for (const group of groups.values()) {
     const wanted = group.filter((delivery) => delivery.state === 'failed' && isWanted(delivery))
     const [last] = wanted.sort((one, other) => timeOf(other) - timeOf(one))
     if (last === undefined) continue
-    if (group.some(({ state }) => state === 'succeeded')) delivered++
-    else if (group.some(({ state }) => state === 'pending')) pending++
+    if (group.some(({ state }) => state === 'succeeded')) skipped.delivered++
+    else if (group.some(({ state }) => state === 'pending')) skipped.pending++
     else toRetry.push(last)
   }
-  return { toRetry: oldestFirst(toRetry), delivered, pending }
+  return { toRetry: oldestFirst(toRetry), skipped }
 }
 
 /** Sorts by time. If times are missing, assumes that the log has the newest first, as most logs do. */

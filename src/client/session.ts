@@ -79,7 +79,7 @@ export class Session implements Authorisation {
       isRepeatable: true,
       signal,
     })
-    const { data } = loginAnswer.safeParse(findEntry(answer.body, (entry) => Object.hasOwn(entry, 'accessToken')))
+    const { data } = loginAnswer.safeParse(findEntry(answer.body, ({ accessToken }) => accessToken !== undefined))
     if (data === undefined) throw answer.unusable('it has no accessToken that a header can hold')
     redactor.add(data.accessToken)
     const lifetime = tokenLifetime(data.accessToken, data.expiresIn, clock.now()) ?? Number.POSITIVE_INFINITY

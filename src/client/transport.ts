@@ -48,8 +48,6 @@ interface Progress {
 }
 
 const FIRST_BACK_OFF_MS = 500
-/** The retry after a 401 follows immediately, with a new token. */
-const NO_WAIT: Wait = { ms: 0, reason: 'back_off' }
 
 /** Sends calls by `fetch`: waits for the rate limit, retries safe calls with full jitter, logs in again after a 401. */
 export class Transport {
@@ -170,7 +168,7 @@ export class Transport {
     if (status === 401 && authorisation !== undefined && header !== undefined && !progress.isRenewed) {
       authorisation.refuse(header)
       progress.isRenewed = true
-      return NO_WAIT
+      return { ms: 0, reason: 'back_off' } // immediately, with a new token
     }
     // A 429 means that the service did not process the call.
     const isSafe = call.isRepeatable || status === 429 || (status === undefined && wasNotSent(failure))

@@ -10,7 +10,6 @@ const NEW = { url: WEBHOOK.url, events: WEBHOOK.events }
 describe('a temporary failure', () => {
   it.each<[string, Reply]>([
     ['500', { status: 500 }],
-    ['503 in HTML', { status: 503, body: '<html>busy</html>' }],
     ['408', { status: 408 }],
     ['429', busy()],
     ['a dropped connection', drop],

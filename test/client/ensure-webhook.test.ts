@@ -1,7 +1,14 @@
 import { ensureWebhook, type SecretKeeper } from 'postern/client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clientOf, failureOf } from './support.ts'
-import { Doomed, expectEndAtAnyStep, makeWebhookService, URL_, type WebhookService } from './webhook-service.ts'
+import {
+  Doomed,
+  expectEndAtAnyStep,
+  keeperOf,
+  makeWebhookService,
+  URL_,
+  type WebhookService,
+} from './webhook-service.ts'
 
 let service: WebhookService
 let secrets: Map<string, string>
@@ -11,12 +18,15 @@ beforeEach(() => {
 })
 
 const events = ['contact.created', 'contact.deleted']
-const keeper = (step = <T>(done: T) => done): SecretKeeper => ({
-  hasSecret: (id) => secrets.has(id),
-  saveSecret: (secret, { id }) => void step(secrets.set(id, secret)),
-})
 const ensure = (options: object = {}) =>
-  ensureWebhook(clientOf(service), { url: URL_, events, ...keeper(), ...options })
+  ensureWebhook(clientOf(service), { url: URL_, events, ...keeperOf(secrets), ...options })
+
+/** Adds a webhook whose secret is saved. */
+const addSaved = (fields: object = {}) => {
+  const { _id, secret } = service.add({ events, ...fields })
+  secrets.set(_id, secret)
+  return _id
+}
 
 function expectOneGoodWebhook(): void {
   const [webhook, ...others] = [...service.webhooks.values()]
@@ -51,10 +61,9 @@ describe('ensureWebhook', () => {
 
   it.each<[string, object]>([
     ['its events differ', { events: ['contact.created'] }],
-    ['it is paused', { active: false, events }],
+    ['it is paused', { active: false }],
   ])("corrects the app's own webhook if %s", async (_what, fields) => {
-    const { _id, secret } = service.add(fields)
-    secrets.set(_id, secret)
+    const _id = addSaved(fields)
     expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id } })
     expectOneGoodWebhook()
   })
@@ -62,8 +71,7 @@ describe('ensureWebhook', () => {
   it.each(['https://other.example.test/hooks', 'https://app.example.test/hooks/2', 'no address'])(
     'only looks at its own URL, and not at %s',
     async (url) => {
-      const { _id, secret } = service.add({ url, events, description: '(postern)' })
-      secrets.set(_id, secret)
+      addSaved({ url, description: '(postern)' })
       service.add({ url, events, active: false, description: '(postern)' })
       expect(await ensure()).toMatchObject({ isNew: true, deleted: [], webhook: { id: 'w3', url: URL_ } })
       expect(service.webhooks.size).toBe(3)
@@ -71,15 +79,9 @@ describe('ensureWebhook', () => {
   )
 
   it('compares URLs by their meaning', async () => {
-    const { _id, secret } = service.add({ url: 'https://APP.example.test:443/hooks', events })
-    secrets.set(_id, secret)
+    addSaved({ url: 'https://APP.example.test:443/hooks' })
     expect(await ensure()).toMatchObject({ isNew: false })
   })
-
-  const addSaved = (fields: object) => {
-    const { _id, secret } = service.add({ events, ...fields })
-    secrets.set(_id, secret)
-  }
 
   it("chooses the oldest active one of the app's webhooks, and leaves others", async () => {
     for (const active of [false, true, true]) addSaved({ active })
@@ -177,21 +179,13 @@ describe('ensureWebhook', () => {
     expectOneGoodWebhook()
   })
 
-  it('copes with lists that leave the URL out', async () => {
-    const { _id, secret } = service.add({ events })
-    secrets.set(_id, secret)
+  it.each<[string, object]>([
+    ['the URL', {}],
+    ['the events', { url: URL_, active: true }],
+  ])('copes with lists that leave out %s, or contain a deleted webhook', async (_what, listed) => {
+    const _id = addSaved({ events: ['contact.created'] })
     service.onAnswer = ({ method, path }) =>
-      method === 'GET' && path.endsWith('/webhooks') ? { body: [{ _id }] } : undefined
-    expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id } })
-  })
-
-  it('copes with lists that leave the events out, or contain a deleted webhook', async () => {
-    const { _id, secret } = service.add()
-    secrets.set(_id, secret)
-    service.onAnswer = ({ method, path }) =>
-      method === 'GET' && path.endsWith('/webhooks')
-        ? { body: [{ _id: 'gone' }, { _id, url: URL_, active: true }] }
-        : undefined
+      method === 'GET' && path.endsWith('/webhooks') ? { body: [{ _id: 'gone' }, { _id, ...listed }] } : undefined
     expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id, events } })
     expectOneGoodWebhook()
   })
@@ -309,7 +303,9 @@ it('ensureWebhook is ended by its signal at any step, even if the service hangs'
 it('ensureWebhook can be repeated after a crash at any step, or after several', async () => {
   const run = async (stepsToLive: number) => {
     const doomed = new Doomed(service, stepsToLive)
-    await ensureWebhook(doomed.client, { url: URL_, events, ...keeper((done) => doomed.step(done)) }).catch(() => {})
+    await ensureWebhook(doomed.client, { url: URL_, events, ...keeperOf(secrets, (done) => doomed.step(done)) }).catch(
+      () => {},
+    )
     return doomed.steps
   }
   // List, create, save, list, activate, list. A list that is not empty takes two calls.

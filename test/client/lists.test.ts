@@ -161,10 +161,7 @@ describe('contacts', () => {
 
   it.each<[string, unknown]>([
     ['no list', { message: 'hello' }],
-    ['a text', 'hello'],
-    ['an HTML page', '<!doctype html><title>Sign in</title>'],
     ['nothing', undefined],
-    ['a number', 5],
     ['null', null],
     ['a list of numbers', [1, 2]],
     ['a list of objects without ids', [{}, { _id: '' }, { _id: {} }]],
@@ -209,15 +206,11 @@ describe('the delivery log', () => {
 
   it.each([
     ['pending', 'pending'],
-    ['Attempting', 'pending'],
-    ['retrying', 'pending'],
     ['QUEUED', 'pending'],
     ['in_progress', 'pending'],
     ['success', 'succeeded'],
     ['DELIVERED', 'succeeded'],
-    ['succeeded', 'succeeded'],
     ['failed', 'failed'],
-    ['FAILED', 'failed'],
     ['zorp', 'unknown'],
     ['', 'unknown'],
     [undefined, 'unknown'],

@@ -3,11 +3,10 @@ import { expect, it } from 'vitest'
 import { setScene } from './emulated.ts'
 import { failureOf } from './support.ts'
 
-// `npm run test:long -- client` runs all of this: 10,000 events across a rotation, 300 failures replayed, 300 retries at 50 per 2 s.
+// `npm run test:long -- client` runs all of this: 10,000 events across a rotation and 300 failures replayed.
 const IS_WHOLE = process.env.CLIENT_LOAD === 'whole'
 const EVENTS = IS_WHOLE ? 10_000 : 100
 const FAILURES = IS_WHOLE ? 300 : 20
-const RETRIES = IS_WHOLE ? 300 : 30
 const TYPES = ['contact.created']
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -79,30 +78,4 @@ it('an outage of three hours is healed, interrupted halfway and resumed: each ev
   expect([...handled.keys()].toSorted()).toEqual(sent.toSorted())
   expect([...handled.values()].every((count) => count === 1)).toBe(true)
   expect(refused).toBe(0)
-})
-
-it(`${RETRIES} retries at the rate limit: no request is refused`, async () => {
-  const { crm, url, keeper, handled, app, client } = await setScene(
-    { clock: undefined as never, retryScale: 1_000_000, rateLimit: IS_WHOLE ? '50/2s' : '20/1s' },
-    'real',
-  )
-  const { webhook } = await ensureWebhook(client, { url, events: TYPES, ...keeper })
-  let [calls, refused] = [0, 0]
-  crm.subscribe((message) => {
-    if (!('status' in message) || typeof message.status !== 'number' || !('path' in message)) return
-    calls++
-    if (message.status === 429) refused++
-  })
-  app.isDown = true
-  for (let n = 0; n < RETRIES; n++) crm.events.emit({ type: 'contact.created' })
-  while (crm.deliveries.list().some(({ status }) => status !== 'failed')) await pause(20)
-  app.isDown = false
-  const start = performance.now()
-  const { events } = await replayFailed(client, { webhookId: webhook.id })
-  const seconds = (performance.now() - start) / 1_000
-  expect(events.filter(({ outcome }) => outcome === 'succeeded')).toHaveLength(RETRIES)
-  expect(handled.size).toBe(RETRIES)
-  expect(refused).toBe(0)
-  expect(calls).toBeGreaterThanOrEqual(RETRIES)
-  if (IS_WHOLE) console.log(`${RETRIES} retries in ${seconds.toFixed(1)} s, ${calls} requests, ${refused} refused`)
 })

@@ -1,22 +1,31 @@
 import { type RotateOptions, type Rotation, rotateWebhook, type SecretKeeper } from 'postern/client'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { clientOf, failureOf, HastyClock } from './support.ts'
-import { Doomed, expectEndAtAnyStep, makeWebhookService, URL_, type WebhookService } from './webhook-service.ts'
+import {
+  Doomed,
+  expectEndAtAnyStep,
+  keeperOf,
+  makeWebhookService,
+  recordRetries,
+  URL_,
+  type WebhookService,
+} from './webhook-service.ts'
 
 let service: WebhookService
 let secrets: Map<string, string>
 beforeEach(() => {
   service = makeWebhookService()
-  const { _id, secret } = service.add()
-  secrets = new Map([[_id, secret]])
+  secrets = new Map()
+  addSaved()
 })
 
-const keeper = (step = <T>(done: T) => done): SecretKeeper => ({
-  hasSecret: (id) => secrets.has(id),
-  saveSecret: (secret, { id }) => void step(secrets.set(id, secret)),
-})
+/** Adds a webhook whose secret is saved. */
+const addSaved = (fields: object = {}) => {
+  const { _id, secret } = service.add(fields)
+  secrets.set(_id, secret)
+}
 const rotate = (options: Partial<RotateOptions> = {}, clock = new HastyClock()) =>
-  rotateWebhook(clientOf(service, { clock }), { webhookId: 'w1', url: URL_, ...keeper(), ...options })
+  rotateWebhook(clientOf(service, { clock }), { webhookId: 'w1', url: URL_, ...keeperOf(secrets), ...options })
 const idsOf = () => [...service.webhooks.keys()]
 
 function expectOneSuccessor(active = true): void {
@@ -111,11 +120,8 @@ describe('rotateWebhook', () => {
 
   it('retries each failure once, including later ones', async () => {
     service.fail('w1', 'e1')
-    const retried: string[] = []
-    service.onRetry = (delivery) => {
-      retried.push(delivery.eventId)
-      delivery.attempts++
-    }
+    service.onRetry = (delivery) => void delivery.attempts++
+    const retried = recordRetries(service)
     let looks = 0
     const onProgress = () => {
       looks++
@@ -127,9 +133,7 @@ describe('rotateWebhook', () => {
 
   it('does not delete a log with failures that no other webhook has, unless an option allows it', async () => {
     service.fail('w1', 'e1')
-    service.onRetry = (delivery) => {
-      delivery.attempts++
-    }
+    service.onRetry = (delivery) => void delivery.attempts++
     expect(await rotate()).toMatchObject({ state: 'waiting', failed: 1, pending: 0 })
     expect(idsOf()).toEqual(['w1', 'w2'])
     expect(await rotate({ giveUpFailed: true })).toMatchObject({ state: 'finished', failed: 1 })
@@ -147,8 +151,7 @@ describe('rotateWebhook', () => {
   })
 
   it('touches no other webhook of the same URL', async () => {
-    const { _id, secret } = service.add({ events: ['finance.payment.failed'] })
-    secrets.set(_id, secret)
+    addSaved({ events: ['finance.payment.failed'] })
     service.add({ active: false })
     expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w4', events: ['contact.created'] } })
     expect(idsOf()).toEqual(['w2', 'w3', 'w4'])
@@ -237,9 +240,9 @@ describe('rotateWebhook', () => {
   it('is ended by its signal at any step, even if the service hangs', async () => {
     const reset = () => {
       service.webhooks.clear()
-      const { _id, secret } = service.add({ _id: 'w1' })
-      service.fail(_id, 'e1')
-      secrets = new Map([[_id, secret]])
+      secrets.clear()
+      addSaved({ _id: 'w1' })
+      service.fail('w1', 'e1')
     }
     await expectEndAtAnyStep(service, reset, (signal) => rotate({ signal, overlapMs: 0 }))
   })
@@ -247,22 +250,20 @@ describe('rotateWebhook', () => {
   it('can be repeated after a crash at any step', async () => {
     const countSteps = async (stepsToLive: number) => {
       const doomed = new Doomed(service, stepsToLive)
-      const options = { webhookId: 'w1', url: URL_, overlapMs: 10_000, ...keeper((done) => doomed.step(done)) }
+      const options = {
+        webhookId: 'w1',
+        url: URL_,
+        overlapMs: 10_000,
+        ...keeperOf(secrets, (done) => doomed.step(done)),
+      }
       await rotateWebhook(doomed.client, options).catch(() => {})
       return doomed.steps
     }
     const steps = await countSteps(Number.POSITIVE_INFINITY)
     for (let step = 1; step <= steps; step++) {
       service.webhooks.clear()
-      service.webhooks.set('w1', {
-        _id: 'w1',
-        url: URL_,
-        events: ['contact.created'],
-        active: true,
-        createdAt: '2025-01-01T00:00:00Z',
-        secret: 'whsec_1',
-      })
-      secrets = new Map([['w1', 'whsec_1']])
+      secrets.clear()
+      addSaved({ _id: 'w1' })
       await countSteps(step)
       // Every active webhook has a saved secret, and one is active.
       const active = [...service.webhooks.values()].filter((webhook) => webhook.active)
@@ -304,19 +305,13 @@ describe('rotateWebhook', () => {
   })
 
   it('chooses the active successor, and deletes an older one that is not active', async () => {
-    for (const active of [false, true]) {
-      const { _id, secret } = service.add({ description: '(postern, replaces w1)', active })
-      secrets.set(_id, secret)
-    }
+    for (const active of [false, true]) addSaved({ description: '(postern, replaces w1)', active })
     expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w3' } })
     expectOneSuccessor()
   })
 
   it('deletes no active successor, which may deliver events that no other does', async () => {
-    for (const _time of [1, 2]) {
-      const { _id, secret } = service.add({ description: '(postern, replaces w1)' })
-      secrets.set(_id, secret)
-    }
+    for (const _time of [1, 2]) addSaved({ description: '(postern, replaces w1)' })
     expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
     expect([...service.webhooks.keys()]).toEqual(['w2', 'w3'])
   })

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { sleep, untilAborted } from '../../src/client/sleep.ts'
+import { sleep } from '../../src/client/sleep.ts'
 
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
 const reason = new Error('stopped')
@@ -31,13 +31,4 @@ describe('sleep', () => {
     await expect(sleep(clock, 1_000, controller.signal)).rejects.toBe(reason)
     expect([clock.pending, listenersOf(controller.signal)]).toEqual([0, 0])
   })
-})
-
-it('untilAborted passes the result of the work on, and listens no more', async () => {
-  const { signal } = new AbortController()
-  expect(await untilAborted(Promise.resolve(5), undefined)).toBe(5)
-  expect(await untilAborted(Promise.resolve(5), signal)).toBe(5)
-  await expect(untilAborted(Promise.reject(reason), signal)).rejects.toBe(reason)
-  await Promise.resolve()
-  expect(listenersOf(signal)).toBe(0)
 })

@@ -1,6 +1,6 @@
-import type { Client } from 'postern/client'
+import type { Client, SecretKeeper } from 'postern/client'
 import { expect } from 'vitest'
-import { clientOf, type Service, startService } from './support.ts'
+import { clientOf, type Seen, type Service, startService } from './support.ts'
 
 export const URL_ = 'https://app.example.test/hooks'
 
@@ -24,12 +24,7 @@ export interface StoredDelivery {
 }
 
 /** A call of the service, except the login. */
-interface Call {
-  readonly method: string
-  readonly path: string
-  readonly query: URLSearchParams
-  readonly body: string
-}
+type Call = Omit<Seen, 'authorization'>
 
 /** An answer; a connection that ends without one; or none, until the call is aborted. */
 type Reply =
@@ -164,6 +159,12 @@ export async function startWebhookService(): Promise<WebhookService & Pick<Servi
 }
 
 const hide = ({ secret, ...webhook }: StoredWebhook) => webhook
+
+/** Keeps secrets in a map. `step` is called with each saved secret. */
+export const keeperOf = (secrets: Map<string, string>, step = <T>(done: T) => done): SecretKeeper => ({
+  hasSecret: (id) => secrets.has(id),
+  saveSecret: (secret, { id }) => void step(secrets.set(id, secret)),
+})
 
 /** Simulates a process that dies as soon as its n-th request was processed, or its n-th secret saved: nothing of it happens afterwards. */
 export class Doomed {
