@@ -11,7 +11,6 @@ import { progress } from './scripts/progress.ts'
 const WITH_PROGRAMS = [
   'adapters/http/{closing,early-answers,process,types}',
   'adapters/queues/**/*',
-  'adapters/stores/{order,processes}',
   'adapters/stores/{postgres,redis}/**/*',
   'adapters/stores/sqlite/{inbox-deaths,inbox-outage}',
   'api-pages',

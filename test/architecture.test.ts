@@ -136,6 +136,7 @@ const FLOORS: Floors = {
   },
   [`${STORES}/redis/connection.ts`]: {
     files: redis('client', 'duplicate', 'scripts'),
+    types: [...redis('open-calls'), ...shared('notices')],
     packages: ['node:crypto'],
   },
   [`${STORES}/redis/duplicate.ts`]: { files: redis('client'), packages: ['node:events'] },

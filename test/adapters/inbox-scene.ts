@@ -1,8 +1,8 @@
+import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, type Inbox, type Outcome, type PosternError, type WebhookEvent } from 'postern'
 import { events, signed, silentLogger } from 'postern/testing'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Worker } from './stores/start-worker.ts'
 
 const SECRET = 'whsec_inbox_scene'
 
@@ -38,7 +38,7 @@ export function makeScene(inbox: Inbox, options: Partial<Parameters<typeof creat
 /** An inbox in the view of the accepting process, and worker processes. */
 export interface WorkedInbox {
   readonly inbox: Inbox
-  startWorker(): Promise<Worker>
+  startWorker(): Promise<ChildProcess>
   /** The workers' notes of an event, a line for each run. */
   runsOf(event: { readonly id: string }): readonly { readonly beside: number }[]
 }
@@ -67,7 +67,7 @@ export function itOutlivesItsWorkers(open: () => WorkedInbox): void {
     await accept(scene, sent)
     const first = await startWorker()
     while (runsOf(sent).length === 0) await sleep(10)
-    first.child.kill('SIGKILL')
+    first.kill('SIGKILL')
     await startWorker()
     await scene.untilWorkedOff()
     expect(runsOf(sent)).toHaveLength(2)
@@ -96,14 +96,14 @@ export function itOutlivesItsWorkers(open: () => WorkedInbox): void {
 }
 
 /** Restarts a process whenever it dies, as a supervisor does, until a condition holds. */
-async function supervise(start: () => Promise<Worker>, isDone: () => Promise<boolean>): Promise<number> {
+async function supervise(start: () => Promise<ChildProcess>, isDone: () => Promise<boolean>): Promise<number> {
   const end = performance.now() + 90_000
   let deaths = 0
-  let { child } = await start()
+  let child = await start()
   while (!(await isDone()) && performance.now() < end) {
     if (child.signalCode !== null) {
       deaths++
-      child = (await start()).child
+      child = await start()
     }
     await sleep(50)
   }

@@ -42,7 +42,9 @@ export async function readCounts(backend: IQueueBackend, isCapped: boolean): Pro
   const jobs = await readJobs(backend, heads.flat())
   const due = jobs.map(({ state }) => state.dueAt).filter((dueAt) => dueAt <= Date.now())
   return {
-    ...{ waiting: count('waiting'), running: count('running'), dead: count('dead') },
+    waiting: count('waiting'),
+    running: count('running'),
+    dead: count('dead'),
     oldestDueAt: due.length === 0 ? undefined : Math.min(...due),
   }
 }
@@ -78,10 +80,7 @@ async function readLines(backend: IQueueBackend, state: InboxState, limit: numbe
   return { entries, next: undefined }
 }
 
-/**
- * Lists dead letters from a place: the time of the last job, and not a number, since a caller that replays page after page removes the jobs
- * before it. A page that holds only jobs of other programs is empty, but not the last.
- */
+/** Lists from the time of the last job, not its number: a caller that replays removes the jobs before it. */
 async function readDead(backend: IQueueBackend, limit: number, after: string): Promise<InboxPage> {
   const [from = '0', listed = ''] = after.split(':')
   const before = new Set(listed.split(','))
@@ -104,9 +103,8 @@ async function findDead(backend: IQueueBackend, at: number): Promise<number> {
     const raw = id === undefined ? undefined : await backend.getJobData(id)
     return raw !== undefined && Number(raw.finishedOn) < at
   }
-  if (!(await isBefore(0))) return 0
-  let [low, high] = [0, 1]
-  while (await isBefore(high)) [low, high] = [high, high * 2]
+  let [low, high] = [-1, 0]
+  while (await isBefore(high)) [low, high] = [high, 2 * high + 1]
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)
     if (await isBefore(middle)) low = middle

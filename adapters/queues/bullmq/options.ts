@@ -59,8 +59,11 @@ export function checkOptions(options: BullmqInboxOptions): Checked {
   if (kind === 'postgres' && prefix !== undefined)
     throw check.invalid('prefix is for Redis; on Postgres, set connection.schema.')
   return {
-    ...{ backend: kind, connection: toObject(connection, kind), deadLetterMs: Number(deadLetterMs) },
-    ...{ queue: checkName('queue', queue), prefix: checkName('prefix', prefix ?? 'bull') },
+    backend: kind,
+    connection: toObject(connection, kind),
+    deadLetterMs: Number(deadLetterMs),
+    queue: checkName('queue', queue),
+    prefix: checkName('prefix', prefix ?? 'bull'),
   }
 }
 

@@ -107,34 +107,29 @@ export async function useOnce<T>({ client, giveBack }: CheckedOut, what: (client
   }
 }
 
-function connectInTime(pool: PgPool, { signal, limitMs = STATEMENT_LIMIT_MS }: CheckOutOptions): Promise<PgClient> {
-  return new Promise((resolve, reject) => {
-    let isGivenUp = false
-    const giveUp = () => {
-      isGivenUp = true
-      const why = `No connection within ${limitMs} ms: the pool has none free, or the server does not answer.`
-      reject(signal?.reason ?? new Error(why))
-    }
-    if (signal?.aborted) return giveUp()
-    signal?.addEventListener('abort', giveUp, { once: true })
-    // AbortSignal.timeout() would cost several times as much.
-    const timer = signal === undefined ? setTimeout(giveUp, limitMs) : undefined
-    const stop = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', giveUp)
-    }
-    pool.connect().then(
-      (client) => {
-        stop()
-        if (isGivenUp) client.release()
-        else resolve(client)
-      },
-      (error: unknown) => {
-        stop()
-        reject(error)
-      },
-    )
+async function connectInTime(
+  pool: PgPool,
+  { signal, limitMs = STATEMENT_LIMIT_MS }: CheckOutOptions,
+): Promise<PgClient> {
+  signal?.throwIfAborted()
+  const connecting = pool.connect()
+  let giveUp = () => {}
+  const isOver = new Promise<never>((_resolve, reject) => {
+    const why = `No connection within ${limitMs} ms: the pool has none free, or the server does not answer.`
+    giveUp = () => reject(signal?.reason ?? new Error(why))
   })
+  signal?.addEventListener('abort', giveUp, { once: true })
+  // AbortSignal.timeout() would cost several times as much.
+  const timer = signal === undefined ? setTimeout(giveUp, limitMs) : undefined
+  try {
+    return await Promise.race([connecting, isOver])
+  } catch (error) {
+    connecting.then((client) => client.release(), ignore)
+    throw error
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', giveUp)
+  }
 }
 
 export interface RunOptions {

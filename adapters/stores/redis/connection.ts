@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto'
+import type { Notices } from '../notices.ts'
 import { isFromServer, isOfReplica, makeRunner, type RunScript } from './client.ts'
 import { askDatabase, type DuplicableClient, Duplicate, isClosed } from './duplicate.ts'
+import type { OpenCalls } from './open-calls.ts'
 import { PROBE, type Script } from './scripts.ts'
 
 /** The limit for an answer on a new connection, including the time to connect. */
@@ -15,16 +17,11 @@ const RARELY_MS = 60_000
 /** A cluster is probed with as many random keys, so that most of its masters must answer. */
 const CLUSTER_PROBES = 32
 
-interface Host {
-  /** The prefix of every key. */
-  readonly prefix: string
-  /** The number of calls that the server has answered. */
-  countAnswers(): number
-  /** Called when another connection is in use. */
-  onReplaced(): void
-  /** Called when another connection is needed, and the client cannot be duplicated. */
-  onStuck(): void
-}
+const REPLACED =
+  'The client of Redis got no answer although a new connection did, or it is connected to a server that is now a replica. The store continues with a duplicate of the client. Your own commands on that client may still be waiting for answers.'
+
+const STUCK =
+  'Calls to Redis get no answer, or only one from a replica, and the client of the store cannot be duplicated. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a client that has duplicate().'
 
 /**
  * Runs scripts by the given client, or by a duplicate if that client leads to a replica, or gets no answer while a new connection does. It
@@ -32,9 +29,13 @@ interface Host {
  * makes it connect.
  */
 export class Connection {
+  /** The number of changes from one connection to another. */
+  switches = 0
   readonly #given: DuplicableClient
   readonly #runGiven: RunScript
-  readonly #host: Host
+  readonly #prefix: string
+  readonly #calls: OpenCalls
+  readonly #notices: Notices
   readonly #isCluster: boolean
   #database: number | undefined
   #run: RunScript
@@ -44,11 +45,14 @@ export class Connection {
   #isLooking = false
   #notBefore = 0
 
-  constructor(client: unknown, host: Host) {
+  /** @param prefix of every key */
+  constructor(client: unknown, prefix: string, calls: OpenCalls, notices: Notices) {
     this.#given = Object(client)
     this.#runGiven = makeRunner(client)
     this.#run = this.#runGiven
-    this.#host = host
+    this.#prefix = prefix
+    this.#calls = calls
+    this.#notices = notices
     this.#isCluster = this.#given.masters !== undefined || this.#given.nodes !== undefined
   }
 
@@ -98,7 +102,7 @@ export class Connection {
 
   async #replaceUnless(isInUseWell: () => Promise<boolean>): Promise<void> {
     if (this.#given.duplicate === undefined) {
-      if (!(await isSoIn(BEHIND_MS, isInUseWell()))) this.#host.onStuck()
+      if (!(await isSoIn(BEHIND_MS, isInUseWell()))) this.#notices.warn(STUCK)
       return
     }
     const duplicate = this.#open()
@@ -108,7 +112,9 @@ export class Connection {
     void this.#duplicate?.close()
     this.#duplicate = duplicate
     this.#run = run
-    this.#host.onReplaced()
+    this.switches++
+    this.#calls.forget()
+    this.#notices.warn(REPLACED)
   }
 
   #open(): Duplicate {
@@ -130,7 +136,7 @@ export class Connection {
 
   /** Returns whether the current connection is answered. The client may be reconnecting, and refuse calls until it is connected. */
   async #isAnswered(): Promise<boolean> {
-    const answers = this.#host.countAnswers()
+    const { answers } = this.#calls
     const giveUpAt = performance.now() + BEHIND_MS
     let [isAnswered, isAsking] = [false, false]
     const ask = async () => {
@@ -141,14 +147,14 @@ export class Connection {
     while (performance.now() < giveUpAt) {
       if (!isAsking) void ask()
       await pause(AGAIN_AFTER_MS)
-      if (isAnswered || (!this.#isCluster && this.#host.countAnswers() > answers)) return true
+      if (isAnswered || (!this.#isCluster && this.#calls.answers > answers)) return true
     }
     return false
   }
 
   async #probe(run: RunScript, isAnswer: (error: unknown) => boolean): Promise<boolean> {
     const calls = Array.from({ length: this.#isCluster ? CLUSTER_PROBES : 1 }, () =>
-      run(PROBE, `${this.#host.prefix}probe:${randomInt(1_000_000)}`, []).then(() => true, isAnswer),
+      run(PROBE, `${this.#prefix}probe:${randomInt(1_000_000)}`, []).then(() => true, isAnswer),
     )
     return (await Promise.all(calls)).every(Boolean)
   }

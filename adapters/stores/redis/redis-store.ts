@@ -45,24 +45,13 @@ class RedisStore implements Store {
   readonly #lost = new LostClaims((key, token) => this.release(key, token, NO_MARKS))
   readonly #connection: Connection
   readonly #newToken = makeTokens()
-  /** The number of changes of the connection. Tokens end with it. */
-  #switches = 0
   #wasFound = false
 
   constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
     this.retentionMs = retentionMs
     this.#prefix = prefix
     this.#scripts = makeScripts(retentionMs)
-    this.#connection = new Connection(client, {
-      prefix,
-      countAnswers: () => this.#calls.answers,
-      onReplaced: () => {
-        this.#switches++
-        this.#calls.forget()
-        this.#notices.warn(REPLACED)
-      },
-      onStuck: () => this.#notices.warn(STUCK),
-    })
+    this.#connection = new Connection(client, prefix, this.#calls, this.#notices)
   }
 
   reportTo(logger: Logger): void {
@@ -72,7 +61,7 @@ class RedisStore implements Store {
   claim(key: string, leaseMs: number): Promise<Claim> {
     const refusal = this.#calls.refuse()
     if (refusal !== undefined) return Promise.reject(refusal)
-    const token = `${this.#newToken()}.${this.#switches}`
+    const token = `${this.#newToken()}.${this.#connection.switches}` // by which connection
     const asking = this.#call(this.#scripts.claim, key, [token, String(leaseMs)], (reply) => {
       if (!this.#wasFound) this.#onFound()
       return toClaim(reply, token)
@@ -91,7 +80,7 @@ class RedisStore implements Store {
   release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
     // The claim, or a renewal, may still wait on the connection on which it was made. If it ran after the release, it would take the free
     // event.
-    if (!token.endsWith(`.${this.#switches}`))
+    if (!token.endsWith(`.${this.#connection.switches}`))
       this.#connection.runBehind(this.#scripts.release, this.#prefix + key, [token, ...marks])
     return this.#call(this.#scripts.release, key, [token, ...marks], isOne)
   }
@@ -134,12 +123,6 @@ class RedisStore implements Store {
     )
   }
 }
-
-const REPLACED =
-  'The client of Redis got no answer although a new connection did, or it is connected to a server that is now a replica. The store continues with a duplicate of the client. Your own commands on that client may still be waiting for answers.'
-
-const STUCK =
-  'Calls to Redis get no answer, or only one from a replica, and the client of the store cannot be duplicated. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a client that has duplicate().'
 
 /** Returns the settings of a server that make it forget events, each with the fix, from its answers to INFO. */
 function findForgetfulSettings(info: string): readonly string[] {

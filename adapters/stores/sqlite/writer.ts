@@ -18,10 +18,7 @@ interface Job {
 
 const writers = new WeakMap<object, Writer>()
 
-/**
- * Collects jobs and commits those that wait together in one transaction, in the order of arrival. While another process has the file
- * locked, it retries after pauses, in which the event loop runs.
- */
+/** Commits the jobs that wait together, in their order. While the file is locked, it retries after pauses. */
 export class Writer {
   readonly #database: WrappedConnection
   readonly #afterGroup = new Set<() => void>()

@@ -1,24 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type InboxItem, type Settlement, systemClock, type TakenItem } from 'postern'
-import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
+import { type Settlement, systemClock, type TakenItem } from 'postern'
+import type { BullmqInbox } from 'postern/bullmq'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
-import { BACKENDS, openBoard } from './backends.ts'
-
-const DONE: Settlement = { next: 'remove' }
-let names = 0
-
-function makeItem(id: string): InboxItem {
-  return { key: `k${id}`, bytes: Buffer.from('{}'), accountKey: 'acme', id, type: 'a.created', receivedAt: 0 }
-}
-
-function open(url: string, queue: string): BullmqInbox {
-  const inbox = bullmqInbox({ connection: url, queue })
-  onTestFinished(() => inbox.close())
-  return inbox
-}
+import { BACKENDS, bury, DONE, makeItem, newQueue, openBoard, openInbox, until, work } from './backends.ts'
 
 /** The timers of a suspended process still fire when it resumes. */
 function makeStandstill() {
@@ -38,13 +25,10 @@ function makeStandstill() {
   }
 }
 
-function work(inbox: BullmqInbox, run: (item: TakenItem) => Promise<Settlement>, standstill = makeStandstill()) {
-  const options = { concurrency: 10, leaseMs: 1_000, onError: () => {}, onSettled: () => {} }
-  const loop = inbox.work(run, { ...options, clock: standstill.clock })
-  onTestFinished(async () => {
-    standstill.goOn()
-    await loop.close(0)
-  })
+/** Starts a worker with a short lease, whose process can be suspended. */
+function workBriefly(inbox: BullmqInbox, run: (item: TakenItem) => Promise<Settlement>, still = makeStandstill()) {
+  work(inbox, run, { leaseMs: 1_000, clock: still.clock })
+  onTestFinished(still.goOn)
 }
 
 /** Ends when its worker ends. */
@@ -54,25 +38,16 @@ function hang({ signal }: TakenItem): Promise<Settlement> {
   })
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(10)
-}
-
-function bury({ tries, dueAt, worker }: TakenItem, marks: readonly string[]): Settlement {
-  const tried = { n: tries.length + 1, dueAt, startedAt: 0, endedAt: 0, code: 'dead_letter', worker }
-  return { next: 'bury', marks, tried }
-}
-
 describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
   const server = serverFor(start)
 
   it('leaves an item alone that waited here to run by itself, and that another process took while this one was suspended', async () => {
-    const queue = `mishaps_${names++}`
-    const [owner, first, second, third] = Array.from({ length: 4 }, () => open(server().url, queue))
+    const queue = newQueue()
+    const [owner, first, second, third] = Array.from({ length: 4 }, () => openInbox(server().url, queue))
     if (!owner || !first || !second || !third) throw new Error('there are four')
     const [one, two] = [makeStandstill(), makeStandstill()]
     await owner.put(makeItem('1'))
-    work(first, hang, one)
+    workBriefly(first, hang, one)
     await until(async () => (await owner.counts()).running === 1)
     one.stop() // it never resumes: it has died
     await owner.put(makeItem('2'))
@@ -86,11 +61,11 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
         })
       return DONE
     }
-    work(second, run, two)
+    workBriefly(second, run, two)
     await until(() => ran.includes('k2'))
     await sleep(4_000) // it also has k1 by now, which must run when k2 has ended
     two.stop()
-    work(third, async (item) => bury(item, ['finished']))
+    workBriefly(third, async (item) => bury(item, ['finished']))
     await until(async () => (await owner.get('k1'))?.state === 'dead')
     two.goOn()
     end()
@@ -99,12 +74,12 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     expect(await owner.get('k1')).toMatchObject({
       state: 'dead',
       marks: ['finished'],
-      tries: [{ code: 'dead_letter' }],
+      tries: [{ code: 'handler_failed' }],
     })
   })
 
   it('does not reconnect once it is closed, which would keep the process alive', async () => {
-    const inbox = open(server().url, `mishaps_${names++}`)
+    const inbox = openInbox(server().url)
     await inbox.put(makeItem('1'))
     await inbox.close()
     await expect(inbox.counts()).rejects.toThrow('closed')
@@ -113,8 +88,8 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
   })
 
   it('continues past jobs that a person has changed, and runs those that can still be read', async () => {
-    const queue = `mishaps_${names++}`
-    const inbox = open(server().url, queue)
+    const queue = newQueue()
+    const inbox = openInbox(server().url, queue)
     const board = openBoard(backend, server().url, queue)
     const { bytes: _, ...item } = makeItem('9')
     const jobs: readonly unknown[] = [
@@ -126,9 +101,9 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     expect(await inbox.counts()).toMatchObject({ waiting: 10 })
     expect((await inbox.list('waiting')).entries.map(({ key }) => key)).toEqual(['k9', 'k9', 'k1'])
     const ran: string[] = []
-    work(inbox, async (taken) => {
+    workBriefly(inbox, async (taken) => {
       ran.push(taken.key)
-      return taken.key === 'k1' ? DONE : bury(taken, [])
+      return taken.key === 'k1' ? DONE : bury(taken)
     })
     await until(async () => ran.length === 3 && (await inbox.counts()).running === 0)
     expect(await board.getJobCounts()).toMatchObject({ failed: 9, active: 0, prioritized: 0 })
@@ -154,9 +129,9 @@ describe.runIf(redisProgram !== undefined)('bullmqInbox, and a failover of Redis
       proxy.close()
       await Promise.all([master.remove(), next.remove()])
     })
-    const inbox = open(`redis://127.0.0.1:${await proxy.listen()}`, 'failover')
+    const inbox = openInbox(`redis://127.0.0.1:${await proxy.listen()}`, 'failover')
     const ran: string[] = []
-    work(inbox, async ({ key }) => {
+    workBriefly(inbox, async ({ key }) => {
       ran.push(key)
       return DONE
     })

@@ -1,18 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { bullmqInbox } from 'postern/bullmq'
 import { events } from 'postern/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
 import { makeScene } from '../../inbox-scene.ts'
-import { BACKENDS } from './backends.ts'
+import { BACKENDS, openInbox } from './backends.ts'
 
 const AWAY_MS = Number(process.env.OUTAGE_MS ?? 4_000)
 
 function open(connection: string) {
-  const inbox = bullmqInbox({ connection })
-  onTestFinished(() => inbox.close())
-  const scene = makeScene(inbox, { deadlineMs: 8_000 })
+  const scene = makeScene(openInbox(connection), { deadlineMs: 8_000 })
   const send = async (event: ReturnType<typeof events.contact.created>) => {
     const startedAt = performance.now()
     const outcome = await scene.send(event)

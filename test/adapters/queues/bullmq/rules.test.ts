@@ -1,54 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { type InboxItem, type Settlement, systemClock, type TakenItem } from 'postern'
+import type { TakenItem } from 'postern'
 import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
-import { BACKENDS, openBoard } from './backends.ts'
+import { BACKENDS, bury, DONE, makeItem, newQueue, openBoard, openInbox, tried, until, work } from './backends.ts'
 
-const DONE: Settlement = { next: 'remove' }
-let names = 0
-
-/** A separate inbox, and BullMQ's view of its queue, as a dashboard has it. */
+/** An inbox, and BullMQ's view of its queue, as a dashboard has it. */
 function open(backend: string, url: string) {
-  const queue = `rules_${names++}`
-  const inbox = bullmqInbox({ connection: url, queue })
-  onTestFinished(() => inbox.close())
+  const queue = newQueue()
+  const inbox = openInbox(url, queue)
   const board = openBoard(backend, url, queue)
   let n = 0
-  const make = (accountKey: string): InboxItem => {
-    const id = String(n++)
-    return { key: id, bytes: Buffer.from('{}'), accountKey, id, type: 'a.created', receivedAt: 0 }
-  }
   const put = async (accountKey: string, count: number) => {
-    const items = Array.from({ length: count }, () => make(accountKey))
+    const items = Array.from({ length: count }, () => makeItem(String(n++), accountKey))
     for (let from = 0; from < count; from += 50)
       await Promise.all(items.slice(from, from + 50).map((item) => inbox.put(item)))
     return items
   }
-  return { queue, inbox, board, make, put }
+  return { queue, inbox, board, put }
 }
 
-function work(inbox: BullmqInbox, run: (item: TakenItem) => Promise<Settlement> | Settlement, concurrency = 10) {
-  const errors: unknown[] = []
-  const loop = inbox.work(async (item) => run(item), {
-    ...{ concurrency, leaseMs: 15_000, clock: systemClock, onSettled: () => {} },
-    onError: (error) => errors.push(error),
-  })
-  onTestFinished(async () => {
-    await loop.close(0)
-    expect(errors).toEqual([])
-  })
-  return loop
-}
-
-/** Asks again if the server is too slow for the limit of a connection. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const isSoNow = async () => isSo()
-  while (!(await isSoNow().catch(() => false))) await sleep(10)
+/** Makes dead letters of the items that wait. */
+async function buryAll(inbox: BullmqInbox, marks: readonly string[] = []): Promise<void> {
+  const { waiting } = await inbox.counts()
+  const burying = work(inbox, (item) => bury(item, marks))
+  await until(async () => (await inbox.counts()).dead === waiting)
+  await burying.close(10_000)
 }
 
 /** Works until an item of the account has run. Resolves with the number of items that ran before. */
@@ -60,11 +41,6 @@ async function countBefore(account: string, inbox: BullmqInbox): Promise<number>
   })
   await until(() => order.includes(account))
   return order.indexOf(account)
-}
-
-function tried(item: TakenItem, error = 'it failed') {
-  const { dueAt, worker } = item
-  return { n: item.tries.length + 1, dueAt, startedAt: 0, endedAt: 0, code: 'handler_failed', error, worker }
 }
 
 describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
@@ -115,8 +91,8 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
   })
 
   it('keeps text that Postgres does not accept elsewhere: NUL, half a character, and errors with them', async () => {
-    const { inbox, make } = openOne()
-    const odd = { ...make('a\0b\ud800'), id: 'x\0', type: 'a\0.created', bytes: Buffer.from([0, 255]) }
+    const { inbox } = openOne()
+    const odd = { ...makeItem('odd', 'a\0b\ud800'), id: 'x\0', type: 'a\0.created', bytes: Buffer.from([0, 255]) }
     await inbox.put(odd)
     expect(await inbox.get(odd.key)).toMatchObject({ ...odd, bytes: expect.anything() })
     work(inbox, (item) => ({ next: 'bury', marks: ['\0'], tried: tried(item, 'half \ud800 \0') }))
@@ -130,9 +106,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     const { inbox, board, put } = openOne()
     const [item] = await put('acme', 1)
     expect(await board.getJobCounts()).toMatchObject({ prioritized: 1 })
-    const burying = work(inbox, (taken) => ({ next: 'bury', marks: ['one'], tried: tried(taken) }))
-    await until(async () => (await inbox.counts()).dead === 1)
-    await burying.close(10_000)
+    await buryAll(inbox, ['one'])
     const [job] = await board.getFailed()
     expect(job).toMatchObject({ name: 'a.created', data: { text: '{}', accountKey: 'acme' } })
     expect(job?.failedReason).toBe('handler_failed: it failed')
@@ -154,12 +128,9 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     const log: unknown[] = []
     inbox.reportTo?.({ ...silentLogger, warn: (...line) => void log.push(line) })
     await put('acme', 3)
-    const burying = work(inbox, (item) => ({ next: 'bury', marks: [], tried: tried(item) }))
-    await until(async () => (await inbox.counts()).dead === 3)
-    await burying.close(10_000)
+    await buryAll(inbox)
     await makeOld(backend, server().url, queue, 2)
-    const again = bullmqInbox({ connection: server().url, queue }) // its last search was some time ago
-    onTestFinished(() => again.close())
+    const again = openInbox(server().url, queue) // its last search was some time ago
     again.reportTo?.({ ...silentLogger, warn: (...line) => void log.push(line) })
     work(again, () => DONE)
     await until(async () => (await inbox.counts()).dead === 1)
@@ -170,9 +141,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
   it('lists dead letters page by page while those of the page before are replayed', async () => {
     const { inbox, put } = openOne()
     await put('acme', 60)
-    const burying = work(inbox, (item) => ({ next: 'bury', marks: [], tried: tried(item) }))
-    await until(async () => (await inbox.counts()).dead === 60)
-    await burying.close(10_000)
+    await buryAll(inbox)
     const seen: string[] = []
     let after: string | undefined
     do {

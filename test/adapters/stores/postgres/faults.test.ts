@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { createReceiver, type Store } from 'postern'
+import type { Store } from 'postern'
 import { postgresSchema, postgresStore } from 'postern/postgres'
-import { events, signed } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
 import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
-
-const ignore = () => {}
 
 const claimOf = async (store: Store, key: string) => store.claim(key, LEASE_MS)
 
@@ -148,15 +145,5 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
       await store.migrate()
       await take(store, newKey())
     })
-  })
-
-  it('receivers answer every duplicate while transactions are serializable by default', async () => {
-    const { store } = await scene.store({ options: '-c default_transaction_isolation=serializable' })
-    const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-    const receiver = createReceiver({ secret: 'secret', store, logger: quiet }).on('*', () => sleep(1))
-    const deliveries = Array.from({ length: 200 }, () => signed(events.contact.created(), { secret: 'secret' }))
-    const outcomes = await Promise.all([...deliveries, ...deliveries].map((delivery) => receiver.receive(delivery)))
-    expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200]))
-    await receiver.close()
   })
 })

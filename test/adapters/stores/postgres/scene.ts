@@ -1,7 +1,7 @@
 import pg from 'pg'
 // @ts-expect-error an older release of pg, without types under this name
 import pg811 from 'pg811'
-import type { Store, TransactionClaim } from 'postern'
+import { DEFAULT_RETENTION_MS, type Store, type TransactionClaim } from 'postern'
 import { type PostgresStore, postgresStore } from 'postern/postgres'
 import { afterAll, beforeAll } from 'vitest'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
@@ -48,9 +48,12 @@ export class Scene {
   }
 
   /** Makes a store on its own pool, and returns both. */
-  async store(options: pg.PoolConfig = {}): Promise<{ store: PostgresStore<pg.PoolClient>; pool: pg.Pool }> {
+  async store(
+    options: pg.PoolConfig = {},
+    retentionMs = DEFAULT_RETENTION_MS,
+  ): Promise<{ store: PostgresStore<pg.PoolClient>; pool: pg.Pool }> {
     const pool = this.#open(options) // the store must handle its errors
-    const store = postgresStore({ pool })
+    const store = postgresStore({ pool, retentionMs })
     await store.migrate()
     return { store, pool }
   }

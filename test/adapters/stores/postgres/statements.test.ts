@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { postgresStore } from 'postern/postgres'
 import { describe, expect, it } from 'vitest'
 import { makeStatements } from '../../../../adapters/stores/postgres/statements.ts'
@@ -57,6 +58,25 @@ describe.skipIf(postgresProgram === undefined)('the statements of postgresStore'
     const { token } = await take(store, key)
     expect(await store.complete(key, token)).toBe(true)
     expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
+  })
+
+  it('are few for a burst of positions of one record', async () => {
+    let statements = 0
+    class Counting extends pg.Client {
+      override query(...given: unknown[]): never {
+        statements++
+        return Reflect.apply(super.query, this, given) as never // one of many forms
+      }
+    }
+    const { store } = await scene.store({ Client: Counting } as pg.PoolConfig)
+    const key = newKey()
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, (_, index) => store.advance?.(key, (index * 7) % 300)),
+    )
+    expect(answers.filter(Boolean).length).toBeGreaterThan(0)
+    expect(answers[(299 * 43) % 300]).toBe(true) // 7 * 43 is 1 more than 300
+    expect(await store.positions?.([key])).toEqual([299])
+    expect(statements).toBeLessThan(20)
   })
 
   it('are prepared by other connections, even if one has lost its own', async () => {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { createReceiver, type Logger, type Store } from 'postern'
 import { type RedisStoreOptions, redisStore } from 'postern/redis'
-import { events, signed, storeSuite } from 'postern/testing'
+import { events, signed, silentLogger, storeSuite } from 'postern/testing'
 import { createClient } from 'redis'
 import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
 import { type RedisServer, redisProgram, startRedis } from '../../../engines/redis-server.ts'
@@ -12,15 +12,9 @@ import { connect, keepClients } from './clients.ts'
 /** Longer than any test runs, so that no claim becomes free by itself. */
 const LEASE_MS = 600_000
 
-interface Line {
-  readonly level: string
-  readonly message: string
-}
-
-function recordingLogger(): Logger & { readonly lines: Line[] } {
-  const lines: Line[] = []
-  const keep = (level: string) => (_fields: unknown, message: string) => lines.push({ level, message })
-  return { lines, debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') }
+function recordingLogger(): Logger & { readonly warnings: string[] } {
+  const warnings: string[] = []
+  return { ...silentLogger, warnings, warn: (_fields, message) => void warnings.push(message) }
 }
 
 describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
@@ -31,7 +25,6 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
   const take = (store: Store, key: string) => untilClaimed(store, () => key)
 
   describe.each(['node-redis', 'ioredis'])('by %s', (kind) => {
-    // redis-processes.test.ts runs both ways for both clients under load.
     const outage =
       kind === 'ioredis'
         ? { begin: () => server().freeze(), end: () => server().thaw() }
@@ -150,7 +143,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
         store,
         deadlineMs: 1_000,
         leaseMs: 25_000,
-        logger: recordingLogger(),
+        logger: silentLogger,
         onError: ({ code }) => errors.push(code),
       })
         .on('contact.created', { name: 'one' }, () => void runs.push('one'))
@@ -229,11 +222,11 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       const { client } = keep(await connect('node-redis', own.port))
       const [store, logger, second] = [redisStore({ client }), recordingLogger(), recordingLogger()]
       store.reportTo?.(logger)
-      expect(logger.lines).toEqual([])
+      expect(logger.warnings).toEqual([])
       for (let index = 0; index < 10; index++) await store.claim(`key-${index}`, LEASE_MS)
       store.reportTo?.(second)
-      expect(second.lines).toEqual(logger.lines)
-      return logger.lines
+      expect(second.warnings).toEqual(logger.warnings)
+      return logger.warnings
     }
 
     it.each([
@@ -246,57 +239,42 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     it('names, once each, the settings that make Redis forget, with the fix', async () => {
       const lines = await claimOn('--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru')
       expect(lines).toEqual([
-        { level: 'warn', message: expect.stringMatching(/"appendonly no".*Set "appendonly yes"/) },
-        {
-          level: 'warn',
-          message: expect.stringMatching(/"maxmemory-policy allkeys-lru".*"maxmemory-policy noeviction"/),
-        },
+        expect.stringMatching(/"appendonly no".*Set "appendonly yes"/),
+        expect.stringMatching(/"maxmemory-policy allkeys-lru".*"maxmemory-policy noeviction"/),
       ])
     })
   })
 })
 
-describe('a client that cannot serve', () => {
-  it.each<[string, unknown, RegExp]>([
-    ['nothing', undefined, /not a Redis client; give the result of createClient\(\)/],
-    ['the class', Redis, /not a Redis client/],
-    ['a promise of one', Promise.resolve(), /is a promise; await it/],
-    ['one of node-redis that is not connected', createClient(), /not connected; call "await client.connect\(\)"/],
-  ])('is refused when the store is made: %s', (_what, client, message) => {
-    // Plain JavaScript can pass anything.
-    expect(() => redisStore({ client } as RedisStoreOptions)).toThrow(
-      expect.objectContaining({
-        name: 'ConfigurationError',
-        code: 'option_invalid',
-        message: expect.stringMatching(message),
-      }),
-    )
-  })
-
-  it('is refused when the store is made: one of ioredis that was closed', () => {
-    const client = new Redis({ lazyConnect: true })
-    client.disconnect()
-    expect(() => redisStore({ client })).toThrow(/has been closed/)
-  })
-
-  it('fails each call if it returns something that no script answers', async () => {
-    const store = redisStore({ client: { sendCommand: async () => 'OK' } })
-    await expect(store.claim('key', LEASE_MS)).rejects.toThrow(/which the script never returns/)
-  })
-})
-
-describe('the options', () => {
+describe('redisStore', () => {
+  const closed = new Redis({ lazyConnect: true })
+  closed.disconnect()
   const client = { sendCommand: async () => 1 }
 
-  it.each<[string, string, unknown]>([
-    ['option_unknown', 'ttl', { client, ttl: 10 }],
-    ['option_invalid', 'prefix', { client, prefix: 7 }],
-    ['option_invalid', 'retentionMs', { client, retentionMs: 0 }],
-    ['option_invalid', 'client', undefined],
-  ])('are refused with %s if "%s" cannot work: %o', (code, option, options) => {
+  it.each<[string, string, unknown, RegExp]>([
+    ['no options', 'option_invalid', undefined, /client/],
+    ['no client', 'option_invalid', { client: undefined }, /not a Redis client; give the result of createClient\(\)/],
+    ['the class of a client', 'option_invalid', { client: Redis }, /not a Redis client/],
+    ['a promise of a client', 'option_invalid', { client: Promise.resolve() }, /is a promise; await it/],
+    [
+      'an unconnected client',
+      'option_invalid',
+      { client: createClient() },
+      /not connected; call "await client.connect/,
+    ],
+    ['a closed client', 'option_invalid', { client: closed }, /has been closed/],
+    ['an unknown option', 'option_unknown', { client, ttl: 10 }, /ttl/],
+    ['a prefix that is no text', 'option_invalid', { client, prefix: 7 }, /prefix/],
+    ['no retention', 'option_invalid', { client, retentionMs: 0 }, /retentionMs/],
+  ])('refuses %s', (_what, code, options, message) => {
     // Plain JavaScript can pass anything.
     expect(() => redisStore(options as RedisStoreOptions)).toThrow(
-      expect.objectContaining({ name: 'ConfigurationError', code, message: expect.stringContaining(option) }),
+      expect.objectContaining({ name: 'ConfigurationError', code, message: expect.stringMatching(message) }),
     )
+  })
+
+  it('fails each call of a client that returns something that no script answers', async () => {
+    const store = redisStore({ client: { sendCommand: async () => 'OK' } })
+    await expect(store.claim('key', LEASE_MS)).rejects.toThrow(/which the script never returns/)
   })
 })

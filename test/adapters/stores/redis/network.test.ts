@@ -14,7 +14,7 @@ import { startCluster } from '../../../engines/redis-cluster.ts'
 import { type RedisServer, redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
 import { bundle } from '../../../support/bundle.ts'
-import { CLUSTER_CLIENTS, connect, type TestClient } from './clients.ts'
+import { CLUSTER_CLIENTS, connect, ofIoRedis, ofNodeRedis, type TestClient } from './clients.ts'
 
 /** Longer than any test runs, so that no claim becomes free by itself. */
 const LEASE_MS = 600_000
@@ -40,6 +40,16 @@ async function open(kind: string, server: RedisServer, context: TestContext) {
   const store = await openStore(connect(kind, await proxy.listen()), context)
   context.onTestFinished(() => proxy.close())
   return { proxy, store, other: await openStore(connect(kind, server.port), context) }
+}
+
+/** Demotes the server of a store that has claimed. New connections lead to the new master. */
+async function openDemoted(kind: string, context: TestContext) {
+  const [server, successor] = [await start(context), await start(context)]
+  const { proxy, store } = await open(kind, server, context)
+  await untilClaimed(store, () => 'a')
+  await server.demote(successor.port)
+  proxy.target = successor.port
+  return { successor, proxy, store }
 }
 
 /** Starts a cluster with a proxy before each of its nodes. */
@@ -78,14 +88,8 @@ function keepClaiming(store: Store, everyMs: number, { onTestFinished }: TestCon
 /** Makes a client whose connections, and those of its duplicates, have a name. */
 async function makeNamed(kind: string, port: number, name: string): Promise<TestClient> {
   const url = `redis://127.0.0.1:${port}`
-  if (kind === 'ioredis') {
-    const client = new Redis(url, { connectionName: name })
-    client.on('error', () => {})
-    return { client, close: () => client.disconnect() }
-  }
-  const ofNodeRedis = kind === 'node-redis 4' ? redis4.createClient({ url, name }) : createClient({ url, name })
-  await ofNodeRedis.connect()
-  return { client: ofNodeRedis, close: () => void ofNodeRedis.disconnect() }
+  if (kind === 'ioredis') return ofIoRedis(new Redis(url, { connectionName: name }))
+  return ofNodeRedis(kind === 'node-redis 4' ? redis4.createClient({ url, name }) : createClient({ url, name }))
 }
 
 /** Opens a client of node-redis through a proxy, and one of the test. */
@@ -129,24 +133,16 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
   })
 
   it('that leads to a demoted master is replaced by one to the new master', async (context) => {
-    const [server, successor] = [await start(context), await start(context)]
-    const { proxy, store } = await open(kind, server, context)
-    await untilClaimed(store, () => 'a')
-    await server.demote(successor.port)
-    proxy.target = successor.port
+    const { store } = await openDemoted(kind, context)
     await untilClaimed(store, () => 'b')
   })
 
   it.skipIf(kind === 'a growing pool of node-redis')(
     'that leads to a replica may lose its duplicates repeatedly',
     async (context) => {
-      const [server, successor] = [await start(context), await start(context)]
-      const { proxy, store } = await open(kind, server, context)
+      const { successor, store } = await openDemoted(kind, context)
       const admin = new Redis(successor.port)
       context.onTestFinished(() => admin.disconnect())
-      await untilClaimed(store, () => 'a')
-      await server.demote(successor.port)
-      proxy.target = successor.port
       for (let round = 0; round < 5; round++) {
         await untilClaimed(store, () => `b ${round}`)
         await admin.call('CLIENT', 'KILL', 'TYPE', 'normal')
@@ -193,11 +189,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
   })
 
   it('is replaced even if a new connection falls silent in its handshake', async (context) => {
-    const [server, successor] = [await start(context), await start(context)]
-    const { proxy, store } = await open('node-redis', server, context)
-    await untilClaimed(store, () => 'a')
-    await server.demote(successor.port)
-    proxy.target = successor.port
+    const { proxy, store } = await openDemoted('node-redis', context)
     proxy.muteAt = 'CLIENT'
     await untilClaimed(store, () => 'b')
   })

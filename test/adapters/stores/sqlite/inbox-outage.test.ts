@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver } from 'postern'
 import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
-import { events } from 'postern/testing'
+import { events, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { makeScene } from '../../inbox-scene.ts'
 import { drivers } from './drivers.ts'
@@ -30,7 +31,8 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     for (const answer of answers.filter(({ outcome }) => outcome !== 'accepted'))
       expect(answer).toMatchObject({ status: 503, code: 'inbox_unavailable' })
     expect(errors.every(({ code }) => code === 'inbox_unavailable')).toBe(true)
-    expect((await inbox.counts()).waiting).toBe(1 + accepted.length)
+    // On a slow machine, an event may be stored after its delivery was given up.
+    expect((await inbox.counts()).waiting).toBeGreaterThanOrEqual(1 + accepted.length)
     receiver.work({ concurrency: 20 })
     await sleep(200)
     database.pragma('max_page_count = 1000000')
@@ -58,5 +60,20 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     expect([...seen].sort()).toEqual([...before, refused].map(({ id }) => id).sort())
     // One report each: of the events that could not be added, and of the worker's search.
     expect(errors.map(({ code }) => code)).toEqual(['inbox_unavailable', 'inbox_unavailable'])
+  })
+
+  it('has a worker that skips an event which is older than the latest of its record', async () => {
+    const database = closing(openSqlite(fileOf(`${files++}.db`), { driver }))
+    const engines = { store: sqliteStore({ database }), inbox: sqliteInbox({ database }) }
+    const receiver = createReceiver({ secret: 'secret', logger: silentLogger, ...engines })
+    const seen: string[] = []
+    receiver.on('contact.*', { order: 'latest', name: 'crm' }, ({ timestamp }) => void seen.push(timestamp))
+    for (const timestamp of ['2025-01-01T00:00:07Z', '2025-01-01T00:00:06Z', '2025-01-01T00:00:08Z']) {
+      const event = events.contact.updated({ _id: 'one' }, { timestamp })
+      expect(await receiver.receive(signed(event, { secret: 'secret' }))).toMatchObject({ outcome: 'accepted' })
+    }
+    receiver.work({ concurrency: 1 })
+    await expect.poll(() => seen).toEqual(['2025-01-01T00:00:07Z', '2025-01-01T00:00:08Z'])
+    await receiver.close()
   })
 })
