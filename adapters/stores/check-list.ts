@@ -3,13 +3,7 @@ import { type InboxState, type ListOptions, MOST_LISTED, OptionChecker } from '.
 const check = new OptionChecker('inbox.list')
 const STATES: readonly InboxState[] = ['waiting', 'running', 'dead']
 
-/**
- * Checks the arguments of an inbox's `list`.
- *
- * @param isPlace returns whether a text may be the `next` of a page of that state
- * @returns with an empty `after` for the first page
- * @throws ConfigurationError `option_invalid`
- */
+/** Checks the arguments of an inbox's `list`. Returns an empty `after` for the first page. */
 export function checkList(
   state: InboxState,
   options: ListOptions,

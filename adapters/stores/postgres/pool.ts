@@ -146,11 +146,7 @@ export class TimedOut extends Error {
   }
 }
 
-/**
- * Runs statements that go in one message, and returns the rows of the last one as arrays.
- *
- * @throws TimedOut
- */
+/** Runs statements in one message. Returns the rows of the last one as arrays, or throws `TimedOut`. */
 export async function runStatement(
   client: PgClient,
   text: string,

@@ -140,9 +140,7 @@ UNION ALL SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM wanted)`
 
 /**
  * Returns for each given key whether it was written. A key whose row another transaction has locked is skipped and has no row in the
- * answer: waiting for one would delay all others.
- *
- * @param makeWrite takes the source of the rows to write
+ * answer: waiting for one would delay all others. `makeWrite` gets the source of the rows to write.
  */
 function makeUnlocked({ name }: Pieces, given: string, makeWrite: (from: string) => string): string {
   const from = `given

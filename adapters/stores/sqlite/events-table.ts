@@ -25,11 +25,7 @@ export class EventsTable {
   readonly #statements: ReturnType<typeof prepare>
   #unswept = 0
 
-  /**
-   * Creates the table if it does not exist, and prepares its statements.
-   *
-   * @param name has been checked: it is part of the statements
-   */
+  /** @param name has been checked: it is part of the statements */
   constructor(database: SqliteDatabase, name: string, retentionMs: number, now: () => number) {
     this.#retentionMs = retentionMs
     this.#now = now

@@ -54,11 +54,7 @@ export function openSqlite(path: string, options: OpenSqliteOptions = {}): Sqlit
   }
 }
 
-/**
- * Opens a file without changes, with the first driver that is installed.
- *
- * @throws ConfigurationError `driver_missing`
- */
+/** Opens a file without changes, with the first driver that is installed, or throws `driver_missing`. */
 export function connect(file: string, wanted?: SqliteDriver): SqliteDatabase {
   const reasons: string[] = []
   for (const driver of wanted === undefined ? listDrivers() : [wanted]) {

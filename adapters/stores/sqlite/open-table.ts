@@ -23,11 +23,7 @@ interface Owner {
   readonly insteadOfFile?: string
 }
 
-/**
- * Creates the table of a store or an inbox, or finds it, while other processes may do the same.
- *
- * @throws ConfigurationError `database_unusable`, `option_invalid`
- */
+/** Creates or finds the table of a store or an inbox, while other processes may do the same. */
 export function openTable<T>(
   given: SqliteDatabase | SqliteConnection,
   { owner, name, insteadOfFile }: Owner,
@@ -76,14 +72,7 @@ function driverOf(connection: SqliteConnection): SqliteDriver {
   return 'pragma' in connection ? 'better-sqlite3' : 'node:sqlite'
 }
 
-/**
- * Refuses a database that could not keep a store's data: one in memory, or on a file system without reliable locks. Sets the file to
- * write-ahead logging, which lets several processes use it concurrently.
- *
- * @param insteadOfFile the fix without a file
- * @returns the file's path
- * @throws ConfigurationError `database_unusable`
- */
+/** Refuses a database that loses events, sets the file to write-ahead logging, and returns its path. */
 function checkDatabase(database: SqliteDatabase, owner: string, insteadOfFile = ''): string {
   const file = database.pragma('database_list').find(({ name }) => name === 'main')?.file
   if (typeof file !== 'string' || file === '')

@@ -28,11 +28,7 @@ export class WorkGuard {
     return this.#isAbandoned
   }
 
-  /**
-   * Called before each statement.
-   *
-   * @throws PosternError `transaction_misused` if the work under way is not in a transaction any more
-   */
+  /** Checks before each statement that the work under way is still in its transaction. */
   check(): void {
     if (this.#isAbandoned) this.rollBack()
     if (!this.#isAtWork) return

@@ -31,11 +31,7 @@ export class Writer {
     this.#database = database
   }
 
-  /**
-   * Returns the only writer of a connection: a store and an inbox on it share their commits.
-   *
-   * @param afterGroup called at the end of each group's transaction
-   */
+  /** Returns the only writer of a connection. `afterGroup` is called at the end of each transaction. */
   static on(database: WrappedConnection, afterGroup?: () => void): Writer {
     const writer = writers.get(database.connection) ?? new Writer(database)
     writers.set(database.connection, writer)
