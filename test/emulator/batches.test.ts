@@ -2,8 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createClock } from '../../src/emulator/clock.ts'
 import type { EmulatorDelivery } from '../../src/emulator/delivery.ts'
 import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
-import { createBatches } from '../../src/emulator/inspector/batches.ts'
-import { CallLog } from '../../src/emulator/inspector/call-log.ts'
+import { CallLog, createBatches } from '../../src/emulator/inspector/batches.ts'
 import { quiet } from './support.ts'
 
 function open() {

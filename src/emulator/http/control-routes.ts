@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono'
 import * as z from 'zod'
 import { account as accountShape, eventFields, signingShape } from '../check-input.ts'
-import { CallLog } from '../inspector/call-log.ts'
+import { CallLog } from '../inspector/batches.ts'
 import { createInspectorRoutes } from '../inspector/inspector-routes.ts'
 import { answerFault, deliveryFaults } from '../options.ts'
 import { Refusal } from '../refusal.ts'

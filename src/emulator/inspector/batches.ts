@@ -1,9 +1,9 @@
-import type { Batch, Notice, Row } from '../../inspector/shapes.ts'
+import type { ApiCall, Batch, Notice, Row } from '../../inspector/shapes.ts'
 import type { FeedMessage } from '../feed.ts'
 import { describeRow, writeTime } from '../http/describe.ts'
 import type { Service } from '../service.ts'
-import type { CallLog } from './call-log.ts'
 
+const MOST_CALLS = 500
 const MOST_ROWS = 2_000
 const MOST_NOTICES = 500
 /** Limit for a page that does not read; the emulator keeps as many. */
@@ -79,5 +79,29 @@ function toNotice(message: FeedMessage, calls: CallLog): Notice | undefined {
       return message
     default:
       return undefined
+  }
+}
+
+export class CallLog {
+  readonly #calls: ApiCall[] = []
+
+  constructor({ feed, clock }: Pick<Service, 'feed' | 'clock'>) {
+    let count = 0
+    feed.subscribe((message) => {
+      if (message.type === 'reset') this.#calls.length = 0
+      if (message.type !== 'call') return
+      const { method, path, status, accountKey: account = null, rateRemaining = null } = message
+      this.#calls.push({ id: ++count, at: writeTime(clock.now()), method, path, status, account, rateRemaining })
+      if (this.#calls.length > MOST_CALLS) this.#calls.shift()
+    })
+  }
+
+  list(): readonly ApiCall[] {
+    return this.#calls.toReversed()
+  }
+
+  /** Returns the latest call: in a listener that was added later, the one that a message reports. */
+  get latest(): ApiCall | undefined {
+    return this.#calls.at(-1)
   }
 }

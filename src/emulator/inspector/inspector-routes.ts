@@ -10,7 +10,7 @@ import type { Env } from '../http/env.ts'
 import { readJson, readObject } from '../http/read-json.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
-import type { CallLog } from './call-log.ts'
+import type { CallLog } from './batches.ts'
 import { explainSignature } from './explain-signature.ts'
 
 const MOST_ROWS = 10_000

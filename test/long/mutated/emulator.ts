@@ -42,7 +42,6 @@ export const EMULATOR_TESTS: TestsByFile = {
   tokens: ['tokens'],
   webhooks: ['webhooks'],
   'inspector/batches': ['batches'],
-  'inspector/call-log': ['batches'],
   'inspector/explain-signature': ['explain-signature'],
   'inspector/inbox-routes': ['inbox-routes'],
   'inspector/inspector-routes': ['inspector-routes'],
