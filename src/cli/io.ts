@@ -42,6 +42,12 @@ export interface Io {
   readonly listenToKeys?: ((listener: (key: string) => void) => () => void) | undefined
 }
 
+/** Options that many commands have. */
+export interface CommonOptions {
+  readonly json?: true
+  readonly yes?: true
+}
+
 /** Exit codes of all commands. */
 export const EXIT = {
   done: 0,

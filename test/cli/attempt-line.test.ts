@@ -5,40 +5,13 @@ import {
   type ShownAttempt,
   type ShownDelivery,
   standAfter,
-  toLine,
+  toNotes,
   toRecord,
 } from '../../src/cli/output/attempt-line.ts'
 import { createDeliveryDisplay } from '../../src/cli/output/show-deliveries.ts'
 import { createTestIo } from './test-io.ts'
 
 const AT = Date.UTC(2025, 0, 1, 12, 0, 1)
-const LINE = {
-  at: new Date(2025, 0, 1, 12, 0, 1).getTime(),
-  type: 'contact.created',
-  eventId: 'evt_1',
-  step: '2/5',
-  result: '500',
-  isAcknowledged: false,
-  durationMs: 3.6,
-  note: 'next in 30 s',
-}
-
-describe('the line of an attempt', () => {
-  it.each([true, false])('has columns, coloured or not: %s', (isColoured) => {
-    const text = formatAttempt(LINE, isColoured)
-    expect(stripVTControlCharacters(text)).toBe(
-      '12:00:01  contact.created             evt_1                         2/5     500          4 ms  next in 30 s',
-    )
-    if (!isColoured) expect(text).not.toContain('\u001b')
-  })
-
-  it.each(['type', 'eventId', 'result'])('lets no text of the sender reach the terminal as a command: %s', (field) => {
-    const text = formatAttempt({ ...LINE, [field]: 'x\u001b[2J\u009b\n' }, false)
-    expect(text).toContain('x?[2J??')
-    expect(text).not.toMatch(/\p{Cc}/u)
-  })
-})
-
 const DELIVERY: ShownDelivery = {
   id: 'dlv_1',
   eventId: 'evt_1',
@@ -50,71 +23,58 @@ const FAILED: ShownAttempt = { number: 1, at: AT, durationMs: 20, status: 500, f
 const { failure: _failure, ...RIGHT } = { ...FAILED, status: 200, responseBody: '{"code":"handled"}' }
 const DONE = { ...DELIVERY, status: 'success', nextAttemptAt: undefined }
 
-describe('an attempt', () => {
-  it('is told with its number, its result and the code of the answer', () => {
-    expect(toLine(DONE, RIGHT, 1)).toEqual({
-      at: AT,
-      type: 'contact.created',
-      eventId: 'evt_1',
-      step: '1/5',
-      result: '200',
-      isAcknowledged: true,
-      durationMs: 20,
-      note: 'handled',
-    })
+describe('the line of an attempt', () => {
+  const attempt = { ...FAILED, at: new Date(2025, 0, 1, 12, 0, 1).getTime(), durationMs: 3.6 }
+  const notes = { step: '2/5', next: 'next in 30 s' }
+
+  it.each([true, false])('has columns, coloured or not: %s', (isColoured) => {
+    const text = formatAttempt(DELIVERY, { ...attempt, responseBody: '{"code":"busy"}' }, notes, isColoured)
+    expect(stripVTControlCharacters(text)).toBe(
+      '12:00:01  contact.created             evt_1                         2/5     500          4 ms  busy, next in 30 s',
+    )
+    if (!isColoured) expect(text).not.toContain('\u001b')
   })
 
+  it('lets no text of the sender reach the terminal as a command', () => {
+    const evil = 'x\u001b[2J\u009b\n'
+    const { status: _status, ...unanswered } = { ...attempt, failure: evil }
+    const text = formatAttempt({ eventType: evil, eventId: evil }, unanswered, notes, false)
+    expect(text.match(/x\?\[2J\?\?/g)).toHaveLength(3)
+    expect(text).not.toMatch(/\p{Cc}/u)
+  })
+})
+
+describe('an attempt', () => {
   it.each<[string, Partial<ShownDelivery>, Partial<ShownAttempt>, number, string]>([
     ['when the next one begins', {}, {}, 1, 'next in 30 s'],
     ['that time in full, too, if it is scaled', { nextAttemptAt: AT + 70 }, {}, 600, 'next in 50 ms (30 s at x600)'],
-    ['the code before it', {}, { responseBody: '{"code":"busy"}' }, 1, 'busy, next in 30 s'],
     ['that none is left, whatever was planned', { status: 'failed' }, { number: 5 }, 1, 'failed, no attempt is left'],
     ['nothing of a next one that is unknown', { nextAttemptAt: undefined }, {}, 1, ''],
     ['no full time beyond the schedule', { nextAttemptAt: AT + 70 }, { number: 6 }, 600, 'next in 50 ms'],
-  ])('that failed tells %s', (_what, delivery, attempt, scale, note) => {
-    const line = toLine({ ...DELIVERY, ...delivery }, { ...FAILED, ...attempt }, scale)
-    expect(line).toMatchObject({ result: '500', isAcknowledged: false, note })
+  ])('that failed tells %s', (_what, delivery, attempt, scale, next) => {
+    expect(toNotes({ ...DELIVERY, ...delivery }, { ...FAILED, ...attempt }, scale)).toMatchObject({ next })
+  })
+
+  it('that was acknowledged tells nothing of a next one', () => {
+    expect(toNotes(DELIVERY, RIGHT, 1)).toEqual({ step: '1/5', next: '' })
   })
 
   it.each([
     [5, '5/5'],
     [6, 'retry'],
   ])('of number %d is shown as %s', (number, step) => {
-    expect(toLine(DELIVERY, { ...FAILED, number }, 1).step).toBe(step)
-  })
-
-  it('without an answer is told by the reason', () => {
-    const { status: _status, ...unanswered } = { ...FAILED, failure: 'refused' }
-    expect(toLine(DELIVERY, unanswered, 1).result).toBe('refused')
-    expect(toRecord(DELIVERY, unanswered)).toMatchObject({ isAcknowledged: false, status: null, error: 'refused' })
-    const { failure: _reason, ...unknown } = unanswered
-    expect(toLine(DELIVERY, unknown, 1).result).toBe('')
+    expect(toNotes(DELIVERY, { ...FAILED, number }, 1).step).toBe(step)
   })
 
   it('is a record for programs, with all that is unknown as null', () => {
-    expect(toRecord(DONE, { ...RIGHT, durationMs: 20.16, responseBody: '' })).toEqual({
-      type: 'attempt',
-      at: '2025-01-01T12:00:01.000Z',
-      deliveryId: 'dlv_1',
-      eventId: 'evt_1',
-      eventType: 'contact.created',
-      number: 1,
-      of: 5,
-      isAcknowledged: true,
-      status: 200,
-      error: null,
-      code: null,
-      durationMs: 20.2,
-      delivery: 'success',
-      nextAttemptAt: null,
+    expect(toRecord(DONE, { ...RIGHT, durationMs: 20.16 }, { copy: 2 })).toEqual({
+      ...{ type: 'attempt', at: '2025-01-01T12:00:01.000Z', eventId: 'evt_1', eventType: 'contact.created', copy: 2 },
+      ...{ isAcknowledged: true, status: 200, error: null, code: 'handled', durationMs: 20.2 },
     })
-    expect(toRecord(DELIVERY, FAILED)).toMatchObject({
-      isAcknowledged: false,
-      status: 500,
-      error: null,
-      delivery: 'pending',
-      nextAttemptAt: '2025-01-01T12:00:31.020Z',
-    })
+    const { status: _status, ...unanswered } = { ...FAILED, failure: 'refused' }
+    const failed = { isAcknowledged: false, code: null }
+    expect(toRecord(DELIVERY, FAILED, {})).toMatchObject({ ...failed, status: 500, error: null })
+    expect(toRecord(DELIVERY, unanswered, {})).toMatchObject({ ...failed, status: null, error: 'refused' })
   })
 
   it('leaves its delivery pending until the next one, and the last one as it is', () => {
@@ -164,5 +124,9 @@ describe('the attempts of an emulator', () => {
     const last = written.stdout.trimEnd().split('\n').slice(4)
     const summary = { type: 'summary', deliveries: 2, attempts: 4, succeeded: 1, failed: 2, pending: 3 }
     expect(last.map((line) => JSON.parse(line))).toEqual(json ? [summary] : [])
+    const [first = ''] = written.stdout.split('\n')
+    const next = '2025-01-01T12:00:31.020Z'
+    const fields = { deliveryId: 'dlv_1', number: 1, of: 5, delivery: 'pending', nextAttemptAt: next }
+    if (json) expect(JSON.parse(first)).toMatchObject(fields)
   })
 })

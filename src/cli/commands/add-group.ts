@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
-/** Adds a command to a group. Examples are written without `postern` and the name of the group. */
-export type AddCommand = (name: string, description: string, ...examples: readonly string[]) => Command
+/** Adds a command to a group. Examples are written without `postern` and the name of the group; the second one has `--json` by default. */
+export type AddCommand = (name: string, description: string, example: string, ...more: readonly string[]) => Command
 
 /** Help text below the options of a command: notes, such as its exit codes, and examples. */
 export function toHelp(notes: string, ...examples: readonly string[]): string {
@@ -17,5 +17,8 @@ export function addGroup(
 ): AddCommand {
   const help = (lines: readonly string[]) => toHelp(notes, ...lines.map((line) => `postern ${name} ${line}`))
   const group = program.command(name).description(description).addHelpText('after', help(examples))
-  return (command, text, ...lines) => group.command(command).description(text).addHelpText('after', help(lines))
+  return (command, text, line, ...lines) => {
+    const all = [line, ...(lines.length > 0 ? lines : [`${line} --json`])]
+    return group.command(command).description(text).addHelpText('after', help(all))
+  }
 }

@@ -3,7 +3,6 @@ import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { CASES } from '../../check/cases.ts'
 import {
-  type CheckProgress,
   type CheckResult,
   checkReceiver,
   commandProbe,
@@ -19,6 +18,7 @@ import { listOwn, showFollowing, showSummary, sortByStatus } from '../../check/r
 import { collectWords, readCount, readDuration } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { defined, EXIT, ExitError, endIfInterrupted, hasColour, type Io, messageOf, usageError } from '../io.ts'
+import { ProgressLine } from '../output/progress-line.ts'
 import { toHelp } from './add-group.ts'
 
 interface CheckCommandOptions extends SecretOptions {
@@ -79,6 +79,12 @@ export function addCheck(program: Command, io: Io): void {
 async function check(url: string, options: CheckCommandOptions, io: Io): Promise<void> {
   const { timeout, patience, concurrency, only, skip, accountKey, yes } = options
   const probe = toProbe(options)
+  let standing = { done: 0, total: 0 }
+  const line = new ProgressLine(io, false, () => ({
+    text: `${standing.done} of ${standing.total} checks done`,
+    record: {},
+  }))
+  line.start()
   const report = await checkReceiver(url, {
     secret: await readSecret(options, io),
     ...defined({ timeoutMs: timeout, patienceMs: patience, skip, probe }),
@@ -88,8 +94,10 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     ...(only !== undefined && { only: [PLAIN, ...only] }),
     allowRemote: yes === true,
     signal: io.interrupt,
-    onProgress: createProgress(io),
-  })
+    onProgress: (progress) => {
+      standing = progress
+    },
+  }).finally(() => line.end())
   await writeReports(report, options, io)
   const { fail, warn } = report.summary
   endIfInterrupted(io)
@@ -124,17 +132,6 @@ async function writeReports(report: Report, options: CheckCommandOptions, io: Io
       })
   }
   if (failures.length > 0) throw usageError(failures.join('; '))
-}
-
-/** Prints a line every 2 s at a terminal, every 10 s elsewhere. */
-function createProgress({ stderr }: Io): (progress: CheckProgress) => void {
-  const intervalMs = stderr.isTTY ? 2_000 : 10_000
-  let last = performance.now()
-  return ({ done, total }) => {
-    if (performance.now() - last < intervalMs || done === total) return
-    last = performance.now()
-    stderr.write(`${done} of ${total} checks done\n`)
-  }
 }
 
 function toProbe({ probe, probeCmd }: CheckCommandOptions): Probe | undefined {

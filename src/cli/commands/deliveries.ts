@@ -1,8 +1,8 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { type Client, type Delivery, replayFailed } from '../../client/client.ts'
 import { readLog } from '../../client/replay-plan.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
-import { readDuration } from '../input/read-option.ts'
+import { durationOption } from '../input/read-option.ts'
 import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
@@ -15,13 +15,11 @@ interface LogListOptions extends ServiceOptions {
   readonly since?: Date
   readonly type?: readonly string[]
   readonly follow?: true
-  readonly json?: true
 }
 
 interface ResendCommandOptions extends ServiceOptions {
   readonly webhook?: string
   readonly timeout: number
-  readonly json?: true
 }
 
 /** Pause before the first look at the result. */
@@ -65,9 +63,7 @@ export function addDeliveries(program: Command, io: Io): void {
   )
     .argument('<id>', 'of the delivery')
     .option('--webhook <id>', 'its webhook; without it, all logs of the account are searched')
-    .addOption(
-      new Option('--timeout <time>', 'how long to wait for the result').argParser(readDuration).default(60_000, '60s'),
-    )
+    .addOption(durationOption('--timeout <time>', 'how long to wait for the result', 60_000, '60s'))
     .option('--json', 'print one JSON object to standard output')
     .action((id: string, options: ResendCommandOptions) => resend(id, options, io))
 }
@@ -107,12 +103,9 @@ async function resend(id: string, options: ResendCommandOptions, io: Io): Promis
   const { events, skipped } = await replayFailed(client, { ...wanted, filter: (delivery) => delivery.id === id })
   const [event] = events
   if (event === undefined) {
-    const why =
-      skipped.delivered > 0
-        ? 'Another delivery of its event was acknowledged.'
-        : skipped.pending > 0
-          ? 'Another delivery of its event is under way.'
-          : 'The log of its webhook has no failed delivery of that id.'
+    let why = 'The log of its webhook has no failed delivery of that id.'
+    if (skipped.pending > 0) why = 'Another delivery of its event is under way.'
+    if (skipped.delivered > 0) why = 'Another delivery of its event was acknowledged.'
     throw new ExitError(EXIT.failed, `Delivery ${toPrintable(id)} was not sent again. ${why}`)
   }
   const { delivery, after, outcome } = event

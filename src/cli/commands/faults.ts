@@ -1,5 +1,4 @@
-import type { Command } from 'commander'
-import { Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type * as z from 'zod'
 import { readLatency, readShare } from '../input/emulator-options.ts'
 import { readCount, readDuration } from '../input/read-option.ts'
@@ -10,11 +9,7 @@ import { faults as faultsAnswer } from '../service/emulator-answers.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { addGroup } from './add-group.ts'
 
-interface FaultsOptions extends EmulatorUrlOptions {
-  readonly json?: true
-}
-
-interface SetOptions extends FaultsOptions {
+interface SetOptions extends EmulatorUrlOptions {
   readonly answer?: string
   readonly count?: number
   readonly delay?: number
@@ -35,12 +30,12 @@ export function addFaults(program: Command, io: Io): void {
   })
   const add: typeof addToGroup = (...args) =>
     addEmulatorUrl(addToGroup(...args)).option('--json', 'print one JSON object to standard output')
-  const show = (faults: Faults, { json }: FaultsOptions) => {
+  const show = (faults: Faults, { json }: EmulatorUrlOptions) => {
     if (json) writeJson(io, faults)
     else io.stdout.write(`${formatFaults(faults)}\n`)
   }
 
-  add('show', 'The faults in force.', 'show', 'show --json').action(async (options: FaultsOptions) => {
+  add('show', 'The faults in force.', 'show').action(async (options: EmulatorUrlOptions) => {
     const emulator = await connectToEmulator(options, io)
     show((await emulator.readState()).faults, options)
   })
@@ -60,32 +55,29 @@ export function addFaults(program: Command, io: Io): void {
     .option('--shuffle', 'deliver in any order')
     .option('--latency <time>', 'wait before each attempt: 200ms, or 50-500ms', readLatency)
     .action(async (options: SetOptions) => {
-      const [first, ...others] = toBodies(options)
+      const bodies = toBodies(options)
       const emulator = await connectToEmulator(options, io)
-      let faults = await emulator.call('POST faults', faultsAnswer, { body: first })
-      for (const body of others) faults = await emulator.call('POST faults', faultsAnswer, { body })
-      show(faults, options)
+      for (const body of bodies) await emulator.call('POST faults', faultsAnswer, { body })
+      show((await emulator.readState()).faults, options)
     })
-  add('clear', 'As they were when the emulator was started.', 'clear', 'clear --json').action(
-    async (options: FaultsOptions) => {
-      const emulator = await connectToEmulator(options, io)
-      show(await emulator.call('DELETE faults', faultsAnswer), options)
-    },
-  )
+  add('clear', 'As they were when the emulator was started.', 'clear').action(async (options: EmulatorUrlOptions) => {
+    const emulator = await connectToEmulator(options, io)
+    show(await emulator.call('DELETE faults', faultsAnswer), options)
+  })
 }
 
 /** Returns one body for the fault of the API and one for those of deliveries, as far as they were given. */
-function toBodies(options: SetOptions): readonly [object, ...object[]] {
+function toBodies(options: SetOptions): readonly object[] {
   const { answer, count, delay: delayMs, fail, duplicate, shuffle, latency } = options
   const deliveries = defined({ fail, duplicate, shuffle, latency })
   if (answer === undefined && (count !== undefined || delayMs !== undefined))
     throw usageError('--count and --delay are for --answer.')
-  const [first, ...others] = [
+  const bodies = [
     ...(answer === undefined ? [] : [{ answer, ...defined({ count, delayMs }) }]),
     ...(Object.keys(deliveries).length === 0 ? [] : [{ deliveries }]),
   ]
-  if (first === undefined) throw usageError('Give --answer, or one of --fail, --duplicate, --shuffle and --latency.')
-  return [first, ...others]
+  if (bodies.length > 0) return bodies
+  throw usageError('Give --answer, or one of --fail, --duplicate, --shuffle and --latency.')
 }
 
 function formatFaults({ answers, deliveries }: Faults): string {

@@ -6,19 +6,16 @@ import { mustBeMeant } from '../input/keys.ts'
 import { readRate } from '../input/read-option.ts'
 import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
-import { ProgressLine } from '../output/progress-line.ts'
-import { showTime } from '../output/show-time.ts'
-import { type ConnectedInbox, getEntry, type InboxOptions, openInboxOf } from '../service/inbox-options.ts'
+import { formatProgress, ProgressLine } from '../output/progress-line.ts'
+import { type ConnectedInbox, getEntry, type InboxCommandOptions, openInboxOf } from '../service/inbox-options.ts'
 import { sendAll } from '../service/send-all.ts'
 import type { AddCommand } from './add-group.ts'
 
-interface ReplayCommandOptions extends InboxOptions {
+interface ReplayCommandOptions extends InboxCommandOptions {
   readonly all?: true
   readonly type?: readonly string[]
   readonly rate?: number
   readonly dryRun?: true
-  readonly yes?: true
-  readonly json?: true
 }
 
 /** Dead letters read at a time: their bodies come along. */
@@ -106,7 +103,7 @@ async function readPlan(
   return plan
 }
 
-async function readOne(opened: ConnectedInbox, key: string, options: InboxOptions): Promise<Planned> {
+async function readOne(opened: ConnectedInbox, key: string, options: InboxCommandOptions): Promise<Planned> {
   const item = await getEntry(opened, key, options)
   if (item.state === 'dead') return toPlanned(item)
   const why = item.state === 'running' ? 'it is running' : `its next try is ${toIso(item.dueAt) ?? 'unknown'}`
@@ -165,13 +162,13 @@ async function replayAll(
   return { ...done, left, ...(failure.signal.aborted && { error: failure.signal.reason }) }
 }
 
-/** `replaying 120/300  40.0%  eta 11 s` */
 function toStanding({ replayed, gone }: { replayed: number; gone: number }, total: number, elapsedMs: number) {
   const done = replayed + gone
   const etaMs = done === 0 ? undefined : Math.round((elapsedMs / done) * (total - done))
-  const eta = etaMs === undefined ? '' : `  eta ${showTime(Math.max(1_000, etaMs))}`
-  const text = `replaying ${done}/${total}  ${((100 * done) / total).toFixed(1)}%${eta}`
-  return { text, record: { phase: 'replaying', done, total, etaMs } }
+  return {
+    text: formatProgress('replaying', { done, total, etaMs }),
+    record: { phase: 'replaying', done, total, etaMs },
+  }
 }
 
 function count(number: number): string {

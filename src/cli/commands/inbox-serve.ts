@@ -4,14 +4,13 @@ import { untilQuit } from '../input/keys.ts'
 import { endIfInterrupted, type Io, usageError, writeJson } from '../io.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
 import { toPrintable } from '../output/print-table.ts'
-import { type InboxOptions, writeInboxOptions } from '../service/inbox-options.ts'
+import { type InboxCommandOptions, writeInboxOptions } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
 import type { AddCommand } from './add-group.ts'
 
-interface ServeOptions extends InboxOptions {
+interface ServeOptions extends InboxCommandOptions {
   readonly port: number
   readonly write?: true
-  readonly json?: true
 }
 
 const DEFAULT_PORT = 4020

@@ -9,6 +9,7 @@ import { toPrintable, toWord } from '../output/print-table.ts'
 import {
   addInboxOptions,
   getEntry,
+  type InboxCommandOptions,
   type InboxOptions,
   migrateInbox,
   openInboxOf,
@@ -18,10 +19,6 @@ import { type AddCommand, addGroup } from './add-group.ts'
 import { addInboxReplay } from './inbox-replay.ts'
 import { addInboxServe } from './inbox-serve.ts'
 
-interface InboxCommandOptions extends InboxOptions {
-  readonly json?: true
-}
-
 interface ListCommandOptions extends InboxCommandOptions {
   readonly state: InboxState
   readonly limit: number
@@ -30,10 +27,6 @@ interface ListCommandOptions extends InboxCommandOptions {
 
 interface ShowOptions extends InboxCommandOptions {
   readonly body?: true
-}
-
-interface DropOptions extends InboxCommandOptions {
-  readonly yes?: true
 }
 
 /** `postern inbox …`: the accepted events of an app, and its dead letters. */
@@ -79,17 +72,17 @@ export function addInbox(program: Command, io: Io): void {
     'drop',
     'Delete an event that does not run. Its handlers never run for it again.',
     'drop 7:default4:acme5:evt_1 --sqlite data/app.db --yes',
-    'drop 7:default4:acme5:evt_1 --sqlite data/app.db --yes --json',
   )
     .argument('<key>', 'of the event')
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object to standard output')
-    .action((key: string, options: DropOptions) => drop(key, options, io))
+    .action((key: string, options: InboxCommandOptions) => drop(key, options, io))
   addInboxServe(add, io)
   addToGroup(
     'migrate',
     "Make or update BullMQ's tables in Postgres. It can be run again.",
     'migrate --postgres postgres://localhost/app',
+    'migrate --postgres postgres://localhost/app --schema jobs',
   )
     .requiredOption('--postgres <url>', 'the Postgres of the inbox')
     .option('--schema <name>', 'of the tables (default: bullmq)')
@@ -133,16 +126,16 @@ async function show(key: string, { body, json, ...options }: ShowOptions, io: Io
   else io.stdout.write(`${formatItem(item)}${body ? `\n${formatBody(item.bytes)}` : ''}`)
 }
 
-async function drop(key: string, { yes, json, ...options }: DropOptions, io: Io): Promise<void> {
+async function drop(key: string, { yes, json, ...options }: InboxCommandOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   const { state, type, id } = await getEntry(opened, key, options)
   const name = `${toPrintable(type)} ${toPrintable(id)}`
   if (state === 'running') throw isRunning(name)
   if (!yes) await mustBeMeant(`${name} (${state}) would be deleted, and never handled.`, io)
-  if (!(await opened.inbox.drop(key)))
-    throw (await opened.inbox.get(key))
-      ? isRunning(name)
-      : new ExitError(EXIT.failed, `${name} was handled or dropped.`)
+  if (!(await opened.inbox.drop(key))) {
+    await getEntry(opened, key, options)
+    throw isRunning(name)
+  }
   if (json) writeJson(io, { key, isDropped: true })
   else io.stderr.write(`${name} is deleted\n`)
 }

@@ -13,16 +13,11 @@ import { type AddCommand, addGroup } from './add-group.ts'
 
 interface RecordsOptions extends EmulatorUrlOptions {
   readonly account?: string
-  readonly json?: true
 }
 
 interface FieldOptions extends RecordsOptions {
   readonly set?: readonly string[]
   readonly data?: string
-}
-
-interface DeleteOptions extends RecordsOptions {
-  readonly yes?: true
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -44,13 +39,11 @@ export function addRecords(program: Command, io: Io): void {
     else io.stdout.write(formatRecords(records))
   }
 
-  add('list', 'All records of a model.', 'list contact', 'list contact --json').action(
-    async (model: string, options: RecordsOptions) => {
-      const records = await callRecords('GET', [model], z.array(record), options, io)
-      if (records.length === 0) io.stderr.write(`there is no ${toPrintable(model)}\n`)
-      show(records, options)
-    },
-  )
+  add('list', 'All records of a model.', 'list contact').action(async (model: string, options: RecordsOptions) => {
+    const records = await callRecords('GET', [model], z.array(record), options, io)
+    if (records.length === 0) io.stderr.write(`there is no ${toPrintable(model)}\n`)
+    show(records, options)
+  })
   addFields(
     add(
       'create',
@@ -77,10 +70,10 @@ export function addRecords(program: Command, io: Io): void {
       const fields = await readFields(before, options, io)
       show([await callRecords('PUT', [model, id], record, options, io, fields)], options)
     })
-  add('delete', 'Remove a record.', 'delete contact 65f0c1 --yes', 'delete contact 65f0c1 --yes --json')
+  add('delete', 'Remove a record.', 'delete contact 65f0c1 --yes')
     .argument('<id>', 'of the record')
     .option('--yes', 'do not ask')
-    .action(async (model: string, id: string, options: DeleteOptions) => {
+    .action(async (model: string, id: string, options: RecordsOptions) => {
       if (!options.yes) await mustBeMeant(`Record ${toPrintable(id)} would be deleted.`, io)
       await callRecords('DELETE', [model, id], z.undefined(), options, io)
       if (options.json) writeJson(io, { _id: id, isDeleted: true })
@@ -128,8 +121,6 @@ function formatRecords(records: readonly Fields[]): string {
   if (records.length === 0) return ''
   const names = [...new Set(records.flatMap(Object.keys))]
   const toText = (value: unknown) => (value === undefined || typeof value === 'string' ? value : JSON.stringify(value))
-  return `${formatTable(
-    names,
-    records.map((record) => names.map((name) => toText(record[name]))),
-  )}\n`
+  const rows = records.map((record) => names.map((name) => toText(record[name])))
+  return `${formatTable(names, rows)}\n`
 }

@@ -1,10 +1,10 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { ensureWebhook, type Rotation, rotateWebhook } from '../../client/client.ts'
 import { hasCode } from '../../client/service-error.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
-import { collectWords, readDuration } from '../input/read-option.ts'
+import { collectWords, durationOption } from '../input/read-option.ts'
 import { readVariableName } from '../input/secret.ts'
-import { defined, EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
+import { defined, EXIT, ExitError, type Io, messageOf, usageError, writeJson } from '../io.ts'
 import { withoutRaw } from '../output/print-delivery.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { type KeeperOptions, type NamedKeeper, openKeeper } from '../output/secret-keeper.ts'
@@ -12,11 +12,7 @@ import { showTime } from '../output/show-time.ts'
 import { connectToService, type ServiceOptions } from '../service/service-client.ts'
 import type { AddCommand } from './add-group.ts'
 
-interface RegistrationOptions extends ServiceOptions, KeeperOptions {
-  readonly json?: true
-}
-
-interface EnsureCommandOptions extends RegistrationOptions {
+interface EnsureCommandOptions extends ServiceOptions, KeeperOptions {
   readonly url: string
   readonly events: readonly string[]
   readonly description?: string
@@ -24,7 +20,7 @@ interface EnsureCommandOptions extends RegistrationOptions {
   readonly replaceActive?: true
 }
 
-interface RotateCommandOptions extends RegistrationOptions {
+interface RotateCommandOptions extends ServiceOptions, KeeperOptions {
   readonly url?: string
   readonly overlap: number
   readonly wait: number
@@ -57,14 +53,8 @@ export function addRegistrations(add: AddCommand, io: Io): void {
   )
     .argument('<id>', 'of the webhook to be replaced')
     .option('--url <url>', 'the address of the new webhook (default: that of the old one)')
-    .addOption(
-      new Option('--overlap <time>', 'how long both deliver at least').argParser(readDuration).default(60_000, '1m'),
-    )
-    .addOption(
-      new Option('--wait <time>', 'how long to wait for what is pending')
-        .argParser(readDuration)
-        .default(10_800_000, '3h'),
-    )
+    .addOption(durationOption('--overlap <time>', 'how long both deliver at least', 60_000, '1m'))
+    .addOption(durationOption('--wait <time>', 'how long to wait for what is pending', 10_800_000, '3h'))
     .option('--give-up-failed', 'delete the old webhook though only its log has events that failed')
     .action((id: string, options: RotateCommandOptions) => rotate(id, options, io))
 }
@@ -81,11 +71,9 @@ async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
   const types = readSubscribedTypes(events, anyType === true)
   await using keeper = await openKeeper(options, io)
   const client = await connectToService(options, io)
-  const wanted = { url, events: types, ...defined({ description }), signal: io.interrupt }
-  const { webhook, isNew, deleted } = await ensureWebhook(client, {
-    ...{ ...wanted, ...keeper },
-    replaceActive: replaceActive === true,
-  }).catch((error) => explain(error, keeper))
+  const wanted = { url, events: types, ...defined({ description, replaceActive }), signal: io.interrupt, ...keeper }
+  const ensured = await ensureWebhook(client, wanted).catch((error) => explain(error, keeper))
+  const { webhook, isNew, deleted } = ensured
   if (options.json) writeJson(io, { ...withoutRaw(webhook), isNew, deleted, secretIn: keeper.name })
   for (const id of deleted) io.stderr.write(`webhook ${toPrintable(id)} is deleted: its secret was lost\n`)
   const what = isNew ? 'is registered and active' : 'was there, and is active'
@@ -152,30 +140,19 @@ function tellRotation(
     writeJson(io, { state, webhook: withoutRaw(webhook), ...counts, secretIn: name })
   }
   const old = toPrintable(webhookId)
-  if (state === 'finished') {
-    io.stderr.write(
-      `webhook ${old} is deleted; ${toPrintable(webhook.id)} is in its place, and its secret in ${name}\n`,
-    )
-    return
-  }
-  io.stderr.write(
-    `both webhooks deliver: ${pending} pending, ${failed} failed, ${held} held back only in that of ${old}\n`,
-  )
-  if (pending > 0) {
-    io.stderr.write('Run the same command again to continue.\n')
-    throw new ExitError(EXIT.gaveUp)
-  }
-  io.stderr.write('Fix the cause and run the same command again, or give these events up with --give-up-failed.\n')
-  throw new ExitError(EXIT.failed)
+  const say = (text: string) => io.stderr.write(`${text}\n`)
+  if (state === 'finished')
+    return void say(`webhook ${old} is deleted; ${toPrintable(webhook.id)} is in its place, and its secret in ${name}`)
+  say(`both webhooks deliver: ${pending} pending, ${failed} failed, ${held} held back only in that of ${old}`)
+  if (pending > 0) say('Run the same command again to continue.')
+  else say('Fix the cause and run the same command again, or give these events up with --give-up-failed.')
+  throw new ExitError(pending > 0 ? EXIT.gaveUp : EXIT.failed)
 }
 
 function explain(error: unknown, { name }: NamedKeeper): never {
   if (hasCode(error, 'secret_not_saved') && error instanceof Error) {
-    const why = error.cause instanceof Error ? error.cause.message : 'unknown cause'
-    throw new ExitError(
-      EXIT.failed,
-      `${name} cannot be written: ${why.replace(/\.$/, '')}. ${toPrintable(error.message)}`,
-    )
+    const why = messageOf(error.cause).replace(/\.$/, '')
+    throw new ExitError(EXIT.failed, `${name} cannot be written: ${why}. ${toPrintable(error.message)}`)
   }
   if (hasCode(error, 'webhook_not_ours') && error instanceof Error)
     throw new ExitError(EXIT.failed, 'An active webhook of this URL has a secret that is not saved here.', {

@@ -1,5 +1,5 @@
 import { open, readFile, stat } from 'node:fs/promises'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import {
   type Client,
   type ReplayedEvent,
@@ -9,7 +9,7 @@ import {
 } from '../../client/client.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { confirm } from '../input/keys.ts'
-import { readCount, readDuration } from '../input/read-option.ts'
+import { durationOption, readCount } from '../input/read-option.ts'
 import { defined, EXIT, ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
 import { type HeldFile, holdFile } from '../output/own-file.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
@@ -28,9 +28,7 @@ interface ReplayCommandOptions extends ServiceOptions {
   readonly concurrency: number
   readonly timeout: number
   readonly dryRun?: true
-  readonly yes?: true
   readonly journal?: string
-  readonly json?: true
 }
 
 /** Number of events that are retried without a question. */
@@ -47,11 +45,7 @@ export function addReplay(program: Command, io: Io): void {
     .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectTypes)
     .option('--limit <n>', 'so many events at most, the oldest first, those of the journal included', readCount)
     .option('--concurrency <n>', 'retries under way at the same time, up to 20', readCount, 2)
-    .addOption(
-      new Option('--timeout <time>', 'how long to wait for a further result')
-        .argParser(readDuration)
-        .default(60_000, '60s'),
-    )
+    .addOption(durationOption('--timeout <time>', 'how long to wait for a further result', 60_000, '60s'))
     .option('--journal <file>', 'notes what was retried: interrupted, the same command with it repeats nothing')
     .option('--dry-run', 'only list what would be retried')
     .option('--yes', `do not ask, though there are more than ${MOST_UNASKED}`)

@@ -9,19 +9,9 @@ import { clock, state } from '../service/emulator-answers.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { toHelp } from './add-group.ts'
 
-interface LogsOptions extends EmulatorUrlOptions {
-  readonly json?: true
-}
-
 interface ClockOptions extends EmulatorUrlOptions {
   readonly advance?: number
   readonly next?: true
-  readonly json?: true
-}
-
-interface ResetOptions extends EmulatorUrlOptions {
-  readonly yes?: true
-  readonly json?: true
 }
 
 /** Longest wait for the number of pending deliveries after Ctrl-C. */
@@ -37,10 +27,10 @@ export function addLogs(program: Command, io: Io): void {
   addEmulatorUrl(program.command('logs').description(description))
     .option('--json', 'one JSON object a line to standard output')
     .addHelpText('after', toHelp(notes, 'postern logs', 'postern logs --json'))
-    .action((options: LogsOptions) => showLogs(options, io))
+    .action((options: EmulatorUrlOptions) => showLogs(options, io))
 }
 
-async function showLogs(options: LogsOptions, io: Io): Promise<never> {
+async function showLogs(options: EmulatorUrlOptions, io: Io): Promise<never> {
   const emulator = await connectToEmulator(options, io)
   const { retryScale } = await emulator.readState()
   const display = createDeliveryDisplay({ retryScale, ...options }, io)
@@ -111,7 +101,7 @@ export function addReset(program: Command, io: Io): void {
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object to standard output')
     .addHelpText('after', toHelp(notes, 'postern reset --yes', 'postern reset --yes --json'))
-    .action(async ({ yes, json, ...options }: ResetOptions) => {
+    .action(async ({ yes, json, ...options }: EmulatorUrlOptions) => {
       const emulator = await connectToEmulator(options, io)
       if (!yes) await mustBeMeant(`All webhooks, records and deliveries of ${emulator.url} would be lost.`, io)
       await emulator.call('POST reset', state, { body: {} })

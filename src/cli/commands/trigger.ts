@@ -1,23 +1,18 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { addEventOptions, type EventOptions, makeEvents } from '../input/make-events.ts'
-import { readCount, readDuration, readRate, readTargetUrl } from '../input/read-option.ts'
+import { durationOption, readCount, readRate, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { type Io, usageError } from '../io.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
+import type { SendingOptions } from '../service/send-all.ts'
 import { sendDirectly } from '../service/send-directly.ts'
 import { triggerEmulator } from '../service/trigger-emulator.ts'
 import { toHelp } from './add-group.ts'
 
-interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions {
+interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions, SendingOptions {
   readonly to?: string
   readonly watch?: true
   readonly timeout: number
-  readonly duplicate: number
-  readonly concurrent: number
-  readonly rate?: number
-  readonly shuffle?: true
-  readonly json?: true
-  readonly yes?: true
 }
 
 /** Maximum number of events, which are all made before the first is sent. */
@@ -31,7 +26,7 @@ export function addTrigger(program: Command, io: Io): void {
     .argument('<type>', 'contact.created, finance.payment.failed, {model}.updated …')
   addEmulatorUrl(command)
     .option('--watch', 'wait for the deliveries, and show their attempts; exit 1 where one failed')
-    .addOption(new Option('--timeout <time>', 'how long that may take').argParser(readDuration).default(60_000, '60s'))
+    .addOption(durationOption('--timeout <time>', 'how long that may take', 60_000, '60s'))
     .option('--to <url>', 'send straight to this receiver, by the secret, without an emulator')
   addEventOptions(command)
     .option('--duplicate <n>', 'send each event so many times', readCount, 1)

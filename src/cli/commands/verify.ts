@@ -2,18 +2,15 @@ import type { Command } from 'commander'
 import { sign } from '../../protocol/signature.ts'
 import { type RecordedDelivery, readDelivery } from '../input/read-delivery.ts'
 import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../input/secret.ts'
-import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
+import { type CommonOptions, EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
 import { explainMismatch } from '../output/explain-mismatch.ts'
 import { toHelp } from './add-group.ts'
 
-interface SignOptions extends SecretOptions {
-  readonly json?: true
-}
+interface SignOptions extends SecretOptions, CommonOptions {}
 
-interface VerifyOptions extends SecretOptions {
+interface VerifyOptions extends SignOptions {
   readonly header?: string
   readonly delivery?: string
-  readonly json?: true
 }
 
 /** `postern sign`: the value of the signature header for a body. */

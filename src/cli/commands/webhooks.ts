@@ -11,11 +11,7 @@ import { addServiceOptions, connectToService, type ServiceOptions } from '../ser
 import { type AddCommand, addGroup } from './add-group.ts'
 import { addRegistrations } from './registrations.ts'
 
-interface WebhooksOptions extends ServiceOptions {
-  readonly json?: true
-}
-
-interface CreateOptions extends WebhooksOptions {
+interface CreateOptions extends ServiceOptions {
   readonly url: string
   readonly events: readonly string[]
   readonly description?: string
@@ -24,14 +20,10 @@ interface CreateOptions extends WebhooksOptions {
   readonly secretFile?: string
 }
 
-interface UpdateOptions extends WebhooksOptions {
+interface UpdateOptions extends ServiceOptions {
   readonly url?: string
   readonly events?: readonly string[]
   readonly anyType?: true
-}
-
-interface DeleteOptions extends WebhooksOptions {
-  readonly yes?: true
 }
 
 /** `postern webhooks …`: the registrations of an account. */
@@ -46,24 +38,19 @@ export function addWebhooks(program: Command, io: Io): void {
     addServiceOptions(addToGroup(...args)).option('--json', 'JSON to standard output, one object a webhook')
   addRegistrations(add, io)
 
-  add('list', 'All webhooks of the account.', 'list', 'list --json').action(async (options: WebhooksOptions) => {
+  add('list', 'All webhooks of the account.', 'list').action(async (options: ServiceOptions) => {
     showList(await (await connectToService(options, io)).webhooks.list({ signal: io.interrupt }), options, io)
   })
-  add('get', 'One webhook.', 'get 65f0c1', 'get 65f0c1 --json')
+  add('get', 'One webhook.', 'get 65f0c1')
     .argument('<id>', 'of the webhook')
-    .action(async (id: string, options: WebhooksOptions) => {
+    .action(async (id: string, options: ServiceOptions) => {
       showWebhook(await (await connectToService(options, io)).webhooks.get(id, { signal: io.interrupt }), options, io)
     })
   addChanges(add, io)
-  add(
-    'delete',
-    'Remove a webhook for good, with its log and its retries.',
-    'delete 65f0c1 --yes',
-    'delete 65f0c1 --yes --json',
-  )
+  add('delete', 'Remove a webhook for good, with its log and its retries.', 'delete 65f0c1 --yes')
     .argument('<id>', 'of the webhook')
     .option('--yes', 'do not ask')
-    .action(async (id: string, options: DeleteOptions) => {
+    .action(async (id: string, options: ServiceOptions) => {
       const { webhooks } = await connectToService(options, io)
       if (!options.yes) await mustBeMeant(`Webhook ${toPrintable(id)}, its log and its retries would be deleted.`, io)
       await webhooks.delete(id, { signal: io.interrupt })
@@ -89,12 +76,8 @@ function addChanges(add: AddCommand, io: Io): void {
     .action(async (options: CreateOptions) => {
       const { url, events, description, anyType, secretFile, inactive } = options
       const wanted = { url, events: readSubscribedTypes(events, anyType === true), description, secretFile }
-      const client = await connectToService(options, io)
-      await createWebhook(
-        client,
-        { ...wanted, isActive: !inactive, isJson: options.json === true, service: options },
-        io,
-      )
+      const how = { isActive: !inactive, isJson: options.json === true, service: options }
+      await createWebhook(await connectToService(options, io), { ...wanted, ...how }, io)
     })
   addTypes(
     add(
@@ -115,9 +98,9 @@ function addChanges(add: AddCommand, io: Io): void {
       showWebhook(await webhooks.update(id, changes, { signal: io.interrupt }), options, io)
     })
   for (const name of ['pause', 'resume'] as const)
-    add(name, WORDS[name], `${name} 65f0c1`, `${name} 65f0c1 --json`)
+    add(name, WORDS[name], `${name} 65f0c1`)
       .argument('<id>', 'of the webhook')
-      .action(async (id: string, options: WebhooksOptions) => {
+      .action(async (id: string, options: ServiceOptions) => {
         const { webhooks } = await connectToService(options, io)
         showWebhook(await webhooks[name](id, { signal: io.interrupt }), options, io)
       })
@@ -134,7 +117,7 @@ function addTypes(command: Command): Command {
   return command.option('--any-type', 'take types as they stand, though the service does not name them')
 }
 
-function showList(webhooks: readonly Webhook[], { json }: WebhooksOptions, io: Io): void {
+function showList(webhooks: readonly Webhook[], { json }: ServiceOptions, io: Io): void {
   if (json) for (const webhook of webhooks) writeJson(io, withoutRaw(webhook))
   else if (webhooks.length === 0) io.stderr.write('the account has no webhook\n')
   else {
@@ -143,7 +126,7 @@ function showList(webhooks: readonly Webhook[], { json }: WebhooksOptions, io: I
   }
 }
 
-function showWebhook(webhook: Webhook, { json }: WebhooksOptions, io: Io): void {
+function showWebhook(webhook: Webhook, { json }: ServiceOptions, io: Io): void {
   const { id, active, url, events, description, createdAt } = webhook
   if (json) return void writeJson(io, withoutRaw(webhook))
   const rows = [

@@ -71,21 +71,19 @@ export function buildEvent(builders: EventBuilders, type: string, envelope: Enve
   return JSON.parse(JSON.stringify(build(builders, type, envelope)))
 }
 
+/** Builders of the events that belong to no model. */
+const BUILDERS = new Map<string, `${'payment' | 'sync'}${'Completed' | 'Failed'}` | `${'import' | 'export'}Completed`>([
+  ['finance.payment.completed', 'paymentCompleted'],
+  ['finance.payment.failed', 'paymentFailed'],
+  ['sync.completed', 'syncCompleted'],
+  ['sync.failed', 'syncFailed'],
+  ['import.completed', 'importCompleted'],
+  ['export.completed', 'exportCompleted'],
+])
+
 function build(builders: EventBuilders, type: string, envelope: EnvelopeOptions): object {
-  switch (type) {
-    case 'finance.payment.completed':
-      return builders.paymentCompleted(undefined, envelope)
-    case 'finance.payment.failed':
-      return builders.paymentFailed(undefined, envelope)
-    case 'sync.completed':
-      return builders.syncCompleted(undefined, envelope)
-    case 'sync.failed':
-      return builders.syncFailed(undefined, envelope)
-    case 'import.completed':
-      return builders.importCompleted(undefined, envelope)
-    case 'export.completed':
-      return builders.exportCompleted(undefined, envelope)
-  }
+  const name = BUILDERS.get(type)
+  if (name !== undefined) return builders[name](undefined, envelope)
   const parts = splitType(type)
   if (parts === undefined) return builders.raw(type, {}, envelope)
   const { model, action } = parts

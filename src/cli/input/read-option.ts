@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../../host/duration.ts'
 import { isLoopback } from '../../protocol/loopback.ts'
 import { usageError } from '../io.ts'
@@ -35,6 +35,11 @@ export function readDuration(value: string): number {
   }
   if (ms < 1) throw new InvalidArgumentError('It must be a number and a unit: 500ms, 10s, 5m30s, 2h.')
   return mustBeLived(ms)
+}
+
+/** Makes an option for a duration, whose help shows the default value as this text. */
+export function durationOption(flags: string, description: string, ms: number, text: string): Option {
+  return new Option(flags, description).argParser(readDuration).default(ms, text)
 }
 
 /** Refuses a duration for which no date could be computed. */

@@ -6,43 +6,15 @@ import { hasColour, type Io, writeJson } from '../io.ts'
 import { toPrintable } from './print-table.ts'
 import { showTime } from './show-time.ts'
 
-/** Request with its result. */
-export interface AttemptLine {
-  /** When it began, in milliseconds since 1970. */
-  readonly at: number
-  readonly type: string
+/** Event of an attempt. */
+interface ShownEvent {
   readonly eventId: string
-  /** Number of the request: `2/5`, or `copy 2`. */
-  readonly step: string
-  /** The status, or why there is none. */
-  readonly result: string
-  readonly isAcknowledged: boolean
-  readonly durationMs: number
-  /** Further notes: the answer's code word, the next attempt. */
-  readonly note: string
-}
-
-/** Writes one line for people, in columns, without its line break. */
-export function formatAttempt(line: AttemptLine, isColoured: boolean): string {
-  const { at, type, eventId, step, result, isAcknowledged, durationMs, note } = line
-  const word = toPrintable(result).padEnd(7)
-  const columns = [
-    new Date(at).toTimeString().slice(0, 8),
-    toPrintable(type).padEnd(26),
-    toPrintable(eventId).padEnd(28),
-    step.padEnd(6),
-    isColoured ? styleText(isAcknowledged ? 'green' : 'red', word) : word,
-    `${Math.round(durationMs)} ms`.padStart(8),
-    note,
-  ]
-  return columns.join('  ').trimEnd()
+  readonly eventType: string
 }
 
 /** Fields of an emulator's delivery to show after an attempt. Times are in milliseconds since 1970. */
-export interface ShownDelivery {
+export interface ShownDelivery extends ShownEvent {
   readonly id: string
-  readonly eventId: string
-  readonly eventType: string
   readonly status: string
   readonly nextAttemptAt: number | undefined
 }
@@ -57,45 +29,62 @@ export interface ShownAttempt {
   readonly responseBody: string
 }
 
+/** Notes on an attempt: its number, such as `2/5` or `copy 2`, and when the next one begins. */
+interface Notes {
+  readonly step: string
+  readonly next?: string
+}
+
+/** Writes one line for people, in columns, without its line break. */
+export function formatAttempt(
+  { eventType, eventId }: ShownEvent,
+  attempt: ShownAttempt,
+  { step, next = '' }: Notes,
+  isColoured: boolean,
+): string {
+  const word = toPrintable(toResult(attempt)).padEnd(7)
+  const columns = [
+    new Date(attempt.at).toTimeString().slice(0, 8),
+    toPrintable(eventType).padEnd(26),
+    toPrintable(eventId).padEnd(28),
+    step.padEnd(6),
+    isColoured ? styleText(attempt.failure === undefined ? 'green' : 'red', word) : word,
+    `${Math.round(attempt.durationMs)} ms`.padStart(8),
+    [readCode(attempt.responseBody), next].filter(Boolean).join(', '),
+  ]
+  return columns.join('  ').trimEnd()
+}
+
 /** Returns a delivery as it stood after the attempt of that index. */
 export function standAfter(delivery: ShownDelivery, attempts: readonly ShownAttempt[], index: number): ShownDelivery {
   const next = attempts[index + 1]
   return next === undefined ? delivery : { ...delivery, status: 'pending', nextAttemptAt: next.at }
 }
 
-export function toLine(delivery: ShownDelivery, attempt: ShownAttempt, scale: number): AttemptLine {
-  const { number, at, durationMs, failure } = attempt
-  const notes = [readCode(attempt.responseBody), failure !== undefined && showNext(delivery, attempt, scale)]
-  return {
-    at,
-    type: delivery.eventType,
-    eventId: delivery.eventId,
-    step: number > MAX_ATTEMPTS ? 'retry' : `${number}/${MAX_ATTEMPTS}`,
-    result: toResult(attempt),
-    isAcknowledged: failure === undefined,
-    durationMs,
-    note: notes.filter(Boolean).join(', '),
-  }
+export function toNotes(delivery: ShownDelivery, attempt: ShownAttempt, scale: number): Notes {
+  const { number, failure } = attempt
+  const step = number > MAX_ATTEMPTS ? 'retry' : `${number}/${MAX_ATTEMPTS}`
+  return { step, next: failure === undefined ? '' : showNext(delivery, attempt, scale) }
 }
 
 /** Makes the JSON record of an attempt, for programs. */
-export function toRecord(delivery: ShownDelivery, attempt: ShownAttempt): object {
+export function toRecord({ eventId, eventType }: ShownEvent, attempt: ShownAttempt, more: object): object {
+  const { at, status, failure, responseBody, durationMs } = attempt
   return {
     type: 'attempt',
-    at: new Date(attempt.at).toISOString(),
-    deliveryId: delivery.id,
-    eventId: delivery.eventId,
-    eventType: delivery.eventType,
-    number: attempt.number,
-    of: MAX_ATTEMPTS,
-    isAcknowledged: attempt.failure === undefined,
-    status: attempt.status ?? null,
-    error: attempt.failure === undefined || attempt.failure === 'status' ? null : attempt.failure,
-    code: readCode(attempt.responseBody),
-    durationMs: Math.round(attempt.durationMs * 10) / 10,
-    delivery: delivery.status,
-    nextAttemptAt: delivery.nextAttemptAt === undefined ? null : new Date(delivery.nextAttemptAt).toISOString(),
+    at: new Date(at).toISOString(),
+    ...{ eventId, eventType, ...more },
+    isAcknowledged: failure === undefined,
+    status: status ?? null,
+    error: failure === undefined || failure === 'status' ? null : failure,
+    code: readCode(responseBody),
+    durationMs: Math.round(durationMs * 10) / 10,
   }
+}
+
+function toFields({ id, status, nextAttemptAt }: ShownDelivery, { number }: ShownAttempt): object {
+  const next = nextAttemptAt === undefined ? null : new Date(nextAttemptAt).toISOString()
+  return { deliveryId: id, number, of: MAX_ATTEMPTS, delivery: status, nextAttemptAt: next }
 }
 
 /** The status, or a word for why there is none. */
@@ -115,9 +104,11 @@ const INVALID_RECORD =
   '422: the schema refuses this record, or the event is too old for the receiver; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.'
 
 /** Returns a function that prints advice about attempts that were not acknowledged, once for each kind of failure. */
-export function createHints({ stderr }: Io): (result: string, target: URL) => void {
+export function createHints({ stderr }: Io): (attempt: ShownAttempt, target: URL) => void {
   const said = new Set<string>()
-  return (result, target) => {
+  return (attempt, target) => {
+    if (attempt.failure === undefined) return
+    const result = toResult(attempt)
     const hint = result === '422' ? INVALID_RECORD : findHint(result, target)
     if (hint === undefined || said.has(hint)) return
     said.add(hint)
@@ -129,8 +120,9 @@ export function createHints({ stderr }: Io): (result: string, target: URL) => vo
 export function createAttemptPrinter({ retryScale, json }: { retryScale: number; json?: true | undefined }, io: Io) {
   const giveHint = createHints(io)
   return (delivery: ShownDelivery, attempt: ShownAttempt & { readonly url: string }): void => {
-    if (json) writeJson(io, toRecord(delivery, attempt))
-    else io.stdout.write(`${formatAttempt(toLine(delivery, attempt, retryScale), hasColour(io, io.stdout))}\n`)
-    if (attempt.failure !== undefined) giveHint(toResult(attempt), new URL(attempt.url))
+    const notes = toNotes(delivery, attempt, retryScale)
+    if (json) writeJson(io, toRecord(delivery, attempt, toFields(delivery, attempt)))
+    else io.stdout.write(`${formatAttempt(delivery, attempt, notes, hasColour(io, io.stdout))}\n`)
+    giveHint(attempt, new URL(attempt.url))
   }
 }

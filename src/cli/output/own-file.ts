@@ -48,18 +48,17 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /** Times of a lock, in milliseconds. */
-export interface LockTimes {
+const TIMES = {
   /** Interval in which the holder touches its lock. */
-  readonly beatMs: number
+  beatMs: 500,
   /** A lock that was not touched for so long was left by a process that was killed. */
-  readonly abandonedAfterMs: number
+  abandonedAfterMs: 5_000,
   /** Time after which a command prints that it waits. */
-  readonly tellAfterMs: number
-  readonly waitMs: number
-  readonly lookMs: number
+  tellAfterMs: 1_000,
+  waitMs: 20_000,
+  lookMs: 100,
 }
-
-const TIMES: LockTimes = { beatMs: 500, abandonedAfterMs: 5_000, tellAfterMs: 1_000, waitMs: 20_000, lookMs: 100 }
+export type LockTimes = Readonly<typeof TIMES>
 
 /** A file that no other run fills until this is disposed of. */
 export interface HeldFile extends AsyncDisposable {

@@ -1,4 +1,5 @@
 import type { Io } from '../io.ts'
+import { showTime } from './show-time.ts'
 
 /** Time after which a command shows its progress. */
 const FIRST_AFTER_MS = 1_000
@@ -9,6 +10,21 @@ const LINE_EVERY_MS = 10_000
 interface Standing {
   readonly text: string
   readonly record: object
+}
+
+interface Progress {
+  readonly done: number
+  readonly total: number
+  readonly etaMs: number | undefined
+  /** Why it waits. */
+  readonly wait?: string | undefined
+}
+
+/** `retrying 120/300  40.0%  waiting 1.4 s for rate limit  eta 11 s` */
+export function formatProgress(phase: string, { done, total, etaMs, wait }: Progress): string {
+  const percent = total > 0 && `${((100 * done) / total).toFixed(1)}%`
+  const eta = etaMs !== undefined && `eta ${showTime(Math.max(1_000, etaMs))}`
+  return [`${phase} ${done}/${total}`, percent, wait, eta].filter(Boolean).join('  ')
 }
 
 /** Shows the progress of a command: as one changing line at a terminal, as a line every 10 s elsewhere, or as JSON. */

@@ -1,6 +1,6 @@
 import type { ReplayProgress, Wait } from '../../client/client.ts'
 import type { Io } from '../io.ts'
-import { ProgressLine } from './progress-line.ts'
+import { formatProgress, ProgressLine } from './progress-line.ts'
 import { showTime } from './show-time.ts'
 
 /** Progress of a replay, as a line. */
@@ -45,20 +45,20 @@ export class ProgressDisplay {
 }
 
 /** Times in milliseconds. */
-interface Pace {
+interface Waiting {
   readonly waitMs: number
   readonly waitsFor: Wait['reason']
+}
+
+interface Pace extends Waiting {
   /** Since the first retry. */
   readonly elapsedMs: number
 }
 
-/** Progress with its times, in milliseconds. */
-interface ReplayStatus {
+interface ReplayStatus extends Waiting {
   readonly phase: 'reading' | 'retrying' | 'results'
   readonly done: number
   readonly total: number
-  readonly waitMs: number
-  readonly waitsFor: Wait['reason']
   readonly etaMs: number | undefined
 }
 
@@ -77,16 +77,11 @@ export function toStatus(progress: ReplayProgress | undefined, { waitMs, waitsFo
   return { phase: 'retrying', done: handed, total, ...wait, etaMs }
 }
 
-const PHASES = { reading: 'reading the log', retrying: 'retrying', results: 'waiting for results' }
+const PHASES = { retrying: 'retrying', results: 'waiting for results' }
 
-/** `retrying 120/300  40.0%  waiting 1.4 s for rate limit  eta 11 s` */
-export function formatStatus({ phase, done, total, waitMs, waitsFor, etaMs }: ReplayStatus): string {
+export function formatStatus({ phase, waitMs, waitsFor, ...progress }: ReplayStatus): string {
   const why = waitsFor === 'rate_limit' ? 'for rate limit' : 'after a failure'
-  const parts = [
-    phase === 'reading' ? PHASES.reading : `${PHASES[phase]} ${done}/${total}`,
-    total > 0 && `${((100 * done) / total).toFixed(1)}%`,
-    waitMs >= 100 && `waiting ${showTime(waitMs)} ${why}`,
-    etaMs !== undefined && `eta ${showTime(Math.max(1_000, etaMs))}`,
-  ]
-  return parts.filter(Boolean).join('  ')
+  const wait = waitMs >= 100 ? `waiting ${showTime(waitMs)} ${why}` : undefined
+  if (phase === 'reading') return ['reading the log', wait].filter(Boolean).join('  ')
+  return formatProgress(PHASES[phase], { ...progress, wait })
 }

@@ -6,7 +6,7 @@ import type { WebhookEvent } from '../../protocol/events.ts'
 import { DEFAULT_PORT } from '../input/emulator-options.ts'
 import { type EnvOptions, readVariables } from '../input/env-file.ts'
 import { readTargetUrl } from '../input/read-option.ts'
-import { EXIT, ExitError, type Io } from '../io.ts'
+import { type CommonOptions, EXIT, ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { attemptMessage, emitted, state, watchedDelivery } from './emulator-answers.ts'
 
@@ -54,7 +54,7 @@ export interface EmulatorClient {
   listen(signal: AbortSignal): AsyncGenerator<EmulatorMessage>
 }
 
-export interface EmulatorUrlOptions extends EnvOptions {
+export interface EmulatorUrlOptions extends EnvOptions, CommonOptions {
   readonly emulator?: string
 }
 
@@ -71,18 +71,20 @@ export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Pr
   const given = options.emulator ?? variable ?? EMULATOR_URL
   // The emulator may run in another container.
   const url = readTargetUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', true)
+  if (await isEmulator(url, io.interrupt)) return createEmulatorClient(url, io.interrupt)
+  io.interrupt.throwIfAborted()
+  const source = options.emulator === undefined && variable !== undefined ? ` (${BASE_URL})` : ''
+  throw new ExitError(EXIT.unreachable, `No emulator answers at ${url.origin}${source}.`, { fix: START })
+}
+
+/** Returns true if an emulator answers at the address in time. */
+export async function isEmulator(url: URL, signal: AbortSignal, withinMs = ANSWER_WITHIN_MS): Promise<boolean> {
   try {
-    const ready = await (await send(url, 'GET ready', { signal: io.interrupt })).json()
-    if (!isObject(ready) || ready.type !== 'ready') throw new Error('no ready line')
-  } catch (error) {
-    io.interrupt.throwIfAborted()
-    const source = options.emulator === undefined && variable !== undefined ? ` (${BASE_URL})` : ''
-    throw new ExitError(EXIT.unreachable, `No emulator answers at ${url.origin}${source}.`, {
-      cause: error,
-      fix: START,
-    })
+    const ready: unknown = await (await send(url, 'GET ready', { signal, withinMs })).json()
+    return isObject(ready) && ready.type === 'ready'
+  } catch {
+    return false
   }
-  return createEmulatorClient(url, io.interrupt)
 }
 
 const START = `Start one in another terminal:

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
 import type { Inbox, InboxEntry } from '../../inbox/inbox.ts'
-import { defined, EXIT, ExitError, usageError } from '../io.ts'
+import { type CommonOptions, defined, EXIT, ExitError, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 
 /** Options for the place of an inbox. */
@@ -14,6 +14,9 @@ export interface InboxOptions {
   readonly prefix?: string
   readonly schema?: string
 }
+
+/** Options of a command on an inbox. */
+export interface InboxCommandOptions extends InboxOptions, CommonOptions {}
 
 /** An inbox with its connection. */
 export interface ConnectedInbox extends AsyncDisposable {
@@ -138,11 +141,7 @@ function withoutPassword(text: string): string {
 export async function getEntry({ inbox }: ConnectedInbox, key: string, options: InboxOptions): Promise<InboxEntry> {
   const entry = await inbox.get(key)
   if (entry !== undefined) return entry
-  throw new ExitError(
-    EXIT.failed,
-    `The inbox has no event of the key ${toPrintable(key)}: it was handled or dropped.`,
-    {
-      fix: `To see what there is: postern inbox list ${writeInboxOptions(options)}`,
-    },
-  )
+  const message = `The inbox has no event of the key ${toPrintable(key)}: it was handled or dropped.`
+  const fix = `To see what there is: postern inbox list ${writeInboxOptions(options)}`
+  throw new ExitError(EXIT.failed, message, { fix })
 }

@@ -9,6 +9,15 @@ export interface Pace {
   readonly signal: AbortSignal
 }
 
+/** Options for the way in which events are sent. */
+export interface SendingOptions {
+  readonly duplicate: number
+  readonly concurrent: number
+  readonly rate?: number
+  readonly shuffle?: true
+  readonly json?: true
+}
+
 /** Calls `send` for each item, at a pace. Starts no more after the signal or a failure. */
 export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<void>, pace: Pace): Promise<void> {
   const { concurrency, rate } = pace

@@ -1,18 +1,17 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Client, createClient, type Wait } from '../../client/client.ts'
 import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
-import { isObject } from '../../protocol/envelope.ts'
 import { isLoopback } from '../../protocol/loopback.ts'
 import { addEnvOption, type EnvOptions, inFile, readVariables } from '../input/env-file.ts'
 import { nameUrl } from '../input/read-option.ts'
 import { readSecret, readVariableName } from '../input/secret.ts'
-import { defined, type Io, usageError } from '../io.ts'
+import { type CommonOptions, defined, type Io, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
-import { BASE_URL, EMULATOR_URL } from './emulator-client.ts'
+import { BASE_URL, EMULATOR_URL, isEmulator } from './emulator-client.ts'
 
 /** Options for the address of the service, and for the places of the credentials, which are never arguments themselves. */
-export interface ServiceOptions extends EnvOptions {
+export interface ServiceOptions extends EnvOptions, CommonOptions {
   readonly baseUrl?: string
   readonly emailEnv: string
   readonly passwordEnv: string
@@ -96,7 +95,11 @@ async function findService(options: ServiceOptions, io: Io): Promise<Service> {
     options.passwordFile !== undefined || options.passwordStdin || Boolean(variables[options.passwordEnv])
   if (baseUrl === undefined) {
     // Credentials of a service are not sent to an emulator on a guess.
-    if (email !== undefined || hasPassword || !(await isEmulatorThere(io)))
+    if (
+      email !== undefined ||
+      hasPassword ||
+      !(await isEmulator(new URL(EMULATOR_URL), io.interrupt, EMULATOR_ANSWERS_WITHIN_MS))
+    )
       throw usageError('The address of the service is not set.', {
         fix: `Give --base-url URL, or set ${BASE_URL}; or start an emulator in another terminal: npx postern emulator`,
       })
@@ -138,17 +141,6 @@ function mustBeSafe(baseUrl: string, options: ServiceOptions): void {
     throw usageError(
       `${url.origin} is http, which would send the password over the network for all to read. Give https, or --allow-http.`,
     )
-}
-
-async function isEmulatorThere({ interrupt }: Io): Promise<boolean> {
-  try {
-    const signal = AbortSignal.any([interrupt, AbortSignal.timeout(EMULATOR_ANSWERS_WITHIN_MS)])
-    const response = await fetch(`${EMULATOR_URL}/_emulator/ready`, { signal, redirect: 'error' })
-    const ready: unknown = await response.json()
-    return isObject(ready) && ready.type === 'ready'
-  } catch {
-    return false
-  }
 }
 
 /** Prints why retries have no result if their webhook is paused. */

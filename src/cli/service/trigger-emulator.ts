@@ -6,18 +6,13 @@ import { createAttemptPrinter, standAfter } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
 import { EMULATOR_URL, type EmulatorClient, type EmulatorStatus } from './emulator-client.ts'
-import { sendAll, shuffle } from './send-all.ts'
+import { type SendingOptions, sendAll, shuffle } from './send-all.ts'
 
-export interface EmulatedOptions {
+export interface EmulatedOptions extends SendingOptions {
   /** Keeps the times of the events. Otherwise they occur when they reach the emulator. */
   readonly isTimed: boolean
-  readonly duplicate: number
-  readonly concurrent: number
-  readonly rate?: number
-  readonly shuffle?: true
   readonly watch?: true
   readonly timeout: number
-  readonly json?: true
 }
 
 /** Pause between two looks at pending deliveries. */
