@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import {
+  createDeliveryDisplay,
   formatAttempt,
   type ShownAttempt,
   type ShownDelivery,
@@ -8,7 +9,6 @@ import {
   toNotes,
   toRecord,
 } from '../../src/cli/output/attempt-line.ts'
-import { createDeliveryDisplay } from '../../src/cli/output/show-deliveries.ts'
 import { createTestIo } from './test-io.ts'
 
 const AT = Date.UTC(2025, 0, 1, 12, 0, 1)

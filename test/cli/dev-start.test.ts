@@ -7,6 +7,7 @@ import { useFolder } from './folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
+import { ADA } from './serve.ts'
 import type { IoSetting } from './test-io.ts'
 
 const NOWHERE = ['--forward', 'http://127.0.0.1:9/']
@@ -145,7 +146,7 @@ describe.skipIf(isLateToClose)('postern dev with a data file', () => {
     const dev = startCli(['dev', '--port', '0', ...args, '--json'], { env: {} })
     await dev.until(/"ready"/)
     const url = String(readLines(dev.stdout)[0]?.url)
-    const service = { POSTERN_BASE_URL: url, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
+    const service = { ...ADA, POSTERN_BASE_URL: url }
     const create = 'webhooks create --url http://127.0.0.1:9/ --events contact.created --json --secret-file'
     const created = await runCli(`${create} ${folder.at('own')}`, { env: service })
     expect(created.code, created.stderr).toBe(0)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createReceiver, sign } from 'postern'
 import { type Emulator, startEmulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
+import { silentLogger } from 'postern/testing'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
@@ -14,6 +15,7 @@ import { listFiles, ROOT } from '../support/repository.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { type BuiltProgram, buildProgram } from './program.ts'
 import { runCli } from './run-cli.ts'
+import { ADA } from './serve.ts'
 
 const BODY = '{"id": "evt_1"}'
 
@@ -40,8 +42,7 @@ afterAll(async () => {
 describe('the examples in the help', () => {
   /** A receiver of this package, with a probe that does not count runs: every event was handled once. */
   async function startReceiver(): Promise<number> {
-    const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-    const handler = nodeHandler(createReceiver({ secret: SECRET, logger }).on('*', () => {}))
+    const handler = nodeHandler(createReceiver({ secret: SECRET, logger: silentLogger }).on('*', () => {}))
     const server = createServer((request, response) => {
       if (request.url?.startsWith('/probe')) response.end('{"runs":1}')
       else handler(request, response)
@@ -83,10 +84,8 @@ describe('the examples in the help', () => {
     const goesOn = /postern (dev|emulator|logs|inbox serve)/.test(line)
     // To start a process takes longer than most commands.
     if (!goesOn && /^postern [^'"$<>|&;*\\]+$/.test(line)) {
-      const { code, stdout, stderr } = await runCli(line.split(' ').slice(1), {
-        env: { WEBHOOK_SECRET: SECRET, ...env },
-        hasKeys: false,
-      })
+      const setting = { env: { WEBHOOK_SECRET: SECRET, ...env }, hasKeys: false }
+      const { code, stdout, stderr } = await runCli(line.replace('postern ', ''), setting)
       return expect(code, `${line}\n${stdout}${stderr}`).toBe(0)
     }
     const started = program.start(goesOn ? `exec ${line}` : line, env)
@@ -123,7 +122,7 @@ describe('the examples in the help', () => {
   async function mustRunAll(lines: readonly string[]): Promise<void> {
     const port = await startReceiver()
     await using emulator = await startEmulator({ clock: 'manual' })
-    const env = { POSTERN_BASE_URL: emulator.url, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
+    const env = { ...ADA, POSTERN_BASE_URL: emulator.url }
     for (const line of lines) {
       const isThere = !(line.includes('redis:') && !engines.redis) && !(line.includes('postgres:') && !engines.postgres)
       if (!isThere) continue
@@ -137,11 +136,10 @@ describe('the examples in the help', () => {
       const { id } = emulator.webhooks.create({ url: 'https://app.example.com/old', events: ['sync.failed'] })
       const { _id: recordId } = emulator.records.create('contact', {})
       const failed = await makeFailure(emulator, port)
-      const ids = meet(line, port).replace(/77aa01(.*)65f0c1/, `77aa01$1${failed.webhookId}`)
-      await mustRun(
-        ids.replace('77aa01', failed.id).replaceAll('65f0c1', line.includes('records') ? recordId : id),
-        env,
-      )
+      const own = meet(line, port)
+        .replace(/77aa01(.*)65f0c1/, `77aa01$1${failed.webhookId}`)
+        .replace('77aa01', failed.id)
+      await mustRun(own.replaceAll('65f0c1', line.includes('records') ? recordId : id), env)
     }
   }
 

@@ -7,6 +7,9 @@ const SECRET = 'test-secret'
 const BODY = '{"id": "evt_1", "name": "Zoë", "url": "https://example.test/"}\n'
 const COMPACT = JSON.stringify(JSON.parse(BODY))
 const LINES = JSON.stringify(JSON.parse(BODY), null, 2)
+const FOUR = JSON.stringify(JSON.parse(BODY), null, 4)
+const PYTHON = BODY.trim().replace('ë', '\\u00eb')
+const PHP = COMPACT.replaceAll('/', '\\/').replace('ë', '\\u00eb')
 const right = sign(BODY, SECRET)
 const hmac = createHmac('sha256', SECRET).update(BODY)
 const base64 = hmac.digest('base64')
@@ -30,46 +33,29 @@ describe('a mismatch', () => {
     ['a trimmed line break', BODY.trim(), right, SECRET, ['final_newline']],
     ['an added line break', `${BODY}\n`, right, SECRET, ['final_newline']],
     ['a line break of Windows', LINES, sign(`${LINES}\r\n`, SECRET), SECRET, ['final_newline']],
-    [
-      'CRLF for LF',
-      BODY.replace(/\n/g, '\r\n').replace('{', '\r\n{'),
-      sign(`\n${BODY}`, SECRET),
-      SECRET,
-      ['line_breaks'],
-    ],
+    ['CRLF for LF', `\r\n${BODY.replace(/\n/g, '\r\n')}`, sign(`\n${BODY}`, SECRET), SECRET, ['line_breaks']],
     ['a byte order mark', `\ufeff${BODY}`, right, SECRET, ['byte_order_mark']],
     ['a body that was parsed and written again', COMPACT, sign(BODY.trim(), SECRET), SECRET, ['reserialised']],
+    ['a body that Python wrote again', COMPACT, sign(PYTHON, SECRET), SECRET, ['reserialised']],
+    ['a body that was compressed from 2 blanks', COMPACT, sign(LINES, SECRET), SECRET, ['reserialised']],
     [
-      'a body that Python wrote again',
+      'a body that was compressed from 2 blanks and a break',
       COMPACT,
-      sign(BODY.trim().replace('ë', '\\u00eb'), SECRET),
+      sign(`${LINES}\n`, SECRET),
       SECRET,
       ['reserialised'],
     ],
-    ...[2, 4].flatMap((width) =>
-      ['', '\n'].map((end): [string, string, string, string, string[]] => [
-        `a body that was compressed from ${width} blanks and ${JSON.stringify(end)}`,
-        COMPACT,
-        sign(`${JSON.stringify(JSON.parse(BODY), null, width)}${end}`, SECRET),
-        SECRET,
-        ['reserialised'],
-      ]),
-    ),
+    ['a body that was compressed from 4 blanks', COMPACT, sign(FOUR, SECRET), SECRET, ['reserialised']],
     [
-      'a body that PHP wrote',
-      BODY,
-      sign(COMPACT.replaceAll('/', '\\/').replace('ë', '\\u00eb'), SECRET),
+      'a body that was compressed from 4 blanks and a break',
+      COMPACT,
+      sign(`${FOUR}\n`, SECRET),
       SECRET,
       ['reserialised'],
     ],
+    ['a body that PHP wrote', BODY, sign(PHP, SECRET), SECRET, ['reserialised']],
     ['a body that is no JSON', BODY.slice(1), right, SECRET, ['no_match']],
-    [
-      'both a blank and a rewriting',
-      COMPACT,
-      sign(BODY.trim(), SECRET),
-      ` ${SECRET}`,
-      ['secret_blanks', 'reserialised'],
-    ],
+    ['a blank and a rewriting', COMPACT, sign(BODY.trim(), SECRET), ` ${SECRET}`, ['secret_blanks', 'reserialised']],
     ['another secret', BODY, sign(BODY, 'another'), SECRET, ['no_match']],
     ['a body that was decoded', BODY.replace('ë', '\ufffd'), right, SECRET, ['decoded', 'no_match']],
   ])('is explained: %s', (_what, body, header, secret, codes) => {

@@ -53,7 +53,7 @@ describe('a log that is followed', () => {
   })
 
   it.each(['pending', 'of no known name'])(
-    'has a line again when it changes, and is read down to what may still change: %s',
+    'has a line again when it changes, and is read down to it: %s',
     async (status) => {
       const log = await follow()
       log.add('first')

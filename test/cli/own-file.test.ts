@@ -122,10 +122,9 @@ describe('a file that is held', () => {
 
   it('is not taken from a living run: the next one gives up in time', async () => {
     await beat()
-    await expect(hold({ abandonedAfterMs: 5_000, waitMs: 100 })).rejects.toMatchObject({
-      ...{ exitCode: 5, message: `Another run is using ${file}.` },
-      fix: 'Run the command again when that one has ended.',
-    })
+    const fix = 'Run the command again when that one has ended.'
+    const refusal = { exitCode: 5, message: `Another run is using ${file}.`, fix }
+    await expect(hold({ abandonedAfterMs: 5_000, waitMs: 100 })).rejects.toMatchObject(refusal)
     expect(await readdir(folder)).toEqual(['file.lock'])
   })
 
@@ -145,9 +144,7 @@ describe('a file that is held', () => {
     await beat()
     let looks = 0
     const look = async () => ++looks < 0
-    const refused = expect(hold({ abandonedAfterMs: 5_000 }, look, terminal)).rejects.toMatchObject({
-      name: 'AbortError',
-    })
+    const refused = expect(hold({ abandonedAfterMs: 5_000 }, look, terminal)).rejects.toThrow('aborted')
     await expect.poll(() => terminal.written.stderr, { interval: 10 }).not.toBe('')
     const before = looks
     await expect.poll(() => looks, { interval: 10 }).toBeGreaterThan(before + 3)

@@ -121,7 +121,7 @@ async function writeReports(report: Report, options: CheckCommandOptions, io: Io
   ]
   const isTaken = files.some(([file]) => file === '-')
   if (isTaken) io.stderr.write(`${report.target}: ${showSummary(report.summary)}\n`)
-  else io.stdout.write(printReport(report, { isColoured: hasColour(io, io.stdout), all: options.all === true }))
+  else io.stdout.write(printReport(report, hasColour(io, io.stdout), options.all === true))
   const failures: string[] = []
   for (const [file, format] of files) {
     const text = formatReport(report, format)
@@ -151,14 +151,8 @@ function explain(id: string): string {
 
 const COLOURS = { pass: 'green', fail: 'red', warn: 'yellow', info: 'cyan', skipped: 'gray' } as const
 
-interface PrintOptions {
-  readonly isColoured: boolean
-  /** True to print checks that follow from the diagnosis, too. */
-  readonly all: boolean
-}
-
-/** Writes a report for people: failures first, with details. */
-function printReport(report: Report, { isColoured, all }: PrintOptions): string {
+/** Writes a report for people: failures first, with details. @param all prints checks that follow from the diagnosis, too */
+function printReport(report: Report, isColoured: boolean, all: boolean): string {
   const { diagnosis, checks, target, summary } = report
   const lines: string[] = []
   if (diagnosis !== undefined) {

@@ -26,16 +26,11 @@ interface CommandPlace {
 }
 
 function listPlaces(command: Command, path = ''): readonly CommandPlace[] {
-  const { visibleCommands, visibleOptions } = readHelp(command)
-  const commands = visibleCommands.filter((each) => each.name() !== 'help')
+  const help = command.createHelp()
+  const commands = help.visibleCommands(command).filter((each) => each.name() !== 'help')
   const values = path === 'trigger' ? KNOWN_TYPES : command.registeredArguments.flatMap((each) => each.argChoices ?? [])
   const below = commands.flatMap((each) => listPlaces(each, `${path} ${each.name()}`.trim()))
-  return [{ path, commands, options: visibleOptions, values }, ...below]
-}
-
-function readHelp(command: Command) {
-  const help = command.createHelp()
-  return { visibleCommands: help.visibleCommands(command), visibleOptions: help.visibleOptions(command) }
+  return [{ path, commands, options: help.visibleOptions(command), values }, ...below]
 }
 
 function listWords({ commands, options, values }: CommandPlace): string {

@@ -51,7 +51,7 @@ export function addDeliveries(program: Command, io: Io): void {
       const client = await connectToService(options, io)
       if (id === undefined) throw await nameWebhooks(client, io)
       if (options.follow) await follow(client, id, options, io)
-      else show(await read(client, id, options, io), options, io)
+      else show((await readLog(client, id, options.since, io.interrupt)).filter(isWanted(options)), options, io)
     })
   addServiceOptions(
     add(
@@ -75,11 +75,6 @@ async function nameWebhooks(client: Client, io: Io): Promise<ExitError> {
   return usageError(`Name one of the webhooks of the account:\n${names.join('\n')}`)
 }
 
-async function read(client: Client, id: string, options: LogListOptions, io: Io) {
-  const log = await readLog(client, id, options.since, io.interrupt)
-  return log.filter(isWanted(options))
-}
-
 function isWanted({ failed, since, type }: LogListOptions): (delivery: Delivery) => boolean {
   const isOfType = isOfTypes(type)
   return (delivery) =>
@@ -94,7 +89,6 @@ function show(deliveries: readonly Delivery[], { json }: LogListOptions, io: Io)
   else io.stdout.write(`${formatTable(COLUMNS, deliveries.map(toColumns))}\n`)
 }
 
-/** Has the service make one failed delivery again, and prints its result. */
 async function resend(id: string, options: ResendCommandOptions, io: Io): Promise<void> {
   const client = await connectToService(options, io)
   const webhookId = options.webhook ?? (await findWebhookOf(client, id, io))

@@ -18,8 +18,8 @@ import { buildEvent } from '../input/make-events.ts'
 import { collectWords, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { endIfInterrupted, type Io, messageOf, writeJson } from '../io.ts'
+import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
-import { createDeliveryDisplay } from '../output/show-deliveries.ts'
 import { type InboxOptions, writeInboxOptions } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
 import { toHelp } from './add-group.ts'
@@ -54,7 +54,7 @@ export function addDev(program: Command, io: Io): void {
 
 async function develop(options: DevOptions, io: Io): Promise<void> {
   const url = readTargetUrl(options.forward, '--forward', options.yes === true)
-  const events = readEvents(options)
+  const events = options.events ? readSubscribedTypes(options.events, options.anyType === true) : KNOWN_TYPES
   const given = await findSecret(options, io)
   await using emulator = await openEmulator(options, io)
   // With a data file, attempts of the last run may be due immediately.
@@ -90,11 +90,6 @@ function register(emulator: Emulator, url: URL, events: readonly string[], secre
     emulator.webhooks.delete(webhook.id)
   }
   return emulator.webhooks.create({ url: url.href, events, description: DESCRIPTION }, { secret })
-}
-
-function readEvents({ events, anyType }: DevOptions): readonly string[] {
-  if (events === undefined) return KNOWN_TYPES
-  return readSubscribedTypes(events, anyType === true)
 }
 
 function toReady(emulator: Emulator, { id, url, events, secret }: Webhook, { showSecrets }: DevOptions): object {

@@ -9,7 +9,7 @@ import {
   openEmulator,
 } from '../input/emulator-options.ts'
 import { EXIT, ExitError, type Io, writeJson } from '../io.ts'
-import { createDeliveryDisplay } from '../output/show-deliveries.ts'
+import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { toHelp } from './add-group.ts'
 
 interface EmulatorCliOptions extends EmulatorCommandOptions {
@@ -34,19 +34,16 @@ async function serve(options: EmulatorCommandOptions, io: Io): Promise<never> {
   await using emulator = await openEmulator(options, io)
   const display = createDeliveryDisplay(options, io)
   const stop = emulator.subscribe(display.show)
+  const accounts = emulator.accounts.list().map(({ key, email }) => `${key} (${email})`)
   if (options.json) writeJson(io, { type: 'ready', url: emulator.url, inspector: inspectorOf(emulator) })
   else
     io.stderr.write(
-      `emulator   ${emulator.url}   accounts ${listAccounts(emulator.accounts.list())}\ninspector  ${inspectorOf(emulator)}\n`,
+      `emulator   ${emulator.url}   accounts ${accounts.join(', ')}\ninspector  ${inspectorOf(emulator)}\n`,
     )
   if (!io.interrupt.aborted) await once(io.interrupt, 'abort')
   stop()
   display.finish(countPending(emulator))
   throw new ExitError(EXIT.interrupted)
-}
-
-function listAccounts(accounts: readonly { readonly key: string; readonly email: string }[]): string {
-  return accounts.map(({ key, email }) => `${key} (${email})`).join(', ')
 }
 
 function listAssumptions(): string {

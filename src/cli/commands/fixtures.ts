@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import * as z from 'zod'
@@ -9,6 +9,7 @@ import { createEvents } from '../../testing/events.ts'
 import { signed } from '../../testing/signed.ts'
 import { MODEL_KEY, typesOf } from '../input/event-types.ts'
 import { buildEvent } from '../input/make-events.ts'
+import { readIfThere, readJson } from '../input/read-bytes.ts'
 import { collectWords } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
@@ -20,15 +21,6 @@ interface FixturesOptions extends SecretOptions {
   readonly account: string
   readonly seed: string
   readonly json?: true
-}
-
-/** An entry of the index. */
-interface Fixture {
-  readonly type: string
-  readonly eventId: string
-  readonly body: string
-  readonly headers: string
-  readonly signature: string
 }
 
 /** `postern fixtures`: an event of each type as files, signed, for tests in any language. */
@@ -56,7 +48,7 @@ export function addFixtures(program: Command, io: Io): void {
 async function makeFixtures({ model = [], account, seed }: FixturesOptions, secret: string) {
   const types = [...new Set(['contact', ...model])].flatMap(typesOf).concat(SERVICE_EVENT_TYPES)
   const files = new Map<string, Uint8Array>()
-  const fixtures = types.map((type): Fixture => {
+  const fixtures = types.map((type) => {
     // A seed for each type, so that --model does not change the files of the other types.
     const event = buildEvent(createEvents({ seed: `${seed}:${type}` }), type, { accountKey: account })
     const { body: bytes, headers, signature = '' } = signed(event, { secret })
@@ -74,7 +66,7 @@ async function makeFixtures({ model = [], account, seed }: FixturesOptions, secr
   return { fixtures, files }
 }
 
-function toReadme(fixtures: readonly Fixture[]): string {
+function toReadme(fixtures: readonly { readonly body: string; readonly headers: string }[]): string {
   const lines = fixtures.map(
     ({ body, headers }) => `    curl -i http://localhost:3000/webhooks -H @${headers} --data-binary @${body}`,
   )
@@ -139,11 +131,9 @@ async function writeFiles(folder: string, index: object, files: ReadonlyMap<stri
 async function readDigests(path: string): Promise<ReadonlyMap<string, unknown>> {
   const text = await readIfThere(path)
   if (text === undefined) return new Map()
-  try {
-    return new Map(Object.entries(writtenIndex.parse(JSON.parse(text.toString())).sha256))
-  } catch {
-    throw refuseOther(path, 'is not from this command')
-  }
+  const { data } = writtenIndex.safeParse(readJson(text.toString()))
+  if (data === undefined) throw refuseOther(path, 'is not from this command')
+  return new Map(Object.entries(data.sha256))
 }
 
 /** Accepts also a file that has the next content already: a run that was killed has not written its index. */
@@ -153,18 +143,10 @@ async function mustBeOwn(path: string, recorded: unknown, next: Uint8Array): Pro
   throw refuseOther(path, recorded === undefined ? 'is not from this command' : 'was changed since it was written')
 }
 
-async function readIfThere(path: string): Promise<Uint8Array | undefined> {
-  return readFile(path).catch((error: unknown) => {
-    if (Object(error).code !== 'ENOENT') throw error
-    return undefined
-  })
-}
-
 function digest(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
 function refuseOther(path: string, why: string): ExitError {
-  const message = `${path} ${why}, and is not overwritten. Name another folder, or move that file away.`
-  return usageError(message)
+  return usageError(`${path} ${why}, and is not overwritten. Name another folder, or move that file away.`)
 }

@@ -42,14 +42,7 @@ export function addInboxReplay(add: AddCommand, io: Io): void {
     .action((key: string | undefined, options: ReplayCommandOptions) => replay(key, options, io))
 }
 
-/** Fields of a dead letter without its body: there can be many. */
-interface Planned {
-  readonly key: string
-  readonly eventType: string
-  readonly eventId: string
-  readonly deadSince: string | null
-  readonly code: string | undefined
-}
+type Planned = ReturnType<typeof toPlanned>
 
 async function replay(key: string | undefined, options: ReplayCommandOptions, io: Io): Promise<void> {
   const { all, type, dryRun, yes, json } = options
@@ -110,7 +103,8 @@ async function readOne(opened: ConnectedInbox, key: string, options: InboxComman
   throw new ExitError(EXIT.failed, `${toPrintable(item.type)} ${toPrintable(item.id)} is not a dead letter: ${why}.`)
 }
 
-function toPlanned({ key, type, id, dueAt, tries }: InboxEntry): Planned {
+/** Leaves the body out: there can be many. */
+function toPlanned({ key, type, id, dueAt, tries }: InboxEntry) {
   return { key, eventType: type, eventId: id, deadSince: toIso(dueAt) ?? null, code: tries.at(-1)?.code }
 }
 
@@ -125,22 +119,13 @@ function tellPlan(plan: readonly Planned[], { json }: ReplayCommandOptions, io: 
   io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${count(plan.length)} would be replayed\n`)
 }
 
-/** Numbers of dead letters. */
-interface ReplayCounts {
-  readonly replayed: number
-  readonly gone: number
-  /** Number that were not replayed, or failed. */
-  readonly left: number
-  /** The first failure, which ends it. */
-  readonly error?: unknown
-}
-
+/** Replays until the first failure. Returns the numbers of dead letters that were replayed, gone and left, and the failure. */
 async function replayAll(
   { inbox }: ConnectedInbox,
   plan: readonly Planned[],
   { rate, json }: ReplayCommandOptions,
   io: Io,
-): Promise<ReplayCounts> {
+) {
   const done = { replayed: 0, gone: 0 }
   const failure = new AbortController()
   const begin = performance.now()
@@ -159,7 +144,7 @@ async function replayAll(
   await sendAll(plan, replayOne, { concurrency: CONCURRENCY, rate, signal })
   line.end()
   const left = plan.length - done.replayed - done.gone
-  return { ...done, left, ...(failure.signal.aborted && { error: failure.signal.reason }) }
+  return { ...done, left, error: failure.signal.reason }
 }
 
 function toStanding({ replayed, gone }: { replayed: number; gone: number }, total: number, elapsedMs: number) {

@@ -1,4 +1,4 @@
-import { open, readFile, stat } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import {
   type Client,
@@ -9,6 +9,7 @@ import {
 } from '../../client/client.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { confirm } from '../input/keys.ts'
+import { readIfThere } from '../input/read-bytes.ts'
 import { durationOption, readCount } from '../input/read-option.ts'
 import { defined, EXIT, ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
 import { type HeldFile, holdFile } from '../output/own-file.ts'
@@ -31,7 +32,6 @@ interface ReplayCommandOptions extends ServiceOptions {
   readonly journal?: string
 }
 
-/** Number of events that are retried without a question. */
 const MOST_UNASKED = 20
 
 /** `postern replay`: asks the service to retry permanently failed deliveries. */
@@ -82,10 +82,7 @@ async function mustBeFile(path: string): Promise<void> {
 
 /** Reads a journal, if it exists. Ends the command if the file is something else. */
 async function readJournal(path: string): Promise<string> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return ''
-    throw refuseFile(path, 'read', error)
-  })
+  const text = `${(await readIfThere(path)) ?? ''}`
   if (text === '' || text.startsWith('{"webhookId":')) return text
   throw usageError(`${path} is not a journal of this command. Name another file.`)
 }

@@ -3,8 +3,8 @@ import { inspectorOf } from '../input/emulator-options.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { readDuration } from '../input/read-option.ts'
 import { EXIT, ExitError, endIfInterrupted, type Io, usageError, writeJson } from '../io.ts'
+import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { formatTable } from '../output/print-table.ts'
-import { createDeliveryDisplay } from '../output/show-deliveries.ts'
 import { clock, state } from '../service/emulator-answers.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { toHelp } from './add-group.ts'
@@ -32,8 +32,8 @@ export function addLogs(program: Command, io: Io): void {
 
 async function showLogs(options: EmulatorUrlOptions, io: Io): Promise<never> {
   const emulator = await connectToEmulator(options, io)
-  const { retryScale } = await emulator.readState()
-  const display = createDeliveryDisplay({ retryScale, ...options }, io)
+  const { settings } = await emulator.readState()
+  const display = createDeliveryDisplay({ ...settings, ...options }, io)
   const begin = `attempts of the emulator at ${emulator.url} from now on, until Ctrl-C
 earlier ones: postern deliveries list, or ${inspectorOf(emulator)}\n`
   try {
@@ -46,7 +46,7 @@ earlier ones: postern deliveries list, or ${inspectorOf(emulator)}\n`
   } catch (error) {
     const last = { signal: AbortSignal.timeout(LAST_LOOK_MS) } // Ctrl-C does not end this one
     const pending = await emulator.readState(last).then(
-      (read) => read.pending,
+      ({ counts }) => counts.pending,
       () => undefined, // it has ended, or hangs
     )
     display.finish(pending)

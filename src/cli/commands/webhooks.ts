@@ -6,19 +6,10 @@ import { collectWords } from '../input/read-option.ts'
 import { defined, type Io, usageError, writeJson } from '../io.ts'
 import { withoutRaw } from '../output/print-delivery.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
-import { createWebhook } from '../service/create-webhook.ts'
+import { type CreateOptions, createWebhook } from '../service/create-webhook.ts'
 import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
 import { type AddCommand, addGroup } from './add-group.ts'
 import { addRegistrations } from './registrations.ts'
-
-interface CreateOptions extends ServiceOptions {
-  readonly url: string
-  readonly events: readonly string[]
-  readonly description?: string
-  readonly inactive?: true
-  readonly anyType?: true
-  readonly secretFile?: string
-}
 
 interface UpdateOptions extends ServiceOptions {
   readonly url?: string
@@ -41,11 +32,6 @@ export function addWebhooks(program: Command, io: Io): void {
   add('list', 'All webhooks of the account.', 'list').action(async (options: ServiceOptions) => {
     showList(await (await connectToService(options, io)).webhooks.list({ signal: io.interrupt }), options, io)
   })
-  add('get', 'One webhook.', 'get 65f0c1')
-    .argument('<id>', 'of the webhook')
-    .action(async (id: string, options: ServiceOptions) => {
-      showWebhook(await (await connectToService(options, io)).webhooks.get(id, { signal: io.interrupt }), options, io)
-    })
   addChanges(add, io)
   add('delete', 'Remove a webhook for good, with its log and its retries.', 'delete 65f0c1 --yes')
     .argument('<id>', 'of the webhook')
@@ -74,10 +60,8 @@ function addChanges(add: AddCommand, io: Io): void {
     .option('--secret-file <file>', 'the new file that the secret is written to, for its owner only')
     .option('--inactive', 'leave it inactive, until your receiver has the secret: then postern webhooks resume')
     .action(async (options: CreateOptions) => {
-      const { url, events, description, anyType, secretFile, inactive } = options
-      const wanted = { url, events: readSubscribedTypes(events, anyType === true), description, secretFile }
-      const how = { isActive: !inactive, isJson: options.json === true, service: options }
-      await createWebhook(await connectToService(options, io), { ...wanted, ...how }, io)
+      const events = readSubscribedTypes(options.events, options.anyType === true)
+      await createWebhook(await connectToService(options, io), { ...options, events }, io)
     })
   addTypes(
     add(
@@ -97,7 +81,7 @@ function addChanges(add: AddCommand, io: Io): void {
       const { webhooks } = await connectToService(options, io)
       showWebhook(await webhooks.update(id, changes, { signal: io.interrupt }), options, io)
     })
-  for (const name of ['pause', 'resume'] as const)
+  for (const name of ['get', 'pause', 'resume'] as const)
     add(name, WORDS[name], `${name} 65f0c1`)
       .argument('<id>', 'of the webhook')
       .action(async (id: string, options: ServiceOptions) => {
@@ -109,6 +93,7 @@ function addChanges(add: AddCommand, io: Io): void {
 const TYPES = 'types with commas; contact.* for the three of a model'
 
 const WORDS = {
+  get: 'One webhook.',
   pause: 'Stop the deliveries of a webhook; it stays registered.',
   resume: 'Let a webhook deliver, again or at last.',
 }

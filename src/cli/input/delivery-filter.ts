@@ -1,8 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import type { Delivery } from '../../client/client.ts'
-import { parseDuration } from '../../host/duration.ts'
 import { findMeant } from './event-types.ts'
-import { collectWords, mustBeLived } from './read-option.ts'
+import { collectWords, mustBeLived, tryDuration } from './read-option.ts'
 
 /** Returns a filter for events of these types. `*` stands for any text: `contact.*`, `*.deleted`. Undefined passes all events. */
 export function isOfTypes(types: readonly string[] | undefined): (of: Pick<Delivery, 'eventType'>) => boolean {
@@ -28,13 +27,8 @@ function escapeRegExp(text: string): string {
 
 /** Reads a point in time: a duration ago, `24h`, or a date. */
 export function readSince(value: string): Date {
-  let length: number
-  try {
-    length = parseDuration(value)
-  } catch {
-    return readDate(value)
-  }
-  return new Date(Date.now() - mustBeLived(length))
+  const length = tryDuration(value)
+  return length === undefined ? readDate(value) : new Date(Date.now() - mustBeLived(length))
 }
 
 function readDate(value: string): Date {

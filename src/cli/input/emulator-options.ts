@@ -2,14 +2,12 @@ import { writeFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { openSqlite, type SqliteDatabase } from '../../../adapters/stores/sqlite.ts'
 import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
-import { parseDuration } from '../../host/duration.ts'
 import { PosternError } from '../../protocol/errors.ts'
 import { defined, EXIT, ExitError, type Io, messageOf, usageError } from '../io.ts'
 import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
-import { collect, readDuration, readRate } from './read-option.ts'
+import { collect, readDuration, readRate, tryDuration } from './read-option.ts'
 
-/** Default port of an emulator. */
 export const DEFAULT_PORT = 4010
 /** Number of further ports to try without `--port`. */
 const PORTS_TRIED = 20
@@ -89,7 +87,6 @@ export async function openEmulator(options: EmulatorCommandOptions, io: Io): Pro
   }
 }
 
-/** Address of the inspector. */
 export function inspectorOf({ url }: Pick<Emulator, 'url'>): string {
   return `${url}/_inspector`
 }
@@ -160,12 +157,8 @@ function readAccount(text: string) {
 export function readLatency(text: string): string | readonly [string, string] {
   const [, unit = ''] = /([a-z]+)$/.exec(text) ?? []
   const [from = '', to, ...others] = text.split('-').map((each) => (/\d$/.test(each) ? each + unit : each))
-  try {
-    for (const each of [from, to ?? from]) parseDuration(each)
-  } catch {
-    others.push(text)
-  }
-  if (others.length > 0) throw new InvalidArgumentError('It must be a duration, or two: 200ms, 50-500ms.')
+  if (others.length > 0 || [from, to ?? from].some((each) => tryDuration(each) === undefined))
+    throw new InvalidArgumentError('It must be a duration, or two: 200ms, 50-500ms.')
   return to === undefined ? from : [from, to]
 }
 

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
 import { type Command, Option } from 'commander'
 import { type Io, refuseFile, usageError } from '../io.ts'
 import { replaceFile } from '../output/own-file.ts'
-import { readBytes } from './read-bytes.ts'
+import { readBytes, readIfThere } from './read-bytes.ts'
 
 /** The option for an env file, which stands in for the environment. */
 export interface EnvOptions {
@@ -33,7 +32,7 @@ export async function readVariables({ env }: EnvOptions, io: Io): Promise<Io['en
 
 /** Returns the value of a variable in an env file; undefined if there is none, or no file. */
 export async function readEnvFile(file: string, name: string): Promise<string | undefined> {
-  const bytes = await read(file)
+  const bytes = await readIfThere(file)
   return (bytes !== undefined && parseEnvFile(bytes, file)[name]) || undefined
 }
 
@@ -45,7 +44,7 @@ export function parseEnvFile(bytes: Buffer, file: string): Io['env'] {
 
 /** Sets variables in an env file that has no values for them, and leaves all other lines as they are. */
 export async function writeEnvFile(file: string, values: Readonly<Record<string, string>>): Promise<void> {
-  let bytes = (await read(file)) ?? Buffer.alloc(0)
+  let bytes = (await readIfThere(file)) ?? Buffer.alloc(0)
   for (const [name, value] of Object.entries(values)) bytes = setVariable(bytes, file, name, value)
   try {
     await replaceFile(file, bytes)
@@ -79,13 +78,4 @@ function toEnvValue(name: string, value: string): string {
   const form = /\p{Cc}/u.test(value) ? undefined : forms.find((each) => parseEnv(`${name}=${each}\n`)[name] === value)
   if (form === undefined) throw usageError(`${name} has characters that an env file cannot hold.`)
   return form
-}
-
-async function read(file: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(file)
-  } catch (error) {
-    if (Object(error).code === 'ENOENT') return undefined
-    throw refuseFile(file, 'read', error)
-  }
 }

@@ -6,10 +6,8 @@ import { type ExitError, usageError } from '../io.ts'
 /** Models that the service documents. There may be others. */
 const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
 
-/** Form of `{model}`. */
 export const MODEL_KEY = /^[A-Za-z][A-Za-z0-9_]*$/
 
-/** The three types of a model. */
 export function typesOf(model: string): readonly string[] {
   return ACTIONS.map((action) => `${model}.${action}`)
 }

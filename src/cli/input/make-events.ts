@@ -7,7 +7,6 @@ import { readBytes, readStdin } from './read-bytes.ts'
 import { collect, readCount, readDuration } from './read-option.ts'
 import { setValues } from './set-values.ts'
 
-/** Options for the events of `trigger`. */
 export interface EventOptions {
   readonly set?: readonly string[]
   readonly data?: string

@@ -26,3 +26,20 @@ export async function readBytes(file: string): Promise<Buffer> {
     throw refuseFile(file, 'read', error)
   }
 }
+
+/** Reads a file; undefined if it does not exist. Ends the command if it cannot be read. */
+export async function readIfThere(file: string): Promise<Buffer | undefined> {
+  return readFile(file).catch((error: unknown) => {
+    if (Object(error).code === 'ENOENT') return undefined
+    throw refuseFile(file, 'read', error)
+  })
+}
+
+/** Parses JSON; null if it is none. */
+export function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

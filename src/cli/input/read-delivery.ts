@@ -1,9 +1,9 @@
 import { isObject } from '../../protocol/envelope.ts'
 import { SIGNATURE_HEADER } from '../../protocol/signature.ts'
 import { type ExitError, type Io, usageError } from '../io.ts'
+import { readJson } from './read-bytes.ts'
 import { readBody, type SecretOptions } from './secret.ts'
 
-/** Delivery from a log or a file. */
 export interface RecordedDelivery {
   readonly body: Buffer
   /** Value of the signature header; empty if there is none. */
@@ -18,7 +18,7 @@ export interface RecordedDelivery {
  */
 export async function readDelivery(given: string, secret: SecretOptions, io: Io): Promise<RecordedDelivery> {
   const text = given.startsWith('@') ? (await readBody(given.slice(1), secret, io)).toString() : given
-  const value = parse(text)
+  const value = readJson(text)
   if (!isObject(value)) throw unusable('one JSON object, on one line or several')
   const { headers = {}, signature = headerOf(headers), body, bodyBase64 } = value
   if (typeof signature !== 'string') throw unusable('"headers", an object, or "signature", text')
@@ -26,14 +26,6 @@ export async function readDelivery(given: string, secret: SecretOptions, io: Io)
   if (typeof body !== 'string')
     throw unusable('its body: the exact bytes as "bodyBase64", or text as "body", not what a parser made of it')
   return { body: Buffer.from(body), header: signature }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Returns the signature header, empty if there is none; undefined if these are no headers. */

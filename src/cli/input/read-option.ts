@@ -9,7 +9,6 @@ export function collectWords(value: string, before: readonly string[] = []): rea
   return [...before, ...value.split(',').map((name) => name.trim())]
 }
 
-/** Collects the values of a repeated option. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
@@ -27,14 +26,18 @@ export function readRate(value: string): number {
 
 /** Reads a duration of at least 1 ms, in milliseconds. */
 export function readDuration(value: string): number {
-  let ms = 0
-  try {
-    ms = parseDuration(value)
-  } catch {
-    // Refused below, like 0.
-  }
+  const ms = tryDuration(value) ?? 0
   if (ms < 1) throw new InvalidArgumentError('It must be a number and a unit: 500ms, 10s, 5m30s, 2h.')
   return mustBeLived(ms)
+}
+
+/** Reads a duration; undefined if the text is none. */
+export function tryDuration(text: string): number | undefined {
+  try {
+    return parseDuration(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Makes an option for a duration, whose help shows the default value as this text. */

@@ -19,7 +19,6 @@ export function setValues(event: object, settings: readonly string[]): void {
   }
 }
 
-/** Changes fields of a record: `email=zoe@example.test`. */
 export function setFields(record: object, settings: readonly string[]): void {
   for (const setting of settings) {
     const { names, text } = readSetting(setting, 'name=value: email=zoe@example.test')

@@ -6,7 +6,6 @@ import { hasColour, type Io, writeJson } from '../io.ts'
 import { toPrintable } from './print-table.ts'
 import { showTime } from './show-time.ts'
 
-/** Event of an attempt. */
 interface ShownEvent {
   readonly eventId: string
   readonly eventType: string
@@ -116,8 +115,13 @@ export function createHints({ stderr }: Io): (attempt: ShownAttempt, target: URL
   }
 }
 
+interface ShowOptions {
+  readonly retryScale: number
+  readonly json?: true | undefined
+}
+
 /** Returns a function that prints an attempt, with advice on the first failure of each kind. */
-export function createAttemptPrinter({ retryScale, json }: { retryScale: number; json?: true | undefined }, io: Io) {
+export function createAttemptPrinter({ retryScale, json }: ShowOptions, io: Io) {
   const giveHint = createHints(io)
   return (delivery: ShownDelivery, attempt: ShownAttempt & { readonly url: string }): void => {
     const notes = toNotes(delivery, attempt, retryScale)
@@ -125,4 +129,41 @@ export function createAttemptPrinter({ retryScale, json }: { retryScale: number;
     else io.stdout.write(`${formatAttempt(delivery, attempt, notes, hasColour(io, io.stdout))}\n`)
     giveHint(attempt, new URL(attempt.url))
   }
+}
+
+/** Message of an emulator, in this process or another one. */
+interface Message {
+  readonly type: string
+  readonly delivery?: ShownDelivery
+  readonly attempt?: ShownAttempt & { readonly url: string }
+}
+
+/** Returns a display of the attempts of an emulator, with a summary. */
+export function createDeliveryDisplay({ retryScale, json }: ShowOptions, io: Io) {
+  const print = createAttemptPrinter({ retryScale, json }, io)
+  const tally = { deliveries: 0, attempts: 0, succeeded: 0, failed: 0 }
+  return {
+    /** Shows an attempt that has ended, and advice on the first failure of each kind. Ignores other messages. */
+    show({ type, delivery, attempt }: Message): void {
+      if (type === 'delivery') tally.deliveries++
+      if (type !== 'attempt' || delivery === undefined || attempt === undefined) return
+      tally.attempts++
+      if (delivery.status === 'success') tally.succeeded++
+      if (delivery.status === 'failed') tally.failed++
+      print(delivery, attempt)
+    },
+    /** Writes the summary. @param pending undefined if it is not known */
+    finish(pending: number | undefined): void {
+      const { deliveries, attempts, succeeded, failed } = tally
+      if (json) writeJson(io, { type: 'summary', ...tally, pending: pending ?? null })
+      const rest = pending === undefined ? '' : `, ${pending} pending`
+      io.stderr.write(
+        `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed${rest}\n`,
+      )
+    },
+  }
+}
+
+function count(number: number, one: string, several: string): string {
+  return `${number} ${number === 1 ? one : several}`
 }

@@ -82,7 +82,7 @@ export async function holdFile(
   let [beat, beatAt, isTold] = [0, start, false]
   while (!(await isFilled())) {
     if (await take(lock, owner, path)) return hold(lock, owner, times)
-    const last = await readBeat(lock)
+    const last = (await stat(lock).catch(() => undefined))?.mtimeMs ?? 0 // 0 if it has just been released
     const now = performance.now()
     if (last !== beat) [beat, beatAt] = [last, now]
     else if (now - beatAt > times.abandonedAfterMs)
@@ -132,10 +132,4 @@ function hold(lock: string, owner: string, { beatMs }: LockTimes): HeldFile {
       if (await isHeld()) await rm(lock, { force: true })
     },
   }
-}
-
-/** Returns the time of the last touch; 0 if the lock has just been released. */
-async function readBeat(lock: string): Promise<number> {
-  const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: 0 }))
-  return mtimeMs
 }

@@ -18,7 +18,6 @@ export function formatCounts({ waiting, running, dead, oldestDueAt }: InboxCount
   return `${formatTable(['STATE', 'EVENTS'], [...rows, ['oldest due', oldest]])}\n`
 }
 
-/** Items of one state, in columns. */
 export function formatItems(items: readonly InboxEntry[], state: InboxState): string {
   const rows = items.map(({ key, type, id, receivedAt, dueAt, tries }) => {
     const last = tries.at(-1)
@@ -28,7 +27,6 @@ export function formatItems(items: readonly InboxEntry[], state: InboxState): st
   return `${formatTable(head, rows)}\n`
 }
 
-/** Writes an item without its body. */
 export function formatItem(item: InboxEntry): string {
   const { key, state, type, id, accountKey, source, receivedAt, since, dueAt, deaths, marks, tries } = item
   const rows = [

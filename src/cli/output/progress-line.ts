@@ -16,7 +16,7 @@ interface Progress {
   readonly done: number
   readonly total: number
   readonly etaMs: number | undefined
-  /** Why it waits. */
+  /** Reason of a wait, and how long it takes. */
   readonly wait?: string | undefined
 }
 

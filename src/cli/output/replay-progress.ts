@@ -4,15 +4,14 @@ import { formatProgress, ProgressLine } from './progress-line.ts'
 import { showTime } from './show-time.ts'
 
 /** Progress of a replay, as a line. */
-export class ProgressDisplay {
-  readonly #line: ProgressLine
+export class ProgressDisplay extends ProgressLine {
   #waitsUntil = 0
   #waitsFor: Wait['reason'] = 'rate_limit'
   #retryingSince: number | undefined
   progress: ReplayProgress | undefined
 
   constructor(io: Io, isJson: boolean) {
-    this.#line = new ProgressLine(io, isJson, () => {
+    super(io, isJson, () => {
       const now = performance.now()
       const status = toStatus(this.progress, {
         waitMs: this.#waitsUntil - now,
@@ -21,10 +20,6 @@ export class ProgressDisplay {
       })
       return { text: formatStatus(status), record: { ...status, ...this.progress } }
     })
-  }
-
-  start(): void {
-    this.#line.start()
   }
 
   onWait({ ms, reason }: Wait): void {
@@ -37,10 +32,6 @@ export class ProgressDisplay {
   onProgress(progress: ReplayProgress): void {
     this.#retryingSince ??= performance.now()
     this.progress = progress
-  }
-
-  end(): void {
-    this.#line.end()
   }
 }
 

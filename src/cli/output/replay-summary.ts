@@ -11,7 +11,6 @@ const WORDS: Readonly<Record<ReplayOutcome, string>> = {
   gone: 'gone',
 }
 
-/** Number of events by outcome. */
 export function countOutcomes(events: readonly ReplayedEvent[]): Readonly<Record<ReplayOutcome, number>> {
   const counts = { planned: 0, succeeded: 0, failed: 0, unresolved: 0, not_retriable: 0, gone: 0 }
   for (const { outcome } of events) counts[outcome]++
@@ -30,7 +29,6 @@ export function countErrors(events: readonly ReplayedEvent[]): ReadonlyMap<strin
   return new Map([...counts].sort(([, one], [, other]) => other - one))
 }
 
-/** Summary of a replay. */
 export function formatSummary({ events, retried, resumed, skipped }: ReplayResult): string {
   const counts = countOutcomes(events)
   const lines = [
@@ -46,7 +44,6 @@ export function formatSummary({ events, retried, resumed, skipped }: ReplayResul
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** Summary of a replay that ended early. */
 export function formatBreak(progress: ReplayProgress | undefined): string {
   if (progress === undefined) return 'nothing was retried yet\n'
   const { total, retried, resumed, succeeded, failed } = progress

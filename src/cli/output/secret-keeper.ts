@@ -1,10 +1,9 @@
-import { access, readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import type { SecretKeeper } from '../../client/client.ts'
 import { readEnvFile, writeEnvFile } from '../input/env-file.ts'
 import { type Io, usageError } from '../io.ts'
 import { holdFile, replaceFile } from './own-file.ts'
 
-/** Options for the place of a secret. */
 export interface KeeperOptions {
   readonly secretFile?: string
   readonly toEnv?: string
@@ -48,7 +47,6 @@ export async function openKeeper({ secretFile, toEnv, secretEnv }: KeeperOptions
   }
 }
 
-/** A file or an env file. */
 interface Place {
   readonly name: string
   hasAny(): Promise<boolean>
@@ -60,11 +58,7 @@ function inFile(path: string): Place {
   const idPath = `${path}.webhook`
   return {
     name: path,
-    hasAny: () =>
-      access(path).then(
-        () => true,
-        () => false,
-      ),
+    hasAny: () => stat(path).then(Boolean, () => false),
     readId: async () => (await readFile(idPath, 'utf8').catch(() => undefined))?.trim(),
     // The id first: a secret without one could not be told from any other.
     async save(secret, id) {

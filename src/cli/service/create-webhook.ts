@@ -6,42 +6,32 @@ import { replaceFile, reserveFile } from '../output/own-file.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { type ServiceOptions, writeServiceOptions } from './service-client.ts'
 
-interface Wanted {
+export interface CreateOptions extends ServiceOptions {
   readonly url: string
   readonly events: readonly string[]
-  readonly description: string | undefined
-  readonly secretFile: string | undefined
-  readonly isActive: boolean
-  readonly isJson: boolean
-  /** Options of the command, for the commands that it advises. */
-  readonly service: ServiceOptions
-}
-
-/** Place of the secret: a new file, or standard output, as the only text or as one JSON object. */
-interface SecretPlace {
-  readonly name: string
-  save(created: CreatedWebhook): Promise<void>
-  /** Removes the file, with the secret if it has one. */
-  discard(): Promise<void>
+  readonly description?: string
+  readonly inactive?: true
+  readonly anyType?: true
+  readonly secretFile?: string
 }
 
 /** Registers a webhook, inactive at first, so that it delivers nothing before its secret is saved. */
-export async function createWebhook(client: Client, wanted: Wanted, io: Io): Promise<void> {
-  const { secretFile, isActive, isJson } = wanted
-  if (secretFile === undefined && (await io.isOutputDiscarded?.()))
+export async function createWebhook(client: Client, options: CreateOptions, io: Io): Promise<void> {
+  const { secretFile, inactive, json } = options
+  if (secretFile !== undefined) await reserveFile(secretFile)
+  else if (await io.isOutputDiscarded?.())
     throw usageError('Standard output is discarded, and with it the secret, which is shown only once.', {
       fix: 'Give --secret-file FILE.',
     })
-  const place = secretFile === undefined ? toStandardOutput(wanted, io) : await toFile(secretFile)
-  const created = await register(client, wanted, place, io)
+  const created = await register(client, options, io)
   const { webhook } = created
-  await save(client, created, place)
-  if (secretFile !== undefined && isJson) writeJson(io, toRecord(webhook, { secretFile }))
+  await save(client, created, options, io)
+  if (secretFile !== undefined && json) writeJson(io, toRecord(webhook, { secretFile }))
   const id = toPrintable(webhook.id)
   const where = secretFile === undefined ? 'on standard output' : `in ${secretFile}`
   io.stderr.write(`webhook ${id} is registered; its secret is ${where}, and is not shown again\n`)
-  const resume = `postern webhooks resume ${toWord(webhook.id)}${writeServiceOptions(wanted.service)}`
-  if (!isActive) return void io.stderr.write(`it is inactive; give your receiver the secret, then: ${resume}\n`)
+  const resume = `postern webhooks resume ${toWord(webhook.id)}${writeServiceOptions(options)}`
+  if (inactive) return void io.stderr.write(`it is inactive; give your receiver the secret, then: ${resume}\n`)
   try {
     await client.webhooks.resume(webhook.id, { signal: io.interrupt })
   } catch (error) {
@@ -51,35 +41,16 @@ export async function createWebhook(client: Client, wanted: Wanted, io: Io): Pro
   io.stderr.write('it is active\n')
 }
 
-async function toFile(path: string): Promise<SecretPlace> {
-  await reserveFile(path)
-  return {
-    name: path,
-    save: ({ secret }) => replaceFile(path, `${secret}\n`),
-    discard: () => rm(path, { force: true }),
-  }
-}
-
-function toStandardOutput({ isJson }: Wanted, io: Io): SecretPlace {
-  return {
-    name: 'standard output',
-    save: ({ webhook, secret }) =>
-      writeOut(io.stdout, `${isJson ? JSON.stringify(toRecord(webhook, { secret })) : secret}\n`),
-    discard: async () => {},
-  }
-}
-
 async function register(
   client: Client,
-  { url, events, description, service }: Wanted,
-  place: SecretPlace,
+  { url, events, description, secretFile, ...service }: CreateOptions,
   io: Io,
 ): Promise<CreatedWebhook> {
   try {
     const fields = { url, events, ...defined({ description }), active: false }
     return await client.webhooks.create(fields, { signal: io.interrupt })
   } catch (error) {
-    await place.discard()
+    await discard(secretFile)
     const isUnclear =
       io.interrupt.aborted ||
       hasCode(error, 'outcome_unknown') ||
@@ -93,20 +64,33 @@ async function register(
 }
 
 /** Saves the secret. Deletes the webhook if that fails, since it is of no use then. */
-async function save(client: Client, created: CreatedWebhook, place: SecretPlace): Promise<void> {
-  const { id } = created.webhook
+async function save(
+  client: Client,
+  created: CreatedWebhook,
+  { secretFile, json }: CreateOptions,
+  io: Io,
+): Promise<void> {
+  const { secret, webhook } = created
+  const { id } = webhook
   try {
-    await place.save(created)
+    if (secretFile !== undefined) await replaceFile(secretFile, `${secret}\n`)
+    else await writeOut(io.stdout, `${json ? JSON.stringify(toRecord(webhook, { secret })) : secret}\n`)
   } catch (error) {
-    await place.discard().catch(() => {})
+    await discard(secretFile).catch(() => {})
     const why = messageOf(error)
     const isGone = await client.webhooks.delete(id).then(
       () => true,
       () => false,
     )
     const then = isGone ? 'is deleted again' : 'is of no use: delete it'
-    throw new ExitError(EXIT.failed, `${place.name} cannot be written: ${why}. Webhook ${toPrintable(id)} ${then}.`)
+    const name = secretFile ?? 'standard output'
+    throw new ExitError(EXIT.failed, `${name} cannot be written: ${why}. Webhook ${toPrintable(id)} ${then}.`)
   }
+}
+
+/** Removes the file, with the secret if it has one. */
+async function discard(secretFile: string | undefined): Promise<void> {
+  if (secretFile !== undefined) await rm(secretFile, { force: true })
 }
 
 /** Record of a webhook without its state, which is about to change. */

@@ -5,6 +5,7 @@ import { isObject } from '../../protocol/envelope.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { DEFAULT_PORT } from '../input/emulator-options.ts'
 import { type EnvOptions, readVariables } from '../input/env-file.ts'
+import { readJson } from '../input/read-bytes.ts'
 import { readTargetUrl } from '../input/read-option.ts'
 import { type CommonOptions, EXIT, ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
@@ -13,18 +14,11 @@ import { attemptMessage, emitted, state, watchedDelivery } from './emulator-answ
 /** Variable for the address of the service, or of an emulator. */
 export const BASE_URL = 'POSTERN_BASE_URL'
 
-/** Address of an emulator on its default port. */
 export const EMULATOR_URL = `http://127.0.0.1:${DEFAULT_PORT}`
 
-/** Delivery with its attempts so far. */
 type WatchedDelivery = z.output<typeof watchedDelivery>
 
-/** Fields of the state of an emulator. */
-export interface EmulatorStatus extends Pick<z.output<typeof state>, 'faults' | 'webhooks'> {
-  readonly retryScale: number
-  readonly isManual: boolean
-  readonly pending: number
-}
+export type EmulatorState = z.output<typeof state>
 
 /** Message of the stream: an ended attempt, a new delivery, or the start of the stream. All others are `other`. */
 type EmulatorMessage = z.output<typeof attemptMessage> | { readonly type: 'delivery' | 'ready' | 'other' }
@@ -32,7 +26,6 @@ type EmulatorMessage = z.output<typeof attemptMessage> | { readonly type: 'deliv
 /** Fields of an event to emit. The default of `timestamp` is the emulator's time. */
 type EmittedFields = Omit<WebhookEvent, 'timestamp'> & Partial<Pick<WebhookEvent, 'timestamp'>>
 
-/** Settings of one call. */
 interface CallSettings {
   readonly body?: object
   /** Default: Ctrl-C ends it. */
@@ -45,7 +38,7 @@ export interface EmulatorClient {
   readonly url: string
   /** Calls a route below `/_emulator/`, such as `GET clock`, and checks the JSON of its answer. */
   call<Answer extends z.ZodType>(line: string, answer: Answer, settings?: CallSettings): Promise<z.output<Answer>>
-  readState(settings?: CallSettings): Promise<EmulatorStatus>
+  readState(settings?: CallSettings): Promise<EmulatorState>
   /** Emits an event so many times with the same id. Returns the ids of the deliveries. */
   emit(event: EmittedFields, count: number): Promise<readonly string[]>
   /** Resolves with undefined if the emulator has dropped the delivery. */
@@ -103,10 +96,7 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
   return {
     url: url.origin,
     call,
-    async readState(options) {
-      const { settings, clock, counts, faults, webhooks } = await call('GET state', state, options)
-      return { retryScale: settings.retryScale, isManual: clock.isManual, pending: counts.pending, faults, webhooks }
-    },
+    readState: (settings) => call('GET state', state, settings),
     async emit(event, count) {
       const { events } = await call('POST events', emitted, { body: { ...event, count } })
       return events.flatMap(({ deliveries }) => deliveries)
@@ -187,13 +177,4 @@ function read<Answer extends z.ZodType>(answer: Answer, value: unknown, url: URL
   const { success, data } = answer.safeParse(value)
   if (!success) throw noEmulator(url)
   return data
-}
-
-/** Returns null if the text is not JSON. */
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -41,7 +41,6 @@ export async function* followLog(
   }
 }
 
-/** Line of the log at the last look. */
 interface Known {
   readonly text: string
   /** Time of a line that may still change; otherwise infinite. */

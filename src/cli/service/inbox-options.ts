@@ -86,7 +86,6 @@ export async function openInboxOf(options: InboxOptions, patienceMs?: number): P
   return { inbox, [Symbol.asyncDispose]: () => inbox.close() }
 }
 
-/** Makes the tables of BullMQ. */
 export async function migrateInbox({ postgres = '', schema }: InboxOptions): Promise<void> {
   const { migrateBullmq } = await loadBullmq()
   await migrateBullmq(toPostgres(postgres, schema))

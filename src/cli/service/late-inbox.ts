@@ -15,25 +15,11 @@ export class LateInbox implements InboxView, AsyncDisposable {
     this.#options = options
   }
 
-  counts() {
-    return this.#ask((inbox) => inbox.counts())
-  }
-
-  list(state: InboxState, options?: ListOptions) {
-    return this.#ask((inbox) => inbox.list(state, options))
-  }
-
-  get(key: string) {
-    return this.#ask((inbox) => inbox.get(key))
-  }
-
-  replay(key: string) {
-    return this.#ask((inbox) => inbox.replay(key))
-  }
-
-  drop(key: string) {
-    return this.#ask((inbox) => inbox.drop(key))
-  }
+  readonly counts = () => this.#ask((inbox) => inbox.counts())
+  readonly list = (state: InboxState, options?: ListOptions) => this.#ask((inbox) => inbox.list(state, options))
+  readonly get = (key: string) => this.#ask((inbox) => inbox.get(key))
+  readonly replay = (key: string) => this.#ask((inbox) => inbox.replay(key))
+  readonly drop = (key: string) => this.#ask((inbox) => inbox.drop(key))
 
   async [Symbol.asyncDispose](): Promise<void> {
     const connected = this.#connected

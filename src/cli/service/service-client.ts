@@ -81,13 +81,7 @@ function tellWait({ ms, reason }: Wait, { stderr }: Io): void {
     stderr.write(`waiting ${showTime(ms)} ${reason === 'rate_limit' ? 'for rate limit' : 'after a failure'}\n`)
 }
 
-interface Service {
-  readonly baseUrl: string
-  readonly email: string
-  readonly password: string
-}
-
-async function findService(options: ServiceOptions, io: Io): Promise<Service> {
+async function findService(options: ServiceOptions, io: Io) {
   const variables = await readVariables(options, io)
   const baseUrl = options.baseUrl ?? (variables[BASE_URL] || undefined)
   const email = variables[options.emailEnv] || undefined

@@ -5,7 +5,7 @@ import { EXIT, ExitError, endIfInterrupted, type Io, writeJson } from '../io.ts'
 import { createAttemptPrinter, standAfter } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
-import { EMULATOR_URL, type EmulatorClient, type EmulatorStatus } from './emulator-client.ts'
+import { EMULATOR_URL, type EmulatorClient, type EmulatorState } from './emulator-client.ts'
 import { type SendingOptions, sendAll, shuffle } from './send-all.ts'
 
 export interface EmulatedOptions extends SendingOptions {
@@ -52,7 +52,7 @@ export async function triggerEmulator(
   endIfInterrupted(io)
 }
 
-function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorStatus, emulator: EmulatorClient): string {
+function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorState, emulator: EmulatorClient): string {
   const { type = '', accountKey } = events[0] ?? {}
   const paused = webhooks.find((each) => each.accountKey === accountKey && each.events.includes(type) && !each.active)
   // `postern webhooks resume` would need the address of this emulator, and the password of that account.
@@ -67,11 +67,11 @@ function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorStat
 async function watchDeliveries(
   emulator: EmulatorClient,
   ids: readonly string[],
-  state: EmulatorStatus,
+  state: EmulatorState,
   { timeout, json }: EmulatedOptions,
   io: Io,
 ): Promise<void> {
-  const print = createAttemptPrinter({ retryScale: state.retryScale, json }, io)
+  const print = createAttemptPrinter({ retryScale: state.settings.retryScale, json }, io)
   const shown = new Map(ids.map((id) => [id, 0]))
   const tally = { succeeded: 0, failed: 0, gone: 0 }
   const deadline = performance.now() + timeout
@@ -101,10 +101,9 @@ async function watchDeliveries(
   const end = gone === 0 ? '' : `, ${gone} gone: the emulator no longer has them, nor their results`
   io.stderr.write(`${begin}${succeeded} acknowledged, ${failed} failed, ${pending} pending${end}\n`)
   endIfInterrupted(io)
-  if (failed + gone > 0 && pending === 0) throw new ExitError(EXIT.failed)
-  if (ids.length === 0) throw new ExitError(EXIT.failed)
+  if (ids.length === 0 || (failed + gone > 0 && pending === 0)) throw new ExitError(EXIT.failed)
   if (pending === 0) return
-  io.stderr.write(`Not done after ${showTime(timeout)}. ${state.isManual ? standsStill(emulator) : GOES_ON}\n`)
+  io.stderr.write(`Not done after ${showTime(timeout)}. ${state.clock.isManual ? standsStill(emulator) : GOES_ON}\n`)
   throw new ExitError(EXIT.gaveUp)
 }
 
