@@ -82,7 +82,7 @@ describe('a setting of a record', () => {
   })
 })
 
-it('advises to give what has fields of its own whole', () => {
+it('refuses a path into an empty object, with the form for a whole one', () => {
   const advice =
     'data.empty has no fields. What has fields of its own is given whole: --set data.empty.owner={"…":"…"}.'
   expect(() => setValues(event, ['data.empty.owner.name=1'])).toThrow(advice)
