@@ -2,7 +2,7 @@ import type { Position } from '../../../src/index.ts'
 import { asText, quoteName } from './encode.ts'
 import { CALL_LIMIT_MS } from './pool.ts'
 
-/** Where the table of claims is. */
+/** Place of the table of claims. */
 export interface TableName {
   /** The schema of the table. Default: the first one of the connection's search_path. */
   readonly schema?: string | undefined
