@@ -4,9 +4,9 @@ import { isUnread, limitStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
 import { type AdapterOptions, checkAdapter, checkPath } from './check-options.ts'
 
-/** Options of the Fastify plugin: the receiver, and where it answers. */
+/** Options of the Fastify plugin. */
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
-  /** What `createReceiver` returned. */
+  /** A receiver of `createReceiver`. */
   readonly receiver: Receives
   /** The path to answer, below the prefix that the plugin is registered with. Default `/`. */
   readonly url?: string

@@ -29,7 +29,7 @@ export interface ReplayOptions extends CallOptions {
   readonly onProgress?: (progress: ReplayProgress) => void
 }
 
-/** How far a replay is, for `onProgress`. */
+/** State of a replay, for `onProgress`. */
 export interface ReplayProgress {
   /** Events to replay, including those of an interrupted run. */
   readonly total: number

@@ -111,7 +111,7 @@ export interface ListOptions {
 
 /** Options of a worker of an engine. */
 export interface InboxWorkOptions {
-  /** The most items to run at once. */
+  /** The most items to run concurrently. */
   readonly concurrency: number
   /** Lease in milliseconds: if a worker does not renew the lease of an item for this long, another worker may take the item. */
   readonly leaseMs: number

@@ -13,7 +13,7 @@ export interface InboxTable {
   onPut(callback: () => void): () => void
 }
 
-/** What a worker asks its table for. */
+/** Items that a worker asks its table for. */
 export interface TakeRequest {
   /** Name of the worker, unique among processes. */
   readonly worker: string
