@@ -1,11 +1,10 @@
 import { createHmac } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
-import { checkReceiver } from 'postern/check'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createScene } from '../../src/check/scene.ts'
-import { listen } from '../adapters/http/hosts.ts'
 import type { Answer } from './faulty/hand-written.ts'
+import { checkAt } from './judge.ts'
 import { OPTIONS, runIn } from './play.ts'
 import { toAnswer } from './to-answer.ts'
 
@@ -17,17 +16,14 @@ async function judge(
   secret = SECRET,
 ) {
   const seen: { readonly request: IncomingMessage; readonly body: string; readonly digest: string }[] = []
-  const { port, close } = await listen(
-    createServer(async (request, response) => {
-      const body = await readText(request)
-      const digest = createHmac('sha256', secret).update(body).digest('hex')
-      seen.push({ request, body, digest })
-      const { status = 401, words = 'No', text = '', headers = {} } = refuse(digest, request, body)
-      response.writeHead(status, words, headers).end(text)
-    }),
-  )
-  onTestFinished(close)
-  const { checks } = await checkReceiver(`http://127.0.0.1:${port}/`, { secret, only: ['leak'] })
+  const answer: RequestListener = async (request, response) => {
+    const body = await readText(request)
+    const digest = createHmac('sha256', secret).update(body).digest('hex')
+    seen.push({ request, body, digest })
+    const { status = 401, words = 'No', text = '', headers = {} } = refuse(digest, request, body)
+    response.writeHead(status, words, headers).end(text)
+  }
+  const { checks } = (await checkAt(answer, { secret, only: ['leak'] })).report
   const statuses = Object.fromEntries(checks.map(({ id, status }) => [id.replace('leak-', ''), status]))
   return { statuses, seen, reasons: checks.map(({ reason }) => reason) }
 }
@@ -120,10 +116,10 @@ describe('a refusal', () => {
   })
 
   it('is not judged if none came', async () => {
-    const { port, close } = await listen(createServer((request) => request.socket.destroy()))
-    onTestFinished(close)
-    const { checks } = await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, only: ['leak'] })
-    expect(checks.map(({ status, reason }) => `${status}: ${reason}`)).toEqual(Array(3).fill('skipped: no answer came'))
+    const { report } = await checkAt((request) => request.socket.destroy(), { secret: SECRET, only: ['leak'] })
+    expect(report.checks.map(({ status, reason }) => `${status}: ${reason}`)).toEqual(
+      Array(3).fill('skipped: no answer came'),
+    )
   })
 
   it('is not judged if one was put off and no other leaks', async () => {
@@ -140,12 +136,10 @@ describe('a refusal', () => {
   })
 
   it('is judged if only one came', async () => {
-    const { port, close } = await listen(
-      createServer((request, response) => (request.method === 'GET' ? response.end() : request.socket.destroy())),
-    )
-    onTestFinished(close)
-    const { summary } = await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, only: ['leak'] })
-    expect(summary.pass).toBe(3)
+    const answer: RequestListener = ({ method, socket }, response) =>
+      method === 'GET' ? response.end() : socket.destroy()
+    const { report } = await checkAt(answer, { secret: SECRET, only: ['leak'] })
+    expect(report.summary.pass).toBe(3)
   })
 })
 

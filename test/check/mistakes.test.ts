@@ -1,21 +1,17 @@
 import { createHmac } from 'node:crypto'
-import { checkReceiver } from 'postern/check'
 import { describe, expect, it } from 'vitest'
 import { createMaker } from '../../src/check/maker.ts'
 import { WRONG_FORMS } from '../../src/check/wrong-forms.ts'
-import { listen } from '../adapters/http/hosts.ts'
 import { type HandWritten, SECRET } from './faulty/hand-written.ts'
 import { MISTAKES, withKey } from './faulty/mistakes.ts'
-import { told } from './judge.ts'
+import { checkAt, told } from './judge.ts'
 
 /** Every check that can fail because of a mistake with the signature, and one of those that follow from any mistake. */
 const OF_THE_MISTAKE = ['signature-no-prefix', 'signature-sha1', 'signature-no-secret', 'signature-unknown-account']
 const ONLY = ['accepts-valid', ...OF_THE_MISTAKE, 'signature-reserialised', 'late-retry']
 
 async function check(receiver: HandWritten, only: readonly string[], secret = SECRET) {
-  const { port, close } = await listen(receiver.createServer())
-  const url = `http://127.0.0.1:${port}/webhooks`
-  return checkReceiver(url, { secret, only, patienceMs: 200, concurrency: 1 }).finally(close)
+  return (await checkAt(receiver, { secret, only, concurrency: 1 })).report
 }
 
 describe('a mistake with the signature', () => {

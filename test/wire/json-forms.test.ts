@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BODY_FORMATS, escapeSlashes, escapeUnicode, formatJson } from '../../src/wire/json-forms.ts'
+import { BODY_FORMATS, formatJson } from '../../src/wire/json-forms.ts'
 
 const value = { a: 'x: y, {z} [\\"é/😀\\', b: [1, { c: null }, []], d: {} }
 
@@ -12,11 +12,6 @@ it('the forms differ in blanks and escapes alone', () => {
   expect(formatJson({ a: [1, 'b: c,'] }, 'spaced')).toBe('{"a": [1, "b: c,"]}')
   expect(formatJson({ a: [1] }, 'pretty')).toBe('{\n  "a": [\n    1\n  ]\n}\n')
   expect(formatJson({ a: 'é/😀' }, 'escaped')).toBe('{"a":"\\u00e9\\/\\ud83d\\ude00"}')
-})
-
-it('escapes of slashes and characters can be made one by one', () => {
-  expect(escapeSlashes('"é/"')).toBe('"é\\/"')
-  expect(escapeUnicode('"é/"')).toBe('"\\u00e9/"')
 })
 
 it('JSON at random never has the form of JSON.stringify, no matter how little there is to vary', () => {
