@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { compareContents, formatContents } from '../scripts/release/contents.ts'
 import { release as obey } from '../scripts/release/release.ts'
 import { run as runCommand } from '../scripts/release/run.ts'
-import { nextVersion } from '../scripts/release/version.ts'
 import { buildOnce } from './support/build-once.ts'
 import { ROOT } from './support/repository.ts'
 
@@ -227,18 +226,6 @@ describe('npm run release', () => {
     expect(await runCommand(origin, 'git', 'rev-parse', 'v0.1.0^{commit}', 'main')).toBe(`${head}\n${head}`)
     await expect(packTag('v0.2.0')).rejects.toThrow('the tag is v0.2.0, and package.json says 0.1.0')
     expect(await packTag('v0.1.0')).toMatch(/postern-0\.1\.0\.tgz: \d+ files$/)
-  })
-})
-
-describe('nextVersion', () => {
-  it.each([
-    ['0.1.9', 'patch', '0.1.10'],
-    ['0.1.9', 'minor', '0.2.0'],
-    ['0.10.0', '0.9.0', undefined],
-    ['1.0.0', '1.0.1 ', undefined],
-    ['1.0.0-rc.1', 'patch', undefined],
-  ])('of %s by %s is %s', (current, wanted, version) => {
-    expect(nextVersion(current, wanted)).toBe(version)
   })
 })
 

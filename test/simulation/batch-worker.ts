@@ -1,5 +1,5 @@
 /** Runs one core's share of many seeds, and reports to the process that started this one. */
-import { loadSubject } from './load-subject.ts'
+import { loadSubject } from './bundle.ts'
 import { simulate } from './simulate.ts'
 import { count, noTotals, type Totals } from './totals.ts'
 import { drawIn, type WorldName } from './worlds.ts'

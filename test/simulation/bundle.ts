@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { ROOT } from '../support/repository.ts'
 import type { PlantedFault } from './planted/planted-fault.ts'
-import type { Subject } from './subject.ts'
+import { PLANTED_FAULTS } from './planted-faults.ts'
+import { type Subject, subject } from './subject.ts'
+
+/** Returns the subject: unchanged, or with a planted fault. */
+export async function loadSubject(fault: string | undefined): Promise<Subject> {
+  const planted = PLANTED_FAULTS.find(({ name }) => name === fault)
+  return planted === undefined ? subject : loadWithFault(planted)
+}
 
 /** Bundles the library and the engine with a fault in them, and loads that. */
 export async function loadWithFault(fault: PlantedFault): Promise<Subject> {

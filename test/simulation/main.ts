@@ -3,8 +3,8 @@
  * which is always the same. README.md explains the output.
  */
 import { runBatch } from './batch.ts'
+import { loadSubject } from './bundle.ts'
 import { describePlan } from './describe-plan.ts'
-import { loadSubject } from './load-subject.ts'
 import { HELP, readTask, type Task } from './options.ts'
 import type { Plan } from './plan.ts'
 import { PLANTED_FAULTS } from './planted-faults.ts'

@@ -29,26 +29,12 @@ export async function shrink(plan: Plan, isFailing: (plan: Plan) => Promise<bool
   }
   for (let before: Plan | undefined; before !== best && runs <= MOST_RUNS; ) {
     before = best
-    await shorten(
-      () => best.faults,
-      (faults) => ({ ...best, faults }),
-      accept,
-    )
-    await shorten(
-      () => best.events,
-      (events) => ({ ...best, events }),
-      accept,
-    )
-    await shorten(
-      () => best.intruders,
-      (intruders) => ({ ...best, intruders }),
-      accept,
-    )
-    await shorten(
-      () => best.handlers,
-      (handlers) => ({ ...best, handlers }),
-      accept,
-    )
+    for (const part of ['faults', 'events', 'intruders', 'handlers'] as const)
+      await shorten<unknown>(
+        () => best[part],
+        (list) => ({ ...best, [part]: list }),
+        accept,
+      )
     const { inbox } = best
     if (inbox !== undefined)
       await shorten(

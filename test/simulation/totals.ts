@@ -1,28 +1,14 @@
 import type { Figures } from './simulate.ts'
 
+const COUNTED = ['runs', 'events', 'deliveries', 'handlerRuns', 'repeatedRuns', 'steps', 'simulatedMs'] as const
+
 /** Figures of many runs. */
-export interface Totals {
-  runs: number
-  events: number
-  deliveries: number
-  handlerRuns: number
-  repeatedRuns: number
-  steps: number
-  simulatedMs: number
+export interface Totals extends Record<(typeof COUNTED)[number], number> {
   readonly faults: Record<string, number>
 }
 
 export function noTotals(): Totals {
-  return {
-    runs: 0,
-    events: 0,
-    deliveries: 0,
-    handlerRuns: 0,
-    repeatedRuns: 0,
-    steps: 0,
-    simulatedMs: 0,
-    faults: {},
-  }
+  return { runs: 0, events: 0, deliveries: 0, handlerRuns: 0, repeatedRuns: 0, steps: 0, simulatedMs: 0, faults: {} }
 }
 
 /** Adds the figures of one run. */
@@ -32,13 +18,7 @@ export function count(totals: Totals, figures: Figures): void {
 
 /** Adds the figures of other runs. */
 export function add(totals: Totals, more: Totals): void {
-  totals.runs += more.runs
-  totals.events += more.events
-  totals.deliveries += more.deliveries
-  totals.handlerRuns += more.handlerRuns
-  totals.repeatedRuns += more.repeatedRuns
-  totals.steps += more.steps
-  totals.simulatedMs += more.simulatedMs
+  for (const name of COUNTED) totals[name] += more[name]
   for (const [kind, times] of Object.entries(more.faults)) totals.faults[kind] = (totals.faults[kind] ?? 0) + times
 }
 

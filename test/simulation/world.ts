@@ -1,4 +1,4 @@
-import { EngineHost } from './engine-host.ts'
+import { EngineHost } from './engine.ts'
 import { Findings } from './findings.ts'
 import { History } from './history.ts'
 import { InboxHouse } from './inbox/inbox-house.ts'

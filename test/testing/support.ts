@@ -1,6 +1,4 @@
-import { deepStrictEqual, fail } from 'node:assert'
 import { createServer, type RequestListener } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
 import express4 from 'express4'
 import fastify from 'fastify'
@@ -9,35 +7,13 @@ import { expressHandler } from 'postern/express'
 import { fastifyPlugin } from 'postern/fastify'
 import { contact } from 'postern/models'
 import { nodeHandler } from 'postern/node'
-import {
-  fastifyTarget,
-  fetchTarget,
-  manualClock,
-  nodeTarget,
-  silentLogger,
-  type Target,
-  urlTarget,
-} from 'postern/testing'
+import { fastifyTarget, fetchTarget, nodeTarget, silentLogger, type Target, urlTarget } from 'postern/testing'
 import { fetchHandler } from 'postern/web'
 import { onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 
 export const secret = 'test-secret'
 export const START = '2025-01-01T00:00:00Z'
-
-// Fails all files that import this if the clock is broken: most tests would wait in vain.
-await Promise.race([tryClock(), sleep(8_000, undefined, { ref: false }).then(() => fail('the manual clock hangs'))])
-
-async function tryClock(): Promise<void> {
-  const clock = manualClock(0)
-  const ranAt: number[] = []
-  for (const ms of [20, 10]) clock.setTimeout(() => ranAt.push(clock.now()), ms)
-  await clock.advance(10)
-  deepStrictEqual([clock.now(), ranAt], [10, [10]])
-  deepStrictEqual([await clock.next(), clock.now(), ranAt], [true, 20, [10, 20]])
-  await clock.advance(5)
-  deepStrictEqual([await clock.next(), clock.now(), clock.pending], [false, 25, 0])
-}
 
 export function newReceiver(clock?: Clock): Receiver<{ readonly contact: typeof contact }> {
   return createReceiver({ secret, logger: silentLogger, models: { contact }, ...(clock && { clock }) })

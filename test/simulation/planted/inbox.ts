@@ -39,7 +39,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'suspect-forgiven': {
       breaks: 'A killer of processes that could not run, since it was busy, counts as innocent.',
       from: 9,
-      edits: { '    isUnproven: true,\n': '' },
+      edits: { '({ ...wait(afterMs, false), isUnproven: true })': 'wait(afterMs, false)' },
     },
     'put-off-counts': {
       breaks: '`RetryLater` counts as a failed try.',
@@ -192,8 +192,8 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
       breaks: 'A worker that is closed leaves its timer.',
       from: 0,
       edits: {
-        'if (this.#running.size === 0) this.#options.clock.clearTimeout':
-          'if (this.#running.size > 0) this.#options.clock.clearTimeout',
+        'if (this.#running.size === 0) this.#parts.clock.clearTimeout':
+          'if (this.#running.size > 0) this.#parts.clock.clearTimeout',
       },
     },
   },
@@ -218,7 +218,9 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'put-in-under-another-key': {
       breaks: 'Two accounts with the same id are one item.',
       from: 0,
-      edits: { 'const item = { key,': "const item = { key: key.replace(/account-[bc]/, 'account-a')," },
+      edits: {
+        'const item = { ...event,': "const item = { ...event, key: event.key.replace(/account-[bc]/, 'account-a'),",
+      },
     },
   },
   'src/receiver/item-runner.ts': {
