@@ -150,6 +150,7 @@ describe('the tarball', () => {
       [
         ...CORE,
         'node:child_process',
+        'node:events',
         'node:http',
         'node:https',
         'node:stream/consumers',

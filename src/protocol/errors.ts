@@ -26,7 +26,7 @@ export const ERROR_CODES = {
   inbox_unavailable: 'the inbox failed or did not answer in time',
   dead_letter: 'an event of the inbox is not retried automatically',
   worker_closed: 'a worker was closed while the handlers of an event ran; context.signal was aborted',
-  schema_failed: 'a schema threw instead of reporting issues',
+  schema_failed: 'a schema gave neither an output nor issues: it threw, or left a promise',
   handler_failed: 'one or more handlers threw or rejected',
   handler_timeout: 'the handlers ran for longer than handlerTimeoutMs; context.signal was aborted',
   handler_abandoned:

@@ -1,4 +1,5 @@
-import { isThenable } from './promises.ts'
+import { isPlain } from './copy-plain.ts'
+import { ignoreRejection, isThenable } from './promises.ts'
 
 /** The part of Standard Schema (standardschema.dev, version 1) that the receiver uses, so that the core knows no library of schemas. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -72,8 +73,28 @@ async function awaitChecked(result: PromiseLike<SchemaResult<unknown>>): Promise
 function toChecked(result: SchemaResult<unknown>): CheckedData {
   if (result.issues) return { issues: result.issues.map(toIssue) }
   // A success may have `issues: undefined`, and callers test for the field.
-  if ('value' in result) return { value: result.value }
-  throw new TypeError('The schema returned neither a value nor issues.')
+  if (!('value' in result)) throw new TypeError('The schema returned neither a value nor issues.')
+  refusePromises(result.value)
+  return { value: result.value }
+}
+
+/** Throws if an output contains promises: an asynchronous transform in a synchronous schema leaves them, and nobody would await them. */
+function refusePromises(output: unknown): void {
+  const paths = new Map<unknown, string>([[output, '']])
+  let found: string | undefined
+  // Iterating over a Map also visits what is added meanwhile.
+  for (const [value, path] of paths)
+    if (isPlain(value)) {
+      for (const [key, field] of Object.entries(value))
+        if (typeof field === 'object' && !paths.has(field)) paths.set(field, `${path}.${key}`)
+    } else if (isThenable(value)) {
+      ignoreRejection(value)
+      found ??= path
+    }
+  if (found !== undefined)
+    throw new TypeError(
+      `The output of the schema has a promise at ${found.slice(1) || 'its root'}, which nobody awaits: use the library's asynchronous schemas.`,
+    )
 }
 
 function toIssue(issue: SchemaIssue): Issue {

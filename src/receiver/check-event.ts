@@ -56,7 +56,7 @@ function refuseLate(run: Run, reason: HandlerError): Refusal {
 }
 
 function refuseSchema(shared: Shared, run: Run, cause: unknown): Refusal {
-  const message = `The schema for ${quote(run.type)} threw instead of reporting issues.`
+  const message = `The schema for ${quote(run.type)} gave neither an output nor issues.`
   const error = new PosternError('schema_failed', message, { cause })
   shared.reporter.error(error)
   return { outcome: toFailed(500, 'schema_failed', error, run), settleBy: 'release' }

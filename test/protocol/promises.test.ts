@@ -1,3 +1,4 @@
+import { of, Subject } from 'rxjs'
 import { expect, it } from 'vitest'
 import { ignoreRejection, isThenable, refuseUnfinished } from '../../src/protocol/promises.ts'
 
@@ -26,6 +27,11 @@ it('refuseUnfinished names the function that returned a list of promises, and wh
   expect(() => refuseUnfinished([Promise.resolve()], 'The work')).toThrow(
     'The work returned a list of promises, which nobody waits for: return Promise.all(list).',
   )
+})
+
+it('refuseUnfinished refuses an Observable, and says what to return', () => {
+  expect(() => refuseUnfinished(of(1))).toThrow('The handler returned an Observable, which nobody subscribes to')
+  expect(() => refuseUnfinished(new Subject())).toThrow('return lastValueFrom(it, { defaultValue: undefined })')
 })
 
 it('leaves query builders alone, which begin their query when they are awaited', () => {

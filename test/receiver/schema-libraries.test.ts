@@ -73,6 +73,22 @@ describe('handlers get the output of a schema by', () => {
   })
 })
 
+it('refuses the promise that an asynchronous transform leaves in the output of a synchronous schema, at any depth', async () => {
+  const late = v.pipe(
+    v.string(),
+    v.transform(async (text) => {
+      throw new Error(`no rate for ${text}`) // a rejection that nobody takes would end this process
+    }),
+  )
+  const opportunity = v.looseObject({ _id: v.string(), lines: v.array(v.object({ currency: late })) })
+  const errors: unknown[] = []
+  const receiver = createReceiver({ ...options, models: { opportunity }, onError: (error) => void errors.push(error) })
+  receiver.on('opportunity.*', () => expect.unreachable())
+  const event = events.model('opportunity').created({ lines: [{ currency: 'EUR' }, { currency: 'CHF' }] })
+  expect(await receiver.dispatch(event)).toMatchObject({ status: 500, code: 'schema_failed' })
+  expect(errors).toMatchObject([{ cause: { message: expect.stringContaining('a promise at lines.0.currency') } }])
+})
+
 it('names the oldest versions that follow Standard Schema when a schema does not', () => {
   const { '~standard': _, ...before } = { ...z3.string(), parse: () => '' }
   const create = () => createReceiver({ ...options, models: { opportunity: before as never } })
