@@ -98,6 +98,12 @@ describe('the tarball', () => {
     }
   })
 
+  it('reads the time by what every runtime has: workerd has no process.hrtime', async () => {
+    const text = await readFile(join(dist, 'index.js'), 'utf8')
+    expect(text).toContain('globalThis.performance.now()')
+    expect(text).not.toContain('hrtime')
+  })
+
   it('brings its own dependencies, and no framework', async () => {
     const all = await readdir(join(project, 'node_modules'), { recursive: true })
     const folders = all.filter((path) => !path.replace(/^@[\w-]+\//, '').includes('/'))
