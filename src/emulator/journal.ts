@@ -42,9 +42,8 @@ export function openJournal(database?: EmulatorDatabase): Journal {
       // A write takes the lock. A file that is not a journal stays unchanged.
       return database.transaction(() => {
         makeTables(database, file)
-        const opened = createJournal(database, file)
-        opened.load('meta') // fails if the tables are those of another program
-        return opened
+        database.prepare('SELECT place, kind, value, bytes FROM entries, bodies') // fails if the tables are those of another program
+        return createJournal(database, file)
       })
     })
     inUse.add(database)

@@ -214,3 +214,10 @@ it('tells how many checks are done while a receiver is slow', async () => {
   report()
   expect(await running.exitCode).toBe(0)
 })
+
+it('shows no progress, and ends, if there is no secret', async () => {
+  const running = startCli('check http://127.0.0.1:9/', { env: {} })
+  expect(await running.exitCode).toBe(2)
+  await sleep(1_400)
+  expect(running.stderr).not.toContain('checks done')
+})

@@ -46,6 +46,11 @@ const DAMAGES: readonly (readonly [string, string, (file: string) => unknown])[]
     (file) => changeBy(file, "UPDATE entries SET value = '{' WHERE kind = 'record'"),
   ],
   [
+    'with a count that is no JSON',
+    'damaged',
+    (file) => changeBy(file, "UPDATE entries SET value = '{' WHERE kind = 'meta'"),
+  ],
+  [
     'with an empty entry',
     'damaged',
     (file) => changeBy(file, "UPDATE entries SET value = 'null' WHERE kind = 'webhook'"),
@@ -78,6 +83,7 @@ describe('a file that cannot be used', () => {
   it.each([
     'CREATE TABLE users (id INTEGER)',
     'CREATE TABLE emulator (version INTEGER); CREATE TABLE entries (name TEXT)',
+    'CREATE TABLE emulator (version INTEGER); CREATE TABLE bodies (name TEXT)',
   ])('is the one of another program, and is left unchanged: %s', async (sql) => {
     const file = join(await makeFolder(), 'other.db')
     await changeBy(file, sql)

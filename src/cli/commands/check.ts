@@ -79,6 +79,7 @@ export function addCheck(program: Command, io: Io): void {
 async function check(url: string, options: CheckCommandOptions, io: Io): Promise<void> {
   const { timeout, patience, concurrency, only, skip, accountKey, yes } = options
   const probe = toProbe(options)
+  const secret = await readSecret(options, io)
   let standing = { done: 0, total: 0 }
   const line = new ProgressLine(io, false, () => ({
     text: `${standing.done} of ${standing.total} checks done`,
@@ -86,7 +87,7 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   }))
   line.start()
   const report = await checkReceiver(url, {
-    secret: await readSecret(options, io),
+    secret,
     ...defined({ timeoutMs: timeout, patienceMs: patience, skip, probe }),
     concurrency,
     accountKey,

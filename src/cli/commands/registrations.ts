@@ -151,7 +151,7 @@ function tellRotation(
 
 function explain(error: unknown, { name }: NamedKeeper): never {
   if (hasCode(error, 'secret_not_saved') && error instanceof Error) {
-    const why = messageOf(error.cause).replace(/\.$/, '')
+    const why = messageOf(error.cause ?? 'unknown cause').replace(/\.$/, '')
     throw new ExitError(EXIT.failed, `${name} cannot be written: ${why}. ${toPrintable(error.message)}`)
   }
   if (hasCode(error, 'webhook_not_ours') && error instanceof Error)
