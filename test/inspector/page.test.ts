@@ -231,4 +231,17 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
       expect(await widthOf(page), query).toBe(320)
     }
   })
+
+  it('shows the whole type of each delivery, whatever the width', async () => {
+    const crm = await startWith(['contact.updated'])
+    crm.events.emitMany({ type: 'contact.updated' }, 20)
+    const { page } = await open(crm)
+    await expect.poll(() => rowsOf(page).getByText('delivered').count()).toBe(20)
+    const rightOf = (element: string) => `${element}.getBoundingClientRect().right`
+    const isWhole = `[...document.querySelectorAll('td.type')].map((cell) => ${rightOf("cell.querySelector('a')")} < ${rightOf('cell')})`
+    for (const width of [390, 800, 1_280, 1_920]) {
+      await page.setViewportSize({ width, height: 1_000 })
+      expect(await page.evaluate(isWhole), `${width} px`).toEqual(Array(20).fill(true))
+    }
+  })
 })
