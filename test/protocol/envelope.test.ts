@@ -212,6 +212,10 @@ describe('claimedAccountOf', () => {
     expect(claimed({ accountKey })).toBeUndefined()
   })
 
+  it('reads an account of 256 characters', () => {
+    expect(claimed({ accountKey: 'x'.repeat(256) })).toBe('x'.repeat(256))
+  })
+
   it.each([['{'], ['[]'], ['null'], ['"acme"'], ['\ufeff{}']])('reads no account from the body %j', (body) => {
     expect(claimedAccountOf(parseJson(encode(body)))).toBeUndefined()
   })

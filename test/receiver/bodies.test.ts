@@ -33,11 +33,6 @@ class SlowRequest {
 const bytesOf = (event = events.contact.created()) =>
   request(event).read(1_048_576, { take: () => true, reserve: () => true }) as Uint8Array // request() sets them synchronously
 
-function open(options: Record<string, unknown>) {
-  const { bench, runs } = counting(options)
-  return { bench, runs: () => runs() }
-}
-
 /** Fills a receiver of {@link LEAST} to its last byte with two bodies, and then adds one byte. */
 async function expectAllRoom(bench: Bench): Promise<void> {
   const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
@@ -52,7 +47,7 @@ async function expectAllRoom(bench: Bench): Promise<void> {
 
 describe('the fragments of a body', () => {
   it('may cost four times maxBodyBytes with the objects that keep them', async () => {
-    const { bench } = open({ maxBodyBytes: 1_024 * KIB })
+    const { bench } = counting({ maxBodyBytes: 1_024 * KIB })
     const slow = new SlowRequest(bench)
     const most = Math.floor((4 * 1_024 * KIB) / (1 + FRAGMENT))
     for (let count = 0; count < most; count++) expect(slow.intake.take(1)).toBe(true)
@@ -65,7 +60,7 @@ describe('the fragments of a body', () => {
   })
 
   it('may be any number within a mebibyte, no matter how small maxBodyBytes is', async () => {
-    const { bench, runs } = open({ maxBodyBytes: 700 })
+    const { bench, runs } = counting({ maxBodyBytes: 700 })
     const bytes = bytesOf()
     const read = async (_limit: number, intake: BodyIntake) => {
       for (const _byte of bytes) expect(intake.take(1)).toBe(true)
@@ -79,7 +74,7 @@ describe('the fragments of a body', () => {
   })
 
   it('may cost exactly four times maxBodyBytes, and be empty', async () => {
-    const { bench } = open({ maxBodyBytes: 1_024 * KIB })
+    const { bench } = counting({ maxBodyBytes: 1_024 * KIB })
     const slow = new SlowRequest(bench)
     expect(slow.intake.take(4_096 * KIB - 2 * FRAGMENT)).toBe(true)
     expect(slow.intake.take(0)).toBe(true)
@@ -89,7 +84,7 @@ describe('the fragments of a body', () => {
   })
 
   it('may be too many before the adapter has returned', async () => {
-    const { bench } = open({ maxBodyBytes: 1 })
+    const { bench } = counting({ maxBodyBytes: 1 })
     const read = (_limit: number, intake: BodyIntake) => {
       expect(intake.take(1_024 * KIB)).toBe(false)
       return new Promise<never>(() => {})
@@ -99,7 +94,7 @@ describe('the fragments of a body', () => {
   })
 
   it('that arrive too late do not count, and neither does a value that an adapter returns for a body that was cut', async () => {
-    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const [done, cut] = [new SlowRequest(bench), new SlowRequest(bench)]
     done.gate.open(bytesOf())
     expect((await done.reply).status).toBe(401) // the bytes of another event
@@ -115,7 +110,7 @@ describe('the fragments of a body', () => {
 
 describe('maxBufferedBytes', () => {
   it('cuts the oldest incomplete body: a well-behaved sender is done in milliseconds', async () => {
-    const { bench, runs } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench, runs } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const [oldest, second] = [new SlowRequest(bench), new SlowRequest(bench)]
     expect(oldest.intake.take(400 * KIB)).toBe(true)
     expect(second.intake.take(400 * KIB)).toBe(true)
@@ -138,7 +133,7 @@ describe('maxBufferedBytes', () => {
       [8_192 * KIB, 1],
       [16_384 * KIB, 0],
     ] as const) {
-      const { bench } = open({ maxBodyBytes })
+      const { bench } = counting({ maxBodyBytes })
       const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
       expect(older.intake.take(32_768 * KIB - FRAGMENT)).toBe(true)
       expect(newer.intake.take(32_768 * KIB - FRAGMENT)).toBe(true)
@@ -151,7 +146,7 @@ describe('maxBufferedBytes', () => {
   })
 
   it('is fully available again after any outcome of a body', async () => {
-    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     for (let round = 0; round < 3; round++) {
       const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
       expect(older.intake.reserve(100 * KIB)).toBe(true)
@@ -161,13 +156,18 @@ describe('maxBufferedBytes', () => {
       newer.gate.open(round === 0 ? bytesOf() : { failure: 'body_incomplete' })
       older.gate.open({ failure: 'body_incomplete' })
       await Promise.all([older.reply, newer.reply])
+      const read = (_limit: number, intake: BodyIntake) => {
+        intake.take(100 * KIB)
+        throw new Error('reset')
+      }
+      expect((await bench.receiver.handle(request(events.contact.created(), { read }))).status).toBe(400)
     }
     await expectAllRoom(bench)
   })
 
   it('has exactly as much room for whole bodies that wait for their secrets', async () => {
     const gate = new Gate<string>()
-    const { bench } = open({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const closed = new SlowRequest(bench)
     expect(closed.intake.take(300 * KIB)).toBe(true)
     closed.gate.open({ failure: 'body_incomplete' })
@@ -188,7 +188,7 @@ describe('maxBufferedBytes', () => {
   })
 
   it('cuts the body that would exceed it, if there is no older one', async () => {
-    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const [slow, whole] = [new SlowRequest(bench), new SlowRequest(bench)]
     expect(slow.intake.take(900 * KIB)).toBe(true)
     expect(whole.intake.take(100 * KIB)).toBe(true)
@@ -200,7 +200,7 @@ describe('maxBufferedBytes', () => {
 
   it('counts whole bodies while their secrets are looked up, and refuses those that do not fit beside them', async () => {
     const gate = new Gate<string>()
-    const { bench, runs } = open({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench, runs } = counting({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const large = () => bytesOf(events.contact.created({ firstName: 'x'.repeat(240 * KIB) }))
     const sent = Array.from({ length: 4 }, () => bench.send(large()))
     expect(await bench.send(large())).toMatchObject({ outcome: 'overloaded', status: 503 })
@@ -221,7 +221,7 @@ describe('maxBufferedBytes', () => {
       requests.push(request)
       return gate.promise
     }
-    const { bench } = open({ secret, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ secret, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const sent = Array.from({ length: 300 }, () => bench.send(events.contact.created()))
     await settle()
     const refused = bench.outcomes.filter(({ outcome }) => outcome === 'overloaded').length
@@ -237,7 +237,7 @@ describe('maxBufferedBytes', () => {
   })
 
   it('does not refuse bodies that need no look-up, whatever waits', async () => {
-    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const slow = new SlowRequest(bench)
     expect(slow.intake.take(1_000 * KIB)).toBe(true)
     const large = bytesOf(events.contact.created({ firstName: 'x'.repeat(240 * KIB) }))
@@ -249,7 +249,7 @@ describe('maxBufferedBytes', () => {
 
   it('cuts no body if that would free no memory: whole bodies that wait for their secrets use it all', async () => {
     const gate = new Gate<string>()
-    const { bench } = open({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const slow = new SlowRequest(bench)
     expect(slow.intake.take(100)).toBe(true)
     const large = () => bytesOf(events.contact.created({ firstName: 'x'.repeat(240 * KIB) }))
@@ -264,7 +264,7 @@ describe('maxBufferedBytes', () => {
   })
 
   it('lets a host that keeps fragments itself reserve their cost, up to half of it', async () => {
-    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const [first, second] = [new SlowRequest(bench), new SlowRequest(bench)]
     expect(first.intake.reserve(400 * KIB)).toBe(true)
     expect(second.intake.reserve(200 * KIB)).toBe(false)
@@ -280,7 +280,7 @@ describe('maxBufferedBytes', () => {
   })
 
   it('stays correct if an adapter counts an invalid number', async () => {
-    const { bench, runs } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench, runs } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const slow = new SlowRequest(bench)
     expect(() => slow.intake.take(Number.NaN)).toThrow('take() was given NaN')
     slow.gate.open({ failure: 'body_incomplete' })
@@ -300,7 +300,7 @@ describe('maxBufferedBytes', () => {
 })
 
 it('a body that was cut at the deadline is freed, and its late end changes nothing', async () => {
-  const { bench, runs } = open({})
+  const { bench, runs } = counting({})
   const slow = new SlowRequest(bench)
   slow.intake.take(100)
   await bench.clock.advance(8_000)

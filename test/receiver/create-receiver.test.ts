@@ -125,6 +125,7 @@ describe('unusable secrets', () => {
     ['a bound secret of an empty account', { secret: SECRET, accountKey: '' }, 'needs its accountKey'],
     ['a bound secret without the secret', { accountKey: 'acme' }, 'is undefined'],
     ['a bound secret with a misspelt field', { secret: SECRET, acountKey: 'acme' }, 'it has no field "acountKey"'],
+    ['a promise', Promise.resolve(SECRET), 'is a promise: await it, or give createReceiver the function itself'],
     ['a promise in a bound secret', { secret: Promise.resolve(SECRET), accountKey: 'acme' }, 'is a promise: await it'],
     ['a secret in double quotes', `"${SECRET}"`, 'is in quotes'],
   ])('refuses %s', (_what, secret, fix) => {

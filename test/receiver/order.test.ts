@@ -383,6 +383,10 @@ describe("a registration with order: 'latest'", () => {
     },
   )
 
+  it.each(['contact.updated', 'contact.*', '*.deleted', '*'])('is accepted for %s', (pattern) => {
+    expect(() => new Bench().receiver.on(pattern as '*', LATEST, ignore)).not.toThrow()
+  })
+
   it.each(['first', true, null, 0, {}])('is refused for %j as its value', (order) => {
     expect(refused('contact.*', { order })).toMatchObject({ code: 'option_invalid' })
   })

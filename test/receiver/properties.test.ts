@@ -69,6 +69,25 @@ async function deliver(bench: Bench, event: WebhookEvent<string, unknown>): Prom
 }
 
 describe('any thrown value', () => {
+  it.each([
+    [500, 'handler_failed', 'a handler'],
+    [500, 'schema_failed', 'a schema'],
+    [503, 'secrets_unavailable', 'a secrets function'],
+  ])('is answered %i %s, and reported once: by %s', async (status, code, who) => {
+    await holds(
+      fc.asyncProperty(misbehaviour, fc.constantFrom(atOnce, soon), async (misbehave, usual) => {
+        const contact = { '~standard': { version: 1, vendor: 'test', validate: misbehave } }
+        const faulty = { 'a schema': { models: { contact } }, 'a secrets function': { secret: misbehave } }[who]
+        const bench = new Bench({ usual, ...faulty })
+        bench.receiver.on('contact.*', faulty ? () => expect.unreachable() : misbehave)
+        expect(await deliver(bench, events.contact.created())).toMatchObject({ outcome: 'failed', status, code })
+        expect(bench.codes).toEqual([code])
+        await bench.expectAtRest()
+      }),
+      60,
+    )
+  })
+
   it('returned by a secrets function as a secret: never a 2xx, and a 401 only for nothing', async () => {
     await holds(
       fc.asyncProperty(thrown, fc.boolean(), async (box, isAsync) => {

@@ -5,9 +5,10 @@ import { Bench, counting, gated, type Line, linesInto, raise, rejecting, SECRET,
 
 watchRejections()
 
-const misbehaviours: [string, () => unknown][] = [
-  ['throws an error', raise(new Error('no'))],
-  ['rejects with an error', () => Promise.reject(new Error('no'))],
+const misbehaviours: [string, () => unknown, cause: unknown][] = [
+  ['throws an error', raise(new Error('no')), new Error('no')],
+  ['rejects with an error', () => Promise.reject(new Error('no')), new Error('no')],
+  ['rejects with what has no text', () => Promise.reject(Object.create(null)), Object.create(null)],
 ]
 
 /** One delivery of each kind, and the outcomes that they must have whatever the hooks do. */
@@ -34,13 +35,14 @@ async function deliverAll(bench: Bench): Promise<void> {
   await bench.expectAtRest()
 }
 
-describe.each(misbehaviours)('a hook that %s changes nothing, and is reported once:', (_what, misbehave) => {
+describe.each(misbehaviours)('a hook that %s changes nothing, and is reported once:', (_what, misbehave, cause) => {
   it('onOutcome', async () => {
     const bench = new Bench({ onOutcome: misbehave })
     await deliverAll(bench)
     expect(bench.codes.filter((code) => code === 'hook_failed')).toEqual(['hook_failed'])
     const error = bench.errors.find(({ code }) => code === 'hook_failed')
-    expect(error).toMatchObject({ message: expect.stringContaining('onOutcome threw'), cause: new Error('no') })
+    expect(error).toMatchObject({ message: expect.stringContaining('onOutcome threw') })
+    expect(error?.cause).toEqual(cause)
   })
 
   it('onError', async () => {
@@ -352,12 +354,12 @@ describe('the lines of the log', () => {
     expect(told(bench)).toStrictEqual([['debug', { status: 200, ...about(event), source: undefined }, 'handled']])
   })
 
-  it('name the account whose event was deferred', async () => {
+  it('name the account whose event was deferred, once a second', async () => {
     const { bench, gate } = gated({ maxInFlight: 1 })
     const sent = bench.send(events.contact.created())
     await bench.clock.advance(0)
     const event = events.contact.created()
-    await bench.send(event)
+    for (let count = 0; count < 3; count++) await bench.send(count === 0 ? event : events.contact.created())
     expect(told(bench)).toEqual([
       [
         'warn',

@@ -8,10 +8,12 @@ import {
   Bench,
   counting,
   delayedBy,
+  Gate,
   gated,
   hanging,
   raise,
   rejecting,
+  request,
   saying,
   settle,
   soon,
@@ -57,15 +59,19 @@ describe.each<[string, Behaviour]>([
   })
 
   it('100 duplicates of a failing event run it once, all get its failure, and the next attempt runs it again', async () => {
-    const { bench, gate, runs } = gated({ usual })
+    const bench = new Bench({ usual })
+    const gate = new Gate()
+    let runs = 0
+    bench.receiver.on('*', () => (runs++ === 0 ? gate.promise : undefined))
     const event = events.contact.created()
-    const sent = Array.from({ length: 100 }, () => bench.send(event))
+    const replies = Array.from({ length: 100 }, () => bench.receiver.handle(request(event)))
     gate.fail(new Error('the database is down'))
-    for (const outcome of await Promise.all(sent))
-      expect(outcome).toMatchObject({ status: 500, code: 'handler_failed' })
-    expect(bench.codes).toEqual(['handler_failed'])
-    await bench.send(event)
-    expect(runs).toHaveLength(2)
+    for (const reply of await Promise.all(replies))
+      expect(reply).toMatchObject({ status: 500, body: `{"code":"handler_failed","id":"${event.id}"}` })
+    expect(bench.outcomes.filter(({ joined }) => joined)).toHaveLength(99)
+    expect([runs, bench.codes]).toEqual([1, ['handler_failed']])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(runs).toBe(2)
   })
 
   it('a handler that outlives the deadline is answered 503, and its late success makes the retry a duplicate', async () => {
@@ -372,13 +378,14 @@ describe('a store that fails at the claim', () => {
 })
 
 describe('a store that fails after the handlers succeeded', () => {
-  it.each<[string, Behaviour]>([
-    ['throws', throwing],
-    ['rejects', rejecting],
+  it.each<[string, Behaviour, Behaviour]>([
+    ['throws', throwing, soon],
+    ['throws, with nothing that waits,', throwing, atOnce],
+    ['rejects', rejecting, soon],
   ])(
     'and %s: 200, retried with back-off, and further deliveries here are duplicates meanwhile',
-    async (_what, behaviour) => {
-      const { bench, runs } = counting()
+    async (_what, behaviour, usual) => {
+      const { bench, runs } = counting({ usual })
       bench.store.plan('complete', behaviour, behaviour, behaviour, behaviour)
       const event = events.contact.created()
       expect(await bench.send(event)).toMatchObject({ outcome: 'handled', status: 200 })
