@@ -362,7 +362,7 @@ describe('a run that its host cut off', () => {
   function freezing(options = {}) {
     const clock = new FrozenClock()
     const bench = new Bench({ clock, ...options })
-    bench.leave() // the frozen run has a timer
+    bench.leave() // the frozen run keeps its timers
     const runs: string[] = []
     bench.receiver.on('*', { name: 'slow' }, (event) => {
       runs.push(event.id)
@@ -406,6 +406,7 @@ describe('a run that its host cut off', () => {
     expect(bench.codes).toEqual(['handler_abandoned'])
     await clock.advance(8_000)
     expect(await copy).toMatchObject({ outcome: 'late', joined: true })
+    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
   })
 
   it('and that resumes is fenced off, and does not disturb the new one', async () => {
@@ -450,6 +451,7 @@ describe('a run that its host cut off', () => {
     await clock.advance(30_000)
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
     expect(bench.codes).toEqual(['handler_abandoned'])
+    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
   })
 
   it.each([

@@ -298,7 +298,6 @@ export class Bench {
 
   /** Expects that nothing is left: no run, no timer. Each test of a file with `watchRejections` ends with it. */
   async expectAtRest(): Promise<void> {
-    benches.delete(this)
     const closing = this.receiver.close({ timeoutMs: 0 })
     await this.clock.advance(0)
     expect(await closing).toEqual({ unfinished: 0 })
