@@ -126,7 +126,10 @@ export interface InboxWorkOptions {
 
 /** A worker of an engine that takes items until it is closed. */
 export interface InboxLoop {
-  /** Takes no more items, and waits for running ones. Aborts them after `timeoutMs`, and resolves a few seconds later with how many still run. */
+  /**
+   * Takes no more items, and waits for running ones. After `timeoutMs`, aborts them and waits a few seconds more. Resolves with the number
+   * of items that still run.
+   */
   close(timeoutMs: number): Promise<number>
 }
 

@@ -1,7 +1,7 @@
 /** Fields of an object, or of an array, whose keys are its indices. */
 type Fields = Record<string | number, unknown>
 
-/** Copies plain objects and arrays of any depth, without recursion and each once. Everything else, such as dates, is shared. */
+/** Copies plain objects and arrays, each once; dates and the like are shared. Without recursion: a small body can be nested deeper than the stack. */
 export function copyPlain<T>(value: T): T {
   const copies = new Map<unknown, Fields>()
   const copyOne = (original: unknown): unknown => {

@@ -158,8 +158,8 @@ export class DeliveryPath {
     const startedAt = settings.clock.monotonic()
     const deadline = startedAt + waitMs
     const claimBy = Math.max(deadline, startedAt + STORE_LIMIT_MS)
-    const times = { deadline, claimBy, isParsed: false }
-    const delivery = { ...this.#toDelivery(startedAt, undefined, undefined, watch), ...times }
+    const common = this.#toDelivery(startedAt, undefined, undefined, watch)
+    const delivery: EventRequest = { ...common, deadline, claimBy, isParsed: false }
     try {
       return this.#report(await this.#route(event, delivery), delivery) // 6 to 10
     } finally {

@@ -59,7 +59,10 @@ export type Handler<Event, Context extends HandlerContext = HandlerContext> = (
 
 /** Options of `.on()` for one handler. */
 export interface HandlerOptions {
-  /** `latest` skips an event that is older than the latest of its record that the handler completed: events about records only. See docs/guides/order.md. */
+  /**
+   * `latest` skips an event whose `timestamp` is older than that of the latest event of its record that the handler completed. Only for
+   * events about records, on a store with `positions` and `advance`. See docs/guides/order.md.
+   */
   readonly order?: 'latest'
   /**
    * The handler's name, unique among handlers that can run for one event. Name a handler whose pattern may change or has

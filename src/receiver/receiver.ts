@@ -65,7 +65,10 @@ export interface DispatchOptions {
 
 /** Runs the events of an inbox. */
 export interface ReceiverWorker {
-  /** Takes nothing more and waits for what runs. What outlasts `timeoutMs` (default 10,000) is aborted and given back with its finish marks, as no failed try. */
+  /**
+   * Takes nothing more, and waits for what runs. What outlasts `timeoutMs` (default 10,000) is aborted and given back with its finish
+   * marks, which does not count as a failed try.
+   */
   close(options?: { readonly timeoutMs?: number }): Promise<CloseResult>
 }
 
@@ -132,6 +135,6 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
   /** Returns what this receiver handles, to be named in a webhook's `events`. */
   eventTypes(): EventTypes
 
-  /** Answers new deliveries with 503, closes its worker, and resolves when the others are answered, or after `timeoutMs` (default 10,000). */
+  /** Answers new deliveries with 503, closes its worker, and resolves when those under way are answered, or after `timeoutMs` (default 10,000). */
   close(options?: { readonly timeoutMs?: number }): Promise<CloseResult>
 }
