@@ -57,6 +57,12 @@ describe('a JSON body', () => {
     })
     expect(await read(body)).toBe('bad-request: the body is incomplete')
   })
+
+  it('that is declared too large is refused before it arrives', async () => {
+    const headers = { 'content-type': 'application/json', 'content-length': String(2 ** 20 + 1) }
+    const init = { method: 'POST', body: new ReadableStream(), headers, duplex: 'half' } as RequestInit // of Node
+    expect(await (await app.request('http://localhost/any', init)).text()).toMatch(/^too-large: /)
+  })
 })
 
 describe('a body of 1 MiB, and not a byte more, is read over a socket', () => {
