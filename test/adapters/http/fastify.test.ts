@@ -122,6 +122,21 @@ describe('its path', () => {
   })
 })
 
+it('passes late work to waitUntil', async () => {
+  let finish = () => {}
+  const work = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const { receiver, outcomes } = createScene({ deadlineMs: 100 }, () => work)
+  const handed: Promise<unknown>[] = []
+  const waitUntil = (promise: Promise<unknown>) => void handed.push(promise)
+  const scene = await start((app) => app.register(fastifyPlugin, { receiver, url: '/webhooks', waitUntil }))
+  expect((await deliver(scene, sample())).status).toBe(503)
+  finish()
+  await Promise.all(handed)
+  expect([handed.length, outcomes.at(-1)]).toMatchObject([1, { outcome: 'handled', late: true }])
+})
+
 describe('hooks and logger of the app', () => {
   it('see every delivery, even one whose connection is closed', async () => {
     const seen: string[] = []
