@@ -38,7 +38,9 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
   return (
     <DialogFrame title="Edit and resend" onSubmit={send}>
       <Editor label="Body, sent exactly as it is written here" text={body} rows={14} hasFocus onInput={setBody} />
-      {problem !== undefined && <p class="dim">Not JSON ({problem}). It is sent anyway, and a receiver answers 400.</p>}
+      <p class="dim" role="status">
+        {problem !== undefined && `Not JSON (${problem}). It is sent anyway, and a receiver answers 400.`}
+      </p>
       {isUnreadable && (
         <p class="problem">
           Parts of this body are not UTF-8. Any edit changes them; without an edit, the exact bytes are sent.

@@ -66,18 +66,17 @@ function Clock(): JSX.Element {
 }
 
 function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Element {
-  const [fail, setFail] = useState(Math.round(faults.fail * 100))
-  const [duplicate, setDuplicate] = useState(Math.round(faults.duplicate * 100))
+  const [fail, setFail] = useState(faults.fail)
+  const [duplicate, setDuplicate] = useState(faults.duplicate)
   const [shuffle, setShuffle] = useState(faults.shuffle)
   const [latency, setLatency] = useState(faults.latencyMs?.join('-') ?? '')
   const set = (event: Event) => {
     event.preventDefault()
     const [from = '', to = from] = latency.split('-')
-    const rates = { fail: fail / 100, duplicate: duplicate / 100 }
     change(
       'POST faults',
       {
-        deliveries: { ...rates, shuffle, ...(latency !== '' && { latency: [Number(from), Number(to)] }) },
+        deliveries: { fail, duplicate, shuffle, ...(latency !== '' && { latency: [Number(from), Number(to)] }) },
       },
       'faults set',
     )
@@ -86,8 +85,8 @@ function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Elemen
     <form class="card" onSubmit={set} aria-label="Faults of deliveries">
       <h2>Faults of deliveries</h2>
       <div class="fields">
-        <NumberField label="Lost before they are sent" min={0} max={100} value={fail} onInput={setFail} after="%" />
-        <NumberField label="Sent twice" min={0} max={100} value={duplicate} onInput={setDuplicate} after="%" />
+        <Share label="Lost before they are sent" value={fail} onInput={setFail} />
+        <Share label="Sent twice" value={duplicate} onInput={setDuplicate} />
         <TextField
           label="Latency"
           size={9}
@@ -103,6 +102,18 @@ function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Elemen
       </div>
     </form>
   )
+}
+
+interface ShareOptions {
+  readonly label: string
+  readonly value: number
+  readonly onInput: (share: number) => void
+}
+
+/** A field for a share in per cent. A finer share stays as it is until the user changes it. */
+function Share({ label, value, onInput }: ShareOptions): JSX.Element {
+  const set = (percent: number) => onInput(percent / 100)
+  return <NumberField label={label} min={0} max={100} value={Math.round(value * 100)} onInput={set} after="%" />
 }
 
 const ANSWERS = ['401', '429', '500', 'slow', 'reset']
