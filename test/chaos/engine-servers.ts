@@ -99,7 +99,9 @@ function startSqlite(name: 'sqlite' | 'sqlite-transaction'): RunningEngine {
     faults: [],
     ...(name === 'sqlite-transaction' && { readEffects: () => readEffects(database) }),
     async close() {
+      const isSound = database.pragma('integrity_check')[0]?.integrity_check === 'ok'
       database.close()
+      if (!isSound) throw new Error(`${at} is damaged`)
       rmSync(folder, { recursive: true })
     },
   }

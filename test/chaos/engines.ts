@@ -1,4 +1,6 @@
+import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import pg from 'pg'
 import {
   type HandlerContext,
@@ -12,7 +14,7 @@ import {
 import { bullmqInbox } from 'postern/bullmq'
 import { postgresStore } from 'postern/postgres'
 import { redisStore } from 'postern/redis'
-import { openSqlite, type SqliteDatabase, sqliteInbox, sqliteStore } from 'postern/sqlite'
+import { openSqlite, type SqliteDatabase, type SqliteDriver, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { createClient } from 'redis'
 import type { EngineAddress } from './messages.ts'
 
@@ -25,6 +27,11 @@ export interface OpenStore {
   close(): Promise<void> | void
 }
 
+/** Workers of one engine use different clients and drivers, as processes of different apps would. */
+function pick<T>(...all: readonly [T, ...T[]]): T {
+  return all[process.pid % all.length] ?? all[0]
+}
+
 export async function openStore({ name, at }: EngineAddress): Promise<OpenStore> {
   switch (name) {
     case 'inbox-bullmq-redis':
@@ -32,12 +39,8 @@ export async function openStore({ name, at }: EngineAddress): Promise<OpenStore>
       return openBullmq(name === 'inbox-bullmq-redis' ? 'redis' : 'postgres', at)
     case 'memory':
       return { store: memoryStore(), close() {} }
-    case 'redis': {
-      const client = createClient({ url: at })
-      client.on('error', () => {}) // it connects again by itself
-      await client.connect()
-      return { store: redisStore({ client }), close: () => client.close() }
-    }
+    case 'redis':
+      return pick(openRedis, openIoRedis)(at)
     case 'postgres':
     case 'postgres-transaction': {
       const pool = new pg.Pool({ connectionString: at })
@@ -47,7 +50,7 @@ export async function openStore({ name, at }: EngineAddress): Promise<OpenStore>
     }
     case 'sqlite':
     case 'sqlite-transaction': {
-      const database = openSqlite(at)
+      const database = openDatabase(at)
       const opened = { store: sqliteStore({ database }), close: () => database.close() }
       return name === 'sqlite' ? opened : { ...opened, writeEffect: writeToSqlite }
     }
@@ -57,6 +60,33 @@ export async function openStore({ name, at }: EngineAddress): Promise<OpenStore>
       const opened = await openInbox(at)
       return name === 'inbox-sqlite' ? opened : { ...opened, writeEffect: writeToSqlite }
     }
+  }
+}
+
+async function openRedis(url: string): Promise<OpenStore> {
+  const client = createClient({ url })
+  client.on('error', () => {}) // it connects again by itself
+  await client.connect()
+  return { store: redisStore({ client }), close: () => client.close() }
+}
+
+async function openIoRedis(url: string): Promise<OpenStore> {
+  const client = new Redis(url)
+  client.on('error', () => {}) // it connects again by itself
+  return { store: redisStore({ client }), close: () => void client.disconnect() }
+}
+
+function openDatabase(path: string): SqliteDatabase {
+  const driver = pick<SqliteDriver>('libsql', 'better-sqlite3')
+  return openSqlite(path, isInstalled(driver) ? { driver } : {})
+}
+
+function isInstalled(driver: SqliteDriver): boolean {
+  try {
+    createRequire(import.meta.url)(driver)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -78,7 +108,7 @@ async function openInbox(path: string): Promise<OpenStore> {
   for (;;) {
     let database: SqliteDatabase | undefined
     try {
-      const opened = openSqlite(path)
+      const opened = openDatabase(path)
       database = opened
       return { store: sqliteStore({ database }), inbox: sqliteInbox({ database }), close: () => opened.close() }
     } catch (error) {

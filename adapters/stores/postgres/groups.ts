@@ -73,14 +73,18 @@ export class Groups<Item extends { readonly key: string }, Answer> {
   async #send(group: readonly Waiting<Item, Answer>[]): Promise<void> {
     const begun = { since: performance.now() }
     this.#underWay.add(begun)
+    await this.#run(group)
+    this.#underWay.delete(begun)
+    if (this.#waiting.length > 0) this.#start()
+  }
+
+  async #run(group: readonly Waiting<Item, Answer>[]): Promise<void> {
     try {
       this.#answer(group, await this.#options.run(group.map(({ item }) => item)))
     } catch (error) {
       if (group.length === 1 || !BY_ONE_ITEM.test(sqlStateOf(error) ?? '')) this.#fail(group, error)
-      else for (const one of group) await this.#send([one])
+      else for (const one of group) await this.#run([one])
     }
-    this.#underWay.delete(begun)
-    if (this.#waiting.length > 0) this.#start()
   }
 
   /** Deferred items stay ahead of later items for their key. */

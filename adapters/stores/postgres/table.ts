@@ -86,8 +86,8 @@ export class Table {
     const { schema } = this.#name
     if (state === UNDEFINED_SCHEMA && schema !== undefined)
       return unavailable(`the schema ${schema} does not exist: CREATE SCHEMA ${quoteName(schema)}.`, cause)
-    const [[name] = []] = await runStatement(client, 'SELECT current_user::text')
-    const user = quoteName(String(name))
+    const [[name] = []] = await runStatement(client, 'SELECT current_user::text').catch(() => [])
+    const user = name === undefined ? 'the user of the pool' : quoteName(String(name))
     const given = schema === undefined ? '' : `{ schema: '${schema}' }`
     return unavailable(
       `${user} may not create ${nameOf(this.#name)}. Let a user who may do so run the SQL that postgresSchema(${given}) returns, and then GRANT ${RIGHTS} ON ${nameOf(this.#name)} TO ${user}.`,
@@ -113,7 +113,7 @@ DO ${asText(body)};
 SELECT obj_description(${regclass}, 'pg_class')`
 }
 
-const LOCKED = `migrate() waited ${LOCKED_FOR_S} s for another session that creates a table and does not end. Call it again, or end that session: SELECT pid, pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = ${LOCK} AND granted.`
+const LOCKED = `migrate() waited ${LOCKED_FOR_S} s for another session that creates a table and does not end. Call it again, or find that session: SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ${LOCK} AND granted; then end it with pg_terminate_backend(pid).`
 
 function unknownVersion(version: string): PosternError {
   return unavailable(

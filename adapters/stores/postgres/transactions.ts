@@ -48,15 +48,7 @@ export class Transactions<Tx> {
         giveBack(true)
         return value
       } catch (error) {
-        const rollBack = () => runStatement(client, 'ROLLBACK', { limitMs: CALL_LIMIT_MS })
-        const isSound = !signal.aborted && !(error instanceof NoAnswer)
-        giveBack(
-          isSound &&
-            (await rollBack().then(
-              () => true,
-              () => false,
-            )),
-        )
+        giveBack(!signal.aborted && !(error instanceof NoAnswer) && (await isRolledBack(client)))
         throw error
       } finally {
         signal.removeEventListener('abort', abandon)
@@ -115,6 +107,15 @@ export class Transactions<Tx> {
       this.#watch = ''
       await this.#pool.run(client, `ROLLBACK; ${begin}`)
     }
+  }
+}
+
+async function isRolledBack(client: PgClient): Promise<boolean> {
+  try {
+    await runStatement(client, 'ROLLBACK', { limitMs: CALL_LIMIT_MS })
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -80,7 +80,7 @@ function checkDatabase(database: SqliteDatabase, owner: string, insteadOfFile = 
       'database_unusable',
       `${owner} was given a database in memory, which would lose every event when the process ends. Give a file: openSqlite("data/app.db")${insteadOfFile}.`,
     )
-  refuseNetwork(file, statfsSync(dirname(file)).type >>> 0, owner)
+  refuseNetwork(file, typeOf(file), owner)
   const mode = database.pragma('journal_mode = WAL')[0]?.journal_mode
   if (mode !== 'wal')
     throw new ConfigurationError(
@@ -90,9 +90,17 @@ function checkDatabase(database: SqliteDatabase, owner: string, insteadOfFile = 
   return file
 }
 
+function typeOf(file: string): number | undefined {
+  try {
+    return statfsSync(dirname(file)).type >>> 0
+  } catch {
+    return undefined // some file systems do not tell
+  }
+}
+
 /** @param type the number of its file system */
-export function refuseNetwork(file: string, type: number, owner: string): void {
-  const name = NETWORK.get(type)
+export function refuseNetwork(file: string, type: number | undefined, owner: string): void {
+  const name = type === undefined ? undefined : NETWORK.get(type)
   if (name === undefined) return
   throw new ConfigurationError(
     'database_unusable',

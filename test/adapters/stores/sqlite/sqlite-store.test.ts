@@ -165,5 +165,6 @@ describe('an unusable database', () => {
   it('recognizes a network file system by its number', () => {
     expect(() => refuseNetwork('/mnt/app.db', 0x6969, 'sqliteStore')).toThrow(/network file system \(NFS\)/)
     expect(() => refuseNetwork('/mnt/app.db', 0xef53, 'sqliteStore')).not.toThrow()
+    expect(() => refuseNetwork('/mnt/app.db', undefined, 'sqliteStore')).not.toThrow()
   })
 })
