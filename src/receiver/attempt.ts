@@ -216,9 +216,11 @@ export class Attempt {
   #watch(): void {
     if (this.#timer !== undefined) return
     const { settings, handlerTimers } = this.#shared
-    const abort = () => this.#abort('handler_timeout')
     this.#run.first.item?.signal.addEventListener('abort', this.#onWorkerClosed)
-    this.#timer = handlerTimers.set(settings.clock.monotonic() + settings.handlerTimeoutMs, abort)
+    const timeout = new Promise<void>((resolve) => {
+      this.#timer = handlerTimers.set(settings.clock.monotonic() + settings.handlerTimeoutMs, resolve)
+    })
+    void timeout.then(() => this.#abort('handler_timeout'))
     this.#lease.keep(
       () => this.marks,
       () => this.#abort('lease_lost'),

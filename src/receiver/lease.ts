@@ -39,9 +39,7 @@ export class Lease {
    * @param onLost is called once if another process has taken the event
    */
   keep(marksNow: () => readonly string[], onLost: () => void): void {
-    const { renewalTimers, settings } = this.#shared
-    const renew = () => void this.#keepRenewing(marksNow, onLost)
-    this.#timer ??= renewalTimers.set(this.#askedAt + settings.leaseMs / 3, renew)
+    if (this.#timer === undefined) void this.#keepRenewing(marksNow, onLost)
   }
 
   stop(): void {
@@ -138,9 +136,9 @@ export class Lease {
   }
 
   async #keepRenewing(marksNow: () => readonly string[], onLost: () => void): Promise<void> {
-    const { settings, renewalTimers } = this.#shared
-    const { clock, leaseMs } = settings
+    const { clock, leaseMs } = this.#shared.settings
     let heldUntil = this.endsAt
+    await this.#pauseUntil(this.#askedAt + leaseMs / 3)
     while (!this.#isStopped) {
       const startedAt = clock.monotonic()
       this.endsAt = startedAt + leaseMs
@@ -157,10 +155,14 @@ export class Lease {
       // After the claim has expired there is no hurry: an engine that recovers is spared the load.
       const isUrgent = !isHeld && clock.monotonic() < heldUntil
       const waitMs = isUrgent ? Math.min(RENEW_AGAIN_MS, leaseMs / 10) : leaseMs / 3
-      await new Promise<void>((resolve) => {
-        this.#timer = renewalTimers.set(startedAt + waitMs, resolve)
-      })
+      await this.#pauseUntil(startedAt + waitMs)
     }
+  }
+
+  #pauseUntil(at: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#timer = this.#shared.renewalTimers.set(at, resolve)
+    })
   }
 
   /** Returns whether the claim is still held; undefined if the store failed. Reports the first failure in a row. */

@@ -167,7 +167,6 @@ async function settleCompletion(
     // The work is done, so the answer is 200; until the store confirms, this process answers duplicates.
     shared.reporter.error(isDone.toError('complete', 'the handlers succeeded, so it is retried for 60 s'))
     run.phase = 'storing'
-    run.handOverAll()
     run.answerAll(handled)
     isDone = await lease.keepCompleting()
   }

@@ -28,8 +28,8 @@ export interface EventRequest {
 }
 
 interface Waiter {
-  readonly delivery: EventRequest
-  readonly resolve: (outcome: Outcome) => void
+  /** @param outcome undefined at the deadline of the delivery */
+  readonly resolve: (outcome: Outcome | undefined) => void
   timer: QueuedTimer | undefined
 }
 
@@ -130,23 +130,26 @@ export class Run {
     if (waiters.size > MAX_DUPLICATES) return toOutcome('busy', this)
     this.latestDeadline = Math.max(this.latestDeadline, delivery.deadline)
     this.claimBy = Math.max(this.claimBy, delivery.claimBy)
-    return new Promise((resolve) => {
-      const waiter: Waiter = { delivery, resolve, timer: undefined }
+    const answered = new Promise<Outcome | undefined>((resolve) => {
+      const waiter: Waiter = { resolve, timer: undefined }
       waiters.add(waiter)
       if (delivery.deadline === Number.POSITIVE_INFINITY) return
-      const answer = () => this.#answer(waiter, this.#atDeadline(delivery))
-      waiter.timer = this.#shared.answerTimers.set(delivery.deadline, answer)
+      waiter.timer = this.#shared.answerTimers.set(delivery.deadline, () => this.#answer(waiter, undefined))
     })
+    return this.#finishAnswer(delivery, answered)
+  }
+
+  /** In the async context of the delivery, whoever answers it. */
+  async #finishAnswer(delivery: EventRequest, answered: Promise<Outcome | undefined>): Promise<Outcome> {
+    const answer = (await answered) ?? this.outcome
+    if (answer !== undefined && (this.outcome === undefined || this.goesOn !== undefined)) this.#handOver(delivery)
+    const outcome = answer ?? this.#atDeadline(delivery)
+    return delivery === this.first ? outcome : ({ ...outcome, joined: true } as Outcome) // spreading widens the union
   }
 
   /** Answers all deliveries that wait. */
   answerAll(outcome: Outcome): void {
     for (const waiter of this.#waiters ?? []) this.#answer(waiter, outcome)
-  }
-
-  /** Passes the work that continues after the answers to `waitUntil` of all waiting deliveries. */
-  handOverAll(): void {
-    for (const { delivery } of this.#waiters ?? []) this.#handOver(delivery)
   }
 
   /** Returns the outcome of an event whose claim failed or came too late, and reports it once. */
@@ -191,11 +194,10 @@ export class Run {
     return toOutcome('late', this)
   }
 
-  #answer(waiter: Waiter, outcome: Outcome): void {
+  #answer(waiter: Waiter, outcome: Outcome | undefined): void {
     this.#waiters?.delete(waiter)
     if (waiter.timer !== undefined) this.#shared.answerTimers.clear(waiter.timer)
-    const isDuplicate = waiter.delivery !== this.first
-    waiter.resolve(isDuplicate ? ({ ...outcome, joined: true } as Outcome) : outcome) // spreading widens the union
+    waiter.resolve(outcome)
   }
 
   /** Passes unfinished work to a serverless host, which may otherwise freeze the process after the answer. */

@@ -89,7 +89,6 @@ export class Runs {
   async #finish(run: Run, running: Promise<Outcome>): Promise<void> {
     const outcome = await running
     this.#remove(run)
-    if (run.goesOn !== undefined) run.handOverAll()
     run.answerAll(outcome)
     // Spreading widens the union.
     if (run.wasLate) this.#shared.reporter.outcome({ ...outcome, late: true } as Outcome, run.first)

@@ -1,6 +1,7 @@
-import type { HandlerError, InboxItem, Logger, PosternError, Receiver, StandardSchema, Store } from 'postern'
+import type { HandlerError, InboxItem, Logger, Outcome, PosternError, Receiver, StandardSchema, Store } from 'postern'
 import { hang, toHandler } from './handlers.ts'
 import { startWorker, toInbox } from './inbox/start-worker.ts'
+import { judgeContext } from './judge-context.ts'
 import type { Life } from './life.ts'
 import { SharedFileStore, WatchedMemoryStore } from './local-stores.ts'
 import { PRIVATE, toEmail } from './messages.ts'
@@ -36,11 +37,14 @@ export function startApp(world: World, life: Life): void {
     maxInFlight,
     clock: life.clock,
     logger: toLogger(watch),
-    onOutcome: (outcome: { readonly late?: true | undefined }) => {
+    onOutcome: (outcome: Outcome) => {
+      judgeContext(world, world.history.find(outcome.id, outcome.accountKey), 'onOutcome')
       if (outcome.late !== true) life.outcomesTold++
       watch(outcome)
     },
     onError: (error: PosternError) => {
+      const { eventId, accountKey } = error as Partial<HandlerError> // errors about no event have neither
+      judgeContext(world, world.history.find(eventId, accountKey), `onError with ${error.code}`)
       noteAbandonment(world, life, error)
       watch(error)
     },

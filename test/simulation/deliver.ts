@@ -1,6 +1,7 @@
 import type { Outcome } from 'postern'
 import type { DeliveryFacts } from './facts.ts'
 import { judgeAnswer } from './judge-answer.ts'
+import { contextOfDelivery, judgeContext } from './judge-context.ts'
 import type { Life } from './life.ts'
 import { describeThrown } from './odd-values.ts'
 import type { EventPlan, IntruderPlan } from './plan.ts'
@@ -50,12 +51,23 @@ export function deliver(
     life.received++
     const facts: DeliveryFacts = { ...request, life, receivedAt: world.now, answer: undefined }
     world.history.deliveries.push(facts)
-    const receiving = life.receiver?.receive({
-      body: Buffer.from(body),
-      signature,
-      ...(ageMs > 0 && { receivedAt }),
-      ...(isServerless && { waitUntil: (work: Promise<unknown>) => life.keepAwakeFor(work) }),
-    })
+    const { what } = request
+    const waitUntil = (work: Promise<unknown>) => {
+      judgeContext(
+        world,
+        world.plan.events.find((event) => event === what),
+        'waitUntil',
+      )
+      life.keepAwakeFor(work)
+    }
+    const receiving = contextOfDelivery.run(what, () =>
+      life.receiver?.receive({
+        body: Buffer.from(body),
+        signature,
+        ...(ageMs > 0 && { receivedAt }),
+        ...(isServerless && { waitUntil }),
+      }),
+    )
     const onOutcome = (outcome: Outcome) => {
       if (!life.step()) return
       facts.answer = { at: world.now, outcome }

@@ -39,6 +39,7 @@ export type Rule =
   | 'kept by a closed worker'
   | 'inbox broke its contract'
   | 'secret told'
+  | 'foreign context'
   | 'unhandled rejection'
   | 'threw'
 

@@ -2,6 +2,7 @@ import { type AnyEvent, DeadLetter, type HandlerContext, RetryLater } from 'post
 import { checkEvent } from './check-event.ts'
 import type { HandlerRun } from './facts.ts'
 import { judgeAbort } from './judge-abort.ts'
+import { judgeContext } from './judge-context.ts'
 import { judgeBegin } from './judge-order.ts'
 import type { Life } from './life.ts'
 import { oddValue } from './odd-values.ts'
@@ -21,6 +22,7 @@ export function toHandler(world: World, life: Life, plan: HandlerPlan) {
     if (known === undefined) return undefined
     const run = world.history.begin(known, name, life, world.ledger.lastGrant(known, life))
     judgeBegin(world, run, plan)
+    judgeContext(world, known, name)
     const trouble = known.troubles.find((each) => each.handler === name && each.run === run.number)
     const behaviour = trouble?.behaviour ?? usualBehaviour(run)
     world.say(
@@ -127,7 +129,15 @@ class Performance {
   async #afterAbort(ms: number, end: () => unknown): Promise<unknown> {
     const { signal } = this.#context
     this.#run.waitsForAbort = true
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    const { event, handler } = this.#run
+    if (!signal.aborted)
+      await new Promise<void>((resolve) => {
+        const onAbort = () => {
+          judgeContext(this.#world, event, `the abort listener of ${handler}`)
+          resolve()
+        }
+        signal.addEventListener('abort', onAbort, { once: true })
+      })
     this.#run.waitsForAbort = false
     judgeAbort(this.#world, this.#life, this.#run, signal.reason)
     this.#world.say(this.#life.name, () => `aborts ${this.#what}`)

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { Clock, Receiver, ReceiverWorker } from 'postern'
 import type { Death, LifeFacts } from './facts.ts'
 import type { Trial } from './inbox/judge-settlement.ts'
@@ -17,6 +18,20 @@ const IDLE_MS = 75_000
 
 interface Slot {
   step: Step | undefined
+}
+
+/** A timer of the library. Like Node's it can be told not to keep the process alive, so that many callbacks may share it. */
+class Timer {
+  keepsAlive = true
+  slot: Slot | undefined
+
+  ref(): void {
+    this.keepsAlive = true
+  }
+
+  unref(): void {
+    this.keepsAlive = false
+  }
 }
 
 interface Trigger {
@@ -60,12 +75,11 @@ export class Life implements LifeFacts {
   callsUnderWay = 0
   readonly #world: World
   readonly #startedAt: number
-  readonly #timers = new Map<number, Slot>()
+  readonly #timers = new Set<Timer>()
   readonly #triggers: Trigger[] = []
   readonly #onDeath: (() => void)[] = []
   #skewMs: number
   #nextJump: (() => void) | undefined
-  #timerCount = 0
   #stalledFrom = 0
   #stalledUntil = 0
   /** The stalled time before the last stall. */
@@ -87,7 +101,7 @@ export class Life implements LifeFacts {
     }
     this.driverClock = {
       ...this.clock,
-      setTimeout: (callback, ms) => this.#plan(world.now + ms, callback, TIMER),
+      setTimeout: (callback, ms) => this.#plan(world.now + ms, AsyncResource.bind(callback), TIMER),
       clearTimeout: (slot) => {
         const { step } = slot as Slot // what setTimeout above gave
         if (step !== undefined) step.action = undefined
@@ -103,9 +117,9 @@ export class Life implements LifeFacts {
     return this.#stalledBefore + Math.min(this.#world.now, this.#stalledUntil) - this.#stalledFrom
   }
 
-  /** Timers of the library that are set and have not fired. */
+  /** Timers of the library that are set, have not fired, and keep the process alive. */
   get timersLeft(): number {
-    return this.#timers.size
+    return [...this.#timers].filter(({ keepsAlive }) => keepsAlive).length
   }
 
   /** Plans input to the process. It is dropped if the process is dead by then. */
@@ -183,8 +197,7 @@ export class Life implements LifeFacts {
     if (!this.isAlive) return
     this.death = { at: this.#world.now, isOrderly }
     this.isListening = false
-    for (const { step } of this.#timers.values()) if (step !== undefined) step.action = undefined
-    this.#timers.clear()
+    for (const timer of this.#timers) this.#clearTimer(timer)
     for (const callback of this.#onDeath) callback()
   }
 
@@ -210,27 +223,29 @@ export class Life implements LifeFacts {
   }
 
   /** Sets a timer as Node does: whole milliseconds, at least one. */
-  #setTimer(callback: () => void, ms: number): number {
+  #setTimer(callback: () => void, ms: number): Timer {
     const { now, findings } = this.#world
-    const id = ++this.#timerCount
-    if (!this.isAlive) return id
+    const timer = new Timer()
+    if (!this.isAlive) return timer
     if (!(ms >= 0 && ms <= LONGEST_TIMER_MS)) findings.add('threw', `${this.name} set a timer of ${ms} ms`)
     const fire = () => {
-      this.#timers.delete(id)
-      if (this.#world.now - this.busyAt > IDLE_MS)
+      this.#timers.delete(timer)
+      if (timer.keepsAlive && this.#world.now - this.busyAt > IDLE_MS)
         findings.add(
           'timer left',
           `a timer of ${ms} ms went off in ${this.name}, where nothing had happened for ${IDLE_MS} ms`,
         )
       callback()
     }
-    this.#timers.set(id, this.#plan(now + Math.max(1, Math.trunc(ms)), fire, TIMER))
-    return id
+    // Like Node's, a timer fires in the async context in which it was set.
+    timer.slot = this.#plan(now + Math.max(1, Math.trunc(ms)), AsyncResource.bind(fire), TIMER)
+    this.#timers.add(timer)
+    return timer
   }
 
   #clearTimer(timer: unknown): void {
-    const slot = this.#timers.get(timer as number) // only what setTimer gave can be in the map
+    const { slot } = timer as Timer // what setTimer gave
     if (slot?.step !== undefined) slot.step.action = undefined
-    this.#timers.delete(timer as number) // as above
+    this.#timers.delete(timer as Timer) // as above
   }
 }

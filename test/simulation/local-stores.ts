@@ -1,4 +1,5 @@
 import type { Claim, MemoryStore, Store, TransactionClaim } from 'postern'
+import { judgeContext } from './judge-context.ts'
 import type { Life } from './life.ts'
 import type { Method } from './plan.ts'
 import { noteCommit, noteEnd, type Tx } from './transactions.ts'
@@ -77,6 +78,7 @@ class LocalStore implements Store {
 
   protected ask<T>(method: Method, key: string, details: string, call: () => T): T {
     if (!this.life.step()) throw new ProcessIsDead()
+    judgeContext(this.world, this.world.history.findByKey(key), method)
     this.beforeCall()
     const answer = call()
     this.world.say(

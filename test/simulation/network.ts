@@ -1,6 +1,7 @@
 import type { Claim, Store, TransactionClaim } from 'postern'
 import type { LostClaims } from '../../adapters/stores/lost-claims.ts'
 import type { Commit } from './engine.ts'
+import { contextOfDelivery, judgeContext } from './judge-context.ts'
 import type { Life } from './life.ts'
 import type { Fate, Method } from './plan.ts'
 import { Chance } from './random.ts'
@@ -44,7 +45,10 @@ export class Connection implements Store {
   constructor(world: World, life: Life) {
     this.world = world
     this.life = life
-    this.#lost = new world.subject.LostClaims((key, token) => this.release(key, token, []), life.driverClock)
+    // What a store does by itself belongs to no delivery.
+    const giveBack = (key: string, token: string) =>
+      contextOfDelivery.run(world.history.findByKey(key), () => this.release(key, token, []))
+    this.#lost = new world.subject.LostClaims(giveBack, life.driverClock)
     this.retentionMs = world.plan.settings.retentionMs
   }
 
@@ -112,6 +116,7 @@ export class Connection implements Store {
     const { world, life } = this
     return new Promise((resolve, reject) => {
       if (!life.step()) return
+      judgeContext(world, world.history.findByKey(key), method)
       const what = `${method} ${world.nameKey(key)} ${details}`.trimEnd()
       // Each call has its own luck, which no other event changes.
       const luck = `${life.process} ${method} ${key} ${this.#countCall(`${method} ${key}`)}`

@@ -37,7 +37,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: "A claim is renewed at the lease's end instead of at a third of it.",
       from: 4,
       edits: {
-        'this.#askedAt + settings.leaseMs / 3, renew': 'this.#askedAt + settings.leaseMs, renew',
+        'this.#askedAt + leaseMs / 3': 'this.#askedAt + leaseMs',
         ': leaseMs / 3\n': ': leaseMs\n',
       },
     },
@@ -117,8 +117,15 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: 'Handlers are aborted when their delivery has to be answered, so that late successes are thrown away.',
       from: 4,
       edits: {
-        'settings.clock.monotonic() + settings.handlerTimeoutMs, abort':
-          'settings.clock.monotonic() + settings.deadlineMs, abort',
+        'settings.clock.monotonic() + settings.handlerTimeoutMs, resolve':
+          'settings.clock.monotonic() + settings.deadlineMs, resolve',
+      },
+    },
+    'abort-in-a-foreign-context': {
+      breaks: 'Handlers are aborted in the async context of whichever delivery started the shared timer.',
+      from: 20,
+      edits: {
+        'settings.handlerTimeoutMs, resolve)': "settings.handlerTimeoutMs, () => this.#abort('handler_timeout'))",
       },
     },
     'late-end-settles': {
@@ -205,8 +212,8 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: 'A duplicate joins a run that was given up.',
       from: 4,
       edits: {
-        '    this.#remove(run)\n    if (run.goesOn':
-          "    if (!('code' in outcome) || outcome.code !== 'handler_abandoned') this.#remove(run)\n    if (run.goesOn",
+        '    this.#remove(run)\n    run.answerAll':
+          "    if (!('code' in outcome) || outcome.code !== 'handler_abandoned') this.#remove(run)\n    run.answerAll",
       },
     },
     'host-never-let-go': {

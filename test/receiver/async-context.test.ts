@@ -1,0 +1,100 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Outcome } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { Bench, Gate, hanging, rejecting, saying, soon, watchRejections } from './support.ts'
+
+watchRejections()
+
+const TENANTS = ['acme', 'globex']
+
+/** A bench that notes in whose context each call of the app's code runs. Deliveries run in the context of their account. */
+function watched(options: ConstructorParameters<typeof Bench>[0] = {}) {
+  const context = new AsyncLocalStorage<string>()
+  const calls: string[] = []
+  const note = (what: string) => void calls.push(`${what} in ${context.getStore()}`)
+  const bench = new Bench({
+    onError: ({ code, accountKey = '?' }: { readonly code: string; readonly accountKey?: string }) =>
+      note(`${code} of ${accountKey}`),
+    onOutcome: ({ outcome, accountKey }: Outcome) => note(`${outcome} of ${accountKey}`),
+    ...options,
+  })
+  const deliver = (accountKey: string, event = events.contact.created({}, { accountKey })) =>
+    context.run(accountKey, () => bench.send(event, { waitUntil: () => note(`waitUntil of ${accountKey}`) }))
+  return { bench, calls, note, deliver }
+}
+
+const ofEach = (...what: string[]) =>
+  what.flatMap((text) => TENANTS.map((tenant) => `${text} of ${tenant} in ${tenant}`))
+
+describe('code of the app that a timer calls runs in the context of its own delivery', () => {
+  it('at the deadline, at the abort of a handler, and when it is given up', async () => {
+    const { bench, calls, note, deliver } = watched({ handlerTimeoutMs: 20_000 })
+    bench.receiver.on('contact.created', ({ accountKey }, { signal }) => {
+      signal.addEventListener('abort', () => note(`abort of ${accountKey}`))
+      return new Promise(() => {})
+    })
+    const sent = TENANTS.map((tenant) => deliver(tenant))
+    await bench.clock.advance(30_000)
+    await Promise.all(sent)
+    const expected = ofEach('waitUntil', 'late', 'handler_timeout', 'abort', 'handler_abandoned', 'failed')
+    expect(calls.sort()).toEqual(expected.sort())
+  })
+
+  it('when the store renews a claim, and another process has taken it', async () => {
+    const { bench, calls, note, deliver } = watched()
+    const { renew } = bench.store
+    bench.store.plan('renew', soon, soon, saying(false), saying(false))
+    bench.store.renew = (key, ...rest) => {
+      note(`renew of ${TENANTS.find((tenant) => key.includes(tenant))}`)
+      return renew.call(bench.store, key, ...rest)
+    }
+    bench.receiver.on('contact.created', ({ accountKey }, { signal }) => {
+      return new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => {
+          note(`abort of ${accountKey}`)
+          reject(signal.reason)
+        }),
+      )
+    })
+    const sent = TENANTS.map((tenant) => deliver(tenant))
+    await bench.clock.advance(10_000)
+    await Promise.all(sent)
+    const expected = ofEach('renew', 'renew', 'lease_lost', 'abort', 'handler_failed', 'failed', 'waitUntil', 'late')
+    expect(calls.sort()).toEqual(expected.sort())
+  })
+
+  it('when a claim has no answer', async () => {
+    const { bench, calls, deliver } = watched()
+    bench.store.plan('claim', hanging, hanging)
+    bench.receiver.on('contact.created', () => {})
+    const sent = TENANTS.map((tenant) => deliver(tenant))
+    await bench.clock.advance(10_000)
+    await Promise.all(sent)
+    expect(calls.sort()).toEqual(
+      TENANTS.flatMap((tenant) => [`failed of ${tenant} in ${tenant}`, `store_unavailable of ? in ${tenant}`]).sort(),
+    )
+  })
+
+  it('when a delivery has joined the run of another one', async () => {
+    const { bench, calls, deliver } = watched()
+    const gate = new Gate<unknown>()
+    bench.store.plan('complete', rejecting)
+    bench.receiver.on('contact.created', () => gate.promise)
+    const event = events.contact.created({}, { accountKey: 'acme' })
+    const sent = [deliver('acme', event), deliver('globex', event)]
+    await bench.clock.advance(10)
+    gate.open(undefined)
+    await bench.clock.advance(1_000)
+    await Promise.all(sent)
+    expect(calls.sort()).toEqual(
+      [
+        'handled of acme in acme',
+        'handled of acme in globex',
+        'store_unavailable of ? in acme',
+        'waitUntil of acme in acme',
+        'waitUntil of globex in globex',
+      ].sort(),
+    )
+  })
+})
