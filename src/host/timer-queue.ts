@@ -40,7 +40,7 @@ export class TimerQueue {
 
   /**
    * Calls back once when `at` has come on the monotonic clock. Cheapest if no timer of this queue is set for a later time. The callback runs
-   * in the async context of whoever started the shared timer: it may only resolve a promise, whose continuation has its own.
+   * in the async context that started the shared timer: it may only resolve a promise, whose continuation has its own.
    */
   set(at: number, callback: () => void): QueuedTimer {
     const timer: QueuedTimer = { at, callback, isSet: true, earlier: undefined, later: undefined, own: undefined }

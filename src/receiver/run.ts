@@ -139,7 +139,7 @@ export class Run {
     return this.#finishAnswer(delivery, answered)
   }
 
-  /** In the async context of the delivery, whoever answers it. */
+  /** Continues in the async context of the delivery, not in that of its answer. */
   async #finishAnswer(delivery: EventRequest, answered: Promise<Outcome | undefined>): Promise<Outcome> {
     const answer = (await answered) ?? this.outcome
     if (answer !== undefined && (this.outcome === undefined || this.goesOn !== undefined)) this.#handOver(delivery)
