@@ -113,6 +113,7 @@ describe('an event that fails', () => {
     scene.work()
     await scene.untilIdle()
     expect([flaky.runs, others]).toEqual([3, 1])
+    expect(scene.errors.map(({ code }) => code)).toEqual(['handler_failed', 'handler_failed'])
     expect(scene.dead).toEqual([])
   })
 

@@ -1,4 +1,4 @@
-import { HandlerError, type StandardSchema, systemClock } from 'postern'
+import { DeadLetter, HandlerError, type StandardSchema, systemClock } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { atOnce, Bench, Gate, raise, saying, settle, soon, thenable, watchRejections } from './support.ts'
@@ -117,6 +117,7 @@ describe('a handler fails by', () => {
     ['throwing a symbol', raise(Symbol('s'))],
     ['rejecting with an error', () => Promise.reject(new Error('no'))],
     ['rejecting with undefined', () => Promise.reject(undefined)],
+    ['asking an inbox that is not there to give the event up', raise(new DeadLetter('no'))],
     ['giving a thenable whose then throws', () => thenable(raise(new Error('no')))],
     ['giving a thenable that rejects', () => thenable((_resolve, reject) => reject(undefined))],
   ])('%s: 500, reported once, and the event runs again', async (_what, handler) => {
