@@ -133,7 +133,9 @@ export class KeyCache {
 /** Imports each secret of a list. If one is a promise, all are refused, and no rejection may end the process: any request could cause it. */
 export function importAll<S, T>(secrets: readonly S[], importOne: (secret: S) => T): readonly T[] {
   try {
-    return Array.from(secrets, (secret) => importOne(secret)) // holes as well
+    const imported: T[] = []
+    for (const secret of secrets) imported.push(importOne(secret)) // holes as well
+    return imported
   } catch (error) {
     for (const secret of secrets) for (const part of [secret, ...Object.values(Object(secret))]) ignoreRejection(part)
     throw error

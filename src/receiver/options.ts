@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../host/clock.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import type { Inbox, InboxItem } from '../inbox/inbox.ts'
-import type { Secrets, SecretsFunction } from '../protocol/authenticate.ts'
+import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey } from '../protocol/authenticate.ts'
 import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-schemas.ts'
 import type { PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas } from '../protocol/events.ts'
@@ -81,7 +81,8 @@ type WithoutDefault = 'maxAge' | 'onOutcome' | 'onError' | 'inbox' | 'onDeadLett
 type Undefinable = { readonly [Name in WithoutDefault]: Given[Name] | undefined }
 
 /** The options, checked and with every default filled in. */
-export interface ReceiverSettings extends Omit<Given, WithoutDefault | 'models' | 'events'>, Undefinable {
+export interface ReceiverSettings extends Omit<Given, WithoutDefault | 'secret' | 'models' | 'events'>, Undefinable {
+  readonly secret: readonly VerificationKey[] | SecretsFunction
   readonly models: ReadonlyMap<string, StandardSchema> | undefined
   readonly events: ReadonlyMap<string, StandardSchema>
   /** The most memory that one body may take, including the objects that keep its fragments, in bytes. */
@@ -128,7 +129,8 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
   check.hasMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
 
   return {
-    secret,
+    // Here, few calls deep, so that the app's line is in the stack of the error.
+    secret: typeof secret === 'function' ? secret : importSecrets(secret),
     models: models === undefined ? undefined : checkSchemas('models', models, checkModelKey),
     events: checkSchemas('events', events, checkEventType),
     store: checkStore(store === undefined ? memoryStore({ clock }) : store),

@@ -1,4 +1,4 @@
-import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey } from '../protocol/authenticate.ts'
+import { importSecrets, type Secrets, type VerificationKey } from '../protocol/authenticate.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { Rejection } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
@@ -19,19 +19,15 @@ export type Keys = readonly VerificationKey[] | Rejection | PosternError
 /** Stop 3: finds the keys that may have signed a delivery. */
 export class SecretSource {
   readonly #shared: Shared
-  readonly #secrets: readonly VerificationKey[] | SecretsFunction
   readonly #keys = new KeyCache(MAX_CACHED_KEYS)
 
-  /** @throws ConfigurationError `secret_unusable` */
   constructor(shared: Shared) {
-    const { secret } = shared.settings
     this.#shared = shared
-    this.#secrets = typeof secret === 'function' ? secret : importSecrets(secret)
   }
 
   /** Returns the keys for a body; a rejection if there are none, and an error if the owner's function failed. */
   keysFor(body: Uint8Array, delivery: EventRequest): Keys | Promise<Keys> {
-    const choose = this.#secrets
+    const choose = this.#shared.settings.secret
     if (typeof choose !== 'function') return choose
     const request = new LazySecretRequest(body, delivery.source)
     const fail = (cause: unknown) => {

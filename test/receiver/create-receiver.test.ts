@@ -133,6 +133,7 @@ describe('unusable secrets', () => {
     expect(error.code).toBe('secret_unusable')
     expect(error.message).toContain(fix)
     expect(error.message).not.toContain(SECRET)
+    expect(error.stack, 'the line of the app').toContain('create-receiver.test.ts')
   })
 })
 
