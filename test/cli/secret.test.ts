@@ -38,6 +38,8 @@ describe('a secret', () => {
     expect(await read({ env: file }, { env })).toBe('whsec_1')
     const message = `There is no secret: MINE is not set in ${file}. Set it`
     await expect(read({ env: file, secretEnv: 'MINE' }, { env })).rejects.toThrow(message)
+    const missing = `${file}.local cannot be read: ENOENT`
+    await expect(read({ env: `${file}.local` }, { env })).rejects.toThrow(missing)
   })
 
   it.each([{}, { HOOK: '' }])('is missed by the name of its variable: %j', async (env) => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type Io, usageError } from '../io.ts'
-import { addEnvOption, type EnvOptions, inFile, readEnvFile } from './env-file.ts'
+import { addEnvOption, type EnvOptions, inFile, readVariables } from './env-file.ts'
 import { readBytes, readStdin } from './read-bytes.ts'
 
 /** Options for the place of the secret, which is never an argument itself: arguments appear in the process list and in the shell history. */
@@ -25,11 +25,11 @@ export function addSecretOptions(command: Command): Command {
 
 /** Returns the secret, without the line break at the end of a file or of `echo`. */
 export async function readSecret(options: SecretOptions, io: Io): Promise<string> {
-  const { secretEnv, secretFile, secretStdin, env } = options
+  const { secretEnv, secretFile, secretStdin } = options
   if (secretFile !== undefined && secretStdin) throw usageError('Give --secret-file or --secret-stdin, not both.')
   if (secretStdin) return toSecret(await readStdin(io), 'Standard input')
   if (secretFile !== undefined) return toSecret(await readBytes(secretFile), secretFile)
-  const secret = env === undefined ? io.env[secretEnv] : await readEnvFile(env, secretEnv)
+  const { [secretEnv]: secret } = await readVariables(options, io)
   // Decoding has replaced bytes that are not UTF-8.
   if (secret?.includes('\ufffd')) throw usageError(`The value of ${secretEnv} is not UTF-8 text.`)
   if (secret) return secret
