@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import type { Receives } from '../../src/index.ts'
+import { ConfigurationError, type Receives } from '../../src/index.ts'
 import { isUnread, limitStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
 import { type AdapterOptions, checkAdapter, checkPath } from './check-options.ts'
@@ -15,6 +15,9 @@ export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
 const FIX =
   'A hook of this Fastify app (preParsing, onRequest) read the request before the receiver. Register fastifyPlugin in a scope without it.'
 
+const USE =
+  "fastifyPlugin is not called but registered, with its receiver: await app.register(fastifyPlugin, { receiver, url: '/webhooks' })."
+
 /** Options of `register` itself, which Fastify passes on. */
 const FASTIFY_OPTIONS = ['receiver', 'url', 'prefix', 'logLevel', 'logSerializers']
 
@@ -24,17 +27,16 @@ const FASTIFY_OPTIONS = ['receiver', 'url', 'prefix', 'logLevel', 'logSerializer
  * @throws ConfigurationError `option_invalid`, `option_unknown`, while the app gets ready
  * @example await app.register(fastifyPlugin, { receiver, url: '/webhooks' })
  */
-export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (
-  app,
-  { receiver, url = '/', source, waitUntil, ...rest },
-) => {
+export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (app, options) => {
+  if (!('receiver' in Object(options))) throw new ConfigurationError('option_invalid', USE)
+  const { receiver, url = '/', source, waitUntil, ...rest } = options
   checkAdapter('fastifyPlugin', receiver, { source, waitUntil, ...rest }, FASTIFY_OPTIONS)
   checkPath('fastifyPlugin', 'url', url)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.all(url, async (request, reply) => {
-    const options = { source: source && (() => source(request)), waitUntil }
-    const answer = await receiver.handle(new NodeRequest(request.raw, reply.raw, options, FIX))
+    const own = { source: source && (() => source(request)), waitUntil }
+    const answer = await receiver.handle(new NodeRequest(request.raw, reply.raw, own, FIX))
     if (isUnread(request.raw)) {
       reply.hijack()
       return writeReply(request.raw, reply.raw, answer)

@@ -238,6 +238,16 @@ it('answers over HTTP/2, handled and refused', async () => {
   expect(scene.runs.size).toBe(2)
 })
 
+it.each([
+  ['called like a handler', (app: FastifyInstance) => app.register(Reflect.apply(fastifyPlugin, null, [{}]))],
+  ['registered without its receiver', (app: FastifyInstance) => app.register(fastifyPlugin, {} as never)],
+])('tells how to register it if it is %s', async (_what, mount) => {
+  await expect(Promise.resolve(mount(fastify()))).rejects.toMatchObject({
+    code: 'option_invalid',
+    message: expect.stringContaining('app.register(fastifyPlugin, { receiver, url:'),
+  })
+})
+
 it('types its options', () => {
   const app = fastify()
   const { receiver } = createScene()

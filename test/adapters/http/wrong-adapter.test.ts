@@ -50,7 +50,13 @@ describe('a handler that is called by the wrong host', () => {
       'expressHandler',
       'a Request',
       [newRequest(), {}],
-      'was given a Request, not the three arguments of Express: use fetch',
+      'was given a Request, not request, response and next of Express: use fetch',
+    ],
+    [
+      'expressHandler',
+      'no next',
+      [{ httpVersionMajor: 1, headers: {} }, {}],
+      'was given a request of node:http, not request, response and next of Express: use nodeHandler, or',
     ],
     [
       'fetchHandler',
