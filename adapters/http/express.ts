@@ -41,35 +41,19 @@ export function expressHandler<Request extends IncomingMessage>(
   }
   const answer: ExpressHandler<Request> = async (request, response, next) => {
     // Express strips the mount path from `url` for app.use.
-    if (request.url?.split('?', 1)[0] !== '/' && !isRouted(request, handler)) return next()
+    if (request.url?.split('?', 1)[0] !== '/' && isMounted(request, next)) return next()
     return writeReply(request, response, await receiver.handle(new NodeRequest(request, response, options, FIX)))
   }
   return handler
 }
 
-interface Route {
-  readonly path?: unknown
-  readonly stack?: readonly { readonly handle?: unknown }[]
-}
-
 /**
- * Returns whether the handler was called by app.post or a similar method, and not by app.use. Express keeps the last route in
- * `request.route`, even after that route has called next(). If the handler is in that route, the route has called it. A handler that is
- * wrapped in another function is not in the route: then the route must name the path, or a parameter of it.
+ * Returns whether app.use called the handler, and not a route: Express passes the router's own `next`, which is also `request.next`, to
+ * app.use, and another one to a route. Tracing may wrap it. Then a request that an earlier route has passed on counts as routed, so that no
+ * delivery is lost.
  */
-function isRouted(
-  { route, url = '', params }: IncomingMessage & { readonly route?: Route; readonly params?: object },
-  handler: unknown,
-): boolean {
-  if (route === undefined) return false
-  if (route.stack?.some(({ handle }) => handle === handler)) return true
-  const path = normalize(url.split('?', 1)[0] ?? '')
-  const paths: readonly unknown[] = Array.isArray(route.path) ? route.path : [route.path]
-  return paths.some((known) => normalize(String(known)) === path) || Object.keys(params ?? {}).length > 0
-}
-
-function normalize(path: string): string {
-  return path.toLowerCase().replace(/(.)\/$/, '$1')
+function isMounted(request: IncomingMessage & { readonly route?: unknown; readonly next?: unknown }, next: unknown) {
+  return request.route === undefined || request.next === next
 }
 
 /**

@@ -169,28 +169,34 @@ describe.each([
   })
 
   it.each<[string, string, (app: Express, handler: Handler) => unknown]>([
-    ['app.all() has called next()', '/webhooks', (app, handler) => app.use('/webhooks', handler)],
-    ['app.all() has called next(), without a path', '/', (app, handler) => app.use(handler)],
-  ])('leaves deeper paths to other handlers under app.use, even if %s', async (_what, path, mount) => {
-    const scene = await start((app, handler) => {
-      app.all(/.*/, (_request: IncomingMessage, _response: ServerResponse, next: () => void) => next())
-      mount(app, handler)
-      app.use((_request: IncomingMessage, response: ServerResponse) => {
-        response.writeHead(404, { 'content-type': 'application/json', 'content-length': 16 }).end('{"code":"other"}')
+    ['a path', '/webhooks', (app, handler) => app.use('/webhooks', handler)],
+    ['a parameter', '/webhooks/acme', (app, handler) => app.use('/webhooks/:tenant', handler)],
+    ['a function of the app', '/webhooks', (app, handler) => app.use('/webhooks', (q, s, n) => void handler(q, s, n))],
+    ['no path', '/', (app, handler) => app.use(handler)],
+  ])(
+    'leaves deeper paths to other handlers under app.use with %s, below a route that calls next()',
+    async (_what, path, mount) => {
+      const scene = await start((app, handler) => {
+        app.all(/.*/, (_request: IncomingMessage, _response: ServerResponse, next: () => void) => next())
+        mount(app, handler)
+        app.use((_request: IncomingMessage, response: ServerResponse) => {
+          response.writeHead(404, { 'content-type': 'application/json', 'content-length': 16 }).end('{"code":"other"}')
+        })
       })
-    })
-    const { bytes, headers, id } = sample()
-    const ask = (target: string) => exchange(scene.port, head(headers, { target }), bytes)
-    const below = path === '/' ? '' : path
-    expectAnswer(await ask(`${below}/deeper`), 404, 'other')
-    expectAnswer(await ask(`${path}?a=b`), 200, 'handled', id)
-  })
+      const { bytes, headers, id } = sample()
+      const ask = (target: string) => exchange(scene.port, head(headers, { target }), bytes)
+      const below = path === '/' ? '' : path
+      expectAnswer(await ask(`${below}/deeper`), 404, 'other')
+      expectAnswer(await ask(`${path}?a=b`), 200, 'handled', id)
+    },
+  )
 
   it.each<[string, string, (app: Express, handler: Handler) => unknown]>([
     ['a path', '/webhooks', (app, handler) => app.post('/webhooks', handler)],
     ['a path in another case', '/Webhooks/', (app, handler) => app.post('/webhooks', handler)],
     ['several paths', '/b', (app, handler) => app.post(['/a', '/b'], handler)],
     ['a parameter', '/in/acme', (app, handler) => app.post('/in/:tenant', handler)],
+    ['a regular expression', '/webhooks', (app, handler) => app.post(/^\/webhooks$/, handler)],
   ])('answers within a function of the app at a route of %s', async (_what, target, mount) => {
     const scene = await start((app, handler) => {
       app.all(/.*/, (_request: IncomingMessage, _response: ServerResponse, next: () => void) => next())
