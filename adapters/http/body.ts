@@ -21,6 +21,8 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
     this.#response = response
     this.#source = source
     this.#fix = fix
+    // For as long as the request lives: Bun emits an error when a sender disconnects after its answer, which would end the process.
+    request.on('error', ignore)
   }
 
   source(): string | undefined {

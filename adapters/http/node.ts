@@ -34,7 +34,8 @@ export function nodeHandler(
   checkPath('nodeHandler', 'path', options.path)
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const isOurs = options.path === undefined || pathOf(request.url) === options.path
-    const reply = isOurs ? await receiver.handle(new NodeRequest(request, response, options, FIX)) : NOT_FOUND
+    const delivery = new NodeRequest(request, response, options, FIX)
+    const reply = isOurs ? await receiver.handle(delivery) : NOT_FOUND
     return writeReply(request, response, reply)
   }
   return (request, response) => {

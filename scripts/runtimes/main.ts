@@ -1,4 +1,4 @@
-/** `npm run runtimes`: the test suite on every supported Node, and the Fetch adapter's cases on Bun, Deno and workerd. */
+/** `npm run runtimes`: the test suite on every supported Node, and the cases of the adapters on Bun, Deno and workerd. */
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { type Result, runFetchCases, runSuite } from './tests.ts'
 const names = [...new Set(RUNTIMES.map(({ name }) => name))]
 const USAGE = `usage: npm run runtimes -- [--only ${names.join(',')}]
 
-Runs the test suite on Node, and deliveries over HTTP against the Fetch adapter on the other runtimes. Each comes
+Runs the test suite on Node, and deliveries over HTTP against the adapters on the other runtimes. Each comes
 from the npm registry, once, into ~/.cache/postern-runtimes (or below XDG_CACHE_HOME). Exits with 1 if anything failed.`
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -12,7 +12,7 @@ export async function prepare(root: string, folder: string): Promise<void> {
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, 'postern'), { recursive: true })
   await cp(join(root, 'package.json'), join(modules, 'postern/package.json'))
-  for (const name of Object.keys(packageJson.dependencies)) {
+  for (const name of [...Object.keys(packageJson.dependencies), 'express', 'fastify']) {
     await mkdir(dirname(join(modules, name)), { recursive: true }) // for a name with a scope
     await symlink(join(root, 'node_modules', name), join(modules, name))
   }

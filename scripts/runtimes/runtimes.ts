@@ -16,6 +16,8 @@ export interface FetchTest {
   readonly kind: 'fetch'
   /** The command that serves the program, from the folder that prepare.ts makes. */
   readonly args: readonly string[]
+  /** The command that serves app/node.js, for a runtime with servers of node:http. An argument follows: the adapter. */
+  readonly nodeArgs?: readonly string[]
 }
 
 /** Compatibility dates of workerd: the oldest that works, and one close to its version. */
@@ -34,7 +36,7 @@ export const RUNTIMES: readonly Runtime[] = [
     version: '1.4.5',
     package: `@oven/bun-linux-${isArm ? 'aarch64' : 'x64'}`,
     binary: 'bin/bun',
-    test: { kind: 'fetch', args: ['run', 'app/bun.js'] },
+    test: { kind: 'fetch', args: ['run', 'app/bun.js'], nodeArgs: ['run', 'app/node.js'] },
   },
   {
     name: 'deno',
@@ -52,6 +54,7 @@ export const RUNTIMES: readonly Runtime[] = [
         '--allow-env=NODE_ENV,WEBHOOK_SECRET',
         'app/deno.js',
       ],
+      nodeArgs: ['run', '--no-prompt', '--no-remote', '--allow-all', 'app/node.js'],
     },
   },
   ...COMPATIBILITY_DATES.map(workerd),

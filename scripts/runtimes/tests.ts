@@ -1,5 +1,5 @@
 import { delimiter, dirname, join } from 'node:path'
-import { fetchCases } from './fetch-cases.ts'
+import { type FetchCase, fetchCases, hostileCases } from './fetch-cases.ts'
 import { Process } from './processes.ts'
 import type { FetchTest } from './runtimes.ts'
 import { SECRET, Target } from './target.ts'
@@ -32,25 +32,45 @@ export async function runSuite(binary: string, root: string): Promise<Result> {
   return { ...counts, failed: Math.max(counts.failed, 1), details: [suite.output] }
 }
 
-/** Serves the program of a prepared folder with a runtime, and sends it every case. */
-export async function runFetchCases(binary: string, { args }: FetchTest, folder: string): Promise<Result> {
+/** Serves the programs of a prepared folder with a runtime, and sends them their cases. */
+export async function runFetchCases(binary: string, { args, nodeArgs }: FetchTest, folder: string): Promise<Result> {
+  const results = [await runCases(binary, args, folder, fetchCases)]
+  for (const adapter of nodeArgs === undefined ? [] : ['node', 'express', 'fastify'])
+    results.push(await runCases(binary, [...(nodeArgs ?? []), adapter], folder, hostileCases))
+  const count = (what: 'passed' | 'failed') => results.reduce((sum, result) => sum + result[what], 0)
+  return {
+    passed: count('passed'),
+    failed: count('failed'),
+    skipped: 0,
+    details: results.flatMap(({ details }) => details),
+  }
+}
+
+async function runCases(
+  binary: string,
+  args: readonly string[],
+  folder: string,
+  cases: readonly FetchCase[],
+): Promise<Result> {
   const host = new Process(binary, args, { cwd: folder, env: { NO_COLOR: '1', WEBHOOK_SECRET: SECRET } })
   const details: string[] = []
   try {
     const [, port] = await host.says(/"port":\s*(\d+)/)
     const target = new Target(Number(port))
-    for (const { name, run } of fetchCases) {
+    for (const { name, run } of cases) {
       try {
         await run(target)
       } catch (error) {
-        details.push(`${name}\n${indent(error instanceof Error ? (error.stack ?? error.message) : String(error))}`)
+        details.push(
+          `${args.at(-1)}: ${name}\n${indent(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
+        )
       }
     }
     if (details.length > 0) details.push(`the last that it wrote\n${indent(host.output.slice(-3_000))}`)
     const failed = Math.max(details.length - 1, 0)
-    return { passed: fetchCases.length - failed, failed, skipped: 0, details }
+    return { passed: cases.length - failed, failed, skipped: 0, details }
   } catch (error) {
-    return { passed: 0, failed: fetchCases.length, skipped: 0, details: [String(error)] }
+    return { passed: 0, failed: cases.length, skipped: 0, details: [String(error)] }
   } finally {
     await host.stop()
   }

@@ -54,6 +54,26 @@ describe('path', () => {
     },
   )
 
+  it.each([
+    [404, '/', 100],
+    [408, '/webhooks', 100],
+    [413, '/webhooks', 100_000_000],
+  ])('lets a request that was answered %i emit an error, as on Bun', async (status, target, length) => {
+    const { receiver } = createScene({ deadlineMs: 100, leaseMs: 2_000 })
+    const handler = nodeHandler(receiver, { path: '/webhooks' })
+    const requests: IncomingMessage[] = []
+    const port = await serve((request, response) => {
+      requests.push(request)
+      void handler(request, response)
+    })
+    const { headers } = sample()
+    expect(await exchange(port, head({ ...headers, 'content-length': length }, { target }), '{')).toMatchObject({
+      status,
+    })
+    await expect.poll(() => requests[0]?.socket.destroyed).toBe(true)
+    expect(() => requests[0]?.emit('error', new Error('aborted'))).not.toThrow()
+  })
+
   it('answers 404 to a body that does not end, and does not wait for it', async () => {
     const scene = await start({ path: '/webhooks' })
     const wire = await Wire.open(scene.port)
