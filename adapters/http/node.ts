@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
@@ -29,7 +30,7 @@ const NOT_FOUND = {
 export function nodeHandler(
   receiver: Receives,
   options: NodeHandlerOptions = {},
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+): (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => Promise<void> {
   checkAdapter('nodeHandler', receiver, options, ['path'])
   checkPath('nodeHandler', 'path', options.path)
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -40,7 +41,7 @@ export function nodeHandler(
   }
   return (request, response) => {
     if (typeof response?.writeHead !== 'function') throw wrongHost('nodeHandler', NODE_ARGUMENTS, request)
-    return answer(request, response)
+    return answer(request as IncomingMessage, response as ServerResponse) // http2's have everything that is used
   }
 }
 

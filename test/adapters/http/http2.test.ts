@@ -14,8 +14,7 @@ async function open(
 ) {
   const scene = createScene(options)
   let openStreams = 0
-  // A request of http2's compatibility layer has everything that a handler uses of node:http's; their types are unrelated.
-  const handle = nodeHandler(scene.receiver) as unknown as (request: object, response: object) => Promise<void>
+  const handle = nodeHandler(scene.receiver)
   const server = createServer(async (...given) => {
     if (delayMs > 0) await sleep(delayMs)
     await handle(...given)

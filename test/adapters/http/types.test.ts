@@ -1,8 +1,11 @@
-import type { IncomingMessage } from 'node:http'
+import http, { type IncomingMessage } from 'node:http'
+import http2 from 'node:http2'
+import https from 'node:https'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import express, { type Request as ExpressRequest, type RequestHandler } from 'express'
 import { captureRawBody, expressHandler } from 'postern/express'
+import { nodeHandler } from 'postern/node'
 import ts from 'typescript'
 import { expect, it } from 'vitest'
 import { createScene } from './scene.ts'
@@ -49,6 +52,18 @@ it('needs the types of no peer except Fastify, which the user of its plugin has'
   })
   expect(Object.fromEntries(named)).toEqual(peersOf)
   expect(declarations.get(`${root}/adapters/http/express.d.ts`)).toContain("from 'node:http'")
+})
+
+it('fits the types of every server of Node', () => {
+  const { receiver } = createScene()
+  const handler = nodeHandler(receiver, { source: ({ url }) => url })
+  const servers = [
+    http.createServer(handler),
+    https.createServer({}, handler),
+    http2.createServer(handler),
+    http2.createSecureServer({ allowHTTP1: true }, handler),
+  ]
+  expect(servers).toHaveLength(4)
 })
 
 it('fits the types of Express, with and without a type for the request', () => {
