@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Floors, findBreaches, type Rules } from './support/architecture.ts'
 import { listFiles, readText } from './support/repository.ts'
 
-const HTTP_TYPES = { packageTypes: ['node:http'] }
+const HTTP_TYPES = { packageTypes: ['node:http', 'node:http2'] }
 
 const HTTP = 'adapters/http'
 const NODE_ADAPTER = ['src/index.ts', ...['answer', 'body', 'check-options'].map((name) => `${HTTP}/${name}.ts`)]

@@ -104,6 +104,11 @@ export class Bodies {
     } else this.letGo(cost) // this body was the oldest
   }
 
+  /** Answers every incomplete body without the rest of it. */
+  cutAll(outcome: Outcome): void {
+    for (const intake of this.#incomplete) intake.cut(outcome)
+  }
+
   #await(
     intake: Intake,
     reading: PromiseLike<Uint8Array | BodyFailure>,

@@ -162,6 +162,7 @@ class WebhookReceiver implements NameHolder {
     const { activity, settings } = this.#shared
     this.#shared.isClosing = true
     const timeoutMs = this.#toTimeout('close', options)
+    void this.#path.close() // its answers are awaited with all others
     await Promise.all([
       activity.drain(settings.clock, timeoutMs),
       this.#worker && this.#closeWorker(this.#worker, timeoutMs),

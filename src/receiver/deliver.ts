@@ -34,6 +34,7 @@ const NOT_BYTES: BodyFailure = {
   failure: 'body_consumed',
   fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await both if they are promises.',
 }
+const CLOSING: Outcome = { outcome: 'closing', status: 503 }
 const ignore = () => {}
 
 /**
@@ -208,7 +209,13 @@ export class DeliveryPath {
 
   /** Refuses deliveries while closing, unless events still run, which duplicates may join. */
   #refuseClosed(): Outcome | undefined {
-    return this.#shared.isClosing && this.#runs.size === 0 ? { outcome: 'closing', status: 503 } : undefined
+    return this.#shared.isClosing && this.#runs.size === 0 ? CLOSING : undefined
+  }
+
+  /** Cuts incomplete bodies as soon as no event runs that one of them may join. */
+  async close(): Promise<void> {
+    await this.#runs.whenEnded()
+    this.#bodies.cutAll(CLOSING)
   }
 
   #failSecrets(error: PosternError): Outcome {

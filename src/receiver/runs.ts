@@ -30,6 +30,11 @@ export class Runs {
     return this.#byKey.size
   }
 
+  /** Resolves when the events that run now have ended. */
+  async whenEnded(): Promise<void> {
+    await Promise.all([...this.#byKey.values()].map(({ ended }) => ended))
+  }
+
   /** Stops 7 to 10: the delivery joins the run of its event, or starts one. Handlers may change `event`. */
   answer(key: string, event: ParsedEvent, route: Route, delivery: EventRequest): Outcome | Promise<Outcome> {
     const underWay = this.#find(key)

@@ -1,7 +1,7 @@
 import type { BodyFailure, BodyIntake, SecretRequest } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, counting, Gate, request, SECRET, settle, watchRejections } from './support.ts'
+import { Bench, counting, Gate, gated, request, SECRET, settle, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -310,4 +310,36 @@ it('a body that was cut at the deadline is freed, and its late end changes nothi
   slow.gate.open(bytesOf())
   await settle()
   expect([runs(), bench.outcomes.length]).toEqual([0, 1])
+})
+
+describe('an incomplete body while the receiver closes', () => {
+  it('is cut immediately if no event runs', async () => {
+    const { bench } = counting()
+    const slow = new SlowRequest(bench)
+    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
+    expect(await slow.reply).toMatchObject({ status: 503, body: '{"code":"closing"}' })
+    expect(slow.cuts).toBe(1)
+    expect(bench.outcomes).toMatchObject([{ outcome: 'closing' }])
+  })
+
+  it('is awaited while an event runs, which it may join, and cut when that ends', async () => {
+    const { bench, gate, runs } = gated()
+    const event = events.contact.created()
+    const first = bench.send(event)
+    const duplicate = new SlowRequest(bench, { header: request(event).header })
+    const other = new SlowRequest(bench)
+    await settle()
+    const closing = bench.receiver.close()
+    const late = new SlowRequest(bench)
+    await bench.clock.advance(1_000)
+    duplicate.gate.open(bytesOf(event))
+    await settle()
+    expect([other.cuts, late.cuts]).toEqual([0, 0])
+    gate.open(undefined)
+    expect(await closing).toEqual({ unfinished: 0 })
+    expect(await first).toMatchObject({ outcome: 'handled' })
+    expect((await duplicate.reply).status).toBe(200)
+    for (const { reply } of [other, late]) expect((await reply).body).toBe('{"code":"closing"}')
+    expect(runs).toEqual([event.id])
+  })
 })

@@ -54,6 +54,21 @@ describe('await receiver.close(); process.exit(0)', () => {
     60_000,
   )
 
+  it.each(hosts.map(({ name }) => name))('does not wait for a body that stalls on %s', async (host) => {
+    const { child, port, whenBegun } = await startProcess(host, 'quick handler')
+    const stalling = await Wire.open(port)
+    const { headers, bytes } = sample({ tamper: 'other-secret' })
+    await stalling.send(head(headers), bytes.subarray(0, 20))
+    await sendAll(port, [sample()])
+    await whenBegun(1)
+    const exited = once(child, 'exit')
+    const startedAt = performance.now()
+    child.send('close')
+    expectAnswer(await stalling.answer(), 503, 'closing')
+    expect(await exited).toEqual([0, null])
+    expect(performance.now() - startedAt).toBeLessThan(3_000)
+  })
+
   it('loses no answer of deliveries that wait for their secrets', async () => {
     const { child, port, whenBegun } = await startProcess('node:http', 'slow secrets')
     const deliveries = Array.from({ length: 20 }, () => sample())
