@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
-import { defineConfig, type Options } from 'tsup'
-import { builds, bundledPackages, entries, shared } from './scripts/entries.ts'
+import { build, defineConfig, type Options } from 'tsup'
+import { builds, bundledPackages, declarations, shared } from './scripts/entries.ts'
 import { pagePlugin } from './src/emulator/inspector/load-page.ts'
 
 /** Leaves the import of a shared file in each other file that imports it. All files of the build are in one folder, but for `testing/vitest`. */
@@ -43,9 +43,39 @@ async function writeLicences(folder: string): Promise<void> {
   await writeFile(join(folder, 'LICENSES.txt'), (await Promise.all(texts)).join(`\n${'-'.repeat(80)}\n\n`))
 }
 
+/** Writes the declarations of each entry into one file. A hash in a file's name would get into the declarations of users. */
+async function writeDeclarations(outDir: string): Promise<void> {
+  const homes = new Map<string, string>()
+  const runs: Promise<void>[] = []
+  for (const entry of declarations) {
+    const external = [...homes.keys()].map((path) => new RegExp(`/${path}$`))
+    runs.push(build({ config: false, silent: true, format: 'esm', entry, external, outDir, dts: { only: true } }))
+    for (const [name, path] of Object.entries(entry).filter(([key]) => key === 'index' || key === 'testing'))
+      for (const file of [path, ...(await listExported(path))]) if (!homes.has(file)) homes.set(file, name)
+  }
+  await Promise.all(runs)
+  const files = (await readdir(outDir, { recursive: true })).filter((file) => file.endsWith('.d.ts'))
+  for (const file of files.map((name) => join(outDir, name))) {
+    const text = await readFile(file, 'utf8')
+    // A run whose entries are all in `src` writes paths from there.
+    const source = /'([./]+\/)(?:src\/)?(.+\.ts)'/g
+    await writeFile(
+      file,
+      text.replace(source, (_, up, path) => `'${up}${homes.get(`src/${path}`)}.js'`),
+    )
+  }
+}
+
+/** Returns the files whose exports an entry exports too. */
+async function listExported(path: string): Promise<readonly string[]> {
+  const names = (await readFile(path, 'utf8')).matchAll(/ from '(\..+)'/g)
+  return [...names].map(([, name = '']) => join(dirname(path), name))
+}
+
 export default defineConfig(async ({ outDir = 'dist', dts }) => {
   await rm(outDir, { recursive: true, force: true })
   await writeLicences(outDir)
+  if (dts !== false) await writeDeclarations(outDir)
   const common: Options = {
     format: 'esm',
     target: 'node20',
@@ -71,6 +101,5 @@ export default defineConfig(async ({ outDir = 'dist', dts }) => {
       keepNames: true,
       esbuildPlugins: [sharedPlugin, pagePlugin, requirePlugin],
     },
-    ...(dts === false ? [] : [{ ...common, entry: entries, dts: { only: true } }]),
   ]
 })

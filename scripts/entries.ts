@@ -55,5 +55,12 @@ export const builds = {
   tools: { ...tools, ...programs },
 }
 
+/**
+ * Entries whose declarations one run builds. Each run imports from `index` and `testing` of the runs before what they export: TypeScript
+ * before 5.4 names a type by the file that declares it, and `exports` must name that file.
+ */
+const { models, testing, ...others } = tools
+export const declarations = [builds.core, { models, testing }, { ...servers, ...engines, ...others }]
+
 /** The packages that are built into the package, whose licences the build copies. */
 export const bundledPackages = ['@hono/node-server', 'commander', 'hono', 'lru-cache', 'preact']

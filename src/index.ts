@@ -71,6 +71,7 @@ export type { Interceptor } from './receiver/intercept.ts'
 export type { Observer, ReceiverView, Watch } from './receiver/observer.ts'
 export type { OutcomeInfo, ReceiverOptions } from './receiver/options.ts'
 export type {
+  AdapterOptions,
   BodyFailure,
   BodyIntake,
   CloseResult,

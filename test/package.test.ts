@@ -477,6 +477,71 @@ describe('types', () => {
     await checkProgram(name, importAll(names), { ...options, skipLibCheck: false })
   })
 
+  it('are declared in files that exports names, so that TypeScript before 5.4 can name what an app exports', async () => {
+    const files = (await readdir(dist, { recursive: true })).filter((file) => file.endsWith('.d.ts'))
+    expect(files.sort()).toEqual(
+      Object.keys(entries)
+        .map((name) => `${name}.d.ts`)
+        .sort(),
+    )
+  })
+
+  const app = `
+    import { createServer } from 'node:http'
+    import { createReceiver, memoryStore, record } from 'postern'
+    import { checkReceiver } from 'postern/check'
+    import { createClient } from 'postern/client'
+    import { startEmulator } from 'postern/emulator'
+    import { expressHandler } from 'postern/express'
+    import { contact } from 'postern/models'
+    import { nextApiHandler, nextHandler } from 'postern/next'
+    import { nodeHandler } from 'postern/node'
+    import { postgresStore } from 'postern/postgres'
+    import { redisStore } from 'postern/redis'
+    import { sqliteInbox, sqliteStore } from 'postern/sqlite'
+    import { createSender, events, manualClock, nodeTarget, recordHandlers, signed, testReceiver } from 'postern/testing'
+    import { fetchHandler } from 'postern/web'
+    declare const given: never
+    export const store = memoryStore()
+    export const redis = redisStore(given)
+    export const postgres = postgresStore(given)
+    export const sqlite = sqliteStore(given)
+    export const inbox = sqliteInbox(given)
+    export const note = record<{ readonly text: string }>()
+    export const plain = createReceiver({ secret: 'x' })
+    export const receiver = createReceiver({ secret: 'x', models: { contact, note }, store: sqlite })
+    export const transacting = createReceiver({ secret: 'x', models: { contact }, store: postgres })
+    export const chained = receiver.on('contact.created', () => {})
+    export const types = receiver.eventTypes()
+    export const outcome = receiver.receive(signed(events.contact.created(), { secret: 'x' }))
+    export const worker = createReceiver({ secret: 'x', inbox }).work()
+    export const handlers = [expressHandler(receiver), nextApiHandler(receiver), nextHandler(receiver), fetchHandler(receiver)]
+    export const express = expressHandler(receiver)
+    export const adapters = { expressHandler, nextApiHandler, nextHandler, nodeHandler, fetchHandler }
+    export const server = createServer(nodeHandler(receiver))
+    export const clock = manualClock()
+    export const target = nodeTarget(nodeHandler(receiver))
+    export const sender = createSender({ target, secret: 'x', clock })
+    export const event = events.contact.created()
+    export const delivery = sender.deliver(event)
+    export const recorder = recordHandlers(receiver)
+    export const tested = testReceiver(given)
+    export const client = createClient(given)
+    export const emulator = startEmulator()
+    export const report = checkReceiver(given, given)`
+
+  it.each([
+    ['an ES module, nodenext', 'app.mts', MODERN],
+    ['CommonJS, nodenext', 'app.cts', MODERN],
+    ['a bundler', 'app.ts', { module: 'esnext', moduleResolution: 'bundler' }],
+  ])('of what an app exports are named by public paths: %s', async (_what, name, options) => {
+    const outDir = join(project, 'declarations')
+    await checkProgram(name, app, { ...options, noEmit: false, declaration: true, emitDeclarationOnly: true, outDir })
+    const emitted = await readFile(join(outDir, name.replace(/(?=[mc]?ts$)/, 'd.')), 'utf8')
+    const paths = [...emitted.matchAll(/(?:from |import\()["'](postern[^"']*|\.[^"']*)/g)].map(([, path = '']) => path)
+    expect(paths.filter((path) => !specifiers.includes(path))).toEqual([])
+  })
+
   it('of Fastify require Fastify, unless libraries go unchecked', async () => {
     const code = importAll(['postern/fastify'])
     await checkProgram('fastify.mts', code, { ...MODERN, skipLibCheck: true })

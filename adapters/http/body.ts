@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import getRawBody from 'raw-body'
-import type { BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../../src/index.ts'
-import type { AdapterOptions } from './check-options.ts'
+import type { AdapterOptions, BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../../src/index.ts'
 import { toKept } from './chunk.ts'
 
 /** Wraps a request of node:http, or of a framework built on it, for the receiver. */

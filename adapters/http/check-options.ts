@@ -1,12 +1,4 @@
-import { ConfigurationError, OptionChecker } from '../../src/index.ts'
-
-/** Options that every adapter takes. */
-export interface AdapterOptions<Request> {
-  /** Returns which registration or tenant a request is for, from its route. It runs before the signature is checked. */
-  readonly source?: ((request: Request) => string | undefined) | undefined
-  /** Keeps a serverless host awake for handlers that end after the answer. */
-  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
-}
+import { type AdapterOptions, ConfigurationError, OptionChecker } from '../../src/index.ts'
 
 /** The arguments of a request listener, for messages. */
 export const NODE_ARGUMENTS = 'a request and response of node:http'

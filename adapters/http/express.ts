@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Receives } from '../../src/index.ts'
+import type { AdapterOptions, Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { type AdapterOptions, checkAdapter, wrongHost } from './check-options.ts'
+import { checkAdapter, wrongHost } from './check-options.ts'
 
 const FIX =
   "A body parser such as express.json() is mounted before the receiver, which has to read the body itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."

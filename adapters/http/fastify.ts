@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { ConfigurationError, type Receives } from '../../src/index.ts'
+import { type AdapterOptions, ConfigurationError, type Receives } from '../../src/index.ts'
 import { isUnread, limitStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { type AdapterOptions, checkAdapter, checkPath } from './check-options.ts'
+import { checkAdapter, checkPath } from './check-options.ts'
 
 /** Options of the Fastify plugin. */
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {

@@ -1,14 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Receives } from '../../src/index.ts'
+import type { AdapterOptions, Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
-import {
-  type AdapterOptions,
-  checkAdapter,
-  isRequest,
-  NODE_ARGUMENTS,
-  waitUntilOf,
-  wrongHost,
-} from './check-options.ts'
+import { checkAdapter, isRequest, NODE_ARGUMENTS, waitUntilOf, wrongHost } from './check-options.ts'
 import { type FetchHandlerOptions, fetchHandler } from './web.ts'
 
 const FIX =

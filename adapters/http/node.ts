@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import type { Receives } from '../../src/index.ts'
+import type { AdapterOptions, Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { type AdapterOptions, checkAdapter, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
+import { checkAdapter, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
 
 /** Options of the handler for `node:http`. */
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {

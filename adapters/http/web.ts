@@ -1,5 +1,5 @@
-import type { BodyFailure, BodyIntake, DeliveryRequest, Receives } from '../../src/index.ts'
-import { type AdapterOptions, checkAdapter, isRequest, waitUntilOf, wrongHost } from './check-options.ts'
+import type { AdapterOptions, BodyFailure, BodyIntake, DeliveryRequest, Receives } from '../../src/index.ts'
+import { checkAdapter, isRequest, waitUntilOf, wrongHost } from './check-options.ts'
 import { toKept } from './chunk.ts'
 
 /** Options of the Fetch adapter. */

@@ -37,6 +37,14 @@ export interface DeliveryRequest extends RequestHead {
   onAnswered?(callback: () => void): void
 }
 
+/** Options that every adapter takes. */
+export interface AdapterOptions<Request> {
+  /** Returns which registration or tenant a request is for, from its route. It runs before the signature is checked. */
+  readonly source?: ((request: Request) => string | undefined) | undefined
+  /** Keeps a serverless host awake for handlers that end after the answer. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
+}
+
 /** The part of a receiver that adapters need, whatever its models are. */
 export interface Receives {
   /** The whole path of a delivery: from the head of a request to the answer. Never rejects, and throws for a host's request. */

@@ -41,7 +41,7 @@ interface Sent {
 const toMultiple = (headers: Sent['headers']) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]))
 
-/** What AWS passes to the function. */
+/** Events that AWS passes to the function. */
 const triggers: Readonly<Record<string, (sent: Sent) => object>> = {
   'API Gateway, payload 1.0': (sent) => ({
     ...sent,
