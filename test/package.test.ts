@@ -48,12 +48,12 @@ async function runProgram(name: string, code: string): Promise<unknown> {
 }
 
 /** Type-checks one file in the empty project, with Node's own types and no others. Rejects with the errors. */
-async function checkProgram(name: string, code: string, options: object): Promise<void> {
+async function checkProgram(name: string, code: string, options: object, compiler = 'typescript'): Promise<void> {
   await writeFile(join(project, name), code)
   const typeRoots = [join(ROOT, 'node_modules/@types')]
   const compilerOptions = { strict: true, noEmit: true, target: 'es2022', types: ['node'], typeRoots, ...options }
   await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [name] }))
-  await run(project, process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '--project', 'tsconfig.json')
+  await run(project, process.execPath, join(ROOT, 'node_modules', compiler, 'bin/tsc'), '--project', 'tsconfig.json')
 }
 
 describe('the tarball', () => {
@@ -531,12 +531,14 @@ describe('types', () => {
     export const report = checkReceiver(given, given)`
 
   it.each([
-    ['an ES module, nodenext', 'app.mts', MODERN],
-    ['CommonJS, nodenext', 'app.cts', MODERN],
-    ['a bundler', 'app.ts', { module: 'esnext', moduleResolution: 'bundler' }],
-  ])('of what an app exports are named by public paths: %s', async (_what, name, options) => {
+    ['an ES module, TypeScript 5.0', 'app.mts', { ...MODERN, skipLibCheck: true }, 'typescript5.0'],
+    ['an ES module', 'app.mts', MODERN, 'typescript'],
+    ['CommonJS', 'app.cts', MODERN, 'typescript'],
+    ['a bundler', 'app.ts', { module: 'esnext', moduleResolution: 'bundler' }, 'typescript'],
+  ])('of what an app exports are named by public paths: %s', async (_what, name, options, compiler) => {
     const outDir = join(project, 'declarations')
-    await checkProgram(name, app, { ...options, noEmit: false, declaration: true, emitDeclarationOnly: true, outDir })
+    const emitting = { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir }
+    await checkProgram(name, app, { ...options, ...emitting }, compiler)
     const emitted = await readFile(join(outDir, name.replace(/(?=[mc]?ts$)/, 'd.')), 'utf8')
     const paths = [...emitted.matchAll(/(?:from |import\()["'](postern[^"']*|\.[^"']*)/g)].map(([, path = '']) => path)
     expect(paths.filter((path) => !specifiers.includes(path))).toEqual([])
