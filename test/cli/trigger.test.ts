@@ -143,8 +143,8 @@ describe('postern trigger --to', () => {
     const args = ['trigger', 'contact.created', '--to', url, '--count', '9', '--json']
     const { code, stdout, stderr } = await runCli(args, { interrupt: stop.signal })
     expect(code).toBe(130)
-    expect(readLines(stdout).at(-1)).toEqual({ type: 'summary', sent: 2, acknowledged: 2, failed: 0 })
-    expect(stderr).toBe('interrupted: 2 sent, 2 acknowledged\n')
+    expect(readLines(stdout).at(-1)).toEqual({ type: 'summary', sent: 2, acknowledged: 2, failed: 0, cutOff: 1 })
+    expect(stderr).toBe('interrupted: 2 sent, 2 acknowledged; 1 cut off, which may have arrived\n')
   })
 
   it('shows the answer of a receiver of this package', async () => {

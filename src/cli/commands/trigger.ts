@@ -84,13 +84,16 @@ async function sendDirectly(
   const inOrder = events.flatMap((event) =>
     Array.from({ length: duplicate }, (_, index) => ({ event, copy: index + 1 })),
   )
-  const tally = { sent: 0, acknowledged: 0, unanswered: 0 }
+  const tally = { sent: 0, acknowledged: 0, unanswered: 0, cutOff: 0 }
   const giveHint = createHints(io)
   if (options.json) writeJson(io, { type: 'ready', to: showTarget(url) })
 
   const send = async ({ event: { id: eventId, type: eventType }, event, copy }: (typeof inOrder)[number]) => {
     const attempt = toShown(await sender.send(event))
-    if (io.interrupt.aborted && attempt.status === undefined) return
+    if (io.interrupt.aborted && attempt.status === undefined) {
+      tally.cutOff++
+      return
+    }
     tally.sent++
     if (attempt.failure === undefined) tally.acknowledged++
     if (attempt.status === undefined) tally.unanswered++
@@ -102,9 +105,12 @@ async function sendDirectly(
   const all = options.shuffle ? shuffle(inOrder, Math.random) : inOrder
   await sendAll(all, send, { concurrency, rate, signal: io.interrupt })
 
-  const { sent, acknowledged, unanswered } = tally
-  if (options.json) writeJson(io, { type: 'summary', sent, acknowledged, failed: sent - acknowledged })
-  io.stderr.write(`${io.interrupt.aborted ? 'interrupted: ' : ''}${sent} sent, ${acknowledged} acknowledged\n`)
+  const { sent, acknowledged, unanswered, cutOff } = tally
+  const summary = { type: 'summary', sent, acknowledged, failed: sent - acknowledged, ...(cutOff > 0 && { cutOff }) }
+  if (options.json) writeJson(io, summary)
+  const start = io.interrupt.aborted ? 'interrupted: ' : ''
+  const rest = cutOff > 0 ? `; ${cutOff} cut off, which may have arrived` : ''
+  io.stderr.write(`${start}${sent} sent, ${acknowledged} acknowledged${rest}\n`)
   endIfInterrupted(io)
   if (unanswered === sent) throw new ExitError(EXIT.unreachable)
   if (acknowledged < sent) throw new ExitError(EXIT.failed)
