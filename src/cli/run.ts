@@ -87,7 +87,7 @@ First steps, in two terminals:
   $ postern dev --forward http://localhost:3000/webhooks --env .env.local
   $ postern trigger contact.created --watch
 
-Read on: docs/reference/cli.md for all commands, docs/guides/troubleshooting.md for what goes wrong.`
+Read on in the repository: docs/reference/cli.md has all commands, docs/guides/troubleshooting.md what goes wrong.`
 
 /**
  * Removes `--help` behind a misspelt command: Commander would print the help of the program and exit with 0. Ends the command if it is
