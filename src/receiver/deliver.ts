@@ -267,7 +267,8 @@ export class DeliveryPath {
     // HTTP/2 and Fetch may have a body with neither header.
     if (length === undefined && unread.header('transfer-encoding') == null) return toReply(outcome, false, DRAIN_MS)
     const { settings } = this.#shared
-    const close = length === undefined || length > settings.maxBodyBytes || outcome.status === 408
+    const isCut = outcome.status === 408 || outcome.outcome === 'closing'
+    const close = isCut || length === undefined || length > settings.maxBodyBytes
     const leftMs = Math.max(delivery.deadline - settings.clock.monotonic(), 0)
     return toReply(outcome, close, close ? DRAIN_MS : leftMs)
   }
