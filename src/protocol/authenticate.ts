@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { type ParsedEvent, parseEnvelope } from './envelope.ts'
+import { type Envelope, parseEnvelope } from './envelope.ts'
 import { ConfigurationError } from './errors.ts'
 import { Rejection } from './outcome.ts'
 import { isThenable } from './promises.ts'
@@ -54,7 +54,7 @@ export function authenticate(
   body: Uint8Array,
   signature: string,
   keys: readonly VerificationKey[],
-): ParsedEvent | Rejection {
+): Envelope | Rejection {
   let accounts: 'any' | readonly string[] | undefined
   for (const { key, accountKey } of keys) {
     if (!matchesKey(body, signature, key)) continue // 4
@@ -62,8 +62,8 @@ export function authenticate(
     else if (accounts !== 'any') accounts = accounts === undefined ? [accountKey] : [...accounts, accountKey]
   }
   if (accounts === undefined) return MISMATCH
-  const event = parseEnvelope(body) // 5
-  if (event instanceof Rejection || accounts === 'any' || accounts.includes(event.accountKey)) return event
+  const parsed = parseEnvelope(body) // 5
+  if (parsed instanceof Rejection || accounts === 'any' || accounts.includes(parsed.event.accountKey)) return parsed
   return OTHER_ACCOUNT
 }
 

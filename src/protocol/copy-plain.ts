@@ -8,7 +8,8 @@ export function copyPlain<T>(value: T): T {
     if (!isPlain(original)) return original
     const known = copies.get(original)
     if (known !== undefined) return known
-    const copy = toShallow(original)
+    // Spreading keeps an own field named __proto__ a field.
+    const copy = (Array.isArray(original) ? [...original] : { ...original }) as Fields
     if (Object.getPrototypeOf(original) === null) Object.setPrototypeOf(copy, null)
     copies.set(original, copy)
     return copy
@@ -17,25 +18,6 @@ export function copyPlain<T>(value: T): T {
   // Iterating over a Map also visits what is added meanwhile.
   for (const fields of copies.values()) copyFields(fields, copyOne)
   return copied as T // a copy has the shape of its original
-}
-
-/** Copies what `JSON.parse` returned: no object occurs there twice, so that it takes a quarter of the time. */
-export function copyJson<T extends object>(value: T): T {
-  const copies: Fields[] = []
-  const copyOne = (original: unknown): unknown => {
-    if (original === null) return null
-    const copy = toShallow(original as object) // all that `copyFields` passes is
-    copies.push(copy)
-    return copy
-  }
-  const copied = copyOne(value)
-  for (let fields = copies.pop(); fields !== undefined; fields = copies.pop()) copyFields(fields, copyOne)
-  return copied as T // as above
-}
-
-/** Spreading keeps an own field named __proto__ a field. */
-function toShallow(original: object): Fields {
-  return (Array.isArray(original) ? [...original] : { ...original }) as Fields
 }
 
 function copyFields(fields: Fields, copyOne: (original: unknown) => unknown): void {

@@ -9,6 +9,12 @@ import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedu
 /** A parsed envelope that nothing else refers to yet. */
 export type ParsedEvent = { -readonly [K in keyof AnyEvent]: AnyEvent[K] }
 
+/** An event, and the JSON text that it was parsed from. */
+export interface Envelope {
+  readonly event: ParsedEvent
+  readonly text: string
+}
+
 const NOT_UTF8 = new Rejection(
   'invalid_utf8',
   'The body is signed, but it is not strict UTF-8 without a byte order mark.',
@@ -22,16 +28,18 @@ const NO_ACCOUNT = refuseText('accountKey', MAX_ACCOUNT_KEY_LENGTH)
 const NO_DATA = new Rejection('invalid_envelope', '"data" must be an object.')
 
 /** Parses an envelope (service text, section 2.4). Missing or null `data` becomes `{}`; unknown fields are kept. */
-export function parseEnvelope(body: Uint8Array): ParsedEvent | Rejection {
-  const value = parseJson(body)
-  return value instanceof Rejection ? value : checkEnvelope(value)
+export function parseEnvelope(body: Uint8Array): Envelope | Rejection {
+  const parsed = parseJson(body)
+  if (parsed instanceof Rejection) return parsed
+  const event = checkEnvelope(parsed.value)
+  return event instanceof Rejection ? event : { event, text: parsed.text }
 }
 
 /** Parses strict UTF-8 and JSON. */
-export function parseJson(body: Uint8Array): unknown {
+function parseJson(body: Uint8Array): { readonly value: unknown; readonly text: string } | Rejection {
   try {
     const text = decode(body)
-    return text === undefined ? NOT_UTF8 : JSON.parse(text)
+    return text === undefined ? NOT_UTF8 : { value: JSON.parse(text), text }
   } catch {
     return NOT_JSON
   }
@@ -65,8 +73,10 @@ function refusePromise(what: string, promise: unknown): Rejection {
   return new Rejection('invalid_envelope', `${what} is a promise: await it.`)
 }
 
-/** Returns the `accountKey` that unverified JSON claims, whatever else is wrong with the envelope. */
-export function claimedAccountOf(value: unknown): string | undefined {
+/** Returns the `accountKey` that an unverified body claims, whatever else is wrong with the envelope. */
+export function claimedAccountOf(body: Uint8Array): string | undefined {
+  const parsed = parseJson(body)
+  const value = parsed instanceof Rejection ? undefined : parsed.value
   return isObject(value) && isTextUpTo(value.accountKey, MAX_ACCOUNT_KEY_LENGTH) ? value.accountKey : undefined
 }
 
@@ -93,6 +103,11 @@ function isTextUpTo(value: unknown, length: number): value is string {
 /** Returns true if data has a record: an object with a string `_id`. */
 export function hasRecord(data: OpenData): boolean {
   return isObject(data.record) && typeof data.record._id === 'string'
+}
+
+/** Parses the text of an envelope anew, for one more handler: takes half the time of copying a small event, and a sixth for many small objects. */
+export function parseAgain(text: string, about: About): ParsedEvent {
+  return withModel(checkEnvelope(JSON.parse(text)) as ParsedEvent, about) // it has been checked
 }
 
 const ENVELOPE_FIELDS = 5

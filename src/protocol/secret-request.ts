@@ -1,5 +1,5 @@
 import type { SecretRequest } from './authenticate.ts'
-import { claimedAccountOf, parseJson } from './envelope.ts'
+import { claimedAccountOf } from './envelope.ts'
 import { PosternError } from './errors.ts'
 import { ignoreRejection } from './promises.ts'
 import { reasonOf, show } from './show.ts'
@@ -24,7 +24,7 @@ export class LazySecretRequest implements SecretRequest {
 
   get claimedAccountKey(): string | undefined {
     this.wasRead = true
-    if (this.#body !== undefined) this.#claimed = claimedAccountOf(parseJson(this.#body))
+    if (this.#body !== undefined) this.#claimed = claimedAccountOf(this.#body)
     this.forget()
     return this.#claimed
   }

@@ -1,6 +1,5 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
 import { steeringOf } from '../inbox/steer.ts'
-import { copyJson, copyPlain } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import type { HandlerError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
@@ -90,17 +89,14 @@ export class Attempt {
 
   /** Begins the handlers that have no mark. Unless all have ended, returns a promise that resolves when they end or are given up. */
   beginHandlers(): Promise<void> | undefined {
-    const { route, event, first, order } = this.#run
+    const { route, event, order } = this.#run
     if (order !== undefined)
       for (const { name } of route.handlers) if (!this.#hasMark(name) && order.isOutdated(name)) this.#skip(name)
     const todo =
       this.#finished.length === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
     this.#todo = todo
     this.#pending = todo.length
-    // Copied before any handler runs: no handler sees another's changes. A schema may share one default among many events.
-    const copy = first.isParsed && route.schema === undefined ? copyJson : copyPlain
-    const given = todo.map((_, index) => (index === 0 && route.schema === undefined ? event : copy(event)))
-    this.#run.given = given
+    const given = this.#run.give(todo) // before any handler runs
     const depth = this.#shared.beginning.push(this.#run) - 1
     for (const [index, handler] of todo.entries()) this.#begin(handler, given[index] ?? event)
     this.#shared.beginning.length = depth

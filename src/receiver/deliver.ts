@@ -1,6 +1,6 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { authenticate } from '../protocol/authenticate.ts'
-import { type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
+import { type Envelope, type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
@@ -159,10 +159,9 @@ export class DeliveryPath {
     const startedAt = settings.clock.monotonic()
     const deadline = startedAt + waitMs
     const claimBy = Math.max(deadline, startedAt + STORE_LIMIT_MS)
-    const common = this.#toDelivery(startedAt, undefined, undefined, watch)
-    const delivery: EventRequest = { ...common, deadline, claimBy, isParsed: false }
+    const delivery = { ...this.#toDelivery(startedAt, undefined, undefined, watch), deadline, claimBy }
     try {
-      return this.#report(await this.#route(event, delivery), delivery) // 6 to 10
+      return this.#report(await this.#route({ event }, delivery), delivery) // 6 to 10
     } finally {
       activity.end()
     }
@@ -188,12 +187,16 @@ export class DeliveryPath {
 
   #verify(keys: Keys, body: Uint8Array, signature: string, delivery: EventRequest): Outcome | Promise<Outcome> {
     if (keys instanceof PosternError) return this.#failSecrets(keys)
-    const event = keys instanceof Rejection ? keys : authenticate(body, signature, keys) // 4 and 5
-    return event instanceof Rejection ? toRejected(event) : this.#route(event, delivery, body)
+    const parsed = keys instanceof Rejection ? keys : authenticate(body, signature, keys) // 4 and 5
+    return parsed instanceof Rejection ? toRejected(parsed) : this.#route(parsed, delivery, body)
   }
 
   /** Stops 6 to 10, for a verified event that nothing else refers to. */
-  #route(event: ParsedEvent, delivery: EventRequest, body?: Uint8Array): Outcome | Promise<Outcome> {
+  #route(
+    { event, text }: Partial<Envelope> & Pick<Envelope, 'event'>,
+    delivery: EventRequest,
+    body?: Uint8Array,
+  ): Outcome | Promise<Outcome> {
     const { clock, maxAge, inbox } = this.#shared.settings
     const { accountKey, id, type } = event
     if (maxAge !== undefined && !(clock.now() - Date.parse(event.timestamp) <= maxAge))
@@ -204,7 +207,7 @@ export class DeliveryPath {
     const key = this.#shared.toKey(accountKey, id)
     if (inbox !== undefined && body !== undefined)
       return accept(this.#shared, this.#bodies, inbox, { key, bytes: body, accountKey, id, type }, delivery) // 7
-    return this.#runs.answer(key, withModel(event, route), route, delivery) // 7 to 10
+    return this.#runs.answer(key, withModel(event, route), route, delivery, text) // 7 to 10
   }
 
   /** Refuses deliveries while closing, unless events still run, which duplicates may join. */
@@ -238,7 +241,7 @@ export class DeliveryPath {
   ): EventRequest {
     const deadline = startedAt + this.#shared.settings.deadlineMs
     const route = source instanceof PosternError ? undefined : source
-    return { startedAt, deadline, claimBy: deadline, source: route, isParsed: true, waitUntil, watch }
+    return { startedAt, deadline, claimBy: deadline, source: route, waitUntil, watch }
   }
 
   /** On the monotonic clock. */

@@ -39,20 +39,21 @@ export class ItemRunner {
   #toDelivery(item: TakenItem, watch?: Watch): EventRequest {
     const startedAt = this.#shared.settings.clock.monotonic()
     const claimBy = startedAt + STORE_LIMIT_MS
-    const of = { item, source: item.source, isParsed: true, waitUntil: undefined, watch }
+    const of = { item, source: item.source, waitUntil: undefined, watch }
     return { ...of, startedAt, deadline: Number.POSITIVE_INFINITY, claimBy }
   }
 
   async #tryItem(item: TakenItem, delivery: EventRequest): Promise<Tried> {
     const refuse = (outcome: Outcome) => this.#runs.recall(item.key, item, outcome, delivery)
     try {
-      const event = parseEnvelope(item.bytes) // 5
-      if (event instanceof Rejection) return await refuse(toRejected(event))
+      const parsed = parseEnvelope(item.bytes) // 5
+      if (parsed instanceof Rejection) return await refuse(toRejected(parsed))
+      const { event, text } = parsed
       if (this.#shared.toKey(event.accountKey, event.id) !== item.key) return await refuse(this.#failForeign(event))
       if (this.#routes.isEmpty) return await refuse(failWithoutHandlers(this.#shared, event))
       const route = this.#routes.find(event.type) // 6
       if (route === undefined) return await refuse(toOutcome('ignored', event))
-      return await this.#runs.work(item.key, withModel(event, route), route, delivery) // 7 to 10
+      return await this.#runs.work(item.key, withModel(event, route), route, delivery, text) // 7 to 10
     } catch (cause) {
       const error = new PosternError('unexpected', 'Postern itself failed while it worked on an event.', { cause })
       this.#shared.reporter.error(error)

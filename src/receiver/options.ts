@@ -48,7 +48,7 @@ interface CommonOptions {
   readonly name?: string
   /** Default 1 MiB. */
   readonly maxBodyBytes?: number
-  /** Bytes for all unchecked bodies. If they need more, the oldest incomplete one is cut. Default 64 MiB, or eight times `maxBodyBytes` if that is more. */
+  /** Bytes for unchecked bodies, the oldest of which is cut if they need more; a quarter of it limits events under way. Default 64 MiB, or eight times `maxBodyBytes` if more. */
   readonly maxBufferedBytes?: number
   /** The answer comes by then, counted from the first sight of the request. Default 8,000; 100 to 9,500. */
   readonly deadlineMs?: number

@@ -172,7 +172,7 @@ function toMessage(outcome: Outcome): string {
       // Bodies are deferred before their event is known.
       return outcome.id === undefined
         ? 'delivery deferred: unchecked bodies use up maxBufferedBytes'
-        : 'delivery deferred: maxInFlight events are running, or as many of its account as are allowed'
+        : 'delivery deferred: maxInFlight events are running, or events of a quarter of maxBufferedBytes, or as many of its account as are allowed'
     default:
       return outcome.outcome
   }

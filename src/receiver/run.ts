@@ -1,14 +1,14 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
 import type { TakenItem } from '../inbox/inbox.ts'
-import { isPlain } from '../protocol/copy-plain.ts'
-import type { ParsedEvent } from '../protocol/envelope.ts'
+import { copyPlain, isPlain } from '../protocol/copy-plain.ts'
+import { type ParsedEvent, parseAgain } from '../protocol/envelope.ts'
 import { HandlerError } from '../protocol/errors.ts'
 import { type Failed, type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import { quote } from '../protocol/show.ts'
 import type { Lease } from './lease.ts'
 import type { Watch } from './observer.ts'
 import type { Order } from './order.ts'
-import type { Route } from './routes.ts'
+import type { NamedHandler, Route } from './routes.ts'
 import type { Shared } from './shared.ts'
 import { StoreFailure } from './store-call.ts'
 
@@ -21,8 +21,6 @@ export interface EventRequest {
   /** The latest time at which a claim is useful: later than the deadline for events that the app dispatches. */
   readonly claimBy: number
   readonly source: string | undefined
-  /** True if the event was parsed here, so that it is plain JSON. */
-  readonly isParsed: boolean
   readonly waitUntil: ((work: Promise<unknown>) => unknown) | undefined
   readonly watch: Watch | undefined
 }
@@ -52,6 +50,8 @@ export class Run {
   readonly accountKey: string
   readonly route: Route
   readonly first: EventRequest
+  /** Length of the text, once for each handler and once for the input of a schema: counts towards the limit of `Runs`. */
+  readonly bytes: number
   /** `storing`: the handlers succeeded and all deliveries were answered, but the store has not taken it yet. */
   phase: 'claiming' | 'busy' | 'working' | 'settling' | 'storing' = 'claiming'
   /** The outcome of the handlers, unless the store reports a lost lease. */
@@ -67,8 +67,6 @@ export class Run {
   askedAt = 0
   /** Outcome if no handler may run, unless the event is done, busy or cannot be claimed. */
   refusal: Outcome | undefined
-  /** The copies of the event that handlers got. */
-  given: readonly ParsedEvent[] = []
   /** Names of the handlers that had finished when the run ended, in this or an earlier attempt. */
   marks: readonly string[]
   ended: Promise<void> | undefined
@@ -82,8 +80,13 @@ export class Run {
   readonly #shared: Shared
   #waiters: Set<Waiter> | undefined
   #claimFailure: Failed | undefined
+  /** The signed text, until the handlers begin. */
+  #text: string | undefined
+  /** The events that handlers got. */
+  #given: readonly ParsedEvent[] = []
 
-  constructor(shared: Shared, key: string, event: ParsedEvent, route: Route, first: EventRequest) {
+  /** @param text the JSON of the event, unless the app made the event */
+  constructor(shared: Shared, key: string, event: ParsedEvent, route: Route, first: EventRequest, text?: string) {
     this.#shared = shared
     this.key = key
     this.event = event
@@ -95,6 +98,9 @@ export class Run {
     this.latestDeadline = first.deadline
     this.claimBy = first.claimBy
     this.marks = first.item?.marks ?? []
+    const { handlers, schema } = route
+    this.bytes = (text?.length ?? 0) * (handlers.length + (schema === undefined ? 0 : 1))
+    if (handlers.length > 1 && schema === undefined) this.#text = text
   }
 
   /** Milliseconds until the last waiting delivery must be answered. Less than one counts as none: timers may fire early. */
@@ -112,11 +118,23 @@ export class Run {
     return outcome
   }
 
+  /** Returns an event for each handler: none sees another's changes. A schema may share one default among many events. */
+  give(handlers: readonly NamedHandler[]): readonly ParsedEvent[] {
+    const { event, route } = this
+    const text = this.#text
+    this.#text = undefined
+    this.#given = handlers.map((_, index) => {
+      if (index === 0 && route.schema === undefined) return event
+      return text === undefined ? copyPlain(event) : parseAgain(text, route)
+    })
+    return this.#given
+  }
+
   /** Returns true if a handler got this event, or one with the same data. */
   hasGiven(event: object): boolean {
     const { data }: { readonly data?: unknown } = event
     // Data that is not plain is shared with the app, which may dispatch it again elsewhere.
-    return this.given.some((given) => given === event || (given.data === data && isPlain(data)))
+    return this.#given.some((given) => given === event || (given.data === data && isPlain(data)))
   }
 
   /** Returns the outcome of the run, or the state at the deadline of the delivery. */

@@ -8,8 +8,10 @@ import { type EventRequest, Run } from './run.ts'
 import { runEvent } from './run-event.ts'
 import type { Shared } from './shared.ts'
 
-/** An account gets a place if it holds fewer than this many times the free places: one alone gets four fifths, the next four fifths of the rest. */
-const SHARE_OF_FREE = 4
+/** An account may hold this many times what is left: one alone gets four fifths, the next four fifths of the rest. */
+const SHARE_OF_LEFT = 4
+/** Part of `maxBufferedBytes` for events under way: a byte that is parsed can take 28 bytes of heap, as in `[[[[]]]]`. */
+const PART_FOR_EVENTS = 1 / 4
 /** Minimum time between two searches of a full receiver for runs that their host cut off, in milliseconds. */
 const SWEEP_MS = 1_000
 const NO_ROUTE: Route = { handlers: [], isOrdered: false, model: undefined, action: undefined, schema: undefined }
@@ -18,11 +20,15 @@ const NO_ROUTE: Route = { handlers: [], isOrdered: false, model: undefined, acti
 export class Runs {
   readonly #shared: Shared
   readonly #byKey = new Map<string, Run>()
-  readonly #sizeByAccount = new Map<string, number>()
+  readonly #places: Shares
+  readonly #bytes: Shares
   #sweptAt = Number.NEGATIVE_INFINITY
 
   constructor(shared: Shared) {
     this.#shared = shared
+    const { maxInFlight, maxBufferedBytes } = shared.settings
+    this.#places = new Shares(maxInFlight + 1) // the one that is always left is none
+    this.#bytes = new Shares(Math.floor(maxBufferedBytes * PART_FOR_EVENTS))
   }
 
   /** Number of events that run, from the claim to the settling. */
@@ -35,16 +41,30 @@ export class Runs {
     await Promise.all([...this.#byKey.values()].map(({ ended }) => ended))
   }
 
-  /** Stops 7 to 10: the delivery joins the run of its event, or starts one. Handlers may change `event`. */
-  answer(key: string, event: ParsedEvent, route: Route, delivery: EventRequest): Outcome | Promise<Outcome> {
+  /**
+   * Stops 7 to 10: the delivery joins the run of its event, or starts one. Handlers may change `event`.
+   *
+   * @param text the JSON of the event, unless the app made it
+   */
+  answer(
+    key: string,
+    event: ParsedEvent,
+    route: Route,
+    delivery: EventRequest,
+    text?: string,
+  ): Outcome | Promise<Outcome> {
     const underWay = this.#find(key)
     if (underWay !== undefined) return underWay.wait(delivery)
-    return this.#refuse(key, event) ?? this.#start(new Run(this.#shared, key, event, route, delivery))
+    const run = new Run(this.#shared, key, event, route, delivery, text)
+    return this.#refuse(run) ?? this.#start(run)
   }
 
-  /** Stops 7 to 10 for a worker, which retries later if a delivery would wait. `maxInFlight` does not apply: `concurrency` does. */
-  work(key: string, event: ParsedEvent, route: Route, delivery: EventRequest): Promise<Tried> {
-    return this.#try(new Run(this.#shared, key, event, route, delivery))
+  /**
+   * Stops 7 to 10 for a worker, which retries later if a delivery would wait. Neither `maxInFlight` nor the limit of bytes applies, but
+   * `concurrency`: an event that is put back would be read and parsed again.
+   */
+  work(key: string, event: ParsedEvent, route: Route, delivery: EventRequest, text: string): Promise<Tried> {
+    return this.#try(new Run(this.#shared, key, event, route, delivery, text))
   }
 
   /**
@@ -59,17 +79,16 @@ export class Runs {
   }
 
   async #try(run: Run): Promise<Tried> {
-    const { key, event } = run
-    const refused = this.#find(key) === undefined ? this.#refuse(key, event, false) : toOutcome('busy', event)
+    const refused = this.#find(run.key) === undefined ? this.#refuse(run, false) : toOutcome('busy', run)
     if (refused !== undefined) return { outcome: refused, marks: run.marks }
     const outcome = await this.#start(run)
     return { outcome, marks: run.marks }
   }
 
-  #refuse(key: string, event: ParsedEvent, needsPlace = true): Outcome | undefined {
-    if (this.#isBeginning(key)) return toOutcome('busy', event) // sent by its own handler
-    if (this.#shared.isClosing) return toOutcome('closing', event)
-    return needsPlace && this.#isFull(event.accountKey) ? toOutcome('overloaded', event) : undefined
+  #refuse(run: Run, needsPlace = true): Outcome | undefined {
+    if (this.#isBeginning(run.key)) return toOutcome('busy', run) // sent by its own handler
+    if (this.#shared.isClosing) return toOutcome('closing', run)
+    return needsPlace && this.#isFull(run) ? toOutcome('overloaded', run) : undefined
   }
 
   #start(run: Run): Outcome | Promise<Outcome> {
@@ -103,7 +122,8 @@ export class Runs {
     this.#shared.activity.begin()
     run.hasPlace = true
     this.#byKey.set(run.key, run)
-    this.#sizeByAccount.set(run.accountKey, this.#sizeOf(run.accountKey) + 1)
+    this.#places.add(run.accountKey, 1)
+    this.#bytes.add(run.accountKey, run.bytes)
   }
 
   /** Does nothing for a run that was cut off, whose place another run of its key may have. */
@@ -111,14 +131,9 @@ export class Runs {
     if (!run.hasPlace) return
     run.hasPlace = false
     if (this.#byKey.get(run.key) === run) this.#byKey.delete(run.key)
-    const size = this.#sizeOf(run.accountKey) - 1
-    if (size > 0) this.#sizeByAccount.set(run.accountKey, size)
-    else this.#sizeByAccount.delete(run.accountKey)
+    this.#places.add(run.accountKey, -1)
+    this.#bytes.add(run.accountKey, -run.bytes)
     this.#shared.activity.end()
-  }
-
-  #sizeOf(accountKey: string): number {
-    return this.#sizeByAccount.get(accountKey) ?? 0
   }
 
   #find(key: string): Run | undefined {
@@ -128,21 +143,21 @@ export class Runs {
     return undefined
   }
 
-  #isFull(accountKey: string): boolean {
-    if (this.#hasPlaceFor(accountKey)) return false
+  #isFull({ accountKey, bytes }: Run): boolean {
+    if (this.#hasRoomFor(accountKey, bytes)) return false
     const now = this.#shared.settings.clock.monotonic()
     if (now - this.#sweptAt < SWEEP_MS) return true
     this.#sweptAt = now
     for (const run of this.#byKey.values()) if (run.isCutOff) this.#drop(run)
-    return !this.#hasPlaceFor(accountKey)
+    return !this.#hasRoomFor(accountKey, bytes)
   }
 
-  #hasPlaceFor(accountKey: string): boolean {
-    const { maxInFlight } = this.#shared.settings
-    const free = maxInFlight - this.#byKey.size
-    // Leaves at least one place to other accounts.
-    const most = Math.min(SHARE_OF_FREE * free, Math.max(maxInFlight - 1, 1))
-    return this.#sizeOf(accountKey) < most
+  #hasRoomFor(accountKey: string, bytes: number): boolean {
+    const { size } = this.#byKey
+    // The last of several places is for another account.
+    if (size > 0 && size === this.#shared.settings.maxInFlight - 1 && this.#places.heldBy(accountKey) === size)
+      return false
+    return this.#places.hasRoom(accountKey, 1) && (bytes === 0 || this.#bytes.hasRoom(accountKey, bytes))
   }
 
   /** Removes a run whose claim has expired as well. If it continues, the token of its claim fences it off. */
@@ -150,5 +165,37 @@ export class Runs {
     this.#remove(run)
     const message = `The handlers of ${quote(run.type)} were suspended until their claim had ended. If the host suspends the process after its answer, give the adapter a waitUntil, or do less in the handlers.`
     this.#shared.reporter.error(run.toError('handler_abandoned', message, run.handlerNames))
+  }
+}
+
+/** An amount that accounts share. */
+class Shares {
+  readonly #limit: number
+  /** The most that one amount counts: any has room if little is held, and leaves some. */
+  readonly #most: number
+  readonly #held = new Map<string, number>()
+  #total = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+    this.#most = Math.floor(limit / 2)
+  }
+
+  heldBy(account: string): number {
+    return this.#held.get(account) ?? 0
+  }
+
+  hasRoom(account: string, amount: number): boolean {
+    const more = Math.min(amount, this.#most)
+    return this.heldBy(account) + more <= SHARE_OF_LEFT * (this.#limit - this.#total - more)
+  }
+
+  /** @param amount negative if it is returned */
+  add(account: string, amount: number): void {
+    const more = Math.max(Math.min(amount, this.#most), -this.#most)
+    const held = this.heldBy(account) + more
+    this.#total += more
+    if (held > 0) this.#held.set(account, held)
+    else this.#held.delete(account)
   }
 }

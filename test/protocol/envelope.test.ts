@@ -5,8 +5,9 @@ import {
   claimedAccountOf,
   hasRecord,
   isObject,
+  parseAgain,
   parseEnvelope,
-  parseJson,
+  withModel,
 } from '../../src/protocol/envelope.ts'
 import { Rejection } from '../../src/protocol/outcome.ts'
 import { runs } from '../support/runs.ts'
@@ -20,10 +21,13 @@ const ENVELOPE = {
 }
 
 const encode = (text: string) => new Uint8Array(Buffer.from(text))
-const parse = (text: string) => parseEnvelope(encode(text))
+const parse = (text: string) => {
+  const parsed = parseEnvelope(encode(text))
+  return parsed instanceof Rejection ? parsed : parsed.event
+}
 const parseWith = (fields: object) => parse(JSON.stringify({ ...ENVELOPE, ...fields }))
 
-function codeOf(result: ReturnType<typeof parseEnvelope>): string | undefined {
+function codeOf(result: ReturnType<typeof parse | typeof parseEnvelope>): string | undefined {
   return result instanceof Rejection ? result.code : undefined
 }
 
@@ -154,7 +158,7 @@ describe('parseEnvelope', () => {
 
   it('reads a view of a larger buffer as its own bytes only', () => {
     const text = JSON.stringify(ENVELOPE)
-    expect(parseEnvelope(encode(`xx${text}yy`).subarray(2, 2 + text.length))).toEqual(ENVELOPE)
+    expect(parseEnvelope(encode(`xx${text}yy`).subarray(2, 2 + text.length))).toEqual({ event: ENVELOPE, text })
   })
 
   it('returns any envelope that was written as JSON', () => {
@@ -197,15 +201,27 @@ describe('parseEnvelope', () => {
   })
 })
 
+describe('parseAgain', () => {
+  it.each([[{ ...ENVELOPE, data: null }], [{ ...ENVELOPE, model: 'stray', further: [1] }]])(
+    'returns %j as for the first handler',
+    (sent) => {
+      const about = { model: 'contact', action: 'created' } as const
+      const [text, first] = [JSON.stringify(sent), parseWith(sent)]
+      if (first instanceof Rejection) throw new Error(first.reason)
+      expect(parseAgain(text, about)).toStrictEqual(withModel(first, about))
+    },
+  )
+})
+
 describe('claimedAccountOf', () => {
-  const claimed = (fields: object) => claimedAccountOf(parseJson(encode(JSON.stringify({ ...ENVELOPE, ...fields }))))
+  const claimed = (fields: object) => claimedAccountOf(encode(JSON.stringify({ ...ENVELOPE, ...fields })))
 
   it('reads the account by the rules of the verified event, whatever else is wrong', () => {
     expect(claimed({})).toBe('acme')
     expect(claimed({ accountKey: '__proto__' })).toBe('__proto__')
     expect(claimed({ id: 7, type: '' })).toBe('acme')
     const twice = JSON.stringify(ENVELOPE).replace('}', '},"accountKey":"other"')
-    expect(claimedAccountOf(parseJson(encode(twice)))).toBe('other')
+    expect(claimedAccountOf(encode(twice))).toBe('other')
   })
 
   it.each([[''], [7], ['x'.repeat(257)], [['acme']]])('reads no account from %j', (accountKey) => {
@@ -217,7 +233,7 @@ describe('claimedAccountOf', () => {
   })
 
   it.each([['{'], ['[]'], ['null'], ['"acme"'], ['\ufeff{}']])('reads no account from the body %j', (body) => {
-    expect(claimedAccountOf(parseJson(encode(body)))).toBeUndefined()
+    expect(claimedAccountOf(encode(body))).toBeUndefined()
   })
 })
 

@@ -1,7 +1,7 @@
 import { DeadLetter, HandlerError, type StandardSchema, systemClock } from 'postern'
-import { events } from 'postern/testing'
+import { events, signed } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { atOnce, Bench, Gate, raise, saying, settle, soon, thenable, watchRejections } from './support.ts'
+import { atOnce, Bench, Gate, raise, SECRET, saying, settle, soon, thenable, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -10,6 +10,19 @@ const schema = (validate: (value: unknown) => unknown): StandardSchema => ({
 })
 
 describe('several handlers', () => {
+  it('get what was signed, even if the app reuses its buffer while the store is asked', async () => {
+    const bench = new Bench({ usual: soon })
+    const seen: unknown[] = []
+    for (const name of ['a', 'b']) bench.receiver.on('sync.completed', { name }, (event) => void seen.push(event))
+    const event = events.syncCompleted()
+    const delivery = signed(event, { secret: SECRET })
+    const sent = bench.receiver.receive(delivery)
+    delivery.body.fill(0x20)
+    await bench.clock.advance(10)
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+    expect(seen).toEqual([event, event])
+  })
+
   it('run concurrently, and all are awaited', async () => {
     const bench = new Bench()
     const gates = [new Gate(), new Gate()]

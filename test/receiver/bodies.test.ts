@@ -1,13 +1,15 @@
 import type { BodyFailure, BodyIntake, SecretRequest } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, counting, Gate, gated, request, SECRET, settle, watchRejections } from './support.ts'
+import { atOnce, Bench, counting, Gate, gated, request, SECRET, settle, watchRejections } from './support.ts'
 
 watchRejections()
 
 const KIB = 1_024
 /** The lowest allowed `maxBufferedBytes` with a `maxBodyBytes` of up to 256 KiB. */
 const LEAST = 1_024 * KIB
+/** Neither store nor handlers wait, so that no event is under way beside the bodies. */
+const TIGHT = { usual: atOnce, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST }
 /** The memory of a fragment in addition to its bytes. */
 const FRAGMENT = 512
 /** The memory of a look-up of secrets in addition to its body. */
@@ -167,7 +169,7 @@ describe('maxBufferedBytes', () => {
 
   it('has exactly as much room for whole bodies that wait for their secrets', async () => {
     const gate = new Gate<string>()
-    const { bench } = counting({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ ...TIGHT, secret: () => gate.promise })
     const closed = new SlowRequest(bench)
     expect(closed.intake.take(300 * KIB)).toBe(true)
     closed.gate.open({ failure: 'body_incomplete' })
@@ -200,7 +202,7 @@ describe('maxBufferedBytes', () => {
 
   it('counts whole bodies while their secrets are looked up, and refuses those that do not fit beside them', async () => {
     const gate = new Gate<string>()
-    const { bench, runs } = counting({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench, runs } = counting({ ...TIGHT, secret: () => gate.promise })
     const large = () => bytesOf(events.contact.created({ firstName: 'x'.repeat(240 * KIB) }))
     const sent = Array.from({ length: 4 }, () => bench.send(large()))
     expect(await bench.send(large())).toMatchObject({ outcome: 'overloaded', status: 503 })
@@ -249,7 +251,7 @@ describe('maxBufferedBytes', () => {
 
   it('cuts no body if that would free no memory: whole bodies that wait for their secrets use it all', async () => {
     const gate = new Gate<string>()
-    const { bench } = counting({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ ...TIGHT, secret: () => gate.promise })
     const slow = new SlowRequest(bench)
     expect(slow.intake.take(100)).toBe(true)
     const large = () => bytesOf(events.contact.created({ firstName: 'x'.repeat(240 * KIB) }))

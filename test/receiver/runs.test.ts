@@ -161,6 +161,60 @@ describe('closing', () => {
   })
 })
 
+describe('the bytes of events under way', () => {
+  const KIB = 1_024
+  /** A sixteenth of the default, for events of a sixteenth of the default `maxBodyBytes`. */
+  const small = { maxBufferedBytes: 4_096 * KIB }
+  const of = (accountKey: string, bytes = 0) =>
+    events.contact.created({ firstName: 'x'.repeat(Math.max(bytes - 500, 0)) }, { accountKey })
+
+  /** Sends 60 events, and returns how many have begun. */
+  async function fill(bench: Bench, accountKey: string, bytes = 64 * KIB) {
+    const before = bench.outcomes.length
+    const sent = Array.from({ length: 60 }, () => bench.send(of(accountKey, bytes)))
+    await bench.clock.advance(10)
+    const refused = bench.outcomes.slice(before)
+    for (const outcome of refused) expect(outcome).toMatchObject({ outcome: 'overloaded', status: 503, accountKey })
+    return { sent, begun: sent.length - refused.length }
+  }
+
+  it('are limited fairly by account, so that small events of others have room', async () => {
+    const { bench, gate } = gated(small)
+    const [acme, globex] = [await fill(bench, 'acme'), await fill(bench, 'globex')]
+    expect([acme.begun, globex.begun]).toEqual([12, 3])
+    const sent = [...acme.sent, ...globex.sent, bench.send(of('initech'))]
+    gate.open(undefined)
+    const outcomes = (await Promise.all(sent)).map(({ outcome }) => outcome)
+    expect(outcomes.filter((outcome) => outcome === 'handled')).toHaveLength(16)
+    expect(await bench.send(of('acme', 64 * KIB))).toMatchObject({ outcome: 'handled' })
+  })
+
+  it('count once for each handler, and once more for a schema', async () => {
+    const gate = new Gate<unknown>()
+    const schema = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }
+    const bench = new Bench({ ...small, models: { contact: schema } })
+    for (const name of ['a', 'b', 'c']) bench.receiver.on('contact.created', { name }, () => gate.promise)
+    const { sent, begun } = await fill(bench, 'acme')
+    expect(begun).toBe(3)
+    gate.open(undefined)
+    await Promise.all(sent)
+  })
+
+  it('let an event run whose handlers alone would exceed the limit, and leave room beside it', async () => {
+    const { bench, gate } = gated()
+    for (let count = 0; count < 20; count++)
+      bench.receiver.on('contact.created', { name: `handler-${count}` }, () => gate.promise)
+    const large = of('acme', 1_024 * KIB)
+    // A duplicate joins, and an event of the app does not count.
+    const sent = [bench.send(large), bench.send(large), bench.receiver.dispatch(of('acme', 1_024 * KIB))]
+    await bench.clock.advance(10)
+    expect(await bench.send(of('acme', 1_024 * KIB))).toMatchObject({ outcome: 'overloaded' })
+    sent.push(bench.send(of('globex')))
+    gate.open(undefined)
+    for (const each of sent) expect(await each).toMatchObject({ outcome: 'handled' })
+  })
+})
+
 describe('maxInFlight', () => {
   const of = (accountKey: string) => events.contact.created({}, { accountKey })
 
