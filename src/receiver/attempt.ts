@@ -51,8 +51,6 @@ export class Attempt {
     this.#run = run
     this.#lease = lease
     this.#finished = [...marks]
-    // An attempt that died may have stored a mark without its position.
-    for (const name of marks) this.#place(name)
   }
 
   /** Aborts when the handlers' time is over or another process has the event. Created when a handler first reads it. */
@@ -102,7 +100,7 @@ export class Attempt {
     this.#shared.beginning.length = depth
     if (this.#pending === 0) return undefined
     this.#watch()
-    this.#lease.tellPositions()
+    if (this.#pending < todo.length) this.#lease.renewNow()
     return new Promise((resolve) => {
       this.#stopWaiting = resolve
     })
@@ -154,7 +152,7 @@ export class Attempt {
     }
     transaction?.close()
     this.#pending--
-    if (failure === undefined) this.#finish(name)
+    if (failure === undefined) this.#finished.push(name)
     else this.#failures.push({ name, ...failure })
   }
 
@@ -172,12 +170,12 @@ export class Attempt {
       await transaction?.ended?.catch(ignore)
     }
     if (this.#isOver) return // given up
-    if (failure === undefined) this.#finish(name)
+    if (failure === undefined) this.#finished.push(name)
     else if (transaction?.isOutdated) this.#skip(name)
     else if (transaction?.isCommitted) this.#onThrownAfterCommit(name, failure.error)
     else this.#failures.push({ name, ...failure })
     if (--this.#pending === 0) this.#stopWaiting?.()
-    else this.#lease.tellPositions()
+    else this.#lease.renewNow()
   }
 
   #onThrownAfterCommit(name: string, thrown: unknown): void {
@@ -253,20 +251,10 @@ export class Attempt {
 
   // ── Marks ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #finish(name: string): void {
-    this.#finished.push(name)
-    if (this.#run.order !== undefined && this.#transactions?.get(name)?.isCommitted !== true) this.#place(name)
-  }
-
   /** A newer event of the record has completed: the handler counts as finished. */
   #skip(name: string): void {
     this.#finished.push(name)
     this.#run.order?.skipped.push(name)
-  }
-
-  #place(name: string): void {
-    const position = this.#run.order?.positionOf(name)
-    if (position !== undefined) this.#lease.place(position)
   }
 
   #hasMark(name: string): boolean {

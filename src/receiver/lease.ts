@@ -1,7 +1,7 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
-import { isThenable } from '../protocol/promises.ts'
 import type { Position } from '../store/store.ts'
 import type { TransactionClaim } from '../store/transactional-store.ts'
+import type { Order } from './order.ts'
 import type { Shared } from './shared.ts'
 import { callStore, keepCallingStore, STORE_LIMIT_MS, StoreFailure, toBoolean } from './store-call.ts'
 
@@ -16,19 +16,21 @@ export class Lease {
   readonly #key: string
   readonly #token: string
   readonly #askedAt: number
+  readonly #order: Order | undefined
   #timer: QueuedTimer | undefined
   #isStopped = false
   #renewal: Promise<boolean | undefined> | undefined
   #isFailing = false
-  /** Positions that the store has not confirmed. Undefined if no handler has an order. */
-  #untold: readonly Position[] | undefined
+  #hasNews = false
+  #wake: (() => void) | undefined
 
   /** @param askedAt time of the call of `claim`: the lease cannot have begun before */
-  constructor(shared: Shared, key: string, token: string, askedAt: number) {
+  constructor(shared: Shared, key: string, token: string, askedAt: number, order?: Order) {
     this.#shared = shared
     this.#key = key
     this.#token = token
     this.#askedAt = askedAt
+    this.#order = order
     this.endsAt = askedAt + shared.settings.leaseMs
   }
 
@@ -47,25 +49,21 @@ export class Lease {
     if (this.#timer !== undefined) this.#shared.renewalTimers.clear(this.#timer)
   }
 
-  /** Adds the position of a handler that has finished, to be stored before the event is done. */
-  place(position: Position): void {
-    this.#untold = [...(this.#untold ?? []), position]
-  }
-
-  /** Stores the positions of handlers that have finished while others run. Failures are retried at the end. */
-  tellPositions(): void {
-    if (this.#untold !== undefined)
-      void callStore(this.#shared, STORE_LIMIT_MS, () => this.#afterPositions(() => true), toBoolean)
+  /** Renews immediately if handlers have an order: one has finished while others run, and an older event of the record may come. */
+  renewNow(): void {
+    if (this.#order === undefined) return
+    this.#hasNews = true
+    this.#wake?.()
   }
 
   /** Marks the event as done. Returns false if another process has taken it. */
-  complete(): boolean | StoreFailure | Promise<boolean | StoreFailure> {
-    return callStore(this.#shared, STORE_LIMIT_MS, () => this.#tellDone(), toBoolean)
+  complete(marks: readonly string[]): boolean | StoreFailure | Promise<boolean | StoreFailure> {
+    return callStore(this.#shared, STORE_LIMIT_MS, () => this.#tellDone(marks), toBoolean)
   }
 
   /** Retries `complete` for 60 s. */
-  keepCompleting(): Promise<boolean | StoreFailure> {
-    return keepCallingStore(this.#shared, () => this.#tellDone())
+  keepCompleting(marks: readonly string[]): Promise<boolean | StoreFailure> {
+    return keepCallingStore(this.#shared, () => this.#tellDone(marks))
   }
 
   /** Releases the claim with the marks of the handlers that finished. Resolves with the retries of a release that failed: without the marks they would run again. */
@@ -75,7 +73,7 @@ export class Lease {
     activity.begin() // no run awaits the release of a claim that came too late
     // A renewal that takes effect after the release would revive the claim.
     await this.#renewal
-    const release = () => this.#afterPositions(() => settings.store.release(this.#key, this.#token, marks))
+    const release = () => settings.store.release(this.#key, this.#token, marks, ...this.#positionsOf(marks))
     const answer = await callStore(this.#shared, STORE_LIMIT_MS, release, toBoolean)
     let goesOn: Promise<void> | undefined
     if (answer instanceof StoreFailure) {
@@ -90,13 +88,12 @@ export class Lease {
   async abandon(marks: readonly string[]): Promise<void> {
     this.stop()
     if (marks.length === 0) return
-    this.tellPositions()
     const { activity, settings } = this.#shared
     activity.begin()
     await this.#renewal
     // Keeps the time at which the claim expires.
     const leftMs = () => Math.max(Math.ceil(this.endsAt - settings.clock.monotonic()), 1)
-    const renew = () => settings.store.renew(this.#key, this.#token, leftMs(), marks)
+    const renew = () => this.#tellRenewal(leftMs(), marks)
     if ((await this.#renew(marks)) === undefined) await this.#keepTelling('renew', renew)
     activity.end()
   }
@@ -106,33 +103,17 @@ export class Lease {
     return { key: this.#key, token: this.#token, mark, signal, ...(position && { position }) }
   }
 
-  #tellDone(): boolean | Promise<boolean> {
-    return this.#afterPositions(() => this.#shared.settings.store.complete(this.#key, this.#token))
+  #tellDone(marks: readonly string[]): boolean | Promise<boolean> {
+    return this.#shared.settings.store.complete(this.#key, this.#token, ...this.#positionsOf(marks))
   }
 
-  /** Stores the positions before the call: another process that finds the event done, or a mark, must find them as well. */
-  #afterPositions(call: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
-    const untold = this.#untold
-    if (untold === undefined) return call()
-    const answers = untold.map((position) => this.#advance(position))
-    const goOn = (told: readonly unknown[]) => {
-      if (told.some((answer) => typeof answer !== 'boolean'))
-        throw new StoreFailure(new TypeError('it returned neither true nor false'), 'advance')
-      const rest = this.#untold?.filter((position) => !untold.includes(position)) ?? []
-      this.#untold = rest.length === 0 ? undefined : rest
-      return call()
-    }
-    const fail = (cause: unknown) => Promise.reject(new StoreFailure(cause, 'advance'))
-    return answers.some(isThenable) ? Promise.all(answers).then(goOn, fail) : goOn(answers)
+  #tellRenewal(leaseMs: number, marks: readonly string[]): boolean | Promise<boolean> {
+    return this.#shared.settings.store.renew(this.#key, this.#token, leaseMs, marks, ...this.#positionsOf(marks))
   }
 
-  /** Rejects if the store throws, so that the answers for other positions are still awaited. */
-  #advance({ key, at }: Position): unknown {
-    try {
-      return this.#shared.settings.store.advance?.(key, at)
-    } catch (error) {
-      return Promise.reject(error)
-    }
+  /** Returns the last argument of the store's methods, if handlers have an order. */
+  #positionsOf(marks: readonly string[]): readonly [] | readonly [readonly Position[]] {
+    return this.#order === undefined ? NONE : [this.#order.positionsOf(marks)]
   }
 
   async #keepRenewing(marksNow: () => readonly string[], onLost: () => void): Promise<void> {
@@ -140,9 +121,9 @@ export class Lease {
     let heldUntil = this.endsAt
     await this.#pauseUntil(this.#askedAt + leaseMs / 3)
     while (!this.#isStopped) {
+      this.#hasNews = false
       const startedAt = clock.monotonic()
       this.endsAt = startedAt + leaseMs
-      this.tellPositions()
       this.#renewal = this.#renew(marksNow())
       const isHeld = await this.#renewal
       this.#renewal = undefined
@@ -159,18 +140,21 @@ export class Lease {
     }
   }
 
-  #pauseUntil(at: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#timer = this.#shared.renewalTimers.set(at, resolve)
+  async #pauseUntil(at: number): Promise<void> {
+    const { renewalTimers } = this.#shared
+    await new Promise<void>((resolve) => {
+      this.#timer = renewalTimers.set(at, resolve)
+      this.#wake = resolve
+      if (this.#hasNews) resolve()
     })
+    if (this.#timer !== undefined) renewalTimers.clear(this.#timer)
   }
 
   /** Returns whether the claim is still held; undefined if the store failed. Reports the first failure in a row. */
   async #renew(marks: readonly string[]): Promise<boolean | undefined> {
     const { settings, reporter, activity } = this.#shared
-    const { store, leaseMs } = settings
     activity.begin()
-    const renew = () => store.renew(this.#key, this.#token, leaseMs, marks)
+    const renew = () => this.#tellRenewal(settings.leaseMs, marks)
     const isHeld = await callStore(this.#shared, STORE_LIMIT_MS, renew, toBoolean)
     activity.end()
     const wasFailing = this.#isFailing
@@ -192,3 +176,5 @@ export class Lease {
     activity.end()
   }
 }
+
+const NONE = [] as const

@@ -172,7 +172,7 @@ function checkOwners(options: Partial<Owners>): Owners {
 }
 
 function checkStore(store: Store): Store {
-  const optional = ['transaction', 'transactionSync', 'positions', 'advance'].filter(
+  const optional = ['transaction', 'transactionSync'].filter(
     (method) => Reflect.get(Object(store), method) !== undefined,
   )
   check.hasMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])

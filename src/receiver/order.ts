@@ -3,7 +3,6 @@ import type { ParsedEvent } from '../protocol/envelope.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { Position } from '../store/store.ts'
 import type { Route } from './routes.ts'
-import { StoreFailure } from './store-call.ts'
 
 const ISO_TIME = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/
 
@@ -11,12 +10,11 @@ const ISO_TIME = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|
 export class Order {
   /** Keys of the positions, in the order of `#names`. */
   readonly keys: readonly string[]
-  /** Positions in the store when the event was claimed. */
-  latest: readonly (number | undefined)[] = []
   /** Names of the handlers for which the event is outdated. */
   readonly skipped: string[] = []
   readonly #names: readonly string[]
   readonly #at: number
+  #latest: readonly (number | undefined)[] = []
 
   private constructor(names: readonly string[], at: number, toKey: (handler: string) => string) {
     this.#names = names
@@ -34,16 +32,16 @@ export class Order {
     return new Order(names, at, (handler) => positionKey(receiverName, accountKey, { model, id, handler }))
   }
 
-  /** Checks the result of `positions`: custom stores may be plain JavaScript. */
-  readonly toPositions = (answer: unknown): readonly (number | undefined)[] | StoreFailure => {
-    const isList = Array.isArray(answer) && answer.length === this.keys.length
-    if (isList && answer.every((at) => at === undefined || Number.isFinite(at))) return answer
-    return new StoreFailure(new TypeError('it returned something that is not a list of positions, one for each key'))
+  /** Takes the positions in the store from a claim. Returns false if it is not a list of one for each key. */
+  take(positions: unknown): boolean {
+    if (!Array.isArray(positions) || positions.length !== this.keys.length) return false
+    this.#latest = positions
+    return positions.every((at) => at === undefined || Number.isFinite(at))
   }
 
   /** Returns true if a newer event has completed for the handler. An event of the same time is not newer. */
   isOutdated(handler: string): boolean {
-    return (this.latest[this.#names.indexOf(handler)] ?? Number.NEGATIVE_INFINITY) > this.#at
+    return (this.#latest[this.#names.indexOf(handler)] ?? Number.NEGATIVE_INFINITY) > this.#at
   }
 
   /** Adds the names of skipped handlers to an outcome. */
@@ -52,7 +50,12 @@ export class Order {
     return this.skipped.length === 0 ? outcome : ({ ...outcome, skipped: [...this.skipped] } as Outcome)
   }
 
-  /** Returns the position to store when the handler has finished; undefined for a handler without an order. */
+  /** Returns the positions to store when these handlers have finished. */
+  positionsOf(names: readonly string[]): readonly Position[] {
+    return names.flatMap((name) => this.positionOf(name) ?? [])
+  }
+
+  /** Returns undefined for a handler without an order. */
   positionOf(handler: string): Position | undefined {
     const key = this.keys[this.#names.indexOf(handler)]
     return key === undefined ? undefined : { key, at: this.#at }

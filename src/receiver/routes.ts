@@ -71,7 +71,7 @@ export class Routes {
   constructor({ models, events, store }: Pick<ReceiverSettings, 'models' | 'events' | 'store'>, logger: Logger) {
     this.#models = models
     this.#events = events
-    this.#keepsPositions = store.positions !== undefined && store.advance !== undefined
+    this.#keepsPositions = store.keepsPositions === true
     this.#logger = logger
   }
 
@@ -232,7 +232,7 @@ const NOT_A_MODEL: About = { model: undefined, action: undefined }
 /**
  * Checks the options of `.on()`.
  *
- * @param keepsPositions true if the store has `positions` and `advance`
+ * @param keepsPositions true if the store says so
  * @throws ConfigurationError `handler_invalid`, `option_invalid`, `option_unknown`
  */
 function checkHandlerOptions(options: unknown, pattern: EventPattern, keepsPositions: boolean) {
@@ -264,6 +264,6 @@ function whyNoOrder(order: unknown, pattern: EventPattern, keepsPositions: boole
   if (pattern.kind === 'type' && pattern.model === undefined)
     return "order: 'latest' compares events of one record, and this type is about none. Leave it out, or give a pattern of a model."
   if (!keepsPositions)
-    return "order: 'latest' needs a store that keeps positions, and this one has no methods positions and advance. The stores of this package have them; docs/guides/own-store.md says how to add them."
+    return "order: 'latest' needs a store that keeps positions, and this one does not say keepsPositions: true. The stores of this package do; docs/guides/own-store.md says how to add it."
   return undefined
 }

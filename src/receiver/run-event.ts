@@ -13,6 +13,8 @@ import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
 
+type Claimed = Extract<Claim, { readonly state: 'claimed' }>
+
 /** Interval of claims for an event that another process holds, in milliseconds. */
 const BUSY_POLL_MS = 1_000
 
@@ -42,7 +44,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
     if (claim.state === 'done') return run.end(toOutcome('duplicate', run))
 
     run.phase = 'working'
-    run.lease = new Lease(shared, run.key, claim.token, run.askedAt)
+    run.lease = new Lease(shared, run.key, claim.token, run.askedAt, run.order)
     attempt = new Attempt(shared, run, run.lease, withKept(claim.marks, run.first.item))
     let verdict = run.refusal && toRefused(run.refusal, attempt)
     if (verdict === undefined) {
@@ -84,39 +86,17 @@ function askStore(shared: Shared, run: Run): Claim | StoreFailure | Promise<Clai
     const late = toClaim(answer)
     if (late.state === 'claimed') void new Lease(shared, run.key, late.token, askedAt).release(late.marks)
   }
-  const claiming = callStore(shared, limitMs, () => store.claim(run.key, leaseMs), toClaim, giveBack)
-  return run.order === undefined ? claiming : askPositions(shared, run.order, limitMs, claiming, giveBack)
+  const { key, order } = run
+  const claim = () => (order === undefined ? store.claim(key, leaseMs) : store.claim(key, leaseMs, order.keys))
+  return callStore(shared, limitMs, claim, (answer) => toClaim(answer, order), giveBack)
 }
 
-/** Reads the positions concurrently with the claim, which is released if that fails. */
-function askPositions(
-  shared: Shared,
-  order: Order,
-  limitMs: number,
-  claiming: Claim | StoreFailure | Promise<Claim | StoreFailure>,
-  giveBack: (claim: unknown) => void,
-): Claim | StoreFailure | Promise<Claim | StoreFailure> {
-  const asking = callStore(shared, limitMs, () => shared.settings.store.positions?.(order.keys), order.toPositions)
-  const take = (claim: Claim | StoreFailure, latest: readonly (number | undefined)[] | StoreFailure) => {
-    if (!(latest instanceof StoreFailure)) {
-      order.latest = latest
-      return claim
-    }
-    giveBack(claim)
-    return new StoreFailure(latest.cause, 'positions')
-  }
-  const takeLater = async () => {
-    const claim = await claiming
-    return claim.state === 'claimed' ? take(claim, await asking) : claim
-  }
-  if (isThenable(claiming) || isThenable(asking)) return takeLater()
-  return claiming.state === 'claimed' ? take(claiming, asking) : claiming
-}
-
-function toClaim(answer: unknown): Claim | StoreFailure {
-  const { state, token, marks } = Object(answer) as Partial<Record<'state' | 'token' | 'marks', unknown>> // each is checked here
+/** @param order takes the positions of the claim; left out for a claim that is not used */
+function toClaim(answer: unknown, order?: Order): Claim | StoreFailure {
+  const { state, token, marks, positions } = Object(answer) as { readonly [key in keyof Claimed]: unknown } // each is checked here
   const isClaimed = state === 'claimed' && typeof token === 'string' && Array.isArray(marks)
-  if (isClaimed || state === 'done' || state === 'busy') return answer as Claim // by what was checked
+  const isWhole = isClaimed && (order === undefined || order.take(positions))
+  if (isWhole || state === 'done' || state === 'busy') return answer as Claim // by what was checked
   return new StoreFailure(new TypeError('it returned something that is not a claim'))
 }
 
@@ -144,7 +124,7 @@ function settleClaim(
   if (settleBy === 'release') return settleRelease(run, lease, outcome, marks)
   if (settleBy === 'abandon') run.goesOn = lease.abandon(marks)
   if (settleBy !== 'complete') return outcome
-  const isDone = lease.complete()
+  const isDone = lease.complete(marks)
   return isDone === true ? outcome : settleCompletion(shared, run, lease, isDone, { outcome, marks })
 }
 
@@ -168,7 +148,7 @@ async function settleCompletion(
     shared.reporter.error(isDone.toError('complete', 'the handlers succeeded, so it is retried for 60 s'))
     run.phase = 'storing'
     run.answerAll(handled)
-    isDone = await lease.keepCompleting()
+    isDone = await lease.keepCompleting(marks)
   }
   if (isDone === true) return handled
   if (isDone instanceof StoreFailure) {

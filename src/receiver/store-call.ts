@@ -16,17 +16,14 @@ export class StoreFailure {
   /** Distinguishes it from a claim. */
   readonly state = 'failed'
   readonly cause: unknown
-  readonly #method: 'positions' | 'advance' | undefined
 
-  /** @param method the method that failed, if it is not the one that the caller reports */
-  constructor(cause: unknown, method?: 'positions' | 'advance') {
+  constructor(cause: unknown) {
     this.cause = cause
-    this.#method = method
   }
 
   /** @param consequence what happens because of the failure */
   toError(method: 'claim' | 'renew' | 'complete' | 'release', consequence: string): PosternError {
-    const message = `store.${this.#method ?? method}() failed or did not answer in time; ${consequence}.`
+    const message = `store.${method}() failed or did not answer in time; ${consequence}.`
     return new PosternError('store_unavailable', message, { cause: this.cause })
   }
 }
@@ -69,4 +66,4 @@ export function toBoolean(answer: unknown): boolean | StoreFailure {
   return typeof answer === 'boolean' ? answer : new StoreFailure(new TypeError('it returned neither true nor false'))
 }
 
-const toFailure = (cause: unknown) => (cause instanceof StoreFailure ? cause : new StoreFailure(cause))
+const toFailure = (cause: unknown) => new StoreFailure(cause)

@@ -5,7 +5,7 @@ import { readNodeEnv } from '../host/node-env.ts'
 import { accountOfKey, accountPartOf } from '../protocol/dedup-key.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { DEFAULT_RETENTION_MS } from '../protocol/schedule.ts'
-import type { Claim, Store } from './store.ts'
+import type { Claim, Position, Store } from './store.ts'
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -57,6 +57,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
 class BoundedMemoryStore implements MemoryStore {
   readonly retentionMs: number
+  readonly keepsPositions = true
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #leases = new Map<string, HeldLease>()
   /** Positions share the room of events: a tenant who fills it is counted by either. */
@@ -85,7 +86,7 @@ class BoundedMemoryStore implements MemoryStore {
     this.#loggers.add(logger)
   }
 
-  claim(key: string, leaseMs: number): Claim {
+  claim(key: string, leaseMs: number, positionKeys?: readonly string[]): Claim {
     const now = this.#clock.monotonic()
     if (++this.#claims % SWEEP_EVERY === 0) this.#sweep(now)
     else if (this.#claims === 1) this.#warnOfOneProcess()
@@ -96,11 +97,19 @@ class BoundedMemoryStore implements MemoryStore {
     const marks = union(finished?.marks ?? NO_MARKS, lease?.marks ?? NO_MARKS)
     const token = String(this.#claims)
     this.#leases.set(key, { token, endsAt: now + leaseMs, marks })
-    return { state: 'claimed', token, marks }
+    if (positionKeys === undefined) return { state: 'claimed', token, marks }
+    return { state: 'claimed', token, marks, positions: positionKeys.map((one) => this.#positionOf(one, now)) }
   }
 
-  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean {
+  renew(
+    key: string,
+    token: string,
+    leaseMs: number,
+    marks: readonly string[],
+    positions?: readonly Position[],
+  ): boolean {
     const now = this.#clock.monotonic()
+    this.#keepPositions(positions, now)
     const lease = this.#leases.get(key)
     if (isHeldByAnother(lease, token, now) || typeof this.#recall(key, now) === 'number') return false
     const known = lease?.marks ?? NO_MARKS
@@ -108,16 +117,18 @@ class BoundedMemoryStore implements MemoryStore {
     return true
   }
 
-  complete(key: string, token: string): boolean {
+  complete(key: string, token: string, positions?: readonly Position[]): boolean {
     const now = this.#clock.monotonic()
+    this.#keepPositions(positions, now)
     if (isHeldByAnother(this.#leases.get(key), token, now)) return false
     this.#leases.delete(key)
     this.#finished.set(key, this.#untilFrom(now))
     return true
   }
 
-  release(key: string, token: string, marks: readonly string[]): boolean {
+  release(key: string, token: string, marks: readonly string[], positions?: readonly Position[]): boolean {
     const now = this.#clock.monotonic()
+    this.#keepPositions(positions, now)
     const lease = this.#leases.get(key)
     if (isHeldByAnother(lease, token, now)) return false
     this.#leases.delete(key)
@@ -125,22 +136,14 @@ class BoundedMemoryStore implements MemoryStore {
     return true
   }
 
-  positions(keys: readonly string[]): readonly (number | undefined)[] {
-    const now = this.#clock.monotonic()
-    return keys.map((key) => this.#recallPlace(key, now)?.at)
+  #keepPositions(positions: readonly Position[] | undefined, now: number): void {
+    for (const { key, at } of positions ?? [])
+      if ((this.#positionOf(key, now) ?? at) <= at) this.#finished.set(key, { until: this.#untilFrom(now), at })
   }
 
-  advance(key: string, at: number): boolean {
-    const now = this.#clock.monotonic()
-    const known = this.#recallPlace(key, now)
-    if (known !== undefined && known.at > at) return false
-    this.#finished.set(key, { until: this.#untilFrom(now), at })
-    return true
-  }
-
-  #recallPlace(key: string, now: number): Place | undefined {
+  #positionOf(key: string, now: number): number | undefined {
     const place = this.#finished.peek(key)
-    return typeof place === 'object' && 'at' in place && place.until >= now ? place : undefined
+    return typeof place === 'object' && 'at' in place && place.until >= now ? place.at : undefined
   }
 
   #recall(key: string, now: number): Finished | undefined {

@@ -8,6 +8,8 @@ export type Claim =
       readonly token: string
       /** Names of the handlers that finished in earlier attempts. */
       readonly marks: readonly string[]
+      /** The positions of `positionKeys`, in their order; undefined for a key that has none. */
+      readonly positions?: readonly (number | undefined)[]
     }
   | { readonly state: 'done' }
   | { readonly state: 'busy' }
@@ -27,32 +29,40 @@ export interface Position {
  * holds nothing. Repeated with the same token they answer as the first time. A mark that was kept is never lost before the event
  * is done or `retentionMs` have passed. Time is the engine's own clock, never a caller's.
  *
+ * Handlers with `order: 'latest'` need positions. A store keeps the greatest `at` of each key for `retentionMs`, even if the call returns
+ * false. A process that finds the event done, or a mark, finds the positions that came with it.
+ *
  * Methods may answer immediately or by a promise. They throw or reject only if the engine cannot be reached.
  */
 export interface Store {
   /** The time for which done ids and finish marks are kept, in milliseconds. A receiver refuses less than 3 hours. */
   readonly retentionMs: number
 
+  /** True if it keeps positions. */
+  readonly keepsPositions?: boolean
+
   /** Takes the key for `leaseMs` milliseconds, or says why not. */
-  claim(key: string, leaseMs: number): Claim | Promise<Claim>
+  claim(key: string, leaseMs: number, positionKeys?: readonly string[]): Claim | Promise<Claim>
 
   /** Extends a claim to `leaseMs` from now, and keeps the marks made since. True as well if nobody holds the key; false if the event is done. */
-  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean | Promise<boolean>
+  renew(
+    key: string,
+    token: string,
+    leaseMs: number,
+    marks: readonly string[],
+    positions?: readonly Position[],
+  ): boolean | Promise<boolean>
 
   /** Marks the event as done. True as well if nobody holds the key any more. */
-  complete(key: string, token: string): boolean | Promise<boolean>
+  complete(key: string, token: string, positions?: readonly Position[]): boolean | Promise<boolean>
 
   /** Releases the key, with the names of the handlers that have finished, so that the next attempt runs only the others. An event that is done stays so. */
-  release(key: string, token: string, marks: readonly string[]): boolean | Promise<boolean>
-
-  /**
-   * Returns the positions of these keys, in their order; undefined for a key that has none. Needed, with `advance`, by handlers with
-   * `order: 'latest'`. It may be asked while a claim is, and is then no slower than that.
-   */
-  positions?(keys: readonly string[]): readonly (number | undefined)[] | Promise<readonly (number | undefined)[]>
-
-  /** Moves a position forward, never back, and keeps it for `retentionMs` from now. Returns false, and changes nothing, if a later one is kept. */
-  advance?(key: string, at: number): boolean | Promise<boolean>
+  release(
+    key: string,
+    token: string,
+    marks: readonly string[],
+    positions?: readonly Position[],
+  ): boolean | Promise<boolean>
 
   /** Called once by each receiver that stands on the store, so that it can report what its owner should know. */
   reportTo?(logger: Logger): void

@@ -60,7 +60,7 @@ describe('options', () => {
     ]),
     ['a store that keeps ids for 2 h 59', keeping(10_799_999), 'at least 10800000 (3 h)'],
     ['a store that does not say', keeping(undefined), 'keeps done events for undefined ms'],
-    ...['transaction', 'transactionSync', 'positions', 'advance'].map((method): [string, unknown, string] => [
+    ...['transaction', 'transactionSync'].map((method): [string, unknown, string] => [
       `a store whose ${method} is no function`,
       { store: { ...methods, [method]: 7 } },
       `store has no method ${method}()`,

@@ -5,9 +5,9 @@ import {
   atOnce,
   type Behaviour,
   Bench,
+  delayedBy,
   failure,
   Gate,
-  hanging,
   raise,
   rejecting,
   ScriptedStore,
@@ -97,7 +97,7 @@ describe.each<[string, Behaviour]>([
     const { bench, ran } = scene({ usual })
     for (const timestamp of [time, '2025-01-01T00:00:00Z', time]) await bench.send(at(timestamp))
     expect(ran).toEqual([time, '2025-01-01T00:00:00Z', time])
-    expect(bench.store.count('positions')).toBe(1)
+    expect(bench.store.calls.filter(({ method, more }) => method === 'claim' && more.length > 0)).toHaveLength(1)
   })
 
   it('runs events of another record, model or account, and those that name no record', async () => {
@@ -215,85 +215,65 @@ describe.each<[string, Behaviour]>([
     expect(ran).toEqual([change(2).timestamp, change(1).timestamp])
   })
 
-  it('calls the store once for an event, and never for handlers without an order', async () => {
+  it('adds positions to the calls for an event, and nothing to those for handlers without an order', async () => {
     const { bench } = scene({ usual })
+    bench.receiver.on('contact.*', { name: 'audit' }, ignore)
     await bench.send(change(1))
-    expect([bench.store.count('positions'), bench.store.count('advance')]).toEqual([1, 1])
+    const key = expect.stringContaining('@')
+    expect(bench.store.calls).toMatchObject([
+      { method: 'claim', more: [[key]] },
+      { method: 'complete', more: [[{ key, at: Date.parse(change(1).timestamp) }]] },
+    ])
     const plain = new Bench({ usual })
     plain.receiver.on('contact.updated', ignore)
     await plain.send(change(1))
-    expect(plain.store.calls.map(({ method }) => method)).toEqual(['claim', 'complete'])
+    expect(plain.store.calls).toMatchObject([
+      { method: 'claim', more: [] },
+      { method: 'complete', more: [] },
+    ])
   })
 
-  it('stores the position before the event is done', async () => {
-    const { bench } = scene({ usual })
-    await bench.send(change(1))
-    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'positions', 'advance', 'complete'])
-  })
-
-  it.each([
-    ['rejects', rejecting],
-    ['throws', throwing],
-    ['answers neither true nor false', saying(undefined)],
-  ])(
-    'answers 200 if advance() %s, and repeats position and completion until they are stored',
-    async (_how, behaviour) => {
-      const { bench, ran } = scene({ usual })
-      bench.store.plan('advance', behaviour, behaviour)
-      expect(await bench.send(change(2))).toMatchObject({ outcome: 'handled' })
-      expect(bench.store.count('complete')).toBe(0)
-      expect(bench.errors[0]?.message).toMatch(/^store\.advance\(\) failed/)
-      await bench.clock.advance(1_000)
-      expect([bench.store.count('advance'), bench.store.count('complete')]).toEqual([3, 1])
-      await bench.send(change(1))
-      expect(ran).toEqual([change(2).timestamp])
-      expect(bench.codes).toEqual(['store_unavailable'])
-    },
-  )
-
-  it('copes with a store that rejects the position of one handler and throws for that of another', async () => {
-    const { bench } = scene({ usual })
-    bench.receiver.on('contact.*', { ...LATEST, name: 'index' }, ignore)
-    bench.store.plan('advance', rejecting, throwing)
+  it('repeats the position with a completion that failed', async () => {
+    const { bench, ran } = scene({ usual })
+    bench.store.plan('complete', rejecting, throwing)
     expect(await bench.send(change(2))).toMatchObject({ outcome: 'handled' })
-    expect(bench.errors[0]?.message).toMatch(/^store\.advance\(\) failed/)
     await bench.clock.advance(1_000)
-    expect(bench.store.count('complete')).toBe(1)
+    await bench.send(change(1))
+    expect(ran).toEqual([change(2).timestamp])
     expect(bench.codes).toEqual(['store_unavailable'])
   })
 
   it.each([
-    ['rejects', rejecting],
-    ['throws', throwing],
-    ['answers something else', saying('1')],
-    ['answers too few', saying([])],
-    ['answers no numbers', saying([Number.NaN])],
-    ['hangs', hanging],
-  ])('runs nothing if positions() %s, and releases the claim', async (_how, behaviour) => {
+    ['none', undefined],
+    ['something else', '1'],
+    ['too few', []],
+    ['no numbers', [Number.NaN]],
+  ])('runs nothing if the claim carries %s as positions', async (_what, positions) => {
     const { bench, ran } = scene({ usual })
-    bench.store.plan('positions', behaviour)
-    const sending = bench.send(change(2))
-    await bench.clock.advance(3_000)
-    expect(await sending).toMatchObject({ status: 503, code: 'store_unavailable' })
-    expect(bench.errors[0]?.message).toMatch(/^store\.positions\(\) failed or did not answer in time/)
-    await settle()
+    bench.store.plan('claim', saying({ state: 'claimed', token: 'token', marks: [], positions }))
+    expect(await bench.send(change(2))).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect(bench.errors[0]?.cause).toMatchObject({ message: 'it returned something that is not a claim' })
+    expect(ran).toEqual([])
+  })
+
+  it('compares with the positions of the claim that counts, not of one that came too late', async () => {
+    const { bench, ran } = scene({ usual })
+    bench.store.plan('claim', delayedBy(4_000))
+    expect(await bench.sendFor(3_000, change(2))).toMatchObject({ status: 503 })
+    await bench.clock.advance(2_000)
     expect(await bench.send(change(2))).toMatchObject({ outcome: 'handled' })
     expect(ran).toEqual([change(2).timestamp])
   })
 
-  it('stores the position of a handler whose attempt died, by the attempt that finds its mark', async () => {
-    const { bench, ran } = scene({ usual })
-    let fails = true
-    bench.receiver.on('contact.updated', { name: 'mail' }, () => {
-      if (fails) throw new Error('told to fail')
-    })
-    // As if the process had died right after it set the mark.
-    const lost: Behaviour = () => true as never
-    bench.store.plan('advance', lost)
-    const newer = change(2)
-    await bench.send(newer)
-    fails = false
-    await bench.send(newer)
+  it('tells the position with the marks when an event is given up, and with a lost claim', async () => {
+    const bench = new Bench({ usual, handlerTimeoutMs: 1_000 })
+    const ran: string[] = []
+    bench.receiver.on('contact.updated', { ...LATEST, name: 'crm' }, (event) => void ran.push(event.timestamp))
+    bench.receiver.on('contact.updated', { name: 'stuck' }, (event) =>
+      event.timestamp === change(2).timestamp ? new Promise(() => {}) : undefined,
+    )
+    bench.store.plan('renew', saying(true))
+    await bench.sendFor(6_000, change(2))
     expect(await bench.send(change(1))).toMatchObject({ skipped: ['crm'] })
     expect(ran).toEqual([change(2).timestamp])
   })
@@ -329,11 +309,10 @@ describe("order: 'latest' in transactions", () => {
     return { bench, store }
   }
 
-  it('passes the position to the commit, and does not store it again', async () => {
+  it('passes the position to the commit', async () => {
     const { bench, store } = database((event, transaction) => transaction((tx) => tx.write(event.timestamp)))
     await bench.send(change(2))
     expect(store.claims).toMatchObject([{ position: { at: Date.parse(change(2).timestamp) } }])
-    expect(store.count('advance')).toBe(0)
     expect(await bench.send(change(1))).toMatchObject({ skipped: ['crm'] })
     expect(store.rows).toEqual([change(2).timestamp])
   })
@@ -391,13 +370,13 @@ describe("a registration with order: 'latest'", () => {
     expect(refused('contact.*', { order })).toMatchObject({ code: 'option_invalid' })
   })
 
-  it('is refused on a store that keeps no positions, with the missing method', () => {
+  it('is refused on a store that keeps no positions', () => {
     const { inner } = new ScriptedStore(new Bench().clock)
     const { claim, renew, complete, release } = inner
     const store = { retentionMs: inner.retentionMs, claim, renew, complete, release }
     const error = refused('contact.*', LATEST, { store })
     expect(error).toMatchObject({ code: 'option_invalid' })
-    expect(error.message).toContain('has no methods positions and advance')
+    expect(error.message).toContain('does not say keepsPositions: true')
     expect(() => new Bench({ store: { ...store } }).receiver.on('contact.*', ignore)).not.toThrow()
   })
 })

@@ -10,6 +10,7 @@ import {
   memoryStore,
   type Outcome,
   type OutcomeInfo,
+  type Position,
   PosternError,
   type Receiver,
   type ReceiverOptions,
@@ -83,7 +84,7 @@ export class ManualClock implements Clock {
   }
 }
 
-export type Method = 'claim' | 'renew' | 'complete' | 'release' | 'positions' | 'advance'
+export type Method = 'claim' | 'renew' | 'complete' | 'release'
 
 /** The behaviour of one call of a store: it may be carried out now, later, or not at all. */
 export type Behaviour = <T>(call: () => T, clock: ManualClock) => T | Promise<T>
@@ -118,11 +119,21 @@ export const saying =
   async () =>
     value as never // replaces any answer of a custom store
 
+type Claimed = Extract<Claim, { readonly state: 'claimed' }>
+type Brought = [(readonly Position[])?]
+
 /** A memory store with scripted behaviour: each call takes the next behaviour planned for its method, or the usual one. */
 export class ScriptedStore implements Store {
   readonly inner: MemoryStore
   readonly retentionMs: number
-  readonly calls: { readonly method: Method; readonly at: number; readonly marks?: readonly string[] }[] = []
+  readonly keepsPositions = true
+  readonly calls: {
+    readonly method: Method
+    readonly at: number
+    readonly marks?: readonly string[]
+    /** The last arguments, of handlers with an order. */
+    readonly more: readonly unknown[]
+  }[] = []
   usual: Behaviour
   readonly #clock: ManualClock
   readonly #plans: Record<Method, Behaviour[]> = {
@@ -130,8 +141,6 @@ export class ScriptedStore implements Store {
     renew: [],
     complete: [],
     release: [],
-    positions: [],
-    advance: [],
   }
 
   /** @param inner the engine of this connection: each process has its own connection to one engine */
@@ -155,32 +164,24 @@ export class ScriptedStore implements Store {
     return this.calls.filter((call) => call.method === method).map(({ marks }) => [...(marks ?? [])])
   }
 
-  claim(key: string, leaseMs: number): Claim | Promise<Claim> {
-    return this.#carryOut('claim', () => this.inner.claim(key, leaseMs) as Claim) // memoryStore answers synchronously
+  claim(key: string, leaseMs: number, ...more: [(readonly string[])?]): Claim | Promise<Claim> {
+    return this.#carryOut('claim', () => this.inner.claim(key, leaseMs, ...more) as Claim, more) // memoryStore answers synchronously
   }
 
-  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean | Promise<boolean> {
-    return this.#carryOut('renew', () => this.inner.renew(key, token, leaseMs, marks) as boolean, marks) // as above
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[], ...more: Brought) {
+    return this.#carryOut('renew', () => this.inner.renew(key, token, leaseMs, marks, ...more) as boolean, more, marks) // as above
   }
 
-  complete(key: string, token: string): boolean | Promise<boolean> {
-    return this.#carryOut('complete', () => this.inner.complete(key, token) as boolean) // as above
+  complete(key: string, token: string, ...more: Brought): boolean | Promise<boolean> {
+    return this.#carryOut('complete', () => this.inner.complete(key, token, ...more) as boolean, more) // as above
   }
 
-  release(key: string, token: string, marks: readonly string[]): boolean | Promise<boolean> {
-    return this.#carryOut('release', () => this.inner.release(key, token, marks) as boolean, marks) // as above
+  release(key: string, token: string, marks: readonly string[], ...more: Brought): boolean | Promise<boolean> {
+    return this.#carryOut('release', () => this.inner.release(key, token, marks, ...more) as boolean, more, marks) // as above
   }
 
-  positions(keys: readonly string[]): readonly (number | undefined)[] | Promise<readonly (number | undefined)[]> {
-    return this.#carryOut('positions', () => this.inner.positions?.(keys) as readonly (number | undefined)[]) // as above
-  }
-
-  advance(key: string, at: number): boolean | Promise<boolean> {
-    return this.#carryOut('advance', () => this.inner.advance?.(key, at) as boolean) // as above
-  }
-
-  #carryOut<T>(method: Method, call: () => T, marks?: readonly string[]): T | Promise<T> {
-    this.calls.push({ method, at: this.#clock.monotonic(), ...(marks !== undefined && { marks: [...marks] }) })
+  #carryOut<T>(method: Method, call: () => T, more: readonly unknown[], marks?: readonly string[]): T | Promise<T> {
+    this.calls.push({ method, at: this.#clock.monotonic(), ...(marks !== undefined && { marks: [...marks] }), more })
     return (this.#plans[method].shift() ?? this.usual)(call, this.#clock)
   }
 }
@@ -201,9 +202,9 @@ export class TransactionalStore extends ScriptedStore {
   /** The fate of the commit: it is carried out, or not, or its answer is lost. */
   atCommit: (commit: () => void) => unknown = (commit) => commit()
 
-  override claim(key: string, leaseMs: number) {
+  override claim(key: string, leaseMs: number, ...more: [(readonly string[])?]) {
     this.keys.push(key)
-    return super.claim(key, leaseMs)
+    return super.claim(key, leaseMs, ...more)
   }
 
   async transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
@@ -212,9 +213,11 @@ export class TransactionalStore extends ScriptedStore {
     const written: string[] = []
     const value = await Promise.race([work({ write: (row) => written.push(row) }), aborted(signal)])
     const commit = () => {
-      if (position !== undefined && !this.inner.advance?.(position.key, position.at))
+      const { positions: [latest = Number.NEGATIVE_INFINITY] = [] } =
+        position === undefined ? {} : (this.inner.claim(`reads ${key}`, 0, [position.key]) as Claimed)
+      if (position !== undefined && latest > position.at)
         throw new PosternError('event_outdated', 'a newer event of the record was committed')
-      if (!this.inner.renew(key, token, 15_000, [mark]))
+      if (!this.inner.renew(key, token, 15_000, [mark], position && [position]))
         throw new PosternError('lease_lost', 'somebody else has the event')
       this.rows.push(...written)
     }

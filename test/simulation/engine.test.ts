@@ -12,12 +12,11 @@ const DEFAULT_RETENTION_MS = 604_800_000
 function toStore(engine: Engine): Store {
   return {
     retentionMs: engine.retentionMs,
-    claim: (key, leaseMs) => engine.claim(key, `token-${++tokens}`, leaseMs),
-    renew: (key, token, leaseMs, marks) => engine.renew(key, token, leaseMs, marks),
-    complete: (key, token) => engine.complete(key, token),
-    release: (key, token, marks) => engine.release(key, token, marks),
-    positions: (keys) => engine.positions(keys),
-    advance: (key, at) => engine.advance(key, at),
+    keepsPositions: true,
+    claim: (key, ...rest) => engine.claim(key, `token-${++tokens}`, ...rest),
+    renew: (...given) => engine.renew(...given),
+    complete: (...given) => engine.complete(...given),
+    release: (...given) => engine.release(...given),
   }
 }
 

@@ -30,16 +30,24 @@ export class Engine {
     this.retentionMs = retentionMs
   }
 
-  claim(key: string, token: string, leaseMs: number): Claim {
+  claim(key: string, token: string, leaseMs: number, positionKeys?: readonly string[]): Claim {
     const entry = this.#find(key)
     if (this.#isHeldByAnother(entry, token)) return { state: 'busy' }
     if (this.#isDone(entry)) return { state: 'done' }
     entry.lastClaim = token
     this.#hold(entry, token, leaseMs)
-    return { state: 'claimed', token, marks: [...entry.marks] }
+    const claim = { state: 'claimed', token, marks: [...entry.marks] } as const
+    return positionKeys ? { ...claim, positions: positionKeys.map((one) => this.#position(one)) } : claim
   }
 
-  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean {
+  renew(
+    key: string,
+    token: string,
+    leaseMs: number,
+    marks: readonly string[],
+    positions?: readonly Position[],
+  ): boolean {
+    this.#keepPositions(positions)
     const entry = this.#find(key)
     if (this.#isHeldByAnother(entry, token) || this.#isDone(entry)) return false
     this.#hold(entry, token, leaseMs)
@@ -47,7 +55,8 @@ export class Engine {
     return true
   }
 
-  complete(key: string, token: string): boolean {
+  complete(key: string, token: string, positions?: readonly Position[]): boolean {
+    this.#keepPositions(positions)
     const entry = this.#find(key)
     if (this.#isHeldByAnother(entry, token)) return false
     entry.endsAt = Number.NEGATIVE_INFINITY
@@ -55,21 +64,12 @@ export class Engine {
     return true
   }
 
-  release(key: string, token: string, marks: readonly string[]): boolean {
+  release(key: string, token: string, marks: readonly string[], positions?: readonly Position[]): boolean {
+    this.#keepPositions(positions)
     const entry = this.#find(key)
     if (this.#isHeldByAnother(entry, token)) return false
     entry.endsAt = Number.NEGATIVE_INFINITY
     this.#keep(entry, marks)
-    return true
-  }
-
-  positions(keys: readonly string[]): readonly (number | undefined)[] {
-    return keys.map((key) => this.#position(key))
-  }
-
-  advance(key: string, at: number): boolean {
-    if (this.#isPassed({ key, at })) return false
-    this.#positions.set(key, { at, until: this.#now() + this.retentionMs })
     return true
   }
 
@@ -81,8 +81,14 @@ export class Engine {
     if (position !== undefined && this.#isPassed(position)) return 'event_outdated'
     write()
     this.#keep(entry, [mark])
-    if (position !== undefined) this.advance(position.key, position.at)
+    if (position !== undefined) this.#keepPositions([position])
     return 'committed'
+  }
+
+  #keepPositions(positions: readonly Position[] = []): void {
+    for (const position of positions)
+      if (!this.#isPassed(position))
+        this.#positions.set(position.key, { at: position.at, until: this.#now() + this.retentionMs })
   }
 
   #position(key: string): number | undefined {

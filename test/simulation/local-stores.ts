@@ -1,4 +1,4 @@
-import type { Claim, MemoryStore, Store, TransactionClaim } from 'postern'
+import type { Claim, MemoryStore, Position, Store, TransactionClaim } from 'postern'
 import { judgeContext } from './judge-context.ts'
 import type { Life } from './life.ts'
 import type { Method } from './plan.ts'
@@ -8,19 +8,20 @@ import type { World } from './world.ts'
 /** The answer to a dead process. Whatever the process does with it has no effect. */
 class ProcessIsDead extends Error {}
 
+type Brought = [(readonly Position[])?]
+
 /** A store that answers immediately. */
 interface Inner {
-  claim(key: string, leaseMs: number): Claim
-  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean
-  complete(key: string, token: string): boolean
-  release(key: string, token: string, marks: readonly string[]): boolean
-  positions(keys: readonly string[]): readonly (number | undefined)[]
-  advance(key: string, at: number): boolean
+  claim(key: string, leaseMs: number, ...asked: [(readonly string[])?]): Claim
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[], ...brought: Brought): boolean
+  complete(key: string, token: string, ...brought: Brought): boolean
+  release(key: string, token: string, marks: readonly string[], ...brought: Brought): boolean
 }
 
 /** A store inside the process. The process may die before or after each call. */
 class LocalStore implements Store {
   readonly retentionMs: number
+  readonly keepsPositions = true
   protected readonly world: World
   protected readonly life: Life
   readonly #inner: Inner
@@ -32,9 +33,9 @@ class LocalStore implements Store {
     this.retentionMs = world.plan.settings.retentionMs
   }
 
-  claim(key: string, leaseMs: number): Claim {
+  claim(key: string, leaseMs: number, ...asked: [(readonly string[])?]): Claim {
     return this.ask('claim', key, '', () => {
-      const answer = this.#inner.claim(key, leaseMs)
+      const answer = this.#inner.claim(key, leaseMs, ...asked)
       const token = answer.state === 'claimed' ? answer.token : ''
       const grant = this.world.ledger.onClaim(this.#callOf(key, token), leaseMs, answer)
       if (grant !== undefined) grant.answeredAt ??= this.world.now
@@ -42,38 +43,30 @@ class LocalStore implements Store {
     })
   }
 
-  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean {
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[], ...brought: Brought): boolean {
     return this.ask('renew', key, `for ${token} with [${marks}]`, () => {
-      const isHeld = this.#inner.renew(key, token, leaseMs, marks)
+      const isHeld = this.#inner.renew(key, token, leaseMs, marks, ...brought)
       this.world.ledger.onRenew(this.#callOf(key, token), leaseMs, marks, isHeld)
       return isHeld
     })
   }
 
-  complete(key: string, token: string): boolean {
+  complete(key: string, token: string, ...brought: Brought): boolean {
     return this.ask('complete', key, `for ${token}`, () => {
       this.world.ledger.onSettling(this.#callOf(key, token))
-      const isDone = this.#inner.complete(key, token)
+      const isDone = this.#inner.complete(key, token, ...brought)
       this.world.ledger.onComplete(this.#callOf(key, token), isDone)
       return isDone
     })
   }
 
-  release(key: string, token: string, marks: readonly string[]): boolean {
+  release(key: string, token: string, marks: readonly string[], ...brought: Brought): boolean {
     return this.ask('release', key, `for ${token} with [${marks}]`, () => {
       this.world.ledger.onSettling(this.#callOf(key, token))
-      const isReleased = this.#inner.release(key, token, marks)
+      const isReleased = this.#inner.release(key, token, marks, ...brought)
       this.world.ledger.onRelease(this.#callOf(key, token), marks, isReleased)
       return isReleased
     })
-  }
-
-  positions(keys: readonly string[]): readonly (number | undefined)[] {
-    return this.ask('positions', keys.join(), '', () => this.#inner.positions(keys))
-  }
-
-  advance(key: string, at: number): boolean {
-    return this.ask('advance', key, `to ${at}`, () => this.#inner.advance(key, at))
   }
 
   protected ask<T>(method: Method, key: string, details: string, call: () => T): T {
@@ -121,12 +114,10 @@ export class SharedFileStore extends LocalStore {
     const { engine } = world.host
     let tokens = 0
     super(world, life, {
-      claim: (key, leaseMs) => engine.claim(key, `${life.name}-${++tokens}`, leaseMs),
-      renew: (key, token, leaseMs, marks) => engine.renew(key, token, leaseMs, marks),
-      complete: (key, token) => engine.complete(key, token),
-      release: (key, token, marks) => engine.release(key, token, marks),
-      positions: (keys) => engine.positions(keys),
-      advance: (key, at) => engine.advance(key, at),
+      claim: (key, ...rest) => engine.claim(key, `${life.name}-${++tokens}`, ...rest),
+      renew: (...given) => engine.renew(...given),
+      complete: (...given) => engine.complete(...given),
+      release: (...given) => engine.release(...given),
     })
   }
 

@@ -1,4 +1,4 @@
-import type { Claim, Store, TransactionClaim } from 'postern'
+import type { Claim, Position, Store, TransactionClaim } from 'postern'
 import type { LostClaims } from '../../adapters/stores/lost-claims.ts'
 import type { Commit } from './engine.ts'
 import { contextOfDelivery, judgeContext } from './judge-context.ts'
@@ -34,6 +34,7 @@ interface Way<T> {
 /** A process's connection to the engine: a store whose calls and answers go through the simulated network. */
 export class Connection implements Store {
   readonly retentionMs: number
+  readonly keepsPositions = true
   protected readonly world: World
   protected readonly life: Life
   readonly #lost: LostClaims
@@ -52,12 +53,12 @@ export class Connection implements Store {
     this.retentionMs = world.plan.settings.retentionMs
   }
 
-  claim(key: string, leaseMs: number): Promise<Claim> {
+  claim(key: string, leaseMs: number, positionKeys?: readonly string[]): Promise<Claim> {
     const { life, world } = this
     const token = `${life.name}-${++this.#tokens}`
     const call = { life, key, token, askedAt: world.now }
     const claiming = this.send({ method: 'claim', key, details: `for ${token}` }, () => {
-      const answer = world.host.engine.claim(key, token, leaseMs)
+      const answer = world.host.engine.claim(key, token, leaseMs, positionKeys)
       const grant = world.ledger.onClaim(call, leaseMs, answer)
       if (grant !== undefined && this.#refused.has(token)) grant.isEcho = true
       return answer
@@ -66,49 +67,44 @@ export class Connection implements Store {
     return this.noteArrival(watched, key, token)
   }
 
-  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
+  renew(
+    key: string,
+    token: string,
+    leaseMs: number,
+    marks: readonly string[],
+    positions?: readonly Position[],
+  ): Promise<boolean> {
     const { life, world } = this
     const call = { life, key, token, askedAt: world.now }
     const kept = [...marks]
     return this.send({ method: 'renew', key, details: `for ${token}${showMarks(marks)}` }, () => {
-      const isHeld = world.host.engine.renew(key, token, leaseMs, kept)
+      const isHeld = world.host.engine.renew(key, token, leaseMs, kept, positions)
       world.ledger.onRenew(call, leaseMs, kept, isHeld)
       return isHeld
     })
   }
 
-  complete(key: string, token: string): Promise<boolean> {
+  complete(key: string, token: string, positions?: readonly Position[]): Promise<boolean> {
     const { life, world } = this
     const call = { life, key, token, askedAt: world.now }
     if (life.isAlive) world.ledger.onSettling(call)
     return this.send({ method: 'complete', key, details: `for ${token}` }, () => {
-      const isDone = world.host.engine.complete(key, token)
+      const isDone = world.host.engine.complete(key, token, positions)
       world.ledger.onComplete(call, isDone)
       return isDone
     })
   }
 
-  release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
+  release(key: string, token: string, marks: readonly string[], positions?: readonly Position[]): Promise<boolean> {
     const { life, world } = this
     const call = { life, key, token, askedAt: world.now }
     const kept = [...marks]
     if (life.isAlive) world.ledger.onSettling(call)
     return this.send({ method: 'release', key, details: `for ${token}${showMarks(marks)}` }, () => {
-      const isReleased = world.host.engine.release(key, token, kept)
+      const isReleased = world.host.engine.release(key, token, kept, positions)
       world.ledger.onRelease(call, kept, isReleased)
       return isReleased
     })
-  }
-
-  positions(keys: readonly string[]): Promise<readonly (number | undefined)[]> {
-    const asked = [...keys]
-    return this.send({ method: 'positions', key: asked.join(), details: '' }, () =>
-      this.world.host.engine.positions(asked),
-    )
-  }
-
-  advance(key: string, at: number): Promise<boolean> {
-    return this.send({ method: 'advance', key, details: `to ${at}` }, () => this.world.host.engine.advance(key, at))
   }
 
   /** Sends a call to the engine. The promise never settles if the call or its answer is lost, or the process is dead. */

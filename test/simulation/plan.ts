@@ -185,17 +185,7 @@ export type FaultPlan =
   | { readonly kind: 'secrets'; readonly at: number; readonly ms: number; readonly how: 'throws' | 'hangs' | 'is slow' }
 
 /** A call of a process to the engine: the store's methods, those of transactions, and the inbox's. `keep` renews a worker's items. */
-export type Method =
-  | 'claim'
-  | 'renew'
-  | 'complete'
-  | 'release'
-  | 'positions'
-  | 'advance'
-  | 'begin'
-  | 'write'
-  | 'commit'
-  | InboxMethod
+export type Method = 'claim' | 'renew' | 'complete' | 'release' | 'begin' | 'write' | 'commit' | InboxMethod
 
 export type InboxMethod = 'put' | 'take' | 'keep' | 'settle'
 

@@ -138,12 +138,13 @@ describe('the bound', () => {
   it('holds positions as well, oldest first, and counts what it drops', () => {
     const { store } = makeSubject({ max: 10 })
     const keys = Array.from({ length: 13 }, (_, index) => `7:default4:acme@${index}`)
-    for (const [index, key] of keys.entries()) store.advance?.(key, index)
+    for (const [index, key] of keys.entries()) store.renew('event', 'token', LEASE_MS, [], [{ key, at: index }])
+    const find = () => store.claim(`event ${Math.random()}`, LEASE_MS, keys)
     expect(store.earlyDrops).toBe(3)
     const expected = keys.map((_, index) => (index < 3 ? undefined : index))
-    expect(store.positions?.(keys)).toEqual(expected)
+    expect(find()).toMatchObject({ positions: expected })
     completeNew(store, 'acme', 2)
-    expect(store.positions?.(keys)).toEqual(expected.map((at) => (at === 3 || at === 4 ? undefined : at)))
+    expect(find()).toMatchObject({ positions: expected.map((at) => (at === 3 || at === 4 ? undefined : at)) })
   })
 
   it('does not count expired ids', () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Claim, Store } from 'postern'
+import type { Claim, Position, Store } from 'postern'
 
 export const MODEL = 'answers as the contract in its plainest form does'
 const AHEAD = 'though the clock of one process is an hour ahead'
@@ -86,23 +86,31 @@ export const FAULTS = {
   ],
   [`remembers for as long as it should ${AHEAD}`]: ['goes by the clock of its process', 'never forgets'],
   [`remembers for as long as it should ${BEHIND}`]: ['goes by the clock of its process', 'never forgets'],
-  'knows no position that nobody has advanced to': [
-    'returns the positions that there are, and no others',
-    'has positions and no advance',
+  'knows no position that nobody has brought': ['returns the positions that there are, and no others'],
+  'moves a position forward, and never back': ['moves positions back'],
+  'keeps the positions that come with a renewal, a release or a completion': [
+    'loses the positions of a renewal',
+    'loses the positions of a release',
+    'keeps one position of each call',
+    'forgets positions with the claim',
   ],
-  'moves a position forward, and never back': ['moves positions back', 'says nothing of a later position'],
-  'takes the same position again': ['refuses an equal position'],
+  'keeps the positions that come with the token of before, and nothing else of them': [
+    'fences positions by the token',
+    'loses the positions of a renewal of what is done',
+  ],
   'compares positions by their size, and keeps them exactly': [
     'compares positions as text',
     'rounds positions to seconds',
   ],
   'returns positions in the order of their keys, however many': ['returns the positions that there are, and no others'],
   'keeps positions apart whose keys are alike': ['ignores case in positions'],
-  'keeps the latest of positions that come at once from two processes': ['advances in two steps'],
+  'keeps the latest of positions that come at once from two processes': ['keeps positions in two steps'],
   'shows one process a position of the other': ['shares no positions'],
-  'keeps a position beside the claims of events': ['forgets positions with the claim'],
   'forgets a position after the retention, and not before': ['forgets positions too early', 'never forgets positions'],
-  'keeps a position for the retention from its last move': ['keeps a position from its first move only'],
+  'keeps a position for the retention from its last move': [
+    'keeps a position from its first move only',
+    'drops an equal position',
+  ],
   [`keeps a position for as long as it should ${AHEAD}`]: [
     'counts the lifetime of positions by the clock of its process',
   ],
@@ -201,22 +209,41 @@ export function makeStores(fault: Fault | Oddity) {
     }
     return {
       retentionMs: is('says another retention') ? 7 * 24 * 3_600_000 : retentionMs,
-      ...positions,
-      async claim(key, leaseMs) {
+      keepsPositions: true,
+      async claim(key, leaseMs, positionKeys) {
         const isLate = back !== undefined
-        const claim = await reach(() => claims.claim(key, leaseMs))
+        const made = await reach(() => claims.claim(key, leaseMs))
+        const claim =
+          made.state === 'claimed' && positionKeys ? { ...made, positions: positions.find(positionKeys) } : made
         if (isLate) late.add(key)
         const isHeld = is('holds what it claimed late for ever')
         if (!isLate || !(isHeld || is('loses the answer to a late claim'))) return claim
         if (isHeld) claims.find(key).until = Number.POSITIVE_INFINITY
         throw new Error('the connection was lost')
       },
-      renew: (key, token, leaseMs, marks) => reach(() => claims.renew(key, token, leaseMs, marks)),
-      complete: (key, token) => reach(() => claims.complete(key, token)),
-      release(key, token, marks) {
-        if (is('forgets positions with the claim')) places.clear()
+      renew: (key, token, leaseMs, marks, brought) =>
+        reach(async () => {
+          const isHeld = claims.renew(key, token, leaseMs, marks)
+          const isLost = !isHeld && is('fences positions by the token')
+          const isDone = claims.find(key).done && is('loses the positions of a renewal of what is done')
+          if (!is('loses the positions of a renewal') && !isLost && !isDone) await positions.keep(brought)
+          return isHeld
+        }),
+      complete: (key, token, brought) =>
+        reach(async () => {
+          const isDone = claims.complete(key, token)
+          if (isDone || !is('fences positions by the token')) await positions.keep(brought)
+          return isDone
+        }),
+      release(key, token, marks, brought) {
         if (is('cannot release what it claimed late') && late.has(key)) return false
-        return reach(() => claims.release(key, token, marks))
+        return reach(async () => {
+          const isReleased = claims.release(key, token, marks)
+          if (is('forgets positions with the claim')) places.clear()
+          const isLost = !isReleased && is('fences positions by the token')
+          if (!is('loses the positions of a release') && !isLost) await positions.keep(brought)
+          return isReleased
+        })
       },
     }
   }
@@ -342,23 +369,26 @@ function makePositions(is: Is, places: Places, now: () => number, retentionMs: n
   const isLater = (known: number, at: number) => {
     if (is('moves positions back')) return false
     if (is('compares positions as text')) return String(known) > String(at)
-    return is('refuses an equal position') ? known >= at : known > at
+    return is('drops an equal position') ? known >= at : known > at
   }
-  const positions = async (keys: readonly string[]) => {
-    const found = keys.map((key) => find(key)?.at)
-    return is('returns the positions that there are, and no others') ? found.filter((at) => at !== undefined) : found
-  }
-  const advance = async (key: string, at: number) => {
+  const advance = async ({ key, at }: Position) => {
     const known = find(key)
-    if (is('advances in two steps')) await undefined
-    if (known !== undefined && isLater(known.at, at)) return is('says nothing of a later position')
+    if (is('keeps positions in two steps')) await undefined
+    if (known !== undefined && isLater(known.at, at)) return
     const forMs = is('forgets positions too early') ? retentionMs / 3 : retentionMs
     const isKept = is('keeps a position from its first move only') && known !== undefined
     places.set(toKey(key), {
       at: is('rounds positions to seconds') ? Math.floor(at / 1_000) * 1_000 : at,
       until: isKept ? known.until : now() + forMs,
     })
-    return true
   }
-  return { positions, ...(!is('has positions and no advance') && { advance }) }
+  return {
+    find(keys: readonly string[]) {
+      const found = keys.map((key) => find(key)?.at)
+      return is('returns the positions that there are, and no others') ? found.filter((at) => at !== undefined) : found
+    },
+    async keep(brought: readonly Position[] = []) {
+      await Promise.all((is('keeps one position of each call') ? brought.slice(0, 1) : brought).map(advance))
+    },
+  }
 }

@@ -88,10 +88,8 @@ function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
     return entry
   }
   const places = new Map<string, number>()
-  const advance = (key: string, at: number) => {
-    if ((places.get(key) ?? Number.NEGATIVE_INFINITY) > at) return false
-    places.set(key, at)
-    return true
+  const keep = (positions: readonly Position[] = []) => {
+    for (const { key, at } of positions) places.set(key, Math.max(places.get(key) ?? at, at))
   }
   const isOutdated = (position: Position | undefined) => {
     if (position === undefined || is('commits for an outdated event')) return false
@@ -113,17 +111,17 @@ function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
   }
   const store: TransactionalStore<Tx> = {
     retentionMs: 1e9,
-    positions: (keys) => keys.map((key) => places.get(key)),
-    advance,
-    claim(key, leaseMs): Claim {
+    keepsPositions: true,
+    claim(key, leaseMs, positionKeys = []): Claim {
       const entry = find(key)
       if (entry.done) return { state: 'done' }
       if (entry.until > time) return { state: 'busy' }
       const token = randomUUID()
       Object.assign(entry, { token, until: time + leaseMs, before: entry.token })
-      return { state: 'claimed', token, marks: [...entry.marks] }
+      return { state: 'claimed', token, marks: [...entry.marks], positions: positionKeys.map((one) => places.get(one)) }
     },
-    async renew(key, token, leaseMs, marks) {
+    async renew(key, token, leaseMs, marks, positions) {
+      keep(positions)
       if (is('makes renewals wait for the work')) await working
       const entry = find(key)
       if (entry.done || isHeldByAnother(entry, token)) return false
@@ -131,13 +129,15 @@ function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
       add(entry, marks)
       return true
     },
-    complete(key, token) {
+    complete(key, token, positions) {
+      keep(positions)
       const entry = find(key)
       if (isHeldByAnother(entry, token)) return false
       Object.assign(entry, { done: true, until: 0 })
       return true
     },
-    release(key, token, marks) {
+    release(key, token, marks, positions) {
+      keep(positions)
       const entry = find(key)
       if (isHeldByAnother(entry, token)) return false
       entry.until = 0
@@ -151,7 +151,7 @@ function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
       let onEnd = () => {}
       staged.add(written)
       const tx = { write: (row: string) => void written.push(row) }
-      const keep = () => {
+      const keepRows = () => {
         for (const row of written) rows.add(row)
       }
       try {
@@ -165,7 +165,7 @@ function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
         if (!is('commits for a handler that was given up meanwhile') && !is('begins for a handler that was given up'))
           signal.throwIfAborted()
         const isLost = is('looks at the token before the work only') ? !couldCommit : !mayCommit(find(key), token, mark)
-        if (isLost && position && is('keeps the position of a lease that was lost')) advance(position.key, position.at)
+        if (isLost && position && is('keeps the position of a lease that was lost')) keep([position])
         if (isLost && is('does not say that the lease was lost')) throw new Error('conflict')
         if (isLost) throw new PosternError('lease_lost', 'another one has the event')
         if (is('looks at the position before the work only') ? wasOutdated : isOutdated(position)) {
@@ -176,15 +176,15 @@ function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
             'outdated',
           )
         }
-        keep()
-        if (position && !is('commits no position')) advance(position.key, position.at)
+        keepRows()
+        if (position && !is('commits no position')) keep([position])
         if (is('commits the rows before the mark')) await new Promise((resolve) => setImmediate(resolve))
         if (is('gives the claim up with the commit')) find(key).until = 0
         if (!is('forgets the mark')) add(find(key), [mark])
         return is('loses what the work returned') ? (undefined as typeof value) : value
       } catch (error) {
-        if (is('keeps the rows of work that failed')) keep()
-        if (position && is('keeps the position of work that failed')) advance(position.key, position.at)
+        if (is('keeps the rows of work that failed')) keepRows()
+        if (position && is('keeps the position of work that failed')) keep([position])
         if (is('keeps the mark of work that failed')) add(find(key), [mark])
         if (is('rolls back what others write at the same time')) for (const other of staged) other.length = 0
         const hasOwnError = signal.aborted && is('has an error of its own for a handler that was given up')

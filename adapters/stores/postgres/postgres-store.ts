@@ -1,4 +1,4 @@
-import type { Claim, Logger, TransactionalStore, TransactionClaim } from '../../../src/index.ts'
+import type { Claim, Logger, Position, TransactionalStore, TransactionClaim } from '../../../src/index.ts'
 import { BUSY, DONE, makeTokens, NO_MARKS } from '../claims.ts'
 import { LostClaims } from '../lost-claims.ts'
 import { decodeMark, encodeKey, encodeMark, toArrayLiteral } from './encode.ts'
@@ -51,16 +51,7 @@ interface Asked {
   readonly key: string
   readonly token: string
   readonly lease: number
-}
-
-/** Calls for one position go together: each has a number as its key. */
-interface Read {
-  readonly key: string
-  readonly of: string
-}
-
-interface Advanced extends Read {
-  readonly at: number
+  readonly positionKeys: readonly string[] | undefined
 }
 
 interface Settled {
@@ -69,6 +60,7 @@ interface Settled {
   readonly lease: number | null
   readonly done: boolean
   readonly marks: readonly string[]
+  readonly positions?: readonly Position[]
 }
 
 /** The most connections that claims without an answer may use at the same time. */
@@ -78,18 +70,16 @@ const NEXT_BATCH_MS = 100
 
 class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   readonly retentionMs: number
+  readonly keepsPositions = true
   readonly #pool: SharedPool
   readonly #table: Table
   readonly #transactions: Transactions<Tx>
   readonly #claims: Groups<Asked, Claim>
   readonly #settlements: Groups<Settled, boolean>
-  /** Answers null for a key without a position. */
-  readonly #positions: Groups<Read, number | null>
-  readonly #advances: Groups<Advanced, boolean>
-  /** Numbers the calls for positions. */
-  #calls = 0
   #sweepAt = 0
-  readonly #lost = new LostClaims((key, token) => this.#settle(key, token, null, false, NO_MARKS))
+  readonly #lost = new LostClaims((key, token) =>
+    this.#settle({ key, token, lease: null, done: false, marks: NO_MARKS }),
+  )
   readonly #newToken = makeTokens()
 
   constructor({ pool, retentionMs, schema, table, wrap }: CheckedOptions<Tx>) {
@@ -107,8 +97,6 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
       most: MOST_CLAIMING,
     })
     this.#settlements = new Groups({ run: (settled) => this.#settleAll(settled), toError })
-    this.#positions = new Groups({ run: (asked) => this.#findPositions(asked), toError, most: MOST_CLAIMING })
-    this.#advances = new Groups({ run: (advanced) => this.#advanceAll(advanced), toError })
   }
 
   reportTo(logger: Logger): void {
@@ -119,41 +107,36 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
     return this.#table.migrate()
   }
 
-  claim(key: string, leaseMs: number): Promise<Claim> {
+  claim(key: string, leaseMs: number, positionKeys?: readonly string[]): Promise<Claim> {
     const token = this.#newToken()
-    return this.#claims.add({ key: encodeKey(key), token, lease: leaseMs })
+    return this.#claims.add({ key: encodeKey(key), token, lease: leaseMs, positionKeys: positionKeys?.map(encodeKey) })
   }
 
-  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
-    return this.#settle(encodeKey(key), token, leaseMs, false, marks)
+  renew(
+    key: string,
+    token: string,
+    leaseMs: number,
+    marks: readonly string[],
+    positions?: readonly Position[],
+  ): Promise<boolean> {
+    return this.#settle({ key: encodeKey(key), token, lease: leaseMs, done: false, marks }, positions)
   }
 
-  complete(key: string, token: string): Promise<boolean> {
-    return this.#settle(encodeKey(key), token, null, true, NO_MARKS)
+  complete(key: string, token: string, positions?: readonly Position[]): Promise<boolean> {
+    return this.#settle({ key: encodeKey(key), token, lease: null, done: true, marks: NO_MARKS }, positions)
   }
 
-  release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
-    return this.#settle(encodeKey(key), token, null, false, marks)
-  }
-
-  async positions(keys: readonly string[]): Promise<readonly (number | undefined)[]> {
-    const found = await Promise.all(
-      keys.map((key) => this.#positions.add({ key: String(this.#calls++), of: encodeKey(key) })),
-    )
-    return found.map((at) => at ?? undefined)
-  }
-
-  advance(key: string, at: number): Promise<boolean> {
-    return this.#advances.add({ key: String(this.#calls++), of: encodeKey(key), at })
+  release(key: string, token: string, marks: readonly string[], positions?: readonly Position[]): Promise<boolean> {
+    return this.#settle({ key: encodeKey(key), token, lease: null, done: false, marks }, positions)
   }
 
   transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
     return this.#transactions.run(claim, work)
   }
 
-  /** @param key encoded */
-  #settle(key: string, token: string, lease: number | null, done: boolean, marks: readonly string[]): Promise<boolean> {
-    return this.#settlements.add({ key, token, lease, done, marks: marks.map(encodeMark) })
+  #settle(settled: Settled, positions?: readonly Position[]): Promise<boolean> {
+    const encoded = positions && { positions: positions.map(({ key, at }) => ({ key: encodeKey(key), at })) }
+    return this.#settlements.add({ ...settled, marks: settled.marks.map(encodeMark), ...encoded })
   }
 
   async #claimAll(asked: readonly Asked[]): Promise<readonly Claim[]> {
@@ -162,34 +145,31 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
       toArrayLiteral(asked.map(({ key }) => key)),
       toArrayLiteral(asked.map(({ token }) => token)),
       toArrayLiteral(asked.map(({ lease }) => lease)),
+      toArrayLiteral([...new Set(asked.flatMap(({ positionKeys = [] }) => positionKeys))]),
     ])
     const known = new Map(rows.map((row) => [row[0], row]))
     if (known.has(null)) throw new Error(`Postgres ran the claim more than ${CALL_LIMIT_MS} ms after it was sent`)
-    return asked.map(({ key, token }) => toClaim(token, known.get(key)))
-  }
-
-  async #findPositions(asked: readonly Read[]): Promise<readonly (number | null)[]> {
-    const { positions } = await this.#table.statements()
-    const rows = await this.#pool.claim(positions, [toArrayLiteral([...new Set(asked.map(({ of }) => of))])])
-    const known = new Map(rows.map(([key, at]) => [key, Number(at)]))
-    return asked.map(({ of }) => known.get(of) ?? null)
-  }
-
-  async #advanceAll(advanced: readonly Advanced[]): Promise<readonly (boolean | undefined)[]> {
-    const { advance } = await this.#table.statements()
-    const latest = new Map<string, number>()
-    for (const { of, at } of advanced) latest.set(of, Math.max(latest.get(of) ?? at, at))
-    const rows = await this.#pool.claim(advance, [
-      toArrayLiteral([...latest.keys()]),
-      toArrayLiteral([...latest.values()]),
-    ])
-    const known = new Map(rows.map(([key, answer]) => [key, answer === 'true']))
-    return advanced.map(({ of, at }) => (latest.get(of) === at ? known.get(of) : known.has(of) ? false : undefined))
+    const positionOf = (key: string) => {
+      const [, at] = known.get(key) ?? []
+      return at === undefined ? undefined : Number(at)
+    }
+    return asked.map(({ key, token, positionKeys }) => {
+      const claim = toClaim(token, known.get(key))
+      return positionKeys && claim.state === 'claimed' ? { ...claim, positions: positionKeys.map(positionOf) } : claim
+    })
   }
 
   async #settleAll(settled: readonly Settled[]): Promise<readonly (boolean | undefined)[]> {
     const { settle } = await this.#table.statements()
-    const rows = await this.#pool.runKept(settle, [JSON.stringify(settled)])
+    const places = settled.flatMap(({ key, positions = [] }) =>
+      positions.map((position) => ({ event: key, ...position })),
+    )
+    const rows = await this.#pool.runKept(settle, [
+      JSON.stringify(settled),
+      toArrayLiteral(places.map(({ event }) => event)),
+      toArrayLiteral(places.map(({ key }) => key)),
+      toArrayLiteral(places.map(({ at }) => at)),
+    ])
     this.#sweep()
     const known = new Map(rows.map(([key, answer]) => [key, answer === 'true']))
     return settled.map(({ key }) => known.get(key))

@@ -91,7 +91,7 @@ export class SharedPool {
     return this.#kept.use((client) => this.#runAlone(client, text, values))
   }
 
-  /** Runs a message for claims and positions in the same way, on another connection if there is one. */
+  /** Runs a message for claims in the same way, on another connection if there is one. */
   async claim(text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
     await this.#kept.hold() // a receiver needs it to keep its claim
     const spare = await this.#findSpare()

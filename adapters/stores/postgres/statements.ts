@@ -31,8 +31,6 @@ export interface Statements {
   readonly create: string
   readonly claim: string
   readonly settle: string
-  readonly positions: string
-  readonly advance: string
   commitMark(fence: Fence): string
   readonly sweep: string
 }
@@ -72,8 +70,6 @@ export function makeStatements(tableName: TableName, retentionMs: number): State
     create: makeCreate(pieces, quoteName(`${tableName.table ?? DEFAULT_TABLE}_swept`)),
     claim: makeClaim(pieces),
     settle: makeSettle(pieces),
-    positions: makePositions(pieces),
-    advance: makeAdvance(pieces),
     commitMark: makeCommitMark(pieces),
     sweep: makeSweep(pieces),
   }
@@ -101,8 +97,8 @@ DO ${asText(comment)};
 }
 
 /**
- * Takes keys, tokens and lengths of leases. Returns a row for each key that existed before: its marks if it was free, otherwise whether it
- * is done. Nothing here waits for a row that another transaction has locked: such a key is busy, and is not among the keys that are
+ * Takes keys, tokens and lengths of leases, and keys of positions. Returns a row for each key that existed before: its marks if it was free,
+ * otherwise whether it is done; and a row for each stored position. Nothing here waits for a row that another transaction has locked: such a key is busy, and is not among the keys that are
  * inserted, since an INSERT waits for a row that is being changed. If the table was locked for so long that the callers have given up,
  * nothing is claimed: the transaction is older then, and the only row has no key.
  */
@@ -135,44 +131,43 @@ SELECT w.key, to_json(taken.marks)::text, (c.done AND c.kept_until > ${NOW})::te
 FROM wanted w LEFT JOIN taken ON taken.key = w.key
 LEFT JOIN LATERAL (SELECT done, kept_until FROM ${name} c WHERE c.key = w.key OFFSET 0) c ON true
 WHERE NOT EXISTS (SELECT FROM fresh WHERE fresh.key = w.key)
-UNION ALL SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM wanted)`
+UNION ALL SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM wanted)
+UNION ALL SELECT c.* FROM unnest($4::text[]) AS w (key) CROSS JOIN LATERAL (
+  SELECT key, token, NULL FROM ${name} c WHERE c.key = w.key AND c.kept_until > ${NOW} OFFSET 0
+) c`
 }
 
 /**
- * Returns for each given key whether it was written. A key whose row another transaction has locked is skipped and has no row in the
- * answer: waiting for one would delay all others. `makeWrite` gets the source of the rows to write.
- */
-function makeUnlocked({ name }: Pieces, given: string, makeWrite: (from: string) => string): string {
-  const from = `given
-  WHERE key IN (SELECT key FROM mine) OR NOT EXISTS (SELECT FROM ${name} c WHERE c.key = given.key OFFSET 0)`
-  return `
-WITH given AS MATERIALIZED (
-  SELECT * FROM ${given}
-), mine AS (
-  SELECT given.key FROM given CROSS JOIN LATERAL (
-    SELECT FROM ${name} c WHERE c.key = given.key FOR NO KEY UPDATE SKIP LOCKED
-  ) c
-), written AS (
-  ${makeWrite(from)}
-)
-SELECT key, 'true' FROM written
-UNION ALL SELECT key, 'false' FROM mine WHERE key NOT IN (SELECT key FROM written)`
-}
-
-/**
- * Renewals, completions and releases in one statement: a renewal has a lease, a completion is done. The caller's token stays in the row
- * even without a lease. Writes unless another token holds the key, or a renewal's key is done.
+ * Renewals, completions and releases in one statement, with events, keys and times of positions. A renewal has a lease, a completion is done. The caller's token stays in the row
+ * even without a lease. Writes unless another token holds the key, or a renewal's key is done; positions are written in either case. Returns
+ * for each key whether it was written. If another transaction has locked its row, or that of a position, the key has no row in the answer:
+ * waiting for one would delay all others.
  */
 function makeSettle(pieces: Pieces): string {
   const { name, retention, slack, inMs } = pieces
-  const given = 'jsonb_to_recordset($1::jsonb) AS w (key text, token text, lease float8, done boolean, marks jsonb)'
-  return makeUnlocked(
-    pieces,
-    given,
-    (from) => `INSERT INTO ${name} AS c (key, token, ends_at, done, marks, kept_until, swept_after)
+  const unlocked = 'NOT IN (SELECT event FROM locked)'
+  const placed = `(SELECT key, max(at)::text AS position FROM places WHERE event ${unlocked} GROUP BY key) w`
+  return `
+WITH given AS MATERIALIZED (
+  SELECT * FROM jsonb_to_recordset($1::jsonb) AS w (key text, token text, lease float8, done boolean, marks jsonb)
+), places AS MATERIALIZED (
+  SELECT * FROM unnest($2::text[], $3::text[], $4::numeric[]) AS w (event, key, at)
+), touched AS MATERIALIZED (
+  SELECT key AS event, key FROM given UNION ALL SELECT event, key FROM places
+), mine AS MATERIALIZED (
+  SELECT key FROM touched CROSS JOIN LATERAL (
+    SELECT FROM ${name} c WHERE c.key = touched.key FOR NO KEY UPDATE SKIP LOCKED
+  ) c
+), locked AS MATERIALIZED (
+  SELECT event FROM touched
+  WHERE key NOT IN (SELECT key FROM mine) AND EXISTS (SELECT FROM ${name} c WHERE c.key = touched.key OFFSET 0)
+), placed AS (
+  ${makeUpsert(pieces, placed)}
+), written AS (
+  INSERT INTO ${name} AS c (key, token, ends_at, done, marks, kept_until, swept_after)
   SELECT key, token, ${inMs('lease')}, done, ARRAY(SELECT jsonb_array_elements_text(marks)),
     ${inMs('coalesce(lease, 0)')} + ${retention}, ${inMs('coalesce(lease, 0)')} + ${retention} + ${slack}
-  FROM ${from}
+  FROM given WHERE key ${unlocked}
   ORDER BY key
   ON CONFLICT (key) DO UPDATE SET
     token = excluded.token, ends_at = excluded.ends_at,
@@ -186,19 +181,12 @@ function makeSettle(pieces: Pieces): string {
     swept_after = CASE WHEN c.swept_after >= excluded.kept_until THEN c.swept_after ELSE excluded.swept_after END
   WHERE (c.ends_at IS NULL OR c.ends_at <= ${NOW} OR c.token = excluded.token)
     AND NOT (excluded.ends_at IS NOT NULL AND c.done AND c.kept_until > ${NOW})
-  RETURNING key`,
-  )
+  RETURNING key
+)
+SELECT key, (key IN (SELECT key FROM written))::text FROM given WHERE key ${unlocked}`
 }
 
-/** Takes keys. Returns a row for each stored position. A position is stored as the token, in the row of an event that is done. */
-function makePositions({ name }: Pieces): string {
-  return `
-SELECT key, token FROM unnest($1::text[]) AS w (wanted) CROSS JOIN LATERAL (
-  SELECT key, token FROM ${name} c WHERE c.key = w.wanted AND c.kept_until > ${NOW} OFFSET 0
-) c`
-}
-
-/** Writes positions unless later ones are stored. */
+/** Writes positions unless later ones are stored. A position is stored as the token, in the row of an event that is done. */
 function makeUpsert({ name, retention, slack }: Pieces, from: string): string {
   return `INSERT INTO ${name} AS c (key, token, ends_at, done, kept_until, swept_after)
   SELECT key, position, NULL, true, ${NOW} + ${retention}, ${NOW} + ${retention} + ${slack}
@@ -207,12 +195,6 @@ function makeUpsert({ name, retention, slack }: Pieces, from: string): string {
     token = excluded.token, kept_until = excluded.kept_until, swept_after = excluded.swept_after
   WHERE c.kept_until <= ${NOW} OR c.token::numeric <= excluded.token::numeric
   RETURNING key`
-}
-
-/** Takes keys and positions. Returns for each whether it is now stored. */
-function makeAdvance(pieces: Pieces): string {
-  const given = 'unnest($1::text[], $2::text[]) AS w (key, position)'
-  return makeUnlocked(pieces, given, (from) => makeUpsert(pieces, from))
 }
 
 /**

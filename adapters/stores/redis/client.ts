@@ -26,21 +26,21 @@ export interface BareRedisClient {
 /** A client that `redisStore` accepts. */
 export type RedisClient = NodeRedisClient | IoRedisClient | BareRedisClient
 
-/** Runs a script on one key. Rejects if the server cannot be reached, or refuses. */
-export type RunScript = (script: Script, key: string, given: string[]) => Promise<unknown>
+/** Runs a script on keys. Rejects if the server cannot be reached, or refuses. */
+export type RunScript = (script: Script, keys: string[], given: string[]) => Promise<unknown>
 
 /** Recognizes a client by its methods, so that neither package is imported. */
 export function makeRunner(client: unknown): RunScript {
   const { byDigest, byText } = toCalls(client)
-  return (script, key, given) =>
-    byDigest(script.sha, key, given).then(undefined, (error: unknown) => {
+  return (script, keys, given) =>
+    byDigest(script.sha, keys, given).then(undefined, (error: unknown) => {
       // After a restart, a failover or SCRIPT FLUSH the script did not run. Sent whole, it stays on the server.
-      if (String(Object(error).message).includes('NOSCRIPT')) return byText(script.text, key, given)
+      if (String(Object(error).message).includes('NOSCRIPT')) return byText(script.text, keys, given)
       throw error
     })
 }
 
-type Call = (script: string, key: string, given: string[]) => Promise<unknown>
+type Call = (script: string, keys: string[], given: string[]) => Promise<unknown>
 
 function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Call } {
   const client = Object(given) // each kind has its own methods
@@ -48,8 +48,8 @@ function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Ca
   if (typeof client.evalsha === 'function') {
     if (client.status === 'end') throw unusable('the client of ioredis has been closed; give an open one.')
     return {
-      byDigest: (sha, key, given) => client.evalsha(sha, 1, key, ...given),
-      byText: (text, key, given) => client.eval(text, 1, key, ...given),
+      byDigest: (sha, keys, given) => client.evalsha(sha, keys.length, ...keys, ...given),
+      byText: (text, keys, given) => client.eval(text, keys.length, ...keys, ...given),
     }
   }
   const isOfNodeRedis = typeof client.evalSha === 'function'
@@ -60,19 +60,19 @@ function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Ca
   const isOldCluster = isOfNodeRedis && 'masters' in client && !('destroy' in client)
   if (isOfNodeRedis && !isOldCluster)
     return {
-      byDigest: (sha, key, given) => client.evalSha(sha, { keys: [key], arguments: given }),
-      byText: (text, key, given) => client.eval(text, { keys: [key], arguments: given }),
+      byDigest: (sha, keys, given) => client.evalSha(sha, { keys, arguments: given }),
+      byText: (text, keys, given) => client.eval(text, { keys, arguments: given }),
     }
   if (typeof client.sendCommand !== 'function')
     throw unusable(
       'client is not a Redis client; give the result of createClient() of "redis" or new Redis() of "ioredis", or { sendCommand }.',
     )
   // A custom client may throw synchronously.
-  const send = async (...words: [string, string, '1', string, ...string[]]) =>
+  const send = async (...words: string[]) =>
     isOldCluster ? client.sendCommand(words[3], false, words) : client.sendCommand(words)
   return {
-    byDigest: (sha, key, given) => send('EVALSHA', sha, '1', key, ...given),
-    byText: (text, key, given) => send('EVAL', text, '1', key, ...given),
+    byDigest: (sha, keys, given) => send('EVALSHA', sha, String(keys.length), ...keys, ...given),
+    byText: (text, keys, given) => send('EVAL', text, String(keys.length), ...keys, ...given),
   }
 }
 

@@ -56,8 +56,8 @@ export class Connection {
     this.#isCluster = this.#given.masters !== undefined || this.#given.nodes !== undefined
   }
 
-  run(script: Script, key: string, given: string[]): Promise<unknown> {
-    return this.#run(script, key, given)
+  run(script: Script, keys: string[], given: string[]): Promise<unknown> {
+    return this.#run(script, keys, given)
   }
 
   /** Reads from the client, while it works, the settings for a duplicate. */
@@ -67,12 +67,12 @@ export class Connection {
   }
 
   /** Runs a script by the given client too if a duplicate is in use, behind the commands that wait there. */
-  runBehind(script: Script, key: string, given: string[]): void {
+  runBehind(script: Script, keys: string[], given: string[]): void {
     const run = this.#runGiven
     if (this.#run === run) return
     // Twice: a command that waits there is sent again, as its whole text, if the server does not know the script.
-    run(script, key, given)
-      .then(() => run(script, key, given))
+    run(script, keys, given)
+      .then(() => run(script, keys, given))
       .catch(() => {})
   }
 
@@ -154,7 +154,7 @@ export class Connection {
 
   async #probe(run: RunScript, isAnswer: (error: unknown) => boolean): Promise<boolean> {
     const calls = Array.from({ length: this.#isCluster ? CLUSTER_PROBES : 1 }, () =>
-      run(PROBE, `${this.#prefix}probe:${randomInt(1_000_000)}`, []).then(() => true, isAnswer),
+      run(PROBE, [`${this.#prefix}probe:${randomInt(1_000_000)}`], []).then(() => true, isAnswer),
     )
     return (await Promise.all(calls)).every(Boolean)
   }

@@ -1,4 +1,11 @@
-import { type Claim, DEFAULT_RETENTION_MS, type Logger, OptionChecker, type Store } from '../../../src/index.ts'
+import {
+  type Claim,
+  DEFAULT_RETENTION_MS,
+  type Logger,
+  OptionChecker,
+  type Position,
+  type Store,
+} from '../../../src/index.ts'
 import { BUSY, DONE, makeTokens, NO_MARKS } from '../claims.ts'
 import { LostClaims } from '../lost-claims.ts'
 import { Notices } from '../notices.ts'
@@ -38,6 +45,7 @@ export function redisStore(options: RedisStoreOptions): Store {
 
 class RedisStore implements Store {
   readonly retentionMs: number
+  readonly keepsPositions = true
   readonly #prefix: string
   readonly #scripts: Scripts
   readonly #calls = new OpenCalls(() => this.#connection.afterSilence())
@@ -46,6 +54,8 @@ class RedisStore implements Store {
   readonly #connection: Connection
   readonly #newToken = makeTokens()
   #wasFound = false
+  /** True in a cluster, once an event and its positions were found on different nodes. */
+  #isApart = false
 
   constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
     this.retentionMs = retentionMs
@@ -58,45 +68,85 @@ class RedisStore implements Store {
     this.#notices.addLogger(logger)
   }
 
-  claim(key: string, leaseMs: number): Promise<Claim> {
+  claim(key: string, leaseMs: number, positionKeys: readonly string[] = []): Promise<Claim> {
     const refusal = this.#calls.refuse()
     if (refusal !== undefined) return Promise.reject(refusal)
     const token = `${this.#newToken()}.${this.#connection.switches}` // by which connection
-    const asking = this.#call(this.#scripts.claim, key, [token, String(leaseMs)], (reply) => {
-      if (!this.#wasFound) this.#onFound()
-      return toClaim(reply, token)
-    })
+    const claim = (keys: readonly string[]) =>
+      this.#call(this.#scripts.claim, [key, ...keys], [token, String(leaseMs)], (reply) => {
+        if (!this.#wasFound) this.#onFound()
+        return toClaim(reply, token, keys.length > 0)
+      })
+    const claimApart = async () => {
+      const asked = positionKeys.map((one) => this.#call(this.#scripts.position, [one], [], toPosition))
+      const [claimed, ...positions] = await Promise.all([claim([]), ...asked])
+      return claimed.state === 'claimed' ? { ...claimed, positions } : claimed
+    }
+    const asking = positionKeys.length === 0 ? claim([]) : this.#runTogether(() => claim(positionKeys), claimApart)
     return this.#lost.watch(key, token, leaseMs, asking)
   }
 
-  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
-    return this.#call(this.#scripts.renew, key, [token, String(leaseMs), ...marks], isOne)
+  renew(
+    key: string,
+    token: string,
+    leaseMs: number,
+    marks: readonly string[],
+    positions?: readonly Position[],
+  ): Promise<boolean> {
+    return this.#tell(this.#scripts.renew, key, [token, String(leaseMs), ...marks], positions)
   }
 
-  complete(key: string, token: string): Promise<boolean> {
-    return this.#call(this.#scripts.complete, key, [token], isOne)
+  complete(key: string, token: string, positions?: readonly Position[]): Promise<boolean> {
+    return this.#tell(this.#scripts.complete, key, [token], positions)
   }
 
-  release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
+  release(key: string, token: string, marks: readonly string[], positions?: readonly Position[]): Promise<boolean> {
     // The claim, or a renewal, may still wait on the connection on which it was made. If it ran after the release, it would take the free
     // event.
-    if (!token.endsWith(`.${this.#connection.switches}`))
-      this.#connection.runBehind(this.#scripts.release, this.#prefix + key, [token, ...marks])
-    return this.#call(this.#scripts.release, key, [token, ...marks], isOne)
+    const isSwitched = !token.endsWith(`.${this.#connection.switches}`)
+    return this.#tell(this.#scripts.release, key, [token, ...marks], positions, isSwitched)
   }
 
-  /** Sends the calls together, and with a claim that is made at the same time. */
-  positions(keys: readonly string[]): Promise<readonly (number | undefined)[]> {
-    return Promise.all(keys.map((key) => this.#call(this.#scripts.position, key, [], toPosition)))
+  /** @param positions go first if they lie apart from the event */
+  #tell(
+    script: Script,
+    key: string,
+    given: readonly string[],
+    positions: readonly Position[] = [],
+    runsBehind = false,
+  ): Promise<boolean> {
+    const tell = (kept: readonly Position[]) => {
+      const keys = [key, ...kept.map((position) => position.key)]
+      const words = [...given, ...kept.map(({ at }) => String(at))]
+      if (runsBehind) this.#connection.runBehind(script, this.#withPrefix(keys), words)
+      return this.#call(script, keys, words, isOne)
+    }
+    if (positions.length === 0) return tell(positions)
+    const tellApart = async () => {
+      await Promise.all(positions.map((one) => this.#call(this.#scripts.advance, [one.key], [String(one.at)], ignore)))
+      return tell([])
+    }
+    return this.#runTogether(() => tell(positions), tellApart)
   }
 
-  advance(key: string, at: number): Promise<boolean> {
-    return this.#call(this.#scripts.advance, key, [String(at)], isOne)
+  /** Runs one script on the keys of an event and of its positions; one script for each key if a cluster refuses that. */
+  async #runTogether<T>(run: () => Promise<T>, runApart: () => Promise<T>): Promise<T> {
+    try {
+      if (!this.#isApart) return await run()
+    } catch (error) {
+      if (!/^CROSSSLOT /.test(String(Object(error).message))) throw error
+      this.#isApart = true
+    }
+    return runApart()
   }
 
-  #call<T>(script: Script, key: string, given: string[], read: (reply: unknown) => T): Promise<T> {
+  #withPrefix(keys: readonly string[]): string[] {
+    return keys.map((key) => this.#prefix + key)
+  }
+
+  #call<T>(script: Script, keys: readonly string[], given: string[], read: (reply: unknown) => T): Promise<T> {
     const call = this.#calls.open()
-    return this.#connection.run(script, this.#prefix + key, given).then(
+    return this.#connection.run(script, this.#withPrefix(keys), given).then(
       (reply) => {
         this.#calls.onAnswer(call)
         return read(reply)
@@ -114,12 +164,12 @@ class RedisStore implements Store {
   #onFound(): void {
     this.#wasFound = true
     void this.#connection.learn()
-    this.#connection.run(this.#scripts.settings, this.#prefix, []).then(
+    this.#connection.run(this.#scripts.settings, [this.#prefix], []).then(
       (reply) => {
         const info = Array.isArray(reply) ? reply.map(toText).join('\n') : ''
         for (const message of findForgetfulSettings(info)) this.#notices.warn(message)
       },
-      () => {}, // a server may forbid it
+      ignore, // a server may forbid it
     )
   }
 }
@@ -147,9 +197,13 @@ function isOne(reply: unknown): boolean {
   return toNumber(reply) === 1
 }
 
-/** Converts a reply: 0 is busy, 1 done; a list is claimed with these marks. */
-function toClaim(reply: unknown, token: string): Claim {
-  if (Array.isArray(reply)) return { state: 'claimed', token, marks: reply.map(toText) }
+/** Converts a reply: 0 is busy, 1 done; a list is claimed with these marks, or with lists of marks and positions. */
+function toClaim(reply: unknown, token: string, hasPositions: boolean): Claim {
+  if (Array.isArray(reply)) {
+    const [marks, positions] = hasPositions ? reply : [reply]
+    const found = hasPositions && { positions: positions.map(toPosition) }
+    return { state: 'claimed', token, marks: marks.map(toText), ...found }
+  }
   const code = toNumber(reply)
   if (code === 0) return BUSY
   if (code === 1) return DONE
@@ -167,3 +221,5 @@ function checkOptions(options: RedisStoreOptions): Required<RedisStoreOptions> {
     throw check.invalid(`prefix is of type ${typeof prefix}; give text, such as "postern:".`)
   return { client, retentionMs, prefix }
 }
+
+const ignore = () => {}

@@ -6,19 +6,19 @@ export interface Script {
   readonly sha: string
 }
 
-/** The scripts of a store. They contain its retention, so that calls do not pass it. */
+/** The scripts of a store. They contain its retention, so that calls do not pass it. KEYS: the event, and positions. */
 export interface Scripts {
-  /** ARGV: token, lease. Returns 0 busy, 1 done, or the list of marks of a claim. */
+  /** ARGV: token, lease. Returns 0 busy, 1 done, or the list of marks of a claim, within a list with that of the positions if any are asked. */
   readonly claim: Script
-  /** ARGV: token, lease, marks. Returns 1 or 0. */
+  /** ARGV: token, lease, marks, and the time of each position. Returns 1 or 0. */
   readonly renew: Script
-  /** ARGV: token. Returns 1 or 0. */
+  /** ARGV: token, times. Returns 1 or 0. */
   readonly complete: Script
-  /** ARGV: token, marks. Returns 1 or 0. */
+  /** ARGV: token, marks, times. Returns 1 or 0. */
   readonly release: Script
-  /** Returns a position as text, or nothing. */
+  /** KEYS: one position. Returns it as text, or nothing. */
   readonly position: Script
-  /** ARGV: position. Returns 1, or 0 if a later one is stored. */
+  /** KEYS: one position. ARGV: its time. */
   readonly advance: Script
   /** Returns the server's answers to INFO. Scripts may run it, unlike CONFIG, so that every client can send it in one way. */
   readonly settings: Script
@@ -31,6 +31,15 @@ export interface Scripts {
  * server's clock, and has the same effect if it is sent again with the same token.
  */
 export function makeScripts(retentionMs: number): Scripts {
+  const advance = (first: number) => `
+      for i = ${first}, #KEYS do
+        local at = ARGV[#ARGV - #KEYS + i]
+        local known = redis.call('GET', KEYS[i])
+        if not known or tonumber(known) <= tonumber(at) then
+          redis.call('DEL', KEYS[i]) -- without memory left, what follows is let through behind this only
+          redis.call('SET', KEYS[i], at, 'PX', ${retentionMs})
+        end
+      end`
   const hold = (hasMarks: string) => `
       local kept = ARGV[2]
       if ${hasMarks} then
@@ -53,37 +62,33 @@ export function makeScripts(retentionMs: number): Scripts {
       if token and token ~= ARGV[1] and (not ends or ends > now) then return 0 end
       redis.call('HSET', KEYS[1], 'token', ARGV[1])
       ${hold('#marks > 0')}
-      return marks`),
-    renew: toScript(`
+      if #KEYS == 1 then return marks end
+      return { marks, redis.call('MGET', unpack(KEYS, 2)) }`),
+    renew: toScript(`${advance(2)}
       ${ENTRY}
       if held or entry[1] then return 0 end
       redis.call('PEXPIRE', KEYS[1], ARGV[2]) -- without memory left, what follows is let through behind this only
       redis.call('HSET', KEYS[1], 'token', ARGV[1])
-      for i = 3, #ARGV do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
+      for i = 3, #ARGV - #KEYS + 1 do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
       ${hold("redis.call('HLEN', KEYS[1]) > 1")}
       return 1`),
-    complete: toScript(`
+    complete: toScript(`${advance(2)}
       ${ENTRY}
       if held then return 0 end
       redis.call('DEL', KEYS[1])
       redis.call('HSET', KEYS[1], 'done', '')
       redis.call('PEXPIRE', KEYS[1], ${retentionMs})
       return 1`),
-    release: toScript(`
+    release: toScript(`${advance(2)}
       ${ENTRY}
       if held then return 0 end
       if entry[1] then return 1 end
       redis.call('HDEL', KEYS[1], 'token', 'until')
-      for i = 2, #ARGV do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
+      for i = 2, #ARGV - #KEYS + 1 do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
       redis.call('PEXPIRE', KEYS[1], ${retentionMs})
       return 1`),
     position: toScript(`return redis.call('GET', KEYS[1])`),
-    advance: toScript(`
-      local known = redis.call('GET', KEYS[1])
-      if known and tonumber(known) > tonumber(ARGV[1]) then return 0 end
-      redis.call('DEL', KEYS[1]) -- without memory left, what follows is let through behind this only
-      redis.call('SET', KEYS[1], ARGV[1], 'PX', ${retentionMs})
-      return 1`),
+    advance: toScript(advance(1)),
     settings: toScript(`return { redis.call('INFO', 'persistence'), redis.call('INFO', 'memory') }`),
   }
 }

@@ -17,6 +17,9 @@ interface Entry {
   readonly marks: readonly string[]
 }
 
+/** The state of an event that nobody holds. */
+const FREE: Entry = { isDone: false, token: null, leasedAt: 0, leasedUntil: 0, marks: NO_MARKS }
+
 /** The table of events and its steps. All but `tryWriting` must be called within a transaction that has the write lock. */
 export class EventsTable {
   readonly #database: SqliteDatabase
@@ -39,21 +42,29 @@ export class EventsTable {
     this.#database.transaction(() => this.#statements.finish.run(0, '', ''))
   }
 
-  claim(key: string, token: string, leaseMs: number): Claim {
+  claim(key: string, token: string, leaseMs: number, positionKeys?: readonly string[]): Claim {
     const now = this.#now()
+    const found = positionKeys && { positions: positionKeys.map((one) => this.#positionOf(one, now)) }
     this.#unswept += SWEPT_PER_CLAIM
     const isNew = this.#statements.insert.run(key, 0, now + this.#retentionMs, token, now, now + leaseMs, null).changes
-    if (Number(isNew) === 1) return { state: 'claimed', token, marks: NO_MARKS }
+    if (Number(isNew) === 1) return { state: 'claimed', token, marks: NO_MARKS, ...found }
     const entry = this.#read(key, now)
     if (isHeld(entry, now)) return BUSY
     if (entry?.isDone === true) return DONE
     const marks = entry?.marks ?? NO_MARKS
     this.#put(key, now, { isDone: false, token, leasedAt: now, leasedUntil: now + leaseMs, marks })
-    return { state: 'claimed', token, marks }
+    return { state: 'claimed', token, marks, ...found }
   }
 
-  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean {
+  renew(
+    key: string,
+    token: string,
+    leaseMs: number,
+    marks: readonly string[],
+    positions?: readonly Position[],
+  ): boolean {
     const now = this.#now()
+    this.keepPositions(positions)
     const entry = this.#read(key, now)
     if (isHeldByAnother(entry, token, now) || entry?.isDone === true) return false
     const known = union(entry?.marks, marks)
@@ -61,50 +72,53 @@ export class EventsTable {
     return true
   }
 
-  complete(key: string, token: string): boolean {
+  complete(key: string, token: string, positions?: readonly Position[]): boolean {
     const now = this.#now()
+    this.keepPositions(positions)
     if (Number(this.#statements.finish.run(now + this.#retentionMs, key, token).changes) === 1) return true
     if (isHeldByAnother(this.#read(key, now), token, now)) return false
-    this.#put(key, now, { isDone: true, token: null, leasedAt: 0, leasedUntil: 0, marks: NO_MARKS })
+    this.#put(key, now, { ...FREE, isDone: true })
     return true
   }
 
-  release(key: string, token: string, marks: readonly string[]): boolean {
+  release(key: string, token: string, marks: readonly string[], positions?: readonly Position[]): boolean {
     const now = this.#now()
+    this.keepPositions(positions)
     const entry = this.#read(key, now)
     if (isHeldByAnother(entry, token, now)) return false
     if (entry?.isDone === true) return true
     const known = union(entry?.marks, marks)
     if (entry === undefined && known.length === 0) return true
-    this.#put(key, now, { isDone: false, token: null, leasedAt: 0, leasedUntil: 0, marks: known })
+    this.#put(key, now, { ...FREE, marks: known })
     return true
   }
 
-  /** Returns the position of a record for a handler; undefined if it has expired. */
-  position(key: string): number | undefined {
-    const row = this.#statements.select.get(key)
-    return row !== undefined && Number(row.kept_until) >= this.#now() ? Number(row.token) : undefined
-  }
-
-  /** Returns false if a later position is stored. It is stored as the token, in the row of an event that is done. */
-  advance(key: string, at: number): boolean {
-    this.#unswept += SWEPT_PER_CLAIM
-    if (this.#hasLater({ key, at })) return false
-    this.#put(key, this.#now(), { isDone: true, token: String(at), leasedAt: 0, leasedUntil: 0, marks: NO_MARKS })
-    return true
+  /** Stores positions unless later ones are stored. A position is stored as the token, in the row of an event that is done. */
+  keepPositions(positions: readonly Position[] = []): void {
+    const now = this.#now()
+    this.#unswept += SWEPT_PER_CLAIM * positions.length
+    for (const position of positions)
+      if (!this.#hasLater(position, now))
+        this.#put(position.key, now, { ...FREE, isDone: true, token: `${position.at}` })
   }
 
   /** Throws `event_outdated` if a later position is stored. */
   checkPosition(position: Position): void {
-    if (this.#hasLater(position))
+    if (this.#hasLater(position, this.#now()))
       throw new PosternError(
         'event_outdated',
         'A newer event of the record has completed: the transaction was rolled back.',
       )
   }
 
-  #hasLater({ key, at }: Position): boolean {
-    return (this.position(key) ?? Number.NEGATIVE_INFINITY) > at
+  #hasLater({ key, at }: Position, now: number): boolean {
+    return (this.#positionOf(key, now) ?? at) > at
+  }
+
+  /** Returns the position of a record for a handler; undefined if it has expired. */
+  #positionOf(key: string, now: number): number | undefined {
+    const row = this.#statements.select.get(key)
+    return row !== undefined && Number(row.kept_until) >= now ? Number(row.token) : undefined
   }
 
   /** Records that a handler has finished. `entry` was read in the same transaction. */

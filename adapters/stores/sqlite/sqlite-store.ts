@@ -49,31 +49,27 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
   const newToken = makeTokens()
   return {
     retentionMs,
-    claim: (key, leaseMs) => {
+    keepsPositions: true,
+    claim: (key, leaseMs, positionKeys) => {
       const token = newToken()
-      return writer.write(() => table.claim(key, token, leaseMs))
+      return writer.write(() => table.claim(key, token, leaseMs, positionKeys))
     },
-    renew: (key, token, leaseMs, marks) => {
+    renew: (key, token, leaseMs, marks, positions) => {
       const kept = [...marks] // the caller may have changed its list by the time this is written
-      return writer.write(() => table.renew(key, token, leaseMs, kept))
+      return writer.write(() => table.renew(key, token, leaseMs, kept, positions))
     },
-    complete: (key, token) => writer.write(() => table.complete(key, token)),
-    release: (key, token, marks) => {
+    complete: (key, token, positions) => writer.write(() => table.complete(key, token, positions)),
+    release: (key, token, marks, positions) => {
       const kept = [...marks]
-      return writer.write(() => table.release(key, token, kept))
+      return writer.write(() => table.release(key, token, kept, positions))
     },
-    positions: (keys) => {
-      const asked = [...keys]
-      return writer.write(() => asked.map((key) => table.position(key)))
-    },
-    advance: (key, at) => writer.write(() => table.advance(key, at)),
     transactionSync: ({ key, token, mark, signal, position }, work) =>
       writer.write(() => {
         signal.throwIfAborted()
         const entry = table.checkClaim(key, token, mark)
         if (position !== undefined) table.checkPosition(position)
         const result = database.guard.run(() => work(options.database))
-        if (position !== undefined) table.advance(position.key, position.at)
+        if (position !== undefined) table.keepPositions([position])
         table.mark(key, entry, mark) // only in the transaction that the work ran in
         return result
       }, true),

@@ -64,7 +64,8 @@ export const claimCases = toCases({
       // Releases the keys before checking, so that a repeated trial, and a later run on the same engine, find them free.
       const wasReleased = first.state === 'claimed' && (await trial.store.release(key, first.token, []))
       if (second.state === 'claimed') await trial.store.release(key, second.token, [])
-      deepStrictEqual({ ...first, token: '' }, { state: 'claimed', token: '', marks: [] }, key)
+      strictEqual(first.state, 'claimed', key)
+      deepStrictEqual(first.state === 'claimed' && first.marks, [], key)
       deepStrictEqual(second, BUSY, key)
       ok(wasReleased, key)
     }

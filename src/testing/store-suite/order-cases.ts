@@ -1,26 +1,54 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict'
-import type { Store } from '../../store/store.ts'
-import { type CaseDefinition, type Runs, type Trial, toCases } from './trial.ts'
+import { randomUUID } from 'node:crypto'
+import type { Position } from '../../store/store.ts'
+import { type CaseDefinition, DONE, type Runs, STRANGER, type Trial, toCases } from './trial.ts'
 import { forWrongClocks, withWrongClock } from './wrong-clock.ts'
 
 /** Base of the times of events. */
 const TIME = 1_750_000_000_000
 
 const CASES: Runs = {
-  'knows no position that nobody has advanced to': async (trial) => {
+  'knows no position that nobody has brought': async (trial) => {
     deepStrictEqual(await find(trial, ['a', 'b']), [undefined, undefined])
   },
   'moves a position forward, and never back': async (trial) => {
-    ok(await advance(trial, 'a', TIME))
-    strictEqual(await advance(trial, 'a', TIME - 1), false)
-    deepStrictEqual(await find(trial, ['a']), [TIME])
-    ok(await advance(trial, 'a', TIME + 1))
-    strictEqual(await advance(trial, 'a', TIME), false)
-    deepStrictEqual(await find(trial, ['a']), [TIME + 1])
+    for (const [at, latest] of [
+      [TIME, TIME],
+      [TIME - 1, TIME],
+      [TIME + 1, TIME + 1],
+      [TIME, TIME + 1],
+    ] as const) {
+      await keep(trial, 'a', at)
+      deepStrictEqual(await find(trial, ['a']), [latest])
+    }
   },
-  'takes the same position again': async (trial) => {
-    for (let turn = 0; turn < 3; turn++) ok(await advance(trial, 'a', TIME))
+  'keeps the positions that come with a renewal, a release or a completion': async (trial) => {
+    const { key, leaseMs, store } = trial
+    const { token } = await trial.take()
+    ok(await store.renew(key, token, leaseMs, ['mark'], [positionOf(trial, TIME)]))
     deepStrictEqual(await find(trial, ['a']), [TIME])
+    ok(await store.release(key, token, [], [positionOf(trial, TIME, 'b')]))
+    deepStrictEqual(await find(trial, ['a', 'b']), [TIME, TIME])
+    const again = await trial.take()
+    deepStrictEqual(again.marks, ['mark'])
+    ok(await store.complete(key, again.token, [positionOf(trial, TIME + 1), positionOf(trial, TIME + 2, 'b')]))
+    deepStrictEqual(await find(trial, ['a', 'b']), [TIME + 1, TIME + 2])
+    deepStrictEqual(await trial.claim(), DONE)
+  },
+  'keeps the positions that come with the token of before, and nothing else of them': async (trial) => {
+    const { key, leaseMs, store } = trial
+    const { token } = await trial.take()
+    await trial.outlastLease()
+    const { token: another } = await trial.take()
+    strictEqual(await store.renew(key, token, leaseMs, ['mark'], [positionOf(trial, TIME)]), false)
+    deepStrictEqual(await find(trial, ['a']), [TIME])
+    strictEqual(await store.release(key, token, ['mark'], [positionOf(trial, TIME + 1)]), false)
+    deepStrictEqual(await find(trial, ['a']), [TIME + 1])
+    strictEqual(await store.complete(key, token, [positionOf(trial, TIME + 2)]), false)
+    deepStrictEqual(await find(trial, ['a']), [TIME + 2])
+    ok(await store.complete(key, another))
+    strictEqual(await store.renew(key, token, leaseMs, [], [positionOf(trial, TIME + 3)]), false)
+    deepStrictEqual(await find(trial, ['a']), [TIME + 3])
   },
   'compares positions by their size, and keeps them exactly': async (trial) => {
     const rising = [
@@ -35,16 +63,17 @@ const CASES: Runs = {
       TIME,
       253_402_300_799_999,
     ]
-    for (const at of rising) {
-      ok(await advance(trial, 'a', at), String(at))
+    for (const [index, at] of rising.entries()) {
+      await keep(trial, 'a', at)
+      for (const earlier of rising.slice(0, index)) await keep(trial, 'a', earlier)
       deepStrictEqual(await find(trial, ['a']), [at])
     }
-    for (const at of rising.slice(0, -1)) strictEqual(await advance(trial, 'a', at), false, String(at))
   },
   'returns positions in the order of their keys, however many': async (trial) => {
     const names = Array.from({ length: 60 }, (_, index) => `record ${(index * 37) % 60}`)
     const known = names.filter((_, index) => index % 3 !== 0)
-    await Promise.all(known.map((name, index) => advance(trial, name, TIME + index)))
+    const positions = known.map((name, index) => positionOf(trial, TIME + index, name))
+    ok(await trial.store.complete(freshKey(trial), STRANGER, positions))
     const expected = names.map((name) => (known.includes(name) ? TIME + known.indexOf(name) : undefined))
     deepStrictEqual(await find(trial, names), expected)
     deepStrictEqual(await find(trial, ['record 1', 'record 1']), [
@@ -54,7 +83,7 @@ const CASES: Runs = {
   },
   'keeps positions apart whose keys are alike': async (trial) => {
     const names = ['a', 'A', 'a ', '', '__proto__', 'constructor', 'x'.repeat(300), `${'x'.repeat(299)}y`]
-    for (const [index, name] of names.entries()) ok(await advance(trial, name, TIME - index), name)
+    for (const [index, name] of names.entries()) await keep(trial, name, TIME - index)
     deepStrictEqual(
       await find(trial, names),
       names.map((_, index) => TIME - index),
@@ -63,42 +92,33 @@ const CASES: Runs = {
   'keeps the latest of positions that come at once from two processes': async (trial) => {
     const { store, another } = trial
     const times = Array.from({ length: 40 }, (_, index) => TIME + ((index * 17) % 40))
-    await Promise.all(times.map((at, index) => advance(trial, 'a', at, index % 2 === 0 ? store : another)))
+    await Promise.all(times.map((at, index) => keep(trial, 'a', at, index % 2 === 0 ? store : another)))
     deepStrictEqual(await find(trial, ['a']), [TIME + 39])
-  },
-  'keeps a position beside the claims of events': async (trial) => {
-    const { token } = await trial.take()
-    ok(await advance(trial, 'a', TIME))
-    ok(await trial.store.release(trial.key, token, ['mark']))
-    const again = await trial.take()
-    deepStrictEqual(again.marks, ['mark'])
-    ok(await trial.store.complete(trial.key, again.token))
-    deepStrictEqual(await find(trial, ['a']), [TIME])
   },
 }
 
 const SHARED: Runs = {
   'shows one process a position of the other': async (trial) => {
-    ok(await advance(trial, 'a', TIME))
+    await keep(trial, 'a', TIME)
+    await keep(trial, 'a', TIME - 1, trial.another)
     deepStrictEqual(await find(trial, ['a'], trial.another), [TIME])
-    strictEqual(await advance(trial, 'a', TIME - 1, trial.another), false)
   },
 }
 
 const FOR_THREE_LEASES: Runs = {
   'forgets a position after the retention, and not before': async (trial) => {
-    ok(await advance(trial, 'a', TIME))
+    await keep(trial, 'a', TIME)
     await trial.pass(2)
     deepStrictEqual(await find(trial, ['a']), [TIME])
     await trial.pass(2)
     deepStrictEqual(await find(trial, ['a']), [undefined])
-    ok(await advance(trial, 'a', TIME - 1))
+    await keep(trial, 'a', TIME - 1)
     deepStrictEqual(await find(trial, ['a']), [TIME - 1])
   },
   'keeps a position for the retention from its last move': async (trial) => {
-    ok(await advance(trial, 'a', TIME))
+    await keep(trial, 'a', TIME)
     await trial.pass(2)
-    ok(await advance(trial, 'a', TIME))
+    await keep(trial, 'a', TIME)
     await trial.pass(2)
     deepStrictEqual(await find(trial, ['a']), [TIME])
   },
@@ -108,7 +128,7 @@ const WITH_WRONG_CLOCK = forWrongClocks((direction, offMs) => ({
   [`keeps a position for as long as it should though the clock of one process is an hour ${direction}`]: async (
     trial,
   ) => {
-    ok(await withWrongClock(offMs, () => advance(trial, 'a', TIME, trial.another)))
+    await withWrongClock(offMs, () => keep(trial, 'a', TIME, trial.another))
     await trial.pass(2)
     deepStrictEqual(await find(trial, ['a']), [TIME])
     deepStrictEqual(await withWrongClock(offMs, () => find(trial, ['a'], trial.another)), [TIME])
@@ -126,7 +146,7 @@ const TRANSACTIONS: Runs = {
     }
   },
   'rolls back a transaction for an outdated event, and leaves its claim': async (trial) => {
-    ok(await advance(trial, 'a', TIME))
+    await keep(trial, 'a', TIME)
     const { token } = await trial.take()
     await rejects(transact(trial, 'row', TIME - 1, token), { code: 'event_outdated' })
     strictEqual(await trial.has('row'), false)
@@ -136,7 +156,7 @@ const TRANSACTIONS: Runs = {
     deepStrictEqual((await trial.take()).marks, [])
   },
   'leaves the position of a transaction that is rolled back where it was': async (trial) => {
-    ok(await advance(trial, 'a', TIME))
+    await keep(trial, 'a', TIME)
     const { token } = await trial.take()
     const error = new Error('the work failed')
     const fail = () => {
@@ -169,14 +189,14 @@ const TRANSACTIONS: Runs = {
 const ASYNCHRONOUS: Runs = {
   'rolls back a transaction if a later position is kept by its end': async (trial) => {
     const { token } = await trial.take()
-    const work = (tx: unknown) => trial.writeThen(tx, 'row', () => advance(trial, 'a', TIME + 1, trial.another))
+    const work = (tx: unknown) => trial.writeThen(tx, 'row', () => keep(trial, 'a', TIME + 1, trial.another))
     await rejects(trial.transact({ token, position: positionOf(trial, TIME) }, work), { code: 'event_outdated' })
     strictEqual(await trial.has('row'), false)
     deepStrictEqual(await find(trial, ['a']), [TIME + 1])
   },
 }
 
-/** Requirements of a store that keeps positions of records. A store without both methods passes: handlers cannot be ordered on it. */
+/** Requirements of a store that keeps positions of records. Another store passes: handlers cannot be ordered on it. */
 export const orderCases: readonly CaseDefinition[] = [
   ...toCases(CASES),
   ...toCases(SHARED, { needs: 'sharing' }),
@@ -186,33 +206,32 @@ export const orderCases: readonly CaseDefinition[] = [
   ...toCases(ASYNCHRONOUS, { needs: 'asynchronous transaction' }),
 ].map((definition) => ({
   ...definition,
-  run: async (trial) => (hasPositions(trial.store) ? definition.run(trial) : undefined),
+  run: async (trial) => (trial.store.keepsPositions === true ? definition.run(trial) : undefined),
 }))
-
-function hasPositions({ positions, advance }: Store): boolean {
-  strictEqual(typeof positions, typeof advance, 'a store has both positions() and advance(), or neither')
-  return positions !== undefined
-}
 
 function keyOf(trial: Trial, name: string): string {
   return `${trial.key}@${name}`
 }
 
-function positionOf(trial: Trial, at: number) {
-  return { key: keyOf(trial, 'a'), at }
+function positionOf(trial: Trial, at: number, name = 'a'): Position {
+  return { key: keyOf(trial, name), at }
 }
 
-async function find(
-  trial: Trial,
-  names: readonly string[],
-  store = trial.store,
-): Promise<readonly unknown[] | undefined> {
-  const found = await store.positions?.(names.map((name) => keyOf(trial, name)))
-  return found && [...found]
+/** Returns the key of another event. */
+function freshKey(trial: Trial): string {
+  return `${trial.key}:${randomUUID()}`
 }
 
-async function advance(trial: Trial, name: string, at: number, store = trial.store): Promise<boolean | undefined> {
-  return await store.advance?.(keyOf(trial, name), at)
+/** Returns what the claim of another event says of these positions. */
+async function find(trial: Trial, names: readonly string[], store = trial.store): Promise<unknown> {
+  const positionKeys = names.map((name) => keyOf(trial, name))
+  const claim = await store.claim(freshKey(trial), trial.leaseMs, positionKeys)
+  return claim.state === 'claimed' ? claim.positions : claim
+}
+
+/** Brings a position with the completion of another event. */
+async function keep(trial: Trial, name: string, at: number, store = trial.store): Promise<void> {
+  ok(await store.complete(freshKey(trial), STRANGER, [positionOf(trial, at, name)]))
 }
 
 /** Writes a row for an event of the record `a`: with the given claim, or with the claim of a new event. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
-import type { Store } from '../../store/store.ts'
+import type { Position, Store } from '../../store/store.ts'
 
 /** Call, or passage of time. `holder` chooses among all tokens returned so far, so that stale ones are tried too. Times are in units. */
 export type Step =
@@ -30,6 +30,8 @@ export async function compareWithModel(subject: ModelSubject, steps: readonly St
   const { storeOf, unitMs, pass } = subject
   const model = new StoreModel()
   const tokens = new Map<string, string[]>()
+  const place = `${subject.keys[0]}@`
+  let latest: number | undefined
   const tokenOf = (key: string, holder: number) => tokens.get(key)?.at(-1 - holder) ?? 'a-token-of-nobody'
   for (const [index, step] of steps.entries()) {
     const said = `step ${index} of ${JSON.stringify(steps)}`
@@ -40,31 +42,40 @@ export async function compareWithModel(subject: ModelSubject, steps: readonly St
     }
     const store = storeOf(index)
     const key = subject.keys[step.key] ?? ''
+    const asked: [string[]?] = store.keepsPositions === true ? [[place]] : []
+    const brought: [Position[]?] = []
+    if (store.keepsPositions === true && step.call !== 'claim' && index % 3 > 0) {
+      const at = (index * 7) % 10
+      brought.push([{ key: place, at }])
+      latest = Math.max(latest ?? at, at)
+    }
     switch (step.call) {
       case 'claim': {
-        const claim = await store.claim(key, step.lease * unitMs)
+        const claim = await store.claim(key, step.lease * unitMs, ...asked)
         const expected = model.claim(key)
         strictEqual(claim.state, expected.state, said)
         if (claim.state !== 'claimed' || expected.state !== 'claimed') break
         deepStrictEqual([...claim.marks].sort(), [...expected.marks].sort(), said)
+        if (asked.length > 0) deepStrictEqual(claim.positions, [latest], said)
         model.hold(key, claim.token, step.lease)
         tokens.set(key, [...(tokens.get(key) ?? []), claim.token])
         break
       }
       case 'renew': {
         const token = tokenOf(key, step.holder)
-        const answer = await store.renew(key, token, step.lease * unitMs, step.marks)
+        const answer = await store.renew(key, token, step.lease * unitMs, step.marks, ...brought)
         strictEqual(answer, model.renew(key, token, step.lease, step.marks), said)
         break
       }
       case 'complete': {
         const token = tokenOf(key, step.holder)
-        strictEqual(await store.complete(key, token), model.complete(key, token), said)
+        strictEqual(await store.complete(key, token, ...brought), model.complete(key, token), said)
         break
       }
       case 'release': {
         const token = tokenOf(key, step.holder)
-        strictEqual(await store.release(key, token, step.marks), model.release(key, token, step.marks), said)
+        const answer = await store.release(key, token, step.marks, ...brought)
+        strictEqual(answer, model.release(key, token, step.marks), said)
       }
     }
   }

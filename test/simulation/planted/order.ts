@@ -2,22 +2,12 @@ import type { FaultsByFile } from './planted-fault.ts'
 
 /** Faults of handlers that take only the latest event of a record. */
 export const FAULTS_OF_ORDER: FaultsByFile = {
-  'src/receiver/attempt.ts': {
+  'src/receiver/order.ts': {
     'order-by-a-failed-event': {
       breaks: 'A newer event makes an older one skipped though its handler failed.',
-      from: 23,
-      edits: {
-        'else this.#failures.push({ name, ...failure })\n    if (--this.#pending':
-          'else this.#failures.push({ name, ...failure })\n    this.#place(name)\n    if (--this.#pending',
-      },
+      from: 4,
+      edits: { 'return names.flatMap': 'return this.#names.flatMap' },
     },
-    'order-without-positions': {
-      breaks: 'The store is never told that a handler has finished for a newer event.',
-      from: 18,
-      edits: { 'this.#lease.place(position)': 'void position' },
-    },
-  },
-  'src/receiver/order.ts': {
     'order-skips-equal-times': {
       breaks: 'An event is skipped for one of the same time.',
       from: 1,
@@ -37,17 +27,14 @@ export const FAULTS_OF_ORDER: FaultsByFile = {
     },
   },
   'src/receiver/lease.ts': {
-    'position-not-awaited': {
-      breaks: 'An event is done before the store has taken its positions.',
-      from: 5080,
-      edits: {
-        'answers.some(isThenable) ? Promise.all(answers).then(goOn, fail) : goOn(answers)':
-          'answers.some(isThenable) ? (void Promise.all(answers).catch(() => {}), call()) : goOn(answers)',
-      },
+    'order-without-positions': {
+      breaks: 'An event is done without the positions of its handlers.',
+      from: 27,
+      edits: { 'complete(this.#key, this.#token, ...this.#positionsOf(marks))': 'complete(this.#key, this.#token)' },
     },
     'position-not-in-the-transaction': {
       breaks: 'A transaction is committed without the position of its event.',
-      from: 18,
+      from: 340,
       edits: { ', ...(position && { position })': ', ...(position && {})' },
     },
   },
@@ -66,8 +53,8 @@ export const FAULTS_OF_ORDER: FaultsByFile = {
     },
     'position-moved-back': {
       breaks: 'The engine takes an older position for a newer one.',
-      from: 699,
-      edits: { 'if (this.#isPassed({ key, at })) return false\n': '' },
+      from: 18,
+      edits: { 'if (!this.#isPassed(position))': 'if (position)' },
     },
   },
 }

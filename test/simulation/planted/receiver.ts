@@ -29,7 +29,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'complete-not-repeated': {
       breaks: 'A completion that the store did not take is not offered again.',
       from: 32,
-      edits: { 'isDone = await lease.keepCompleting()': 'return handled' },
+      edits: { 'isDone = await lease.keepCompleting(marks)': 'return handled' },
     },
   },
   'src/receiver/lease.ts': {
@@ -50,7 +50,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: 'The handlers that finished are not told to the store with the release.',
       from: 23,
       edits: {
-        'settings.store.release(this.#key, this.#token, marks)': 'settings.store.release(this.#key, this.#token, [])',
+        'settings.store.release(this.#key, this.#token, marks,': 'settings.store.release(this.#key, this.#token, [],',
       },
     },
     'release-not-repeated': {

@@ -113,6 +113,25 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
     },
   )
 
+  it('delays a completion whose position is locked, and no other', async () => {
+    const { store } = await scene.store()
+    const [ordered, plain] = [await claimFor(store), await claimFor(store)]
+    const position = { key: `${ordered.key}@`, at: 1 }
+    await store.complete(newKey(), 'token', [position])
+    const completing = await whileApp(
+      'SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE',
+      [position.key],
+      async () => {
+        const first = store.complete(ordered.key, ordered.token, [{ ...position, at: 2 }])
+        expect(await store.complete(plain.key, plain.token)).toBe(true)
+        expect(await store.claim(ordered.key, LEASE_MS)).toEqual({ state: 'busy' })
+        return [first]
+      },
+    )
+    expect(await Promise.all(completing)).toEqual([true])
+    expect(await store.claim(newKey(), LEASE_MS, [position.key])).toMatchObject({ positions: [2] })
+  })
+
   it('refuses a settlement whose row stays locked', async () => {
     const { store } = await scene.store()
     const locked = await claimFor(store)

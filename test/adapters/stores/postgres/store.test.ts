@@ -94,7 +94,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     await insert('old', '-1 hour', 2_500)
     await insert('new', '1 hour', 10)
     const { store: forgetful } = await scene.store({}, 50)
-    await forgetful.advance?.('old position', 1)
+    await forgetful.complete('old event', 'token', [{ key: 'old position', at: 1 }])
     const key = newKey()
     await store.complete(key, (await take(store, key)).token)
     const countOf = async (prefix: string) =>
