@@ -11,19 +11,23 @@ import type { Transact } from '../store/transactional-store.ts'
 import { takeChecked } from './check-event.ts'
 import { Context, HandlerTransaction } from './context.ts'
 import type { Lease } from './lease.ts'
+import type { Order } from './order.ts'
 import type { NamedHandler } from './routes.ts'
 import type { AbortCode, Run } from './run.ts'
 import type { Shared } from './shared.ts'
+import type { RunResult } from './waiting.ts'
 
 /** Time that a handler has to end after its abort, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5_000
 
 /** Result of the handlers of an event, and how to settle its claim. */
-export interface AttemptResult {
-  readonly outcome: Outcome
+export interface AttemptResult extends RunResult {
   /** An abandoned or lost claim is left to expire; only an abandoned one can still store marks. */
   readonly settleBy: 'complete' | 'release' | 'abandon' | 'nothing'
-  /** Names of the handlers that have finished, in this or an earlier attempt. */
+}
+
+interface Claimed {
+  readonly order: Order | undefined
   readonly marks: readonly string[]
 }
 
@@ -32,6 +36,8 @@ export class Attempt {
   readonly #shared: Shared
   readonly #run: Run
   readonly #lease: Lease
+  /** Undefined if no handler has an order, or the event cannot be compared. */
+  readonly #order: Order | undefined
   /** Names of handlers that have succeeded, in this or an earlier attempt. */
   readonly #finished: string[]
   readonly #failures: { readonly name: string; readonly error: unknown }[] = []
@@ -46,11 +52,12 @@ export class Attempt {
   #hasGivenUp = false
   #isOver = false
 
-  constructor(shared: Shared, run: Run, lease: Lease, marks: readonly string[]) {
+  constructor(shared: Shared, run: Run, lease: Lease, claimed: Claimed) {
     this.#shared = shared
     this.#run = run
     this.#lease = lease
-    this.#finished = [...marks]
+    this.#order = claimed.order
+    this.#finished = [...claimed.marks]
   }
 
   /** Aborts when the handlers' time is over or another process has the event. Created when a handler first reads it. */
@@ -87,9 +94,9 @@ export class Attempt {
 
   /** Begins the handlers that have no mark. Unless all have ended, returns a promise that resolves when they end or are given up. */
   beginHandlers(): Promise<void> | undefined {
-    const { route, event, order } = this.#run
-    if (order !== undefined)
-      for (const { name } of route.handlers) if (!this.#hasMark(name) && order.isOutdated(name)) this.#skip(name)
+    const { route, event } = this.#run
+    if (this.#order !== undefined)
+      for (const { name } of route.handlers) if (!this.#hasMark(name) && this.#order.isOutdated(name)) this.#skip(name)
     const todo =
       this.#finished.length === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
     this.#todo = todo
@@ -185,7 +192,7 @@ export class Attempt {
   }
 
   #openTransaction(name: string, transact: Transact): HandlerTransaction {
-    const position = this.#run.order?.positionOf(name)
+    const position = this.#order?.positionOf(name)
     const transaction = new HandlerTransaction({
       commit: (signal, work, onThrown) => transact(this.#lease.toClaim(name, signal, position), work, onThrown),
       refuse: (why) => {
@@ -254,7 +261,7 @@ export class Attempt {
   /** A newer event of the record has completed: the handler counts as finished. */
   #skip(name: string): void {
     this.#finished.push(name)
-    this.#run.order?.skipped.push(name)
+    this.#order?.skip(name)
   }
 
   #hasMark(name: string): boolean {
@@ -274,9 +281,7 @@ export class Attempt {
   }
 
   #toResult(outcome: Outcome, settleBy: AttemptResult['settleBy']): AttemptResult {
-    const { order } = this.#run
-    const told = order === undefined ? outcome : order.addSkipped(outcome)
-    return { outcome: told, settleBy, marks: this.marks }
+    return { outcome: this.#order?.addSkipped(outcome) ?? outcome, settleBy, marks: this.marks }
   }
 }
 

@@ -10,10 +10,10 @@ const ISO_TIME = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|
 export class Order {
   /** Keys of the positions, in the order of `#names`. */
   readonly keys: readonly string[]
-  /** Names of the handlers for which the event is outdated. */
-  readonly skipped: string[] = []
   readonly #names: readonly string[]
   readonly #at: number
+  /** Names of the handlers for which the event is outdated. */
+  readonly #skipped: string[] = []
   #latest: readonly (number | undefined)[] = []
 
   private constructor(names: readonly string[], at: number, toKey: (handler: string) => string) {
@@ -44,10 +44,14 @@ export class Order {
     return (this.#latest[this.#names.indexOf(handler)] ?? Number.NEGATIVE_INFINITY) > this.#at
   }
 
+  skip(handler: string): void {
+    this.#skipped.push(handler)
+  }
+
   /** Adds the names of skipped handlers to an outcome. */
   addSkipped(outcome: Outcome): Outcome {
     // Spreading widens the union.
-    return this.skipped.length === 0 ? outcome : ({ ...outcome, skipped: [...this.skipped] } as Outcome)
+    return this.#skipped.length === 0 ? outcome : ({ ...outcome, skipped: [...this.#skipped] } as Outcome)
   }
 
   /** Returns the positions to store when these handlers have finished. */

@@ -12,6 +12,7 @@ import { Order } from './order.ts'
 import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
+import type { RunResult, Waiting } from './waiting.ts'
 
 type Claimed = Extract<Claim, { readonly state: 'claimed' }>
 
@@ -20,33 +21,41 @@ const BUSY_POLL_MS = 1_000
 
 /**
  * Stops 7 to 10, once for all duplicates of an event: claim, schema, handlers, settling. If store, schema and handlers are synchronous,
- * `run.outcome` is set before this returns: hence the condition at each `await`. Never rejects.
+ * `waiting.result` is set before this returns: hence the condition at each `await`. Never rejects.
+ *
+ * @param refusal outcome if no handler may run, unless the event is done, busy or cannot be claimed
  */
-export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
+export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outcome): Promise<RunResult> {
+  const { run } = waiting
+  const { item } = run.first
+  const endUnclaimed = (outcome: Outcome) => waiting.end({ outcome, marks: item?.marks ?? [] })
+  let lease: Lease | undefined
   let attempt: Attempt | undefined
-  let claim: Claim | StoreFailure
   try {
-    if (run.route.isOrdered) run.order = Order.of(shared.settings.name, run.route, run.event)
+    const order = run.route.isOrdered ? Order.of(shared.settings.name, run.route, run.event) : undefined
+    let asked: Asked
+    let claim: Claim | StoreFailure
     for (;;) {
-      const { claimBy } = run
-      const asked = askStore(shared, run) // 7
-      claim = isThenable(asked) ? await asked : asked
+      asked = askStore(shared, run, waiting.claimBy, order) // 7
+      claim = isThenable(asked.answer) ? await asked.answer : asked.answer
       // A delivery that joined meanwhile has more time than the first one.
-      if (claim.state === 'failed' && run.claimBy > claimBy && shared.settings.clock.monotonic() > claimBy - 1) continue
+      const { claimBy } = asked
+      if (claim.state === 'failed' && waiting.claimBy > claimBy && shared.settings.clock.monotonic() > claimBy - 1)
+        continue
       if (claim.state !== 'busy') break
-      if (run.first.item !== undefined) return run.end(toOutcome('busy', run)) // the worker runs other items meanwhile
-      run.phase = 'busy'
-      await sleep(shared.settings.clock, Math.min(BUSY_POLL_MS, run.timeLeft))
-      if (shared.isClosing) return run.end(toOutcome('closing', run))
-      if (run.timeLeft === 0) return run.end(toOutcome('busy', run))
+      if (item !== undefined) return endUnclaimed(toOutcome('busy', run)) // the worker runs other items meanwhile
+      waiting.wait()
+      await sleep(shared.settings.clock, Math.min(BUSY_POLL_MS, waiting.timeLeft))
+      if (shared.isClosing) return endUnclaimed(toOutcome('closing', run))
+      if (waiting.timeLeft === 0) return endUnclaimed(toOutcome('busy', run))
     }
-    if (claim.state === 'failed') return run.end(toUnclaimed(run, claim))
-    if (claim.state === 'done') return run.end(toOutcome('duplicate', run))
+    if (claim.state === 'failed') return endUnclaimed(waiting.failClaim(claim))
+    if (claim.state === 'done') return endUnclaimed(toOutcome('duplicate', run))
 
-    run.phase = 'working'
-    run.lease = new Lease(shared, run.key, claim.token, run.askedAt, run.order)
-    attempt = new Attempt(shared, run, run.lease, withKept(claim.marks, run.first.item))
-    let verdict = run.refusal && toRefused(run.refusal, attempt)
+    lease = new Lease(shared, run.key, claim.token, asked.at, order)
+    waiting.work(lease)
+    attempt = new Attempt(shared, run, lease, { order, marks: withKept(claim.marks, item) })
+    let verdict = refusal && toRefused(refusal, attempt)
     if (verdict === undefined) {
       const checking = checkEvent(run) // 8
       verdict = attempt.takeChecked(isThenable(checking) ? await attempt.waitFor(checking) : checking)
@@ -58,37 +67,38 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
     }
     attempt.end()
 
-    run.phase = 'settling'
-    run.verdict = verdict.outcome
-    run.marks = verdict.marks
-    const settling = settleClaim(shared, run, run.lease, verdict) // 10
-    return run.end(isThenable(settling) ? await settling : settling)
+    waiting.settle(verdict.outcome)
+    const settling = settleClaim(shared, waiting, lease, verdict) // 10
+    return waiting.end(isThenable(settling) ? await settling : settling)
   } catch (cause) {
-    if (attempt !== undefined) {
-      run.marks = attempt.marks
-      run.goesOn = run.lease?.release(attempt.marks)
-    }
-    return run.end(toUnexpected(shared, run, cause))
+    const outcome = toUnexpected(shared, run, cause)
+    if (attempt === undefined) return endUnclaimed(outcome)
+    return waiting.end({ outcome, marks: attempt.marks, goesOn: lease?.release(attempt.marks) })
   } finally {
     attempt?.end()
-    run.lease?.stop()
+    lease?.stop()
   }
 }
 
+/** A call of `claim`. Times are on the monotonic clock. */
+interface Asked {
+  readonly at: number
+  readonly claimBy: number
+  readonly answer: Claim | StoreFailure | Promise<Claim | StoreFailure>
+}
+
 /** Claims the event. A claim that comes too late is released, since it would block the event until it expires. */
-function askStore(shared: Shared, run: Run): Claim | StoreFailure | Promise<Claim | StoreFailure> {
+function askStore(shared: Shared, { key }: Run, claimBy: number, order: Order | undefined): Asked {
   const { store, leaseMs, clock } = shared.settings
-  const askedAt = clock.monotonic()
+  const at = clock.monotonic()
   // After half of the lease a claim is useless: it could expire before its first renewal.
-  const limitMs = Math.min(STORE_LIMIT_MS, leaseMs / 2, Math.max(run.claimBy - askedAt, 0))
-  run.askedAt = askedAt
+  const limitMs = Math.min(STORE_LIMIT_MS, leaseMs / 2, Math.max(claimBy - at, 0))
   const giveBack = (answer: unknown) => {
     const late = toClaim(answer)
-    if (late.state === 'claimed') void new Lease(shared, run.key, late.token, askedAt).release(late.marks)
+    if (late.state === 'claimed') void new Lease(shared, key, late.token, at).release(late.marks)
   }
-  const { key, order } = run
   const claim = () => (order === undefined ? store.claim(key, leaseMs) : store.claim(key, leaseMs, order.keys))
-  return callStore(shared, limitMs, claim, (answer) => toClaim(answer, order), giveBack)
+  return { at, claimBy, answer: callStore(shared, limitMs, claim, (answer) => toClaim(answer, order), giveBack) }
 }
 
 /** @param order takes the positions of the claim; left out for a claim that is not used */
@@ -98,11 +108,6 @@ function toClaim(answer: unknown, order?: Order): Claim | StoreFailure {
   const isWhole = isClaimed && (order === undefined || order.take(positions))
   if (isWhole || state === 'done' || state === 'busy') return answer as Claim // by what was checked
   return new StoreFailure(new TypeError('it returned something that is not a claim'))
-}
-
-/** Answers `busy` if a delivery that waited for another process reached its deadline during its last claim. */
-function toUnclaimed(run: Run, failure: StoreFailure): Outcome {
-  return run.phase === 'busy' && run.timeLeft === 0 ? toOutcome('busy', run) : run.failClaim(failure)
 }
 
 /** Releases an event without running handlers, with the marks that it has. */
@@ -117,49 +122,50 @@ function withKept(marks: readonly string[], item: TakenItem | undefined): readon
 
 function settleClaim(
   shared: Shared,
-  run: Run,
+  waiting: Waiting,
   lease: Lease,
-  { outcome, settleBy, marks }: AttemptResult,
-): Outcome | Promise<Outcome> {
-  if (settleBy === 'release') return settleRelease(run, lease, outcome, marks)
-  if (settleBy === 'abandon') run.goesOn = lease.abandon(marks)
-  if (settleBy !== 'complete') return outcome
+  verdict: AttemptResult,
+): RunResult | Promise<RunResult> {
+  const { settleBy, marks } = verdict
+  if (settleBy === 'release') return settleRelease(lease, verdict)
+  if (settleBy === 'abandon') return { ...verdict, goesOn: lease.abandon(marks) }
+  if (settleBy === 'nothing') return verdict
   const isDone = lease.complete(marks)
-  return isDone === true ? outcome : settleCompletion(shared, run, lease, isDone, { outcome, marks })
+  return isDone === true ? verdict : settleCompletion(shared, waiting, lease, isDone, verdict)
 }
 
-async function settleRelease(run: Run, lease: Lease, outcome: Outcome, marks: readonly string[]): Promise<Outcome> {
-  run.goesOn = (await lease.release(marks))?.goesOn
-  return outcome
+async function settleRelease(lease: Lease, { outcome, marks }: AttemptResult): Promise<RunResult> {
+  return { outcome, marks, goesOn: (await lease.release(marks))?.goesOn }
 }
 
 /** Continues if `complete` is asynchronous or did not return true. */
 async function settleCompletion(
   shared: Shared,
-  run: Run,
+  waiting: Waiting,
   lease: Lease,
   answer: boolean | StoreFailure | Promise<boolean | StoreFailure>,
-  { outcome: handled, marks }: Pick<AttemptResult, 'outcome' | 'marks'>,
-): Promise<Outcome> {
+  verdict: AttemptResult,
+): Promise<RunResult> {
+  const { outcome, marks } = verdict
+  const { run } = waiting
   lease.keep(() => marks, ignore)
   let isDone = await answer
   if (isDone instanceof StoreFailure) {
     // The work is done, so the answer is 200; until the store confirms, this process answers duplicates.
     shared.reporter.error(isDone.toError('complete', 'the handlers succeeded, so it is retried for 60 s'))
-    run.phase = 'storing'
-    run.answerAll(handled)
+    waiting.store(outcome)
     isDone = await lease.keepCompleting(marks)
   }
-  if (isDone === true) return handled
+  if (isDone === true) return verdict
   if (isDone instanceof StoreFailure) {
     const consequence = 'that was the last try, and a later duplicate of the event may run again'
     shared.reporter.error(isDone.toError('complete', consequence))
-    return handled
+    return verdict
   }
   const message = `Another process had taken over ${quote(run.type)} when its handlers ended here.`
   const error = run.toError('lease_lost', message, run.handlerNames)
   shared.reporter.error(error)
-  return toFailed(503, 'lease_lost', error, run)
+  return { outcome: toFailed(503, 'lease_lost', error, run), marks }
 }
 
 function toUnexpected(shared: Shared, run: Run, cause: unknown): Outcome {

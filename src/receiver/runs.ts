@@ -7,6 +7,7 @@ import type { Route } from './routes.ts'
 import { type EventRequest, Run } from './run.ts'
 import { runEvent } from './run-event.ts'
 import type { Shared } from './shared.ts'
+import { type RunResult, Waiting } from './waiting.ts'
 
 /** An account may hold this many times what is left: one alone gets four fifths, the next four fifths of the rest. */
 const SHARE_OF_LEFT = 4
@@ -19,7 +20,9 @@ const NO_ROUTE: Route = { handlers: [], isOrdered: false, model: undefined, acti
 /** The events that run in this process: each runs once, and its duplicates wait for it. */
 export class Runs {
   readonly #shared: Shared
-  readonly #byKey = new Map<string, Run>()
+  readonly #byKey = new Map<string, Waiting>()
+  /** Holders of a place, also if another run has taken the key, since a hook sent the event again. */
+  readonly #placed = new Set<Waiting>()
   readonly #places: Shares
   readonly #bytes: Shares
   #sweptAt = Number.NEGATIVE_INFINITY
@@ -54,9 +57,14 @@ export class Runs {
     text?: string,
   ): Outcome | Promise<Outcome> {
     const underWay = this.#find(key)
-    if (underWay !== undefined) return underWay.wait(delivery)
-    const run = new Run(this.#shared, key, event, route, delivery, text)
-    return this.#refuse(run) ?? this.#start(run)
+    if (underWay !== undefined) return underWay.join(delivery)
+    const run = new Run(key, event, route, delivery, text)
+    const refused = this.#refuse(run)
+    if (refused !== undefined) return refused
+    const waiting = new Waiting(this.#shared, run)
+    void this.#start(waiting)
+    // Synchronous stores and handlers are done by now, and nobody waits.
+    return waiting.result === undefined ? waiting.join(delivery) : waiting.result.outcome
   }
 
   /**
@@ -64,7 +72,7 @@ export class Runs {
    * `concurrency`: an event that is put back would be read and parsed again.
    */
   work(key: string, event: ParsedEvent, route: Route, delivery: EventRequest, text: string): Promise<Tried> {
-    return this.#try(new Run(this.#shared, key, event, route, delivery, text))
+    return this.#try(new Run(key, event, route, delivery, text))
   }
 
   /**
@@ -73,16 +81,13 @@ export class Runs {
    */
   recall(key: string, { id, type, accountKey }: TakenItem, outcome: Outcome, delivery: EventRequest): Promise<Tried> {
     const event = { id, type, accountKey, timestamp: '', data: {} }
-    const run = new Run(this.#shared, key, event, NO_ROUTE, delivery)
-    run.refusal = outcome
-    return this.#try(run)
+    return this.#try(new Run(key, event, NO_ROUTE, delivery), outcome)
   }
 
-  async #try(run: Run): Promise<Tried> {
+  async #try(run: Run, refusal?: Outcome): Promise<Tried> {
     const refused = this.#find(run.key) === undefined ? this.#refuse(run, false) : toOutcome('busy', run)
-    if (refused !== undefined) return { outcome: refused, marks: run.marks }
-    const outcome = await this.#start(run)
-    return { outcome, marks: run.marks }
+    if (refused !== undefined) return { outcome: refused, marks: run.first.item?.marks ?? [] }
+    return this.#start(new Waiting(this.#shared, run), refusal)
   }
 
   #refuse(run: Run, needsPlace = true): Outcome | undefined {
@@ -91,55 +96,55 @@ export class Runs {
     return needsPlace && this.#isFull(run) ? toOutcome('overloaded', run) : undefined
   }
 
-  #start(run: Run): Outcome | Promise<Outcome> {
-    const running = runEvent(this.#shared, run)
-    // Synchronous stores and handlers are done by now: the run needs no place in the map.
-    if (run.outcome !== undefined) return run.outcome
-    this.#add(run)
-    run.ended = this.#finish(run, running)
-    return run.wait(run.first)
+  /** A run that is synchronous to its end needs no place. */
+  #start(waiting: Waiting, refusal?: Outcome): Promise<RunResult> {
+    const running = runEvent(this.#shared, waiting, refusal)
+    if (waiting.result !== undefined) return running
+    this.#add(waiting)
+    const ended = this.#removeAtEnd(waiting, running)
+    waiting.follow(ended)
+    return ended
+  }
+
+  async #removeAtEnd(waiting: Waiting, running: Promise<RunResult>): Promise<RunResult> {
+    const result = await running
+    this.#remove(waiting)
+    return result
   }
 
   /** Returns true if a handler of this event is being begun, or if `event` is a copy that one of its handlers got. */
   isWithin(key: string, event: object): boolean {
     if (this.#isBeginning(key)) return true
-    return this.#byKey.get(key)?.hasGiven(event) === true
+    return this.#byKey.get(key)?.run.hasGiven(event) === true
   }
 
   #isBeginning(key: string): boolean {
     return this.#shared.beginning.some((run) => run.key === key)
   }
 
-  async #finish(run: Run, running: Promise<Outcome>): Promise<void> {
-    const outcome = await running
-    this.#remove(run)
-    run.answerAll(outcome)
-    // Spreading widens the union.
-    if (run.wasLate) this.#shared.reporter.outcome({ ...outcome, late: true } as Outcome, run.first)
-  }
-
-  #add(run: Run): void {
+  #add(waiting: Waiting): void {
+    const { key, accountKey, bytes } = waiting.run
     this.#shared.activity.begin()
-    run.hasPlace = true
-    this.#byKey.set(run.key, run)
-    this.#places.add(run.accountKey, 1)
-    this.#bytes.add(run.accountKey, run.bytes)
+    this.#byKey.set(key, waiting)
+    this.#placed.add(waiting)
+    this.#places.add(accountKey, 1)
+    this.#bytes.add(accountKey, bytes)
   }
 
-  /** Does nothing for a run that was cut off, whose place another run of its key may have. */
-  #remove(run: Run): void {
-    if (!run.hasPlace) return
-    run.hasPlace = false
-    if (this.#byKey.get(run.key) === run) this.#byKey.delete(run.key)
-    this.#places.add(run.accountKey, -1)
-    this.#bytes.add(run.accountKey, -run.bytes)
+  /** Does nothing for a run that was cut off, and has no place any more. */
+  #remove(waiting: Waiting): void {
+    const { key, accountKey, bytes } = waiting.run
+    if (!this.#placed.delete(waiting)) return
+    if (this.#byKey.get(key) === waiting) this.#byKey.delete(key)
+    this.#places.add(accountKey, -1)
+    this.#bytes.add(accountKey, -bytes)
     this.#shared.activity.end()
   }
 
-  #find(key: string): Run | undefined {
-    const run = this.#byKey.get(key)
-    if (run === undefined || !run.isCutOff) return run
-    this.#drop(run)
+  #find(key: string): Waiting | undefined {
+    const underWay = this.#byKey.get(key)
+    if (underWay === undefined || !underWay.isCutOff) return underWay
+    this.#drop(underWay)
     return undefined
   }
 
@@ -148,7 +153,7 @@ export class Runs {
     const now = this.#shared.settings.clock.monotonic()
     if (now - this.#sweptAt < SWEEP_MS) return true
     this.#sweptAt = now
-    for (const run of this.#byKey.values()) if (run.isCutOff) this.#drop(run)
+    for (const waiting of this.#byKey.values()) if (waiting.isCutOff) this.#drop(waiting)
     return !this.#hasRoomFor(accountKey, bytes)
   }
 
@@ -161,8 +166,9 @@ export class Runs {
   }
 
   /** Removes a run whose claim has expired as well. If it continues, the token of its claim fences it off. */
-  #drop(run: Run): void {
-    this.#remove(run)
+  #drop(waiting: Waiting): void {
+    const { run } = waiting
+    this.#remove(waiting)
     const message = `The handlers of ${quote(run.type)} were suspended until their claim had ended. If the host suspends the process after its answer, give the adapter a waitUntil, or do less in the handlers.`
     this.#shared.reporter.error(run.toError('handler_abandoned', message, run.handlerNames))
   }

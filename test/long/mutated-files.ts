@@ -40,6 +40,7 @@ const RECEIVER_TESTS: Readonly<Record<string, readonly string[]>> = {
   runs: ['runs', 'run'],
   shared: ['runs', 'handle', 'outcomes'],
   'store-call': ['run', 'lease', 'runs'],
+  waiting: ['run', 'runs', 'async-context', 'lease'],
 }
 
 /** Pure files of the receiver, with the receiver's tests that judge them. */

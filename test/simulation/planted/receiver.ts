@@ -7,14 +7,14 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: 'Handlers begin before the store has answered the claim.',
       from: 0,
       edits: {
-        'claim = isThenable(asked) ? await asked : asked':
-          "claim = isThenable(asked) ? { state: 'claimed', token: 'guessed', marks: [] } : asked",
+        'isThenable(asked.answer) ? await asked.answer :':
+          "isThenable(asked.answer) ? { state: 'claimed', token: 'guessed', marks: [] } :",
       },
     },
     'busy-answered-as-duplicate': {
       breaks: 'An event that another process is handling is answered 200.',
       from: 1,
-      edits: { "      run.phase = 'busy'\n": "      return run.end(toOutcome('duplicate', run))\n" },
+      edits: { '      waiting.wait()\n': "      return endUnclaimed(toOutcome('duplicate', run))\n" },
     },
     'late-claim-kept': {
       breaks: 'A claim that arrives when nobody waits for it any more is not given back.',
@@ -24,12 +24,12 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'late-claim-renewed': {
       breaks: 'A claim that arrives when nobody waits for it any more is renewed for ever.',
       from: 5,
-      edits: { 'late.token, askedAt).release(late.marks)': 'late.token, askedAt).keep(() => late.marks, () => {})' },
+      edits: { 'late.token, at).release(late.marks)': 'late.token, at).keep(() => late.marks, () => {})' },
     },
     'complete-not-repeated': {
       breaks: 'A completion that the store did not take is not offered again.',
       from: 32,
-      edits: { 'isDone = await lease.keepCompleting(marks)': 'return handled' },
+      edits: { 'isDone = await lease.keepCompleting(marks)': 'return verdict' },
     },
   },
   'src/receiver/lease.ts': {
@@ -192,29 +192,21 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: 'A delivery is answered 200 while its handlers run.',
       from: 0,
       edits: {
-        'run.ended = this.#finish(run, running)\n    return run.wait(run.first)':
-          "run.ended = this.#finish(run, running)\n    return toOutcome('handled', run)",
+        'waiting.result === undefined ? waiting.join(delivery)':
+          "waiting.result === undefined ? toOutcome('handled', run)",
       },
     },
     'joined-answered-immediately': {
       breaks: 'A duplicate of an event under way is answered 200 immediately.',
       from: 5,
-      edits: { 'return underWay.wait(delivery)': "return toOutcome('duplicate', event)" },
+      edits: { 'return underWay.join(delivery)': "return toOutcome('duplicate', event)" },
     },
     'join-after-abandonment': {
       breaks: 'A duplicate joins a run that was given up.',
       from: 4,
       edits: {
-        '    this.#remove(run)\n    run.answerAll':
-          "    if (!('code' in outcome) || outcome.code !== 'handler_abandoned') this.#remove(run)\n    run.answerAll",
-      },
-    },
-    'host-never-let-go': {
-      breaks: 'A host is kept awake for work that has ended.',
-      from: 7,
-      edits: {
-        'run.ended = this.#finish(run, running)':
-          'void this.#finish(run, running)\n    run.ended = new Promise(() => {})',
+        '    this.#remove(waiting)\n    return result':
+          "    if (!('code' in result.outcome) || result.outcome.code !== 'handler_abandoned') this.#remove(waiting)\n    return result",
       },
     },
   },
@@ -223,6 +215,16 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: 'The handlers of one event are given the same object.',
       from: 14,
       edits: { 'if (index === 0 && route.schema === undefined) return event': 'if (index >= 0) return event' },
+    },
+  },
+  'src/receiver/waiting.ts': {
+    'host-never-let-go': {
+      breaks: 'A host is kept awake for work that has ended.',
+      from: 7,
+      edits: {
+        'this.#ended = this.#answerAtEnd(ended)':
+          'void this.#answerAtEnd(ended)\n    this.#ended = new Promise(() => {})',
+      },
     },
     'deadline-never-answered': {
       breaks: 'A delivery waits for its handlers beyond its deadline.',
@@ -254,7 +256,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'account-not-compared': {
       breaks: "A tenant's secret signs events of another tenant.",
       from: 6,
-      edits: { 'return OTHER_ACCOUNT': 'return event' },
+      edits: { 'return OTHER_ACCOUNT': 'return parsed' },
     },
     'one-secret-tried': {
       breaks: 'Only the first of several secrets is tried.',
