@@ -23,7 +23,8 @@ const config = {
   ignore: ['examples/next/**', 'bench/**'], // packages of their own
   ignoreBinaries: ['redis-server', 'script', 'mount', 'umount', 'mkfifo'], // an engine, and the system's own: no packages
   ignoreDependencies: [
-    'typescript7', // scripts/check.ts starts it
+    'typescript7', // scripts/check.ts starts it, and a test the next by its path
+    'typescript5.0',
     '@arethetypeswrong/cli', // a test starts this and the next by the names of their binaries
     'publint',
     'vite-node', // a test starts it by the name of its binary
