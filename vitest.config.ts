@@ -9,6 +9,7 @@ import { progress } from './scripts/progress.ts'
  * package, child processes; and the simulation, the walked guides and whole runs of the checker, which take long. `npm test` leaves them to `npm run test:all`.
  */
 const WITH_PROGRAMS = [
+  'adapters/foreign-payloads',
   'adapters/http/{closing,early-answers,process,types}',
   'adapters/queues/**/*',
   'adapters/stores/{postgres,redis}/**/*',

@@ -29,7 +29,12 @@ describe('postern sign', () => {
   it.each([
     ['a secret that is not set', 'sign', {}, 'WEBHOOK_SECRET is not set'],
     ['a secret with a blank', 'sign', { WEBHOOK_SECRET: 'x ' }, 'blank'],
-    ['an env file that is not there', 'sign --env /nowhere', { WEBHOOK_SECRET: 'x' }, '/nowhere cannot be read: ENOENT'],
+    [
+      'an env file that is not there',
+      'sign --env /nowhere',
+      { WEBHOOK_SECRET: 'x' },
+      '/nowhere cannot be read: ENOENT',
+    ],
     ['standard input twice', 'sign --secret-stdin', {}, 'name the file of the body'],
   ])('refuses %s', async (_what, line, env, words) => {
     expect(await runCli(line, { env })).toEqual(ended(2, words))
