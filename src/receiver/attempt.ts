@@ -48,6 +48,7 @@ export class Attempt {
   #timer: QueuedTimer | undefined
   #giveUpTimer: unknown
   #abortReason: HandlerError | undefined
+  #onWorkerClosed: () => void = ignore
   #controller: AbortController | undefined
   #hasGivenUp = false
   #isOver = false
@@ -217,7 +218,8 @@ export class Attempt {
   #watch(): void {
     if (this.#timer !== undefined) return
     const { settings, handlerTimers } = this.#shared
-    this.#run.first.item?.signal.addEventListener('abort', this.#onWorkerClosed)
+    const { item } = this.#run.first
+    if (item !== undefined) void this.#awaitClosing(item.signal)
     const timeout = new Promise<void>((resolve) => {
       this.#timer = handlerTimers.set(settings.clock.monotonic() + settings.handlerTimeoutMs, resolve)
     })
@@ -228,7 +230,14 @@ export class Attempt {
     )
   }
 
-  readonly #onWorkerClosed = () => this.#abort('worker_closed')
+  /** Continues in the async context of the try, not in that of the call of `close`. */
+  async #awaitClosing(signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#onWorkerClosed = resolve
+      signal.addEventListener('abort', this.#onWorkerClosed)
+    })
+    this.#abort('worker_closed')
+  }
 
   /** Signals running handlers to stop. After `lease_lost`, the results of this process do not count. */
   #abort(code: AbortCode): void {

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Outcome } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { Scene, until } from '../inbox/scene.ts'
 import { Bench, Gate, hanging, rejecting, saying, soon, watchRejections } from './support.ts'
 
 watchRejections()
@@ -96,5 +97,28 @@ describe('code of the app that a timer calls runs in the context of its own deli
         'waitUntil of globex in globex',
       ].sort(),
     )
+  })
+
+  it('when a worker is closed, and aborts the try of an event', async () => {
+    const context = new AsyncLocalStorage<string>()
+    const calls: string[] = []
+    const note = (what: string) => void calls.push(`${what} in ${context.getStore()}`)
+    const scene = new Scene({ onError: ({ code }) => note(code) })
+    let isRunning = false
+    scene.receiver.on('contact.created', (_event, { signal }) => {
+      isRunning = true
+      return new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => {
+          note('abort')
+          reject(signal.reason)
+        }),
+      )
+    })
+    await scene.deliver(events.contact.created())
+    const worker = context.run('worker', () => scene.work())
+    await until('the handler runs', () => isRunning)
+    await context.run('shutdown', () => worker.close({ timeoutMs: 0 }))
+    await until('the try has ended', () => calls.length === 3)
+    expect(calls).toEqual(['worker_closed in worker', 'abort in worker', 'handler_failed in worker'])
   })
 })

@@ -201,7 +201,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'handlers-not-told-of-the-close': {
       breaks: 'Handlers are not told that their worker is being closed.',
       from: 20,
-      edits: { "    this.#run.first.item?.signal.addEventListener('abort', this.#onWorkerClosed)\n": '' },
+      edits: { "      signal.addEventListener('abort', this.#onWorkerClosed)\n": '' },
     },
   },
   'src/receiver/acceptor.ts': {
