@@ -11,8 +11,11 @@ import { type RunResult, Waiting } from './waiting.ts'
 
 /** An account may hold this many times what is left: one alone gets four fifths, the next four fifths of the rest. */
 const SHARE_OF_LEFT = 4
-/** Part of `maxBufferedBytes` for events under way: a byte that is parsed can take 28 bytes of heap, as in `[[[[]]]]`. */
-const PART_FOR_EVENTS = 1 / 4
+/**
+ * Part of `maxBufferedBytes` that accounts share for events under way, and as much again for the first event of accounts that hold none. A
+ * byte that is parsed can take 28 bytes of heap, as in `[[[[]]]]`.
+ */
+const PART_FOR_EVENTS = 1 / 8
 /** Minimum time between two searches of a full receiver for runs that their host cut off, in milliseconds. */
 const SWEEP_MS = 1_000
 const NO_ROUTE: Route = { handlers: [], isOrdered: false, model: undefined, action: undefined, schema: undefined }
@@ -31,7 +34,8 @@ export class Runs {
     this.#shared = shared
     const { maxInFlight, maxBufferedBytes } = shared.settings
     this.#places = new Shares(maxInFlight + 1) // the one that is always left is none
-    this.#bytes = new Shares(Math.floor(maxBufferedBytes * PART_FOR_EVENTS))
+    const bytes = Math.floor(maxBufferedBytes * PART_FOR_EVENTS)
+    this.#bytes = new Shares(bytes, bytes)
   }
 
   /** Number of events that run, from the claim to the settling. */
@@ -177,14 +181,14 @@ export class Runs {
 /** An amount that accounts share. */
 class Shares {
   readonly #limit: number
-  /** The most that one amount counts: any has room if little is held, and leaves some. */
-  readonly #most: number
+  readonly #forFirst: number
   readonly #held = new Map<string, number>()
   #total = 0
 
-  constructor(limit: number) {
+  /** @param forFirst room for accounts that hold nothing, whatever others hold, and the most that one amount counts */
+  constructor(limit: number, forFirst = 0) {
     this.#limit = limit
-    this.#most = Math.floor(limit / 2)
+    this.#forFirst = forFirst
   }
 
   heldBy(account: string): number {
@@ -192,16 +196,22 @@ class Shares {
   }
 
   hasRoom(account: string, amount: number): boolean {
-    const more = Math.min(amount, this.#most)
-    return this.heldBy(account) + more <= SHARE_OF_LEFT * (this.#limit - this.#total - more)
+    const held = this.heldBy(account)
+    const more = this.#toCounted(amount)
+    if (this.#forFirst > 0 && held === 0) return this.#total + more <= this.#limit + this.#forFirst
+    return held + more <= SHARE_OF_LEFT * (this.#limit - this.#total - more)
   }
 
   /** @param amount negative if it is returned */
   add(account: string, amount: number): void {
-    const more = Math.max(Math.min(amount, this.#most), -this.#most)
+    const more = this.#toCounted(amount)
     const held = this.heldBy(account) + more
     this.#total += more
     if (held > 0) this.#held.set(account, held)
     else this.#held.delete(account)
+  }
+
+  #toCounted(amount: number): number {
+    return this.#forFirst === 0 ? amount : Math.max(Math.min(amount, this.#forFirst), -this.#forFirst)
   }
 }
