@@ -138,10 +138,11 @@ UNION ALL SELECT c.* FROM unnest($4::text[]) AS w (key) CROSS JOIN LATERAL (
 }
 
 /**
- * Renewals, completions and releases in one statement, with events, keys and times of positions. A renewal has a lease, a completion is done. The caller's token stays in the row
- * even without a lease. Writes unless another token holds the key, or a renewal's key is done; positions are written in either case. Returns
- * for each key whether it was written. If another transaction has locked its row, or that of a position, the key has no row in the answer:
- * waiting for one would delay all others.
+ * Renewals, completions and releases in one statement, with events, keys and times of positions. A renewal has a lease, a completion is
+ * done. The caller's token stays in the row even without a lease. Writes unless another token holds the key, or a renewal's key is done;
+ * positions are written in either case. Returns for each key whether it was written. If another transaction has locked its row, or that of a
+ * position, the key has no row in the answer: waiting for one would delay all others. A position that another transaction has inserted and
+ * not committed is not seen so, and is waited for.
  */
 function makeSettle(pieces: Pieces): string {
   const { name, retention, slack, inMs } = pieces
