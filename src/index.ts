@@ -52,9 +52,9 @@ export {
   REJECTION_STATUS,
   type Rejected,
   type RejectionCode,
+  type Reply,
   type Unavailable,
 } from './protocol/outcome.ts'
-export type { Reply } from './protocol/reply.ts'
 export { DEFAULT_RETENTION_MS } from './protocol/schedule.ts'
 export { type Issue, record, type StandardSchema } from './protocol/schema.ts'
 export { type HeaderValue, type Secret, sign, verify } from './protocol/signature.ts'

@@ -8,7 +8,6 @@ import { isThenable, refuseUnfinished } from '../protocol/promises.ts'
 import type { CheckedData } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
-import { takeChecked } from './check-event.ts'
 import { Context, HandlerTransaction } from './context.ts'
 import type { Lease } from './lease.ts'
 import type { Order } from './order.ts'
@@ -78,6 +77,11 @@ export class Attempt {
     return [...marks]
   }
 
+  /** Undefined until the schema or the handlers have to stop. */
+  get abortReason(): HandlerError | undefined {
+    return this.#abortReason
+  }
+
   /** Waits for an asynchronous schema. Resolves with undefined if it is given up. */
   waitFor(checking: Promise<CheckedData>): Promise<CheckedData | undefined> {
     this.#watch()
@@ -87,10 +91,8 @@ export class Attempt {
     })
   }
 
-  /** Replaces the data by the output of the schema. Returns a result if no handler may begin. */
-  takeChecked(checked: CheckedData | undefined): AttemptResult | undefined {
-    const refusal = takeChecked(this.#shared, this.#run, checked, this.#abortReason)
-    return refusal && this.#toResult(refusal.outcome, refusal.settleBy)
+  toResult(outcome: Outcome, settleBy: AttemptResult['settleBy']): AttemptResult {
+    return { outcome: this.#order?.addSkipped(outcome) ?? outcome, settleBy, marks: this.marks }
   }
 
   /** Begins the handlers that have no mark. Unless all have ended, returns a promise that resolves when they end or are given up. */
@@ -123,9 +125,9 @@ export class Attempt {
     const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined
     if (abandoned !== undefined) return abandoned
     if (this.#abortReason?.code === 'lease_lost')
-      return this.#toResult(toFailed(503, 'lease_lost', this.#abortReason, this.#run), 'nothing')
-    if (error === undefined) return this.#toResult(toOutcome('handled', this.#run), 'complete')
-    return this.#toResult(toFailed(500, 'handler_failed', error, this.#run), 'release')
+      return this.toResult(toFailed(503, 'lease_lost', this.#abortReason, this.#run), 'nothing')
+    if (error === undefined) return this.toResult(toOutcome('handled', this.#run), 'complete')
+    return this.toResult(toFailed(500, 'handler_failed', error, this.#run), 'release')
   }
 
   /** Ends the attempt. Handlers that still run cannot affect it any more. */
@@ -262,7 +264,7 @@ export class Attempt {
     for (const transaction of this.#transactions?.values() ?? []) transaction.abort(error)
     if (names.every((name) => this.#hasMark(name))) return undefined
     const settleBy = this.#abortReason?.code === 'lease_lost' ? 'nothing' : 'abandon'
-    return this.#toResult(toFailed(500, 'handler_abandoned', error, this.#run), settleBy)
+    return this.toResult(toFailed(500, 'handler_abandoned', error, this.#run), settleBy)
   }
 
   // ── Marks ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -287,10 +289,6 @@ export class Attempt {
     const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, `${errors.length} handlers failed`)
     const message = `Handlers of ${quote(this.#run.type)} failed: ${names.join(', ')}.`
     return this.#run.toError('handler_failed', message, names, cause)
-  }
-
-  #toResult(outcome: Outcome, settleBy: AttemptResult['settleBy']): AttemptResult {
-    return { outcome: this.#order?.addSkipped(outcome) ?? outcome, settleBy, marks: this.marks }
   }
 }
 

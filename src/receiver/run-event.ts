@@ -1,12 +1,13 @@
 import { sleep } from '../host/clock.ts'
 import type { TakenItem } from '../inbox/inbox.ts'
+import { hasRecord, type ParsedEvent } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
-import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
+import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
+import { type CheckedData, checkData } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Claim } from '../store/store.ts'
 import { Attempt, type AttemptResult } from './attempt.ts'
-import { checkEvent } from './check-event.ts'
 import { Lease } from './lease.ts'
 import { Order } from './order.ts'
 import type { Run } from './run.ts'
@@ -16,6 +17,8 @@ import type { RunResult, Waiting } from './waiting.ts'
 
 type Claimed = Extract<Claim, { readonly state: 'claimed' }>
 
+const NO_RECORD: CheckedData = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
+const NOT_AS_ASKED = 'The record, or data, does not match the schema.'
 /** Interval of claims for an event that another process holds, in milliseconds. */
 const BUSY_POLL_MS = 1_000
 
@@ -55,10 +58,11 @@ export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outco
     lease = new Lease(shared, run.key, claim.token, asked.at, order)
     waiting.work(lease)
     attempt = new Attempt(shared, run, lease, { order, marks: withKept(claim.marks, item) })
-    let verdict = refusal && toRefused(refusal, attempt)
+    let verdict = refusal && attempt.toResult(refusal, 'release')
     if (verdict === undefined) {
       const checking = checkEvent(run) // 8
-      verdict = attempt.takeChecked(isThenable(checking) ? await attempt.waitFor(checking) : checking)
+      const checked = isThenable(checking) ? await attempt.waitFor(checking) : checking
+      verdict = takeChecked(shared, run, attempt, checked)
     }
     if (verdict === undefined) {
       const running = attempt.beginHandlers() // 9
@@ -110,14 +114,49 @@ function toClaim(answer: unknown, order?: Order): Claim | StoreFailure {
   return new StoreFailure(new TypeError('it returned something that is not a claim'))
 }
 
-/** Releases an event without running handlers, with the marks that it has. */
-function toRefused(outcome: Outcome, { marks }: Attempt): AttemptResult {
-  return { outcome, settleBy: 'release', marks }
-}
-
 /** Adds the marks that a dead letter carries: it may be replayed after the store has dropped them. */
 function withKept(marks: readonly string[], item: TakenItem | undefined): readonly string[] {
   return item === undefined || item.marks.length === 0 ? marks : [...new Set([...marks, ...item.marks])]
+}
+
+/** Validates an event against its schema, if it has one. */
+function checkEvent({ route, event }: Run): CheckedData | Promise<CheckedData> | undefined {
+  const { model, schema } = route
+  if (model !== undefined && !hasRecord(event.data)) return NO_RECORD
+  return schema && checkData(schema, model === undefined ? event.data : event.data.record)
+}
+
+/**
+ * Replaces the data by the output of the schema. Returns a result if no handler may begin.
+ *
+ * @param checked undefined if there is no schema, or it was given up
+ */
+function takeChecked(
+  shared: Shared,
+  run: Run,
+  attempt: Attempt,
+  checked: CheckedData | undefined,
+): AttemptResult | undefined {
+  const { event, route } = run
+  const fail = (error: PosternError) => attempt.toResult(toFailed(500, 'schema_failed', error, run), 'release')
+  if (checked !== undefined) {
+    if ('thrown' in checked) {
+      const message = `The schema for ${quote(run.type)} gave neither an output nor issues.`
+      const error = new PosternError('schema_failed', message, { cause: checked.thrown })
+      shared.reporter.error(error)
+      return fail(error)
+    }
+    if ('issues' in checked)
+      return attempt.toResult(toRejected(new Rejection('invalid_record', NOT_AS_ASKED, checked.issues), run), 'release')
+    if (route.model !== undefined) event.data = { ...event.data, record: checked.value }
+    else event.data = checked.value as ParsedEvent['data'] // handlers know the type of the schema's output
+  }
+  const { abortReason } = attempt
+  if (abortReason?.code === 'lease_lost')
+    return attempt.toResult(toFailed(503, 'lease_lost', abortReason, run), 'nothing')
+  if (abortReason !== undefined) return fail(abortReason)
+  const isStopping = shared.isClosing || run.first.item?.signal.aborted
+  return isStopping ? attempt.toResult(toOutcome('closing', run), 'release') : undefined
 }
 
 function settleClaim(

@@ -1,9 +1,9 @@
-import { importSecrets, type Secrets, type VerificationKey } from '../protocol/authenticate.ts'
+import { importSecrets, type SecretRequest, type Secrets, type VerificationKey } from '../protocol/authenticate.ts'
+import { claimedAccountOf } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { Rejection } from '../protocol/outcome.ts'
-import { isThenable } from '../protocol/promises.ts'
-import { LazySecretRequest } from '../protocol/secret-request.ts'
-import { reasonOf } from '../protocol/show.ts'
+import { ignoreRejection, isThenable } from '../protocol/promises.ts'
+import { reasonOf, show } from '../protocol/show.ts'
 import { KeyCache } from '../protocol/signature.ts'
 import type { EventRequest } from './run.ts'
 import type { Shared } from './shared.ts'
@@ -68,4 +68,47 @@ function unbound(): PosternError {
     'secret_unbound',
     'The secrets function chose by source or claimedAccountKey, and returned a secret that is not bound to an account: its owner could sign events of every other account. Return { secret, accountKey }.',
   )
+}
+
+/** Parses the body only if the function reads the account, and keeps nothing else of it. */
+class LazySecretRequest implements SecretRequest {
+  /** True if the function read a property that tells tenants apart. */
+  wasRead = false
+  #body: Uint8Array | undefined
+  #claimed: string | undefined
+  readonly #source: string | undefined
+
+  constructor(body: Uint8Array, source: string | undefined) {
+    this.#body = body
+    this.#source = source
+  }
+
+  get source(): string | undefined {
+    this.wasRead = true
+    return this.#source
+  }
+
+  get claimedAccountKey(): string | undefined {
+    this.wasRead = true
+    if (this.#body !== undefined) this.#claimed = claimedAccountOf(this.#body)
+    this.forget()
+    return this.#claimed
+  }
+
+  /** Releases the body, even if the function continues after its time limit. */
+  forget(): void {
+    this.#body = undefined
+  }
+}
+
+/** Returns the source of a delivery, or an error if the app's function failed. */
+export function toSource(what: string, read: () => unknown): string | undefined | PosternError {
+  try {
+    const source = read()
+    if (source === undefined || typeof source === 'string') return source
+    ignoreRejection(source)
+    throw new TypeError(`it is ${show(source)}, not text`)
+  } catch (cause) {
+    return new PosternError('secrets_unavailable', `${what} failed: ${reasonOf(cause)}.`, { cause })
+  }
 }

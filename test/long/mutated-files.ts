@@ -25,13 +25,12 @@ export interface Judged {
 
 /** Tests of a file of the receiver, if they are not only those of its own name. Those of another folder are named with it. */
 const RECEIVER_TESTS: Readonly<Record<string, readonly string[]>> = {
-  acceptor: ['inbox/work'],
   attempt: ['attempt', 'run', 'lease', 'transaction'],
   bodies: ['bodies', 'handle'],
   context: ['transaction', 'attempt'],
   'create-receiver': ['create-receiver', 'handle', 'runs'],
   deliver: ['handle', 'create-receiver', 'outcomes', 'run'],
-  'item-runner': ['inbox/work', 'inbox/mishaps'],
+  'inbox-path': ['inbox/work', 'inbox/mishaps'],
   lease: ['lease', 'runs', 'run'],
   options: ['create-receiver', 'bodies'],
   run: ['run', 'runs', 'lease', 'attempt'],
@@ -51,10 +50,8 @@ const PURE_TESTS: Readonly<Record<string, readonly string[]>> = {
   envelope: ['create-receiver', 'routes'],
   promises: ['attempt', 'intercept', 'secrets'],
   'option-checker': ['create-receiver', 'runs'],
-  outcome: ['outcomes'],
+  outcome: ['outcomes', 'handle'],
   pattern: ['routes'],
-  reply: ['handle', 'outcomes'],
-  'secret-request': ['secrets'],
 }
 
 const RECEIVING: readonly Omit<Judged, 'leastPercent'>[] = [

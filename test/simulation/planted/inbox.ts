@@ -204,7 +204,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
       edits: { "      signal.addEventListener('abort', this.#onWorkerClosed)\n": '' },
     },
   },
-  'src/receiver/acceptor.ts': {
+  'src/receiver/inbox-path.ts': {
     'accepted-before-it-is-stored': {
       breaks: 'An event is answered 200 before the inbox has it.',
       from: 0,
@@ -222,8 +222,6 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
         'const item = { ...event,': "const item = { ...event, key: event.key.replace(/account-[bc]/, 'account-a'),",
       },
     },
-  },
-  'src/receiver/item-runner.ts': {
     'item-without-its-model': {
       breaks: 'A worker gives its handlers an event without model and action.',
       from: 0,
