@@ -25,12 +25,12 @@ export interface AttemptResult extends RunResult {
   readonly settleBy: 'complete' | 'release' | 'abandon' | 'nothing'
 }
 
-interface Claimed {
+interface AttemptStart {
   readonly order: Order | undefined
   readonly marks: readonly string[]
 }
 
-/** Runs the schema and the handlers of one claimed event; aborts and finally abandons them if they take too long. */
+/** Runs the handlers of one claimed event; aborts and finally abandons them, and an asynchronous schema, if they take too long. */
 export class Attempt {
   readonly #shared: Shared
   readonly #run: Run
@@ -43,7 +43,7 @@ export class Attempt {
   #transactions: Map<string, HandlerTransaction> | undefined
   #todo: readonly NamedHandler[] = []
   #pending = 0
-  #stopWaiting: (() => void) | undefined
+  #resolveWait: (() => void) | undefined
   #timer: QueuedTimer | undefined
   #giveUpTimer: unknown
   #abortReason: HandlerError | undefined
@@ -52,12 +52,12 @@ export class Attempt {
   #hasGivenUp = false
   #isOver = false
 
-  constructor(shared: Shared, run: Run, lease: Lease, claimed: Claimed) {
+  constructor(shared: Shared, run: Run, lease: Lease, { order, marks }: AttemptStart) {
     this.#shared = shared
     this.#run = run
     this.#lease = lease
-    this.#order = claimed.order
-    this.#finished = [...claimed.marks]
+    this.#order = order
+    this.#finished = [...marks]
   }
 
   /** Aborts when the handlers' time is over or another process has the event. Created when a handler first reads it. */
@@ -84,9 +84,9 @@ export class Attempt {
 
   /** Waits for an asynchronous schema. Resolves with undefined if it is given up. */
   waitFor(checking: Promise<CheckedData>): Promise<CheckedData | undefined> {
-    this.#watch()
+    this.#startLimits()
     return new Promise((resolve) => {
-      this.#stopWaiting = () => resolve(undefined)
+      this.#resolveWait = () => resolve(undefined)
       checking.then(resolve)
     })
   }
@@ -109,10 +109,10 @@ export class Attempt {
     for (const [index, handler] of todo.entries()) this.#begin(handler, given[index] ?? event)
     this.#shared.beginning.length = depth
     if (this.#pending === 0) return undefined
-    this.#watch()
+    this.#startLimits()
     if (this.#pending < todo.length) this.#lease.renewNow()
     return new Promise((resolve) => {
-      this.#stopWaiting = resolve
+      this.#resolveWait = resolve
     })
   }
 
@@ -141,7 +141,7 @@ export class Attempt {
 
   // ── Handlers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #begin({ name, run }: NamedHandler, event: ParsedEvent): void {
+  #begin({ name, call }: NamedHandler, event: ParsedEvent): void {
     const { source } = this.#run.first
     const { transact } = this.#shared
     const transaction = transact && this.#openTransaction(name, transact)
@@ -150,7 +150,7 @@ export class Attempt {
     let failure: { readonly error: unknown } | undefined
     let isWaiting = false
     try {
-      result = run(event as AnyEvent, context) // model and action were set with the route
+      result = call(event as AnyEvent, context) // model and action were set with the route
       refuseUnfinished(result)
       isWaiting = isThenable(result)
     } catch (error) {
@@ -184,7 +184,7 @@ export class Attempt {
     else if (transaction?.isOutdated) this.#skip(name)
     else if (transaction?.isCommitted) this.#onThrownAfterCommit(name, failure.error)
     else this.#failures.push({ name, ...failure })
-    if (--this.#pending === 0) this.#stopWaiting?.()
+    if (--this.#pending === 0) this.#resolveWait?.()
     else this.#lease.renewNow()
   }
 
@@ -197,7 +197,8 @@ export class Attempt {
   #openTransaction(name: string, transact: Transact): HandlerTransaction {
     const position = this.#order?.positionOf(name)
     const transaction = new HandlerTransaction({
-      commit: (signal, work, onThrown) => transact(this.#lease.toClaim(name, signal, position), work, onThrown),
+      commit: (signal, work, onThrown) =>
+        transact(this.#lease.toTransactionClaim(name, signal, position), work, onThrown),
       refuse: (why) => {
         const message = `context.transaction() of the handler ${name} ${why}`
         return this.#report(this.#run.toError('transaction_misused', message, [name]))
@@ -217,7 +218,7 @@ export class Attempt {
   // ── Abort and abandonment ────────────────────────────────────────────────────────────────────────────────────────
 
   /** Starts to renew the claim and to limit the time, once the schema or a handler does not end synchronously. */
-  #watch(): void {
+  #startLimits(): void {
     if (this.#timer !== undefined) return
     const { settings, handlerTimers } = this.#shared
     const { item } = this.#run.first
@@ -226,7 +227,7 @@ export class Attempt {
       this.#timer = handlerTimers.set(settings.clock.monotonic() + settings.handlerTimeoutMs, resolve)
     })
     void timeout.then(() => this.#abort('handler_timeout'))
-    this.#lease.keep(
+    this.#lease.startRenewing(
       () => this.marks,
       () => this.#abort('lease_lost'),
     )
@@ -251,7 +252,7 @@ export class Attempt {
     if (!isFirst) return // a second reason to stop grants no more time than the first
     this.#giveUpTimer = settings.clock.setTimeout(() => {
       this.#hasGivenUp = true
-      this.#stopWaiting?.()
+      this.#resolveWait?.()
     }, GIVE_UP_AFTER_MS)
   }
 

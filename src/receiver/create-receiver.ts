@@ -161,7 +161,7 @@ class WebhookReceiver implements NameHolder {
     const { activity, settings } = this.#shared
     this.#shared.isClosing = true
     const timeoutMs = this.#toTimeout('close', options)
-    void this.#path.close() // its answers are awaited with all others
+    void this.#path.close() // `drain` waits for the answers that it causes
     await Promise.all([
       activity.drain(settings.clock, timeoutMs),
       this.#worker && this.#closeWorker(this.#worker, timeoutMs),

@@ -27,7 +27,7 @@ const LONGEST_AGO_MS = 86_400_000
 const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
 /** Memory that a look-up of secrets takes in addition to the body: the request, and the app's state. */
 const LOOK_UP_BYTES = 8_192
-const READ = new Uint8Array()
+const NO_BYTES = new Uint8Array()
 const NOT_BYTES: BodyFailure = {
   failure: 'body_consumed',
   fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await both if they are promises.',
@@ -37,8 +37,8 @@ const ignore = () => {}
 
 /**
  * The path of a delivery: (1) head, (2) body, (3) secrets, (4) signature, (5) envelope, (6) route, (7) join of a running event, or claim,
- * (8) schema, (9) handlers, (10) settling. `Runs` continues from stop 7; with an inbox, `accept` stores the event there, and a worker
- * continues from stop 7 later. Synchronous results are not awaited: each `await` costs 3 % of a delivery.
+ * (8) schema, (9) handlers, (10) settling. `Runs` continues from stop 7. With an inbox, `accept` stores a delivery's event there, and
+ * a worker runs stops 5 to 10 later (`inbox-path.ts`). Synchronous results are not awaited: each `await` costs 3 % of a delivery.
  */
 export class DeliveryPath {
   readonly #shared: Shared
@@ -74,7 +74,7 @@ export class DeliveryPath {
       if (isThenable(body)) body = await body
       if (!(body instanceof Uint8Array)) return this.#reply(body, delivery, request)
       const answering = this.#answer(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery) // 3 to 10
-      body = READ // retains no bytes while it waits
+      body = NO_BYTES // retains no bytes while it waits
       return this.#reply(isThenable(answering) ? await answering : answering, delivery)
     } catch (cause) {
       return toReply(this.#report(this.#toUnexpected(cause), delivery), true, DRAIN_MS)
@@ -213,21 +213,21 @@ export class DeliveryPath {
     return this.#shared.isClosing && this.#runs.size === 0 ? CLOSING : undefined
   }
 
-  /** Cuts incomplete bodies as soon as no event runs that one of them may join. */
+  /** Cuts the incomplete bodies once no event runs that a duplicate could join. */
   async close(): Promise<void> {
     await this.#runs.whenEnded()
     this.#bodies.cutAll(CLOSING)
   }
 
   #failSecrets(error: PosternError): Outcome {
-    this.#shared.reporter.strangersError(error)
+    this.#shared.reporter.errorSparingly(error)
     const code = error.code === 'secret_unbound' ? 'secret_unbound' : 'secrets_unavailable'
     return { outcome: 'failed', status: 503, code, error }
   }
 
   #toUnexpected(cause: unknown): Outcome {
     const error = new PosternError('unexpected', 'Postern itself failed while it took a delivery.', { cause })
-    this.#shared.reporter.strangersError(error)
+    this.#shared.reporter.errorSparingly(error)
     return { outcome: 'failed', status: 500, code: 'unexpected', error }
   }
 
@@ -238,8 +238,8 @@ export class DeliveryPath {
     watch: Watch | undefined,
   ): EventRequest {
     const deadline = startedAt + this.#shared.settings.deadlineMs
-    const route = source instanceof PosternError ? undefined : source
-    return { startedAt, deadline, claimBy: deadline, source: route, waitUntil, watch }
+    const known = source instanceof PosternError ? undefined : source
+    return { startedAt, deadline, claimBy: deadline, source: known, waitUntil, watch }
   }
 
   /** On the monotonic clock. */

@@ -5,7 +5,7 @@ import type { SyncTransactionalStore, TransactionalStore } from '../store/transa
 export interface HandlerContext {
   /**
    * Aborts at `handlerTimeoutMs`, or when another process has taken over the event: `signal.reason` is an error with the code
-   * `handler_timeout` or `lease_lost`. Hand it to fetch and database calls. It does not abort at the deadline of the delivery:
+   * `handler_timeout`, `lease_lost` or, if its worker was closed, `worker_closed`. Hand it to fetch and database calls. It does not abort at the deadline of the delivery:
    * a handler that ends a little late has finished, and the next attempt is answered immediately.
    */
   readonly signal: AbortSignal
@@ -61,7 +61,7 @@ export type Handler<Event, Context extends HandlerContext = HandlerContext> = (
 export interface HandlerOptions {
   /**
    * `latest` skips an event whose `timestamp` is older than that of the latest event of its record that the handler completed. Only for
-   * events about records, on a store with `positions` and `advance`. See docs/guides/order.md.
+   * events about records, on a store that keeps positions. See docs/guides/order.md.
    */
   readonly order?: 'latest'
   /**

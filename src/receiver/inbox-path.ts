@@ -29,7 +29,12 @@ export async function accept(
   const item = { ...event, bytes: new Uint8Array(event.bytes), receivedAt: settings.clock.now(), source }
   const put = (trace?: InboxItem['trace']) => {
     const traced = trace === undefined ? item : { ...item, trace }
-    return callStore(shared, limitMs, () => inbox.put(traced) ?? STORED, toStored)
+    return callStore(
+      shared,
+      limitMs,
+      () => inbox.put(traced),
+      () => true,
+    )
   }
   const answer = await (watch === undefined ? put() : reporter.within((work) => watch.put(item, work), put))
   bodies.letGo(length)
@@ -37,7 +42,7 @@ export async function accept(
   const message =
     'inbox.put() failed or did not answer in time; the event is not acknowledged, and the sender will retry.'
   const error = new PosternError('inbox_unavailable', message, { cause: answer.cause })
-  reporter.strangersError(error)
+  reporter.errorSparingly(error)
   return toFailed(503, 'inbox_unavailable', error, event)
 }
 
@@ -63,18 +68,18 @@ export class ItemRunner {
 
   /** Reads the marks of an event from the store, without parsing the event. Never rejects. */
   recall(item: TakenItem): Promise<Tried> {
-    return this.#runs.recall(item.key, item, toOutcome('ignored', item), this.#toDelivery(item))
+    return this.#runs.recall(item, toOutcome('ignored', item), this.#toDelivery(item))
   }
 
   #toDelivery(item: TakenItem, watch?: Watch): EventRequest {
     const startedAt = this.#shared.settings.clock.monotonic()
     const claimBy = startedAt + STORE_LIMIT_MS
-    const of = { item, source: item.source, waitUntil: undefined, watch }
-    return { ...of, startedAt, deadline: Number.POSITIVE_INFINITY, claimBy }
+    const deadline = Number.POSITIVE_INFINITY
+    return { item, startedAt, deadline, claimBy, source: item.source, waitUntil: undefined, watch }
   }
 
   async #tryItem(item: TakenItem, delivery: EventRequest): Promise<Tried> {
-    const refuse = (outcome: Outcome) => this.#runs.recall(item.key, item, outcome, delivery)
+    const refuse = (outcome: Outcome) => this.#runs.recall(item, outcome, delivery)
     try {
       const parsed = parseEnvelope(item.bytes) // 5
       if (parsed instanceof Rejection) return await refuse(toRejected(parsed))
@@ -98,6 +103,3 @@ export class ItemRunner {
     return toFailed(500, 'unexpected', error, event)
   }
 }
-
-const STORED = true
-const toStored = (): true => STORED

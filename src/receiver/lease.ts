@@ -40,7 +40,7 @@ export class Lease {
    * @param marksNow returns the names of the handlers that have finished
    * @param onLost is called once if another process has taken the event
    */
-  keep(marksNow: () => readonly string[], onLost: () => void): void {
+  startRenewing(marksNow: () => readonly string[], onLost: () => void): void {
     if (this.#timer === undefined) void this.#keepRenewing(marksNow, onLost)
   }
 
@@ -58,19 +58,19 @@ export class Lease {
 
   /** Marks the event as done. Returns false if another process has taken it. */
   complete(marks: readonly string[]): boolean | StoreFailure | Promise<boolean | StoreFailure> {
-    return callStore(this.#shared, STORE_LIMIT_MS, () => this.#tellDone(marks), toBoolean)
+    return callStore(this.#shared, STORE_LIMIT_MS, () => this.#callComplete(marks), toBoolean)
   }
 
   /** Retries `complete` for 60 s. */
   keepCompleting(marks: readonly string[]): Promise<boolean | StoreFailure> {
-    return keepCallingStore(this.#shared, () => this.#tellDone(marks))
+    return keepCallingStore(this.#shared, () => this.#callComplete(marks))
   }
 
-  /** Releases the claim with the marks of the handlers that finished. Resolves with the retries of a release that failed: without the marks they would run again. */
+  /** Releases the claim with the marks of the handlers that finished. Resolves with the retries of a release that failed: without its marks, these handlers would run again. */
   async release(marks: readonly string[]): Promise<{ readonly goesOn: Promise<void> } | undefined> {
     const { activity, reporter, settings } = this.#shared
     this.stop()
-    activity.begin() // no run awaits the release of a claim that came too late
+    activity.begin() // for `close`: nothing else waits for the release of a claim that came too late
     // A renewal that takes effect after the release would revive the claim.
     await this.#renewal
     const release = () => settings.store.release(this.#key, this.#token, marks, ...this.#positionsOf(marks))
@@ -78,36 +78,35 @@ export class Lease {
     let goesOn: Promise<void> | undefined
     if (answer instanceof StoreFailure) {
       reporter.error(answer.toError('release', 'it is retried for 60 s, and the lease ends by itself'))
-      goesOn = this.#keepTelling('release', release)
+      goesOn = this.#retryMarks('release', release)
     }
     activity.end()
     return goesOn && { goesOn } // a bare promise would be awaited
   }
 
-  /** Leaves the claim to expire, and stores the marks so far, with the same retries as a release. */
+  /** Leaves the claim to expire when it would, and stores the marks so far, with the same retries as a release. */
   async abandon(marks: readonly string[]): Promise<void> {
     this.stop()
     if (marks.length === 0) return
     const { activity, settings } = this.#shared
     activity.begin()
     await this.#renewal
-    // Keeps the time at which the claim expires.
     const leftMs = () => Math.max(Math.ceil(this.endsAt - settings.clock.monotonic()), 1)
-    const renew = () => this.#tellRenewal(leftMs(), marks)
-    if ((await this.#renew(marks)) === undefined) await this.#keepTelling('renew', renew)
+    const renew = () => this.#callRenew(leftMs(), marks)
+    if ((await this.#renew(renew)) === undefined) await this.#retryMarks('renew', renew)
     activity.end()
   }
 
   /** Returns the claim that fences the transaction of a handler. */
-  toClaim(mark: string, signal: AbortSignal, position: Position | undefined): TransactionClaim {
+  toTransactionClaim(mark: string, signal: AbortSignal, position: Position | undefined): TransactionClaim {
     return { key: this.#key, token: this.#token, mark, signal, ...(position && { position }) }
   }
 
-  #tellDone(marks: readonly string[]): boolean | Promise<boolean> {
+  #callComplete(marks: readonly string[]): boolean | Promise<boolean> {
     return this.#shared.settings.store.complete(this.#key, this.#token, ...this.#positionsOf(marks))
   }
 
-  #tellRenewal(leaseMs: number, marks: readonly string[]): boolean | Promise<boolean> {
+  #callRenew(leaseMs: number, marks: readonly string[]): boolean | Promise<boolean> {
     return this.#shared.settings.store.renew(this.#key, this.#token, leaseMs, marks, ...this.#positionsOf(marks))
   }
 
@@ -124,7 +123,8 @@ export class Lease {
       this.#hasNews = false
       const startedAt = clock.monotonic()
       this.endsAt = startedAt + leaseMs
-      this.#renewal = this.#renew(marksNow())
+      const marks = marksNow()
+      this.#renewal = this.#renew(() => this.#callRenew(leaseMs, marks))
       const isHeld = await this.#renewal
       this.#renewal = undefined
       if (this.#isStopped) return
@@ -151,21 +151,20 @@ export class Lease {
   }
 
   /** Returns whether the claim is still held; undefined if the store failed. Reports the first failure in a row. */
-  async #renew(marks: readonly string[]): Promise<boolean | undefined> {
-    const { settings, reporter, activity } = this.#shared
+  async #renew(call: () => boolean | Promise<boolean>): Promise<boolean | undefined> {
+    const { reporter, activity } = this.#shared
     activity.begin()
-    const renew = () => this.#tellRenewal(settings.leaseMs, marks)
-    const isHeld = await callStore(this.#shared, STORE_LIMIT_MS, renew, toBoolean)
+    const answer = await callStore(this.#shared, STORE_LIMIT_MS, call, toBoolean)
     activity.end()
     const wasFailing = this.#isFailing
-    this.#isFailing = isHeld instanceof StoreFailure
-    if (!(isHeld instanceof StoreFailure)) return isHeld
-    if (!wasFailing) reporter.error(isHeld.toError('renew', 'it is retried while the claim is needed'))
+    this.#isFailing = answer instanceof StoreFailure
+    if (!(answer instanceof StoreFailure)) return answer
+    if (!wasFailing) reporter.error(answer.toError('renew', 'it is retried while the claim is needed'))
     return undefined
   }
 
   /** Retries a call that stores marks for 60 s. */
-  async #keepTelling(method: 'renew' | 'release', call: () => boolean | Promise<boolean>): Promise<void> {
+  async #retryMarks(method: 'renew' | 'release', call: () => boolean | Promise<boolean>): Promise<void> {
     const { activity, reporter } = this.#shared
     activity.begin()
     this.#shared.untakenMarks++

@@ -35,8 +35,9 @@ export class Order {
   /** Takes the positions in the store from a claim. Returns false if it is not a list of one for each key. */
   take(positions: unknown): boolean {
     if (!Array.isArray(positions) || positions.length !== this.keys.length) return false
+    if (!positions.every((at) => at === undefined || Number.isFinite(at))) return false
     this.#latest = positions
-    return positions.every((at) => at === undefined || Number.isFinite(at))
+    return true
   }
 
   /** Returns true if a newer event has completed for the handler. An event of the same time is not newer. */

@@ -46,7 +46,7 @@ export interface AdapterOptions<Request> {
 
 /** The part of a receiver that adapters need, whatever its models are. */
 export interface Receives {
-  /** The whole path of a delivery: from the head of a request to the answer. Never rejects, and throws for a host's request. */
+  /** The whole path of a delivery: from the head of a request to the answer. Never rejects. Throws if it is given a framework's request. */
   handle(request: DeliveryRequest): Promise<Reply>
 }
 

@@ -99,7 +99,7 @@ export class Reporter {
   }
 
   /** Reports an error that anyone can cause at will: each time to `onError`, at most once a second to the log. */
-  strangersError(error: PosternError): void {
+  errorSparingly(error: PosternError): void {
     this.#tellOnError(error)
     this.#sparingly('error', error.code, error.message, () => ({ code: error.code, err: error }))
   }

@@ -15,7 +15,7 @@ const REOPENED =
 /** A handler with its final name, wrapped by the interceptors. */
 export interface NamedHandler {
   readonly name: string
-  readonly run: Handler<AnyEvent>
+  readonly call: Handler<AnyEvent>
   readonly order: HandlerOptions['order']
 }
 
@@ -206,7 +206,7 @@ export class Routes {
   #toRoute(matches: (pattern: EventPattern) => boolean, about: About, schema?: StandardSchema): Route {
     const handlers = this.#registrations
       .filter(({ pattern }) => matches(pattern))
-      .map(({ name, order, handler }) => ({ name, order, run: this.#wrap(name, handler) }))
+      .map(({ name, order, handler }) => ({ name, order, call: this.#wrap(name, handler) }))
     return { ...about, handlers, isOrdered: handlers.some(({ order }) => order !== undefined), schema }
   }
 

@@ -31,7 +31,7 @@ const BUSY_POLL_MS = 1_000
 export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outcome): Promise<RunResult> {
   const { run } = waiting
   const { item } = run.first
-  const endUnclaimed = (outcome: Outcome) => waiting.end({ outcome, marks: item?.marks ?? [] })
+  const endUnclaimed = (outcome: Outcome) => waiting.noteEnd({ outcome, marks: item?.marks ?? [] })
   let lease: Lease | undefined
   let attempt: Attempt | undefined
   try {
@@ -41,13 +41,11 @@ export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outco
     for (;;) {
       asked = askStore(shared, run, waiting.claimBy, order) // 7
       claim = isThenable(asked.answer) ? await asked.answer : asked.answer
-      // A delivery that joined meanwhile has more time than the first one.
-      const { claimBy } = asked
-      if (claim.state === 'failed' && waiting.claimBy > claimBy && shared.settings.clock.monotonic() > claimBy - 1)
-        continue
+      const isOutOfTime = claim.state === 'failed' && shared.settings.clock.monotonic() > asked.claimBy - 1 // timers may fire early
+      if (isOutOfTime && waiting.claimBy > asked.claimBy) continue // a delivery that joined meanwhile has more time
       if (claim.state !== 'busy') break
       if (item !== undefined) return endUnclaimed(toOutcome('busy', run)) // the worker runs other items meanwhile
-      waiting.wait()
+      waiting.noteBusy()
       await sleep(shared.settings.clock, Math.min(BUSY_POLL_MS, waiting.timeLeft))
       if (shared.isClosing) return endUnclaimed(toOutcome('closing', run))
       if (waiting.timeLeft === 0) return endUnclaimed(toOutcome('busy', run))
@@ -56,7 +54,7 @@ export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outco
     if (claim.state === 'done') return endUnclaimed(toOutcome('duplicate', run))
 
     lease = new Lease(shared, run.key, claim.token, asked.at, order)
-    waiting.work(lease)
+    waiting.noteClaimed(lease)
     attempt = new Attempt(shared, run, lease, { order, marks: withKept(claim.marks, item) })
     let verdict = refusal && attempt.toResult(refusal, 'release')
     if (verdict === undefined) {
@@ -71,13 +69,13 @@ export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outco
     }
     attempt.end()
 
-    waiting.settle(verdict.outcome)
+    waiting.noteVerdict(verdict.outcome)
     const settling = settleClaim(shared, waiting, lease, verdict) // 10
-    return waiting.end(isThenable(settling) ? await settling : settling)
+    return waiting.noteEnd(isThenable(settling) ? await settling : settling)
   } catch (cause) {
     const outcome = toUnexpected(shared, run, cause)
-    if (attempt === undefined) return endUnclaimed(outcome)
-    return waiting.end({ outcome, marks: attempt.marks, goesOn: lease?.release(attempt.marks) })
+    if (lease === undefined || attempt === undefined) return endUnclaimed(outcome)
+    return waiting.noteEnd(await settleRelease(lease, { outcome, marks: attempt.marks }))
   } finally {
     attempt?.end()
     lease?.stop()
@@ -98,15 +96,15 @@ function askStore(shared: Shared, { key }: Run, claimBy: number, order: Order | 
   // After half of the lease a claim is useless: it could expire before its first renewal.
   const limitMs = Math.min(STORE_LIMIT_MS, leaseMs / 2, Math.max(claimBy - at, 0))
   const giveBack = (answer: unknown) => {
-    const late = toClaim(answer)
+    const late = checkClaim(answer)
     if (late.state === 'claimed') void new Lease(shared, key, late.token, at).release(late.marks)
   }
   const claim = () => (order === undefined ? store.claim(key, leaseMs) : store.claim(key, leaseMs, order.keys))
-  return { at, claimBy, answer: callStore(shared, limitMs, claim, (answer) => toClaim(answer, order), giveBack) }
+  return { at, claimBy, answer: callStore(shared, limitMs, claim, (answer) => checkClaim(answer, order), giveBack) }
 }
 
-/** @param order takes the positions of the claim; left out for a claim that is not used */
-function toClaim(answer: unknown, order?: Order): Claim | StoreFailure {
+/** @param order gets the positions of the claim; left out for a claim that is not used */
+function checkClaim(answer: unknown, order?: Order): Claim | StoreFailure {
   const { state, token, marks, positions } = Object(answer) as { readonly [key in keyof Claimed]: unknown } // each is checked here
   const isClaimed = state === 'claimed' && typeof token === 'string' && Array.isArray(marks)
   const isWhole = isClaimed && (order === undefined || order.take(positions))
@@ -129,7 +127,7 @@ function checkEvent({ route, event }: Run): CheckedData | Promise<CheckedData> |
 /**
  * Replaces the data by the output of the schema. Returns a result if no handler may begin.
  *
- * @param checked undefined if there is no schema, or it was given up
+ * @param checked undefined if there is no schema, or the wait for it was given up
  */
 function takeChecked(
   shared: Shared,
@@ -169,11 +167,11 @@ function settleClaim(
   if (settleBy === 'release') return settleRelease(lease, verdict)
   if (settleBy === 'abandon') return { ...verdict, goesOn: lease.abandon(marks) }
   if (settleBy === 'nothing') return verdict
-  const isDone = lease.complete(marks)
-  return isDone === true ? verdict : settleCompletion(shared, waiting, lease, isDone, verdict)
+  const answer = lease.complete(marks)
+  return answer === true ? verdict : settleCompletion(shared, waiting, lease, answer, verdict)
 }
 
-async function settleRelease(lease: Lease, { outcome, marks }: AttemptResult): Promise<RunResult> {
+async function settleRelease(lease: Lease, { outcome, marks }: RunResult): Promise<RunResult> {
   return { outcome, marks, goesOn: (await lease.release(marks))?.goesOn }
 }
 
@@ -182,23 +180,23 @@ async function settleCompletion(
   shared: Shared,
   waiting: Waiting,
   lease: Lease,
-  answer: boolean | StoreFailure | Promise<boolean | StoreFailure>,
+  first: boolean | StoreFailure | Promise<boolean | StoreFailure>,
   verdict: AttemptResult,
 ): Promise<RunResult> {
   const { outcome, marks } = verdict
   const { run } = waiting
-  lease.keep(() => marks, ignore)
-  let isDone = await answer
-  if (isDone instanceof StoreFailure) {
+  lease.startRenewing(() => marks, ignore)
+  let answer = await first
+  if (answer instanceof StoreFailure) {
     // The work is done, so the answer is 200; until the store confirms, this process answers duplicates.
-    shared.reporter.error(isDone.toError('complete', 'the handlers succeeded, so it is retried for 60 s'))
-    waiting.store(outcome)
-    isDone = await lease.keepCompleting(marks)
+    shared.reporter.error(answer.toError('complete', 'the handlers succeeded, so it is retried for 60 s'))
+    waiting.answerUnstored(outcome)
+    answer = await lease.keepCompleting(marks)
   }
-  if (isDone === true) return verdict
-  if (isDone instanceof StoreFailure) {
+  if (answer === true) return verdict
+  if (answer instanceof StoreFailure) {
     const consequence = 'that was the last try, and a later duplicate of the event may run again'
-    shared.reporter.error(isDone.toError('complete', consequence))
+    shared.reporter.error(answer.toError('complete', consequence))
     return verdict
   }
   const message = `Another process had taken over ${quote(run.type)} when its handlers ended here.`

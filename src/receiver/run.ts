@@ -12,7 +12,7 @@ export interface EventRequest {
   readonly item?: TakenItem
   readonly startedAt: number
   readonly deadline: number
-  /** The latest time at which a claim is useful: later than the deadline for events that the app dispatches. */
+  /** When a claim stops being useful: the deadline of a delivery; `STORE_LIMIT_MS` after the start of a worker's try, and not before that for a dispatch. */
   readonly claimBy: number
   readonly source: string | undefined
   readonly waitUntil: ((work: Promise<unknown>) => unknown) | undefined
@@ -58,7 +58,7 @@ export class Run {
     return this.route.handlers.map(({ name }) => name)
   }
 
-  /** Returns an event for each handler: none sees another's changes. A schema may share one default among many events. */
+  /** Returns an event for each handler: none sees another's changes. A schema's output is copied for the first as well: many events may share a default in it. */
   give(handlers: readonly NamedHandler[]): readonly ParsedEvent[] {
     const { event, route } = this
     const text = this.#text

@@ -37,10 +37,10 @@ export class SecretSource {
     try {
       const chosen = choose(request)
       if (!isThenable(chosen)) return this.#toKeys(request, chosen)
-      const { settings, storeTimers } = this.#shared
+      const { settings, callTimers } = this.#shared
       const limitMs = Math.min(SECRETS_LIMIT_MS, Math.max(delivery.deadline - settings.clock.monotonic(), 0))
       const toKeys = (secrets: Secrets | null | undefined) => this.#toKeys(request, secrets)
-      return storeTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail)
+      return callTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail)
     } catch (error) {
       return fail(error)
     }

@@ -23,7 +23,7 @@ export class Shared {
   /** Timers of one queue have about the same length, which makes them cheap. */
   readonly bodyTimers: TimerQueue
   readonly answerTimers: TimerQueue
-  readonly storeTimers: TimerQueue
+  readonly callTimers: TimerQueue
   readonly renewalTimers: TimerQueue
   readonly handlerTimers: TimerQueue
   /** Runs whose handlers are being called synchronously, the innermost last. */
@@ -39,7 +39,7 @@ export class Shared {
     this.transact = toTransact(settings.store)
     this.bodyTimers = new TimerQueue(settings.clock)
     this.answerTimers = new TimerQueue(settings.clock)
-    this.storeTimers = new TimerQueue(settings.clock)
+    this.callTimers = new TimerQueue(settings.clock)
     this.renewalTimers = new TimerQueue(settings.clock)
     this.handlerTimers = new TimerQueue(settings.clock)
   }

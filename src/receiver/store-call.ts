@@ -44,7 +44,7 @@ export function callStore<T>(
   try {
     const answer = call()
     if (!isThenable(answer)) return check(answer)
-    return shared.storeTimers.waitFor(answer, limitMs, check, toFailure, onLate)
+    return shared.callTimers.waitFor(answer, limitMs, check, toFailure, onLate)
   } catch (cause) {
     return toFailure(cause)
   }

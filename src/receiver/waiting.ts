@@ -25,7 +25,7 @@ interface Waiter {
   timer: QueuedTimer | undefined
 }
 
-/** The deliveries that wait for one run: joins them, and answers each by its deadline. */
+/** The state of one run, and the deliveries that wait for it: each is answered by its deadline. */
 export class Waiting {
   readonly run: Run
   readonly #shared: Shared
@@ -37,8 +37,8 @@ export class Waiting {
   #result: RunResult | undefined
   #ended: Promise<void> | undefined
   #claimFailure: Failed | undefined
-  /** True if a delivery was answered `late`, so that the end is reported to the owner. */
-  #wasLate = false
+  /** The first delivery that was answered `late`: the end is reported for it. */
+  #late: EventRequest | undefined
   #latestDeadline: number
   #claimBy: number
   #waiters: Set<Waiter> | undefined
@@ -101,7 +101,7 @@ export class Waiting {
 
   /** Continues in the async context of the delivery, not in that of its answer. */
   async #finishAnswer(delivery: EventRequest, answered: Promise<Outcome | undefined>): Promise<Outcome> {
-    const answer = (await answered) ?? this.#result?.outcome
+    const answer = (await answered) ?? this.#result?.outcome // the run may have ended in the same moment
     const isUnfinished = this.#result === undefined || this.#result.goesOn !== undefined
     if (answer !== undefined && isUnfinished) this.#handOver(delivery)
     const outcome = answer ?? this.#atDeadline(delivery)
@@ -110,11 +110,12 @@ export class Waiting {
 
   #atDeadline(delivery: EventRequest): Outcome {
     if (this.#phase === 'busy') return toOutcome('busy', this.run)
+    // An event that the app dispatches is still claimed after a short wait: it has no retries.
     if (this.#phase === 'claiming' && delivery.claimBy <= delivery.deadline)
       return this.failClaim(new StoreFailure(undefined))
     this.#handOver(delivery)
     if (this.#verdict !== undefined) return this.#verdict
-    this.#wasLate = true
+    this.#late ??= delivery
     return toOutcome('late', this.run)
   }
 
@@ -138,13 +139,13 @@ export class Waiting {
   // ── Progress of the run ──────────────────────────────────────────────────────────────────────────────────────────
 
   /** Another process holds the event. */
-  wait(): void {
+  noteBusy(): void {
     this.#phase = 'busy'
   }
 
   /**
-   * Returns the outcome of an event whose claim failed or came too late, and reports it once: `busy` if the deadline came during another claim
-   * of an event that another process held.
+   * Returns the outcome of an event whose claim failed or came too late, and reports it once: `busy` if the deadline came while the store was
+   * asked again for an event that another process held.
    */
   failClaim(failure: StoreFailure): Outcome {
     if (this.#phase === 'busy' && this.timeLeft === 0) return toOutcome('busy', this.run)
@@ -157,23 +158,23 @@ export class Waiting {
   }
 
   /** The event is claimed. */
-  work(lease: Lease): void {
+  noteClaimed(lease: Lease): void {
     this.#phase = 'working'
     this.#lease = lease
   }
 
   /** The handlers have ended, or none may begin. */
-  settle(verdict: Outcome): void {
+  noteVerdict(verdict: Outcome): void {
     this.#verdict = verdict
   }
 
   /** The store has not taken the completion yet: answers all deliveries now, and later ones as duplicates. */
-  store(handled: Outcome): void {
+  answerUnstored(handled: Outcome): void {
     this.#phase = 'storing'
     this.#answerAll(handled)
   }
 
-  end(result: RunResult): RunResult {
+  noteEnd(result: RunResult): RunResult {
     this.#result = result
     return result
   }
@@ -187,6 +188,6 @@ export class Waiting {
     const { outcome } = await ended
     this.#answerAll(outcome)
     // Spreading widens the union.
-    if (this.#wasLate) this.#shared.reporter.outcome({ ...outcome, late: true } as Outcome, this.run.first)
+    if (this.#late !== undefined) this.#shared.reporter.outcome({ ...outcome, late: true } as Outcome, this.#late)
   }
 }

@@ -366,6 +366,7 @@ it('an abandoned handler does not cost the marks of those that ended since the l
   const quick = new Gate<unknown>()
   const { bench, runs } = besideStuck(() => quick.promise)
   const event = events.contact.created()
+  const renew = vi.spyOn(bench.store, 'renew')
   const sent = bench.send(event)
   await bench.clock.advance(5_500)
   quick.open(undefined)
@@ -373,6 +374,8 @@ it('an abandoned handler does not cost the marks of those that ended since the l
   expect(await sent).toMatchObject({ code: 'handler_abandoned' })
   expect(bench.errors.at(-1)).toMatchObject({ code: 'handler_abandoned', handlers: ['stuck'] })
   expect(bench.store.marksOf('renew').at(-1)).toEqual(['quick'])
+  expect(renewalsOf(bench)).toEqual([5_000, 6_000])
+  expect(renew.mock.calls.map(([, , leaseMs]) => leaseMs)).toEqual([15_000, 14_000]) // the claim ends when it would have ended
   await bench.clock.advance(30_000)
   expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
   expect(runs).toEqual(['quick', 'stuck', 'stuck'])

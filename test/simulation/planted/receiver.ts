@@ -14,7 +14,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'busy-answered-as-duplicate': {
       breaks: 'An event that another process is handling is answered 200.',
       from: 1,
-      edits: { '      waiting.wait()\n': "      return endUnclaimed(toOutcome('duplicate', run))\n" },
+      edits: { '      waiting.noteBusy()\n': "      return endUnclaimed(toOutcome('duplicate', run))\n" },
     },
     'late-claim-kept': {
       breaks: 'A claim that arrives when nobody waits for it any more is not given back.',
@@ -24,12 +24,12 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'late-claim-renewed': {
       breaks: 'A claim that arrives when nobody waits for it any more is renewed for ever.',
       from: 5,
-      edits: { 'late.token, at).release(late.marks)': 'late.token, at).keep(() => late.marks, () => {})' },
+      edits: { 'late.token, at).release(late.marks)': 'late.token, at).startRenewing(() => late.marks, () => {})' },
     },
     'complete-not-repeated': {
       breaks: 'A completion that the store did not take is not offered again.',
       from: 32,
-      edits: { 'isDone = await lease.keepCompleting(marks)': 'return verdict' },
+      edits: { 'answer = await lease.keepCompleting(marks)': 'return verdict' },
     },
   },
   'src/receiver/lease.ts': {
@@ -56,7 +56,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'release-not-repeated': {
       breaks: 'A release that the store did not take is not offered again.',
       from: 80,
-      edits: { "      goesOn = this.#keepTelling('release', release)\n": '' },
+      edits: { "      goesOn = this.#retryMarks('release', release)\n": '' },
     },
     'renewal-not-urgent': {
       breaks: 'After a renewal that failed, the next one comes a third of the lease later.',
@@ -70,9 +70,9 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: '`close()` does not wait until a claim that came too late is given back.',
       from: 9963,
       edits: {
-        '    activity.begin() // no run awaits the release of a claim that came too late\n': '',
-        "      goesOn = this.#keepTelling('release', release)\n    }\n    activity.end()\n":
-          "      goesOn = this.#keepTelling('release', release)\n    }\n",
+        '    activity.begin() // for `close`: nothing else waits for the release of a claim that came too late\n': '',
+        "      goesOn = this.#retryMarks('release', release)\n    }\n    activity.end()\n":
+          "      goesOn = this.#retryMarks('release', release)\n    }\n",
       },
     },
     'release-lost-with-close': {
@@ -133,8 +133,8 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       from: 19,
       edits: {
         '    if (this.#isOver) return // given up\n': '',
-        'if (--this.#pending === 0) this.#stopWaiting?.()':
-          'if (--this.#pending === 0) {\n      this.#stopWaiting?.()\n      if (this.#isOver) void this.#lease.complete()\n    }',
+        'if (--this.#pending === 0) this.#resolveWait?.()':
+          'if (--this.#pending === 0) {\n      this.#resolveWait?.()\n      if (this.#isOver) void this.#lease.complete()\n    }',
       },
     },
     'done-before-the-commit': {
