@@ -46,6 +46,13 @@ export interface Rotation {
   readonly held: number
   /** Number of events that failed for good, even after a manual retry, and that only the old webhook's log has. */
   readonly failed: number
+  /**
+   * True once a delivery of the new webhook has succeeded: until then, an old one that works is not deleted. Undefined if the old one
+   * was gone before.
+   */
+  readonly isProven: boolean | undefined
+  /** Number of deliveries of the new webhook that have not succeeded so far. */
+  readonly unsuccessful: number
   /** True if both webhooks send an event with the same id, so that it is handled once. Undefined until there is such an event. */
   readonly sharesEventIds: boolean | undefined
 }
@@ -54,9 +61,9 @@ const check = new OptionChecker('rotateWebhook')
 
 /**
  * Replaces a webhook, and so its signing secret, without missing a delivery: creates a second one, calls `saveSecret`, lets both deliver
- * for a while, retries failed deliveries, and deletes the first one when nothing is left that only it could deliver. Can be repeated
- * after a crash at any step: the new webhook is recognized by the end of its description, `(postern, replaces ID)`. The new webhook gets
- * the events and the description of the old one, and stays paused if the old one is.
+ * for a while, retries failed deliveries, and deletes the first one when nothing is left that only it could deliver and a delivery of
+ * the second one has succeeded. Can be repeated after a crash at any step: the new webhook is recognized by the end of its description,
+ * `(postern, replaces ID)`. The new webhook gets the events and the description of the old one, and stays paused if the old one is.
  *
  * Concurrent runs agree on one new webhook, if `hasSecret` of each finds the secrets that the others saved.
  *
@@ -149,15 +156,15 @@ function notActive({ id }: Webhook): ServiceError {
 /** Returns the result for a webhook that no longer exists. */
 async function findFinished(registry: Registry, webhookId: string): Promise<Rotation> {
   const webhook = pick(await findSuccessors(registry, webhookId))
-  if (webhook !== undefined)
-    return { state: 'finished', webhook, pending: 0, held: 0, failed: 0, sharesEventIds: undefined }
+  const unknown = { isProven: undefined, unsuccessful: 0, sharesEventIds: undefined }
+  if (webhook !== undefined) return { state: 'finished', webhook, pending: 0, held: 0, failed: 0, ...unknown }
   const message = `Webhook ${webhookId} does not exist, and neither does a replacement for it whose secret is saved.`
   throw new ServiceError('not_found', message, { route: 'GET /api/integrations/webhooks' })
 }
 
 type Waiting = RotateOptions & Required<Pick<RotateOptions, 'overlapMs' | 'pollMs' | 'waitMs'>>
 
-/** Lets both webhooks deliver until nothing is left that only the old one could deliver, and deletes the old one. */
+/** Lets both webhooks deliver until the new one has, and nothing is left that only the old one could deliver. Deletes the old one. */
 async function waitForOld(
   client: Client,
   registry: Registry,
@@ -180,13 +187,14 @@ async function waitForOld(
       await replayFailed(client, { webhookId, filter: ({ id }) => fresh.some((each) => each.id === id), signal })
       continue
     }
-    const isClear = rotation.pending === 0 && (rotation.failed + rotation.held === 0 || options.giveUpFailed === true)
-    if (isOver && isClear) {
+    const isDrained = isOver && rotation.pending === 0
+    const isStuck = rotation.failed + rotation.held > 0 && options.giveUpFailed !== true
+    if (isDrained && !isStuck && (rotation.isProven || (isPaused && webhook.active !== true))) {
       await registry.delete(webhookId)
       return { ...rotation, state: 'finished' }
     }
     // Waiting does not help events that failed again.
-    if (clock.monotonic() - start >= waitMs || (isOver && rotation.pending === 0)) return rotation
+    if (clock.monotonic() - start >= waitMs || (isDrained && isStuck)) return rotation
     await sleep(clock, pollMs, signal)
   }
 }
@@ -213,6 +221,14 @@ async function look(client: Client, old: Webhook, webhook: Webhook, signal: Abor
   const failed = planReplay(oldLog, isAlone).toRetry
   const isTold = cared.size > 0 && oldLog.some(({ eventId }) => eventId !== undefined)
   const sharesEventIds = isTold ? oldLog.some((delivery) => !isAlone(delivery)) : undefined
-  const counts = old.active === false ? { pending: 0, held: pending } : { pending, held: 0 }
-  return { failed, rotation: { state: 'waiting', webhook, ...counts, failed: failed.length, sharesEventIds } }
+  const unsuccessful = newLog.filter((delivery) => !hasSucceeded(delivery)).length
+  const isProven = unsuccessful < newLog.length
+  const held = old.active === false ? pending : 0
+  const counts = { pending: pending - held, held, failed: failed.length, unsuccessful }
+  return { failed, rotation: { state: 'waiting', webhook, ...counts, isProven, sharesEventIds } }
+}
+
+/** Returns true for a success that the service names in its own word, too. */
+function hasSucceeded({ state, responseStatus = 0 }: Delivery): boolean {
+  return state === 'succeeded' || (state === 'unknown' && responseStatus >= 200 && responseStatus < 300)
 }

@@ -64,7 +64,6 @@ describe('the examples in the help', () => {
       .replace('postern dev', 'postern dev --port 0')
       .replace('postern emulator', 'postern emulator --port 0')
       .replace('inbox serve', 'inbox serve --port 0')
-      .replace('rotate 65f0c1', 'rotate 65f0c1 --overlap 10ms')
       // Other tests check its messages about the receiver; here it must only run.
       .replace('postern check', 'postern check --only accepts-valid,duplicate')
 
@@ -133,7 +132,9 @@ describe('the examples in the help', () => {
       if (line.includes('postern inbox')) await makeInbox()
       const events = ['contact.created', 'contact.updated']
       emulator.webhooks.create({ url: `http://127.0.0.1:${port}/`, events }, { secret: SECRET })
-      const { id } = emulator.webhooks.create({ url: 'https://app.example.com/old', events: ['sync.failed'] })
+      // Paused: a rotation of a webhook that delivers would wait for events.
+      const old = { url: 'https://app.example.com/old', events: ['sync.failed'], active: false }
+      const { id } = emulator.webhooks.create(old)
       const { _id: recordId } = emulator.records.create('contact', {})
       const failed = await makeFailure(emulator, port)
       const own = meet(line, port)

@@ -1,3 +1,5 @@
+import { verify } from 'postern'
+import type { Emulator } from 'postern/emulator'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { useFolder } from './folder.ts'
 import { recordDeliveries } from './recording-server.ts'
@@ -12,10 +14,19 @@ beforeEach(() => {
   place = ['--secret-file', secretFile]
 })
 
+/** A receiver, and an event for it as soon as a rotation has activated the new webhook. */
+async function receive(crm: Emulator, ...answer: Parameters<typeof recordDeliveries>) {
+  crm.subscribe((message) => {
+    if (message.type === 'webhook' && message.change === 'updated') crm.events.emit({ type: 'contact.created' })
+  })
+  return recordDeliveries(...answer)
+}
+
 describe('postern webhooks rotate', () => {
   it('ends with one webhook and its secret, if five run at the same time', async () => {
     const { crm, run, create } = await serve()
-    const line = `webhooks rotate ${create().id} --secret-file ${folder.at('next.secret')} --overlap 10ms`
+    const { url } = await receive(crm)
+    const line = `webhooks rotate ${create({ url }).id} --secret-file ${folder.at('next.secret')} --overlap 10ms`
     const all = await Promise.all(Array.from({ length: 5 }, () => run(line)))
     expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0])
     const [webhook, ...more] = crm.webhooks.list()
@@ -25,8 +36,8 @@ describe('postern webhooks rotate', () => {
   })
 
   it('replaces the old webhook with a new one that has a new secret', async () => {
-    const { received, url } = await recordDeliveries()
     const { crm, run } = await serve()
+    const { received, url } = await receive(crm)
     const old = crm.webhooks.create({ url, events: ['contact.created'], description: 'mine' })
     const place = ['--secret-file', folder.at('next.secret'), '--overlap', '10ms']
     const { code, stdout, stderr } = await run('webhooks', 'rotate', old.id, ...place, '--json')
@@ -36,15 +47,39 @@ describe('postern webhooks rotate', () => {
     expect(webhook).toMatchObject({ url, events: ['contact.created'], active: true })
     expect(webhook?.id).not.toBe(old.id)
     expect(await folder.read('next.secret')).toBe(`${webhook?.secret}\n`)
-    const finished = { state: 'finished', webhook: { id: webhook?.id }, pending: 0, failed: 0 }
+    const finished = { state: 'finished', webhook: { id: webhook?.id }, pending: 0, failed: 0, isProven: true }
     expect(readLines(stdout)).toMatchObject([finished])
     expect(stdout + stderr).not.toContain(webhook?.secret)
     expect(stderr).toContain(`webhook ${old.id} is deleted; ${webhook?.id} is in its place`)
+    await crm.deliveries.whenIdle()
+    received.length = 0
     crm.events.emit({ type: 'contact.created' })
     await crm.deliveries.whenIdle()
     expect(received).toHaveLength(1)
     // Run again, it finds its work done.
     expect((await run('webhooks', 'rotate', old.id, ...place)).code).toBe(0)
+    expect(crm.webhooks.list()).toHaveLength(1)
+  })
+
+  it('exits 5 while the receiver refuses the new secret, and deletes the old webhook after it was reloaded', async () => {
+    const { crm, run } = await serve()
+    const loaded = ['of the old webhook']
+    const { url } = await receive(crm, ({ body, headers }) =>
+      verify(body, `${headers['x-service-signature']}`, loaded) ? 200 : 401,
+    )
+    const old = crm.webhooks.create({ url, events: ['contact.created'] }, { secret: 'of the old webhook' })
+    const args = ['webhooks', 'rotate', old.id, ...place, '--overlap', '1ms', '--wait', '50ms']
+    const told = `has succeeded yet (1 tried). Has your receiver loaded the secret in ${secretFile}?
+Run the same command again to continue.
+`
+    const { code, stderr } = await run(...args)
+    expect([code, stderr]).toEqual([5, expect.stringContaining(told)])
+    const record = { state: 'waiting', isProven: false, unsuccessful: 1, pending: 0, failed: 0 }
+    expect(readLines((await run(...args, '--json')).stdout)).toMatchObject([record])
+    expect(crm.webhooks.list()).toMatchObject([{ id: old.id, active: true }, { active: true }])
+    loaded.push((await folder.read('crm.secret')).trim())
+    await crm.clock.advance('30s')
+    expect((await run(...args)).code).toBe(0)
     expect(crm.webhooks.list()).toHaveLength(1)
   })
 
@@ -58,7 +93,7 @@ describe('postern webhooks rotate', () => {
     const args = ['webhooks', 'rotate', old.id, '--to-env', folder.at('.env'), '--overlap', '1ms', '--wait', '1ms']
     const waiting = await run(...args)
     const told =
-      /both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of .*\nRun the same command again/
+      /both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of .*\n.*\nRun the same command again/
     expect(waiting).toEqual(ended(5, told))
     const secret = await folder.read('.env')
     expect(crm.webhooks.list()).toHaveLength(2)
@@ -68,6 +103,8 @@ describe('postern webhooks rotate', () => {
     expect(readLines(failed.stdout)).toMatchObject([{ state: 'waiting', pending: 0, failed: 1 }])
     expect(failed.stderr).toContain('--give-up-failed')
     isDown = false
+    crm.events.emit({ type: 'contact.created' })
+    await crm.deliveries.whenIdle()
     expect((await run(...args)).code).toBe(0)
     expect(crm.webhooks.list()).toHaveLength(1)
     expect(await folder.read('.env')).toBe(secret)
@@ -75,9 +112,10 @@ describe('postern webhooks rotate', () => {
 
   it('deletes failures if the option asks for it', async () => {
     const { crm, run } = await serve()
-    const { url } = await recordDeliveries(() => 500)
+    let lost = ''
+    const { url } = await receive(crm, ({ event }) => (event.id === lost ? 500 : 200))
     const old = crm.webhooks.create({ url, events: ['contact.created'] })
-    crm.events.emit({ type: 'contact.created' })
+    lost = crm.events.emit({ type: 'contact.created' }).id
     await crm.clock.advance('3h')
     const args = ['--secret-file', folder.at('x'), '--overlap', '1ms', '--give-up-failed']
     expect((await run('webhooks', 'rotate', old.id, ...args)).code).toBe(0)
@@ -101,7 +139,7 @@ describe('postern webhooks rotate', () => {
 
   it('ends with 130 at Ctrl-C, and the next run continues', async () => {
     const { crm, env, run, create } = await serve()
-    const { id } = create()
+    const { id } = create({ url: (await receive(crm)).url })
     const stop = new AbortController()
     crm.subscribe((message) => {
       if (message.type === 'webhook' && message.change === 'updated') stop.abort()
@@ -117,7 +155,7 @@ describe('postern webhooks rotate', () => {
   it('moves the webhook to the address of --url', async () => {
     const { crm, run, create } = await serve()
     const { id } = create()
-    const url = 'https://new.example.test/hooks'
+    const { url } = await receive(crm)
     expect((await run('webhooks', 'rotate', id, ...place, '--overlap', '1ms', '--url', url)).code).toBe(0)
     expect(crm.webhooks.list()).toMatchObject([{ url, events: ['contact.created'], active: true }])
   })
@@ -159,9 +197,10 @@ describe('postern webhooks rotate', () => {
     const webhook = crm.webhooks.list().find(({ id }) => id !== old.id)
     expect(result.code).toBe(5)
     const told = `webhook ${webhook?.id} takes its place; its secret is in ${secretFile}: your receiver needs both
-both deliver for at least 1 ms, and then until nothing is pending, for up to 100 ms
-1 pending and 0 failed only in the old webhook's log
+both deliver for at least 1 ms, then until ${webhook?.id} has succeeded once and nothing is pending, for up to 100 ms
+1 pending and 0 failed only in the old webhook's log; no delivery of webhook ${webhook?.id} has succeeded yet (0 tried)
 both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of ${old.id}
+no delivery of webhook ${webhook?.id} has succeeded yet (0 tried). Has your receiver loaded the secret in ${secretFile}?
 Run the same command again to continue.
 `
     expect(result.stderr).toBe(told)

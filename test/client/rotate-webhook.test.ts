@@ -49,6 +49,60 @@ describe('rotateWebhook', () => {
     expect(secrets.get('w2')).toBe(service.webhooks.get('w2')?.secret)
   })
 
+  it('deletes no webhook for one of which no delivery has succeeded', async () => {
+    service.isSuccessorProven = false
+    const seen: string[] = []
+    const onProgress = ({ isProven, unsuccessful }: Rotation) => {
+      seen.push(`${isProven} ${unsuccessful}`)
+      if (seen.length === 2) service.fail('w2', 'e1', { status: 'pending', attempts: 1 })
+    }
+    expect(await rotate({ waitMs: 90_000, onProgress })).toMatchObject({
+      state: 'waiting',
+      isProven: false,
+      pending: 0,
+    })
+    expect(seen).toEqual([...Array(2).fill('false 0'), ...Array(8).fill('false 1')]) // every ten seconds
+    expect(await rotate({ waitMs: 0, giveUpFailed: true, overlapMs: 0 })).toMatchObject({ state: 'waiting' })
+    expect(idsOf()).toEqual(['w1', 'w2'])
+  })
+
+  it.each(['success', 'zorp'])(
+    'deletes the first once a delivery of the second has succeeded, in whatever word: %s',
+    async (status) => {
+      service.isSuccessorProven = false
+      const line = service.fail('w1', 'e1', { status: 'success' })
+      const seen: unknown[] = []
+      const onProgress = ({ isProven }: Rotation) => {
+        seen.push(isProven)
+        if (seen.length === 20) service.logs.get('w2')?.push({ ...line, status, ...{ responseStatus: 204 } })
+      }
+      expect(await rotate({ onProgress })).toMatchObject({ state: 'finished', isProven: true })
+      expect(seen).toEqual([...Array(20).fill(false), true])
+      expect(idsOf()).toEqual(['w2'])
+    },
+  )
+
+  it.each([
+    { status: 'failed', responseStatus: 401 },
+    { status: 'zorp', responseStatus: 301 },
+    { status: 'zorp', responseStatus: 199 },
+    { status: 'zorp' },
+  ])('takes no delivery for a success that is none: %j', async (fields) => {
+    service.isSuccessorProven = false
+    await rotate({ waitMs: 0 })
+    service.fail('w2', 'e1', fields)
+    expect(await rotate({ waitMs: 0, overlapMs: 0 })).toMatchObject({ state: 'waiting', isProven: false })
+  })
+
+  it('does not wait for a success of the second while the first has failures, since it could not finish', async () => {
+    service.isSuccessorProven = false
+    service.fail('w1', 'e1')
+    service.onRetry = (delivery) => void delivery.attempts++
+    const onProgress = vi.fn()
+    expect(await rotate({ overlapMs: 0, onProgress })).toMatchObject({ state: 'waiting', failed: 1, isProven: false })
+    expect(onProgress).toHaveBeenCalledTimes(2)
+  })
+
   it('waits for deliveries that only the first can make', async () => {
     const line = service.fail('w1', 'e1', { status: 'pending' })
     const pending: number[] = []
@@ -176,6 +230,15 @@ describe('rotateWebhook', () => {
     expect(service.webhooks.get('w2')).toMatchObject({ active: false, events: ['contact.created'] })
     line.status = 'success'
     expect(await rotate({ giveUpFailed: true })).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
+  })
+
+  it('waits for a success of a second that was activated by hand while the first is paused', async () => {
+    Object.assign(service.webhooks.get('w1') ?? {}, { active: false })
+    service.isSuccessorProven = false
+    addSaved({ description: '(postern, replaces w1)' })
+    expect(await rotate()).toMatchObject({ state: 'waiting', isProven: false, webhook: { id: 'w2', active: true } })
+    service.isSuccessorProven = true
+    expect(await rotate()).toMatchObject({ state: 'finished', isProven: true })
   })
 
   it('does not delete a paused webhook that holds deliveries back, unless an option allows it', async () => {

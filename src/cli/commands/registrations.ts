@@ -105,48 +105,56 @@ async function rotate(webhookId: string, options: RotateCommandOptions, io: Io):
   }
 }
 
-/** Prints once for how long both webhooks deliver, and then each change of what is pending. */
+/** Prints once for how long both webhooks deliver, and then each change of what the rotation waits for. */
 function createProgress(
   { name }: NamedKeeper,
   { overlap, wait }: RotateCommandOptions,
   { stderr }: Io,
 ): (rotation: Rotation) => void {
   let last: string | undefined
-  return ({ webhook, pending, failed }) => {
+  return (rotation) => {
+    const { webhook, pending, failed } = rotation
     if (last === undefined) {
       const id = toPrintable(webhook.id)
       stderr.write(`webhook ${id} takes its place; its secret is in ${name}: your receiver needs both\n`)
       if (webhook.active !== false)
         stderr.write(
-          `both deliver for at least ${showTime(overlap)}, and then until nothing is pending, for up to ${showTime(wait)}\n`,
+          `both deliver for at least ${showTime(overlap)}, then until ${id} has succeeded once and nothing is pending, for up to ${showTime(wait)}\n`,
         )
     }
-    const line = `${pending} pending and ${failed} failed only in the old webhook's log\n`
+    const unproven = describeUnproven(rotation)
+    const line = `${pending} pending and ${failed} failed only in the old webhook's log${unproven && `; ${unproven}`}\n`
     if (line !== last) stderr.write(line)
     last = line
   }
+}
+
+/** Says that the new webhook has not delivered yet. Returns an empty text if it has, or is paused. */
+function describeUnproven({ webhook: { id, active }, isProven, unsuccessful }: Rotation): string {
+  if (isProven || active === false) return ''
+  return `no delivery of webhook ${toPrintable(id)} has succeeded yet (${unsuccessful} tried)`
 }
 
 function tellRotation(
   webhookId: string,
   rotation: Rotation,
   { name }: NamedKeeper,
-  { json }: RotateCommandOptions,
+  { json, giveUpFailed }: RotateCommandOptions,
   io: Io,
 ): void {
-  const { state, webhook, pending, failed, held, sharesEventIds } = rotation
-  if (json) {
-    const counts = { pending, failed, held, sharesEventIds }
-    writeJson(io, { state, webhook: withoutRaw(webhook), ...counts, secretIn: name })
-  }
+  const { state, webhook, pending, failed, held } = rotation
+  if (json) writeJson(io, { ...rotation, webhook: withoutRaw(webhook), secretIn: name })
   const old = toPrintable(webhookId)
   const say = (text: string) => io.stderr.write(`${text}\n`)
   if (state === 'finished')
     return void say(`webhook ${old} is deleted; ${toPrintable(webhook.id)} is in its place, and its secret in ${name}`)
   say(`both webhooks deliver: ${pending} pending, ${failed} failed, ${held} held back only in that of ${old}`)
-  if (pending > 0) say('Run the same command again to continue.')
-  else say('Fix the cause and run the same command again, or give these events up with --give-up-failed.')
-  throw new ExitError(pending > 0 ? EXIT.gaveUp : EXIT.failed)
+  const unproven = describeUnproven(rotation)
+  if (unproven) say(`${unproven}. Has your receiver loaded the secret in ${name}?`)
+  const isStuck = pending === 0 && failed + held > 0 && !giveUpFailed
+  if (isStuck) say('Fix the cause and run the same command again, or give these events up with --give-up-failed.')
+  else say('Run the same command again to continue.')
+  throw new ExitError(isStuck ? EXIT.failed : EXIT.gaveUp)
 }
 
 function explain(error: unknown, { name }: NamedKeeper): never {
