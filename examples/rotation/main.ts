@@ -38,7 +38,6 @@ const created: string[] = []
 const load = setInterval(() => created.push(crm.records.create('contact')._id), 5)
 const rotation = await rotateWebhook(client, {
   webhookId: old.id,
-  url,
   ...keeper,
   overlapMs: 500,
   pollMs: 100,

@@ -3,6 +3,7 @@ import type { CallOptions, Client } from './api.ts'
 import type { Webhook } from './records.ts'
 import {
   isMade,
+  isSameUrl,
   MAX_ROUNDS,
   type Registrations,
   Registry,
@@ -81,15 +82,11 @@ export async function ensureWebhook(client: Client, options: EnsureOptions): Pro
       continue // the list now shows if it was created, here or by a concurrent run
     }
     for (const webhook of findSpare(found, ours)) await drop(webhook)
-    const webhook = await registry.activate(ours, events)
+    const webhook = await registry.correct(ours, { url, events, active: true })
     if (webhook !== undefined && ours.active !== false) return { webhook, isNew: made.has(webhook.id), deleted }
   }
   const message = `The webhook of ${new URL(url).origin} did not stay active, though it was activated ${MAX_ROUNDS} times.`
   throw new ServiceError('answer_unusable', message, { route: 'PUT /api/integrations/webhooks' })
-}
-
-function isSameUrl(one: string | undefined, other: string): boolean {
-  return one !== undefined && URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href
 }
 
 /** Picks the oldest of our webhooks, an active one if there is one. Skips a webhook that is about to be replaced. */

@@ -1,4 +1,4 @@
-import type { CallOptions, Client, NewWebhook, WebhookCalls } from './api.ts'
+import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import type { Webhook } from './records.ts'
 import { hasCode, ServiceError } from './service-error.ts'
 
@@ -65,11 +65,12 @@ export class Registry {
     await ifThere(this.#webhooks.delete(id, this.#call))
   }
 
-  /** Activates a webhook with these event types. Does nothing if it is active with them. Returns undefined if the webhook is gone. */
-  async activate(webhook: Webhook, events: readonly string[]): Promise<Webhook | undefined> {
-    const areSame = webhook.events !== undefined && isSameSet(webhook.events, events)
-    if (areSame && webhook.active === true) return webhook
-    const changes = areSame ? { active: true } : { events, active: true }
+  /** Changes what differs from these values, and sends `active` along. Returns undefined if the webhook is gone. */
+  async correct(webhook: Webhook, { url, events, active }: Required<WebhookChanges>): Promise<Webhook | undefined> {
+    const isThere = isSameUrl(webhook.url, url)
+    const areSame = isSameSet(webhook.events ?? [], events)
+    if (isThere && areSame && webhook.active === active) return webhook
+    const changes = { ...(!isThere && { url }), ...(!areSame && { events }), active }
     return ifThere(this.#webhooks.update(webhook.id, changes, this.#call))
   }
 
@@ -131,6 +132,10 @@ async function ifThere<T>(call: Promise<T>): Promise<T | undefined> {
     if (hasCode(error, 'not_found')) return undefined
     throw error
   }
+}
+
+export function isSameUrl(one: string | undefined, other: string): boolean {
+  return one !== undefined && URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href
 }
 
 function isSameSet(one: readonly string[], other: readonly string[]): boolean {

@@ -20,8 +20,8 @@ import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
 export interface RotateOptions extends SecretKeeper, CallOptions {
   /** Id of the webhook to replace. */
   readonly webhookId: string
-  /** URL of the new webhook, usually the same. */
-  readonly url: string
+  /** URL of the new webhook. Default: that of the old one. If a repeated call has another one, the new webhook is moved there. */
+  readonly url?: string
   /** Minimum time for which both webhooks deliver, in milliseconds. Default 60,000. */
   readonly overlapMs?: number
   /** Pause between two reads of the logs, in milliseconds. Default 10,000. */
@@ -73,7 +73,7 @@ const check = new OptionChecker('rotateWebhook')
  *   service does not keep descriptions, and those of the calls
  */
 export async function rotateWebhook(client: Client, options: RotateOptions): Promise<Rotation> {
-  const { overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, webhookId, url } = options
+  const { overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, webhookId } = options
   check.hasMethods('options', options, ['hasSecret', 'saveSecret'])
   check.isNumber('overlapMs', overlapMs, 0, MAX_WAIT_MS)
   check.isNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
@@ -81,7 +81,7 @@ export async function rotateWebhook(client: Client, options: RotateOptions): Pro
   const registry = new Registry(client, options)
   const old = await registry.read(webhookId)
   if (old === undefined) return findFinished(registry, webhookId)
-  const webhook = await settleSuccessor(registry, old, url)
+  const webhook = await settleSuccessor(registry, old, options.url)
   try {
     return await waitForOld(client, registry, old, webhook, { ...options, overlapMs, pollMs, waitMs })
   } catch (error) {
@@ -96,13 +96,13 @@ export async function rotateWebhook(client: Client, options: RotateOptions): Pro
  * Finds or creates the webhook that replaces another one, and activates it unless the old one is paused. Deletes further replacements,
  * which an interrupted or a concurrent run created.
  */
-async function settleSuccessor(registry: Registry, old: Webhook, url: string): Promise<Webhook> {
-  const { id, events, description, active } = old
-  if (events === undefined || events.length === 0)
-    throw new ConfigurationError(
-      'option_invalid',
-      `The service does not return the events of webhook ${id}, so it cannot be copied.`,
-    )
+async function settleSuccessor(registry: Registry, old: Webhook, url = old.url): Promise<Webhook> {
+  const { id, events = [], description, active } = old
+  if (url === undefined || events.length === 0) {
+    const [missing, fix] = url === undefined ? ['url', ': give one'] : ['events', '']
+    const message = `The service does not return the ${missing} of webhook ${id}, so it cannot be copied${fix}.`
+    throw new ConfigurationError('option_invalid', message)
+  }
   const isPaused = active === false
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = await findSuccessors(registry, id)
@@ -114,11 +114,10 @@ async function settleSuccessor(registry: Registry, old: Webhook, url: string): P
     }
     const spare = findSpare(found, ours)
     for (const each of spare) await registry.delete(each.id)
-    if (isPaused && spare.length === 0) return ours
-    const webhook = isPaused ? undefined : await registry.activate(ours, events)
+    const webhook = await registry.correct(ours, { url, events, active: !isPaused || ours.active === true })
     if (webhook === undefined) continue
-    if (webhook.active !== true) throw notActive(ours)
-    if (ours.active !== false) return webhook
+    if (!isPaused && webhook.active !== true) throw notActive(ours)
+    if (isPaused ? spare.length === 0 : ours.active !== false) return webhook
   }
   throw notActive(old)
 }

@@ -98,7 +98,7 @@ const WALKS: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
     for (let n = 0; n < 5; n++) crm.records.create('contact', {})
     await crm.deliveries.whenIdle()
     await crm.clock.advance('4h') // then no word can stand for a pending one
-    const options = { webhookId: old.id, url, ...keeper, pollMs: 600_000 }
+    const options = { webhookId: old.id, ...keeper, pollMs: 600_000 }
     expect(await rotateWebhook(client, { ...options, waitMs: 0 })).toMatchObject({ state: 'waiting', isProven: false })
     crm.records.create('contact', {})
     await crm.deliveries.whenIdle()

@@ -29,7 +29,6 @@ it(`${EVENTS} events across a rotation: none missed, none handled twice`, { time
   const overlapMs = IS_WHOLE ? 5_000 : 300
   const result = await rotateWebhook(client, {
     webhookId: old.id,
-    url,
     ...keeper,
     overlapMs,
     pollMs: IS_WHOLE ? 2_000 : 300,

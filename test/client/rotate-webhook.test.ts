@@ -25,7 +25,7 @@ const addSaved = (fields: object = {}) => {
   secrets.set(_id, secret)
 }
 const rotate = (options: Partial<RotateOptions> = {}, clock = new HastyClock()) =>
-  rotateWebhook(clientOf(service, { clock }), { webhookId: 'w1', url: URL_, ...keeperOf(secrets), ...options })
+  rotateWebhook(clientOf(service, { clock }), { webhookId: 'w1', ...keeperOf(secrets), ...options })
 const idsOf = () => [...service.webhooks.keys()]
 
 function expectOneSuccessor(active = true): void {
@@ -250,19 +250,50 @@ describe('rotateWebhook', () => {
     expect(idsOf()).toEqual(['w2'])
   })
 
+  it.each([true, false])(
+    'moves the second webhook to the URL of a repeated call, if the first is active: %s',
+    async (active) => {
+      Object.assign(service.webhooks.get('w1') ?? {}, { active })
+      service.fail('w1', 'e1', { status: 'pending' })
+      for (const url of ['https://typo.example.test/hooks', 'https://new.example.test/hooks', undefined]) {
+        const { webhook } = await rotate({ waitMs: 0, ...(url !== undefined && { url }) })
+        expect(webhook).toMatchObject({ id: 'w2', url: url ?? URL_, active })
+      }
+      expect([...service.webhooks.values()]).toMatchObject([
+        { _id: 'w1', url: URL_, active },
+        { _id: 'w2', url: URL_, active },
+      ])
+    },
+  )
+
+  it('changes no URL that the service writes in another form', async () => {
+    await rotate({ url: 'HTTPS://APP.example.test:443/hooks', waitMs: 0 })
+    Object.assign(service.webhooks.get('w2') ?? {}, { url: URL_ })
+    const calls = service.calls.length
+    await rotate({ url: 'HTTPS://APP.example.test:443/hooks', waitMs: 0 })
+    expect(service.calls.slice(calls).filter((call) => !call.startsWith('GET'))).toEqual([])
+  })
+
   it('leaves an active successor alone whose secret is not saved here', async () => {
     service.add({ description: '(postern, replaces w1)' })
     expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w3' } })
     expect(idsOf()).toEqual(['w2', 'w3'])
   })
 
-  it('refuses a webhook whose events the service does not list', async () => {
-    Object.assign(service.webhooks.get('w1') ?? {}, { events: [] })
-    expect(await failureOf(rotate())).toMatchObject({
-      code: 'option_invalid',
-      message: expect.stringContaining('events of webhook w1'),
-    })
+  it.each([
+    ['events', []],
+    ['events', undefined],
+    ['url', undefined],
+  ])('refuses a webhook whose %s the service does not return: %j', async (name, value) => {
+    Object.assign(service.webhooks.get('w1') ?? {}, { [name]: value })
+    const message = expect.stringContaining(`${name} of webhook w1`)
+    expect(await failureOf(rotate())).toMatchObject({ code: 'option_invalid', message })
     expect(idsOf()).toEqual(['w1'])
+  })
+
+  it('takes the URL of the call if the service does not return that of the first', async () => {
+    Object.assign(service.webhooks.get('w1') ?? {}, { url: undefined })
+    expect(await rotate({ url: URL_ })).toMatchObject({ state: 'finished', webhook: { url: URL_ } })
   })
 
   it('creates none if the service does not keep descriptions', async () => {
@@ -315,7 +346,6 @@ describe('rotateWebhook', () => {
       const doomed = new Doomed(service, stepsToLive)
       const options = {
         webhookId: 'w1',
-        url: URL_,
         overlapMs: 10_000,
         ...keeperOf(secrets, (done) => doomed.step(done)),
       }

@@ -89,20 +89,11 @@ async function rotate(webhookId: string, options: RotateCommandOptions, io: Io):
   const client = await connectToService(options, io)
   const { overlap, wait, giveUpFailed } = options
   const rotation = await rotateWebhook(client, {
-    ...{ webhookId, url: options.url ?? (await readUrl()), ...keeper, signal: io.interrupt },
+    ...{ webhookId, ...defined({ url: options.url }), ...keeper, signal: io.interrupt },
     ...{ overlapMs: overlap, waitMs: wait, pollMs: Math.min(10_000, overlap), giveUpFailed: giveUpFailed === true },
     onProgress: createProgress(keeper, options, io),
   }).catch((error) => explain(error, keeper))
   tellRotation(webhookId, rotation, keeper, options, io)
-
-  /** Returns the URL of the old webhook; empty if that is deleted already, since none is needed then. */
-  async function readUrl(): Promise<string> {
-    const found = (await client.webhooks.list({ signal: io.interrupt })).find(({ id }) => id === webhookId)
-    if (found === undefined) return ''
-    const { url } = found.url === undefined ? await client.webhooks.get(webhookId, { signal: io.interrupt }) : found
-    if (url !== undefined) return url
-    throw usageError('The service does not return the URL of the webhook. Give --url.')
-  }
 }
 
 /** Prints once for how long both webhooks deliver, and then each change of what the rotation waits for. */
