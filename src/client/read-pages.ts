@@ -11,11 +11,11 @@ export type Guess = 'before' | 'page'
 type Query = Readonly<Record<string, string>>
 
 /**
- * Reads a list page by page, whatever its form, until a page is empty, says that it is the last, or holds only known entries. Yields
- * an entry once even if it is on two pages because the list grew in the meantime.
+ * Reads a list page by page, whatever its form, until a page is empty, says that it is the last, or holds only known entries and names no
+ * further page. Yields an entry once even if it is on two pages because the list grew in the meantime.
  *
  * @param guesses parameters to try, in this order, if the list has no pagination fields
- * @param most limit that the number of entries stays below
+ * @param most limit that the number of entries stays below, those that are on several pages counted for each
  * @throws ServiceError `answer_unusable` if there is no list, no entry has an id, or the pages never end
  */
 export async function* readPages<T extends { readonly id: string }>(
@@ -25,23 +25,29 @@ export async function* readPages<T extends { readonly id: string }>(
   most = MAX_ENTRIES,
 ): AsyncGenerator<T, void, undefined> {
   const seen = new Set<string>()
+  const asked = new Set<string>()
   let answer = await ask({})
   let untried = guesses
-  for (let page = 1; seen.size < most; page++) {
+  let read = 0
+  for (let page = 1; read < most; page++) {
     const list = findList(answer.body)
     if (list === undefined) throw answer.unusable('there is no list in it')
+    if (list.items.length === 0) return
     const records = list.items.map(toRecord).filter((record) => record !== undefined)
-    if (records.length === 0 && list.items.length > 0) throw answer.unusable('nothing in its list has an id')
+    if (records.length === 0) throw answer.unusable('nothing in its list has an id')
+    read += records.length
     const known = seen.size
     for (const record of records) {
       if (seen.has(record.id)) continue
       seen.add(record.id)
       yield record
     }
-    if (seen.size === known) return
     const next = findNextPage(list.around, answer.headers, page, seen.size)
-    if (next === 'end') return
+    // New entries push known ones onto a further page. A service that does not understand the question repeats itself.
+    const isRepeat = seen.size === known && (next === undefined || asked.has(JSON.stringify(next)))
+    if (next === 'end' || isRepeat) return
     if (next !== undefined) {
+      asked.add(JSON.stringify(next))
       answer = await ask(next)
       continue
     }
@@ -50,7 +56,7 @@ export async function* readPages<T extends { readonly id: string }>(
     answer = guessed.answer
     untried = [guessed.guess]
   }
-  throw answer.unusable(`its pages do not end: ${seen.size} entries were read`)
+  throw answer.unusable(`its pages do not end: ${read} entries were read`)
 }
 
 /** Requests the next page by the first guess that the service understands: its answer has new entries or is empty. */

@@ -65,6 +65,20 @@ describe('contacts', () => {
       2,
     ],
     [
+      'a page that new entries pushed, since it names a next one',
+      (_, count) => ({
+        body: { data: [make(1, 4), make(1, 4), make(3, 7)][count - 1], nextPage: [2, 3, null][count - 1] },
+      }),
+      3,
+    ],
+    [
+      'two pages in turn for ever',
+      ({ query }) => ({
+        body: query.get('cursor') === 'b' ? { data: make(5, 7), next: 'a' } : { data: make(1, 4), next: 'b' },
+      }),
+      3,
+    ],
+    [
       'one entry twice, and one without an id',
       () => ({ body: { data: [...make(1, 7), ...make(7, 7), { email: 'x' }, null], hasMore: false } }),
       1,
@@ -282,10 +296,11 @@ describe('the delivery log', () => {
 
 describe('a long list', () => {
   /** Pages of so many entries, without HTTP: 10,000 requests take ten seconds. */
-  function servePages(pages: number, size: number) {
+  function servePages(pages: number, size: number, toPage = (page: number) => page) {
     let page = 0
     return async (): Promise<Answer> => {
-      const data = make(page * size, page < pages ? page * size + size - 1 : page * size - 1)
+      const start = toPage(page) * size
+      const data = make(start, page < pages ? start + size - 1 : start - 1)
       page++
       const unusable = (why: string) => new ServiceError('answer_unusable', why, { route: 'GET /api/sales/contacts' })
       return { headers: new Headers(), body: { data, next: `n${page}` }, unusable }
@@ -296,9 +311,15 @@ describe('a long list', () => {
     expect(await collect(readPages(servePages(12_000, 1), toContact, []))).toHaveLength(12_000)
   })
 
-  it('fails after as many entries as no list has if its pages never end', async () => {
-    const endless = readPages(servePages(Number.POSITIVE_INFINITY, 10), toContact, [], 10_000)
-    const message = expect.stringContaining('10000 entries were read')
-    expect(await failureOf(collect(endless))).toMatchObject({ code: 'answer_unusable', message })
-  })
+  it.each([
+    ['new', (page: number) => page],
+    ['known', () => 0],
+  ])(
+    'fails after as many entries as no list has if its pages never end, and hold %s entries',
+    async (_what, toPage) => {
+      const endless = readPages(servePages(Number.POSITIVE_INFINITY, 10, toPage), toContact, [], 10_000)
+      const message = expect.stringContaining('10000 entries were read')
+      expect(await failureOf(collect(endless))).toMatchObject({ code: 'answer_unusable', message })
+    },
+  )
 })

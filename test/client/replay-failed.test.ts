@@ -53,6 +53,18 @@ describe('replayFailed', () => {
     })
   })
 
+  it('plans all failures, even if new deliveries push a page of the log while it reads', async () => {
+    for (let n = 0; n < 100; n++) fail(`e${n}`)
+    service.onAnswer = ({ path, query }) => {
+      if (!path.endsWith('/deliveries')) return undefined
+      const page = Number(query.get('page') ?? 1)
+      for (let n = 0; page === 3 && n < 20; n++) fail(`new${n}`, { status: 'success' })
+      const data = service.logs.get('w1')?.slice(page * 20 - 20, page * 20)
+      return { body: { data, nextPage: data?.length === 20 ? page + 1 : null } }
+    }
+    expect((await replay({ dryRun: true })).events).toHaveLength(100)
+  })
+
   it('sends each event once, and leaves out events that were delivered or are on their way', async () => {
     fail('twice')
     const last = fail('twice')
