@@ -45,7 +45,8 @@ const MAX_FAILURES = 3
  * If several runs are concurrent, the oldest webhook stays. Deletes only webhooks that it created, which it recognizes by the end of
  * their description.
  *
- * @throws ServiceError `webhook_not_ours`, `secret_not_saved`, and those of the calls
+ * @throws ServiceError `webhook_not_ours`, `secret_not_saved`, `answer_unusable` if the service does not list the new webhook as it was
+ *   created, and those of the calls
  * @example
  * await ensureWebhook(client, {
  *   url: 'https://app.example.com/webhooks',

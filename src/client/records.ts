@@ -169,23 +169,18 @@ export interface FoundList {
   readonly around: readonly Entry[]
 }
 
-/** Finds the first list at the top, one level down, or in a known wrapper; known names go first. */
+/** Finds a list under a known name, at the top or in a known wrapper; otherwise the first in a known wrapper, or at the top. */
 export function findList(body: unknown): FoundList | undefined {
   if (Array.isArray(body)) return { items: body, around: [] }
   if (!isEntry(body)) return undefined
-  const here = listIn(body)
-  if (here !== undefined) return { items: here, around: [body] }
-  for (const name of WRAPPERS) {
-    const inner = body[name]
-    const items = isEntry(inner) ? listIn(inner) : undefined
-    if (isEntry(inner) && items !== undefined) return { items, around: [inner, body] }
+  const inside = WRAPPERS.map((name) => body[name]).filter(isEntry)
+  const named = [body, ...inside].map((entry) => [entry, LISTS.map((name) => entry[name])] as const)
+  const unnamed = [...inside, body].map((entry) => [entry, Object.values(entry)] as const)
+  for (const [entry, values] of [...named, ...unnamed]) {
+    const items = values.find(Array.isArray)
+    if (items !== undefined) return { items, around: entry === body ? [body] : [entry, body] }
   }
   return undefined
-}
-
-function listIn(entry: Entry): readonly unknown[] | undefined {
-  const values = [...LISTS.map((name) => entry[name]), ...Object.values(entry)]
-  return values.find(Array.isArray)
 }
 
 /** Parses JSON. Returns undefined for other text. */

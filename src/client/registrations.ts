@@ -31,6 +31,8 @@ export class Registry {
   readonly #keeper: SecretKeeper
   readonly #call: CallOptions
   #forgotten = 0
+  /** Id of the webhook that was created last, until the list was read again. */
+  #created: string | undefined
 
   constructor({ webhooks }: Client, options: SecretKeeper & CallOptions) {
     this.#webhooks = webhooks
@@ -38,21 +40,33 @@ export class Registry {
     this.#call = { signal: options.signal }
   }
 
-  /** Finds registrations. Some services omit the URL and other fields from the list; those webhooks are read one by one. */
+  /**
+   * Finds registrations. Some services omit the URL and other fields from the list; those webhooks are read one by one.
+   *
+   * @throws ServiceError `answer_unusable` if the webhook just created is not among them
+   */
   async find(isWanted: (webhook: Webhook) => boolean): Promise<Registrations> {
     const saved: Webhook[] = []
     const unsaved: Webhook[] = []
-    for (const listed of await this.list()) {
+    for (const listed of await this.#webhooks.list(this.#call)) {
       const webhook = listed.url === undefined ? await this.read(listed.id) : listed
       if (webhook === undefined || !isWanted(webhook)) continue
       if (await this.#keeper.hasSecret(webhook.id)) saved.push(webhook)
       else unsaved.push(webhook)
     }
+    await this.#mustShowCreated([...saved, ...unsaved])
     return { saved: saved.sort(oldestFirst), unsaved: unsaved.sort(oldestFirst) }
   }
 
-  list(): Promise<readonly Webhook[]> {
-    return this.#webhooks.list(this.#call)
+  /** Deletes a new webhook that the list does not show as it was created: each round, and each run, would create another one. */
+  async #mustShowCreated(found: readonly Webhook[]): Promise<void> {
+    const id = this.#created
+    this.#created = undefined
+    if (id === undefined || found.some((webhook) => webhook.id === id)) return
+    if ((await this.read(id)) === undefined) return // deleted, here or by another run
+    await this.delete(id)
+    const message = `The service does not list webhook ${id} with the url and the description that it was created with. It was deleted again.`
+    throw new ServiceError('answer_unusable', message, { route: 'GET /api/integrations/webhooks' })
   }
 
   /** Reads a webhook. Returns undefined if it is gone. */
@@ -81,6 +95,7 @@ export class Registry {
   async register(wanted: Omit<NewWebhook, 'active'>): Promise<{ readonly id: string; readonly isKept: boolean }> {
     const { webhook, secret } = await this.#webhooks.create({ ...wanted, active: false }, this.#call)
     const { id } = webhook
+    this.#created = id
     try {
       await this.#keeper.saveSecret(secret, webhook)
     } catch (error) {

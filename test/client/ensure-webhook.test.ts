@@ -197,6 +197,32 @@ describe('ensureWebhook', () => {
     expect(await ensured).toMatchObject(status === 404 ? { deleted: ['w1'], isNew: true } : { code: 'request_refused' })
   })
 
+  it.each<[string, (webhooks: readonly object[]) => unknown]>([
+    ['beside a list of errors', (webhooks) => ({ success: true, errors: [], data: { webhooks } })],
+    ['in a list of another name', (webhooks) => ({ errors: [], data: { hooks: webhooks } })],
+  ])('finds its webhook %s', async (_what, wrap) => {
+    const _id = addSaved()
+    service.onAnswer = ({ method, path }) =>
+      method === 'GET' && path.endsWith('/webhooks')
+        ? { body: wrap([{ _id, url: URL_, active: true, events }]) }
+        : undefined
+    expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id } })
+  })
+
+  it.each<[string, object[]]>([
+    ['no webhook', []],
+    ['another URL of the webhook', [{ _id: 'w1', url: 'https://app.example.test/HOOKS' }]],
+  ])('creates one webhook, and leaves none, if the service lists %s', async (_what, body) => {
+    service.onAnswer = ({ method, path }) => (method === 'GET' && path.endsWith('/webhooks') ? { body } : undefined)
+    expect(await failureOf(ensure())).toMatchObject({
+      code: 'answer_unusable',
+      route: 'GET /api/integrations/webhooks',
+      message: expect.stringContaining('w1'),
+    })
+    expect(service.calls.filter((call) => call.startsWith('POST'))).toHaveLength(1)
+    expect(service.webhooks.size).toBe(0)
+  })
+
   it('creates three webhooks at most, and leaves none, if hasSecret does not find the saved secret', async () => {
     expect(await failureOf(ensure({ hasSecret: async () => {} }))).toMatchObject({
       code: 'secret_not_saved',

@@ -39,6 +39,12 @@ describe('contacts', () => {
     ],
     ['a name of its own', () => ({ body: { total: 7, people: make(1, 7) } }), 1],
     ['a list of errors beside it', () => ({ body: { errors: [], contacts: make(1, 7), hasMore: false } }), 1],
+    ['one level down, beside a list of errors', () => ({ body: { errors: [], data: { people: make(1, 7) } } }), 2],
+    [
+      'its name one level down, beside lists of other names',
+      () => ({ body: { errors: [], data: { tags: ['a'], contacts: make(1, 7), hasMore: false } } }),
+      1,
+    ],
     ['one level down', () => ({ body: { data: { items: make(1, 7), hasMore: false } } }), 1],
     ['a cursor', inTwo('cursor', 'abc', { nextCursor: 'abc' }, { nextCursor: null }), 2],
     ['a cursor among meta', inTwo('cursor', 'abc', { meta: { next: 'abc' } }, { meta: { next: null } }), 2],

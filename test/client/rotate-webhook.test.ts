@@ -296,10 +296,14 @@ describe('rotateWebhook', () => {
     expect(await rotate({ url: URL_ })).toMatchObject({ state: 'finished', webhook: { url: URL_ } })
   })
 
-  it('creates none if the service does not keep descriptions', async () => {
+  it.each<[string, readonly string[]]>([
+    ['keep descriptions', ['w1', 'w2']],
+    ['list it', ['w1']],
+  ])('creates one webhook, and leaves none, if the service does not %s', async (_what, listed) => {
     service.onAnswer = ({ method, path }) => {
       if (method !== 'GET' || !path.endsWith('/webhooks')) return undefined
-      return { body: [...service.webhooks.values()].map(({ description, secret, ...rest }) => rest) }
+      const all = [...service.webhooks.values()].filter(({ _id }) => listed.includes(_id))
+      return { body: all.map(({ description, secret, ...rest }) => rest) }
     }
     expect(await failureOf(rotate())).toMatchObject({
       code: 'answer_unusable',
