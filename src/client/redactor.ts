@@ -50,7 +50,8 @@ function describe(thrown: unknown): string {
   return thrown.message || codeOf(thrown) || thrown.name
 }
 
-/** Returns the forms of a secret: plain, inside JSON, and inside a URL or form. */
-function formsOf(secret: string): ReadonlySet<string> {
-  return new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
+/** Returns the forms of a secret, the longest first: inside JSON in a text of JSON, inside JSON, plain, and inside a URL or form. */
+function formsOf(secret: string): readonly string[] {
+  const inJson = JSON.stringify(secret).slice(1, -1)
+  return [JSON.stringify(inJson).slice(1, -1), inJson, secret, encodeURIComponent(secret)]
 }

@@ -15,6 +15,14 @@ describe('the redactor', () => {
     expect(knowing(secret).redact(text)).toBe('[redacted] {"secret":"[redacted]"} ?p=[redacted].')
   })
 
+  it.each(['a "b" c', 'a\\b', 'c\\"', 'ends with \\', '\\\\server\\"a"'])(
+    'removes a secret from JSON in a text of JSON: %s',
+    (secret) => {
+      const write = (password: string) => JSON.stringify({ message: `refused: ${JSON.stringify({ password })}` })
+      expect(knowing(secret).redact(write(secret))).toBe(write('[redacted]'))
+    },
+  )
+
   it('removes text that looks like a token, even if it was not passed', () => {
     expect(knowing().redact('Bearer eyJhbGciOi.eyJzdWIi.c2ln-_ and more')).toBe('Bearer [redacted] and more')
     expect(knowing().redact('monkeyJack.b.c')).toBe('monkeyJack.b.c')

@@ -18,14 +18,15 @@ const printed = (value: unknown) =>
   [inspect(value, { depth: 20, showHidden: true, getters: true }), JSON.stringify(value), String(value)].join('\n')
 
 function expectSilent(text: string, secrets: readonly string[] = [PASSWORD, TOKEN, SECRET]): void {
+  const unescaped = text.replaceAll('\\', '')
   for (const secret of secrets)
-    for (const form of [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
-      expect(text).not.toContain(form)
+    for (const form of [secret, encodeURIComponent(secret)]) expect(unescaped).not.toContain(form)
 }
 
 const echo = { message: `no: ${PASSWORD} ${TOKEN}`, sent: { password: PASSWORD, authorization: `Bearer ${TOKEN}` } }
 const REPLIES: readonly (readonly [string, Reply])[] = [
   ['400 that repeats all', { status: 400, body: echo }],
+  ['400 with JSON in its message', { status: 400, body: { message: `refused: ${JSON.stringify(echo)}` } }],
   ['401 that repeats all', { status: 401, body: JSON.stringify(echo) }],
   ['403 in a URL', { status: 403, body: `/login?p=${encodeURIComponent(PASSWORD)}&t=${encodeURIComponent(TOKEN)}` }],
   ['404 with the password where the text is cut', { status: 404, body: 'x'.repeat(2_040) + PASSWORD }],
