@@ -13,7 +13,7 @@ import { type RunResult, Waiting } from './waiting.ts'
 const SHARE_OF_LEFT = 4
 /**
  * Part of `maxBufferedBytes` that accounts share for events under way, and as much again for the first event of accounts that hold none. A
- * byte that is parsed can take 28 bytes of heap, as in `[[[[]]]]`.
+ * byte that is parsed can take 50 bytes of heap, as in `{"34":{"34":…`, which makes arrays of 35 places.
  */
 const PART_FOR_EVENTS = 1 / 8
 /** Minimum time between two searches of a full receiver for runs that their host cut off, in milliseconds. */

@@ -37,8 +37,8 @@ export class Waiting {
   #result: RunResult | undefined
   #ended: Promise<void> | undefined
   #claimFailure: Failed | undefined
-  /** The first delivery that was answered `late`: the end is reported for it. */
-  #late: EventRequest | undefined
+  /** True if a delivery was answered `late`: the end is reported for the first one. */
+  #wasLate = false
   #latestDeadline: number
   #claimBy: number
   #waiters: Set<Waiter> | undefined
@@ -105,7 +105,20 @@ export class Waiting {
     const isUnfinished = this.#result === undefined || this.#result.goesOn !== undefined
     if (answer !== undefined && isUnfinished) this.#handOver(delivery)
     const outcome = answer ?? this.#atDeadline(delivery)
+    return this.#toOwn(outcome, delivery)
+  }
+
+  /** Marks the outcome of a delivery that joined. */
+  #toOwn(outcome: Outcome, delivery: EventRequest): Outcome {
     return delivery === this.run.first ? outcome : ({ ...outcome, joined: true } as Outcome) // spreading widens the union
+  }
+
+  /** Reports the end to the owner, in the async context of the delivery that was late. */
+  async #reportLateEnd(delivery: EventRequest): Promise<void> {
+    await this.#ended
+    if (this.#result === undefined) return
+    const outcome = this.#toOwn(this.#result.outcome, delivery)
+    this.#shared.reporter.outcome({ ...outcome, late: true } as Outcome, delivery) // spreading widens the union
   }
 
   #atDeadline(delivery: EventRequest): Outcome {
@@ -115,7 +128,8 @@ export class Waiting {
       return this.failClaim(new StoreFailure(undefined))
     this.#handOver(delivery)
     if (this.#verdict !== undefined) return this.#verdict
-    this.#late ??= delivery
+    if (!this.#wasLate) void this.#reportLateEnd(delivery)
+    this.#wasLate = true
     return toOutcome('late', this.run)
   }
 
@@ -187,7 +201,5 @@ export class Waiting {
   async #answerAtEnd(ended: Promise<RunResult>): Promise<void> {
     const { outcome } = await ended
     this.#answerAll(outcome)
-    // Spreading widens the union.
-    if (this.#late !== undefined) this.#shared.reporter.outcome({ ...outcome, late: true } as Outcome, this.#late)
   }
 }

@@ -99,6 +99,30 @@ describe('code of the app that a timer calls runs in the context of its own deli
     )
   })
 
+  it('when a duplicate was late, and the first delivery was not', async () => {
+    const outcomes: Outcome[] = []
+    const { bench, calls, deliver } = watched({ onOutcome: (outcome: Outcome) => void outcomes.push(outcome) })
+    const told = watched()
+    const gate = new Gate<unknown>()
+    for (const each of [bench, told.bench]) each.receiver.on('contact.created', () => gate.promise)
+    const event = events.contact.created({}, { accountKey: 'acme' })
+    const send = (each: typeof told) => [
+      each.bench.receiver.dispatch(event, { waitMs: 60_000 }),
+      each.deliver('globex', event),
+    ]
+    const sent = [...send({ ...told, bench, deliver, calls }), ...send(told)]
+    for (const each of [bench, told.bench]) await each.clock.advance(9_000)
+    gate.open(undefined)
+    for (const each of [bench, told.bench]) await each.clock.advance(10)
+    await Promise.all(sent)
+    expect(outcomes.map(({ outcome, joined, late }) => [outcome, joined, late])).toEqual([
+      ['late', true, undefined],
+      ['handled', true, true],
+      ['handled', undefined, undefined],
+    ])
+    expect(told.calls).toContain('handled of acme in globex')
+  })
+
   it('when a worker is closed, and aborts the try of an event', async () => {
     const context = new AsyncLocalStorage<string>()
     const calls: string[] = []
