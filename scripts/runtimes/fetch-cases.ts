@@ -141,7 +141,7 @@ const bodies: readonly FetchCase[] = [
 ]
 
 /** Cases for every adapter: a sender that leaves after its answer ends no process. */
-export const hostileCases: readonly FetchCase[] = [
+const hostileCases: readonly FetchCase[] = [
   {
     name: 'a declared 100 MB is refused by its head alone',
     run: async (target) => {
@@ -178,6 +178,19 @@ export const hostileCases: readonly FetchCase[] = [
       equal((await target.deliver(event())).status, 200)
     },
   },
+]
+
+/** Cases for the adapters on node:http, which read on until the sender has the answer. */
+export const nodeCases: readonly FetchCase[] = [
+  {
+    name: 'a 100 MB body is refused by its declared length while it is sent',
+    run: async (target) => {
+      const { headers } = sign(event())
+      const body = Array.from({ length: 100 }, () => [new Uint8Array(1_000_000), 20]).flat()
+      equal((await target.send({ headers: { ...headers, 'content-length': 100_000_000 }, body })).status, 413)
+    },
+  },
+  ...hostileCases,
 ]
 
 const heads: readonly FetchCase[] = [

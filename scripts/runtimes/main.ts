@@ -1,4 +1,4 @@
-/** `npm run runtimes`: the test suite on every supported Node, and the cases of the adapters on Bun, Deno and workerd. */
+/** `npm run runtimes`: the adapters, stores and the inbox on each runtime, and the whole test suite on every supported Node. */
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,13 +9,14 @@ import { install } from './install.ts'
 import { prepare } from './prepare.ts'
 import { killAll } from './processes.ts'
 import { RUNTIMES, type Runtime } from './runtimes.ts'
-import { type Result, runFetchCases, runSuite } from './tests.ts'
+import { combinationsOf, type Result } from './tests.ts'
 
 const names = [...new Set(RUNTIMES.map(({ name }) => name))]
 const USAGE = `usage: npm run runtimes -- [--only ${names.join(',')}]
 
-Runs the test suite on Node, and deliveries over HTTP against the adapters on the other runtimes. Each comes
-from the npm registry, once, into ~/.cache/postern-runtimes (or below XDG_CACHE_HOME). Exits with 1 if anything failed.`
+Runs the checker and hostile senders against the adapters, the suites of the stores and the inbox, and on Node the
+whole test suite. Each runtime comes from the npm registry, once, into ~/.cache/postern-runtimes (or below
+XDG_CACHE_HOME). Exits with 1 if anything failed.`
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -31,17 +32,21 @@ async function main(): Promise<void> {
   process.once('exit', cleanUp)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-  if (chosen.some(({ test }) => test.kind === 'fetch')) await prepare(root, folder)
+  await prepare(root, folder)
   const rows: (readonly string[])[] = []
   for (const runtime of chosen) {
-    const startedAt = performance.now()
-    const result = await runOn(runtime, folder)
-    const seconds = `${((performance.now() - startedAt) / 1_000).toFixed(0)} s`
     const title = `${runtime.title} ${runtime.version}`
-    for (const detail of result.details) console.error(`\n--- ${title}: ${detail}`)
-    console.error(`${title}: ${sum(result)} (${seconds})`)
-    rows.push([title, runtime.test.kind === 'suite' ? 'test suite' : 'Fetch cases', sum(result), seconds])
-    if (result.failed > 0) process.exitCode = 1
+    for (const { what, run } of combinationsOf(runtime)) {
+      const startedAt = performance.now()
+      const result = await install(runtime)
+        .then((binary) => run({ binary, root, folder }))
+        .catch(toFailure)
+      const seconds = `${((performance.now() - startedAt) / 1_000).toFixed(0)} s`
+      for (const detail of result.details) console.error(`\n--- ${title}, ${what}: ${detail}`)
+      console.error(`${title}, ${what}: ${sum(result)} (${seconds})`)
+      rows.push([title, what, sum(result), seconds])
+      if (result.failed > 0) process.exitCode = 1
+    }
   }
   printTable([['runtime', 'what', 'result', 'time'], ...rows])
 }
@@ -69,14 +74,8 @@ function refuse(why: string): undefined {
   process.exitCode = 2
 }
 
-async function runOn(runtime: Runtime, folder: string): Promise<Result> {
-  try {
-    const binary = await install(runtime)
-    if (runtime.test.kind === 'suite') return await runSuite(binary, root)
-    return await runFetchCases(binary, runtime.test, folder)
-  } catch (error) {
-    return { passed: 0, failed: 1, skipped: 0, details: [error instanceof Error ? error.message : String(error)] }
-  }
+function toFailure(error: unknown): Result {
+  return { passed: 0, failed: 1, skipped: 0, details: [error instanceof Error ? error.message : String(error)] }
 }
 
 function sum({ passed, failed, skipped }: Result): string {

@@ -4,6 +4,9 @@ import { build } from 'tsup'
 import packageJson from '../../package.json' with { type: 'json' }
 import { COMPATIBILITY_DATES } from './runtimes.ts'
 
+/** Packages that the programs import beside this one. */
+const PACKAGES = ['express', 'fastify', 'ioredis', 'libsql', 'pg', 'redis']
+
 /**
  * Makes a folder in which the package is built and installed as in an app, together with the program: `app/` for the runtimes that read
  * packages, `worker/` bundled for the others.
@@ -12,7 +15,7 @@ export async function prepare(root: string, folder: string): Promise<void> {
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, 'postern'), { recursive: true })
   await cp(join(root, 'package.json'), join(modules, 'postern/package.json'))
-  for (const name of [...Object.keys(packageJson.dependencies), 'express', 'fastify']) {
+  for (const name of [...Object.keys(packageJson.dependencies), ...PACKAGES]) {
     await mkdir(dirname(join(modules, name)), { recursive: true }) // for a name with a scope
     await symlink(join(root, 'node_modules', name), join(modules, name))
   }

@@ -1,3 +1,5 @@
+import type { SqliteDriver } from '../../adapters/stores/sqlite.ts'
+
 /** A runtime in the form of one npm package: its binary, without an install script. */
 export interface Runtime {
   /** The name for `--only`. */
@@ -7,21 +9,20 @@ export interface Runtime {
   readonly package: string
   /** The binary's path inside of the package. */
   readonly binary: string
-  /** With `suite`, the whole test suite runs on it. */
-  readonly test: { readonly kind: 'suite' } | FetchTest
-}
-
-/** With `fetch`, it serves the program in app/, and the Fetch cases are sent there. */
-export interface FetchTest {
-  readonly kind: 'fetch'
-  /** The command that serves the program, from the folder that prepare.ts makes. */
-  readonly args: readonly string[]
-  /** The command that serves app/node.js, for a runtime with servers of node:http. An argument follows: the adapter. */
-  readonly nodeArgs?: readonly string[]
+  /** The command that serves Fetch handlers by the runtime's own server, from the folder that prepare.ts makes. */
+  readonly serve?: readonly string[]
+  /** The command that runs a program for Node's modules, whose path and arguments follow. */
+  readonly run?: readonly string[]
+  /** The drivers of SQLite on a runtime with `run`. */
+  readonly drivers: readonly SqliteDriver[]
+  /** If true, the whole test suite runs on it as well. */
+  readonly hasTests: boolean
 }
 
 /** Compatibility dates of workerd: the oldest that works, and one close to its version. */
 export const COMPATIBILITY_DATES = ['2024-10-14', '2026-11-01'] as const
+
+const DENO = ['run', '--no-prompt', '--no-remote'] as const
 
 const isArm = process.arch === 'arm64'
 
@@ -36,7 +37,10 @@ export const RUNTIMES: readonly Runtime[] = [
     version: '1.4.5',
     package: `@oven/bun-linux-${isArm ? 'aarch64' : 'x64'}`,
     binary: 'bin/bun',
-    test: { kind: 'fetch', args: ['run', 'app/bun.js'], nodeArgs: ['run', 'app/node.js'] },
+    serve: ['run', 'app/bun.js'],
+    run: ['run'],
+    drivers: ['node:sqlite', 'libsql'],
+    hasTests: false,
   },
   {
     name: 'deno',
@@ -44,18 +48,10 @@ export const RUNTIMES: readonly Runtime[] = [
     version: '2.9.6',
     package: `@deno/linux-${isArm ? 'arm64' : 'x64'}-glibc`,
     binary: 'deno',
-    test: {
-      kind: 'fetch',
-      args: [
-        'run',
-        '--no-prompt',
-        '--no-remote',
-        '--allow-net=127.0.0.1',
-        '--allow-env=NODE_ENV,WEBHOOK_SECRET',
-        'app/deno.js',
-      ],
-      nodeArgs: ['run', '--no-prompt', '--no-remote', '--allow-all', 'app/node.js'],
-    },
+    serve: [...DENO, '--allow-net=127.0.0.1', '--allow-env=NODE_ENV,WEBHOOK_SECRET', 'app/deno.js'],
+    run: [...DENO, '--allow-all'],
+    drivers: ['node:sqlite', 'libsql'],
+    hasTests: false,
   },
   ...COMPATIBILITY_DATES.map(workerd),
 ]
@@ -67,7 +63,9 @@ function node(version: string): Runtime {
     version,
     package: `node-linux-${isArm ? 'arm64' : 'x64'}`,
     binary: 'bin/node',
-    test: { kind: 'suite' },
+    run: [],
+    drivers: version.startsWith('20.') ? ['libsql'] : ['node:sqlite', 'libsql'],
+    hasTests: true,
   }
 }
 
@@ -78,6 +76,8 @@ function workerd(date: string): Runtime {
     version: '1.20261117.1',
     package: `@cloudflare/workerd-linux-${isArm ? 'arm64' : '64'}`,
     binary: 'bin/workerd',
-    test: { kind: 'fetch', args: ['serve', `worker/${date}.capnp`, '--control-fd=3'] },
+    serve: ['serve', `worker/${date}.capnp`, '--control-fd=3'],
+    drivers: [],
+    hasTests: false,
   }
 }

@@ -1,14 +1,11 @@
 /**
- * The program that every Fetch runtime serves: receivers on separate paths, and a record of their handlers' runs, which the cases query. It
- * is plain JavaScript and imports the built package by its name, as an app does.
+ * The program that every Fetch runtime serves: receivers on separate paths, and the record of their work. It is plain JavaScript and imports
+ * the built package by its name, as an app does.
  */
 import { createReceiver } from 'postern'
 import { fetchHandler } from 'postern/web'
+import { probe, tell, work } from './work.js'
 
-const THROWN = { error: new Error('as the event asked'), undefined, null: null, text: 'as the event asked' }
-
-/** Counts by event id the starts and ends of its handler, and keeps the text that it got. */
-const told = new Map()
 const errors = []
 
 const normal = mount('normal', {})
@@ -23,7 +20,8 @@ const routes = {
     await request.text()
     return normal(request, ...host)
   },
-  '/told': (request) => Response.json(told.get(new URL(request.url).searchParams.get('id')) ?? { runs: 0, ended: 0 }),
+  '/told': (request) => Response.json(tell(idOf(request))),
+  '/probe': (request) => Response.json(probe(request.method, idOf(request))),
   '/errors': () => Response.json(errors),
 }
 
@@ -33,6 +31,10 @@ export function serve(request, ...host) {
   return route === undefined ? new Response(null, { status: 404 }) : route(request, ...host)
 }
 
+function idOf(request) {
+  return new URL(request.url).searchParams.get('id')
+}
+
 function mount(name, options) {
   const receiver = createReceiver({
     secret: process.env.WEBHOOK_SECRET,
@@ -40,14 +42,5 @@ function mount(name, options) {
     onError: ({ code }) => errors.push(code),
     ...options,
   })
-  receiver.on('*', async ({ id, data }) => {
-    const record = told.get(id) ?? { runs: 0, ended: 0 }
-    told.set(id, record)
-    record.runs++
-    record.text = data.text
-    if (data.sleepMs > 0 && record.runs === 1) await new Promise((resolve) => setTimeout(resolve, data.sleepMs))
-    if (record.runs <= (data.failures ?? 0)) throw THROWN[data.throws ?? 'error']
-    record.ended++
-  })
-  return fetchHandler(receiver)
+  return fetchHandler(receiver.on('*', work))
 }

@@ -1,4 +1,4 @@
-/** Serves a receiver with the adapter that an argument names, on the runtime's own node:http. */
+/** Serves receivers with the adapter that an argument names, on the runtime's own node:http. */
 import { createServer } from 'node:http'
 import process from 'node:process'
 import express from 'express'
@@ -7,17 +7,36 @@ import { createReceiver } from 'postern'
 import { expressHandler } from 'postern/express'
 import { fastifyPlugin } from 'postern/fastify'
 import { nodeHandler } from 'postern/node'
+import { probe, work } from './work.js'
 
-const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET, deadlineMs: 1_000, leaseMs: 2_000 })
-receiver.on('*', () => {})
+const secret = process.env.WEBHOOK_SECRET
+const normal = createReceiver({ secret }).on('*', work)
+const quick = createReceiver({ secret, name: 'quick', deadlineMs: 1_000, leaseMs: 2_000 }).on('*', work)
 
-const app = fastify()
-await app.register(fastifyPlugin, { receiver, url: '/*' })
-await app.ready()
-const listeners = {
-  node: nodeHandler(receiver),
-  express: express().post(/.*/, expressHandler(receiver)),
-  fastify: app.routing,
+const HOST = '127.0.0.1'
+const say = (server) => console.log(JSON.stringify({ port: server.address().port }))
+
+const adapters = {
+  node() {
+    const routes = { '/webhooks': nodeHandler(normal), '/quick': nodeHandler(quick) }
+    const ask = ({ method, url }, response) =>
+      response.end(JSON.stringify(probe(method, new URL(url, 'http://localhost').searchParams.get('id'))))
+    const server = createServer((request, response) => (routes[request.url] ?? ask)(request, response))
+    server.listen(0, HOST, () => say(server))
+  },
+  express() {
+    const app = express()
+    app.post('/webhooks', expressHandler(normal)).post('/quick', expressHandler(quick))
+    app.all('/probe', ({ method, query }, response) => response.json(probe(method, query.id)))
+    const server = app.listen(0, HOST, () => say(server))
+  },
+  async fastify() {
+    const app = fastify()
+    await app.register(fastifyPlugin, { receiver: normal, url: '/webhooks' })
+    await app.register(fastifyPlugin, { receiver: quick, url: '/quick' })
+    app.all('/probe', async ({ method, query }) => probe(method, query.id))
+    await app.listen({ port: 0, host: HOST })
+    say(app.server)
+  },
 }
-const server = createServer(listeners[process.argv[2]])
-server.listen(0, '127.0.0.1', () => console.log(JSON.stringify({ port: server.address().port })))
+await adapters[process.argv[2]]()
