@@ -13,7 +13,7 @@ import { makeEmptyNextApp } from './support/next-app.ts'
 import { run } from './support/package.ts'
 import { listFiles, ROOT, readText } from './support/repository.ts'
 import { startShell } from './support/shell.ts'
-import { beginWalk, makeEmptyProject, type Walk } from './support/walk.ts'
+import { beginWalk, makeEmptyNestApp, makeEmptyProject, type Walk } from './support/walk.ts'
 
 // Guides are followed word for word, in a folder that holds nothing but the package: the files that they have saved, the commands that
 // they have typed. `npm run walk` prints how long the walks of seven readers take.
@@ -39,6 +39,14 @@ const READERS: Readonly<Record<string, Way>> = {
   'a Next.js developer': {
     pages: ['docs/guides/nextjs.md'],
     seen: SENT,
+  },
+  'a NestJS developer': {
+    pages: ['docs/reference/runtimes.md#NestJS'],
+    seen: ['welcome', ...SENT],
+  },
+  'a developer who receives from GitHub': {
+    pages: ['docs/reference/other-senders.md'],
+    seen: ['pushed refs/heads/main', 'OK'],
   },
   'a developer with Fastify and Postgres': {
     pages: ['docs/guides/fastify.md', 'docs/guides/postgres.md'],
@@ -88,6 +96,8 @@ const hasRegistry = await run(ROOT, 'npm', 'view', '@opentelemetry/api@1.9', 've
   () => false,
 )
 
+const isOfNest = (page: string) => page.endsWith('#NestJS')
+
 let tarball: string
 const engines: { redis?: RedisServer; postgres?: PostgresServer } = {}
 const walks: Walk[] = []
@@ -110,12 +120,14 @@ afterAll(async () => {
 function canWalk(pages: readonly string[]): boolean {
   const needsRedis = pages.some((page) => /stores\.md|inbox/.test(page))
   const needsPostgres = pages.some((page) => /postgres|inbox/.test(page))
+  if (pages.some(isOfNest) && !hasRegistry) return false
   return !(needsRedis && redisProgram === undefined) && !(needsPostgres && postgresProgram === undefined)
 }
 
 async function follow(title: string, { pages, seen }: Way): Promise<void> {
+  const makeEmptyApp = () => (pages.some(isOfNest) ? makeEmptyNestApp(tarball) : makeEmptyProject(tarball))
   const isNext = pages.some((page) => page.includes('nextjs'))
-  const folder = isNext ? await makeEmptyNextApp() : await makeEmptyProject(tarball)
+  const folder = isNext ? await makeEmptyNextApp() : await makeEmptyApp()
   const walk = await beginWalk(folder, {
     'redis://localhost:6379': engines.redis?.url ?? '',
     'postgres://postgres:postgres@localhost:5432/postgres': engines.postgres?.url ?? '',
@@ -211,6 +223,7 @@ function checkWalks(): readonly string[] {
   )
   const program = ts.createProgram(paths, {
     ...options,
+    experimentalDecorators: true, // as in every app of NestJS
     types: ['node'],
     typeRoots: [join(ROOT, 'node_modules/@types')],
   })

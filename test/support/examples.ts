@@ -20,6 +20,7 @@ const USES = {
   vitest: 'A file of tests, which run among those of this repository.',
   before: 'An app with a fault, which a scenario by the name of the third word brings to light.',
   after: 'The app in which no scenario finds its fault.',
+  walk: 'A file that test/walks.test.ts compiles and runs, with packages that this repository does not have.',
   wrong: 'Does not compile. The next block, `text`, holds the complaints.',
 } as const
 

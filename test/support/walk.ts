@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Step } from './guide.ts'
-import { linkPackage, unpack } from './package.ts'
+import { linkPackage, run, unpack } from './package.ts'
 import { findFreePort } from './programs.ts'
 import { type CommandLine, startShell } from './shell.ts'
 
@@ -28,6 +28,29 @@ export async function makeEmptyProject(tarball: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'postern-walk-'))
   await writeFile(join(folder, 'package.json'), '{ "dependencies": {} }\n')
   await unpack(folder, tarball)
+  return folder
+}
+
+/** Makes an app of NestJS without modules, with its packages from the registry. */
+export async function makeEmptyNestApp(tarball: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'postern-walk-'))
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2023',
+    strict: true,
+    skipLibCheck: true,
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+    types: ['node'],
+    outDir: 'dist',
+  }
+  const scripts = { start: 'tsc && node dist/main.js' }
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', scripts }))
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }))
+  const nest = ['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}@12`)
+  const flags = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+  await run(folder, 'npm', 'install', ...flags, tarball, ...nest, 'reflect-metadata@0.2', 'rxjs@7')
+  for (const name of ['typescript', '@types/node', '@types/express']) await linkPackage(folder, name)
   return folder
 }
 
@@ -122,7 +145,7 @@ function listPackages(line: string): readonly string[] {
 
 /** A server is ready when it listens on one of the ports, any other program that runs on when it has printed something and is quiet. */
 async function untilReady(line: string, command: CommandLine, ports: readonly number[]): Promise<void> {
-  const isServer = /\b(server|board)\.\w+$|npm run dev$/.test(line)
+  const isServer = /\b(server|board)\.\w+$|npm (?:run dev|start)$/.test(line)
   const ended = command.exitCode.then((code) => {
     throw new Error(`${line} ended with ${code}:\n${command.stdout}${command.stderr}`)
   })
