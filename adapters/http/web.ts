@@ -41,9 +41,7 @@ export function fetchHandler(
   }
 }
 
-/** Bodies up to this declared length are read by `arrayBuffer()` if the host has its own. */
-const SMALL_BODY_BYTES = 16_384
-/** The most memory that one byte of such a body may cost, since the host keeps each fragment of it. */
+/** The most memory that one byte of a body may cost, if the host keeps each fragment of it. */
 const FRAGMENT_BYTES = 513
 
 /** Wraps a Fetch request for the receiver. */
@@ -51,13 +49,14 @@ class FetchDelivery implements DeliveryRequest {
   readonly waitUntil: FetchHandlerOptions['waitUntil']
   readonly #request: Request
   readonly #options: FetchHandlerOptions
+  readonly #isLight: boolean
+  /** Set while the body is read in parts. */
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-  /** Becomes true once the body is read or the host reads it. */
-  #isAtEnd = false
 
   constructor(request: Request, options: FetchHandlerOptions, waitUntil: FetchDelivery['waitUntil']) {
     this.#request = request
     this.#options = options
+    this.#isLight = isLightHttp1(request)
     this.waitUntil = waitUntil
   }
 
@@ -74,9 +73,9 @@ class FetchDelivery implements DeliveryRequest {
   }
 
   read(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
-    const length = this.#lightLength()
-    const isLight = length !== undefined && intake.reserve(length * FRAGMENT_BYTES)
-    return isLight ? this.#readWhole() : this.#readParts(limit, intake)
+    // HTTP holds the body to its declared length.
+    const length = Number(this.header('content-length') ?? Number.NaN)
+    return this.#isLight && intake.reserve(length * FRAGMENT_BYTES) ? this.#readWhole() : this.#readParts(limit, intake)
   }
 
   /**
@@ -85,7 +84,6 @@ class FetchDelivery implements DeliveryRequest {
    * ends the process.
    */
   discardRest(drainMs: number): void {
-    if (this.#isAtEnd) return
     const reader = this.#reader ?? this.#openRest()
     if (reader === undefined) return
     const cancel = () => reader.cancel().catch(ignore)
@@ -101,35 +99,12 @@ class FetchDelivery implements DeliveryRequest {
   }
 
   #openRest(): ReadableStreamDefaultReader<Uint8Array> | undefined {
-    if (this.#request.bodyUsed) return undefined
-    try {
-      if (this.#lightLength() === undefined)
-        return this.#request.body?.locked ? undefined : this.#request.body?.getReader()
-    } catch {
-      return undefined // a light request with a method that Fetch refuses cannot become a real one
-    }
-    this.#request.arrayBuffer().catch(ignore) // up to the declared length, which is short
-    return undefined
-  }
-
-  /**
-   * Returns the length of a small body if the host made a light request, as Hono's Node server does. Reading the `body` of a light request
-   * makes a real request of it, which costs more than the delivery (3.8 times a receiver by hand; the light request's own `arrayBuffer`
-   * costs 1.2 times). HTTP holds the body to its declared length.
-   */
-  #lightLength(): number | undefined {
-    if (this.#request.arrayBuffer === Request.prototype.arrayBuffer || !isUntouchedHttp1(this.#request))
-      return undefined
-    const { headers } = this.#request
-    const declared = headers.get('content-length')
-    // A lenient parser accepts both headers, and holds the body to neither.
-    if (declared === null || !/^\d+$/.test(declared) || headers.has('transfer-encoding')) return undefined
-    return Number(declared) <= SMALL_BODY_BYTES ? Number(declared) : undefined
+    if (this.#isLight) return undefined // Node reads on by itself
+    const { body, bodyUsed } = this.#request
+    return bodyUsed || body?.locked ? undefined : body?.getReader()
   }
 
   async #readWhole(): Promise<Uint8Array | BodyFailure> {
-    if (this.#request.bodyUsed) return CONSUMED
-    this.#isAtEnd = true
     try {
       return this.#checkLength(new Uint8Array(await this.#request.arrayBuffer()))
     } catch (error) {
@@ -154,7 +129,7 @@ class FetchDelivery implements DeliveryRequest {
       if (length > limit || !intake.take(part.value.byteLength)) return { failure: 'body_too_large' }
       chunks.push(toKept(part.value))
     }
-    this.#isAtEnd = true
+    this.#reader = undefined
     // Some hosts end the body of a sender that has disconnected as if it were whole.
     if (this.#request.signal.aborted) return { failure: 'body_incomplete' }
     return this.#checkLength(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length))
@@ -168,14 +143,14 @@ class FetchDelivery implements DeliveryRequest {
 }
 
 /**
- * Returns whether a light request came over HTTP/1, by the Node request that it keeps, and is read as bytes. Over HTTP/2 a fragment of one
- * byte may retain the 64 KiB that were read from the socket with it, and middleware may have set an encoding.
+ * Returns whether the host made a light request from one of Node, as Hono's Node server does. Reading the `body` of a light request makes a
+ * real request of it, which costs more than the delivery (3.8 times a receiver by hand; the light request's own `arrayBuffer` costs 1.2
+ * times). Over HTTP/2 a fragment of one byte may retain the 64 KiB that were read from the socket with it.
  */
-function isUntouchedHttp1(request: Request): boolean {
-  return Object.getOwnPropertySymbols(request).some((symbol) => {
-    const { httpVersionMajor, readableEncoding } = Object(Reflect.get(request, symbol))
-    return httpVersionMajor === 1 && readableEncoding === null
-  })
+function isLightHttp1(request: Request): boolean {
+  return Object.getOwnPropertySymbols(request).some(
+    (symbol) => Object(Reflect.get(request, symbol)).httpVersionMajor === 1,
+  )
 }
 
 const ignore = () => {}

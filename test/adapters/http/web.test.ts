@@ -212,21 +212,18 @@ describe('a Fetch request', () => {
     expect(outcomes[0]).toMatchObject({ code: 'body_incomplete' })
   })
 
-  it.each<[string, object, object, number]>([
-    ['of HTTP/1', {}, {}, 1],
-    ['of HTTP/2, whose fragments are the host’s,', { httpVersionMajor: 2 }, {}, 0],
-    ['on which middleware has set an encoding', { readableEncoding: 'utf8' }, {}, 0],
-    ['that a lenient parser let through with two lengths', {}, { 'transfer-encoding': 'chunked' }, 0],
+  it.each([
+    ['of HTTP/1', 1, 1],
+    ['of HTTP/2, whose fragments may retain what the host read with them,', 2, 0],
   ])(
-    'that its host replaced by a light one %s is read by its own arrayBuffer if that keeps the bytes',
-    async (...row) => {
-      const [, incoming, more, times] = row
+    'that its host replaced by a light one %s is read by its own arrayBuffer if that keeps only the bytes',
+    async (_, httpVersionMajor, times) => {
       const { receiver } = createScene()
       const delivery = sample()
-      const real = post({ ...delivery.headers, ...more }, delivery.bytes)
+      const real = post(delivery.headers, delivery.bytes)
       let reads = 0
       const light = standInFor(real, {
-        [Symbol('incoming')]: { value: { httpVersionMajor: 1, readableEncoding: null, ...incoming } },
+        [Symbol('incoming')]: { value: { httpVersionMajor } },
         arrayBuffer: {
           value: () => {
             reads++
@@ -264,6 +261,7 @@ describe('a Fetch request', () => {
   it('of a method that Fetch cannot open is answered 405', async () => {
     const { receiver } = createScene()
     const light = standInFor(post({}, null), {
+      [Symbol('incoming')]: { value: { httpVersionMajor: 1 } },
       method: { value: 'TRACK' },
       headers: { value: new Headers() },
       bodyUsed: { value: false },
