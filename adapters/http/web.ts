@@ -73,9 +73,10 @@ class FetchDelivery implements DeliveryRequest {
   }
 
   read(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
-    // HTTP holds the body to its declared length.
+    // HTTP holds the body to its declared length, unless a lenient parser let a chunked one through as well.
+    const isHeld = this.#isLight && this.header('transfer-encoding') === null
     const length = Number(this.header('content-length') ?? Number.NaN)
-    return this.#isLight && intake.reserve(length * FRAGMENT_BYTES) ? this.#readWhole() : this.#readParts(limit, intake)
+    return isHeld && intake.reserve(length * FRAGMENT_BYTES) ? this.#readWhole() : this.#readParts(limit, intake)
   }
 
   /**
