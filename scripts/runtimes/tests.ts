@@ -22,7 +22,7 @@ export interface Result {
 }
 
 /** Place of a runtime's tests: its binary, this repository, and the folder that prepare.ts makes. */
-export interface Place {
+interface Place {
   readonly binary: string
   readonly root: string
   readonly folder: string
