@@ -10,6 +10,7 @@ export {
   type InboxState,
   type InboxTry,
   type InboxWorkOptions,
+  type ListedEntry,
   type ListOptions,
   MOST_COUNTED,
   MOST_LISTED,

@@ -307,7 +307,7 @@ export class MemoryInbox implements Inbox {
     const due = [...this.#rows.values()].filter(isDue).sort((a, b) => a.turn - b.turn)
     const items = due.slice(0, limit)
     for (const { key } of items) this.#set(key, { state: 'running', worker, leasedUntil: now + leaseMs })
-    return { items: items.map((row) => this.#hand(row)), hasSuspect: false }
+    return { items: items.map((row) => this.#hand(row)) }
   }
 
   /** Returns a row as a worker gets it. */

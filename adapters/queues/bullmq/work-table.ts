@@ -52,16 +52,18 @@ export class WorkTable implements InboxTable {
     this.onPut = parts.onPut
   }
 
-  async take({ limit, isIdle }: TakeRequest): Promise<Taken> {
+  async take({ limit, suspects }: TakeRequest): Promise<Taken> {
     const backend = await this.#parts.connection.get()
     await this.#parts.tidy(backend)
     await this.#endLeases(backend)
-    if (this.#suspects.length === 0) {
+    const isOpen = suspects === 'leave' || suspects === 'join'
+    if (this.#suspects.length === 0 || isOpen) {
       const items = await this.#takeSome(backend, limit)
-      if (items.length > 0) return { items: items.map(toHeldEntry), hasSuspect: false }
+      if (items.length > 0 || isOpen) return { items: items.map(toHeldEntry) }
     }
     const suspect = this.#suspects[0]
-    if (suspect === undefined || !isIdle) return { items: [], hasSuspect: suspect !== undefined }
+    if (suspect === undefined) return { items: [] }
+    if (suspects === 'await') return { items: [], isAwaited: true }
     // While this process was suspended, another worker may have taken the job and made it a dead letter.
     const isHeld = await this.#holds(backend, suspect)
     // Written to disk before the item runs, so that a crash counts.
@@ -69,9 +71,9 @@ export class WorkTable implements InboxTable {
     this.#suspects.shift()
     if (!isHeld) {
       this.#held.delete(suspect.jobId)
-      return { items: [], hasSuspect: this.#suspects.length > 0 }
+      return { items: [] }
     }
-    return { items: [toHeldEntry(suspect)], hasSuspect: true }
+    return { items: [toHeldEntry(suspect)], ranMs: 0 }
   }
 
   /** Makes the jobs of dead workers wait again. BullMQ does it once per interval, no matter how many workers ask. */

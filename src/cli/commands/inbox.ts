@@ -122,7 +122,7 @@ const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', 
 async function show(key: string, { body, json, ...options }: ShowOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   const item = await getEntry(opened, key, options)
-  if (json) writeJson(io, toItemRecord(item, { hasBody: body === true }))
+  if (json) writeJson(io, toItemRecord(item, body && item.bytes))
   else io.stdout.write(`${formatItem(item)}${body ? `\n${formatBody(item.bytes)}` : ''}`)
 }
 
