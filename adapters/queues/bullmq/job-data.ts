@@ -47,10 +47,7 @@ export function toJobId(key: string): string {
 export function toJobData({ bytes, ...item }: InboxItem, state?: ItemState): object {
   const isText = isUtf8(bytes) && !bytes.includes(0)
   const body = isText ? { text: Buffer.from(bytes).toString() } : { base64: Buffer.from(bytes).toString('base64') }
-  const data = { ...item, ...body, ...(state && { state }) }
-  const json = JSON.stringify(data)
-  // Postgres takes neither in jsonb.
-  return /\\u(?:0000|d[89a-f])/.test(json) ? { packed: Buffer.from(json).toString('base64') } : data
+  return { ...item, ...body, ...(state && { state }) }
 }
 
 /** Returns undefined for a job that does not belong to this inbox. */
@@ -93,9 +90,7 @@ function replayedAt(progress: unknown): number {
 /** Dashboards let people add, copy and change jobs: none of those may stop the workers. */
 function parse(json: string): Stored | undefined {
   try {
-    const data = JSON.parse(json)
-    const stored = typeof data?.packed === 'string' ? JSON.parse(Buffer.from(data.packed, 'base64').toString()) : data
-    const { key, accountKey, id, type, receivedAt, text, base64, state, ...rest } = Object(stored)
+    const { key, accountKey, id, type, receivedAt, text, base64, state, ...rest } = Object(JSON.parse(json))
     const body = text === undefined ? { base64 } : { text }
     const texts = { key, accountKey, id, type, ...body }
     if (!Object.values(texts).every(isText) || typeof receivedAt !== 'number') return undefined

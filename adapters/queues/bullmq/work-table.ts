@@ -9,7 +9,7 @@ import {
 } from '../../../src/index.ts'
 import { type Connection, isRefused } from './connection.ts'
 import { type ItemState, type JobItem, readJob, toEntry, toJobData } from './job-data.ts'
-import { asJob, toPlain } from './jobs.ts'
+import { asJob } from './jobs.ts'
 import { LAST } from './turns.ts'
 
 /** A job that this worker has locked. */
@@ -171,7 +171,7 @@ export class WorkTable implements InboxTable {
     if (settlement.next === 'wait')
       return void (await backend.moveToDelayed(jobId, Date.now(), Math.ceil(settlement.afterMs), token))
     const { code, error = '' } = settlement.tried
-    await backend.moveToFailed(job, toPlain(`${code}: ${error}`), false, token, false)
+    await backend.moveToFailed(job, `${code}: ${error}`, false, token, false)
   }
 
   /** BullMQ does not compare the lock for what is written before the last step. */

@@ -80,15 +80,16 @@ export function addInbox(program: Command, io: Io): void {
   addInboxServe(add, io)
   addToGroup(
     'migrate',
-    "Make or update BullMQ's tables in Postgres. It can be run again.",
+    'Make or update the tables in Postgres. It can be run again.',
     'migrate --postgres postgres://localhost/app',
     'migrate --postgres postgres://localhost/app --schema jobs',
   )
     .requiredOption('--postgres <url>', 'the Postgres of the inbox')
-    .option('--schema <name>', 'of the tables (default: bullmq)')
+    .option('--table <name>', 'of the inbox (default: postern_inbox)')
+    .option('--schema <name>', 'of its tables (default: the first one of the search path)')
     .action(async (options: InboxOptions) => {
       await migrateInbox(options)
-      io.stderr.write("BullMQ's tables are up to date\n")
+      io.stderr.write('the tables of the inbox are up to date\n')
     })
 }
 
