@@ -21,7 +21,10 @@ const NAMES = [...Object.keys(others), ...Object.keys(pages).map((line) => `page
 
 function find(name: string, table: typeof EMPTY): string {
   const { pages, ...others } = makeInboxStatements(table)
-  const found = { ...others, ...Object.fromEntries(Object.entries(pages).map(([line, text]) => [`page ${line}`, text])) }
+  const found = {
+    ...others,
+    ...Object.fromEntries(Object.entries(pages).map(([line, text]) => [`page ${line}`, text])),
+  }
   return String(found[name as keyof typeof found])
 }
 
