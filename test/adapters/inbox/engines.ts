@@ -1,7 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import pg from 'pg'
-import { type Clock, type Inbox, type InboxItem, type Settlement, systemClock, type TakenItem } from 'postern'
+import {
+  type Clock,
+  type Inbox,
+  type InboxItem,
+  type InboxWorkOptions,
+  type Settlement,
+  systemClock,
+  type TakenItem,
+} from 'postern'
 import { bullmqInbox } from 'postern/bullmq'
 import { postgresInbox } from 'postern/postgres'
 import { expect, onTestFinished } from 'vitest'
@@ -82,17 +90,18 @@ interface WorkSettings {
   readonly concurrency?: number
   readonly leaseMs?: number
   readonly clock?: Clock
+  readonly onSettled?: InboxWorkOptions['onSettled']
 }
 
 /** Starts a worker that ends with the test, without an error unless its lease is short. */
 export function work(
   inbox: Inbox,
   run: (item: TakenItem) => Promise<Settlement> | Settlement,
-  { concurrency = 10, leaseMs = 15_000, clock = systemClock }: WorkSettings = {},
+  { concurrency = 10, leaseMs = 15_000, clock = systemClock, onSettled = () => {} }: WorkSettings = {},
 ) {
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
-  const loop = inbox.work(async (item) => run(item), { concurrency, leaseMs, clock, onError, onSettled: () => {} })
+  const loop = inbox.work(async (item) => run(item), { concurrency, leaseMs, clock, onError, onSettled })
   onTestFinished(async () => {
     await loop.close(0)
     if (leaseMs === 15_000) expect(errors).toEqual([])

@@ -46,8 +46,8 @@ ${update(
 )}
 RETURNING 1`,
 
-    /** Returns the keys of the items that a worker holds. */
-    held: `SELECT key FROM ${items} WHERE state = ${RUNNING} AND position = $1`,
+    /** Returns the keys of the items that a worker holds, and when it took them. */
+    held: `SELECT key, taken_at FROM ${items} WHERE state = ${RUNNING} AND position = $1`,
 
     sweepWorkers: `
 WITH args AS MATERIALIZED (SELECT ${NOW} - ${WORKER_KEPT} AS now)

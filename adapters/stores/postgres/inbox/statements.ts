@@ -62,11 +62,11 @@ SELECT key, NULL, NULL FROM given WHERE key NOT IN (SELECT key FROM fresh) AND k
  * it existed before, and its tries, so that a settlement without an answer can be recognized.
  */
 function makeSettle({ items, bodies }: Names): string {
-  const held = `i.key = g.key AND i.state = ${RUNNING} AND i.position = g.worker`
+  const held = `i.key = g.key AND i.state = ${RUNNING} AND i.position = g.worker AND i.taken_at = g.taken`
   return `
 WITH given AS MATERIALIZED (
   SELECT * FROM jsonb_to_recordset($1::jsonb)
-    AS g (key text, worker bigint, next text, delay bigint, failed int, kept int, marks text, tries text)
+    AS g (key text, worker bigint, taken bigint, next text, delay bigint, failed int, kept int, marks text, tries text)
 ), removed AS (
   DELETE FROM ${items} i USING given g WHERE g.next = 'remove' AND ${held} RETURNING i.key, i.seq
 ), dropped AS (

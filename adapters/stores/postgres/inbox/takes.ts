@@ -32,9 +32,9 @@ WITH args AS MATERIALIZED (
   ORDER BY position LIMIT ${BATCH}
 )
 SELECT 'turn', (SELECT number FROM me)::text, EXISTS (SELECT FROM suspect)::text, (SELECT min(position) FROM picked)::text,
-  (SELECT min(position) FROM due)::text, now, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM args
-UNION ALL SELECT 'item', ${ENTRY}, ${body} FROM taken i
-UNION ALL SELECT 'due', key, account, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM due`,
+  (SELECT min(position) FROM due)::text, now, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM args
+UNION ALL SELECT 'item', ${ENTRY}, ${body}, i.taken_at FROM taken i
+UNION ALL SELECT 'due', key, account, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM due`,
 
     /** Takes a suspect, unless another one runs alone. */
     takeSuspect: `
@@ -43,7 +43,7 @@ WITH args AS MATERIALIZED (SELECT $1::text AS worker, ${NOW} AS now), ${me}, ${s
 ), marked AS (
   UPDATE ${workers} SET alone = (SELECT key FROM taken) WHERE worker = (SELECT worker FROM args) AND EXISTS (SELECT FROM taken)
 )
-SELECT ${ENTRY}, ${body}, i.ran_for FROM taken i`,
+SELECT ${ENTRY}, ${body}, i.taken_at, i.ran_for FROM taken i`,
 
     /** Returns a row if this worker is the one that makes room for the next suspect. */
     awaitSuspect: `

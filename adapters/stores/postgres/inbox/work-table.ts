@@ -19,10 +19,17 @@ const LOOK_EVERY_MS = 1_000
 /** How long the server may still carry out a take without an answer, in milliseconds. */
 const LATE_FOR_MS = 4 * CALL_LIMIT_MS
 
+/** An item as `take` returns it, and `settle` gets it back. */
+interface HeldEntry extends InboxEntry {
+  /** When it was taken: the same worker may take it again while a settlement has no answer. */
+  readonly takenAt: string
+}
+
 interface Settled {
   readonly key: string
   /** The number of the worker. */
   readonly worker: string
+  readonly taken: string
   readonly next: Settlement['next']
   /** In microseconds. */
   readonly delay?: number
@@ -60,7 +67,8 @@ export class WorkTable implements InboxTable {
   readonly #starts = new Starts()
   /** The last account whose due items were looked for by account. */
   #account = ''
-  readonly #held = new Set<string>()
+  /** The keys of the items that run here, and when they were taken. */
+  readonly #held = new Map<string, string>()
   /** Keys of items whose settlement got no answer: it may have been carried out. */
   readonly #inDoubt = new Set<string>()
   /** When a take got no answer: the worker may hold items that it does not know. */
@@ -80,11 +88,12 @@ export class WorkTable implements InboxTable {
     this.#isTaking = true
     try {
       await this.#parts.tidy()
-      if (performance.now() - this.#renewedAt > this.#parts.leaseMs / 3) await this.renew()
+      if (performance.now() - this.#renewedAt > this.#parts.leaseMs / 3) await this.#renew()
       await this.#endLeases()
+      await this.#giveBackUnknown()
       if (request.suspects === 'join') await this.#join()
       const taken = await this.#take(request)
-      for (const { key } of taken.items) this.#held.add(encodeKey(key))
+      for (const item of taken.items) this.#held.set(encodeKey(item.key), takenAtOf(item))
       return taken
     } catch (error) {
       if (error instanceof NoAnswer) this.#lostAt = performance.now()
@@ -114,13 +123,13 @@ export class WorkTable implements InboxTable {
     const [turn = [], ...rows] = await tables.run(({ take }) => take, worker, limit, ...search.from, asks)
     const [, number, suspect, first, firstDue, now] = turn
     if (number === null) {
-      await this.renew() // the lease ended a moment ago
+      await this.#renew() // the lease ended a moment ago
       return { items: [], due: [], hasSuspect: false }
     }
     const hasSuspect = suspect === 'true'
     if (!(hasSuspect && asks)) search.end([Number(first ?? now), Number(firstDue ?? now)])
     const of = (kind: string) => rows.filter((row) => row[0] === kind).map(([, ...row]) => row)
-    return { items: of('item').map((row) => toEntry(row, row[ENTRY_LENGTH], 'running')), due: of('due'), hasSuspect }
+    return { items: of('item').map(toHeld), due: of('due'), hasSuspect }
   }
 
   /** If more are due than one step moves, those of an account do not keep the others waiting. */
@@ -139,9 +148,9 @@ export class WorkTable implements InboxTable {
   async #takeSuspect(): Promise<Taken | undefined> {
     const [row] = await this.#parts.tables.run(({ takeSuspect }) => takeSuspect, this.#parts.worker)
     if (row === undefined) return undefined
-    const item = toEntry(row, row[ENTRY_LENGTH], 'running')
+    const item = toHeld(row)
     this.#alone = encodeKey(item.key)
-    return { items: [item], ranMs: toMs(row[ENTRY_LENGTH + 1]) }
+    return { items: [item], ranMs: toMs(row[ENTRY_LENGTH + 2]) }
   }
 
   async #awaitSuspect(): Promise<Taken | undefined> {
@@ -165,28 +174,33 @@ export class WorkTable implements InboxTable {
   }
 
   async renew(): Promise<void> {
+    await this.#renew()
+    if (!this.#isTaking) await this.#giveBackUnknown()
+  }
+
+  async #renew(): Promise<void> {
     const { tables, worker, leaseMs } = this.#parts
     const sentAt = performance.now()
     const [[number] = []] = await tables.runKept(({ renew }) => renew, worker, leaseMs * 1_000)
     this.#number = String(number)
     this.#renewedAt = sentAt
-    await this.#giveBackUnknown()
   }
 
-  /** Gives back items of takes that got no answer. */
+  /** Gives back items of takes that got no answer. No take must be under way. */
   async #giveBackUnknown(): Promise<void> {
-    if (this.#lostAt === undefined || this.#isTaking) return
     const lostAt = this.#lostAt
-    const { tables } = this.#parts
-    const rows = await tables.runKept(({ held }) => held, this.#number)
-    const unknown = rows.map(([key]) => String(key)).filter((key) => !this.#held.has(key))
-    await Promise.all(unknown.map((key) => this.#settlements.add({ ...GIVEN_BACK, key, worker: this.#number })))
+    if (lostAt === undefined) return
+    const rows = await this.#parts.tables.runKept(({ held }) => held, this.#number)
+    const unknown = rows
+      .map(([key, taken]) => ({ key: String(key), taken: String(taken), worker: this.#number }))
+      .filter(({ key, taken }) => this.#held.get(key) !== taken)
+    await Promise.all(unknown.map((of) => this.#settlements.add({ ...GIVEN_BACK, ...of })))
     if (performance.now() - lostAt > LATE_FOR_MS && this.#lostAt === lostAt) this.#lostAt = undefined
   }
 
   async settle(item: InboxEntry, _worker: string, settlement: Settlement): Promise<boolean> {
     // If the lease has ended, the worker may still get the item back.
-    if (performance.now() - this.#renewedAt > this.#parts.leaseMs) await this.renew()
+    if (performance.now() - this.#renewedAt > this.#parts.leaseMs) await this.#renew()
     const settled = toSettled(item, this.#number, settlement)
     const { key, next, tries = null } = settled
     let answer: Answer
@@ -199,7 +213,7 @@ export class WorkTable implements InboxTable {
     const wasCarriedOut = next === 'remove' ? !answer.exists : answer.tries === tries
     const isSettled = answer.isHeld || (this.#inDoubt.has(key) && wasCarriedOut)
     this.#inDoubt.delete(key)
-    this.#held.delete(key)
+    if (this.#held.get(key) === settled.taken) this.#held.delete(key)
     if (this.#alone === key) await this.#join()
     return isSettled
   }
@@ -216,12 +230,21 @@ export class WorkTable implements InboxTable {
   }
 }
 
+function toHeld(row: readonly unknown[]): HeldEntry {
+  const [bytes, takenAt] = row.slice(ENTRY_LENGTH)
+  return { ...toEntry(row, bytes, 'running'), takenAt: String(takenAt) }
+}
+
+function takenAtOf(item: InboxEntry): string {
+  return (item as HeldEntry).takenAt // it comes from `take`
+}
+
 /** What has not begun has proven nothing. */
 const GIVEN_BACK = { next: 'wait', delay: 0, failed: 0, kept: 1 } as const
 
 function toSettled(item: InboxEntry, worker: string, settlement: Settlement): Settled {
   const { next } = settlement
-  const of = { key: encodeKey(item.key), worker }
+  const of = { key: encodeKey(item.key), worker, taken: takenAtOf(item) }
   if (next === 'remove') return { ...of, next }
   if (settlement.tried === undefined) return { ...of, ...GIVEN_BACK }
   const tries = toAsciiJson([...item.tries, settlement.tried].slice(-TRIES_KEPT))
