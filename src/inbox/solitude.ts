@@ -1,4 +1,4 @@
-import type { Taken, TakeRequest } from './poll.ts'
+import type { Taken, TakeRequest } from './inbox-table.ts'
 
 /** The longest time for which a suspect runs alone, in milliseconds. */
 const LONGEST_ALONE_MS = 10_000

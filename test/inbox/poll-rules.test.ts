@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Taken } from '../../src/inbox/poll.ts'
+import type { Taken } from '../../src/inbox/inbox-table.ts'
 import { bring, NOTHING, openPoll } from './poll-scene.ts'
 
 describe('the search for items', () => {

@@ -1,6 +1,7 @@
 import type { InboxEntry, Settlement, TakenItem } from 'postern'
 import { manualClock } from 'postern/testing'
-import { type InboxTable, pollInbox, type Taken, type TakeRequest } from '../../src/inbox/poll.ts'
+import type { InboxTable, Taken, TakeRequest } from '../../src/inbox/inbox-table.ts'
+import { pollInbox } from '../../src/inbox/poll.ts'
 
 const DONE: Settlement = { next: 'remove' }
 export const NOTHING: Taken = { items: [] }

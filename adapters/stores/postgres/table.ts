@@ -19,7 +19,7 @@ const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE'
 /** The functions that return the SQL of `migrate()`. */
 const SCHEMA_OF = { store: 'postgresSchema', inbox: 'postgresInboxSchema' } as const
 
-/** What a store and an inbox do not share. */
+/** Differences between the table of a store and that of an inbox. */
 export interface TableKind<S> {
   readonly noun: 'store' | 'inbox'
   /** The comment of the table, which contains the version of its structure. */

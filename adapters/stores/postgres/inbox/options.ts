@@ -8,7 +8,7 @@ export const DAY_MS = 86_400_000
 
 /** Options of `postgresInbox`. */
 export interface PostgresInboxOptions extends TableName {
-  /** A `Pool` of `pg`. Best give the store's; the app may use it as well. */
+  /** A `Pool` of `pg`. Best use the store's; the app may use it as well. */
   readonly pool: PgPool
   /** Name of the inbox's table, with which the names of its other tables begin. Default `postern_inbox`. */
   readonly table?: string | undefined

@@ -52,7 +52,7 @@ const KIND: TableKind<InboxStatements> = {
 const SWEEP_MS = 60_000
 /** Groups of items that may be under way while earlier ones have no answer yet. */
 const MOST_PUTTING = 2
-/** Where the rows of each state are listed, in the order in which they run. */
+/** Lists that hold the rows of each state, in the order in which they run. */
 const LINES: Readonly<Record<InboxState, readonly number[]>> = {
   waiting: [SUSPECT, READY, DELAYED, LAPSED],
   running: [RUNNING],

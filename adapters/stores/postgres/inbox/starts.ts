@@ -1,14 +1,14 @@
 /** The share of the time that searches from the beginning may take. */
 const FULL_SHARE = 0.02
-/** How old a start is before it is used, in milliseconds: an item may be stored behind it for as long as its commit takes. */
+/** Age of a start before it is used, in milliseconds: an item may be stored behind it for as long as its commit takes. */
 const UNSEEN_FOR_MS = 1_000
 
 /** Positions of ready and of delayed rows. */
 type Positions = readonly [ready: number, due: number]
 
 /**
- * Where searches begin. Rows that were taken still stand in the index while any transaction of the server is older, and a search passes all
- * of them. So it begins where an earlier one found something. What stands before that, because its commit took long, is found by a search
+ * Places from which searches begin. Rows that were taken still stand in the index while any transaction of the server is older, and a search passes all
+ * of them. So it begins at the place of an earlier find. What stands before that, because its commit took long, is found by a search
  * from the beginning: at each search as long as these are cheap.
  */
 export class Starts {

@@ -1,4 +1,4 @@
-/** How long a turn that was assigned may not be seen yet, in microseconds: longer than a call of the inbox takes. */
+/** Time for which a turn that was assigned may not be seen yet, in microseconds: longer than a call of the inbox takes. */
 const UNSEEN_FOR = 5_000_000
 /** Accounts that are remembered before all of them are forgotten. An account with a backlog then gets a second turn in each round. */
 const MOST_ACCOUNTS = 100_000
@@ -36,7 +36,7 @@ export class Turns {
    * Remembers the turns that the server assigned.
    *
    * @param next the next turn of the table before; undefined if nothing was ready
-   * @param now the server's time, where turns begin if nothing is ready
+   * @param now the server's time: turns begin there if nothing is ready
    */
   learn({ accounts, turns, nths }: Places, next: number | undefined, now: number): void {
     if (next === undefined || this.#lastByAccount.size >= MOST_ACCOUNTS) this.#lastByAccount.clear()

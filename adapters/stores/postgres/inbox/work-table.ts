@@ -16,7 +16,7 @@ import { Starts } from './starts.ts'
 
 /** Ended leases are looked for at most once in this time, in milliseconds. */
 const LOOK_EVERY_MS = 1_000
-/** How long the server may still carry out a take without an answer, in milliseconds. */
+/** Time for which the server may still carry out a take without an answer, in milliseconds. */
 const LATE_FOR_MS = 4 * CALL_LIMIT_MS
 
 /** An item as `take` returns it, and `settle` gets it back. */
@@ -34,13 +34,13 @@ interface Settled {
   /** In microseconds. */
   readonly delay?: number
   readonly failed?: 0 | 1
-  /** Whether the item keeps its losses and deaths. */
+  /** 1 if the item keeps its losses and deaths. */
   readonly kept?: 0 | 1
   readonly marks?: string
   readonly tries?: string
 }
 
-/** Whether the worker held the item; otherwise what there was. */
+/** Answer to a settlement: true if the worker held the item; otherwise what there was. */
 interface Answer {
   readonly isHeld: boolean
   readonly exists: boolean
@@ -239,7 +239,7 @@ function takenAtOf(item: InboxEntry): string {
   return (item as HeldEntry).takenAt // it comes from `take`
 }
 
-/** What has not begun has proven nothing. */
+/** Settlement of an item that has not begun, and has proven nothing. */
 const GIVEN_BACK = { next: 'wait', delay: 0, failed: 0, kept: 1 } as const
 
 function toSettled(item: InboxEntry, worker: string, settlement: Settlement): Settled {

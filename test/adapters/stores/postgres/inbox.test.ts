@@ -149,7 +149,7 @@ describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
   })
 })
 
-it('a search begins where an earlier one found something, and at the beginning as often as that is cheap', () => {
+it('a search begins at the place of an earlier find, and at the beginning as often as that is cheap', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const starts = new Starts()
@@ -164,7 +164,7 @@ it('a search begins where an earlier one found something, and at the beginning a
     vi.advanceTimersByTime(400)
     return search(0, first)
   })
-  expect(found).toEqual([0, 0, 0, 1, 1, 1, 4]) // where a search of a second ago found something
+  expect(found).toEqual([0, 0, 0, 1, 1, 1, 4]) // the place of a find of a second ago
   vi.advanceTimersByTime(3_000)
   expect(search(100, 9)).toBe(0) // fifty times as long as the first one took
 })
