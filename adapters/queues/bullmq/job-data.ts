@@ -8,6 +8,8 @@ export interface ItemState {
   readonly dueAt: number
   readonly failures: number
   readonly deaths: number
+  /** The number of workers that died at the item since it was last proven. */
+  readonly losses: number
   readonly marks: readonly string[]
   readonly tries: readonly InboxTry[]
   /** The number of workers that had died at the item when this was written (BullMQ's count of stalls). */
@@ -73,7 +75,7 @@ function currentState(state: ItemState, raw: RawJob, isDead: boolean): ItemState
 }
 
 function firstState(since: number): ItemState {
-  return { since, dueAt: since, failures: 0, deaths: 0, marks: [], tries: [], stalls: 0, alone: 'no' }
+  return { since, dueAt: since, failures: 0, deaths: 0, losses: 0, marks: [], tries: [], stalls: 0, alone: 'no' }
 }
 
 export function toEntry({ item, state }: JobItem, of: InboxState): InboxEntry {
@@ -101,8 +103,8 @@ function parse(json: string): Stored | undefined {
 }
 
 function isState(value: unknown): value is ItemState {
-  const { since, dueAt, failures, deaths, stalls, marks, tries } = Object(value)
-  const areNumbers = [since, dueAt, failures, deaths, stalls].every((number) => typeof number === 'number')
+  const { since, dueAt, failures, deaths, losses, stalls, marks, tries } = Object(value)
+  const areNumbers = [since, dueAt, failures, deaths, losses, stalls].every((number) => typeof number === 'number')
   return (
     areNumbers &&
     Array.isArray(marks) &&

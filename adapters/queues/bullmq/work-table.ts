@@ -41,7 +41,7 @@ export class WorkTable implements InboxTable {
   readonly onPut: InboxTable['onPut']
   readonly #parts: Parts
   readonly #held = new Map<string, Held>()
-  /** Items that were taken and wait until nothing else runs: their workers died. */
+  /** Items that were taken and wait until nothing else runs: two or more workers died at each. */
   readonly #suspects: Held[] = []
   #tokens = 0
   #hasBacklog = false
@@ -211,11 +211,12 @@ function toHeldEntry(held: Held): HeldEntry {
   return { ...toEntry(held, 'running'), jobId: held.jobId }
 }
 
-/** BullMQ counts the workers that died at a job. Returns whether one died since the last try was written, or while the job ran alone. */
+/** Counts the workers that died since the state was written, by BullMQ's own count. From the second on, the item has to run alone. */
 function judge(state: ItemState, stalls: number): ItemState {
-  const hasDied = stalls > state.stalls
-  if (!hasDied) return state.alone === 'runs' ? { ...state, alone: 'waits' } : state
-  return { ...state, stalls, alone: 'waits', deaths: state.deaths + (state.alone === 'runs' ? 1 : 0) }
+  if (stalls <= state.stalls) return state.alone === 'runs' ? { ...state, alone: 'waits' } : state
+  const losses = state.losses + stalls - state.stalls
+  const deaths = state.deaths + (state.alone === 'runs' ? 1 : 0)
+  return { ...state, stalls, losses, deaths, alone: losses > 1 ? 'waits' : 'no' }
 }
 
 function settled(state: ItemState, settlement: Exclude<Settlement, { next: 'remove' }>): ItemState {
@@ -228,7 +229,6 @@ function settled(state: ItemState, settlement: Exclude<Settlement, { next: 'remo
   const dueAt = now + Math.ceil(settlement.afterMs)
   const failures = state.failures + (settlement.isFailure ? 1 : 0)
   const next = { ...state, dueAt, failures, tries }
-  return settlement.isUnproven === true && isAlone
-    ? { ...next, alone: 'waits' }
-    : { ...next, alone: 'no', deaths: settlement.isUnproven === true ? state.deaths : 0 }
+  if (settlement.isUnproven === true) return { ...next, alone: isAlone ? 'waits' : 'no' }
+  return { ...next, alone: 'no', losses: 0, deaths: 0 }
 }
