@@ -1,21 +1,19 @@
 /**
- * Accepts events into tables of Postgres: `postgres-worker.mjs URL "by hand"|"by hand, grouped"|postern`. By hand, bytes are inserted by a
- * unique id, by the same client. `{ fill }` inserts so many rows in one step, `{ counts }` answers with the time of a count.
+ * Accepts events into tables of Postgres: `postgres-worker.mjs URL bare|grouped|postern SCHEMA`. `bare` and `grouped` insert bytes by a unique
+ * id, by the same client. `{ fill }` inserts so many rows, `{ counts }` answers with the time of a count.
  */
 import pg from 'pg'
 import { postgresInbox, postgresStore } from '../../dist/postgres.js'
-import { acceptBare, answerFor, makeEvent, makeReceiver, measure } from './contest.mjs'
+import { acceptBare, answerFor, makeEvent, makeReceiver } from './contest.mjs'
 
-const [url, kind] = process.argv.slice(2)
-const pool = new pg.Pool({ connectionString: url })
+const [url, kind, schema] = process.argv.slice(2)
+const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` })
 answerFor(kind === 'postern' ? await makePostern() : await makeByHand())
 
 async function makeByHand() {
-  const table = kind === 'by hand' ? 'by_hand' : 'grouped'
-  await pool.query(`CREATE TABLE ${table} (n bigserial, id text PRIMARY KEY, bytes bytea NOT NULL)`)
-  await pool.query(`CREATE INDEX ON ${table} (n)`)
-  const one = `INSERT INTO ${table} (id, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING`
-  const many = `INSERT INTO ${table} (id, bytes) SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING`
+  await pool.query(`CREATE TABLE ${kind} (id text PRIMARY KEY, bytes bytea NOT NULL)`)
+  const one = `INSERT INTO ${kind} (id, bytes) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+  const many = `INSERT INTO ${kind} (id, bytes) SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING`
   let waiting = []
   let isBusy = false
   const flush = async () => {
@@ -29,7 +27,7 @@ async function makeByHand() {
     flush()
   }
   const insert =
-    kind === 'by hand'
+    kind === 'bare'
       ? (id, body) => pool.query({ name: 'one', text: one, values: [id, body] })
       : (id, body) =>
           new Promise((resolve) => {
@@ -38,21 +36,7 @@ async function makeByHand() {
           })
   return {
     accept: acceptBare(insert),
-    fill: (rows) => fill(rows, `INSERT INTO ${table} (id, bytes) SELECT key, bytes FROM filled`, [table]),
-    // The least work of any worker: take a hundred, parse and delete them.
-    async work(events) {
-      const take = `UPDATE ${table} SET n = -n WHERE id IN (SELECT id FROM ${table} WHERE n > 0 ORDER BY n LIMIT 100 FOR UPDATE SKIP LOCKED)
-        RETURNING id, bytes`
-      const remove = `DELETE FROM ${table} WHERE id = ANY ($1::text[])`
-      return measure(events, async () => {
-        for (let done = 0; done < events; ) {
-          const { rows } = await pool.query({ name: 'take', text: take })
-          for (const { bytes } of rows) JSON.parse(bytes.toString())
-          await pool.query({ name: 'remove', text: remove, values: [rows.map(({ id }) => id)] })
-          done += rows.length
-        }
-      })
-    },
+    fill: (rows) => fill(rows, `INSERT INTO ${kind} (id, bytes) SELECT key, bytes FROM filled`, [kind]),
   }
 }
 

@@ -8,6 +8,12 @@ const MOST_WORKERS = 1_000
 /** In microseconds since 1970, by a clock that runs on while a statement waits. An index can be searched for it only through `args`. */
 export const NOW = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 
+/**
+ * Commits without waiting for the disk. If the server crashes right after, an item is taken or settled once more, and the store knows of
+ * handlers that finished.
+ */
+export const ASYNC = "set_config('synchronous_commit', 'off', true)"
+
 /** The columns of an entry, in the order in which `toEntry` reads them. */
 export const ENTRY =
   'i.key, i.account, i.id, i.type, i.received_at, i.more, i.since, i.due_at, i.failures, i.deaths, i.marks, i.tries'

@@ -1,7 +1,7 @@
 import type { TableName } from '../statements.ts'
 import { makeLeases } from './leases.ts'
 import { makeLookUps } from './look-ups.ts'
-import { BATCH, makePieces, NOW, type Pieces, REPLAY, TURN } from './pieces.ts'
+import { ASYNC, BATCH, makePieces, NOW, type Pieces, REPLAY, TURN } from './pieces.ts'
 import { DEAD, DEFAULT_TABLE, DELAYED, makeCreate, type Names, namesOf, READY, RUNNING } from './tables.ts'
 import { makePromotions, makeTakes } from './takes.ts'
 
@@ -65,7 +65,7 @@ function makeSettle({ items, bodies }: Names): string {
   const held = `i.key = g.key AND i.state = ${RUNNING} AND i.position = g.worker AND i.taken_at = g.taken`
   return `
 WITH given AS MATERIALIZED (
-  SELECT * FROM jsonb_to_recordset($1::jsonb)
+  SELECT g.* FROM (SELECT ${ASYNC}) a, jsonb_to_recordset($1::jsonb)
     AS g (key text, worker bigint, taken bigint, next text, delay bigint, failed int, kept int, marks text, tries text)
 ), removed AS (
   DELETE FROM ${items} i USING given g WHERE g.next = 'remove' AND ${held} RETURNING i.key, i.seq

@@ -1,4 +1,4 @@
-import { BATCH, ENTRY, NOW, type Pieces, TURN } from './pieces.ts'
+import { ASYNC, BATCH, ENTRY, NOW, type Pieces, TURN } from './pieces.ts'
 import { DELAYED, type Names, READY, SUSPECT } from './tables.ts'
 
 /** The most items that a worker runs concurrently. */
@@ -15,7 +15,7 @@ export function makeTakes({ items, workers }: Names, { body, me, start, suspect,
      */
     take: `
 WITH args AS MATERIALIZED (
-  SELECT $1::text AS worker, $2::int AS most, $3::bigint AS start, $4::bigint AS due_start, $5::boolean AS asks, ${NOW} AS now
+  SELECT $1::text AS worker, $2::int AS most, $3::bigint AS start, $4::bigint AS due_start, $5::boolean AS asks, ${NOW} AS now, ${ASYNC}
 ), ${me}, suspect AS MATERIALIZED (
   SELECT FROM ${items} WHERE state = ${SUSPECT} LIMIT 1
 ), picked AS MATERIALIZED (

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/index.ts'
 import { encodeKey, toArrayLiteral } from '../encode.ts'
 import { Groups } from '../groups.ts'
-import { CALL_LIMIT_MS, NoAnswer } from '../pool.ts'
+import { NoAnswer } from '../pool.ts'
 import { toAsciiJson, toEntry, toMs } from './entry.ts'
 import type { InboxTables } from './inbox-tables.ts'
 import { BATCH, ENTRY_LENGTH } from './pieces.ts'
@@ -16,8 +16,6 @@ import { Starts } from './starts.ts'
 
 /** Ended leases are looked for at most once in this time, in milliseconds. */
 const LOOK_EVERY_MS = 1_000
-/** Time for which the server may still carry out a take without an answer, in milliseconds. */
-const LATE_FOR_MS = 4 * CALL_LIMIT_MS
 
 /** An item as `take` returns it, and `settle` gets it back. */
 interface HeldEntry extends InboxEntry {
@@ -71,9 +69,8 @@ export class WorkTable implements InboxTable {
   readonly #held = new Map<string, string>()
   /** Keys of items whose settlement got no answer: it may have been carried out. */
   readonly #inDoubt = new Set<string>()
-  /** When a take got no answer: the worker may hold items that it does not know. */
-  #lostAt: number | undefined
   #isTaking = false
+  #comparedAt = Number.NEGATIVE_INFINITY
   /** The key of the suspect that runs here alone. */
   #alone: string | undefined
 
@@ -95,9 +92,6 @@ export class WorkTable implements InboxTable {
       const taken = await this.#take(request)
       for (const item of taken.items) this.#held.set(encodeKey(item.key), takenAtOf(item))
       return taken
-    } catch (error) {
-      if (error instanceof NoAnswer) this.#lostAt = performance.now()
-      throw error
     } finally {
       this.#isTaking = false
     }
@@ -186,16 +180,18 @@ export class WorkTable implements InboxTable {
     this.#renewedAt = sentAt
   }
 
-  /** Gives back items of takes that got no answer. No take must be under way. */
+  /**
+   * Gives back what the worker holds without knowing: from a take that got no answer, or a server that has lost its last commits. No take must
+   * be under way.
+   */
   async #giveBackUnknown(): Promise<void> {
-    const lostAt = this.#lostAt
-    if (lostAt === undefined) return
+    if (performance.now() - this.#comparedAt < this.#parts.leaseMs) return
     const rows = await this.#parts.tables.runKept(({ held }) => held, this.#number)
+    this.#comparedAt = performance.now()
     const unknown = rows
       .map(([key, taken]) => ({ key: String(key), taken: String(taken), worker: this.#number }))
       .filter(({ key, taken }) => this.#held.get(key) !== taken)
     await Promise.all(unknown.map((of) => this.#settlements.add({ ...GIVEN_BACK, ...of })))
-    if (performance.now() - lostAt > LATE_FOR_MS && this.#lostAt === lostAt) this.#lostAt = undefined
   }
 
   async settle(item: InboxEntry, _worker: string, settlement: Settlement): Promise<boolean> {
