@@ -1,7 +1,10 @@
+import { asText } from '../encode.ts'
 import { DEAD, DELAYED, type Names, READY, RUNNING, SUSPECT } from './tables.ts'
 
 /** The most rows that one step moves: a hundred thousand due rows must not delay the first. */
 export const BATCH = 100
+/** From this size on, in bytes, every plan uses the indexes. */
+const LARGE = 16 * 8_192
 /** More than any app has. It makes the server use the index. */
 const MOST_WORKERS = 1_000
 
@@ -29,6 +32,7 @@ export const TURN = 'greatest(turn, coalesce(next.position, next.now)) + nth'
 
 /** The parts that several statements share. */
 export function makePieces({ items, bodies, workers }: Names) {
+  const isLarge = `(pg_relation_size(${asText(items)}) >= ${LARGE})::text`
   return {
     body: `(SELECT bytes FROM ${bodies} b WHERE b.seq = i.seq)`,
     /** An `INSERT` with an arbiter index updates rows by their key, no matter for which size of the table it was planned. */
@@ -38,12 +42,15 @@ export function makePieces({ items, bodies, workers }: Names) {
       where = '',
     ) => `INSERT INTO ${items} AS i (${REQUIRED}) SELECT ${REQUIRED} FROM ${from}
   ON CONFLICT (key) DO UPDATE SET ${assignments}${where}`,
+    isLarge,
     /** The turn of the next ready item, if there is one, and the time. */
     next: `next AS MATERIALIZED (
   SELECT (
     SELECT position FROM ${items} WHERE state = ${READY} AND position >= (SELECT hint FROM args) ORDER BY position LIMIT 1
   ) AS position, now FROM args
 )`,
+    /** The row of `next`, which is the first one of a statement. */
+    turn: `SELECT NULL, position::text, now::text, ${isLarge} FROM next`,
     /** The worker, if its lease runs. */
     me: `me AS MATERIALIZED (SELECT number FROM ${workers} WHERE worker = (SELECT worker FROM args) AND ends_at > (SELECT now FROM args))`,
     start: `state = ${RUNNING}, position = (SELECT number FROM me), taken_at = (SELECT now FROM args)`,
@@ -61,7 +68,6 @@ export function makePieces({ items, bodies, workers }: Names) {
       `(SELECT * FROM ${workers} WHERE ends_at ${ends} (SELECT now FROM args) ORDER BY ends_at ${ends === '>' ? 'DESC' : ''} LIMIT ${MOST_WORKERS})`,
     /** The items of a worker `w`. */
     itemsOf: `(SELECT * FROM ${items} i WHERE i.state = ${RUNNING} AND i.position = w.number`,
-    isDead: `state = ${DEAD}`,
   }
 }
 

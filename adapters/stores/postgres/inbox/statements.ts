@@ -31,7 +31,7 @@ export function makeInboxStatements(name: TableName) {
  * Stores items that are not there, and revives dead letters. Returns a row of `next`, and one with the key of each item that was neither
  * stored nor found: another process has stored or deleted it just now. The commit is on disk even if that is not the database's default.
  */
-function makePut({ items, bodies }: Names, { next, update }: Pieces): string {
+function makePut({ items, bodies }: Names, { next, turn, update }: Pieces): string {
   return `
 WITH args AS MATERIALIZED (
   SELECT $1::text[] AS keys, $2::text[] AS accounts, $3::text[] AS ids, $4::text[] AS types, $5::float8[] AS times,
@@ -52,8 +52,8 @@ WITH args AS MATERIALIZED (
 ), revived AS (
   ${update(`(SELECT * FROM known WHERE state = ${DEAD} ORDER BY key) k`, REPLAY, ` WHERE i.state = ${DEAD}`)} RETURNING key
 )
-SELECT NULL, position::text, now::text FROM next UNION ALL
-SELECT key, NULL, NULL FROM given WHERE key NOT IN (SELECT key FROM fresh) AND key NOT IN (SELECT key FROM revived)
+${turn} UNION ALL
+SELECT key, NULL, NULL, NULL FROM given WHERE key NOT IN (SELECT key FROM fresh) AND key NOT IN (SELECT key FROM revived)
   AND key NOT IN (SELECT key FROM known WHERE state <> ${DEAD})`
 }
 

@@ -7,7 +7,7 @@ const MOST_TAKEN = 1_000
 const BATCH_OF_ACCOUNT = 5
 
 /** The statements by which a worker takes items. */
-export function makeTakes({ items, workers }: Names, { body, me, start, suspect, update }: Pieces) {
+export function makeTakes({ items, workers }: Names, { body, isLarge, me, start, suspect, update }: Pieces) {
   return {
     /**
      * Takes the next ready items, unless a suspect is due that the worker asks for. Returns a row with the worker's number if its lease
@@ -32,7 +32,7 @@ WITH args AS MATERIALIZED (
   ORDER BY position LIMIT ${BATCH}
 )
 SELECT 'turn', (SELECT number FROM me)::text, EXISTS (SELECT FROM suspect)::text, (SELECT min(position) FROM picked)::text,
-  (SELECT min(position) FROM due)::text, now, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM args
+  (SELECT min(position) FROM due)::text, now, ${isLarge}, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM args
 UNION ALL SELECT 'item', ${ENTRY}, ${body}, i.taken_at FROM taken i
 UNION ALL SELECT 'due', key, account, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM due`,
 
@@ -59,7 +59,7 @@ SELECT 1 FROM awaited UNION ALL SELECT 1 FROM suspect WHERE awaited_by = (SELECT
 }
 
 /** The statements that make due items ready. */
-export function makePromotions({ items }: Names, { next, update }: Pieces) {
+export function makePromotions({ items }: Names, { next, turn, update }: Pieces) {
   return {
     /** Makes delayed items ready. Takes keys, the last turns of their accounts, and numbers behind these. Returns a row of the next turn. */
     promote: `
@@ -78,7 +78,7 @@ WITH args AS MATERIALIZED (
     position = CASE WHEN i.losses > 1 THEN i.due_at ELSE (SELECT place FROM due WHERE due.key = i.key) END`,
   )}
 )
-SELECT NULL, position::text, now::text FROM next`,
+${turn}`,
 
     /** Returns keys and accounts of due items: a few of each account behind the given one, and a row without a key for one that has none. */
     dueByAccount: `

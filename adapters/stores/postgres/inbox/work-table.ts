@@ -115,7 +115,8 @@ export class WorkTable implements InboxTable {
     const { tables, worker } = this.#parts
     const search = this.#starts.begin()
     const [turn = [], ...rows] = await tables.run(({ take }) => take, worker, limit, ...search.from, asks)
-    const [, number, suspect, first, firstDue, now] = turn
+    const [, number, suspect, first, firstDue, now, isLarge] = turn
+    tables.isLarge = isLarge === 'true'
     if (number === null) {
       await this.#renew() // the lease ended a moment ago
       return { items: [], due: [], hasSuspect: false }
