@@ -85,6 +85,7 @@ export class InboxClient implements Pick<Inbox, 'put' | 'work'> {
       const abortsAt = this.#world.now + timeoutMs
       workAborts.push(abortsAt)
       clock.close()
+      this.#house.ledger.onClose(worker)
       const left = await loop.close(timeoutMs)
       if (this.#world.now < abortsAt) workAborts.splice(workAborts.indexOf(abortsAt), 1)
       if (left === 0 && clock.timersLeft > 0 && this.#life.isAlive)
