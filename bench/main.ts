@@ -6,7 +6,6 @@ import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
 import { benchBullmq } from './inbox/bullmq.ts'
 import { benchInbox } from './inbox/main.ts'
-import { benchPostgresInbox } from './inbox/postgres.ts'
 import { benchPostgres } from './postgres/main.ts'
 import { benchRedis } from './redis/main.ts'
 import { benchRefusals } from './refusals/main.ts'
@@ -29,7 +28,6 @@ const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean })
 
 async function benchInboxes(options: { readonly isQuick: boolean }): Promise<void> {
   await benchInbox(options)
-  await benchPostgresInbox(options)
   await benchBullmq(options)
 }
 

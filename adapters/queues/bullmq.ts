@@ -1,1 +1,8 @@
-export { type BullmqInbox, type BullmqInboxOptions, bullmqInbox } from './bullmq/bullmq-inbox.ts'
+export {
+  type BullmqInbox,
+  type BullmqInboxOptions,
+  type BullmqPostgresOptions,
+  type BullmqRedisOptions,
+  bullmqInbox,
+} from './bullmq/bullmq-inbox.ts'
+export { migrateBullmq } from './bullmq/open-inbox.ts'

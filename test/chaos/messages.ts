@@ -20,8 +20,7 @@ export const ENGINE_NAMES = [
   'inbox-sqlite-transaction',
   'inbox-sqlite-outage',
   'inbox-bullmq-redis',
-  'inbox-postgres',
-  'inbox-postgres-transaction',
+  'inbox-bullmq-postgres',
 ] as const
 
 export type EngineName = (typeof ENGINE_NAMES)[number]

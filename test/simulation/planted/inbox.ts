@@ -153,17 +153,17 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'beside-a-suspect': {
       breaks: 'A worker takes more while an item runs that has to be alone.',
       from: 26,
-      edits: { 'if (aloneMs > 0 || this.#running.size ===': 'if (this.#running.size ===' },
+      edits: { 'this.#isAlone ? 0 : concurrency': 'concurrency' },
     },
     'suspect-beside-others': {
       breaks: 'A worker that is busy takes an item that has to be alone.',
       from: 26,
-      edits: { 'const isIdle = size === 0': 'const isIdle = size >= 0' },
+      edits: { 'const isIdle = this.#running.size === 0': 'const isIdle = this.#running.size >= 0' },
     },
     'more-than-concurrency': {
       breaks: 'A worker takes as many items as it may run, whatever runs already.',
       from: 1,
-      edits: { 'limit: concurrency - size': 'limit: concurrency' },
+      edits: { 'concurrency - this.#running.size': 'concurrency' },
     },
     'begun-while-closing': {
       breaks: 'What comes while a worker is being closed is begun.',
@@ -195,23 +195,6 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
         'if (this.#running.size === 0) this.#parts.clock.clearTimeout':
           'if (this.#running.size > 0) this.#parts.clock.clearTimeout',
       },
-    },
-  },
-  'src/inbox/solitude.ts': {
-    'suspect-joined-at-once': {
-      breaks: 'Others join a suspect at once.',
-      from: 0,
-      edits: { 'Math.min(ranMs + this.#renewMs, LONGEST_ALONE_MS)': '0' },
-    },
-    'suspect-joined-too-soon': {
-      breaks: 'Others join a suspect after the time that it surely ran before, and not after what it may have run.',
-      from: 0,
-      edits: { 'ranMs + this.#renewMs, LONGEST': 'ranMs, LONGEST' },
-    },
-    'suspect-never-joined': {
-      breaks: 'Nobody joins a suspect for as long as it runs.',
-      from: 0,
-      edits: { 'Math.min(ranMs + this.#renewMs, LONGEST_ALONE_MS)': '3_600_000' },
     },
   },
   'src/receiver/attempt.ts': {
@@ -265,31 +248,6 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
       breaks: 'The table of SQLite counts deaths of processes that ran other items as well.',
       from: 2,
       edits: { 'deaths = deaths + is_alone': 'deaths = deaths + 1' },
-    },
-    'alone-after-one-death': {
-      breaks: 'The table of SQLite makes a suspect of each item whose worker died once.',
-      from: 0,
-      edits: { 'state = CASE losses WHEN 0 THEN $': 'state = CASE -losses WHEN 1 THEN $' },
-    },
-    'stall-counts-as-death': {
-      breaks: 'The table of SQLite counts the death of a worker that was only delayed.',
-      from: 0,
-      edits: { 'losses = losses - 1, deaths = deaths - was_alone': 'losses = losses' },
-    },
-    'lost-by-a-stall': {
-      breaks: 'The table of SQLite takes items from a worker that was delayed and that nobody else took.',
-      from: 0,
-      edits: { 'AND key = coalesce(?, key)`': 'AND key = coalesce(?, key) AND state = 2`' },
-    },
-    'two-suspects-at-a-time': {
-      breaks: 'The table of SQLite gives each idle worker a suspect of its own.',
-      from: 0,
-      edits: { 'next?.seq === undefined || isOneAlone.get(now) !== undefined': 'next?.seq === undefined' },
-    },
-    'joined-and-alone': {
-      breaks: 'The table of SQLite counts the death of a suspect that others have joined.',
-      from: 0,
-      edits: { "if (suspects === 'join') join.run(worker)": '' },
     },
     'settled-by-who-lost-it': {
       breaks: 'The table of SQLite takes a result of a worker that has lost the item.',

@@ -1,11 +1,11 @@
 import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
 import { inboxSuite } from 'postern/testing'
 import { afterEach, describe, it } from 'vitest'
-import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
+import { BACKENDS } from './backends.ts'
 
-describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
-  const server = serverFor(() => startRedis('--appendfsync', 'always'))
+describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
+  const server = serverFor(start)
   const opened: BullmqInbox[] = []
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((inbox) => inbox.close()))

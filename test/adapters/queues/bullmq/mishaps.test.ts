@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Settlement, systemClock, type TakenItem } from 'postern'
-import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
+import type { BullmqInbox } from 'postern/bullmq'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
-import { bury, DONE, makeItem, newName, openBoard, until, work } from '../../inbox/engines.ts'
+import { BACKENDS, bury, DONE, makeItem, newQueue, openBoard, openInbox, until, work } from './backends.ts'
 
 /** The timers of a suspended process still fire when it resumes. */
 function makeStandstill() {
@@ -38,17 +38,11 @@ function hang({ signal }: TakenItem): Promise<Settlement> {
   })
 }
 
-function openInbox(connection: string, queue = newName()): BullmqInbox {
-  const inbox = bullmqInbox({ connection, queue })
-  onTestFinished(() => inbox.close())
-  return inbox
-}
-
-describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
-  const server = serverFor(() => startRedis('--appendfsync', 'always'))
+describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
+  const server = serverFor(start)
 
   it('leaves an item alone that waited here to run by itself, and that another process took while this one was suspended', async () => {
-    const queue = newName()
+    const queue = newQueue()
     const [owner, first, second, third] = Array.from({ length: 4 }, () => openInbox(server().url, queue))
     if (!owner || !first || !second || !third) throw new Error('there are four')
     const [one, two] = [makeStandstill(), makeStandstill()]
@@ -94,9 +88,9 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
   })
 
   it('continues past jobs that a person has changed, and runs those that can still be read', async () => {
-    const queue = newName()
+    const queue = newQueue()
     const inbox = openInbox(server().url, queue)
-    const board = openBoard(server().url, queue)
+    const board = openBoard(backend, server().url, queue)
     const { bytes: _, ...item } = makeItem('9')
     const jobs: readonly unknown[] = [
       ...[{ ...item, base64: 5 }, { ...item, text: 5 }, item, { ...item, id: 5, text: '{}' }],
