@@ -171,7 +171,9 @@ Run the same command again to continue.
   it('needs --url if the service does not return the address of the old webhook', async () => {
     const untold = { _id: 'w1', active: true, events: ['contact.created'] }
     const { run, service } = await serveHandMade({ body: { ...untold, webhooks: [untold] } })
-    expect(await run('webhooks', 'rotate', 'w1', ...place)).toEqual(ended(2, 'does not return the url of webhook w1, so it cannot be copied: give one.'))
+    expect(await run('webhooks', 'rotate', 'w1', ...place)).toEqual(
+      ended(2, 'does not return the url of webhook w1, so it cannot be copied: give one.'),
+    )
     expect(service.calls.filter((call) => !call.startsWith('GET '))).toEqual([])
   })
 
