@@ -75,8 +75,9 @@ class FetchDelivery implements DeliveryRequest {
   read(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
     // HTTP holds the body to its declared length, unless a lenient parser let a chunked one through as well.
     const isHeld = this.#isLight && this.header('transfer-encoding') === null
-    const length = Number(this.header('content-length') ?? Number.NaN)
-    return isHeld && intake.reserve(length * FRAGMENT_BYTES) ? this.#readWhole() : this.#readParts(limit, intake)
+    const length = isHeld ? this.header('content-length') : null
+    const isWhole = length !== null && intake.reserve(Number(length) * FRAGMENT_BYTES)
+    return isWhole ? this.#readWhole() : this.#readParts(limit, intake)
   }
 
   /**

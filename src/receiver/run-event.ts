@@ -136,13 +136,12 @@ function takeChecked(
   checked: CheckedData | undefined,
 ): AttemptResult | undefined {
   const { event, route } = run
-  const fail = (error: PosternError) => attempt.toResult(toFailed(500, 'schema_failed', error, run), 'release')
   if (checked !== undefined) {
     if ('thrown' in checked) {
       const message = `The schema for ${quote(run.type)} gave neither an output nor issues.`
       const error = new PosternError('schema_failed', message, { cause: checked.thrown })
       shared.reporter.error(error)
-      return fail(error)
+      return failSchema(run, attempt, error)
     }
     if ('issues' in checked)
       return attempt.toResult(toRejected(new Rejection('invalid_record', NOT_AS_ASKED, checked.issues), run), 'release')
@@ -152,9 +151,13 @@ function takeChecked(
   const { abortReason } = attempt
   if (abortReason?.code === 'lease_lost')
     return attempt.toResult(toFailed(503, 'lease_lost', abortReason, run), 'nothing')
-  if (abortReason !== undefined) return fail(abortReason)
+  if (abortReason !== undefined) return failSchema(run, attempt, abortReason)
   const isStopping = shared.isClosing || run.first.item?.signal.aborted
   return isStopping ? attempt.toResult(toOutcome('closing', run), 'release') : undefined
+}
+
+function failSchema(run: Run, attempt: Attempt, error: PosternError): AttemptResult {
+  return attempt.toResult(toFailed(500, 'schema_failed', error, run), 'release')
 }
 
 function settleClaim(
