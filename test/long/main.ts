@@ -15,7 +15,9 @@ interface Command {
 }
 
 const PARTS: Readonly<Record<string, readonly Command[]>> = {
-  properties: [{ line: ['vitest', 'run', '--config', 'vitest.long.config.ts'] }],
+  properties: [
+    { line: ['vitest', 'run', 'protocol', 'receiver/properties', 'store/memory-store'], env: { LONG: '1' } },
+  ],
   timing: [{ line: ['tsx', 'test/long/timing.ts'] }],
   limits: [{ line: ['node', '--import', 'tsx', '--expose-gc', 'test/long/limits.ts'] }],
   strict: [{ line: SUITE, env: { NODE_OPTIONS: '--unhandled-rejections=strict' } }],

@@ -133,6 +133,41 @@ describe('any thrown value', () => {
   })
 })
 
+describe('any ids and types', () => {
+  it('are handled once for each account and id, by the handlers of their type', async () => {
+    const odd = fc.constantFrom(
+      '__proto__',
+      'constructor',
+      'toString',
+      '*',
+      'a.*',
+      'a.created',
+      'a.b.c.created',
+      'error',
+    )
+    const text = fc.oneof(odd, fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }))
+    const name = fc.record({ id: text, type: text, accountKey: text })
+    await holds(
+      fc.asyncProperty(fc.array(name, { minLength: 1, maxLength: 8 }), async (names) => {
+        const bench = new Bench()
+        const types: string[] = []
+        const done = new Map<string, string>()
+        bench.receiver.on('*', ({ type }) => void types.push(type))
+        for (const { id, type, accountKey } of names) {
+          const key = JSON.stringify([accountKey, id])
+          const data = { record: { _id: '1' } } // fits every type, those about records too
+          const outcome = await bench.send({ id, type, timestamp: '2025-01-01T00:00:00Z', accountKey, data })
+          expect(outcome).toMatchObject({ outcome: done.has(key) ? 'duplicate' : 'handled', status: 200 })
+          done.set(key, done.get(key) ?? type)
+        }
+        expect(types).toEqual([...done.values()])
+        await bench.expectAtRest()
+      }),
+      60,
+    )
+  })
+})
+
 // ── Interleavings ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 type Ending = 'at once' | 'throws' | 'soon' | 'fails soon' | 'slow' | 'fails slowly' | 'until aborted' | 'for ever'
