@@ -16,7 +16,10 @@ interface Command {
 
 const PARTS: Readonly<Record<string, readonly Command[]>> = {
   properties: [
-    { line: ['vitest', 'run', 'protocol', 'receiver/properties', 'store/memory-store'], env: { LONG: '1' } },
+    {
+      line: ['vitest', 'run', 'protocol', 'receiver/properties', 'store/memory-store', '--testTimeout', '3600000'],
+      env: { LONG: '1' },
+    },
   ],
   timing: [{ line: ['tsx', 'test/long/timing.ts'] }],
   limits: [{ line: ['node', '--import', 'tsx', '--expose-gc', 'test/long/limits.ts'] }],
