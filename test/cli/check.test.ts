@@ -7,6 +7,7 @@ import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
 import { type Answer, type Event, HandWritten, SECRET } from '../check/faulty/hand-written.ts'
 import { Reserialising } from '../check/faulty/signatures.ts'
 import { findFreePort } from '../support/programs.ts'
+import { startWatch } from '../support/watch.ts'
 import { useFolder } from './folder.ts'
 import { ended, runCli, startCli } from './run-cli.ts'
 
@@ -158,9 +159,9 @@ it('lets a receiver put a delivery off as long as --patience says', async () => 
       return { status: 503, headers: { 'retry-after': '5' } }
     }
   }
-  const begin = performance.now()
+  const watch = startWatch()
   expect((await check(await start(new Busy()), '--only', 'accepts-valid', '--patience', '50ms')).code).toBe(1)
-  expect(performance.now() - begin).toBeLessThan(4_000)
+  expect(watch()).toBeLessThan(4_000)
 })
 
 it('leaves out what --skip names', async () => {
