@@ -50,8 +50,8 @@ export const base = defineConfig({
     unstubGlobals: true,
     maxConcurrency: 12,
     // A limit ends what hangs. No test may fail because the machine is slow.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     coverage: { provider: 'v8', include: ['src/**/*.ts', 'adapters/**/*.ts'] },
   },

@@ -11,5 +11,4 @@ it.skipIf(redisProgram === undefined)(
     expect(program.output).toContain('a contact without an address')
     expect(program.output).toContain('20 handled by 2 worker processes\n')
   },
-  60_000,
 )

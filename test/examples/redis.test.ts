@@ -14,7 +14,6 @@ describe('several processes behind one port', () => {
       expect(program.output).toMatch(/^ {2}cut off, .*200$/m)
       expect(program.output).toMatch(/all as it should be\n$/)
     },
-    60_000,
   )
 
   it('report the missing engine if there is no Redis', async () => {

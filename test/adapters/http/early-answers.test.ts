@@ -135,7 +135,6 @@ describe.each(distinctHosts)('$name', (host: Host) => {
         }
         expectUntouched(scene)
       },
-      120_000,
     )
   })
 })

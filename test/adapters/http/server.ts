@@ -1,5 +1,4 @@
 /** A separate process with every host, for the tests of processes. It talks to the test over IPC. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver } from 'postern'
 import { silentLogger } from 'postern/testing'
 import { hosts } from './hosts.ts'
@@ -11,7 +10,6 @@ const receivers = hosts.map(() =>
     logger: silentLogger,
   }).on('*', async (event) => {
     if (event.type === 'test.undefined') throw undefined
-    if (event.type === 'test.slow') await sleep(1_500)
   }),
 )
 const running = await Promise.all(
@@ -33,11 +31,6 @@ process.on('message', (message) => {
       peakRss = Math.max(peakRss, process.memoryUsage.rss())
     }, 25).unref()
   process.send?.({ peakRss })
-})
-
-process.once('SIGTERM', async () => {
-  await Promise.all([...running.map((host) => host.stop()), ...receivers.map((receiver) => receiver.close())])
-  process.disconnect()
 })
 
 process.send?.({ ports: running.map(({ port }) => port) })
