@@ -121,7 +121,8 @@ export class BehindProxy extends HandWritten {
       const { port } = await inner
       const { 'transfer-encoding': _, ...headers } = request.headers
       const onward = openRequest({
-        ...{ port, path: request.url, method: request.method, host: '127.0.0.1' },
+        // A kept connection may end while it is used again.
+        ...{ port, path: request.url, method: request.method, host: '127.0.0.1', agent: false },
         headers: { ...headers, 'content-length': length, via: '1.1 proxy', 'x-forwarded-for': '127.0.0.1' },
       })
       onward.on('error', () => response.writeHead(502).end())

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { cp, mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -9,8 +9,9 @@ import { listFiles, ROOT, readText } from './repository.ts'
 
 const DOCUMENTS = packageJson.files.filter((file) => file !== 'dist' && existsSync(join(ROOT, file)))
 const TSUP = join(ROOT, 'node_modules/tsup/dist/cli-default.js')
-/** A build takes half a minute; after this time its process has died. */
-const LEFT_BEHIND_MS = 300_000
+/** A process that builds shows that it lives. After this time without a sign it has died. */
+const LEFT_BEHIND_MS = 120_000
+const SIGN_MS = 5_000
 const DAY_MS = 86_400_000
 
 /**
@@ -46,11 +47,13 @@ async function makeOnce(what: string, make: (site: string) => Promise<void>): Pr
       await sleep(200)
       continue
     }
+    const signs = setInterval(() => utimes(site, new Date(), new Date()).catch(() => {}), SIGN_MS)
     try {
       await make(site)
       if (!existsSync(home)) await rename(site, home)
       await removeOldOnes(what)
     } finally {
+      clearInterval(signs)
       await rm(site, { recursive: true, force: true })
     }
   }

@@ -58,10 +58,10 @@ const forms: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<Si
   },
   {
     id: 'bytes-split-characters',
-    sends: 'An event full of letters of two to four bytes, sent in pieces of seven bytes.',
+    sends: 'An event full of letters of two to four bytes, sent in pieces of 25 bytes.',
     why: 'Networks split bodies anywhere. Code that decodes each piece to text breaks the characters that lie across a split.',
     fix: 'Collect the pieces as bytes (Buffer.concat) instead of appending them to a string.',
-    deliver: (make) => make.delivery(make.event({ note: 'ë東🚪'.repeat(20) }), { pieceSize: 7 }),
+    deliver: (make) => make.delivery(make.event({ note: 'ë東🚪'.repeat(25) }), { pieceSize: 25 }),
   },
   {
     id: 'bytes-charset',
