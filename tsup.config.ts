@@ -94,12 +94,6 @@ export default defineConfig(async ({ outDir = 'dist', dts }) => {
     { ...common, entry: builds.core, define: { performance: 'Date' } },
     ...builds.library.map((entry) => ({ ...common, entry, esbuildPlugins: [sharedPlugin] })),
     // The inspector's page is built into the package.
-    {
-      ...common,
-      entry: builds.tools,
-      minify: true,
-      keepNames: true,
-      esbuildPlugins: [sharedPlugin, pagePlugin, requirePlugin],
-    },
+    { ...common, entry: builds.tools, minify: true, esbuildPlugins: [sharedPlugin, pagePlugin, requirePlugin] },
   ]
 })

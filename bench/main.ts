@@ -6,6 +6,7 @@ import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
 import { benchBullmq } from './inbox/bullmq.ts'
 import { benchInbox } from './inbox/main.ts'
+import { benchPostgresInbox } from './inbox/postgres.ts'
 import { benchPostgres } from './postgres/main.ts'
 import { benchRedis } from './redis/main.ts'
 import { benchRefusals } from './refusals/main.ts'
@@ -28,6 +29,7 @@ const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean })
 
 async function benchInboxes(options: { readonly isQuick: boolean }): Promise<void> {
   await benchInbox(options)
+  await benchPostgresInbox(options)
   await benchBullmq(options)
 }
 

@@ -10,6 +10,7 @@ export {
   type InboxState,
   type InboxTry,
   type InboxWorkOptions,
+  type ListedEntry,
   type ListOptions,
   MOST_COUNTED,
   MOST_LISTED,
@@ -17,7 +18,8 @@ export {
   type TakenItem,
   TRIES_KEPT,
 } from './inbox/inbox.ts'
-export { type InboxTable, pollInbox, type Taken, type TakeRequest } from './inbox/poll.ts'
+export type { InboxTable, Taken, TakeRequest } from './inbox/inbox-table.ts'
+export { pollInbox } from './inbox/poll.ts'
 export type { WorkOptions } from './inbox/retries.ts'
 export { DeadLetter, RetryLater } from './inbox/steer.ts'
 export type { BoundSecret, SecretRequest, Secrets, SecretsFunction } from './protocol/authenticate.ts'

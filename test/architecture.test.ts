@@ -73,6 +73,7 @@ const FLOORS: Floors = {
     files: [
       ...['host', 'protocol', 'wire', 'client', 'check', 'testing', 'emulator', 'cli'].map((name) => `src/${name}/`),
       ...['src/inbox/inbox.ts', 'adapters/stores/sqlite.ts', 'adapters/stores/sqlite/open-inbox.ts'],
+      'adapters/stores/postgres/inbox/open-inbox.ts',
       'adapters/queues/bullmq/open-inbox.ts', // only when it is needed
     ],
     packages: [
@@ -124,6 +125,7 @@ const FLOORS: Floors = {
   [`${HTTP}/node.ts`]: { files: NODE_ADAPTER, ...HTTP_TYPES },
   [`${HTTP}/web.ts`]: { files: ['src/index.ts', `${HTTP}/check-options.ts`, `${HTTP}/chunk.ts`] },
   [`${STORES}/check-list.ts`]: { files: ['src/index.ts'] },
+  [`${STORES}/command-url.ts`]: {},
   [`${STORES}/claims.ts`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
   [`${STORES}/lost-claims.ts`]: { files: ['src/index.ts'] },
   [`${STORES}/name-worker.ts`]: { packages: ['node:crypto', 'node:os'] },
@@ -150,6 +152,13 @@ const FLOORS: Floors = {
     files: [...['src/index.ts', `${STORES}/postgres/`], ...shared('claims', 'lost-claims', 'notices')],
     packages: ['node:crypto'],
   },
+  [`${STORES}/postgres/inbox/`]: {
+    files: [
+      ...['src/index.ts', `${STORES}/postgres/`],
+      ...shared('check-list', 'command-url', 'name-worker', 'put-listeners'),
+    ],
+    packages: ['pg'],
+  },
   [`${STORES}/sqlite.ts`]: { files: [`${STORES}/sqlite/`] },
   [`${STORES}/sqlite/`]: {
     files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('check-list', 'claims')],
@@ -165,7 +174,11 @@ const FLOORS: Floors = {
   },
   [`${QUEUES}/bullmq.ts`]: { files: [`${QUEUES}/bullmq/`] },
   [`${QUEUES}/bullmq/`]: {
-    files: ['src/index.ts', `${QUEUES}/bullmq/`, ...shared('check-list', 'name-worker', 'notices', 'put-listeners')],
+    files: [
+      'src/index.ts',
+      `${QUEUES}/bullmq/`,
+      ...shared('check-list', 'command-url', 'name-worker', 'notices', 'put-listeners'),
+    ],
     packages: ['bullmq', 'node:buffer'],
   },
 }

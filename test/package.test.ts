@@ -143,7 +143,7 @@ describe('the tarball', () => {
     ['node', [...CORE, 'raw-body']],
     ['web', CORE],
     ['redis', [...CORE, 'node:events']],
-    ['postgres', CORE],
+    ['postgres', [...CORE, 'node:os']],
     ['sqlite', [...CORE, 'node:fs', 'node:module', 'node:os', 'node:path']], // its drivers when a file is opened
     ['bullmq', ['bullmq', ...CORE, 'node:os']],
     ['models', ['zod']],

@@ -1,8 +1,1 @@
-export {
-  type BullmqInbox,
-  type BullmqInboxOptions,
-  type BullmqPostgresOptions,
-  type BullmqRedisOptions,
-  bullmqInbox,
-} from './bullmq/bullmq-inbox.ts'
-export { migrateBullmq } from './bullmq/open-inbox.ts'
+export { type BullmqInbox, type BullmqInboxOptions, bullmqInbox } from './bullmq/bullmq-inbox.ts'

@@ -1,3 +1,5 @@
+export type { PostgresInboxOptions } from './postgres/inbox/options.ts'
+export { type PostgresInbox, postgresInbox, postgresInboxSchema } from './postgres/inbox/postgres-inbox.ts'
 export type { PostgresStoreOptions } from './postgres/options.ts'
 export type { ClientOf, PgClient, PgPool, PgQuery, PgResult } from './postgres/pool.ts'
 export { type PostgresStore, postgresSchema, postgresStore } from './postgres/postgres-store.ts'

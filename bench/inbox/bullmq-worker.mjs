@@ -1,30 +1,18 @@
 /**
- * Accepts events into an inbox on BullMQ: `bullmq-worker.mjs redis|postgres URL bare|postern`. `bare` inserts bytes by a unique id, by the
- * same client. `{ fill }` adds so many jobs, and `{ counts }` answers with the time of a count.
+ * Accepts events into an inbox on BullMQ: `bullmq-worker.mjs URL bare|postern`. `bare` inserts bytes by a unique id, by the same client.
+ * `{ fill }` adds so many jobs, and `{ counts }` answers with the time of a count.
  */
-import { createPostgresBackend, createRedisBackend } from 'bullmq'
+import { createRedisBackend } from 'bullmq'
 import { Redis } from 'ioredis'
-import pg from 'pg'
-import { bullmqInbox, migrateBullmq } from '../../dist/bullmq.js'
+import { bullmqInbox } from '../../dist/bullmq.js'
 import { acceptBare, answerFor, fail, makeEvent, makeReceiver } from './contest.mjs'
 
-const [backend, url, kind] = process.argv.slice(2)
-if (backend === 'postgres') await migrateBullmq(url)
-answerFor(kind === 'bare' ? await makeBare() : makePostern())
+const [url, kind] = process.argv.slice(2)
+answerFor(kind === 'bare' ? makeBare() : makePostern())
 
-async function makeBare() {
-  return { accept: acceptBare(backend === 'redis' ? insertIntoRedis() : await insertIntoPostgres()) }
-}
-
-function insertIntoRedis() {
+function makeBare() {
   const redis = new Redis(url)
-  return (id, body) => redis.set(`bare:${id}`, body, 'NX')
-}
-
-async function insertIntoPostgres() {
-  const pool = new pg.Pool({ connectionString: url })
-  await pool.query('CREATE TABLE bare (id text PRIMARY KEY, bytes bytea NOT NULL)')
-  return (id, body) => pool.query('INSERT INTO bare VALUES ($1, $2) ON CONFLICT DO NOTHING', [id, body])
+  return { accept: acceptBare((id, body) => redis.set(`bare:${id}`, body, 'NX')) }
 }
 
 function makePostern() {
@@ -42,10 +30,7 @@ function makePostern() {
 
 /** Adds jobs, with the turns that the inbox would have assigned to them. */
 async function fill(count) {
-  const jobs =
-    backend === 'redis'
-      ? createRedisBackend('postern', { connection: { url } })
-      : createPostgresBackend('postern', { connection: url })
+  const jobs = createRedisBackend('postern', { connection: { url } })
   jobs.on('error', ({ message }) => fail(message))
   for (let from = 0; from < count; from += 1_000) {
     const entries = Array.from({ length: 1_000 }, (_, n) => {

@@ -1,24 +1,15 @@
-import { type PostgresServer, postgresProgram, startPostgres } from '../../test/engines/postgres-server.ts'
-import { type RedisServer, redisProgram, startRedis } from '../../test/engines/redis-server.ts'
+import { redisProgram, startRedis } from '../../test/engines/redis-server.ts'
 import { Contestant, medianOf, playRounds, print, ratioOf } from '../harness.ts'
 import { ACCEPTED, BESIDE, type Figures, toCells, toMost, toRate } from './figures.ts'
 
-/** Compares the inbox on BullMQ, on both of its backends, with a bare durable insert by the same client on the same server. */
+/** Compares the inbox on BullMQ with a bare durable insert by the same client on the same Redis, which writes to disk before it answers. */
 export async function benchBullmq({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
-  // Both write to disk before they answer.
-  if (redisProgram !== undefined) await benchBackend('redis', await startRedis(), isQuick)
-  if (postgresProgram !== undefined) await benchBackend('postgres', await startPostgres(), isQuick)
-}
-
-async function benchBackend(
-  backend: 'redis' | 'postgres',
-  server: RedisServer | PostgresServer,
-  isQuick: boolean,
-): Promise<void> {
+  if (redisProgram === undefined) return
+  const server = await startRedis('--appendfsync', 'always')
   const rounds = isQuick ? 3 : 7
   const most = isQuick ? 100_000 : 1_000_000
   const contestants = ['bare', 'postern'].map(
-    (kind) => new Contestant(kind, 'inbox/bullmq-worker.mjs', [backend, server.url, kind]),
+    (kind) => new Contestant(kind, 'inbox/bullmq-worker.mjs', [server.url, kind]),
   )
   const ours = contestants.at(-1)
   const accepted: (readonly string[])[] = [ACCEPTED]
@@ -48,7 +39,7 @@ async function benchBackend(
     for (const contestant of contestants) contestant.stop()
     await server.remove()
   }
-  const name = `BullMQ inbox on ${backend}`
+  const name = 'BullMQ inbox'
   print(`${name}: accepted, ${BESIDE} at once, beside a bare durable insert (medians of ${rounds} rounds)`, accepted)
   print(`${name}: worked off, 100 at once, handlers that do nothing (medians of ${rounds} rounds)`, worked)
 }

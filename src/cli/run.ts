@@ -175,6 +175,7 @@ const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
   database_unusable: EXIT.unreachable,
   driver_missing: EXIT.unreachable,
   store_unavailable: EXIT.unreachable,
+  inbox_unavailable: EXIT.unreachable,
   service_unreachable: EXIT.unreachable,
   service_failed: EXIT.unreachable,
   redirect_refused: EXIT.unreachable,

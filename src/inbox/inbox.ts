@@ -33,7 +33,7 @@ export interface InboxTry {
   readonly worker: string
 }
 
-/** State of an item; an item that is done is gone. `dead`: a dead letter. */
+/** State of an item; an item that is done is gone. `running`: a worker holds a lease of it that has not ended. `dead`: a dead letter. */
 export type InboxState = 'waiting' | 'running' | 'dead'
 
 /** Item with its state and its tries. */
@@ -53,10 +53,13 @@ export interface InboxEntry extends InboxItem {
   readonly tries: readonly InboxTry[]
 }
 
+/** Item of a list, which reads no bodies: `get` does. */
+export type ListedEntry = Omit<InboxEntry, 'bytes'>
+
 /** Item that a worker has taken. */
 export interface TakenItem extends InboxEntry {
   readonly worker: string
-  /** True if it runs alone because its last worker died or stalled. */
+  /** True if it runs alone at first, since two or more processes died while they ran it. */
   readonly isSuspect?: boolean
   /** Aborts if the worker is closed and the item runs longer than the timeout of `close`. */
   readonly signal: AbortSignal
@@ -72,7 +75,7 @@ export type Settlement =
       readonly isFailure: boolean
       /** Record of the try. Omitted if the try has not begun. */
       readonly tried?: InboxTry
-      /** True if its handlers did not finish: an item that had to run alone still has to, and keeps its deaths. */
+      /** True if its handlers did not finish: a suspect stays one, and the item keeps its deaths. */
       readonly isUnproven?: boolean
     }
   | { readonly next: 'bury'; readonly marks: readonly string[]; readonly tried: InboxTry }
@@ -96,7 +99,7 @@ export const TRIES_KEPT = 20
 
 /** A page of a list of items. */
 export interface InboxPage {
-  readonly entries: readonly InboxEntry[]
+  readonly entries: readonly ListedEntry[]
   /** Cursor to pass as `after` for the next page; undefined on the last page. */
   readonly next: string | undefined
 }
@@ -142,8 +145,8 @@ export interface Inbox {
   put(item: InboxItem): void | Promise<void>
 
   /**
-   * Runs items, `concurrency` at a time, and settles each as `run` says. `run` never rejects. An item whose process died runs once more,
-   * alone in its process; if that process dies as well, `deaths` counts it. Accounts take turns.
+   * Runs items, `concurrency` at a time, and settles each as `run` says. `run` never rejects. An item whose process died runs again with
+   * the others; from the second death on it is a suspect, which runs alone at first: `deaths` counts only deaths meanwhile. Accounts take turns.
    */
   work(run: (item: TakenItem) => Promise<Settlement>, options: InboxWorkOptions): InboxLoop
 

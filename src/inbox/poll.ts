@@ -1,36 +1,7 @@
 import { LONGEST_TIMER_MS, sleep } from '../host/clock.ts'
 import type { InboxEntry, InboxLoop, InboxWorkOptions, Settlement, TakenItem } from './inbox.ts'
-
-/** Engine that is polled for items. Each step is atomic, and rejects only if the engine cannot be reached. */
-export interface InboxTable {
-  /** Takes the next due items for `leaseMs` from now. Accounts take turns. */
-  take(request: TakeRequest): Promise<Taken>
-  /** Renews the lease of all items that the worker holds, to `leaseMs` from now. */
-  renew(worker: string, leaseMs: number): Promise<unknown>
-  /** Settles an item. Resolves with false, and does nothing, if the worker no longer holds the item. */
-  settle(item: InboxEntry, worker: string, settlement: Settlement): Promise<boolean>
-  /** Calls back whenever this process puts an item. Returns a function that removes the callback. */
-  onPut(callback: () => void): () => void
-}
-
-/** Items that a worker asks its table for. */
-export interface TakeRequest {
-  /** Name of the worker, unique among processes. */
-  readonly worker: string
-  /** The most items to take. */
-  readonly limit: number
-  /** Lease of each item, in milliseconds. */
-  readonly leaseMs: number
-  /** True if nothing else runs in this worker, so that it may take an item whose last worker died. */
-  readonly isIdle: boolean
-}
-
-/** Items that a worker has taken. */
-export interface Taken {
-  readonly items: readonly InboxEntry[]
-  /** True if an item whose last worker died is due: take no more until it has run alone. If `items` has it, it has no other item. */
-  readonly hasSuspect: boolean
-}
+import type { InboxTable, Taken } from './inbox-table.ts'
+import { Solitude } from './solitude.ts'
 
 /** Time between two polls for items that other processes put or that became due, in milliseconds. */
 const POLL_MS = 250
@@ -67,31 +38,28 @@ class Poller implements InboxLoop {
   #wake: (() => void) | undefined
   /** True if an item came in or ended while the loop was not waiting. */
   #isAwake = false
-  /** True while an item runs whose last worker died. */
-  #isAlone = false
+  readonly #solitude: Solitude
   #isClosing = false
   #hasAborted = false
   #renewTimer: unknown
 
   constructor(parts: PollerParts) {
     this.#parts = parts
+    this.#solitude = new Solitude(() => parts.clock.monotonic(), parts.leaseMs / 3)
     this.#stopListening = parts.table.onPut(() => this.#awake())
     this.#renewLater(parts.leaseMs / 3)
     this.#taking = this.#takeAndRun()
   }
 
   async #takeAndRun(): Promise<void> {
-    const { concurrency, leaseMs, worker } = this.#parts
     while (!this.#isClosing) {
-      const limit = this.#isAlone ? 0 : concurrency - this.#running.size
-      if (limit === 0) {
-        await this.#pause()
+      const aloneMs = this.#solitude.leftMs
+      if (aloneMs > 0 || this.#running.size === this.#parts.concurrency) {
+        await this.#pause(aloneMs > 0 ? aloneMs : undefined)
         continue
       }
-      const isIdle = this.#running.size === 0
-      const taken = await this.#take({ worker, limit, leaseMs, isIdle })
-      for (const item of taken?.items ?? []) this.#begin(item, taken?.hasSuspect === true)
-      this.#isAlone = taken?.hasSuspect === true && taken.items.length > 0
+      const taken = await this.#take()
+      for (const item of taken?.items ?? []) this.#begin(item, taken?.ranMs !== undefined)
       await this.#pause(taken === undefined ? AGAIN_MS : POLL_MS)
     }
   }
@@ -110,11 +78,17 @@ class Poller implements InboxLoop {
     return this.#running.size
   }
 
-  async #take(request: TakeRequest): Promise<Taken | undefined> {
+  async #take(): Promise<Taken | undefined> {
+    const { table, worker, concurrency, leaseMs, onError } = this.#parts
     try {
-      return await this.#parts.table.take(request)
+      const { size } = this.#running
+      const isIdle = size === 0
+      const suspects = this.#solitude.wish(isIdle)
+      const taken = await table.take({ worker, limit: concurrency - size, leaseMs, suspects })
+      this.#solitude.onTaken(taken, isIdle)
+      return taken
     } catch (error) {
-      this.#parts.onError(error)
+      onError(error)
       return undefined
     }
   }
@@ -124,7 +98,7 @@ class Poller implements InboxLoop {
     const item: TakenItem = { ...entry, worker: this.#parts.worker, isSuspect, signal: abort.signal }
     const ended = this.#runAndSettle(item).finally(() => {
       this.#running.delete(abort)
-      if (this.#running.size === 0) this.#isAlone = false
+      if (isSuspect) this.#solitude.onSuspectEnd()
       this.#awake()
     })
     this.#running.set(abort, ended)

@@ -30,7 +30,9 @@ function found(faults: Readonly<Record<string, number>>): readonly string[] {
 
 const ENGINES: readonly EngineName[] = [
   ...(redisProgram === undefined ? [] : (['redis'] as const)),
-  ...(postgresProgram === undefined ? [] : (['postgres', 'postgres-transaction'] as const)),
+  ...(postgresProgram === undefined
+    ? []
+    : (['postgres', 'postgres-transaction', 'inbox-postgres', 'inbox-postgres-transaction'] as const)),
   'sqlite',
   'sqlite-transaction',
   'inbox-sqlite',

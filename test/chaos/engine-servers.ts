@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { bullmqInbox, migrateBullmq } from 'postern/bullmq'
-import { postgresStore } from 'postern/postgres'
+import { bullmqInbox } from 'postern/bullmq'
+import { postgresInbox, postgresStore } from 'postern/postgres'
 import { openSqlite } from 'postern/sqlite'
 import { FaultyProxy } from '../engines/faulty-proxy.ts'
 import { startPostgres } from '../engines/postgres-server.ts'
@@ -23,14 +23,11 @@ export async function startEngine(name: EngineName): Promise<RunningEngine> {
       const { engine, url } = await startRedisServer(name)
       return withBullmq(engine, url)
     }
-    case 'inbox-bullmq-postgres': {
-      const { engine, url } = await startPostgresWithTables(name)
-      await migrateBullmq(url)
-      return withBullmq(engine, url)
-    }
     case 'postgres':
     case 'postgres-transaction':
-      return (await startPostgresWithTables(name)).engine
+    case 'inbox-postgres':
+    case 'inbox-postgres-transaction':
+      return startPostgresWithTables(name)
     case 'sqlite':
     case 'sqlite-transaction':
       return startSqlite(name)
@@ -61,31 +58,29 @@ function withBullmq(engine: RunningEngine, url: string): RunningEngine {
   return { ...engine, inbox, close }
 }
 
-async function startPostgresWithTables(
-  name: EngineName,
-): Promise<{ readonly engine: RunningEngine; readonly url: string }> {
-  // Each worker has three pools of up to ten.
-  const server = await startPostgres(...(name === 'inbox-bullmq-postgres' ? ['max_connections=300'] : []))
+/** The inbox is read directly and not through the proxy. */
+async function startPostgresWithTables(name: EngineName): Promise<RunningEngine> {
+  const server = await startPostgres()
   const { proxy, at } = await startProxy(server)
   const pool = new pg.Pool({ connectionString: server.url, max: 3 })
   pool.on('error', () => {}) // the faults cut its connections
-  await postgresStore({ pool }).migrate()
-  await pool.query(EFFECTS)
+  const inbox = postgresInbox({ pool })
+  await Promise.all([postgresStore({ pool }).migrate(), inbox.migrate(), pool.query(EFFECTS)])
   const readEffects = async () => {
     const { rows } = await pool.query<{ event_id: string }>('SELECT event_id FROM effects')
     return rows.map(({ event_id: eventId }) => eventId)
   }
-  const engine = {
+  return {
     address: { name, at },
     faults: toFaults(server, proxy, 'SIGINT'),
-    ...(name === 'postgres-transaction' && { readEffects }),
+    ...(name.startsWith('inbox-') && { inbox }),
+    ...(name.endsWith('-transaction') && { readEffects }),
     async close() {
       await pool.end()
       proxy.close()
       await server.remove()
     },
   }
-  return { engine, url: server.url }
 }
 
 /** There is no server to disturb, only workers. */

@@ -12,7 +12,7 @@ import {
   type TransactionContext,
 } from 'postern'
 import { bullmqInbox } from 'postern/bullmq'
-import { postgresStore } from 'postern/postgres'
+import { postgresInbox, postgresStore } from 'postern/postgres'
 import { redisStore } from 'postern/redis'
 import { openSqlite, type SqliteDatabase, type SqliteDriver, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { createClient } from 'redis'
@@ -35,18 +35,22 @@ function pick<T>(...all: readonly [T, ...T[]]): T {
 export async function openStore({ name, at }: EngineAddress): Promise<OpenStore> {
   switch (name) {
     case 'inbox-bullmq-redis':
-    case 'inbox-bullmq-postgres':
-      return openBullmq(name === 'inbox-bullmq-redis' ? 'redis' : 'postgres', at)
+      return openBullmq(at)
     case 'memory':
       return { store: memoryStore(), close() {} }
     case 'redis':
       return pick(openRedis, openIoRedis)(at)
     case 'postgres':
-    case 'postgres-transaction': {
+    case 'postgres-transaction':
+    case 'inbox-postgres':
+    case 'inbox-postgres-transaction': {
       const pool = new pg.Pool({ connectionString: at })
       pool.on('error', () => {}) // it connects again by itself
-      const opened = { store: postgresStore({ pool }), close: () => pool.end() }
-      return name === 'postgres' ? opened : { ...opened, writeEffect: writeToPostgres }
+      return {
+        ...{ store: postgresStore({ pool }), close: () => pool.end() },
+        ...(name.startsWith('inbox-') && { inbox: postgresInbox({ pool }) }),
+        ...(name.endsWith('-transaction') && { writeEffect: writeToPostgres }),
+      }
     }
     case 'sqlite':
     case 'sqlite-transaction': {
@@ -91,8 +95,8 @@ function isInstalled(driver: SqliteDriver): boolean {
 }
 
 /** Store and inbox on one server. */
-async function openBullmq(of: 'redis' | 'postgres', at: string): Promise<OpenStore> {
-  const { store, close } = await openStore({ name: of, at })
+async function openBullmq(at: string): Promise<OpenStore> {
+  const { store, close } = await openStore({ name: 'redis', at })
   const inbox = bullmqInbox({ connection: at })
   return {
     ...{ store, inbox },

@@ -20,7 +20,8 @@ export const ENGINE_NAMES = [
   'inbox-sqlite-transaction',
   'inbox-sqlite-outage',
   'inbox-bullmq-redis',
-  'inbox-bullmq-postgres',
+  'inbox-postgres',
+  'inbox-postgres-transaction',
 ] as const
 
 export type EngineName = (typeof ENGINE_NAMES)[number]

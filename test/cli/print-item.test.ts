@@ -109,7 +109,7 @@ describe('the record of an event', () => {
   })
 
   it('has the body only on request', () => {
-    const record = toItemRecord({ ...ITEM, source: 'crm' }, { hasBody: true })
+    const record = toItemRecord({ ...ITEM, source: 'crm' }, ITEM.bytes)
     expect(record).toMatchObject({ source: 'crm', bodyBase64: 'e30=' })
   })
 })

@@ -228,7 +228,7 @@ describe('the inbox of a receiver at the emulator', () => {
     const item = (await scene.inbox.list('dead', { limit: 1 })).entries[0]
     if (item === undefined) throw new Error('there is none')
     const key = '7:billing4:acme5:evt_x'
-    await scene.inbox.put({ ...item, key, id: 'evt_x', receivedAt: item.receivedAt + 60_000 })
+    await scene.inbox.put({ ...item, bytes: new Uint8Array(), key, id: 'evt_x', receivedAt: item.receivedAt + 60_000 })
     await until('it is dead', async () => (await scene.inbox.get(key))?.state === 'dead')
     const crm = await start({ inbox: scene.inbox })
     const ask = async () => (await call(crm, 'GET /_inspector/inbox/event?account=acme&event=evt_x')).json

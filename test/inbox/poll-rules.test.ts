@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Taken } from '../../src/inbox/inbox-table.ts'
 import { bring, NOTHING, openPoll } from './poll-scene.ts'
 
 describe('the search for items', () => {
@@ -7,7 +8,7 @@ describe('the search for items', () => {
     work()
     await clock.advance(1_000)
     expect(timesOfTakes()).toEqual([0, 250, 500, 750, 1_000])
-    expect(takes[0]).toEqual({ at: 0, worker: 'w', limit: 5, leaseMs: 9_000, isIdle: true })
+    expect(takes[0]).toEqual({ at: 0, worker: 'w', limit: 5, leaseMs: 9_000, suspects: 'take' })
   })
 
   it('is repeated immediately when this process puts an item, or has ended one', async () => {
@@ -44,17 +45,17 @@ describe('the search for items', () => {
     put()
     await clock.advance(1_000)
     expect([...items.keys()]).toEqual(['one', 'two', 'three'])
-    expect(takes.map(({ limit, isIdle }) => [limit, isIdle])).toEqual([
-      [3, true],
-      [1, false],
+    expect(takes.map(({ limit, suspects }) => [limit, suspects])).toEqual([
+      [3, 'take'],
+      [1, 'await'],
     ])
     end('two')
     await clock.advance(0)
-    expect(takes.at(-1)).toMatchObject({ at: 2_000, limit: 1, isIdle: false })
+    expect(takes.at(-1)).toMatchObject({ at: 2_000, limit: 1, suspects: 'await' })
     end('one')
     end('three')
     await clock.advance(250)
-    expect(takes.at(-1)).toMatchObject({ limit: 3, isIdle: true })
+    expect(takes.at(-1)).toMatchObject({ limit: 3, suspects: 'take' })
   })
 
   it('is repeated after a second if the engine failed', async () => {
@@ -65,23 +66,105 @@ describe('the search for items', () => {
     expect(timesOfTakes()).toEqual([0, 1_000, 2_000, 2_250])
     expect(told).toEqual(['error away', 'error still away'])
   })
+})
 
-  it('brings an item whose last worker died alone, and goes on when that has ended', async () => {
-    const { clock, end, put, items, takes, timesOfTakes, work } = openPoll({
-      brought: [{ items: [], hasSuspect: true }, { ...bring('killer'), hasSuspect: true }, bring('other')],
-    })
+const AWAITED: Taken = { items: [], isAwaited: true }
+const suspect = (ranMs: number): Taken => ({ ...bring('suspect'), ranMs })
+
+describe('a suspect', () => {
+  const wishesOf = ({ takes }: Pick<ReturnType<typeof openPoll>, 'takes'>) =>
+    takes.map(({ at, suspects }) => [at, suspects])
+
+  it('runs alone until it has run for longer than before, and is then joined', async () => {
+    const { clock, put, items, takes, work } = openPoll({ brought: [suspect(1_200), bring('other')] })
     work()
-    await clock.advance(1_000)
+    await clock.advance(4_199)
     put()
-    await clock.advance(1_000)
-    expect(timesOfTakes()).toEqual([0, 250])
-    expect(items.get('killer')?.isSuspect).toBe(true)
-    end('killer')
     await clock.advance(0)
-    expect(takes.at(-1)).toMatchObject({ at: 2_000, limit: 5 })
-    expect(items.get('other')?.isSuspect).toBe(false)
+    expect(takes).toHaveLength(1)
+    await clock.advance(1)
+    expect(takes.at(-1)).toMatchObject({ at: 4_200, limit: 4, suspects: 'join' })
+    expect([...items].map(([key, { isSuspect }]) => [key, isSuspect])).toEqual([
+      ['suspect', true],
+      ['other', false],
+    ])
+  })
+
+  it('runs alone for ten seconds at most', async () => {
+    const { clock, takes, work } = openPoll({ brought: [suspect(60_000)] })
+    work()
+    await clock.advance(10_000)
+    expect(wishesOf({ takes })).toEqual([
+      [0, 'take'],
+      [10_000, 'join'],
+    ])
+  })
+
+  it('is not joined before the engine has stored that', async () => {
+    const { clock, takes, work } = openPoll({ brought: [suspect(0), new Error('away')] })
+    work()
+    await clock.advance(4_000)
+    expect(wishesOf({ takes })).toEqual([
+      [0, 'take'],
+      [3_000, 'join'],
+      [4_000, 'join'],
+    ])
+  })
+
+  it('keeps others waiting no longer when it ends', async () => {
+    const { clock, end, takes, work } = openPoll({ brought: [suspect(0), bring('other')] })
+    work()
+    await clock.advance(100)
+    end('suspect')
+    await clock.advance(0)
+    expect(takes.at(-1)).toMatchObject({ at: 100, limit: 5, suspects: 'leave' })
+  })
+
+  it('gets a busy worker to itself that becomes idle in time', async () => {
+    const { clock, end, takes, work } = openPoll({ brought: [bring('other'), AWAITED, AWAITED, AWAITED] })
+    work()
+    await clock.advance(600)
+    end('other')
+    await clock.advance(0)
+    expect(wishesOf({ takes })).toEqual([
+      [0, 'take'],
+      [250, 'await'],
+      [500, 'await'],
+      [600, 'take'],
+    ])
+  })
+
+  it('has at most half of the time of a worker, which waits longer for it after each time in vain', async () => {
+    const { clock, engine, takes, work } = openPoll({ brought: [bring('endless')] })
+    work()
+    await clock.advance(0)
+    engine.take = ({ suspects }) => (suspects === 'await' ? AWAITED : NOTHING)
+    await clock.advance(8_000)
+    const phases = wishesOf({ takes }).filter(([, wish], index, all) => wish !== all[index - 1]?.[1])
+    expect(phases).toEqual([
+      [0, 'take'],
+      [250, 'await'],
+      [1_250, 'leave'],
+      [2_250, 'await'],
+      [4_250, 'leave'],
+      [6_250, 'await'],
+    ])
+  })
+
+  it('waits for others that are due, and for nothing else', async () => {
+    const { clock, end, takes, work } = openPoll({ brought: [suspect(0), bring('other'), NOTHING] })
+    work()
+    await clock.advance(2_000)
+    end('suspect')
+    await clock.advance(100)
+    end('other')
     await clock.advance(250)
-    expect(takes.at(-1)).toMatchObject({ at: 2_250, limit: 4 })
+    expect(wishesOf({ takes })).toEqual([
+      [0, 'take'],
+      [2_000, 'leave'],
+      [2_100, 'leave'],
+      [2_350, 'take'],
+    ])
   })
 })
 

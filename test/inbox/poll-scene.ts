@@ -1,16 +1,17 @@
 import type { InboxEntry, Settlement, TakenItem } from 'postern'
 import { manualClock } from 'postern/testing'
-import { type InboxTable, pollInbox, type Taken, type TakeRequest } from '../../src/inbox/poll.ts'
+import type { InboxTable, Taken, TakeRequest } from '../../src/inbox/inbox-table.ts'
+import { pollInbox } from '../../src/inbox/poll.ts'
 
 const DONE: Settlement = { next: 'remove' }
-export const NOTHING: Taken = { items: [], hasSuspect: false }
+export const NOTHING: Taken = { items: [] }
 
 function makeEntry(key: string): InboxEntry {
   const event = { accountKey: 'acme', id: key, type: 'a.created', receivedAt: 0, since: 0, dueAt: 0 }
   return { key, bytes: new Uint8Array(), ...event, state: 'running', failures: 0, deaths: 0, marks: [], tries: [] }
 }
 
-export const bring = (...keys: readonly string[]): Taken => ({ items: keys.map(makeEntry), hasSuspect: false })
+export const bring = (...keys: readonly string[]): Taken => ({ items: keys.map(makeEntry) })
 
 /** A worker on an engine whose part the test plays, with the times of its calls. */
 export function openPoll({ concurrency = 5, leaseMs = 9_000, brought = [] as readonly (Taken | Error)[] } = {}) {
@@ -25,13 +26,15 @@ export function openPoll({ concurrency = 5, leaseMs = 9_000, brought = [] as rea
   const engine = {
     /** Answers of the next polls. */
     brought: [...brought] as (Taken | Error | Promise<Taken>)[],
+    /** Answers once there are no more of these. */
+    take: (_: TakeRequest): Taken => NOTHING,
     renew: async (): Promise<unknown> => undefined,
     settle: async (): Promise<boolean> => true,
   }
   const table: InboxTable = {
     take: async (request) => {
       takes.push({ ...request, at: clock.now() })
-      const answer = engine.brought.shift() ?? NOTHING
+      const answer = engine.brought.shift() ?? engine.take(request)
       if (answer instanceof Error) throw answer
       return answer
     },

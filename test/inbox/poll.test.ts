@@ -46,6 +46,14 @@ function open(path = makePath()) {
   return { path, database, inbox, errors, settled, work, put, stateOf }
 }
 
+/** Lets workers die that run an item: two beside others at first, each further one while it runs alone. */
+async function killWorkers(path: string, key: string, deaths: number): Promise<void> {
+  for (let n = 0; n < deaths; n++) {
+    await takeAndFreeze(path, key, 50)
+    await sleep(60)
+  }
+}
+
 /** Lets a worker take an item and suspends it. */
 async function takeAndFreeze(path: string, key: string, leaseMs: number, ending = FOREVER()) {
   let isTaken = false
@@ -94,10 +102,7 @@ describe('a worker that is closed', () => {
   it('keeps the deaths of the items that it returns, and that they must be alone', async () => {
     const process = open()
     await process.put('killer')
-    for (let n = 0; n < 3; n++) {
-      await takeAndFreeze(process.path, 'killer', 50)
-      await sleep(60)
-    }
+    await killWorkers(process.path, 'killer', 4)
     const loop = process.work(async () => DONE)
     await loop.close(10_000)
     expect(await process.inbox.get('killer')).toMatchObject({ state: 'waiting', deaths: 2, failures: 0 })
@@ -113,13 +118,28 @@ describe('a worker that is closed', () => {
 })
 
 describe('an item whose worker died', () => {
+  it('runs again with the others after the first death', async () => {
+    const { path, put, work, inbox } = open()
+    await put('lost')
+    await killWorkers(path, 'lost', 1)
+    await put('other')
+    const taken: TakenItem[] = []
+    work((item) => {
+      taken.push(item)
+      return FOREVER()
+    })
+    await until('both run', () => taken.length === 2)
+    expect(taken.map(({ key, isSuspect }) => [key, isSuspect]).sort()).toEqual([
+      ['lost', false],
+      ['other', false],
+    ])
+    expect(await inbox.get('lost')).toMatchObject({ deaths: 0 })
+  })
+
   it('keeps its deaths while it could not run, waits for that beside others, and is alone again', async () => {
     const process = open()
     await process.put('killer')
-    for (let n = 0; n < 3; n++) {
-      await takeAndFreeze(process.path, 'killer', 50)
-      await sleep(60)
-    }
+    await killWorkers(process.path, 'killer', 4)
     const tried = { n: 1, dueAt: 0, startedAt: 0, endedAt: 0, code: 'busy', worker: 'w' }
     const busy: Settlement = { next: 'wait', afterMs: 500, isFailure: false, tried, isUnproven: true }
     const taken: string[] = []
@@ -137,23 +157,54 @@ describe('an item whose worker died', () => {
     expect(await process.inbox.get('killer')).toMatchObject({ deaths: 2 })
   })
 
-  it('delays a busy worker only until another one has run it', async () => {
-    const { path, put, work, stateOf } = open()
-    await put('left')
-    await takeAndFreeze(path, 'left', 600)
-    const ran: string[] = []
-    await put('slow')
-    work(({ key }) => {
-      ran.push(key)
-      return key === 'slow' ? FOREVER() : Promise.resolve(DONE)
+  it('is no suspect after its handlers ran to their end', async () => {
+    const { path, put, work, inbox } = open()
+    await put('once')
+    await killWorkers(path, 'once', 3)
+    const tried = { n: 1, dueAt: 0, startedAt: 0, endedAt: 0, code: 'handler_failed', worker: 'w' }
+    const taken: (boolean | undefined)[] = []
+    work(({ isSuspect }) => {
+      taken.push(isSuspect)
+      return taken.length === 1 ? Promise.resolve({ next: 'wait', afterMs: 0, isFailure: true, tried }) : FOREVER()
     })
-    await sleep(1_200) // the lease has ended, and the busy worker has noticed it
-    expect(ran).toEqual(['slow'])
-    const another = open(path).work(async () => DONE)
-    await until('another one has run it', async () => (await stateOf('left')) === undefined)
-    await another.close(10_000)
-    await put('new')
-    await until('the busy worker goes on', () => ran.includes('new'))
+    await until('it ran twice', () => taken.length === 2)
+    expect(taken).toEqual([true, false])
+    expect(await inbox.get('once')).toMatchObject({ deaths: 0 })
+  })
+
+  it('is joined by others when it has run for longer than before, and then causes no counted death', async () => {
+    const { path, put, work, inbox } = open()
+    await put('long')
+    await killWorkers(path, 'long', 2)
+    const first = work(FOREVER, { leaseMs: 900 })
+    const other = open(path)
+    await put('beside')
+    await until('both run', async () => (await inbox.counts()).running === 2)
+    expect(await inbox.get('long')).toMatchObject({ deaths: 0 })
+    expect(await other.stateOf('beside')).toBe('running')
+    void first
+  })
+
+  it('keeps one of two busy workers waiting, and the other not at all', async () => {
+    const { path, put, work } = open()
+    await put('suspect')
+    await killWorkers(path, 'suspect', 2)
+    await put('slow')
+    await put('slow too')
+    const others = Array.from({ length: 20 }, (_, n) => `other ${n}`)
+    const ran: (readonly [process: number, key: string])[] = []
+    const runAs = (process: number) => (item: TakenItem) => {
+      ran.push([process, item.key])
+      return item.key.startsWith('slow') ? sleep(900).then(() => DONE) : Promise.resolve(DONE)
+    }
+    work(runAs(1))
+    open(path).work(runAs(2))
+    for (const key of others) {
+      await put(key)
+      await sleep(20)
+    }
+    await until('all ran', () => ran.length === 23)
+    expect(ran.map(([, key]) => key).sort()).toEqual(['slow', 'slow too', 'suspect', ...others].sort())
   })
 })
 

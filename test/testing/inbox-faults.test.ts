@@ -1,6 +1,6 @@
 import { inboxSuite } from 'postern/testing'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { FAULTS, type Fault, MemoryInbox, type MemoryTable, OUTLASTS, WAITS } from './memory-inbox.ts'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { FAULTS, type Fault, MemoryInbox, type MemoryTable, NAMES_OF_DEATHS, OUTLASTS, WAITS } from './memory-inbox.ts'
 import { speedUp } from './run-at-speed.ts'
 
 function casesOf(fault: Fault | 'none') {
@@ -9,7 +9,7 @@ function casesOf(fault: Fault | 'none') {
 }
 
 /** Cases that measure time, and run at the speed of the clock. */
-const IN_REAL_TIME: readonly string[] = [WAITS, OUTLASTS]
+const IN_REAL_TIME: readonly string[] = [WAITS, OUTLASTS, ...NAMES_OF_DEATHS]
 const isTimed = ([name]: readonly [name: string, fault: Fault | 'none']) => IN_REAL_TIME.includes(name)
 
 const NAMES = casesOf('none').map(({ name }) => name)
@@ -22,6 +22,7 @@ async function runCase(name: string, fault: Fault | 'none'): Promise<void> {
     ?.run()
 }
 
+const NOTICES = '%s: notices an inbox that %s'
 it('has a planted fault for every case', () => {
   expect(Object.keys(FAULTS).sort()).toEqual([...NAMES].sort())
 })
@@ -40,10 +41,20 @@ async function expectRun(result: 'passes' | 'fails', name: string, fault: Fault 
   await vi.waitFor(async () => expect(await run()).toBe(result), { timeout: 60_000 })
 }
 
-const expectNotice = (name: string, fault: Fault) => expectRun('fails', name, fault)
+const expectNoticed = (name: string, fault: Fault) => expectRun('fails', name, fault)
 
 describe.concurrent('in real time', () => {
-  it.each(PAIRS.filter(isTimed))('%s: notices an inbox that %s', expectNotice)
+  it.each(PAIRS.filter(([name]) => [WAITS, OUTLASTS].includes(name)))(NOTICES, expectNoticed)
+})
+
+describe.concurrent('at three times the speed', () => {
+  let restore = () => {}
+  beforeAll(() => {
+    restore = speedUp(3)
+  })
+  afterAll(() => restore())
+
+  it.each(PAIRS.filter(([name]) => NAMES_OF_DEATHS.includes(name)))(NOTICES, expectNoticed)
 })
 
 // Some faults are noticed only because something does not happen within 30 s.
@@ -54,5 +65,5 @@ describe.concurrent('at 30 times the speed', () => {
     expectRun('passes', name, 'none'),
   )
 
-  it.each(PAIRS.filter((pair) => !isTimed(pair)))('%s: notices an inbox that %s', expectNotice)
+  it.each(PAIRS.filter((pair) => !isTimed(pair)))(NOTICES, expectNoticed)
 })

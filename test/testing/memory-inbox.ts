@@ -11,7 +11,6 @@ import {
   type ListOptions,
   pollInbox,
   type Settlement,
-  systemClock,
   type Taken,
   type TakenItem,
   type TakeRequest,
@@ -20,6 +19,30 @@ import {
 
 export const WAITS = 'tries again when it is told to, and not before'
 export const OUTLASTS = 'leaves an item with its worker for longer than the lease'
+/** Cases in which workers die, which take as long as their leases. */
+const DEATHS = {
+  'runs items beside each other whose worker died once': ['never ends a lease', 'suspects what one worker died at'],
+  'runs an item alone at which two workers died, until it has run for longer than before': [
+    'never ends a lease',
+    'suspects nothing',
+    'never lets others join',
+    'lets others join at once',
+  ],
+  'counts the deaths of workers that ran an item alone, until its handlers run to their end': [
+    'counts every death',
+    'counts no death',
+    'forgives a death for nothing',
+    'never forgives a death',
+  ],
+  'leaves an item with a worker that was suspended if no other worker took it': [
+    'takes an item from a suspended worker',
+  ],
+  'counts no death of a worker that was suspended, and does not let it settle what another one took': [
+    'counts a suspended worker as dead',
+    'lets anybody settle',
+  ],
+} as const
+export const NAMES_OF_DEATHS: readonly string[] = Object.keys(DEATHS)
 
 /** Faults of a custom inbox, each in one line, which each case must notice. */
 export const FAULTS = {
@@ -86,6 +109,7 @@ export const FAULTS = {
     'counts every try',
     'removes what is to wait',
   ],
+  ...DEATHS,
   'keeps a dead letter with its try and its marks, and does not run it': [
     'buries without marks',
     'buries without the try',
@@ -128,19 +152,27 @@ export type Fault = (typeof FAULTS)[keyof typeof FAULTS][number]
 interface Row extends InboxEntry {
   readonly turn: number
   readonly worker: string
-  /** End of the lease, in milliseconds since 1970. */
+  /** Beginning and end of the lease, in milliseconds since 1970. */
+  readonly takenAt: number
   readonly leasedUntil: number
+  readonly ranMs: number
+  readonly losses: number
+  readonly isAlone: boolean
+  /** The worker that lost it last, unless it was settled since. */
+  readonly lostBy: string
+  readonly wasAlone: boolean
 }
+
+const LONG_MS = 3_600_000
 
 export type MemoryTable = Map<string, Row>
 
-/** The contract over one Map, with one fault at most. No process dies in a test, so that leases never end. */
+/** The contract over one Map, with one fault at most. Only one suspect is due at a time in its tests. */
 export class MemoryInbox implements Inbox {
   readonly #rows: MemoryTable
   readonly #done = new Set<string>()
   readonly #listeners = new Set<() => void>()
   readonly #fault: Fault | 'none'
-  #names = 0
 
   constructor(name: string, tables: Map<string, MemoryTable>, fault: Fault | 'none') {
     const rows = tables.get(name) ?? new Map()
@@ -160,17 +192,19 @@ export class MemoryInbox implements Inbox {
         await new Promise(setImmediate) // a fault may return items without end
         return this.#take(request)
       },
-      renew: async () => {},
-      settle: async (item: InboxEntry, worker: string, settlement: Settlement) => {
-        this.#settle(item, worker, settlement)
-        return true
+      renew: async (name: string, leaseMs: number) => {
+        if (this.#has('never renews its leases')) return
+        this.#revive(name)
+        for (const row of this.#heldBy(name))
+          if (!this.#isTakenAway(row)) this.#set(row.key, { leasedUntil: Date.now() + leaseMs })
       },
+      settle: async (item: InboxEntry, name: string, settlement: Settlement) => this.#settle(item, name, settlement),
       onPut: (callback: () => void) => {
         this.#listeners.add(callback)
         return () => this.#listeners.delete(callback)
       },
     }
-    const worker = this.#has('has workers without a name') ? '' : `worker ${this.#names++}`
+    const worker = this.#has('has workers without a name') ? '' : `worker ${crypto.randomUUID()}`
     const more = this.#has('runs more at once than it is told') ? 1 : 0
     const concurrency = this.#has('runs one at a time') ? 1 : options.concurrency + more
     const never = new AbortController().signal
@@ -183,7 +217,7 @@ export class MemoryInbox implements Inbox {
       if (!this.#has('never tells what it settled')) options.onSettled(...settled)
       if (this.#has('tells twice what it settled')) options.onSettled(...settled)
     }
-    const loop = pollInbox(table, worker, given, { ...options, onSettled, concurrency, clock: systemClock })
+    const loop = pollInbox(table, worker, given, { ...options, onSettled, concurrency })
     const close = (timeoutMs: number) => {
       closed.abort()
       const closing = this.#has('takes more while it closes')
@@ -231,10 +265,10 @@ export class MemoryInbox implements Inbox {
     if (this.#has('replays in two steps')) {
       const isDead = this.#rows.get(this.#toKey(key))?.state === 'dead'
       await new Promise((resolve) => setTimeout(resolve, 5))
-      if (isDead) this.#revive(this.#toKey(key))
+      if (isDead) this.#replay(this.#toKey(key))
       return isDead
     }
-    const isReplayed = this.#revive(this.#toKey(key))
+    const isReplayed = this.#replay(this.#toKey(key))
     return isReplayed && !this.#has('never says that it replayed')
   }
 
@@ -262,7 +296,7 @@ export class MemoryInbox implements Inbox {
     const known = this.#rows.get(key)
     if (this.#has('remembers what is done') && this.#done.has(key)) return
     if (known?.state === 'dead' && !this.#has('leaves a dead letter dead that comes in again')) {
-      this.#revive(key)
+      this.#replay(key)
       return
     }
     if (known !== undefined && this.#has('makes two items of a duplicate')) this.#insert(`${key} again`, item)
@@ -282,7 +316,7 @@ export class MemoryInbox implements Inbox {
       ...(source !== undefined && !this.#has('loses the source') && { source }),
       ...(source === undefined && this.#has('has null for what an item lacks') && { source: null as never }),
       ...{ state: 'waiting', dueAt: now, since: now, failures: 0, deaths: 0, marks: [], tries: [] },
-      ...{ worker: '', leasedUntil: 0 },
+      ...{ worker: '', takenAt: 0, leasedUntil: 0, ranMs: 0, losses: 0, isAlone: false, lostBy: '', wasAlone: false },
       turn: this.#nextTurn(item.accountKey),
     })
     this.#wake()
@@ -297,17 +331,60 @@ export class MemoryInbox implements Inbox {
     return Math.max(own, Number.isFinite(next) ? next : 0) + 1
   }
 
-  #take({ worker, limit, leaseMs }: TakeRequest): Taken {
+  #take({ worker, limit, leaseMs, suspects }: TakeRequest): Taken {
     const now = Date.now()
-    const isDue = ({ state, dueAt, leasedUntil }: Row) =>
+    this.#revive(worker)
+    if (suspects === 'join') for (const { key } of this.#heldBy(worker)) this.#set(key, { isAlone: false })
+    if (suspects === 'join' && this.#has('never lets others join')) return { items: [] }
+    if (!this.#has('never ends a lease')) this.#endLeases(worker, leaseMs)
+    const enough = this.#has('suspects nothing') ? 99 : this.#has('suspects what one worker died at') ? 1 : 2
+    const isDue = ({ state, dueAt }: Row) =>
       (state === 'waiting' && dueAt <= now) ||
       (state === 'dead' && this.#has('runs dead letters')) ||
-      (state === 'running' && leasedUntil <= now && this.#has('never renews its leases')) ||
       (state === 'running' && this.#has('gives one item to several workers'))
     const due = [...this.#rows.values()].filter(isDue).sort((a, b) => a.turn - b.turn)
-    const items = due.slice(0, limit)
-    for (const { key } of items) this.#set(key, { state: 'running', worker, leasedUntil: now + leaseMs })
-    return { items: items.map((row) => this.#hand(row)), hasSuspect: false }
+    const suspect = due.find(({ losses }) => losses >= enough)
+    if (suspect !== undefined && suspects === 'await') return { items: [], isAwaited: true }
+    const items =
+      suspect && suspects === 'take' ? [suspect] : due.filter(({ losses }) => losses < enough).slice(0, limit)
+    const isAlone = items.includes(suspect as Row) // may be none
+    const taken = { state: 'running', worker, takenAt: now, leasedUntil: now + leaseMs, isAlone } as const
+    for (const { key } of items) this.#set(key, taken)
+    const ranMs = this.#has('lets others join at once') ? -LONG_MS : suspect?.ranMs
+    return { items: items.map((row) => this.#hand(row)), ...(isAlone && ranMs !== undefined && { ranMs }) }
+  }
+
+  #endLeases(asks: string, leaseMs: number): void {
+    const isLost = ({ state, worker, leasedUntil }: Row) =>
+      state === 'running' && worker !== asks && leasedUntil < Date.now()
+    for (const { key, worker, takenAt, leasedUntil, losses, deaths, isAlone } of [...this.#rows.values()].filter(
+      isLost,
+    )) {
+      const isCounted = (isAlone || this.#has('counts every death')) && !this.#has('counts no death')
+      const counts = {
+        losses: losses + 1,
+        deaths: deaths + (isCounted ? 1 : 0),
+        ranMs: leasedUntil - leaseMs - takenAt,
+      }
+      this.#set(key, { state: 'waiting', worker: '', lostBy: worker, wasAlone: isCounted, isAlone: false, ...counts })
+    }
+  }
+
+  /** A worker that asks is alive: it holds what nobody took, and caused no loss. */
+  #revive(name: string): void {
+    if (this.#has('takes an item from a suspended worker')) return
+    for (const { key, state, lostBy, losses, deaths, wasAlone } of this.#rows.values()) {
+      if (lostBy !== name) continue
+      this.#set(key, { lostBy: '' })
+      if (this.#has('counts a suspended worker as dead')) continue
+      this.#set(key, { losses: losses - 1, deaths: deaths - (wasAlone ? 1 : 0) })
+      if (state === 'waiting')
+        this.#set(key, { state: 'running', worker: name, isAlone: wasAlone, leasedUntil: Date.now() })
+    }
+  }
+
+  #heldBy(name: string): readonly Row[] {
+    return [...this.#rows.values()].filter(({ state, worker }) => state === 'running' && worker === name)
   }
 
   /** Returns a row as a worker gets it. */
@@ -316,9 +393,21 @@ export class MemoryInbox implements Inbox {
     return { ...row, bytes, ...(trace && !this.#has('gives workers no trace') && { trace }) }
   }
 
-  #settle({ key, tries }: InboxEntry, worker: string, settlement: Settlement): void {
+  #settle({ key, tries }: InboxEntry, worker: string, settlement: Settlement): boolean {
+    this.#revive(worker)
     const row = this.#rows.get(key)
-    if (row === undefined || row.state !== 'running' || row.worker !== worker) return
+    if (row === undefined || this.#isTakenAway(row)) return false
+    if ((row.state !== 'running' || row.worker !== worker) && !this.#has('lets anybody settle')) return false
+    this.#change(row, tries, settlement)
+    return true
+  }
+
+  #isTakenAway({ leasedUntil }: Row): boolean {
+    return this.#has('takes an item from a suspended worker') && leasedUntil < Date.now()
+  }
+
+  #change(row: Row, tries: InboxEntry['tries'], settlement: Settlement): void {
+    const { key } = row
     const isRemoved =
       settlement.next === 'remove' ||
       (settlement.next === 'wait' && this.#has('removes what is to wait')) ||
@@ -332,6 +421,7 @@ export class MemoryInbox implements Inbox {
     const now = Date.now()
     const hasTried = settlement.tried !== undefined || this.#has('keeps a try that did not begin')
     const all = hasTried ? [...tries, settlement.tried as InboxTry] : tries
+    this.#set(key, { lostBy: '' })
     if (settlement.next === 'bury') {
       const marks = this.#has('buries without marks') ? [] : settlement.marks
       this.#set(key, {
@@ -349,6 +439,9 @@ export class MemoryInbox implements Inbox {
       row.failures === 0 ? 'tries again at once the first time' : 'tries again at once from the second time on',
     )
     const dueAt = now + (isHasty ? 0 : settlement.afterMs)
+    const isUnproven = settlement.isUnproven === true || settlement.tried === undefined
+    const isForgiven = this.#has('forgives a death for nothing') || !isUnproven
+    if (isForgiven && !this.#has('never forgives a death')) this.#set(key, { losses: 0, deaths: 0 })
     this.#set(key, {
       ...{ state: 'waiting', dueAt, tries: this.#cut(all), failures: row.failures + (isCounted ? 1 : 0) },
       turn: this.#nextTurn(row.accountKey),
@@ -363,7 +456,7 @@ export class MemoryInbox implements Inbox {
     return this.#has('keeps the first tries') ? tries.slice(0, TRIES_KEPT) : tries.slice(-TRIES_KEPT)
   }
 
-  #revive(key: string): boolean {
+  #replay(key: string): boolean {
     const row = this.#rows.get(key)
     if (row === undefined) return false
     const isDead = row.state === 'dead' || this.#has('replays anything') || this.#has('replays in two steps')
@@ -371,7 +464,7 @@ export class MemoryInbox implements Inbox {
     const now = Date.now()
     const since = this.#has('replays without the time of the replay') ? 0 : now
     this.#set(key, {
-      ...{ state: 'waiting', dueAt: now, since, deaths: 0 },
+      ...{ state: 'waiting', dueAt: now, since, losses: 0, deaths: 0 },
       failures: this.#has('replays with the failures of before') ? row.failures : 0,
       marks: this.#has('replays without marks') ? [] : row.marks,
       tries: this.#has('replays without the tries of before') ? [] : row.tries,

@@ -1,4 +1,4 @@
-import { type IQueueBackend, RedisQueueBackend } from 'bullmq'
+import type { IQueueBackend, RedisQueueBackend } from 'bullmq'
 import { type Inbox, type InboxItem, type Logger, pollInbox } from '../../../src/index.ts'
 import { nameWorker } from '../../stores/name-worker.ts'
 import { Notices } from '../../stores/notices.ts'
@@ -13,7 +13,7 @@ import { type BullmqInboxOptions, checkOptions, DAY_MS } from './options.ts'
 import { Turns } from './turns.ts'
 import { WorkTable } from './work-table.ts'
 
-export type { BullmqInboxOptions, BullmqPostgresOptions, BullmqRedisOptions } from './options.ts'
+export type { BullmqInboxOptions } from './options.ts'
 
 /** An inbox with its own connections. */
 export interface BullmqInbox extends Inbox {
@@ -32,8 +32,8 @@ const LOOK_EVERY_MS = 500
 const JOB_BYTES = 2_000
 
 /**
- * An inbox on a BullMQ queue, on Redis or on BullMQ's Postgres backend, for any number of machines. It connects at its first use, and
- * reconnects by itself. It is an ordinary BullMQ queue: BullMQ's dashboards show it.
+ * An inbox on a BullMQ queue in Redis, for any number of machines. It connects at its first use, and reconnects by itself. It is an ordinary
+ * BullMQ queue: BullMQ's dashboards show it.
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`
  * @example bullmqInbox({ connection: 'redis://localhost:6379' })
@@ -41,7 +41,7 @@ const JOB_BYTES = 2_000
 export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   const checked = checkOptions(options)
   const notices = new Notices()
-  const report = async (backend: IQueueBackend) => {
+  const report = async (backend: RedisQueueBackend) => {
     for (const gap of await findGaps(backend).catch(() => [])) notices.warn(`bullmqInbox: ${gap}`)
   }
   const connection = new Connection(checked, report)
@@ -73,7 +73,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
         },
       }
     },
-    counts: async () => readCounts(await connection.get(), checked.backend === 'postgres'),
+    counts: async () => readCounts(await connection.get()),
     list: async (state, listOptions = {}) => readPage(await connection.get(), state, listOptions),
     get: async (key) => getEntry(await connection.get(), key),
     async replay(key) {
@@ -116,8 +116,7 @@ class Room {
   #left = Number.POSITIVE_INFINITY
 
   /** @throws Error if there is no room for so many bytes */
-  async take(backend: IQueueBackend, bytes: number): Promise<void> {
-    if (!(backend instanceof RedisQueueBackend)) return
+  async take(backend: RedisQueueBackend, bytes: number): Promise<void> {
     const now = performance.now()
     if (now - this.#lookedAt >= LOOK_EVERY_MS) {
       const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY

@@ -1,11 +1,4 @@
-import {
-  createPostgresBackend,
-  createRedisBackend,
-  type IQueueBackend,
-  type PostgresConnectionOptions,
-  type RedisOptions,
-  type WorkerOptions,
-} from 'bullmq'
+import { createRedisBackend, type RedisOptions, type RedisQueueBackend, type WorkerOptions } from 'bullmq'
 import { ConfigurationError } from '../../../src/index.ts'
 import type { Checked } from './options.ts'
 
@@ -13,8 +6,6 @@ import type { Checked } from './options.ts'
 const LONGEST_PAUSE_MS = 1_000
 /** An engine that is silent for this long counts as gone, in milliseconds. A lease of 15 s outlives that. */
 const SILENCE_MS = 5_000
-/** A Postgres statement may take longer: BullMQ makes all due jobs ready in one statement. */
-const STATEMENT_MS = 10_000
 const CONNECT_MS = 3_000
 
 /** Returns whether the error is BullMQ's answer that a job does not exist, is not in that state, or is not locked by this token. */
@@ -26,23 +17,23 @@ export function isRefused(error: unknown): boolean {
 /** One connection to BullMQ's backend. It fails fast while the engine is away, and reconnects by itself. */
 export class Connection {
   readonly #options: Checked
-  readonly #onOpened: (backend: IQueueBackend) => void
+  readonly #onOpened: (backend: RedisQueueBackend) => void
   readonly #leaseMs: number | undefined
-  #opened: Promise<IQueueBackend> | undefined
+  #opened: Promise<RedisQueueBackend> | undefined
   #isClosed = false
 
   /**
    * @param onOpened called for each backend that is made
    * @param leaseMs a worker's lease, in milliseconds
    */
-  constructor(options: Checked, onOpened: (backend: IQueueBackend) => void, leaseMs?: number) {
+  constructor(options: Checked, onOpened: (backend: RedisQueueBackend) => void, leaseMs?: number) {
     this.#options = options
     this.#onOpened = onOpened
     this.#leaseMs = leaseMs
   }
 
   /** Resolves with the backend; rejects if it cannot be reached, and the next call tries again. */
-  get(): Promise<IQueueBackend> {
+  get(): Promise<RedisQueueBackend> {
     // A connection that is opened now would never be closed, and would keep the process alive.
     if (this.#isClosed) return Promise.reject(new Error('The inbox is closed.'))
     if (this.#opened === undefined) {
@@ -62,14 +53,14 @@ export class Connection {
     await (await opened?.catch(() => undefined))?.close(true).catch(() => {})
   }
 
-  async #open(): Promise<IQueueBackend> {
-    let backend: IQueueBackend | undefined
+  async #open(): Promise<RedisQueueBackend> {
+    let backend: RedisQueueBackend | undefined
     try {
       backend = makeBackend(this.#options, this.#leaseMs)
       await Promise.race([backend.waitUntilReady(), untilError(backend)])
     } catch (cause) {
       backend?.close(true).catch(() => {})
-      throw explain(cause, this.#options)
+      throw explain(cause)
     }
     this.#onOpened(backend)
     return backend
@@ -77,30 +68,25 @@ export class Connection {
 }
 
 /** The listener stays: without one, an error ends the process. The caller gets the error of its own call. */
-function untilError(backend: IQueueBackend): Promise<never> {
+function untilError(backend: RedisQueueBackend): Promise<never> {
   const failed = new Promise<never>((_, reject) => void backend.on('error', reject))
   failed.catch(() => {})
   return failed
 }
 
-function makeBackend({ backend, connection, queue, prefix }: Checked, leaseMs: number | undefined): IQueueBackend {
+function makeBackend({ connection, queue, prefix }: Checked, leaseMs: number | undefined): RedisQueueBackend {
   // BullMQ's own telemetry stays off: Postern has no option for it.
   const options: Pick<WorkerOptions, 'lockDuration' | 'stalledInterval' | 'maxStalledCount'> =
     leaseMs === undefined
       ? {}
       : { lockDuration: leaseMs, stalledInterval: Math.ceil(leaseMs / 3), maxStalledCount: 1_000_000 }
-  if (backend === 'postgres') {
-    const defaults = { connectionTimeoutMillis: CONNECT_MS, query_timeout: STATEMENT_MS, keepAlive: true }
-    const given = { ...defaults, ...connection } as PostgresConnectionOptions // checked to be options
-    return createPostgresBackend(queue, { ...options, connection: given })
-  }
   const given: RedisOptions = {
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
     retryStrategy: (times: number) => Math.min(50 * times, LONGEST_PAUSE_MS),
     // A server that has become a replica keeps its connections open; a new connection leads to the master.
     reconnectOnError: ({ message }: Error) => /(^|-)READONLY /.test(message),
-    ...(connection as RedisOptions), // checked to be options
+    ...connection,
     enableOfflineQueue: false,
     // The command may have been carried out: the caller must know that there was no answer.
     autoResendUnfulfilledCommands: false,
@@ -110,19 +96,8 @@ function makeBackend({ backend, connection, queue, prefix }: Checked, leaseMs: n
   return createRedisBackend(queue, all)
 }
 
-function explain(cause: unknown, { backend }: Checked): unknown {
-  const { name, message } = Object(cause)
-  if (name === 'SchemaMigrationRequiredError')
-    return new ConfigurationError(
-      'database_unusable',
-      `bullmqInbox: ${message} To create the tables: npx postern inbox migrate --postgres URL`,
-      { cause },
-    )
-  if (typeof message === 'string' && message.includes('could not load the optional'))
-    return new ConfigurationError(
-      'driver_missing',
-      `bullmqInbox needs ${backend === 'redis' ? 'ioredis' : 'pg'}: npm install ${backend === 'redis' ? 'ioredis' : 'pg'}`,
-      { cause },
-    )
-  return cause
+function explain(cause: unknown): unknown {
+  const { message } = Object(cause)
+  if (typeof message !== 'string' || !message.includes('could not load the optional')) return cause
+  return new ConfigurationError('driver_missing', 'bullmqInbox needs ioredis: npm install ioredis', { cause })
 }

@@ -1,4 +1,4 @@
-import { type IQueueBackend, PostgresQueueBackend, RedisQueueBackend } from 'bullmq'
+import type { RedisQueueBackend } from 'bullmq'
 
 const REDIS = {
   appendonly:
@@ -8,20 +8,9 @@ const REDIS = {
   policy:
     'Redis may delete accepted events when its memory is full (maxmemory-policy is not "noeviction"). Set it to "noeviction": deliveries are then answered 503, and the service retries.',
 }
-const POSTGRES =
-  'Postgres answers before a commit is on disk (fsync or synchronous_commit is "off"): accepted events can be lost in a crash or a power cut.'
 
 /** Finds the settings by which accepted events may get lost, as far as the server discloses them. */
-export async function findGaps(backend: IQueueBackend): Promise<readonly string[]> {
-  if (backend instanceof RedisQueueBackend) return findGapsOfRedis(backend)
-  if (!(backend instanceof PostgresQueueBackend)) return []
-  const { rows } = await backend.connection.pool.query(
-    "SELECT 1 FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit') AND setting = 'off'",
-  )
-  return rows.length > 0 ? [POSTGRES] : []
-}
-
-async function findGapsOfRedis(backend: RedisQueueBackend): Promise<readonly string[]> {
+export async function findGaps(backend: RedisQueueBackend): Promise<readonly string[]> {
   const read = async (name: string) => {
     const answer = await ask(backend, 'CONFIG', 'GET', name)
     return Array.isArray(answer) ? String(answer[1]) : undefined

@@ -8,6 +8,8 @@ export interface ItemState {
   readonly dueAt: number
   readonly failures: number
   readonly deaths: number
+  /** The number of workers that died at the item since it was last proven. */
+  readonly losses: number
   readonly marks: readonly string[]
   readonly tries: readonly InboxTry[]
   /** The number of workers that had died at the item when this was written (BullMQ's count of stalls). */
@@ -47,10 +49,7 @@ export function toJobId(key: string): string {
 export function toJobData({ bytes, ...item }: InboxItem, state?: ItemState): object {
   const isText = isUtf8(bytes) && !bytes.includes(0)
   const body = isText ? { text: Buffer.from(bytes).toString() } : { base64: Buffer.from(bytes).toString('base64') }
-  const data = { ...item, ...body, ...(state && { state }) }
-  const json = JSON.stringify(data)
-  // Postgres takes neither in jsonb.
-  return /\\u(?:0000|d[89a-f])/.test(json) ? { packed: Buffer.from(json).toString('base64') } : data
+  return { ...item, ...body, ...(state && { state }) }
 }
 
 /** Returns undefined for a job that does not belong to this inbox. */
@@ -76,7 +75,7 @@ function currentState(state: ItemState, raw: RawJob, isDead: boolean): ItemState
 }
 
 function firstState(since: number): ItemState {
-  return { since, dueAt: since, failures: 0, deaths: 0, marks: [], tries: [], stalls: 0, alone: 'no' }
+  return { since, dueAt: since, failures: 0, deaths: 0, losses: 0, marks: [], tries: [], stalls: 0, alone: 'no' }
 }
 
 export function toEntry({ item, state }: JobItem, of: InboxState): InboxEntry {
@@ -93,9 +92,7 @@ function replayedAt(progress: unknown): number {
 /** Dashboards let people add, copy and change jobs: none of those may stop the workers. */
 function parse(json: string): Stored | undefined {
   try {
-    const data = JSON.parse(json)
-    const stored = typeof data?.packed === 'string' ? JSON.parse(Buffer.from(data.packed, 'base64').toString()) : data
-    const { key, accountKey, id, type, receivedAt, text, base64, state, ...rest } = Object(stored)
+    const { key, accountKey, id, type, receivedAt, text, base64, state, ...rest } = Object(JSON.parse(json))
     const body = text === undefined ? { base64 } : { text }
     const texts = { key, accountKey, id, type, ...body }
     if (!Object.values(texts).every(isText) || typeof receivedAt !== 'number') return undefined
@@ -106,8 +103,8 @@ function parse(json: string): Stored | undefined {
 }
 
 function isState(value: unknown): value is ItemState {
-  const { since, dueAt, failures, deaths, stalls, marks, tries } = Object(value)
-  const areNumbers = [since, dueAt, failures, deaths, stalls].every((number) => typeof number === 'number')
+  const { since, dueAt, failures, deaths, losses, stalls, marks, tries } = Object(value)
+  const areNumbers = [since, dueAt, failures, deaths, losses, stalls].every((number) => typeof number === 'number')
   return (
     areNumbers &&
     Array.isArray(marks) &&

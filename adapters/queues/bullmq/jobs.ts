@@ -21,7 +21,7 @@ export async function addJob(backend: IQueueBackend, item: InboxItem, priority: 
 function toJob(jobId: string, item: InboxItem, priority: number): JobJson {
   const data = JSON.stringify(toJobData(item))
   return {
-    ...{ id: jobId, name: toPlain(item.type), data, timestamp: Date.now(), priority },
+    ...{ id: jobId, name: item.type, data, timestamp: Date.now(), priority },
     opts: { attempts: 1, priority, removeOnComplete: true, removeOnFail: false },
     ...{ progress: 0, attemptsMade: 0, attemptsStarted: 0, failedReason: '', returnvalue: 'null', stalledCounter: 0 },
   }
@@ -54,9 +54,4 @@ export async function getEntry(backend: IQueueBackend, key: string): Promise<Inb
   const of = state === 'active' ? 'running' : state === 'failed' ? 'dead' : 'waiting'
   const job = readJob(jobId, raw, of === 'dead')
   return job && toEntry(job, of)
-}
-
-/** Returns text for a name, or text that is only shown, in a form that Postgres takes: it accepts no NUL. */
-export function toPlain(text: string): string {
-  return Buffer.from(text.replaceAll('\0', ' ')).toString()
 }

@@ -27,12 +27,9 @@ const PLACES: Readonly<Record<InboxState, RegExp>> = {
 /** Jobs at the head of the line in which to find the one that has waited longest. */
 const HEAD = 10
 
-/** @param isCapped whether the engine counts by reading each job: the count stops at a limit */
-export async function readCounts(backend: IQueueBackend, isCapped: boolean): Promise<InboxCounts> {
+export async function readCounts(backend: IQueueBackend): Promise<InboxCounts> {
   const all = [...TYPES.waiting, ...TYPES.running, ...TYPES.dead]
-  const numbers = isCapped
-    ? (await backend.getRanges([...all], 0, MOST_COUNTED - 1, true)).map((ids) => ids.length)
-    : await backend.getCounts([...all])
+  const numbers = await backend.getCounts([...all])
   const count = (state: InboxState) =>
     Math.min(
       TYPES[state].reduce((sum, type) => sum + (numbers[all.indexOf(type)] ?? 0), 0),

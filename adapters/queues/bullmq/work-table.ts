@@ -9,7 +9,7 @@ import {
 } from '../../../src/index.ts'
 import { type Connection, isRefused } from './connection.ts'
 import { type ItemState, type JobItem, readJob, toEntry, toJobData } from './job-data.ts'
-import { asJob, toPlain } from './jobs.ts'
+import { asJob } from './jobs.ts'
 import { LAST } from './turns.ts'
 
 /** A job that this worker has locked. */
@@ -41,7 +41,7 @@ export class WorkTable implements InboxTable {
   readonly onPut: InboxTable['onPut']
   readonly #parts: Parts
   readonly #held = new Map<string, Held>()
-  /** Items that were taken and wait until nothing else runs: their workers died. */
+  /** Items that were taken and wait until nothing else runs: two or more workers died at each. */
   readonly #suspects: Held[] = []
   #tokens = 0
   #hasBacklog = false
@@ -52,16 +52,18 @@ export class WorkTable implements InboxTable {
     this.onPut = parts.onPut
   }
 
-  async take({ limit, isIdle }: TakeRequest): Promise<Taken> {
+  async take({ limit, suspects }: TakeRequest): Promise<Taken> {
     const backend = await this.#parts.connection.get()
     await this.#parts.tidy(backend)
     await this.#endLeases(backend)
-    if (this.#suspects.length === 0) {
+    const isOpen = suspects === 'leave' || suspects === 'join'
+    if (this.#suspects.length === 0 || isOpen) {
       const items = await this.#takeSome(backend, limit)
-      if (items.length > 0) return { items: items.map(toHeldEntry), hasSuspect: false }
+      if (items.length > 0 || isOpen) return { items: items.map(toHeldEntry) }
     }
     const suspect = this.#suspects[0]
-    if (suspect === undefined || !isIdle) return { items: [], hasSuspect: suspect !== undefined }
+    if (suspect === undefined) return { items: [] }
+    if (suspects === 'await') return { items: [], isAwaited: true }
     // While this process was suspended, another worker may have taken the job and made it a dead letter.
     const isHeld = await this.#holds(backend, suspect)
     // Written to disk before the item runs, so that a crash counts.
@@ -69,9 +71,10 @@ export class WorkTable implements InboxTable {
     this.#suspects.shift()
     if (!isHeld) {
       this.#held.delete(suspect.jobId)
-      return { items: [], hasSuspect: this.#suspects.length > 0 }
+      return { items: [] }
     }
-    return { items: [toHeldEntry(suspect)], hasSuspect: true }
+    // BullMQ does not keep how long a job ran before its worker died.
+    return { items: [toHeldEntry(suspect)], ranMs: Number.POSITIVE_INFINITY }
   }
 
   /** Makes the jobs of dead workers wait again. BullMQ does it once per interval, no matter how many workers ask. */
@@ -169,7 +172,7 @@ export class WorkTable implements InboxTable {
     if (settlement.next === 'wait')
       return void (await backend.moveToDelayed(jobId, Date.now(), Math.ceil(settlement.afterMs), token))
     const { code, error = '' } = settlement.tried
-    await backend.moveToFailed(job, toPlain(`${code}: ${error}`), false, token, false)
+    await backend.moveToFailed(job, `${code}: ${error}`, false, token, false)
   }
 
   /** BullMQ does not compare the lock for what is written before the last step. */
@@ -209,11 +212,12 @@ function toHeldEntry(held: Held): HeldEntry {
   return { ...toEntry(held, 'running'), jobId: held.jobId }
 }
 
-/** BullMQ counts the workers that died at a job. Returns whether one died since the last try was written, or while the job ran alone. */
+/** Counts the workers that died since the state was written, by BullMQ's own count. From the second on, the item has to run alone. */
 function judge(state: ItemState, stalls: number): ItemState {
-  const hasDied = stalls > state.stalls
-  if (!hasDied) return state.alone === 'runs' ? { ...state, alone: 'waits' } : state
-  return { ...state, stalls, alone: 'waits', deaths: state.deaths + (state.alone === 'runs' ? 1 : 0) }
+  if (stalls <= state.stalls) return state.alone === 'runs' ? { ...state, alone: 'waits' } : state
+  const losses = state.losses + stalls - state.stalls
+  const deaths = state.deaths + (state.alone === 'runs' ? 1 : 0)
+  return { ...state, stalls, losses, deaths, alone: losses > 1 ? 'waits' : 'no' }
 }
 
 function settled(state: ItemState, settlement: Exclude<Settlement, { next: 'remove' }>): ItemState {
@@ -226,7 +230,6 @@ function settled(state: ItemState, settlement: Exclude<Settlement, { next: 'remo
   const dueAt = now + Math.ceil(settlement.afterMs)
   const failures = state.failures + (settlement.isFailure ? 1 : 0)
   const next = { ...state, dueAt, failures, tries }
-  return settlement.isUnproven === true && isAlone
-    ? { ...next, alone: 'waits' }
-    : { ...next, alone: 'no', deaths: settlement.isUnproven === true ? state.deaths : 0 }
+  if (settlement.isUnproven === true) return { ...next, alone: isAlone ? 'waits' : 'no' }
+  return { ...next, alone: 'no', losses: 0, deaths: 0 }
 }

@@ -10,6 +10,8 @@ interface Waiting<Item, Answer> {
 }
 
 export interface GroupsOptions<Item, Answer> {
+  /** Returns the bytes that an item takes in its statement. Default: next to none. */
+  readonly sizeOf?: (item: Item) => number
   /** Runs a group and returns an answer for each item, in order; `undefined` defers the item. */
   readonly run: (items: readonly Item[]) => Promise<readonly (Answer | undefined)[]>
   readonly toError: (cause: unknown) => unknown
@@ -20,6 +22,8 @@ export interface GroupsOptions<Item, Answer> {
 }
 
 const LARGEST_GROUP = 500
+/** The bytes of a group, unless a single item has more. */
+const MOST_BYTES = 4_194_304
 /** An item that its caller has given up is not sent: otherwise they would pile up on an engine that hangs. */
 const LONGEST_WAIT_MS = CALL_LIMIT_MS
 /** A group without an answer after this time does not delay the next one. */
@@ -111,10 +115,15 @@ export class Groups<Item extends { readonly key: string }, Answer> {
     const keys = new Set<string>()
     const group: Waiting<Item, Answer>[] = []
     const rest: Waiting<Item, Answer>[] = []
+    let bytes = 0
     for (const waiting of this.#waiting) {
       const { item, notBefore = now } = waiting
-      if (group.length === LARGEST_GROUP || keys.has(item.key) || notBefore > now) rest.push(waiting)
-      else group.push(waiting)
+      const isFull = group.length === LARGEST_GROUP || bytes >= MOST_BYTES
+      if (isFull || keys.has(item.key) || notBefore > now) rest.push(waiting)
+      else {
+        group.push(waiting)
+        bytes += this.#options.sizeOf?.(item) ?? 0
+      }
       keys.add(item.key)
     }
     this.#waiting = rest

@@ -21,7 +21,7 @@ export interface CheckedOptions<Tx> extends Required<TableName> {
 
 const LEAST_CONNECTIONS = 3
 /** Postgres truncates longer names, so that two could become one. */
-const LONGEST_NAME = 63 - '_swept'.length
+const LONGEST_NAME = 63
 /** Text without NUL and lone surrogates. */
 const NAME = /^[^\0\p{Surrogate}]+$/u
 
@@ -31,8 +31,7 @@ export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): Che
   check.isObject(options, '{ pool }')
   const { pool, retentionMs = DEFAULT_RETENTION_MS, schema, table, wrap, ...unknown } = options
   check.isKnown(unknown, ['pool', 'retentionMs', 'schema', 'table', 'wrap'])
-  if (typeof pool?.connect !== 'function' || typeof pool.on !== 'function')
-    throw check.invalid('pool is not a Pool of pg; give new Pool({ connectionString: process.env.DATABASE_URL }).')
+  checkPool(check, pool)
   if (maxOf(pool) < LEAST_CONNECTIONS)
     throw check.invalid(
       `the pool has ${maxOf(pool)} connections at most (max); give it ${LEAST_CONNECTIONS} or more. One is kept for renewals, one is left for claims, and transactions share the others.`,
@@ -48,10 +47,19 @@ export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): Che
 }
 
 export function checkTableName({ schema, table = DEFAULT_TABLE }: TableName): Required<TableName> {
-  for (const [option, name] of Object.entries({ schema, table }))
-    if (name !== undefined && (typeof name !== 'string' || !NAME.test(name) || Buffer.byteLength(name) > LONGEST_NAME))
-      throw check.invalid(
-        `${option} is not a name that Postgres can hold: text of 1 to ${LONGEST_NAME} bytes without NUL.`,
-      )
-  return { schema, table }
+  return checkName(check, { schema, table }, '_swept')
+}
+
+export function checkPool(check: OptionChecker, pool: Partial<PgPool> | undefined): void {
+  if (typeof pool?.connect !== 'function' || typeof pool.on !== 'function')
+    throw check.invalid('pool is not a Pool of pg; give new Pool({ connectionString: process.env.DATABASE_URL }).')
+}
+
+/** @param ending that of the longest name which begins with the table's */
+export function checkName(check: OptionChecker, name: Required<TableName>, ending: string): Required<TableName> {
+  const most = LONGEST_NAME - ending.length
+  for (const [option, text] of Object.entries(name))
+    if (text !== undefined && (typeof text !== 'string' || !NAME.test(text) || Buffer.byteLength(text) > most))
+      throw check.invalid(`${option} is not a name that Postgres can hold: text of 1 to ${most} bytes without NUL.`)
+  return name
 }

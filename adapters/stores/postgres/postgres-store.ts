@@ -6,8 +6,8 @@ import { Groups } from './groups.ts'
 import { type CheckedOptions, checkOptions, checkTableName, type PostgresStoreOptions } from './options.ts'
 import { CALL_LIMIT_MS, type ClientOf, type PgPool, runStatement } from './pool.ts'
 import { SharedPool } from './shared-pool.ts'
-import { makeStatements, SWEEP_SIZE, type TableName } from './statements.ts'
-import { Table } from './table.ts'
+import { makeStatements, type Statements, SWEEP_SIZE, TABLE_VERSION, type TableName } from './statements.ts'
+import { Table, type TableKind } from './table.ts'
 import { Transactions } from './transactions.ts'
 
 /** A store on Postgres. */
@@ -47,6 +47,15 @@ export function postgresSchema(table: TableName = {}): string {
   return makeStatements(checkTableName(table), 1).create
 }
 
+function kindOf(retentionMs: number): TableKind<Statements> {
+  return {
+    noun: 'store',
+    comment: `postern ${TABLE_VERSION}`,
+    endings: [''],
+    makeStatements: (name) => makeStatements(name, retentionMs),
+  }
+}
+
 interface Asked {
   readonly key: string
   readonly token: string
@@ -72,7 +81,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   readonly retentionMs: number
   readonly keepsPositions = true
   readonly #pool: SharedPool
-  readonly #table: Table
+  readonly #table: Table<Statements>
   readonly #transactions: Transactions<Tx>
   readonly #claims: Groups<Asked, Claim>
   readonly #settlements: Groups<Settled, boolean>
@@ -85,7 +94,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   constructor({ pool, retentionMs, schema, table, wrap }: CheckedOptions<Tx>) {
     this.retentionMs = retentionMs
     this.#pool = SharedPool.of(pool)
-    this.#table = new Table(this.#pool, { schema, table }, retentionMs)
+    this.#table = new Table(this.#pool, { schema, table }, kindOf(retentionMs))
     this.#transactions = new Transactions(this.#pool, this.#table, wrap)
     const toError = (cause: unknown) => this.#table.explain(cause)
     this.#claims = new Groups({
@@ -141,7 +150,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
 
   async #claimAll(asked: readonly Asked[]): Promise<readonly Claim[]> {
     const { claim } = await this.#table.statements()
-    const rows = await this.#pool.claim(claim, [
+    const rows = await this.#pool.runSpare(claim, [
       toArrayLiteral(asked.map(({ key }) => key)),
       toArrayLiteral(asked.map(({ token }) => token)),
       toArrayLiteral(asked.map(({ lease }) => lease)),

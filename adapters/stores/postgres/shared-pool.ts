@@ -91,8 +91,8 @@ export class SharedPool {
     return this.#kept.use((client) => this.#runAlone(client, text, values))
   }
 
-  /** Runs a message for claims in the same way, on another connection if there is one. */
-  async claim(text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
+  /** Runs a message in the same way, on another connection if there is one: for claims, and for an inbox. */
+  async runSpare(text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
     await this.#kept.hold() // a receiver needs it to keep its claim
     const spare = await this.#findSpare()
     if (spare === undefined) return this.runKept(text, values)

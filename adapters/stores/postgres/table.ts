@@ -2,7 +2,7 @@ import { PosternError } from '../../../src/index.ts'
 import { asText, quoteName } from './encode.ts'
 import { CALL_LIMIT_MS, INSUFFICIENT_PRIVILEGE, NoAnswer, type PgClient, runStatement, sqlStateOf } from './pool.ts'
 import type { SharedPool } from './shared-pool.ts'
-import { makeStatements, nameOf, type Statements, TABLE_VERSION, type TableName } from './statements.ts'
+import { nameOf, type TableName } from './statements.ts'
 
 /** The lock for creating tables: two processes that create them concurrently would fail. It ends with the transaction. */
 const LOCK = 7_066_398_211
@@ -16,22 +16,34 @@ const MIGRATE_LIMIT_MS = LOCKED_FOR_S * 1_000 + CALL_LIMIT_MS
 /** Undoes, for one message, a search path that an app has set: it would lead to another table. */
 const DEFAULT_PATH = 'SET LOCAL search_path TO DEFAULT'
 const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE'
+/** The functions that return the SQL of `migrate()`. */
+const SCHEMA_OF = { store: 'postgresSchema', inbox: 'postgresInboxSchema' } as const
 
-/** Creates and finds the table of a store, and has the statements for it. */
-export class Table {
+/** Differences between the table of a store and that of an inbox. */
+export interface TableKind<S> {
+  readonly noun: 'store' | 'inbox'
+  /** The comment of the table, which contains the version of its structure. */
+  readonly comment: string
+  /** The endings of the names of all tables. */
+  readonly endings: readonly string[]
+  makeStatements(name: Required<TableName>): S
+}
+
+/** Creates and finds the table of a store or an inbox, and has the statements for it. */
+export class Table<S extends { readonly create: string }> {
   readonly #pool: SharedPool
   readonly #name: Required<TableName>
-  readonly #retentionMs: number
-  #statements: Promise<Statements> | undefined
+  readonly #kind: TableKind<S>
+  #statements: Promise<S> | undefined
 
-  constructor(pool: SharedPool, name: Required<TableName>, retentionMs: number) {
+  constructor(pool: SharedPool, name: Required<TableName>, kind: TableKind<S>) {
     this.#pool = pool
     this.#name = name
-    this.#retentionMs = retentionMs
+    this.#kind = kind
   }
 
-  /** Rejects with `store_unavailable` if there is no table. */
-  statements(): Promise<Statements> {
+  /** Rejects with the kind's code if there is no table. */
+  statements(): Promise<S> {
     this.#statements ??= this.#find().catch((error: unknown) => {
       this.#statements = undefined
       throw error
@@ -39,19 +51,19 @@ export class Table {
     return this.#statements
   }
 
-  async #find(): Promise<Statements> {
-    if (this.#name.schema !== undefined) return makeStatements(this.#name, this.#retentionMs)
+  async #find(): Promise<S> {
+    if (this.#name.schema !== undefined) return this.#kind.makeStatements(this.#name)
     const [row] = await this.#pool.runKept(findSchema(this.#name)).catch((error: unknown) => {
       // No claim was sent, so that none needs a release.
       throw error instanceof NoAnswer ? new Error(error.message, { cause: error.cause }) : error
     })
     if (row === undefined) throw this.#missing()
-    return makeStatements({ ...this.#name, schema: String(row[0]) }, this.#retentionMs)
+    return this.#kind.makeStatements({ ...this.#name, schema: String(row[0]) })
   }
 
   /** Creates the table if it does not exist, and refuses one of a later version of this package. */
   async migrate(): Promise<void> {
-    const { create } = makeStatements(this.#name, this.#retentionMs)
+    const { create } = this.#kind.makeStatements(this.#name)
     const [row = []] = await this.#pool.use(async (client) => {
       try {
         return await runStatement(client, makeTable(this.#name, create), { limitMs: MIGRATE_LIMIT_MS })
@@ -59,8 +71,11 @@ export class Table {
         throw await this.#explainMigration(client, cause)
       }
     })
-    const version = /^postern (\d+)$/.exec(String(row[0]))?.[1]
-    if (version !== undefined && Number(version) !== TABLE_VERSION) throw unknownVersion(version)
+    const found = /^postern .*/.exec(String(row[0]))?.[0]
+    if (found !== undefined && found !== this.#kind.comment)
+      throw this.#unavailable(
+        `the table is of version "${found}", but this version of the package supports "${this.#kind.comment}". Update the package in every process.`,
+      )
   }
 
   /** Returns the owner's error for a failed statement. */
@@ -68,31 +83,45 @@ export class Table {
     const state = sqlStateOf(cause)
     if (state === UNDEFINED_TABLE) return this.#missing(cause)
     if (state !== INSUFFICIENT_PRIVILEGE) return cause
-    return unavailable(`the pool's user may not use the table: GRANT ${RIGHTS} ON ${nameOf(this.#name)} TO it.`, cause)
+    return this.#unavailable(`the pool's user may not use the table: ${this.#grantTo('it')}.`, cause)
   }
 
   #missing(cause?: unknown): PosternError {
-    return unavailable(
-      `the table ${this.#name.table} does not exist. Call await store.migrate() once when the app starts, or run the SQL that postgresSchema() returns.`,
+    const { noun } = this.#kind
+    const also = noun === 'inbox' ? ' or postern inbox migrate --postgres URL,' : ''
+    return this.#unavailable(
+      `the table ${this.#name.table} does not exist. Call await ${noun}.migrate() once when the app starts,${also} or run the SQL that ${SCHEMA_OF[noun]}() returns.`,
       cause,
     )
   }
 
   async #explainMigration(client: PgClient, cause: unknown): Promise<PosternError> {
     const state = sqlStateOf(cause)
-    if (state === LOCK_NOT_AVAILABLE) return unavailable(LOCKED, cause)
+    if (state === LOCK_NOT_AVAILABLE) return this.#unavailable(LOCKED, cause)
     if (state !== INSUFFICIENT_PRIVILEGE && state !== UNDEFINED_SCHEMA)
-      return unavailable('migrate() could not create its table.', cause)
+      return this.#unavailable('migrate() could not create its table.', cause)
     const { schema } = this.#name
     if (state === UNDEFINED_SCHEMA && schema !== undefined)
-      return unavailable(`the schema ${schema} does not exist: CREATE SCHEMA ${quoteName(schema)}.`, cause)
+      return this.#unavailable(`the schema ${schema} does not exist: CREATE SCHEMA ${quoteName(schema)}.`, cause)
     const [[name] = []] = await runStatement(client, 'SELECT current_user::text').catch(() => [])
     const user = name === undefined ? 'the user of the pool' : quoteName(String(name))
     const given = schema === undefined ? '' : `{ schema: '${schema}' }`
-    return unavailable(
-      `${user} may not create ${nameOf(this.#name)}. Let a user who may do so run the SQL that postgresSchema(${given}) returns, and then GRANT ${RIGHTS} ON ${nameOf(this.#name)} TO ${user}.`,
+    return this.#unavailable(
+      `${user} may not create ${nameOf(this.#name)}. Let a user who may do so run the SQL that ${SCHEMA_OF[this.#kind.noun]}(${given}) returns, and then ${this.#grantTo(user)}.`,
       cause,
     )
+  }
+
+  #grantTo(user: string): string {
+    const { schema, table } = this.#name
+    const names = this.#kind.endings.map((ending) => nameOf({ schema, table: `${table}${ending}` }))
+    return `GRANT ${RIGHTS} ON ${names.join(', ')} TO ${user}`
+  }
+
+  #unavailable(message: string, cause?: unknown): PosternError {
+    const { noun } = this.#kind
+    const owner = noun === 'store' ? 'postgresStore' : 'postgresInbox'
+    return new PosternError(`${noun}_unavailable`, `${owner}: ${message}`, cause === undefined ? {} : { cause })
   }
 }
 
@@ -114,13 +143,3 @@ SELECT obj_description(${regclass}, 'pg_class')`
 }
 
 const LOCKED = `migrate() waited ${LOCKED_FOR_S} s for another session that creates a table and does not end. Call it again, or find that session: SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ${LOCK} AND granted; then end it with pg_terminate_backend(pid).`
-
-function unknownVersion(version: string): PosternError {
-  return unavailable(
-    `the table has version ${version}, but this version of the package supports ${TABLE_VERSION}. Update the package in every process.`,
-  )
-}
-
-function unavailable(message: string, cause?: unknown): PosternError {
-  return new PosternError('store_unavailable', `postgresStore: ${message}`, cause === undefined ? {} : { cause })
-}

@@ -11,7 +11,7 @@ import {
   sqlStateOf,
 } from './pool.ts'
 import type { SharedPool } from './shared-pool.ts'
-import { TRANSACTION_SETTING } from './statements.ts'
+import { type Statements, TRANSACTION_SETTING } from './statements.ts'
 import type { Table } from './table.ts'
 
 /** Set regardless of the database's default: at a stricter level each renewal would make the fence fail. */
@@ -24,12 +24,12 @@ const UNKNOWN_SETTING = new Set(['42704', '22023'])
 /** The transactions of a store: as many at the same time as its pool can spare. */
 export class Transactions<Tx> {
   readonly #pool: SharedPool
-  readonly #table: Table
+  readonly #table: Table<Statements>
   readonly #wrap: (client: PgClient) => Tx
   #watch = WATCH
   #count = 0
 
-  constructor(pool: SharedPool, table: Table, wrap: (client: PgClient) => Tx) {
+  constructor(pool: SharedPool, table: Table<Statements>, wrap: (client: PgClient) => Tx) {
     this.#pool = pool
     this.#table = table
     this.#wrap = wrap

@@ -23,7 +23,7 @@ import { Turns } from './turns.ts'
 const READY = 0
 const DELAYED = 1
 const RUNNING = 2
-/** Its worker died: it runs once more, with nothing else at the same time. */
+/** Two or more workers died while they ran it: it runs alone at first. */
 const SUSPECT = 3
 const DEAD = 4
 
@@ -61,25 +61,47 @@ export class SqliteInboxTable {
     return Number(this.#statements.insert.run(...of).changes) === 1 || this.replay(key)
   }
 
-  take({ worker, limit, leaseMs, isIdle }: TakeRequest): Taken {
+  take(request: TakeRequest): Taken {
+    const { worker, limit, leaseMs, suspects } = request
     const now = this.#now()
-    const { endLeases, dueRows, makeReady, hasSuspect, takeSuspect, takeReady } = this.#statements
-    endLeases.run(now, worker, now, now + LONGEST_LEASE_MS, BATCH)
+    const { endLeases, dueRows, makeReady, join, takeReady } = this.#statements
+    this.#revive(worker, leaseMs)
+    if (suspects === 'join') join.run(worker)
+    endLeases.run(now, leaseMs, worker, now, now + LONGEST_LEASE_MS, BATCH)
     for (const { seq = null, account } of dueRows.all(now, BATCH))
       makeReady.run(this.#turns.next(String(account), now), seq)
-    if (hasSuspect.get() !== undefined) {
-      const rows = isIdle ? takeSuspect.all(now + leaseMs, worker) : []
-      return { items: rows.map(toEntry), hasSuspect: true }
+    const taken = suspects === 'take' || suspects === 'await' ? this.#takeSuspect(request, now) : undefined
+    return taken ?? { items: takeReady.all(now + leaseMs, worker, now, limit).map(toEntry) }
+  }
+
+  /** Returns undefined if no suspect is due, or another worker has its turn with one. */
+  #takeSuspect({ worker, leaseMs, suspects }: TakeRequest, now: number): Taken | undefined {
+    const { nextSuspect, isOneAlone, takeSuspect, awaitSuspect } = this.#statements
+    const next = nextSuspect.get()
+    if (next?.seq === undefined || isOneAlone.get(now) !== undefined) return undefined
+    if (suspects === 'take') {
+      const items = takeSuspect.all(now + leaseMs, worker, now, next.seq).map(toEntry)
+      return { items, ranMs: Number(next.ran_ms) }
     }
-    return { items: takeReady.all(now + leaseMs, worker, limit).map(toEntry), hasSuspect: false }
+    // A worker that died meanwhile makes no room: another one does after a lease.
+    const isFree = next.worker === null || Math.abs(now - Number(next.taken_at)) > leaseMs
+    if (isFree) awaitSuspect.run(worker, now, next.seq)
+    return isFree || next.worker === worker ? { items: [], isAwaited: true } : undefined
   }
 
   renew(worker: string, leaseMs: number): void {
+    this.#revive(worker, leaseMs)
     this.#statements.renew.run(this.#now() + leaseMs, worker)
+  }
+
+  /** A worker that asks is alive: it still holds what no other has taken, and has caused no loss. */
+  #revive(worker: string, leaseMs: number, key: string | null = null): void {
+    this.#statements.revive.run(this.#now() + leaseMs, worker, key)
   }
 
   /** Returns whether the worker still held the item. */
   settle(item: InboxEntry, worker: string, settlement: Settlement): boolean {
+    this.#revive(worker, 0, item.key)
     return Number(this.#runSettlement(item, worker, settlement).changes) === 1
   }
 
@@ -163,43 +185,57 @@ function createTables(name: string): string {
   position INTEGER NOT NULL,
   due_at INTEGER NOT NULL,
   worker TEXT,
+  taken_at INTEGER,
+  ran_ms INTEGER,
   is_alone INTEGER NOT NULL DEFAULT 0,
+  lost_by TEXT,
+  was_alone INTEGER NOT NULL DEFAULT 0,
+  losses INTEGER NOT NULL DEFAULT 0,
   deaths INTEGER NOT NULL DEFAULT 0,
   failures INTEGER NOT NULL DEFAULT 0,
   marks TEXT,
   tries TEXT
 );
-CREATE INDEX IF NOT EXISTS ${name}_order ON ${name} (state, position)`
+CREATE INDEX IF NOT EXISTS ${name}_order ON ${name} (state, position);
+CREATE INDEX IF NOT EXISTS ${name}_lost ON ${name} (lost_by) WHERE lost_by IS NOT NULL`
 }
 
 function prepare(database: SqliteDatabase, name: string) {
   const some = (where: string) => `seq IN (SELECT seq FROM ${name} WHERE ${where} LIMIT ?)`
-  const start = `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, is_alone`
+  const start = `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, taken_at = ?`
+  const free = 'worker = NULL, is_alone = 0, lost_by = NULL'
   const held = `key = ? AND state = ${RUNNING} AND worker = ?`
   return prepareAll(database, {
     nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
     insert: `INSERT INTO ${name} (key, account, id, type, bytes, received_at, source, trace, since, state, position, due_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?) ON CONFLICT (key) DO NOTHING`,
     // The worker that asks is excluded: it is alive, whatever delayed it.
-    endLeases: `UPDATE ${name} SET state = ${SUSPECT}, position = ?, worker = NULL, deaths = deaths + is_alone, is_alone = 0
+    endLeases: `UPDATE ${name} SET state = CASE losses WHEN 0 THEN ${DELAYED} ELSE ${SUSPECT} END,
+      position = CASE losses WHEN 0 THEN due_at ELSE ? END, ran_ms = max(position - ? - taken_at, 0), losses = losses + 1,
+      deaths = deaths + is_alone, was_alone = is_alone, is_alone = 0, lost_by = worker, worker = NULL
       WHERE ${some(`state = ${RUNNING} AND worker IS NOT ? AND (position < ? OR position > ?)`)}`,
+    // Nobody took it, so that it runs on; or another worker runs it as well.
+    revive: `UPDATE ${name} SET position = CASE state WHEN ${RUNNING} THEN position ELSE ? END,
+      worker = CASE state WHEN ${RUNNING} THEN worker ELSE lost_by END,
+      is_alone = CASE state WHEN ${RUNNING} THEN is_alone ELSE was_alone END,
+      state = ${RUNNING}, losses = losses - 1, deaths = deaths - was_alone, lost_by = NULL
+      WHERE lost_by = ? AND key = coalesce(?, key)`,
     dueRows: `SELECT seq, account FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT ?`,
-    makeReady: `UPDATE ${name} SET state = CASE is_alone WHEN 1 THEN ${SUSPECT} ELSE ${READY} END,
-      position = CASE is_alone WHEN 1 THEN due_at ELSE ? END, is_alone = 0 WHERE seq = ?`,
-    hasSuspect: `SELECT 1 FROM ${name} WHERE state = ${SUSPECT} LIMIT 1`,
-    takeSuspect: `${start} = 1 WHERE seq = (SELECT seq FROM ${name} WHERE state = ${SUSPECT} ORDER BY position LIMIT 1)
-      RETURNING *`,
-    takeReady: `${start} = 0 WHERE ${some(`state = ${READY} ORDER BY position`)} RETURNING *`,
+    makeReady: `UPDATE ${name} SET state = CASE WHEN losses > 1 THEN ${SUSPECT} ELSE ${READY} END,
+      position = CASE WHEN losses > 1 THEN due_at ELSE ? END WHERE seq = ?`,
+    nextSuspect: `SELECT seq, worker, taken_at, ran_ms FROM ${name} WHERE state = ${SUSPECT} ORDER BY position LIMIT 1`,
+    isOneAlone: `SELECT 1 FROM ${name} WHERE state = ${RUNNING} AND position >= ? AND is_alone = 1 LIMIT 1`,
+    takeSuspect: `${start}, is_alone = 1 WHERE seq = ? RETURNING *`,
+    awaitSuspect: `UPDATE ${name} SET worker = ?, taken_at = ? WHERE seq = ?`,
+    takeReady: `${start} WHERE ${some(`state = ${READY} ORDER BY position`)} RETURNING *`,
     renew: `UPDATE ${name} SET position = ? WHERE state = ${RUNNING} AND worker = ?`,
+    join: `UPDATE ${name} SET is_alone = 0 WHERE state = ${RUNNING} AND worker = ? AND is_alone = 1`,
     remove: `DELETE FROM ${name} WHERE ${held}`,
-    putOff: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, failures = failures + ?, tries = ?, worker = NULL,
-      deaths = deaths * ?, is_alone = is_alone * ? WHERE ${held}`,
-    // It has proven nothing: an item that must run alone still must.
-    giveBack: `UPDATE ${name} SET state = CASE is_alone WHEN 1 THEN ${SUSPECT} ELSE ${DELAYED} END, position = ?, due_at = ?,
-      worker = NULL, is_alone = 0 WHERE ${held}`,
-    bury: `UPDATE ${name} SET state = ${DEAD}, position = ?, due_at = ?, marks = ?, tries = ?, worker = NULL WHERE ${held}`,
-    replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, since = ?, failures = 0, deaths = 0,
-      is_alone = 0
+    putOff: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, failures = failures + ?, tries = ?,
+      losses = losses * ?, deaths = deaths * ?, ${free} WHERE ${held}`,
+    giveBack: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, ${free} WHERE ${held}`,
+    bury: `UPDATE ${name} SET state = ${DEAD}, position = ?, due_at = ?, marks = ?, tries = ?, ${free} WHERE ${held}`,
+    replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, since = ?, failures = 0, losses = 0, deaths = 0
       WHERE key = ? AND state = ${DEAD}`,
     drop: `DELETE FROM ${name} WHERE key = ? AND state <> ${RUNNING}`,
     sweepDead: `DELETE FROM ${name} WHERE ${some(`state = ${DEAD} AND position < ?`)}`,

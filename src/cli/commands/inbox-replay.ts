@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { InboxEntry } from '../../inbox/inbox.ts'
+import type { ListedEntry } from '../../inbox/inbox.ts'
 import { toIso } from '../../protocol/iso-time.ts'
 import { collectTypes, isOfTypes } from '../input/delivery-filter.ts'
 import { mustBeMeant } from '../input/keys.ts'
@@ -18,7 +18,7 @@ interface ReplayCommandOptions extends InboxCommandOptions {
   readonly dryRun?: true
 }
 
-/** Dead letters read at a time: their bodies come along. */
+/** Dead letters read at a time. */
 const PAGE = 100
 /** Replays under way at the same time: they share a commit. */
 const CONCURRENCY = 100
@@ -103,8 +103,7 @@ async function readOne(opened: ConnectedInbox, key: string, options: InboxComman
   throw new ExitError(EXIT.failed, `${toPrintable(item.type)} ${toPrintable(item.id)} is not a dead letter: ${why}.`)
 }
 
-/** Leaves the body out: there can be many. */
-function toPlanned({ key, type, id, dueAt, tries }: InboxEntry) {
+function toPlanned({ key, type, id, dueAt, tries }: ListedEntry) {
   return { key, eventType: type, eventId: id, deadSince: toIso(dueAt) ?? null, code: tries.at(-1)?.code }
 }
 

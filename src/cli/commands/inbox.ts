@@ -80,15 +80,16 @@ export function addInbox(program: Command, io: Io): void {
   addInboxServe(add, io)
   addToGroup(
     'migrate',
-    "Make or update BullMQ's tables in Postgres. It can be run again.",
+    'Make or update the tables in Postgres. It can be run again.',
     'migrate --postgres postgres://localhost/app',
     'migrate --postgres postgres://localhost/app --schema jobs',
   )
     .requiredOption('--postgres <url>', 'the Postgres of the inbox')
-    .option('--schema <name>', 'of the tables (default: bullmq)')
+    .option('--table <name>', 'of the inbox (default: postern_inbox)')
+    .option('--schema <name>', 'of its tables (default: the first one of the search path)')
     .action(async (options: InboxOptions) => {
       await migrateInbox(options)
-      io.stderr.write("BullMQ's tables are up to date\n")
+      io.stderr.write('the tables of the inbox are up to date\n')
     })
 }
 
@@ -122,7 +123,7 @@ const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', 
 async function show(key: string, { body, json, ...options }: ShowOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   const item = await getEntry(opened, key, options)
-  if (json) writeJson(io, toItemRecord(item, { hasBody: body === true }))
+  if (json) writeJson(io, toItemRecord(item, body && item.bytes))
   else io.stdout.write(`${formatItem(item)}${body ? `\n${formatBody(item.bytes)}` : ''}`)
 }
 

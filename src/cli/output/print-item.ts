@@ -1,4 +1,4 @@
-import type { InboxCounts, InboxEntry, InboxState } from '../../inbox/inbox.ts'
+import type { InboxCounts, InboxState, ListedEntry } from '../../inbox/inbox.ts'
 import { MOST_COUNTED } from '../../inbox/inbox.ts'
 import { toIso } from '../../protocol/iso-time.ts'
 import { formatTable, toPrintable } from './print-table.ts'
@@ -18,7 +18,7 @@ export function formatCounts({ waiting, running, dead, oldestDueAt }: InboxCount
   return `${formatTable(['STATE', 'EVENTS'], [...rows, ['oldest due', oldest]])}\n`
 }
 
-export function formatItems(items: readonly InboxEntry[], state: InboxState): string {
+export function formatItems(items: readonly ListedEntry[], state: InboxState): string {
   const rows = items.map(({ key, type, id, receivedAt, dueAt, tries }) => {
     const last = tries.at(-1)
     return [key, type, id, toIso(receivedAt), toIso(dueAt), last?.n ?? 0, last?.code, cut(last?.error)]
@@ -27,7 +27,7 @@ export function formatItems(items: readonly InboxEntry[], state: InboxState): st
   return `${formatTable(head, rows)}\n`
 }
 
-export function formatItem(item: InboxEntry): string {
+export function formatItem(item: ListedEntry): string {
   const { key, state, type, id, accountKey, source, receivedAt, since, dueAt, deaths, marks, tries } = item
   const rows = [
     ['state', state],
@@ -53,7 +53,7 @@ export function formatItem(item: InboxEntry): string {
 
 const TRY_COLUMNS = ['TRY', 'STARTED', 'TOOK', 'CODE', 'WORKER', 'ERROR']
 
-export function toItemRecord(item: InboxEntry, options: { readonly hasBody?: boolean } = {}): object {
+export function toItemRecord(item: ListedEntry, body?: Uint8Array): object {
   const { key, state, type, id, accountKey, source, trace, receivedAt, since, dueAt, failures, deaths } = item
   return {
     ...{ key, state, eventType: type, eventId: id, accountKey, source: source ?? null, trace: trace ?? null },
@@ -63,7 +63,7 @@ export function toItemRecord(item: InboxEntry, options: { readonly hasBody?: boo
       ...rest,
       ...toTimes({ dueAt: due, startedAt, endedAt }),
     })),
-    ...(options.hasBody && { bodyBase64: Buffer.from(item.bytes).toString('base64') }),
+    ...(body && { bodyBase64: Buffer.from(body).toString('base64') }),
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { openPostgresInbox } from '../../../adapters/stores/postgres/inbox/open-inbox.ts'
 import { openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
 import type { Inbox, InboxEntry } from '../../inbox/inbox.ts'
 import { type CommonOptions, defined, EXIT, ExitError, usageError } from '../io.ts'
@@ -30,18 +31,18 @@ const DETAILS = ['table', 'queue', 'prefix', 'schema'] as const
 const DETAILS_OF: Readonly<Record<Engine, readonly (typeof DETAILS)[number][]>> = {
   sqlite: ['table'],
   redis: ['queue', 'prefix'],
-  postgres: ['queue', 'schema'],
+  postgres: ['table', 'schema'],
 }
 
 export function addInboxOptions(command: Command): Command {
   return command
     .option('--sqlite <file>', 'the SQLite file of the inbox')
+    .option('--postgres <url>', 'the Postgres of the inbox')
     .option('--table <name>', 'its table (default: postern_inbox)')
+    .option('--schema <name>', 'of its tables in Postgres (default: the first one that has them)')
     .option('--redis <url>', 'the Redis of an inbox on BullMQ')
-    .option('--postgres <url>', 'the Postgres of an inbox on BullMQ')
     .option('--queue <name>', "BullMQ's queue (default: postern)")
     .option('--prefix <text>', "of BullMQ's keys in Redis (default: bull)")
-    .option('--schema <name>', "of BullMQ's tables in Postgres (default: bullmq)")
 }
 
 /** Reads `sqlite:FILE`, or the URL of a Redis or a Postgres, with further options behind a `?`. */
@@ -76,24 +77,17 @@ export async function openInboxOf(options: InboxOptions, patienceMs?: number): P
     const opened = openInbox(sqlite, table, patienceMs)
     return { inbox: opened.inbox, [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() }
   }
+  if (place === 'postgres') return openPostgresInbox(toPostgres(postgres), { schema, table })
   const { openBullmqInbox } = await loadBullmq()
-  const inbox = await openBullmqInbox({
-    ...defined({ queue }),
-    ...(place === 'redis'
-      ? { backend: place, connection: { url: toUrl(redis, /^rediss?:/) }, ...defined({ prefix }) }
-      : { backend: place, connection: toPostgres(postgres, schema) }),
-  })
+  const inbox = await openBullmqInbox({ connection: { url: toUrl(redis, /^rediss?:/) }, ...defined({ queue, prefix }) })
   return { inbox, [Symbol.asyncDispose]: () => inbox.close() }
 }
 
-export async function migrateInbox({ postgres = '', schema }: InboxOptions): Promise<void> {
-  const { migrateBullmq } = await loadBullmq()
-  await migrateBullmq(toPostgres(postgres, schema))
+export async function migrateInbox({ postgres = '', schema, table }: InboxOptions): Promise<void> {
+  await using _ = await openPostgresInbox(toPostgres(postgres), { schema, table }, (inbox) => inbox.migrate())
 }
 
-function toPostgres(postgres: string, schema: string | undefined) {
-  return { connectionString: toUrl(postgres, /^postgres(ql)?:/), ...defined({ schema }) }
-}
+const toPostgres = (postgres: string) => toUrl(postgres, /^postgres(ql)?:/)
 
 /** Checks a URL. The message does not repeat it, since it may contain a password. */
 function toUrl(text: string, scheme: RegExp): string {
@@ -119,7 +113,7 @@ async function loadBullmq() {
     if (Object(cause).code !== 'ERR_MODULE_NOT_FOUND') throw cause
     throw new ExitError(EXIT.unreachable, 'bullmq is not installed here.', {
       cause,
-      fix: 'In the folder of the app: npm install bullmq ioredis (or pg)',
+      fix: 'In the folder of the app: npm install bullmq ioredis',
     })
   }
 }

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import * as z from 'zod'
-import { type InboxEntry, type InboxPage, type InboxState, MOST_COUNTED } from '../../inbox/inbox.ts'
+import { type InboxEntry, type InboxPage, type InboxState, type ListedEntry, MOST_COUNTED } from '../../inbox/inbox.ts'
 import type { InboxCountsShape, InboxDetail, InboxOfEvent, InboxRow, InboxRowPage } from '../../inspector/shapes.ts'
 import { dedupKey, siblingKey } from '../../protocol/dedup-key.ts'
 import { PosternError } from '../../protocol/errors.ts'
@@ -101,7 +101,7 @@ function readState(c: Context<Env>): InboxState {
   return state
 }
 
-function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, failures, tries }: InboxEntry): InboxRow {
+function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, failures, tries }: ListedEntry): InboxRow {
   const last = tries.at(-1)
   return {
     ...{ key, state, type, event: id, account: accountKey, receivedAt, dueAt, failures },

@@ -1,6 +1,7 @@
 import type { Inbox } from '../../inbox/inbox.ts'
 import { show } from '../../protocol/show.ts'
 import { deadCases } from './dead-cases.ts'
+import { deathCases } from './death-cases.ts'
 import { putCases } from './put-cases.ts'
 import { type Runs, Trial } from './trial.ts'
 import { workCases } from './work-cases.ts'
@@ -14,7 +15,7 @@ export interface InboxCase {
 
 /**
  * Returns the contract of `Inbox` as cases for any test runner. An engine is supported if it passes all of them. Each case uses a
- * separate inbox. The suite cannot test a process that is killed while it runs items: the tests of the engine must do so.
+ * separate inbox. A worker whose process is killed is one whose clock stops: the tests of an engine must also kill real processes.
  *
  * @param makeInbox makes an inbox of that name on the tested engine; called twice for each name, as by two processes
  * @example
@@ -37,4 +38,4 @@ export function inboxSuite(makeInbox: (name: string) => Inbox | Promise<Inbox>):
   }))
 }
 
-const CASES: Runs = { ...putCases, ...workCases, ...deadCases }
+const CASES: Runs = { ...putCases, ...workCases, ...deathCases, ...deadCases }

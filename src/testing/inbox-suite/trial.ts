@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../../host/clock.ts'
+import { type Clock, systemClock } from '../../host/clock.ts'
 import type { Inbox, InboxEntry, InboxItem, InboxLoop, InboxTry, Settlement, TakenItem } from '../../inbox/inbox.ts'
 
 /** Cases by their names. Each throws if the inbox violates the contract. */
@@ -9,6 +9,8 @@ export type Runs = Readonly<Record<string, (trial: Trial) => Promise<void>>>
 /** Time limit of a wait, in milliseconds: longer than any wait of a case takes on a very busy machine. */
 const LIMIT_MS = 30_000
 const LEASE_MS = 10_000
+/** Long enough for a worker to renew it in time on a busy machine. */
+export const SHORT_LEASE_MS = 1_500
 
 export const DONE: Settlement = { next: 'remove' }
 
@@ -16,6 +18,39 @@ interface WorkerOptions {
   readonly inbox?: Inbox
   readonly concurrency?: number
   readonly leaseMs?: number
+  readonly clock?: Clock
+}
+
+/** Worker without a sign of life until it is resumed. */
+interface DeadWorker {
+  readonly loop: InboxLoop
+  /** Lets the worker go on, and settles what it ran. */
+  resume(settlement: Settlement): void
+}
+
+/** Clock whose timers do not fire while it is stopped, as in a process that is suspended or dead. */
+class StoppableClock implements Clock {
+  readonly now = systemClock.now
+  readonly monotonic = systemClock.monotonic
+  #stopped: (() => void)[] | undefined
+
+  setTimeout(callback: () => void, ms: number): unknown {
+    return systemClock.setTimeout(() => (this.#stopped === undefined ? callback() : this.#stopped.push(callback)), ms)
+  }
+
+  clearTimeout(timer: unknown): void {
+    systemClock.clearTimeout(timer)
+  }
+
+  stop(): void {
+    this.#stopped = []
+  }
+
+  resume(): void {
+    const due = this.#stopped ?? []
+    this.#stopped = undefined
+    for (const callback of due) callback()
+  }
 }
 
 /** Inbox of one case, which no other case uses, with the workers that the case started. */
@@ -28,6 +63,7 @@ export class Trial {
   /** Settlements of which workers told. */
   readonly settled: { readonly key: string; readonly next: Settlement['next'] }[] = []
   readonly #loops: InboxLoop[] = []
+  readonly #dead: (() => void)[] = []
 
   constructor(inbox: Inbox, another: Inbox) {
     this.inbox = inbox
@@ -37,7 +73,7 @@ export class Trial {
   /** Starts a worker that runs until the case ends. */
   work(
     run: (item: TakenItem) => Settlement | Promise<Settlement>,
-    { inbox = this.inbox, concurrency = 10, leaseMs = LEASE_MS }: WorkerOptions = {},
+    { inbox = this.inbox, concurrency = 10, leaseMs = LEASE_MS, clock = systemClock }: WorkerOptions = {},
   ): InboxLoop {
     const runOrFail = async (item: TakenItem) => {
       try {
@@ -50,12 +86,33 @@ export class Trial {
     const loop = inbox.work(runOrFail, {
       concurrency,
       leaseMs,
-      clock: systemClock,
+      clock,
       onError: (error) => this.errors.push(error),
       onSettled: ({ key }, { next }) => this.settled.push({ key, next }),
     })
     this.#loops.push(loop)
     return loop
+  }
+
+  /** Starts a worker on the other instance, which dies when it has run the item for so long. */
+  async dieAt(key: string, ranMs = 0): Promise<DeadWorker> {
+    const clock = new StoppableClock()
+    const ends: ((settlement: Settlement) => void)[] = []
+    let isRunning = false
+    const run = (item: TakenItem) => {
+      isRunning ||= item.key === key
+      return new Promise<Settlement>((resolve) => void ends.push(resolve))
+    }
+    const loop = this.work(run, { inbox: this.another, leaseMs: SHORT_LEASE_MS, clock })
+    await this.until('a worker took it', () => isRunning)
+    await sleep(ranMs)
+    clock.stop()
+    const resume = (settlement: Settlement) => {
+      clock.resume()
+      for (const end of ends.splice(0)) end(settlement)
+    }
+    this.#dead.push(() => resume({ next: 'wait', afterMs: 0, isFailure: false }))
+    return { loop, resume }
   }
 
   /** Puts items, one after the other. */
@@ -79,6 +136,7 @@ export class Trial {
   }
 
   async end(): Promise<void> {
+    for (const resume of this.#dead) resume()
     await Promise.all(this.#loops.map((loop) => loop.close(0)))
     if (this.errors.length > 0) throw new AggregateError(this.errors, 'the engine, or a check, failed in a worker')
   }

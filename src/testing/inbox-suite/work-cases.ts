@@ -1,10 +1,8 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InboxTry, Settlement, TakenItem } from '../../inbox/inbox.ts'
-import { bury, DONE, fail, makeItem, makeTry, type Runs } from './trial.ts'
+import { bury, DONE, fail, makeItem, makeTry, type Runs, SHORT_LEASE_MS } from './trial.ts'
 
-/** Long enough for a worker to renew it in time on a busy machine. */
-const SHORT_LEASE_MS = 1_500
 const LONGER_THAN_LEASE_MS = 3_500
 
 export const workCases: Runs = {

@@ -12,6 +12,7 @@ import sqlite3
 import time
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_WR
 from urllib.parse import parse_qs, urlsplit
 
 SECRET = os.environ["WEBHOOK_SECRET"].encode()
@@ -111,6 +112,10 @@ class Receiver(BaseHTTPRequestHandler):
     def refuse_unread(self, status):
         self.close_connection = True
         self.answer(status)
+        self.connection.shutdown(SHUT_WR)
+        for _ in range(100):  # unread bytes would reset the connection, and the answer could be lost
+            if not self.rfile.read1(65536):
+                break
 
     def answer(self, status, text=b""):
         self.send_response(status)

@@ -19,11 +19,15 @@ interface Frame {
 }
 
 /** The fate of an event if nothing else goes wrong. */
-const CHARACTERS = ['fine', 'flaky', 'hopeless', 'buried', 'put off', 'killer'] as const
+const CHARACTERS = ['fine', 'slow', 'flaky', 'hopeless', 'buried', 'put off', 'killer'] as const
 type Character = (typeof CHARACTERS)[number]
 
 /** More runs than any event has: a killer kills each time, a hopeless one always fails. */
 const ALL_RUNS = 14
+
+export function isDeployedOften(seed: number): boolean {
+  return new Chance(seed, 'inbox is deployed often').happens(0.1)
+}
 
 /** Draws the events of a run: a few, or the flood of one account beside a few of others. */
 export function drawInboxEvents(seed: number, frame: Frame): readonly EventPlan[] {
@@ -32,6 +36,7 @@ export function drawInboxEvents(seed: number, frame: Frame): readonly EventPlan[
   const isKilling = chance.happens(0.3)
   return chance.list(flood + 1, flood + 10, (number) => {
     const own = new Chance(seed, 'inbox event', number)
+    const isSlow = isDeployedOften(seed) && number % 2 === 0
     const isFlood = number < flood
     const type = drawType(own, frame.versions)
     const isTwin = own.happens(0.2) && number > flood
@@ -52,7 +57,7 @@ export function drawInboxEvents(seed: number, frame: Frame): readonly EventPlan[
       at: isFlood ? own.int(0, 300) : own.int(0, frame.spreadMs),
       duplicatesAfterMs: isFlood ? [] : drawDuplicates(own),
       lostAnswers: own.happens(0.1) ? [0] : [],
-      troubles: drawTroubles(own, type, character, frame, isFlood),
+      troubles: drawTroubles(own, type, isSlow ? 'slow' : character, frame, isFlood),
     }
   })
 }
@@ -109,6 +114,8 @@ function drawBehaviour(chance: Chance, character: Character, run: number, frame:
   switch (character) {
     case 'fine':
       return drawUsual(chance, false, frame)
+    case 'slow':
+      return { kind: 'succeeds', ms: chance.int(1_000, frame.settings.handlerTimeoutMs - 1_000) }
     case 'flaky':
       return run > 3 || chance.happens(0.4) ? undefined : drawFailure(chance, ms)
     case 'hopeless':

@@ -4,7 +4,7 @@ import { drawHandlers } from '../draw-handlers.ts'
 import { drawSecrets, drawSettings } from '../draw-plan.ts'
 import type { EngineKind, Fate, FaultPlan, InboxMethod, Plan, SettingsPlan } from '../plan.ts'
 import { Chance } from '../random.ts'
-import { drawInboxEvents } from './draw-inbox-events.ts'
+import { drawInboxEvents, isDeployedOften } from './draw-inbox-events.ts'
 import type { InboxAct, Role, WorkPlan } from './inbox-plan.ts'
 
 const HOUR_MS = 3_600_000
@@ -25,6 +25,7 @@ export function drawInboxPlan(seed: number): Plan {
     ...drawFaults(seed, frame),
     ...drawInboxCalls(seed, engine, roles.length, spreadMs),
     ...drawLosses(seed, engine, roles.length, spreadMs),
+    ...drawDeployments(seed, roles),
   ]
   const versions = [handlers, ...faults.flatMap((fault) => (fault.kind === 'deploy' ? [fault.handlers] : []))]
   const events = drawInboxEvents(seed, { settings, versions, spreadMs })
@@ -86,6 +87,18 @@ function drawLosses(seed: number, engine: EngineKind, processes: number, spreadM
     if (engine !== 'shared file' && chance.happens(0.5)) return drawPartition(chance, process)
     const step = chance.happens(0.5) ? chance.int(1, 12) : undefined
     return { kind: 'stall', process, at: chance.int(0, spreadMs + 10_000), step, ms: chance.int(12_000, 60_000) }
+  })
+}
+
+/** Draws a process that is killed again and again, as by deployments that do not wait, while slow handlers run. */
+function drawDeployments(seed: number, roles: readonly Role[]): readonly FaultPlan[] {
+  if (!isDeployedOften(seed)) return []
+  const chance = new Chance(seed, 'inbox deployments')
+  const process = roles.findIndex((role) => role !== 'accepts')
+  let at = 0
+  return chance.list(3, 8, () => {
+    at += chance.int(3_000, 45_000)
+    return { kind: 'kill', process, at, step: undefined, downMs: chance.int(1, 2_000) }
   })
 }
 

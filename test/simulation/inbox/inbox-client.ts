@@ -24,7 +24,7 @@ const CALL_LIMIT_MS = 3_000
 /** The interval at which items are released that a worker was given without knowing of it. */
 const GIVE_BACK_MS = 1_000
 
-const NOTHING: Taken = { items: [], hasSuspect: false }
+const NOTHING: Taken = { items: [] }
 const NOT_BEGUN: Settlement = { next: 'wait', afterMs: 0, isFailure: false }
 
 type Ask = <T>(method: Method, key: string, carryOut: () => T) => Promise<T>
@@ -85,6 +85,7 @@ export class InboxClient implements Pick<Inbox, 'put' | 'work'> {
       const abortsAt = this.#world.now + timeoutMs
       workAborts.push(abortsAt)
       clock.close()
+      this.#house.ledger.onClose(worker)
       const left = await loop.close(timeoutMs)
       if (this.#world.now < abortsAt) workAborts.splice(workAborts.indexOf(abortsAt), 1)
       if (left === 0 && clock.timersLeft > 0 && this.#life.isAlive)

@@ -1,4 +1,4 @@
-import { type Inbox, pollInbox, systemClock } from 'postern'
+import { type Inbox, pollInbox } from 'postern'
 import { inboxSuite } from 'postern/testing'
 import { describe, it } from 'vitest'
 import { PlainInboxEngine } from './inbox-engine.ts'
@@ -28,7 +28,7 @@ function toInbox(name: string): Inbox {
     put: async (item) => {
       if (engine.put(item)) wake()
     },
-    work: (run, options) => pollInbox(table, `worker ${++workers}`, run, { ...options, clock: systemClock }),
+    work: (run, options) => pollInbox(table, `worker ${++workers}`, run, options),
     counts: async () => {
       const due = inState('waiting').flatMap(({ dueAt }) => (dueAt <= Date.now() ? [dueAt] : []))
       const [waiting, running, dead] = [inState('waiting'), inState('running'), inState('dead')].map(

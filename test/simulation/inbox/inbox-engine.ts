@@ -17,11 +17,17 @@ export interface InboxEngine {
 
 interface Row {
   entry: InboxEntry
-  /** Its worker died: it runs once more, with nothing else at the same time. */
-  isSuspect: boolean
+  /** Leases that ended since its handlers last ran to their end. Two make it a suspect. */
+  losses: number
   isAlone: boolean
+  /** The worker that holds it; for a suspect that waits, the worker that makes room for it. */
   worker: string
+  takenAt: number
   endsAt: number
+  ranMs: number
+  /** The worker whose lease ended last, unless the item was settled since, and whether it ran alone there. */
+  lostBy: string
+  wasAlone: boolean
 }
 
 /**
@@ -43,54 +49,63 @@ export class PlainInboxEngine implements InboxEngine {
     const now = this.#now()
     const fresh = { state: 'waiting', dueAt: now, since: now, failures: 0, deaths: 0, marks: [], tries: [] } as const
     const entry: InboxEntry = { ...item, bytes: new Uint8Array(item.bytes), ...fresh }
-    this.#rows.set(item.key, { entry, isSuspect: false, isAlone: false, worker: '', endsAt: 0 })
+    const unlost = { losses: 0, ranMs: 0, lostBy: '', wasAlone: false }
+    this.#rows.set(item.key, { entry, ...unlost, isAlone: false, worker: '', takenAt: 0, endsAt: 0 })
     return true
   }
 
-  take({ worker, limit, leaseMs, isIdle }: TakeRequest): Taken {
+  take({ worker, limit, leaseMs, suspects }: TakeRequest): Taken {
     const now = this.#now()
-    this.#endLeases(worker, now)
+    this.#revive(worker, leaseMs)
+    for (const row of this.#heldBy(worker)) if (suspects === 'join') row.isAlone = false
+    this.#endLeases(worker, now, leaseMs)
     const due = [...this.#rows.values()].filter(({ entry }) => entry.state === 'waiting' && entry.dueAt <= now)
-    const suspects = due.filter(({ isSuspect }) => isSuspect)
     const start = (row: Row): InboxEntry => {
-      row.isAlone = row.isSuspect
-      row.isSuspect = false
-      row.worker = worker
-      row.endsAt = now + leaseMs
+      Object.assign(row, { worker, takenAt: now, endsAt: now + leaseMs })
       this.#servedAt.set(row.entry.accountKey, ++this.#served)
       return this.#change(row, { state: 'running' })
     }
-    if (suspects.length > 0) return { items: isIdle ? oldest(suspects).slice(0, 1).map(start) : [], hasSuspect: true }
+    const [suspect] = oldest(due.filter(({ losses }) => losses > 1))
+    if (suspect !== undefined && !this.#isOneAlone()) {
+      if (suspects === 'take') {
+        suspect.isAlone = true
+        return { items: [start(suspect)], ranMs: suspect.ranMs }
+      }
+      const isFree = suspect.worker === '' || Math.abs(now - suspect.takenAt) > leaseMs
+      if (suspects === 'await' && isFree) Object.assign(suspect, { worker, takenAt: now })
+      if (suspects === 'await' && suspect.worker === worker) return { items: [], isAwaited: true }
+    }
     const items: InboxEntry[] = []
-    for (let left = due; left.length > 0 && items.length < limit; ) {
+    for (let left = due.filter(({ losses }) => losses < 2); left.length > 0 && items.length < limit; ) {
       const next = this.#nextOf(left)
       left = left.filter((row) => row !== next)
       items.push(start(next))
     }
-    return { items, hasSuspect: false }
+    return { items }
   }
 
   renew(worker: string, leaseMs: number): void {
-    for (const row of this.#rows.values())
-      if (row.entry.state === 'running' && row.worker === worker) row.endsAt = this.#now() + leaseMs
+    this.#revive(worker, leaseMs)
+    for (const row of this.#heldBy(worker)) row.endsAt = this.#now() + leaseMs
   }
 
   settle(item: InboxEntry, worker: string, settlement: Settlement): boolean {
     const row = this.#rows.get(item.key)
+    if (row?.lostBy === worker) this.#reviveRow(row, this.#now())
     if (row === undefined || row.entry.state !== 'running' || row.worker !== worker) return false
     // A settlement that arrives late may be about an earlier take of the same worker.
     if (item.tries.at(-1)?.n !== row.entry.tries.at(-1)?.n || item.since !== row.entry.since) return false
     const now = this.#now()
     if (settlement.next === 'remove') return this.#rows.delete(item.key)
     const tries = settlement.tried === undefined ? item.tries : [...item.tries, settlement.tried].slice(-TRIES_KEPT)
+    Object.assign(row, { worker: '', isAlone: false, lostBy: '' })
     if (settlement.next === 'bury') {
       this.#change(row, { state: 'dead', dueAt: now, marks: settlement.marks, tries })
-      row.isSuspect = false
       return true
     }
     const isUnproven = settlement.isUnproven === true || settlement.tried === undefined
-    row.isSuspect = isUnproven && row.isAlone
     const { failures, deaths } = row.entry
+    row.losses = isUnproven ? row.losses : 0
     this.#change(row, {
       state: 'waiting',
       dueAt: now + Math.ceil(settlement.afterMs),
@@ -105,7 +120,7 @@ export class PlainInboxEngine implements InboxEngine {
     const row = this.#rows.get(key)
     if (row?.entry.state !== 'dead') return false
     const now = this.#now()
-    row.isSuspect = false
+    row.losses = 0
     this.#change(row, { state: 'waiting', dueAt: now, since: now, failures: 0, deaths: 0 })
     return true
   }
@@ -120,12 +135,36 @@ export class PlainInboxEngine implements InboxEngine {
   }
 
   /** The worker that asks is excluded: it is alive, whatever delayed it. */
-  #endLeases(worker: string, now: number): void {
+  #endLeases(worker: string, now: number, leaseMs: number): void {
     for (const row of this.#rows.values()) {
       if (row.entry.state !== 'running' || row.worker === worker || row.endsAt >= now) continue
       this.#change(row, { state: 'waiting', deaths: row.entry.deaths + (row.isAlone ? 1 : 0) })
-      row.isSuspect = true
+      const ranMs = Math.max(row.endsAt - leaseMs - row.takenAt, 0)
+      const lost = { lostBy: row.worker, wasAlone: row.isAlone, losses: row.losses + 1, ranMs }
+      Object.assign(row, { ...lost, worker: '', isAlone: false })
     }
+  }
+
+  /** The worker is alive: it still holds what no other has taken, and has caused no loss. */
+  #revive(worker: string, leaseMs: number): void {
+    for (const row of this.#rows.values()) if (row.lostBy === worker) this.#reviveRow(row, this.#now() + leaseMs)
+  }
+
+  #reviveRow(row: Row, endsAt: number): void {
+    const { entry, lostBy: worker, wasAlone: isAlone } = row
+    if (entry.state !== 'running') Object.assign(row, { worker, isAlone, endsAt })
+    row.losses--
+    row.lostBy = ''
+    this.#change(row, { state: 'running', deaths: entry.deaths - (isAlone ? 1 : 0) })
+  }
+
+  #heldBy(worker: string): readonly Row[] {
+    return [...this.#rows.values()].filter((row) => row.entry.state === 'running' && row.worker === worker)
+  }
+
+  #isOneAlone(): boolean {
+    const isAlone = (row: Row) => row.entry.state === 'running' && row.isAlone && row.endsAt >= this.#now()
+    return [...this.#rows.values()].some(isAlone)
   }
 
   #nextOf(rows: readonly Row[]): Row {

@@ -1,4 +1,5 @@
 import type { InboxEntry, InboxItem, Settlement, Taken, TakeRequest } from 'postern'
+import type { Disturbance } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { History } from '../history.ts'
 import type { Life } from '../life.ts'
@@ -12,8 +13,13 @@ export interface Taking {
   readonly life: Life
   readonly worker: string
   readonly at: number
-  /** Its last worker died: nothing else may run in its process. */
-  readonly isAlone: boolean
+  /** Two workers died at it: nothing else may run in its process at first. */
+  readonly isSuspect: boolean
+  /** True while nothing else may run in its process. */
+  isAlone: boolean
+  joinedAt: number | undefined
+  /** The time at which its worker began to close. */
+  closingAt: number | undefined
   /** The time from which it could have been taken. */
   readonly readySince: number
   /** The time at which the worker learned of it. */
@@ -21,20 +27,30 @@ export interface Taking {
   endsAt: number
   settledAt: number | undefined
   lapsedAt: number | undefined
+  /** True if its worker was only delayed when another one took it. */
+  isForgiven: boolean
 }
 
 /** The known state of an event in the inbox. */
 interface Place {
   readonly event: EventPlan
   state: 'waiting' | 'running' | 'dead' | 'gone'
-  isSuspect: boolean
   dueAt: number
+  /** Leases that ended since its handlers last ran to their end. Two make it a suspect. */
+  losses: number
+  /** The last one of these, unless it was settled since. */
+  lost: Taking | undefined
+  /** The last one of these: how long a suspect runs alone depends on it. */
+  lastLost: Taking | undefined
   failures: number
   /** Leases that ended while the item ran alone. */
   deaths: number
   marks: readonly string[]
   taking: Taking | undefined
 }
+
+/** The longest time for which a suspect runs alone. */
+export const LONGEST_ALONE_MS = 10_000
 
 interface LedgerOptions {
   readonly history: History
@@ -48,6 +64,8 @@ export class InboxLedger {
   readonly accepted = new Set<EventPlan>()
   readonly #options: LedgerOptions
   readonly #places = new Map<string, Place>()
+  /** The worker that makes room for a suspect, since a time. */
+  #awaited: { readonly worker: string; readonly at: number } | undefined
 
   constructor(options: LedgerOptions) {
     this.#options = options
@@ -64,62 +82,79 @@ export class InboxLedger {
     }
     const place = this.#places.get(item.key)
     if (place === undefined || place.state === 'gone') this.#places.set(item.key, this.#newPlace(event))
-    else if (place.state === 'dead') this.#revive(place)
+    else if (place.state === 'dead') this.#replay(place)
   }
 
-  onTake(life: Life, { worker, limit, leaseMs, isIdle }: TakeRequest, { items }: Taken): void {
+  onTake(life: Life, request: TakeRequest, taken: Taken): void {
     const now = this.#options.now()
+    const { worker, limit, leaseMs } = request
+    this.#revive(worker, now + leaseMs)
+    if (request.suspects === 'join') this.#join(worker)
     this.#endLeases(worker)
-    const suspects = [...this.#places.values()].filter((place) => place.isSuspect && isDue(place, now))
-    if (items.length > limit) this.#breach(`take gave ${items.length} items instead of ${limit}`)
-    if (suspects.length > 0 && items.length > (isIdle ? 1 : 0))
-      this.#breach(`take gave ${items.length} items although one is due that has to run alone`)
-    for (const item of items) {
+    if (taken.items.length > limit) this.#breach(`take gave ${taken.items.length} items instead of ${limit}`)
+    this.#checkSuspects(request, taken)
+    for (const item of taken.items) {
       const place = this.#places.get(item.key)
       if (place === undefined || !isDue(place, now)) {
         this.#breach(`take gave ${item.key}, which is not due`)
         continue
       }
       this.#compare(place, item)
-      const { event, dueAt, isSuspect } = place
-      const times = { at: now, endsAt: now + leaseMs, readySince: dueAt }
-      const open = { answeredAt: undefined, settledAt: undefined, lapsedAt: undefined }
-      const taking: Taking = { event, item, life, worker, isAlone: isSuspect, ...times, ...open }
+      const isSuspect = place.losses > 1
+      if (isSuspect !== (taken.ranMs !== undefined))
+        this.#breach(`take gave ${item.key} after ${place.losses} losses as ${isSuspect ? 'any other' : 'a suspect'}`)
+      const times = { at: now, endsAt: now + leaseMs, readySince: Math.max(place.dueAt, place.lost?.lapsedAt ?? 0) }
+      const open = { answeredAt: undefined, settledAt: undefined, lapsedAt: undefined, joinedAt: undefined }
+      const taking: Taking = {
+        event: place.event,
+        item,
+        life,
+        worker,
+        isSuspect,
+        isAlone: isSuspect,
+        isForgiven: false,
+        closingAt: undefined,
+        ...times,
+        ...open,
+      }
       this.takings.push(taking)
-      Object.assign(place, { state: 'running', isSuspect: false, taking })
+      Object.assign(place, { state: 'running', taking })
     }
   }
 
   onRenew(worker: string, leaseMs: number): void {
+    const endsAt = this.#options.now() + leaseMs
+    this.#revive(worker, endsAt)
     for (const { state, taking } of this.#places.values())
-      if (state === 'running' && taking?.worker === worker) taking.endsAt = this.#options.now() + leaseMs
+      if (state === 'running' && taking?.worker === worker) taking.endsAt = endsAt
   }
 
   onSettle({ key }: InboxEntry, worker: string, settlement: Settlement, isHeld: boolean): void {
     const place = this.#places.get(key)
     const now = this.#options.now()
+    if (place?.lost?.worker === worker) this.#reviveOne(place, now)
     const taking = place?.state === 'running' && place.taking?.worker === worker ? place.taking : undefined
     if (isHeld && taking === undefined)
       this.#breach(`settle of ${key} was carried out for ${worker}, which does not hold it`)
     if (!isHeld || place === undefined || taking === undefined) return
     taking.settledAt = now
     place.taking = undefined
+    place.lost = undefined
     if (settlement.next === 'remove') place.state = 'gone'
     else if (settlement.next === 'bury') Object.assign(place, { state: 'dead', marks: settlement.marks })
     else {
       const isUnproven = settlement.isUnproven === true || settlement.tried === undefined
       place.state = 'waiting'
       place.dueAt = now + Math.ceil(settlement.afterMs)
-      place.isSuspect = isUnproven && taking.isAlone
       place.failures += settlement.isFailure ? 1 : 0
-      if (!isUnproven) place.deaths = 0
+      if (!isUnproven) Object.assign(place, { losses: 0, deaths: 0 })
     }
   }
 
   onReplay(key: string, isReplayed: boolean): void {
     const place = this.#places.get(key)
     if (isReplayed !== (place?.state === 'dead')) this.#breach(`replay of ${key} answered ${isReplayed}`)
-    if (isReplayed && place !== undefined) this.#revive(place)
+    if (isReplayed && place !== undefined) this.#replay(place)
   }
 
   onDrop(key: string, isDropped: boolean): void {
@@ -127,6 +162,7 @@ export class InboxLedger {
     const isThere = place?.state === 'waiting' || place?.state === 'dead' || this.#hasLapsed(place)
     if (isDropped && !isThere) this.#breach(`drop of ${key} answered true`)
     if (isDropped && place !== undefined) place.state = 'gone'
+    this.#awaited = undefined
   }
 
   /** Returns undefined for an event that was never in the inbox. */
@@ -146,6 +182,16 @@ export class InboxLedger {
     return [...this.#places.values()].some(({ state, taking }) => state === 'running' && taking?.worker === worker)
   }
 
+  onClose(worker: string): void {
+    for (const taking of this.takings) if (taking.worker === worker) taking.closingAt ??= this.#options.now()
+  }
+
+  /** Returns whether nothing else may run beside an item: another worker has not taken it. */
+  isAlone(taking: Taking): boolean {
+    const isIts = (place: Place) => place.taking === taking || (place.lost === taking && place.state === 'waiting')
+    return taking.isAlone && [...this.#places.values()].some(isIts)
+  }
+
   /** Returns the items that the workers of a process hold and know of. */
   heldBy(life: Life): readonly Taking[] {
     return [...this.#places.values()].flatMap(({ state, taking }) =>
@@ -155,28 +201,26 @@ export class InboxLedger {
 
   /** Returns when this worker's next useful look can be, in the current state. */
   nextFor(worker: string): number {
-    const now = this.#options.now()
-    const isBusy = this.holdsAnything(worker)
-    const isHeldUp = isBusy && [...this.#places.values()].some((place) => place.isSuspect && isDue(place, now))
-    if (isHeldUp) return Number.POSITIVE_INFINITY
     return Math.min(
-      ...[...this.#places.values()].map(({ state, dueAt, isSuspect, taking }) => {
-        if (state === 'waiting') return isSuspect && isBusy ? Number.POSITIVE_INFINITY : dueAt
-        const isOther = state === 'running' && taking !== undefined && taking.worker !== worker
-        return isOther ? taking.endsAt + 1 : Number.POSITIVE_INFINITY
+      ...[...this.#places.values()].map(({ state, dueAt, taking }) => {
+        if (state === 'waiting') return dueAt
+        if (state !== 'running' || taking === undefined) return Number.POSITIVE_INFINITY
+        if (taking.worker !== worker) return taking.endsAt + 1
+        return taking.isAlone ? taking.at : Number.POSITIVE_INFINITY
       }),
     )
   }
 
   #newPlace(event: EventPlan): Place {
     const now = this.#options.now()
-    const fresh = { isSuspect: false, dueAt: now, failures: 0, deaths: 0, marks: [], taking: undefined }
-    return { event, state: 'waiting', ...fresh }
+    const known = { dueAt: now, losses: 0, failures: 0, deaths: 0, marks: [] }
+    const none = { lost: undefined, lastLost: undefined, taking: undefined }
+    return { event, state: 'waiting', ...known, ...none }
   }
 
-  #revive(place: Place): void {
+  #replay(place: Place): void {
     const now = this.#options.now()
-    Object.assign(place, { state: 'waiting', isSuspect: false, dueAt: now, failures: 0, deaths: 0 })
+    Object.assign(place, { state: 'waiting', dueAt: now, losses: 0, failures: 0, deaths: 0 })
   }
 
   #endLeases(worker: string): void {
@@ -186,8 +230,79 @@ export class InboxLedger {
       if (!this.#hasLapsed(place) || taking === undefined || taking.worker === worker) continue
       taking.lapsedAt = now
       place.deaths += taking.isAlone ? 1 : 0
-      Object.assign(place, { state: 'waiting', isSuspect: true, taking: undefined })
+      place.losses++
+      Object.assign(place, { state: 'waiting', lost: taking, lastLost: taking, taking: undefined })
     }
+  }
+
+  /** The worker is alive: it still holds what no other has taken, and has caused no loss. */
+  #revive(worker: string, endsAt: number): void {
+    for (const place of this.#places.values()) if (place.lost?.worker === worker) this.#reviveOne(place, endsAt)
+  }
+
+  #reviveOne(place: Place, endsAt: number): void {
+    const { lost, state } = place
+    if (lost === undefined) return
+    place.losses--
+    place.deaths -= lost.isAlone ? 1 : 0
+    place.lost = undefined
+    lost.isForgiven = state === 'running'
+    this.#awaited = undefined
+    if (state === 'running') return
+    Object.assign(lost, { endsAt, lapsedAt: undefined })
+    Object.assign(place, { state: 'running', taking: lost })
+  }
+
+  /** Checks what a take answered about suspects. */
+  #checkSuspects({ worker, leaseMs, suspects }: TakeRequest, { items, ranMs, isAwaited }: Taken): void {
+    const now = this.#options.now()
+    const due = [...this.#places.values()].filter((place) => place.losses > 1 && isDue(place, now))
+    const isOneAlone = [...this.#places.values()].some(
+      ({ state, taking }) => state === 'running' && taking?.isAlone === true && taking.endsAt >= now,
+    )
+    const mustTake = suspects === 'take' && due.length > 0 && !isOneAlone
+    if (mustTake !== (ranMs !== undefined) || (mustTake && items.length !== 1))
+      this.#breach(
+        `take gave ${items.length} items, ran ${ranMs}, of ${due.length} suspects to a worker that asked to ${suspects}`,
+      )
+    if (ranMs !== undefined) {
+      const last = this.#places.get(items[0]?.key ?? '')?.lastLost
+      if (last !== undefined && Math.abs(ranMs - Math.max(last.endsAt - leaseMs - last.at, 0)) > 2)
+        this.#breach(`take says that a suspect ran for ${ranMs} ms, from ${last.at} to ${last.endsAt - leaseMs}`)
+    }
+    if (ranMs !== undefined || (this.#awaited?.at ?? 0) < now - leaseMs) this.#awaited = undefined
+    if (isAwaited !== true) return
+    const isOther = this.#awaited !== undefined && this.#awaited.worker !== worker
+    if (suspects !== 'await' || due.length === 0 || isOneAlone || items.length > 0 || isOther)
+      this.#breach(
+        `take has ${worker} make room for ${due.length} suspects, as ${this.#awaited?.worker ?? 'nobody'} does`,
+      )
+    this.#awaited ??= { worker, at: now }
+  }
+
+  #join(worker: string): void {
+    for (const { state, taking } of this.#places.values())
+      if (state === 'running' && taking?.worker === worker && taking.isAlone) this.#joinOne(taking)
+  }
+
+  /** Allows others to begin beside a suspect only if it has run for longer than it had when its process died, or for ten seconds. */
+  #joinOne(taking: Taking): void {
+    const now = this.#options.now()
+    taking.isAlone = false
+    taking.joinedAt = now
+    const { lastLost } = [...this.#places.values()].find((place) => place.taking === taking) ?? {}
+    const diedAt = lastLost?.life.death?.at
+    if (lastLost === undefined || diedAt === undefined) return
+    // Without its renewals nobody knows how long it ran.
+    const isMeanwhile = ({ process, from, to }: Disturbance) =>
+      (process ?? lastLost.life.process) === lastLost.life.process && from <= diedAt && to >= lastLost.at
+    if (this.#options.history.disturbances.some(isMeanwhile)) return
+    const wantedMs = Math.min(diedAt - lastLost.at, LONGEST_ALONE_MS)
+    if (now - taking.at < wantedMs)
+      this.#options.findings.add(
+        'not alone',
+        `${taking.worker} lets others join event ${taking.event.number} after ${now - taking.at} ms instead of ${wantedMs}`,
+      )
   }
 
   #hasLapsed(place: Place | undefined): boolean {

@@ -5,10 +5,13 @@ import type { Life } from '../life.ts'
 import type { EventPlan } from '../plan.ts'
 import type { World } from '../world.ts'
 import type { InboxHouse } from './inbox-house.ts'
-import type { Taking } from './inbox-ledger.ts'
+import { LONGEST_ALONE_MS, type Taking } from './inbox-ledger.ts'
 
 /** A run that outlasts the closing of a worker has 5 s to end after its abort, and 3 s to be settled. */
 export const ABORT_MS = 8_000
+
+/** The time in which a call of the inbox is answered or given up, and made again. */
+const ANSWER_MS = 5_000
 
 /** The number of events of one account that may go before one of another, for each accepting process, and in addition. */
 const TURNS = 2
@@ -59,6 +62,7 @@ export function judgeInbox(
 ): void {
   const { findings, history } = world
   for (const taking of ledger.takings) judgeLapse(world, taking, causes)
+  if (plan.work.concurrency > 1) for (const taking of ledger.takings) judgeSolitude(world, taking)
   for (const run of history.runs) {
     const taking = ledger.takings.findLast(
       ({ event, life, at }) => event === run.event && life === run.life && at <= run.beganAt,
@@ -96,6 +100,18 @@ function judgeLapse(world: World, taking: Taking, causes: Causes): void {
     world.findings.add('lease ran out', `${worker} lost event ${event.number}, which it had from ${at} to ${endsAt} ms`)
 }
 
+/** Checks that others could join a suspect after ten seconds. */
+function judgeSolitude({ findings, history, now }: World, taking: Taking): void {
+  const { event, life, worker, isSuspect, answeredAt, joinedAt, settledAt, lapsedAt, closingAt } = taking
+  if (!isSuspect || answeredAt === undefined) return
+  const until = Math.min(
+    ...[joinedAt, settledAt, lapsedAt, closingAt, life.death?.at, now].filter((at) => at !== undefined),
+  )
+  const isMeanwhile = (each: Disturbance) => isOf(life, each) && each.from <= until && each.to >= answeredAt
+  if (until - answeredAt > LONGEST_ALONE_MS + ANSWER_MS && !history.disturbances.some(isMeanwhile))
+    findings.add('held up', `${worker} ran event ${event.number} alone for ${until - answeredAt} ms`)
+}
+
 /** Returns whether a worker was closed that could not reach the engine: its aborted items are released once, or their leases end. */
 function isLeftBehind({ history }: World, { life, at, endsAt }: Taking): boolean {
   const isCutOff = (abortAt: number) =>
@@ -106,9 +122,9 @@ function isLeftBehind({ history }: World, { life, at, endsAt }: Taking): boolean
 /** Checks that the backlog of one account does not delay another one. */
 function judgeTurns({ findings }: World, takings: readonly Taking[], processes: number): void {
   for (const taking of takings) {
-    if (taking.isAlone) continue
+    if (taking.isSuspect) continue
     const { event, readySince, at } = taking
-    const before = takings.filter((each) => each.at > readySince && each.at < at && !each.isAlone)
+    const before = takings.filter((each) => each.at > readySince && each.at < at && !each.isSuspect)
     const count = (account: string) => before.filter((each) => each.event.account === account).length
     const own = count(event.account)
     for (const account of new Set(before.map((each) => each.event.account)))

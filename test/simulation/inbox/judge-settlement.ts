@@ -40,7 +40,7 @@ export function judgeBeginning(world: World, house: InboxHouse, life: Life, item
       `${life.name} begins event ${taking.event.number} though its worker is being closed`,
     )
   const others = life.trials.filter((trial) => trial.taking !== taking)
-  if (others.some((trial) => taking.isAlone || trial.taking.isAlone))
+  if (others.length > 0 && [taking, ...others.map((trial) => trial.taking)].some((each) => house.ledger.isAlone(each)))
     findings.add(
       'not alone',
       `${life.name} runs event ${taking.event.number} beside others, one of which has to run alone`,
@@ -119,7 +119,7 @@ class SettlementJudge {
     const { since } = this.#trial.item
     const isSameItem = (taking: Taking) => taking.event === event && taking.item.since === since
     const alone = this.#house.ledger.takings.filter(
-      (taking) => taking.isAlone && taking.lapsedAt !== undefined && isSameItem(taking),
+      (taking) => taking.isAlone && taking.lapsedAt !== undefined && !taking.isForgiven && isSameItem(taking),
     )
     if (alone.length < MOST_DEATHS)
       this.#add('dead too soon', `it ran alone for ${alone.length} deaths in ${life.name}`)
@@ -131,7 +131,7 @@ class SettlementJudge {
     const { leaseMs } = this.#world.plan.settings
     if (settlement.next !== 'wait' || settlement.isFailure)
       return this.#add('miscounted', `its try counts, or is its last, though it is nobody's fault (${code})`)
-    if (settlement.isUnproven !== true && taking.isAlone)
+    if (settlement.isUnproven !== true && taking.isSuspect)
       this.#add('miscounted', `its deaths are forgiven, though it has proven nothing (${code})`)
     if (!item.signal.aborted && (code === 'busy' || code === 'store_unavailable') && this.#runs.length > 0)
       this.#add('miscounted', `its handlers ran, and the try is called ${code}`)

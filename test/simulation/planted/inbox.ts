@@ -20,7 +20,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     },
     'lost-lease-counts': {
       breaks: 'A try whose claim another process took over counts as failed.',
-      from: 190,
+      from: 60,
       edits: {
         "outcome.code === 'lease_lost') return comeAgain(rules.leaseMs)":
           "outcome.code === 'lease_lost') return wait(rules.leaseMs, true)",
@@ -38,7 +38,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     },
     'suspect-forgiven': {
       breaks: 'A killer of processes that could not run, since it was busy, counts as innocent.',
-      from: 9,
+      from: 37,
       edits: { '({ ...wait(afterMs, false), isUnproven: true })': 'wait(afterMs, false)' },
     },
     'put-off-counts': {
@@ -48,7 +48,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     },
     'dead-letter-not-taken': {
       breaks: 'An event is tried again though its handler threw `DeadLetter`.',
-      from: 0,
+      from: 2,
       edits: {
         "if (steering === 'bury') return bury('dead_letter')": "if (steering === 'bury') return wait(1_000, true)",
       },
@@ -60,7 +60,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     },
     'one-try-more': {
       breaks: 'An event is tried once more than it may be.',
-      from: 1,
+      from: 5,
       edits: { 'failures >= rules.retries.attempts': 'failures > rules.retries.attempts' },
     },
     'delay-of-the-try-before': {
@@ -121,7 +121,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     },
     'dead-letter-not-told': {
       breaks: 'The owner is not told of a dead letter.',
-      from: 0,
+      from: 2,
       edits: {
         "if (settlement.next !== 'bury') return": "if (settlement.next !== 'bury' || item.failures > 0) return",
       },
@@ -153,17 +153,17 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'beside-a-suspect': {
       breaks: 'A worker takes more while an item runs that has to be alone.',
       from: 26,
-      edits: { 'this.#isAlone ? 0 : concurrency': 'concurrency' },
+      edits: { 'if (aloneMs > 0 || this.#running.size ===': 'if (this.#running.size ===' },
     },
     'suspect-beside-others': {
       breaks: 'A worker that is busy takes an item that has to be alone.',
       from: 26,
-      edits: { 'const isIdle = this.#running.size === 0': 'const isIdle = this.#running.size >= 0' },
+      edits: { 'const isIdle = size === 0': 'const isIdle = size >= 0' },
     },
     'more-than-concurrency': {
       breaks: 'A worker takes as many items as it may run, whatever runs already.',
-      from: 1,
-      edits: { 'concurrency - this.#running.size': 'concurrency' },
+      from: 17,
+      edits: { 'limit: concurrency - size': 'limit: concurrency' },
     },
     'begun-while-closing': {
       breaks: 'What comes while a worker is being closed is begun.',
@@ -177,7 +177,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     },
     'worker-asleep': {
       breaks: 'A worker that is full is not woken when something ends.',
-      from: 0,
+      from: 1,
       edits: { '      this.#awake()\n    })\n    this.#running.set': '    })\n    this.#running.set' },
     },
     'worker-ends-with-an-outage': {
@@ -195,6 +195,23 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
         'if (this.#running.size === 0) this.#parts.clock.clearTimeout':
           'if (this.#running.size > 0) this.#parts.clock.clearTimeout',
       },
+    },
+  },
+  'src/inbox/solitude.ts': {
+    'suspect-joined-at-once': {
+      breaks: 'Others join a suspect at once.',
+      from: 26,
+      edits: { 'Math.min(ranMs + this.#renewMs, LONGEST_ALONE_MS)': '0' },
+    },
+    'suspect-joined-too-soon': {
+      breaks: 'Others join a suspect after the time that it surely ran before, and not after what it may have run.',
+      from: 26,
+      edits: { 'ranMs + this.#renewMs, LONGEST': 'ranMs, LONGEST' },
+    },
+    'suspect-never-joined': {
+      breaks: 'Nobody joins a suspect for as long as it runs.',
+      from: 48,
+      edits: { 'Math.min(ranMs + this.#renewMs, LONGEST_ALONE_MS)': '3_600_000' },
     },
   },
   'src/receiver/attempt.ts': {
@@ -248,6 +265,31 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
       breaks: 'The table of SQLite counts deaths of processes that ran other items as well.',
       from: 2,
       edits: { 'deaths = deaths + is_alone': 'deaths = deaths + 1' },
+    },
+    'alone-after-one-death': {
+      breaks: 'The table of SQLite makes a suspect of each item whose worker died once.',
+      from: 2,
+      edits: { 'state = CASE losses WHEN 0 THEN $': 'state = CASE -losses WHEN 1 THEN $' },
+    },
+    'stall-counts-as-death': {
+      breaks: 'The table of SQLite counts the death of a worker that was only delayed.',
+      from: 547,
+      edits: { 'losses = losses - 1, deaths = deaths - was_alone': 'losses = losses' },
+    },
+    'lost-by-a-stall': {
+      breaks: 'The table of SQLite takes items from a worker that was delayed and that nobody else took.',
+      from: 108,
+      edits: { 'AND key = coalesce(?, key)`': 'AND key = coalesce(?, key) AND state = 2`' },
+    },
+    'two-suspects-at-a-time': {
+      breaks: 'The table of SQLite gives each idle worker a suspect of its own.',
+      from: 45,
+      edits: { 'next?.seq === undefined || isOneAlone.get(now) !== undefined': 'next?.seq === undefined' },
+    },
+    'joined-and-alone': {
+      breaks: 'The table of SQLite counts the death of a suspect that others have joined.',
+      from: 99,
+      edits: { "if (suspects === 'join') join.run(worker)": '' },
     },
     'settled-by-who-lost-it': {
       breaks: 'The table of SQLite takes a result of a worker that has lost the item.',

@@ -18,12 +18,12 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     },
     'late-claim-kept': {
       breaks: 'A claim that arrives when nobody waits for it any more is not given back.',
-      from: 10,
+      from: 108,
       edits: { "if (late.state === 'claimed')": "if (late.state === 'done')" },
     },
     'late-claim-renewed': {
       breaks: 'A claim that arrives when nobody waits for it any more is renewed for ever.',
-      from: 5,
+      from: 11,
       edits: { 'late.token, at).release(late.marks)': 'late.token, at).startRenewing(() => late.marks, () => {})' },
     },
     'complete-not-repeated': {
@@ -48,7 +48,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     },
     'released-without-marks': {
       breaks: 'The handlers that finished are not told to the store with the release.',
-      from: 23,
+      from: 26,
       edits: {
         'settings.store.release(this.#key, this.#token, marks,': 'settings.store.release(this.#key, this.#token, [],',
       },
@@ -102,7 +102,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     },
     'marks-not-read': {
       breaks: 'A retry runs every handler, also those that had finished.',
-      from: 23,
+      from: 18,
       edits: {
         'this.#finished.length === 0 ? route.handlers : route.handlers.filter(':
           'true ? route.handlers : route.handlers.filter(',

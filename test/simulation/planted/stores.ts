@@ -42,7 +42,7 @@ export const FAULTS_OF_STORES: FaultsByFile = {
     },
     'token-not-compared-on-release': {
       breaks: 'The engine lets a process release what another one holds.',
-      from: 98,
+      from: 5,
       theme: 'contention',
       edits: {
         'if (this.#isHeldByAnother(entry, token)) return false\n    entry.endsAt = Number.NEGATIVE_INFINITY\n    this.#keep':

@@ -1,11 +1,17 @@
 import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
 import { inboxSuite } from 'postern/testing'
 import { afterEach, describe, it } from 'vitest'
+import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
-import { BACKENDS } from './backends.ts'
 
-describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
-  const server = serverFor(start)
+/** BullMQ takes a job from a suspended worker: it runs again, the store names its finished handlers, and the loss counts. */
+const WITH_KEPT_LEASES = [
+  'leaves an item with a worker that was suspended if no other worker took it',
+  'counts no death of a worker that was suspended, and does not let it settle what another one took',
+]
+
+describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
+  const server = serverFor(() => startRedis('--appendfsync', 'always'))
   const opened: BullmqInbox[] = []
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((inbox) => inbox.close()))
@@ -17,5 +23,5 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
     opened.push(inbox)
     return inbox
   }
-  for (const { name, run } of inboxSuite(makeInbox)) it(name, run)
+  for (const { name, run } of inboxSuite(makeInbox)) it.skipIf(WITH_KEPT_LEASES.includes(name))(name, run)
 })

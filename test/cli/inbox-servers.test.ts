@@ -3,11 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
-import { bullmqInbox } from 'postern/bullmq'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openInboxOf } from '../../src/cli/service/inbox-options.ts'
 import { LateInbox } from '../../src/cli/service/late-inbox.ts'
-import { BACKENDS } from '../adapters/queues/bullmq/backends.ts'
+import { ENGINES, type ServedEngine } from '../adapters/inbox/engines.ts'
 import { postgresProgram, startPostgres } from '../engines/postgres-server.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { serverFor } from '../engines/server-for.ts'
@@ -17,23 +16,24 @@ import { keyOf, many } from './inbox-file.ts'
 import { buryAll, type Unlucky } from './make-dead-letters.ts'
 import { ended, readLines, runCli } from './run-cli.ts'
 
-/** Makes dead letters in a queue. Returns the log. */
-async function makeDeadLetters(connection: string, unlucky: readonly Unlucky[], queue = 'postern') {
-  const inbox = bullmqInbox({ connection, queue })
+/** Makes dead letters in a queue or a table. Returns the log. */
+async function makeDeadLetters({ open }: ServedEngine, url: string, unlucky: readonly Unlucky[], place?: string) {
+  const inbox = open(url, place)
+  await inbox.migrate?.()
   const log: string[] = []
   await buryAll({ inbox }, unlucky, (message) => log.push(message))
   await inbox.close()
   return log
 }
 
-describe.each(BACKENDS)('postern inbox --%s', (backend, start) => {
-  const server = serverFor(start)
+describe.each(ENGINES)('postern inbox --$name', (engine) => {
+  const server = serverFor(engine.start)
   const run = (command: string, ...args: readonly string[]) =>
-    runCli(['inbox', command, ...args, `--${backend}`, server().url])
+    runCli(['inbox', command, ...args, `--${engine.name}`, server().url])
   const countsOf = async (...args: readonly string[]) => readLines((await run('counts', '--json', ...args)).stdout)[0]
 
   it('counts, lists, shows, replays and drops', async () => {
-    const log = await makeDeadLetters(server().url, many(3))
+    const log = await makeDeadLetters(engine, server().url, many(3))
     expect(await countsOf()).toEqual({ waiting: 0, running: 0, dead: 3, oldestDueAt: null, countedTo: 10_000 })
     const listed = readLines((await run('list', '--limit', '2', '--json')).stdout)
     expect(listed.map(({ type }) => type)).toEqual(['item', 'item', 'page'])
@@ -52,15 +52,16 @@ describe.each(BACKENDS)('postern inbox --%s', (backend, start) => {
   })
 
   it('replays all of many dead letters, page after page, once each', async () => {
-    await makeDeadLetters(server().url, many(250), 'many')
-    const replayed = await run('replay', '--all', '--yes', '--queue', 'many')
+    await makeDeadLetters(engine, server().url, many(250), 'many')
+    const detail = engine.name === 'redis' ? '--queue' : '--table'
+    const replayed = await run('replay', '--all', '--yes', detail, 'many')
     expect(replayed).toEqual(ended(0, '250 of 250 dead letters replayed'))
-    expect(await countsOf('--queue', 'many')).toMatchObject({ waiting: 250, dead: 0 })
+    expect(await countsOf(detail, 'many')).toMatchObject({ waiting: 250, dead: 0 })
   })
 
   it('reports an engine that is away, without the password', async () => {
-    const url = `${backend}://user:pa55word@127.0.0.1:${await findFreePort()}/0`
-    const counts = await runCli(`inbox counts --${backend} ${url}`)
+    const url = `${engine.name}://user:pa55word@127.0.0.1:${await findFreePort()}/0`
+    const counts = await runCli(`inbox counts --${engine.name} ${url}`)
     expect(counts).toEqual(ended(3, 'cannot be reached'))
     expect(counts.stderr).not.toContain('pa55word')
   })

@@ -3,29 +3,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { bullmqInbox } from 'postern/bullmq'
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest'
-import { serverFor } from '../../../engines/server-for.ts'
-import { accept, itOutlivesItsWorkers, makeEvent, makeScene, type WorkedInbox } from '../../inbox-scene.ts'
-import { killWorkers, startWorker } from '../../stores/start-worker.ts'
-import { BACKENDS } from './backends.ts'
+import { serverFor } from '../../engines/server-for.ts'
+import { accept, itOutlivesItsWorkers, makeEvent, makeScene, type WorkedInbox } from '../inbox-scene.ts'
+import { killWorkers, startWorker } from '../stores/start-worker.ts'
+import { ENGINES } from './engines.ts'
 
-const WORKER = fileURLToPath(new URL('inbox-worker.ts', import.meta.url))
-const folder = mkdtempSync(join(tmpdir(), 'postern-bullmq-'))
+const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'postern-inbox-'))
 afterEach(killWorkers)
 afterAll(() => rmSync(folder, { recursive: true }))
 
-describe.each(BACKENDS)('bullmqInbox on %s, and processes that die', (name, start) => {
+describe.each(ENGINES)('an inbox on $name, and processes that die', ({ name, start, open: openUrl }) => {
   const server = serverFor(start)
   const log = join(folder, `${name}.log`)
-  const work = (concurrency = 10) => startWorker(WORKER, server().url, log, String(concurrency))
+  const work = (concurrency = 10) => startWorker(WORKER, name, server().url, log, String(concurrency))
   const runsOf: WorkedInbox['runsOf'] = ({ id }) => {
     if (!existsSync(log)) return []
     const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1) // the last one may still be written
     return lines.map((line) => JSON.parse(line)).filter(({ event }) => event === id)
   }
   const open = () => {
-    const inbox = bullmqInbox({ connection: server().url })
+    const inbox = openUrl(server().url)
     onTestFinished(() => inbox.close())
     return inbox
   }

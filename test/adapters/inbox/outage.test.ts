@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { bullmqInbox } from 'postern/bullmq'
 import { events } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
-import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
-import { serverFor } from '../../../engines/server-for.ts'
-import { makeScene } from '../../inbox-scene.ts'
-import { BACKENDS, openInbox } from './backends.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { redisProgram, startRedis } from '../../engines/redis-server.ts'
+import { serverFor } from '../../engines/server-for.ts'
+import { makeScene } from '../inbox-scene.ts'
+import { ENGINES, type OpenInbox } from './engines.ts'
 
 const AWAY_MS = Number(process.env.OUTAGE_MS ?? 4_000)
 
-function open(connection: string) {
-  const scene = makeScene(openInbox(connection), { deadlineMs: 8_000 })
+function sceneOf(inbox: OpenInbox) {
+  onTestFinished(() => inbox.close())
+  const scene = makeScene(inbox, { deadlineMs: 8_000 })
   const send = async (event: ReturnType<typeof events.contact.created>) => {
     const startedAt = performance.now()
     const outcome = await scene.send(event)
@@ -22,11 +24,12 @@ function open(connection: string) {
   return { ...scene, send, sendUntilAccepted }
 }
 
-describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
+describe.each(ENGINES)('an inbox on $name', ({ start, open }) => {
   const server = serverFor(start)
+  const openScene = () => sceneOf(open(server().url))
 
   it('answers 503 immediately while the engine is away under load, loses nothing, and is back by itself', async () => {
-    const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = open(server().url)
+    const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = openScene()
     receiver.work({ concurrency: 20, delay: () => 100 })
     const accepted: string[] = []
     const refused: { readonly tookMs: number; readonly status: number }[] = []
@@ -60,7 +63,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
   })
 
   it('answers 503 while the engine is frozen, and continues with its items after that', async () => {
-    const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = open(server().url)
+    const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = openScene()
     const before = Array.from({ length: 20 }, () => events.contact.created())
     for (const event of before) expect(await send(event)).toMatchObject({ outcome: { outcome: 'accepted' } })
     server().freeze()
@@ -75,7 +78,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
 
   it('starts while the engine is away', async () => {
     await server().kill('SIGKILL')
-    const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = open(server().url)
+    const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = openScene()
     receiver.work()
     const event = events.contact.created()
     const { outcome } = await send(event)
@@ -91,7 +94,7 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox on a full Redis', () =>
   const server = serverFor(() => startRedis('--maxmemory', '24mb'))
 
   it('answers 503, and handles the items that it has, which frees memory', async () => {
-    const { inbox, receiver, send, seen, errors, untilWorkedOff } = open(server().url)
+    const { inbox, receiver, send, seen, errors, untilWorkedOff } = sceneOf(bullmqInbox({ connection: server().url }))
     const padding = 'x'.repeat(20_000)
     const accepted: string[] = []
     let refused = 0

@@ -1,0 +1,72 @@
+import type { InboxEntry, InboxItem, InboxState, InboxTry, ListedEntry } from '../../../../src/index.ts'
+import { decodeMark, encodeKey, encodeMark } from '../encode.ts'
+
+/** An item in the form for statements. */
+export interface StoredItem {
+  readonly key: string
+  readonly account: string
+  readonly id: string
+  readonly type: string
+  readonly receivedAt: number
+  /** Empty for most items. */
+  readonly more: string
+  readonly bytes: Uint8Array
+}
+
+/** The fields that few items have. */
+interface More extends Pick<InboxItem, 'source' | 'trace'> {
+  /** The key, if it is stored as a digest. */
+  readonly key?: string
+}
+
+export function toStored(item: InboxItem): StoredItem {
+  const { accountKey, receivedAt, bytes, source, trace } = item
+  const key = encodeKey(item.key)
+  const more: More = { ...(key !== item.key && { key: item.key }), source, trace }
+  const json = JSON.stringify(more)
+  return {
+    ...{
+      key,
+      receivedAt,
+      bytes,
+      account: encodeMark(accountKey),
+      id: encodeMark(item.id),
+      type: encodeMark(item.type),
+    },
+    more: json === '{}' ? '' : encodeMark(json),
+  }
+}
+
+/** @param row the columns of `ENTRY`; only statements of the inbox write them */
+export function toListed(row: readonly unknown[], state: InboxState): ListedEntry {
+  const [storedKey, account, id, type, receivedAt, more, since, dueAt, failures, deaths, marks, tries] = row
+  const { key = String(storedKey), ...rest } = more === null ? {} : (JSON.parse(decodeMark(String(more))) as More)
+  return {
+    ...{ key, accountKey: decodeMark(String(account)), id: decodeMark(String(id)), type: decodeMark(String(type)) },
+    ...{ receivedAt: Number(receivedAt), ...rest, state, dueAt: toMs(dueAt), since: toMs(since) },
+    ...{ failures: Number(failures), deaths: Number(deaths) },
+    marks: toList<string>(marks),
+    tries: toList<InboxTry>(tries),
+  }
+}
+
+export function toEntry(row: readonly unknown[], bytes: unknown, state: InboxState): InboxEntry {
+  return { ...toListed(row, state), bytes: bytes as Uint8Array } // the column holds nothing else
+}
+
+/** Microseconds as milliseconds. */
+export function toMs(microseconds: unknown): number {
+  return Math.floor(Number(microseconds) / 1_000)
+}
+
+/** Writes JSON in ASCII, whatever the encoding of the database. */
+export function toAsciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\x7f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function toList<T>(text: unknown): readonly T[] {
+  return text === null ? [] : JSON.parse(String(text))
+}

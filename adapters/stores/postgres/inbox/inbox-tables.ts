@@ -1,0 +1,65 @@
+import { toArrayLiteral } from '../encode.ts'
+import type { SharedPool } from '../shared-pool.ts'
+import type { Table } from '../table.ts'
+import type { InboxStatements } from './statements.ts'
+import { Turns } from './turns.ts'
+
+type Rows = readonly (readonly unknown[])[]
+type Pick = (statements: InboxStatements) => string
+
+/** The tables of an inbox, which all its workers in a process share, and the turns that this process assigns. */
+export class InboxTables {
+  readonly #pool: SharedPool
+  readonly #table: Table<InboxStatements>
+  readonly #turns = new Turns()
+  /**
+   * True if the table has more than a few pages. An inbox is empty most of the time, and a statement that is planned then reads the table from
+   * end to end: the text differs once the table is large, so that connections prepare it again.
+   */
+  isLarge = false
+
+  constructor(pool: SharedPool, table: Table<InboxStatements>) {
+    this.#pool = pool
+    this.#table = table
+  }
+
+  /** Returns the owner's error for a failed statement. */
+  readonly explain = (error: unknown): unknown => this.#table.explain(error)
+
+  /** Runs a statement on its own connection, if one is free. */
+  run(pick: Pick, ...values: readonly unknown[]): Promise<Rows> {
+    return this.#explained(async () => this.#pool.runSpare(await this.#find(pick), [...values]))
+  }
+
+  /** Runs a statement on the connection that is kept: nothing else that uses the pool can delay it. */
+  runKept(pick: Pick, ...values: readonly unknown[]): Promise<Rows> {
+    return this.#explained(async () => this.#pool.runKept(await this.#find(pick), [...values]))
+  }
+
+  /** Runs a statement that makes items of these accounts ready, in turn. Returns its rows but for the first one. */
+  async runInTurn(
+    pick: Pick,
+    accounts: readonly string[],
+    toValues: (turns: string, nths: string, hint: number) => readonly unknown[],
+  ): Promise<Rows> {
+    const places = this.#turns.assign(accounts)
+    const given = toValues(toArrayLiteral(places.turns), toArrayLiteral(places.nths), this.#turns.hint)
+    const [[, next = null, now, isLarge] = [], ...rest] = await this.run(pick, ...given)
+    this.isLarge = isLarge === 'true'
+    this.#turns.learn(places, next === null ? undefined : Number(next), Number(now))
+    return rest
+  }
+
+  async #find(pick: Pick): Promise<string> {
+    const text = pick(await this.#table.statements())
+    return this.isLarge ? `${text} -- large` : text
+  }
+
+  async #explained(call: () => Promise<Rows>): Promise<Rows> {
+    try {
+      return await call()
+    } catch (error) {
+      throw this.explain(error)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { ConfigurationError } from '../../../../src/index.ts'
+import type { TableName } from '../statements.ts'
+import { type PostgresInbox, postgresInbox } from './postgres-inbox.ts'
+
+/** An inbox and its connections. */
+export interface OpenedPostgresInbox extends AsyncDisposable {
+  readonly inbox: PostgresInbox
+}
+
+/**
+ * Opens the inbox of another process, and creates nothing but what `prepare` does.
+ *
+ * @param prepare called before its first use
+ * @throws ConfigurationError `database_unusable` if the server cannot be reached, or has no such table; `driver_missing`
+ */
+export async function openPostgresInbox(
+  connectionString: string,
+  name: TableName,
+  prepare?: (inbox: PostgresInbox) => Promise<void>,
+): Promise<OpenedPostgresInbox> {
+  const { default: pg } = await import('pg').catch((cause: unknown) => {
+    throw new ConfigurationError('driver_missing', 'An inbox on Postgres needs pg: npm install pg', { cause })
+  })
+  const pool = new pg.Pool({ connectionString, max: 3 })
+  const inbox = postgresInbox({ pool, ...name })
+  try {
+    await prepare?.(inbox)
+    await inbox.get('')
+    return { inbox, [Symbol.asyncDispose]: () => pool.end() }
+  } catch (cause) {
+    await pool.end()
+    // If several addresses were tried, the message has the first one's reason.
+    const { message } = cause instanceof AggregateError ? cause.errors[0] : Object(cause)
+    throw new ConfigurationError('database_unusable', `The inbox cannot be reached: ${message}`, { cause })
+  }
+}

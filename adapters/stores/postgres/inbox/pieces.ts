@@ -1,0 +1,74 @@
+import { asText } from '../encode.ts'
+import { DELAYED, type Names, READY, RUNNING, SUSPECT } from './tables.ts'
+
+/** The most rows that one step moves: a hundred thousand due rows must not delay the first. */
+export const BATCH = 100
+/** From this size on, in bytes, every plan uses the indexes. */
+const LARGE = 16 * 8_192
+/** More than any app has. It makes the server use the index. */
+const MOST_WORKERS = 1_000
+
+/** In microseconds since 1970, by a clock that runs on while a statement waits. An index can be searched for it only through `args`. */
+export const NOW = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
+
+/**
+ * Commits without waiting for the disk. If the server crashes right after, an item is taken or settled once more, and the store knows of
+ * handlers that finished.
+ */
+export const ASYNC = "set_config('synchronous_commit', 'off', true)"
+
+/** The columns of an entry, in the order in which `toEntry` reads them. */
+export const ENTRY =
+  'i.key, i.account, i.id, i.type, i.received_at, i.more, i.since, i.due_at, i.failures, i.deaths, i.marks, i.tries'
+export const ENTRY_LENGTH = ENTRY.split(',').length
+/** The columns without a default. */
+const REQUIRED = 'key, seq, state, position, account, id, type, received_at, since, due_at'
+
+/** Assignments that make a dead letter wait again. */
+export const REPLAY = `state = ${DELAYED}, position = ${NOW}, due_at = ${NOW}, since = ${NOW}, failures = 0, losses = 0, deaths = 0`
+
+/** An item's place among the ready ones, of its account's last turn, its number behind that, and a row of `next`. */
+export const TURN = 'greatest(turn, coalesce(next.position, next.now)) + nth'
+
+/** The parts that several statements share. */
+export function makePieces({ items, bodies, workers }: Names) {
+  const isLarge = `(pg_relation_size(${asText(items)}) >= ${LARGE})::text`
+  return {
+    body: `(SELECT bytes FROM ${bodies} b WHERE b.seq = i.seq)`,
+    /** An `INSERT` with an arbiter index updates rows by their key, no matter for which size of the table it was planned. */
+    update: (
+      from: string,
+      assignments: string,
+      where = '',
+    ) => `INSERT INTO ${items} AS i (${REQUIRED}) SELECT ${REQUIRED} FROM ${from}
+  ON CONFLICT (key) DO UPDATE SET ${assignments}${where}`,
+    isLarge,
+    /** The turn of the next ready item, if there is one, and the time. */
+    next: `next AS MATERIALIZED (
+  SELECT (
+    SELECT position FROM ${items} WHERE state = ${READY} AND position >= (SELECT hint FROM args) ORDER BY position LIMIT 1
+  ) AS position, now FROM args
+)`,
+    /** The row of `next`, which is the first one of a statement. */
+    turn: `SELECT NULL, position::text, now::text, ${isLarge} FROM next`,
+    /** The worker, if its lease runs. */
+    me: `me AS MATERIALIZED (SELECT number FROM ${workers} WHERE worker = (SELECT worker FROM args) AND ends_at > (SELECT now FROM args))`,
+    start: `state = ${RUNNING}, position = (SELECT number FROM me), taken_at = (SELECT now FROM args)`,
+    /** The next suspect, unless another one runs alone. */
+    suspect: `alone AS MATERIALIZED (
+  SELECT FROM ${workers} w CROSS JOIN LATERAL (
+    SELECT FROM ${items} i WHERE i.key = w.alone AND i.state = ${RUNNING} AND i.position = w.number OFFSET 0
+  ) i WHERE alone IS NOT NULL AND ends_at > (SELECT now FROM args)
+), suspect AS MATERIALIZED (
+  SELECT * FROM ${items} WHERE state = ${SUSPECT} AND EXISTS (SELECT FROM me) AND NOT EXISTS (SELECT FROM alone)
+  ORDER BY position LIMIT 1 FOR UPDATE SKIP LOCKED
+)`,
+    /** Workers whose lease has ended (`<=`) or not (`>`). */
+    workersThat: (ends: '<=' | '>') =>
+      `(SELECT * FROM ${workers} WHERE ends_at ${ends} (SELECT now FROM args) ORDER BY ends_at ${ends === '>' ? 'DESC' : ''} LIMIT ${MOST_WORKERS})`,
+    /** The items of a worker `w`. */
+    itemsOf: `(SELECT * FROM ${items} i WHERE i.state = ${RUNNING} AND i.position = w.number`,
+  }
+}
+
+export type Pieces = ReturnType<typeof makePieces>

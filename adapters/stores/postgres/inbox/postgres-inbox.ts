@@ -1,0 +1,213 @@
+import {
+  type Inbox,
+  type InboxCounts,
+  type InboxEntry,
+  type InboxItem,
+  type InboxPage,
+  type InboxState,
+  type InboxWorkOptions,
+  type ListOptions,
+  type Logger,
+  MOST_COUNTED,
+  pollInbox,
+  type Settlement,
+  type TakenItem,
+} from '../../../../src/index.ts'
+import { checkList } from '../../check-list.ts'
+import { nameWorker } from '../../name-worker.ts'
+import { PutListeners } from '../../put-listeners.ts'
+import { encodeKey, toArrayLiteral } from '../encode.ts'
+import { Groups } from '../groups.ts'
+import { SharedPool } from '../shared-pool.ts'
+import type { TableName } from '../statements.ts'
+import { Table, type TableKind } from '../table.ts'
+import { toCommandOptions } from './command-options.ts'
+import { type StoredItem, toEntry, toListed, toMs, toStored } from './entry.ts'
+import { InboxTables } from './inbox-tables.ts'
+import { LAPSED } from './look-ups.ts'
+import { checkInboxName, checkInboxOptions, DAY_MS, type PostgresInboxOptions } from './options.ts'
+import { BATCH, ENTRY_LENGTH } from './pieces.ts'
+import { type InboxStatements, makeInboxStatements } from './statements.ts'
+import { COMMENT, DEAD, DELAYED, ENDINGS, READY, RUNNING, SUSPECT } from './tables.ts'
+import { WorkTable } from './work-table.ts'
+
+/** An inbox on Postgres. */
+export interface PostgresInbox extends Inbox {
+  /**
+   * Creates the tables, or updates them to this version; several processes may call it at the same time. The pool's user needs the right to
+   * create. If it does not have it, run the SQL of `postgresInboxSchema()`.
+   *
+   * @throws PosternError `inbox_unavailable`, by rejecting
+   */
+  migrate(): Promise<void>
+}
+
+const KIND: TableKind<InboxStatements> = {
+  noun: 'inbox',
+  comment: COMMENT,
+  endings: ENDINGS,
+  makeStatements: makeInboxStatements,
+}
+/** The time between two searches for expired dead letters, in milliseconds. */
+const SWEEP_MS = 60_000
+/** Groups of items that may be under way while earlier ones have no answer yet. */
+const MOST_PUTTING = 2
+/** Lists that hold the rows of each state, in the order in which they run. */
+const LINES: Readonly<Record<InboxState, readonly number[]>> = {
+  waiting: [SUSPECT, READY, DELAYED, LAPSED],
+  running: [RUNNING],
+  dead: [DEAD],
+}
+
+/**
+ * An inbox in tables of Postgres, for any number of machines. Events that arrive together share a statement and a commit. It works behind
+ * PgBouncer in transaction mode.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @example
+ * const pool = new Pool({ connectionString: process.env.DATABASE_URL })
+ * const inbox = postgresInbox({ pool })
+ * await inbox.migrate()
+ * const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET, store: postgresStore({ pool }), inbox })
+ */
+export function postgresInbox(options: PostgresInboxOptions): PostgresInbox {
+  return new InboxOnPostgres(checkInboxOptions(options))
+}
+
+/**
+ * Returns the SQL that `inbox.migrate()` runs, for apps that migrate by other means. It can be run again.
+ *
+ * @throws ConfigurationError `option_invalid`
+ */
+export function postgresInboxSchema(table: TableName = {}): string {
+  return makeInboxStatements(checkInboxName(table)).create
+}
+
+class InboxOnPostgres implements PostgresInbox {
+  readonly commandOptions: readonly string[]
+  readonly #deadLetterMs: number
+  readonly #table: Table<InboxStatements>
+  readonly #tables: InboxTables
+  readonly #puts: Groups<StoredItem, true>
+  readonly #listeners = new PutListeners()
+  #logger: Logger | undefined
+  #sweptAt = Number.NEGATIVE_INFINITY
+
+  constructor({ pool, schema, table, deadLetterMs }: Required<PostgresInboxOptions>) {
+    this.commandOptions = toCommandOptions(pool, { schema, table })
+    this.#deadLetterMs = deadLetterMs
+    const shared = SharedPool.of(pool)
+    this.#table = new Table(shared, { schema, table }, KIND)
+    this.#tables = new InboxTables(shared, this.#table)
+    const { explain } = this.#tables
+    this.#puts = new Groups({
+      run: (items) => this.#putAll(items),
+      toError: explain,
+      sizeOf: ({ bytes }) => bytes.length,
+      most: MOST_PUTTING,
+    })
+  }
+
+  migrate(): Promise<void> {
+    return this.#table.migrate()
+  }
+
+  async put(item: InboxItem): Promise<void> {
+    await this.#puts.add(toStored(item))
+  }
+
+  /** Defers items of which the server has not said that it has them. */
+  async #putAll(items: readonly StoredItem[]): Promise<readonly (true | undefined)[]> {
+    const listOf = (column: (item: StoredItem) => string | number) => toArrayLiteral(items.map(column))
+    const lengths = items.map(({ bytes }) => bytes.length)
+    let end = 1
+    const starts = lengths.map((length) => {
+      end += length
+      return end - length
+    })
+    const rows = await this.#tables.runInTurn(
+      ({ put }) => put,
+      items.map(({ account }) => account),
+      (turns, nths, hint) => [
+        ...[listOf(({ key }) => key), listOf(({ account }) => account), listOf(({ id }) => id)],
+        ...[listOf(({ type }) => type), listOf(({ receivedAt }) => receivedAt), listOf(({ more }) => more)],
+        ...[toArrayLiteral(starts), toArrayLiteral(lengths), turns, nths, hint],
+        Buffer.concat(items.map(({ bytes }) => bytes)),
+      ],
+    )
+    this.#listeners.wake()
+    const missing = new Set(rows.map(([key]) => key))
+    return items.map(({ key }) => (missing.has(key) ? undefined : true))
+  }
+
+  work(run: (item: TakenItem) => Promise<Settlement>, options: InboxWorkOptions) {
+    const worker = nameWorker()
+    const { onPut } = this.#listeners
+    const parts = { tables: this.#tables, worker, leaseMs: options.leaseMs, onPut, tidy: () => this.#sweep() }
+    return pollInbox(new WorkTable(parts), worker, run, options)
+  }
+
+  async #sweep(): Promise<void> {
+    if (performance.now() - this.#sweptAt < SWEEP_MS) return
+    const { length } = await this.#tables.run(({ sweepDead }) => sweepDead, this.#deadLetterMs * 1_000)
+    const message = `postgresInbox dropped dead letters older than ${this.#deadLetterMs / DAY_MS} days.`
+    if (length > 0) this.#logger?.warn({ dropped: length }, message)
+    if (length === BATCH) return
+    await this.#tables.run(({ sweepWorkers }) => sweepWorkers)
+    this.#sweptAt = performance.now()
+  }
+
+  async counts(): Promise<InboxCounts> {
+    const [[waiting, running, dead, oldest = null] = []] = await this.#tables.run(({ counts }) => counts)
+    return {
+      waiting: Math.min(Number(waiting), MOST_COUNTED),
+      running: Number(running),
+      dead: Number(dead),
+      oldestDueAt: oldest === null ? undefined : toMs(oldest),
+    }
+  }
+
+  /** A page begins behind the last entry of the page before: its line, position and number. */
+  async list(state: InboxState, options: ListOptions = {}): Promise<InboxPage> {
+    const lines = LINES[state]
+    const isPlace = (text: string) => /^\d:\d+:\d+$/.test(text) && lines.includes(Number(text[0]))
+    const { limit, after } = checkList(state, options, isPlace)
+    const [from = -1, position = 0, seq = 0] = after === '' ? [] : after.split(':').map(Number)
+    const rows: { readonly line: number; readonly row: readonly unknown[] }[] = []
+    for (const line of lines.slice(Math.max(lines.indexOf(from), 0))) {
+      const start = line === from ? [position, seq] : [0, 0]
+      const page = await this.#tables.run(({ pages }) => pages[line] ?? '', ...start, limit + 1 - rows.length)
+      rows.push(...page.map((row) => ({ line, row })))
+      if (rows.length > limit) break
+    }
+    const kept = rows.slice(0, limit)
+    const last = kept.at(-1)
+    return {
+      entries: kept.map(({ row }) => toListed(row, state)),
+      next: rows.length > limit && last ? [last.line, ...last.row.slice(ENTRY_LENGTH)].join(':') : undefined,
+    }
+  }
+
+  async get(key: string): Promise<InboxEntry | undefined> {
+    const [row] = await this.#tables.run(({ get }) => get, encodeKey(key))
+    if (row === undefined) return undefined
+    const [bytes, number, isLive] = row.slice(ENTRY_LENGTH)
+    const running = isLive === 'true' ? 'running' : 'waiting'
+    return toEntry(row, bytes, number === RUNNING ? running : number === DEAD ? 'dead' : 'waiting')
+  }
+
+  async replay(key: string): Promise<boolean> {
+    const { length } = await this.#tables.run(({ replay }) => replay, encodeKey(key))
+    if (length === 1) this.#listeners.wake()
+    return length === 1
+  }
+
+  async drop(key: string): Promise<boolean> {
+    const rows = await this.#tables.run(({ drop }) => drop, encodeKey(key))
+    return rows.length === 1
+  }
+
+  reportTo(logger: Logger): void {
+    this.#logger = logger
+  }
+}

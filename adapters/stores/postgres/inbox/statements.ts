@@ -1,0 +1,97 @@
+import type { TableName } from '../statements.ts'
+import { makeLeases } from './leases.ts'
+import { makeLookUps } from './look-ups.ts'
+import { ASYNC, BATCH, makePieces, NOW, type Pieces, REPLAY, TURN } from './pieces.ts'
+import { DEAD, DEFAULT_TABLE, DELAYED, makeCreate, type Names, namesOf, READY, RUNNING } from './tables.ts'
+import { makePromotions, makeTakes } from './takes.ts'
+
+/**
+ * Every statement of an inbox. As in the store, rows are looked up one by one and written by their key: joins would be planned for the size
+ * of the table when a connection prepares the statement. Parameters are read through `args`: if a plan's cost depended on their values, the
+ * server would plan the statement each time, which takes longer than running it.
+ */
+export type InboxStatements = ReturnType<typeof makeInboxStatements>
+
+export function makeInboxStatements(name: TableName) {
+  const names = namesOf(name)
+  const pieces = makePieces(names)
+  return {
+    create: makeCreate(names, name.table ?? DEFAULT_TABLE),
+    put: makePut(names, pieces),
+    settle: makeSettle(names),
+    sweepDead: makeSweepDead(names),
+    ...makeTakes(names, pieces),
+    ...makePromotions(names, pieces),
+    ...makeLeases(names, pieces),
+    ...makeLookUps(names, pieces),
+  }
+}
+
+/**
+ * Stores items that are not there, and revives dead letters. Returns a row of `next`, and one with the key of each item that was neither
+ * stored nor found: another process has stored or deleted it just now. The commit is on disk even if that is not the database's default.
+ */
+function makePut({ items, bodies }: Names, { next, turn, update }: Pieces): string {
+  return `
+WITH args AS MATERIALIZED (
+  SELECT $1::text[] AS keys, $2::text[] AS accounts, $3::text[] AS ids, $4::text[] AS types, $5::float8[] AS times,
+    $6::text[] AS mores, $7::int[] AS starts, $8::int[] AS lengths, $9::bigint[] AS turns, $10::int[] AS nths, $11::bigint AS hint,
+    ${NOW} AS now, CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+), given AS MATERIALIZED (
+  SELECT g.* FROM args, unnest(keys, accounts, ids, types, times, mores, starts, lengths, turns, nths)
+    AS g (key, account, id, type, received_at, more, start, length, turn, nth)
+), known AS MATERIALIZED (
+  SELECT i.* FROM given CROSS JOIN LATERAL (SELECT * FROM ${items} i WHERE i.key = given.key OFFSET 0) i
+), ${next}, fresh AS (
+  INSERT INTO ${items} (key, state, position, account, id, type, received_at, more, since, due_at)
+  SELECT key, ${READY}, ${TURN}, account, id, type, received_at, nullif(more, ''), next.now, next.now
+  FROM given CROSS JOIN next WHERE key NOT IN (SELECT key FROM known) ORDER BY key
+  ON CONFLICT (key) DO NOTHING RETURNING key, seq
+), stored AS (
+  INSERT INTO ${bodies} SELECT seq, substr($12::bytea, start, length) FROM fresh JOIN given USING (key)
+), revived AS (
+  ${update(`(SELECT * FROM known WHERE state = ${DEAD} ORDER BY key) k`, REPLAY, ` WHERE i.state = ${DEAD}`)} RETURNING key
+)
+${turn} UNION ALL
+SELECT key, NULL, NULL, NULL FROM given WHERE key NOT IN (SELECT key FROM fresh) AND key NOT IN (SELECT key FROM revived)
+  AND key NOT IN (SELECT key FROM known WHERE state <> ${DEAD})`
+}
+
+/**
+ * Settles items: objects with key, number of the worker, `next`, and what changes. Returns for each whether the worker held it; then whether
+ * it existed before, and its tries, so that a settlement without an answer can be recognized.
+ */
+function makeSettle({ items, bodies }: Names): string {
+  const held = `i.key = g.key AND i.state = ${RUNNING} AND i.position = g.worker AND i.taken_at = g.taken`
+  return `
+WITH given AS MATERIALIZED (
+  SELECT g.* FROM (SELECT ${ASYNC}) a, jsonb_to_recordset($1::jsonb)
+    AS g (key text, worker bigint, taken bigint, next text, delay bigint, failed int, kept int, marks text, tries text)
+), removed AS (
+  DELETE FROM ${items} i USING given g WHERE g.next = 'remove' AND ${held} RETURNING i.key, i.seq
+), dropped AS (
+  DELETE FROM ${bodies} b USING removed WHERE b.seq = removed.seq
+), moved AS (
+  UPDATE ${items} i SET
+    state = CASE g.next WHEN 'bury' THEN ${DEAD} ELSE ${DELAYED} END, position = ${NOW} + g.delay, due_at = ${NOW} + g.delay,
+    failures = i.failures + g.failed, losses = i.losses * g.kept, deaths = i.deaths * g.kept, lost_by = NULL,
+    marks = coalesce(g.marks, i.marks), tries = coalesce(g.tries, i.tries)
+  FROM given g WHERE g.next IN ('wait', 'bury') AND ${held} RETURNING i.key
+)
+SELECT g.key, (g.key IN (SELECT key FROM removed) OR g.key IN (SELECT key FROM moved))::text, (i.key IS NOT NULL)::text, i.tries
+FROM given g LEFT JOIN LATERAL (SELECT key, tries FROM ${items} i WHERE i.key = g.key OFFSET 0) i ON true`
+}
+
+/** Deletes dead letters that are older than so many microseconds. Returns a row for each. */
+function makeSweepDead({ items, bodies }: Names): string {
+  return `
+WITH args AS MATERIALIZED (SELECT ${NOW} - $1::bigint AS oldest), old AS MATERIALIZED (
+  SELECT key FROM ${items} WHERE state = ${DEAD} AND position < (SELECT oldest FROM args) ORDER BY position LIMIT ${BATCH}
+  FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM ${items} i USING old WHERE i.key = old.key RETURNING i.seq
+), dropped AS (
+  DELETE FROM ${bodies} b USING gone WHERE b.seq = gone.seq
+)
+SELECT 1 FROM gone`
+}

@@ -1,0 +1,251 @@
+import {
+  type InboxEntry,
+  type InboxTable,
+  type Settlement,
+  type Taken,
+  type TakeRequest,
+  TRIES_KEPT,
+} from '../../../../src/index.ts'
+import { encodeKey, toArrayLiteral } from '../encode.ts'
+import { Groups } from '../groups.ts'
+import { NoAnswer } from '../pool.ts'
+import { toAsciiJson, toEntry, toMs } from './entry.ts'
+import type { InboxTables } from './inbox-tables.ts'
+import { BATCH, ENTRY_LENGTH } from './pieces.ts'
+import { Starts } from './starts.ts'
+
+/** Ended leases are looked for at most once in this time, in milliseconds. */
+const LOOK_EVERY_MS = 1_000
+
+/** An item as `take` returns it, and `settle` gets it back. */
+interface HeldEntry extends InboxEntry {
+  /** When it was taken: the same worker may take it again while a settlement has no answer. */
+  readonly takenAt: string
+}
+
+interface Settled {
+  readonly key: string
+  /** The number of the worker. */
+  readonly worker: string
+  readonly taken: string
+  readonly next: Settlement['next']
+  /** In microseconds. */
+  readonly delay?: number
+  readonly failed?: 0 | 1
+  /** 1 if the item keeps its losses and deaths. */
+  readonly kept?: 0 | 1
+  readonly marks?: string
+  readonly tries?: string
+}
+
+/** Answer to a settlement: true if the worker held the item; otherwise what there was. */
+interface Answer {
+  readonly isHeld: boolean
+  readonly exists: boolean
+  readonly tries: unknown
+}
+
+interface Parts extends Pick<InboxTable, 'onPut'> {
+  readonly tables: InboxTables
+  readonly worker: string
+  readonly leaseMs: number
+  /** Called before each search for items, for periodic tasks. */
+  readonly tidy: () => Promise<void>
+}
+
+/** The steps of one worker. It has one lease for all its items. */
+export class WorkTable implements InboxTable {
+  readonly onPut: InboxTable['onPut']
+  readonly #parts: Parts
+  readonly #settlements: Groups<Settled, Answer>
+  /** The worker's number, which stands in the rows that it holds. */
+  #number = ''
+  #renewedAt = Number.NEGATIVE_INFINITY
+  #lookedAt = Number.NEGATIVE_INFINITY
+  readonly #starts = new Starts()
+  /** The last account whose due items were looked for by account. */
+  #account = ''
+  /** The keys of the items that run here, and when they were taken. */
+  readonly #held = new Map<string, string>()
+  /** Keys of items whose settlement got no answer: it may have been carried out. */
+  readonly #inDoubt = new Set<string>()
+  #isTaking = false
+  #comparedAt = Number.NEGATIVE_INFINITY
+  /** The key of the suspect that runs here alone. */
+  #alone: string | undefined
+
+  constructor(parts: Parts) {
+    this.onPut = parts.onPut
+    this.#parts = parts
+    const { explain } = parts.tables
+    this.#settlements = new Groups({ run: (settled) => this.#settleAll(settled), toError: explain })
+  }
+
+  async take(request: TakeRequest): Promise<Taken> {
+    this.#isTaking = true
+    try {
+      await this.#parts.tidy()
+      if (performance.now() - this.#renewedAt > this.#parts.leaseMs / 3) await this.#renew()
+      await this.#endLeases()
+      await this.#giveBackUnknown()
+      if (request.suspects === 'join') await this.#join()
+      const taken = await this.#take(request)
+      for (const item of taken.items) this.#held.set(encodeKey(item.key), takenAtOf(item))
+      return taken
+    } finally {
+      this.#isTaking = false
+    }
+  }
+
+  async #take({ limit, suspects }: TakeRequest): Promise<Taken> {
+    const asks = suspects === 'take' || suspects === 'await'
+    let found = await this.#takeReady(limit, asks)
+    if (asks && found.hasSuspect) {
+      const taken = suspects === 'take' ? await this.#takeSuspect() : await this.#awaitSuspect()
+      if (taken !== undefined) return taken
+      found = await this.#takeReady(limit, false)
+    }
+    if (found.due.length === 0) return found
+    await this.#promote(found.due)
+    return found.items.length > 0 ? found : this.#takeReady(limit, asks)
+  }
+
+  /** Takes ready items, and returns keys and accounts of due ones. */
+  async #takeReady(limit: number, asks: boolean) {
+    const { tables, worker } = this.#parts
+    const search = this.#starts.begin()
+    const [turn = [], ...rows] = await tables.run(({ take }) => take, worker, limit, ...search.from, asks)
+    const [, number, suspect, first, firstDue, now, isLarge] = turn
+    tables.isLarge = isLarge === 'true'
+    if (number === null) {
+      await this.#renew() // the lease ended a moment ago
+      return { items: [], due: [], hasSuspect: false }
+    }
+    const hasSuspect = suspect === 'true'
+    if (!(hasSuspect && asks)) search.end([Number(first ?? now), Number(firstDue ?? now)])
+    const of = (kind: string) => rows.filter((row) => row[0] === kind).map(([, ...row]) => row)
+    return { items: of('item').map(toHeld), due: of('due'), hasSuspect }
+  }
+
+  /** If more are due than one step moves, those of an account do not keep the others waiting. */
+  async #promote(due: readonly (readonly unknown[])[]): Promise<void> {
+    const { tables } = this.#parts
+    const more = due.length < BATCH ? [] : await tables.run(({ dueByAccount }) => dueByAccount, this.#account)
+    this.#account = String(more.at(-1)?.[1] ?? '')
+    const accounts = new Map([...more, ...due].filter(([key]) => key !== null).map(([key, account]) => [key, account]))
+    await tables.runInTurn(
+      ({ promote }) => promote,
+      [...accounts.values()].map(String),
+      (turns, nths, hint) => [toArrayLiteral([...accounts.keys()].map(String)), ...[turns, nths, hint]],
+    )
+  }
+
+  async #takeSuspect(): Promise<Taken | undefined> {
+    const [row] = await this.#parts.tables.run(({ takeSuspect }) => takeSuspect, this.#parts.worker)
+    if (row === undefined) return undefined
+    const item = toHeld(row)
+    this.#alone = encodeKey(item.key)
+    return { items: [item], ranMs: toMs(row[ENTRY_LENGTH + 2]) }
+  }
+
+  async #awaitSuspect(): Promise<Taken | undefined> {
+    const { tables, worker, leaseMs } = this.#parts
+    const rows = await tables.run(({ awaitSuspect }) => awaitSuspect, worker, leaseMs * 1_000)
+    return rows.length === 0 ? undefined : { items: [], isAwaited: true }
+  }
+
+  async #join(): Promise<void> {
+    if (this.#alone === undefined) return
+    await this.#parts.tables.run(({ join }) => join, this.#parts.worker)
+    this.#alone = undefined
+  }
+
+  async #endLeases(): Promise<void> {
+    const now = performance.now()
+    if (now - this.#lookedAt < LOOK_EVERY_MS) return
+    this.#lookedAt = now
+    const { tables, worker } = this.#parts
+    while ((await tables.run(({ endLeases }) => endLeases, worker)).length === BATCH);
+  }
+
+  async renew(): Promise<void> {
+    await this.#renew()
+    if (!this.#isTaking) await this.#giveBackUnknown()
+  }
+
+  async #renew(): Promise<void> {
+    const { tables, worker, leaseMs } = this.#parts
+    const sentAt = performance.now()
+    const [[number] = []] = await tables.runKept(({ renew }) => renew, worker, leaseMs * 1_000)
+    this.#number = String(number)
+    this.#renewedAt = sentAt
+  }
+
+  /**
+   * Gives back what the worker holds without knowing: from a take that got no answer, or a server that has lost its last commits. No take must
+   * be under way.
+   */
+  async #giveBackUnknown(): Promise<void> {
+    if (performance.now() - this.#comparedAt < this.#parts.leaseMs) return
+    const rows = await this.#parts.tables.runKept(({ held }) => held, this.#number)
+    this.#comparedAt = performance.now()
+    const unknown = rows
+      .map(([key, taken]) => ({ key: String(key), taken: String(taken), worker: this.#number }))
+      .filter(({ key, taken }) => this.#held.get(key) !== taken)
+    await Promise.all(unknown.map((of) => this.#settlements.add({ ...GIVEN_BACK, ...of })))
+  }
+
+  async settle(item: InboxEntry, _worker: string, settlement: Settlement): Promise<boolean> {
+    // If the lease has ended, the worker may still get the item back.
+    if (performance.now() - this.#renewedAt > this.#parts.leaseMs) await this.#renew()
+    const settled = toSettled(item, this.#number, settlement)
+    const { key, next, tries = null } = settled
+    let answer: Answer
+    try {
+      answer = await this.#settlements.add(settled)
+    } catch (error) {
+      if (error instanceof NoAnswer) this.#inDoubt.add(key)
+      throw error
+    }
+    const wasCarriedOut = next === 'remove' ? !answer.exists : answer.tries === tries
+    const isSettled = answer.isHeld || (this.#inDoubt.has(key) && wasCarriedOut)
+    this.#inDoubt.delete(key)
+    if (this.#held.get(key) === settled.taken) this.#held.delete(key)
+    if (this.#alone === key) await this.#join()
+    return isSettled
+  }
+
+  async #settleAll(settled: readonly Settled[]): Promise<readonly Answer[]> {
+    const rows = await this.#parts.tables.run(({ settle }) => settle, JSON.stringify(settled))
+    const answers = new Map(
+      rows.map(([key, isHeld, exists, tries]) => [
+        key,
+        { isHeld: isHeld === 'true', exists: exists === 'true', tries },
+      ]),
+    )
+    return settled.map(({ key }) => answers.get(key) ?? { isHeld: false, exists: false, tries: null })
+  }
+}
+
+function toHeld(row: readonly unknown[]): HeldEntry {
+  const [bytes, takenAt] = row.slice(ENTRY_LENGTH)
+  return { ...toEntry(row, bytes, 'running'), takenAt: String(takenAt) }
+}
+
+function takenAtOf(item: InboxEntry): string {
+  return (item as HeldEntry).takenAt // it comes from `take`
+}
+
+/** Settlement of an item that has not begun, and has proven nothing. */
+const GIVEN_BACK = { next: 'wait', delay: 0, failed: 0, kept: 1 } as const
+
+function toSettled(item: InboxEntry, worker: string, settlement: Settlement): Settled {
+  const { next } = settlement
+  const of = { key: encodeKey(item.key), worker, taken: takenAtOf(item) }
+  if (next === 'remove') return { ...of, next }
+  if (settlement.tried === undefined) return { ...of, ...GIVEN_BACK }
+  const tries = toAsciiJson([...item.tries, settlement.tried].slice(-TRIES_KEPT))
+  if (next === 'bury') return { ...of, ...GIVEN_BACK, next, tries, marks: toAsciiJson(settlement.marks) }
+  const { afterMs, isFailure, isUnproven = false } = settlement
+  return { ...of, next, tries, delay: Math.ceil(afterMs * 1_000), failed: isFailure ? 1 : 0, kept: isUnproven ? 1 : 0 }
+}

@@ -1,0 +1,49 @@
+import type { InboxEntry, Settlement } from './inbox.ts'
+
+/**
+ * Engine that is polled for items. Each step is atomic, and rejects only if the engine cannot be reached.
+ *
+ * An item counts a loss whenever its lease ends before its worker settled it, and a death as well if it ran alone then. After one loss it
+ * waits as before; from the second on it is a suspect. A settlement that is not `isUnproven` clears both counts.
+ */
+export interface InboxTable {
+  /** Takes the next due items for `leaseMs` from now. Accounts take turns. */
+  take(request: TakeRequest): Promise<Taken>
+  /**
+   * Renews the lease of all items that the worker holds, to `leaseMs` from now. A worker that renews, takes or settles is alive: it still
+   * holds an item whose lease ended if no other worker took it, and each loss that it caused is taken back.
+   */
+  renew(worker: string, leaseMs: number): Promise<unknown>
+  /** Settles an item. Resolves with false, and does nothing, if the worker no longer holds the item. */
+  settle(item: InboxEntry, worker: string, settlement: Settlement): Promise<boolean>
+  /** Calls back whenever this process puts an item. Returns a function that removes the callback. */
+  onPut(callback: () => void): () => void
+}
+
+/** Items that a worker asks its table for. */
+export interface TakeRequest {
+  /** Name of the worker, unique among processes. */
+  readonly worker: string
+  /** The most items to take. */
+  readonly limit: number
+  /** Lease of each item, in milliseconds. */
+  readonly leaseMs: number
+  /**
+   * `take`: nothing runs in this worker; it takes a due suspect before everything else, and nothing with it. `await`: something runs; if a
+   * suspect is due, the worker can make room for it. `leave`: no suspect. `join`: no suspect, and the one that runs in this worker is not
+   * alone from now on. All workers together run one suspect alone at a time.
+   */
+  readonly suspects: 'take' | 'await' | 'leave' | 'join'
+}
+
+/** Items that a worker has taken. */
+export interface Taken {
+  readonly items: readonly InboxEntry[]
+  /**
+   * Set if the only item is a suspect: the time from its previous take to the last renewal before it was lost, in milliseconds; Infinity if the
+   * engine does not know it.
+   */
+  readonly ranMs?: number
+  /** True if a suspect is due that this worker alone is to make room for; then there are no items. Only after `await`. */
+  readonly isAwaited?: boolean
+}

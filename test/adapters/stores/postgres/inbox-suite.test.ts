@@ -1,0 +1,51 @@
+import pg from 'pg'
+import { postgresInbox } from 'postern/postgres'
+import { inboxSuite } from 'postern/testing'
+import { afterAll, describe, it } from 'vitest'
+import { pgBouncerProgram, startPgBouncer } from '../../../engines/pgbouncer.ts'
+import { postgresProgram, startPostgres } from '../../../engines/postgres-server.ts'
+import { serverFor } from '../../../engines/server-for.ts'
+
+interface Variant {
+  readonly name: string
+  readonly settings?: readonly string[]
+  readonly pool?: pg.PoolConfig
+  readonly schema?: string
+  readonly isPooled?: boolean
+}
+
+const VARIANTS: readonly Variant[] = [
+  { name: 'as it comes' },
+  { name: 'on a pool of one', pool: { max: 1 } },
+  { name: 'if transactions are serializable by default', settings: ['default_transaction_isolation=serializable'] },
+  { name: 'in a schema of a quoted name', schema: `Ten"ant's 1` },
+  ...(pgBouncerProgram === undefined ? [] : [{ name: 'behind PgBouncer in transaction mode', isPooled: true }]),
+]
+
+describe.skipIf(postgresProgram === undefined).each(VARIANTS)(
+  'postgresInbox $name',
+  ({ settings = [], pool: options, schema, isPooled = false }) => {
+    const server = serverFor(async () => {
+      const postgres = await startPostgres(...settings)
+      const bouncer = isPooled ? await startPgBouncer(postgres.port) : undefined
+      const remove = async () => {
+        await bouncer?.remove()
+        await postgres.remove()
+      }
+      return { url: bouncer?.url ?? postgres.url, remove }
+    })
+    const pools: pg.Pool[] = []
+    afterAll(() => Promise.all(pools.map((pool) => pool.end())))
+
+    // Each inbox has its own pool, as in a separate process.
+    const makeInbox = async (table: string) => {
+      const pool = new pg.Pool({ connectionString: server().url, ...options })
+      pools.push(pool)
+      if (schema !== undefined) await pool.query(`CREATE SCHEMA IF NOT EXISTS "${schema.replaceAll('"', '""')}"`)
+      const inbox = postgresInbox({ pool, table, ...(schema && { schema }) })
+      await inbox.migrate()
+      return inbox
+    }
+    for (const { name, run } of inboxSuite(makeInbox)) it(name, run)
+  },
+)

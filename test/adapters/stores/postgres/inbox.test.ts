@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import type { Settlement, TakenItem } from 'postern'
+import { postgresInbox, postgresInboxSchema } from 'postern/postgres'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Starts } from '../../../../adapters/stores/postgres/inbox/starts.ts'
+import { type InboxStatements, makeInboxStatements } from '../../../../adapters/stores/postgres/inbox/statements.ts'
+import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
+import { postgresProgram } from '../../../engines/postgres-server.ts'
+import { DONE, makeItem, newName, tried, until, work } from '../../inbox/engines.ts'
+import { Scene } from './scene.ts'
+
+/** Returns the name by which connections prepare a statement. */
+function nameOf(table: string, pick: (statements: InboxStatements) => string): string {
+  const text = pick(makeInboxStatements({ schema: 'public', table }))
+  return `postern_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+}
+
+describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
+  const scene = new Scene()
+
+  async function open(pool = scene.pool()) {
+    const table = newName()
+    const inbox = postgresInbox({ pool, table })
+    await inbox.migrate()
+    return { table, inbox, pool }
+  }
+
+  /** Opens an inbox whose workers reach the server through a proxy. */
+  async function openFaulty() {
+    const { table, inbox } = await open()
+    const proxy = new FaultyProxy(scene.server.port)
+    const url = scene.server.url.replace(/:\d+\//, `:${await proxy.listen()}/`)
+    const pool = scene.pool({ connectionString: url })
+    onTestFinished(() => proxy.close())
+    return { table, inbox, proxy, faulty: postgresInbox({ pool, table }) }
+  }
+
+  it('says how to create its tables, and needs no rights but those that it names', async () => {
+    const admin = scene.pool()
+    await admin.query('CREATE USER poor; CREATE SCHEMA closed; GRANT USAGE ON SCHEMA closed TO poor')
+    const pool = scene.pool({ connectionString: scene.server.url.replace('postgres@', 'poor@') })
+    const inbox = postgresInbox({ pool, schema: 'closed' })
+    const refused = { code: 'inbox_unavailable' }
+    await expect(inbox.put(makeItem('1'))).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringContaining('postern inbox migrate --postgres URL'),
+    })
+    await expect(inbox.migrate()).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringContaining("postgresInboxSchema({ schema: 'closed' })"),
+    })
+    await admin.query(postgresInboxSchema({ schema: 'closed' }))
+    const lack = await inbox.put(makeItem('1'))?.catch((error: Error) => error.message)
+    const [grant = ''] = /GRANT .* TO/.exec(String(lack)) ?? []
+    await admin.query(`${grant} poor`)
+    await inbox.put(makeItem('1'))
+    const ran: string[] = []
+    work(inbox, (item) => {
+      ran.push(item.key)
+      return ran.length === 1 ? { next: 'wait', afterMs: 0, isFailure: true, tried: tried(item) } : DONE
+    })
+    await until(async () => ran.length === 2 && (await inbox.get('k1')) === undefined)
+    expect(await inbox.migrate()).toBeUndefined()
+  })
+
+  it('refuses the table of a store', async () => {
+    const { pool } = await scene.store()
+    await expect(postgresInbox({ pool, table: 'postern_claims' }).migrate()).rejects.toThrow(/"postern 1".*inbox 1/)
+  })
+
+  it.each([
+    ['take', ({ take }) => take],
+    ['settlement', ({ settle }) => settle],
+  ] as const satisfies readonly (readonly [string, (statements: InboxStatements) => string])[])(
+    'runs an item once if the answer to its %s is lost with the connection',
+    async (_, pick) => {
+      const { table, inbox, faulty, proxy } = await openFaulty()
+      await inbox.put(makeItem('1'))
+      proxy.cutAt = { text: nameOf(table, pick), isForwarded: true }
+      const seen: TakenItem[] = []
+      const settled: Settlement['next'][] = []
+      work(
+        faulty,
+        (item) => {
+          seen.push(item)
+          return seen.length > 1 ? DONE : { next: 'bury', marks: ['one'], tried: tried(item) }
+        },
+        { leaseMs: 10_000, onSettled: (_item, { next }) => settled.push(next) },
+      )
+      await until(() => settled.length === 1)
+      expect(settled).toEqual(['bury'])
+      expect(seen).toMatchObject([{ deaths: 0, failures: 0 }])
+      expect(await inbox.get('k1')).toMatchObject({ state: 'dead', marks: ['one'], tries: [{ n: 1 }] })
+    },
+  )
+
+  it('makes retries that are due together ready by account, so that one account keeps no other waiting', async () => {
+    const { inbox, table, pool } = await open()
+    await inbox.put(makeItem('0', 'flood'))
+    await inbox.put(makeItem('1', 'small'))
+    const columns = 'account, id, type, received_at, since'
+    await pool.query(`UPDATE ${table} SET state = 1, position = 10000, due_at = 10000 WHERE account = 'small'`)
+    await pool.query(`WITH more AS (
+      INSERT INTO ${table} (key, state, position, due_at, ${columns})
+      SELECT 'more' || n, 1, n, n, ${columns} FROM ${table}, generate_series(1, 9999) n WHERE account = 'flood' RETURNING seq
+    ) INSERT INTO ${table}_bodies SELECT seq, '{}' FROM more`)
+    const ran: string[] = []
+    work(inbox, ({ accountKey }) => {
+      ran.push(accountKey)
+      return DONE
+    })
+    await until(() => ran.includes('small'))
+    expect(ran.indexOf('small')).toBeLessThan(50)
+  })
+
+  it('works on while another version of it adds a column', async () => {
+    const { inbox, table, pool } = await open()
+    let runs = 0
+    work(inbox, (item) => (++runs % 2 ? { next: 'wait', afterMs: 0, isFailure: true, tried: tried(item) } : DONE))
+    const putAndRun = async (id: string) => {
+      await inbox.put(makeItem(id))
+      await until(async () => (await inbox.get(`k${id}`)) === undefined)
+    }
+    await putAndRun('1')
+    await pool.query(`ALTER TABLE ${table} ADD COLUMN later text NOT NULL DEFAULT ''`)
+    await putAndRun('2')
+    expect(runs).toBe(4)
+  })
+
+  it('does not wait for rows that another transaction has locked, nor for one that stays open', async () => {
+    const { inbox, table } = await open()
+    for (const id of ['1', '2', '3']) await inbox.put(makeItem(id))
+    const holder = await scene.pool().connect()
+    onTestFinished(() => holder.release(true))
+    await holder.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+    await holder.query(`SELECT FROM ${table} WHERE key = 'k1' FOR UPDATE`)
+    const ran: string[] = []
+    work(inbox, ({ key }) => {
+      ran.push(key)
+      return DONE
+    })
+    await until(() => ran.length === 2)
+    await inbox.put(makeItem('1'))
+    await inbox.put(makeItem('4'))
+    await until(() => ran.length === 3)
+    await holder.query('COMMIT')
+    await until(() => ran.length === 4)
+    expect(ran).toEqual(['k2', 'k3', 'k4', 'k1'])
+  })
+})
+
+it('a search begins at the place of an earlier find, and at the beginning as often as that is cheap', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const starts = new Starts()
+  const search = (tookMs: number, first: number) => {
+    const { from, end } = starts.begin()
+    vi.advanceTimersByTime(tookMs)
+    end([first, first])
+    return from[0]
+  }
+  expect(search(100, 1)).toBe(0)
+  const found = [2, 3, 4, 5, 6, 7, 8].map((first) => {
+    vi.advanceTimersByTime(400)
+    return search(0, first)
+  })
+  expect(found).toEqual([0, 0, 0, 1, 1, 1, 4]) // the place of a find of a second ago
+  vi.advanceTimersByTime(3_000)
+  expect(search(100, 9)).toBe(0) // fifty times as long as the first one took
+})
