@@ -123,7 +123,7 @@ export class SqliteInboxTable {
   }
 
   drop(key: string): boolean {
-    return Number(this.#statements.drop.run(key).changes) === 1
+    return Number(this.#statements.drop.run(key, this.#now()).changes) === 1
   }
 
   /** Deletes one batch of dead letters that are older than the given milliseconds. Returns how many. */
@@ -237,7 +237,7 @@ function prepare(database: SqliteDatabase, name: string) {
     bury: `UPDATE ${name} SET state = ${DEAD}, position = ?, due_at = ?, marks = ?, tries = ?, ${free} WHERE ${held}`,
     replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, since = ?, failures = 0, losses = 0, deaths = 0
       WHERE key = ? AND state = ${DEAD}`,
-    drop: `DELETE FROM ${name} WHERE key = ? AND state <> ${RUNNING}`,
+    drop: `DELETE FROM ${name} WHERE key = ? AND NOT (state = ${RUNNING} AND position >= ?)`,
     sweepDead: `DELETE FROM ${name} WHERE ${some(`state = ${DEAD} AND position < ?`)}`,
     get: `SELECT * FROM ${name} WHERE key = ?`,
     count: `SELECT count(*) AS count FROM (SELECT 1 FROM ${name} WHERE state = ? LIMIT ?)`,

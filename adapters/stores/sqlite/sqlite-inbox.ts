@@ -48,7 +48,7 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
     { owner: 'sqliteInbox', name },
     (opened) => new SqliteInboxTable(opened, name, () => clock.now()),
   )
-  const writer = Writer.on(database)
+  const writer = Writer.on(database, file)
   const listeners = new PutListeners()
   let logger: Logger | undefined
   let sweptAt = Number.NEGATIVE_INFINITY

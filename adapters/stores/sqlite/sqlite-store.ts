@@ -40,12 +40,12 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
 ): SyncTransactionalStore<D> {
   const { retentionMs, table: name, clock } = checkOptions(options)
   const owner = { owner: 'sqliteStore', name, insteadOfFile: '; or leave store out for memoryStore' }
-  const { database, table } = openTable(options.database, owner, (opened) => {
+  const { database, table, file } = openTable(options.database, owner, (opened) => {
     const made = new EventsTable(opened, name, retentionMs, () => clock.now())
     made.tryWriting()
     return made
   })
-  const writer = Writer.on(database, () => table.sweep())
+  const writer = Writer.on(database, file, () => table.sweep())
   const newToken = makeTokens()
   return {
     retentionMs,

@@ -1,4 +1,5 @@
 import { explain, isLocked, resultCodeOf } from './faults.ts'
+import { OpenedFile } from './opened-file.ts'
 import type { WrappedConnection } from './wrap-connection.ts'
 
 /** The most jobs of a group: it limits how long the event loop and other processes wait for one commit. */
@@ -21,19 +22,21 @@ const writers = new WeakMap<object, Writer>()
 /** Commits the jobs that wait together, in their order. While the file is locked, it retries after pauses. */
 export class Writer {
   readonly #database: WrappedConnection
+  readonly #file: OpenedFile
   readonly #afterGroup = new Set<() => void>()
   #jobs: Job[] = []
   #isAwaited = false
   #timer: NodeJS.Timeout | undefined
   #tries = 0
 
-  private constructor(database: WrappedConnection) {
+  private constructor(database: WrappedConnection, file: string) {
     this.#database = database
+    this.#file = new OpenedFile(file)
   }
 
-  /** Returns the only writer of a connection. `afterGroup` is called at the end of each transaction. */
-  static on(database: WrappedConnection, afterGroup?: () => void): Writer {
-    const writer = writers.get(database.connection) ?? new Writer(database)
+  /** Returns the only writer of a connection to a file. `afterGroup` is called at the end of each transaction. */
+  static on(database: WrappedConnection, file: string, afterGroup?: () => void): Writer {
+    const writer = writers.get(database.connection) ?? new Writer(database, file)
     writers.set(database.connection, writer)
     if (afterGroup !== undefined) writer.#afterGroup.add(afterGroup)
     return writer
@@ -73,6 +76,7 @@ export class Writer {
 
   #flush(): void {
     try {
+      this.#file.check()
       this.#begin()
     } catch (error) {
       this.#onClosedDoor(error)

@@ -1,3 +1,4 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver } from 'postern'
 import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
@@ -60,6 +61,41 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     expect([...seen].sort()).toEqual([...before, refused].map(({ id }) => id).sort())
     // One report each: of the events that could not be added, and of the worker's search.
     expect(errors.map(({ code }) => code)).toEqual(['inbox_unavailable', 'inbox_unavailable'])
+  })
+
+  it.skipIf(process.platform === 'win32')(
+    'answers 503 once its file was deleted or replaced, until it is back',
+    async () => {
+      const { path, receiver, send, errors, untilWorkedOff } = open()
+      const sent = events.contact.created()
+      expect(await send(sent)).toMatchObject({ outcome: 'accepted' })
+      renameSync(path, `${path}.kept`)
+      await sleep(1_100)
+      expect(await send(events.contact.created())).toMatchObject({ status: 503, code: 'inbox_unavailable' })
+      expect(String(errors[0]?.cause)).toContain(`${path} was deleted or replaced while it was open. Restart the app.`)
+      openSqlite(path, { driver }).close()
+      expect(await send(events.contact.created())).toMatchObject({ status: 503 })
+      expect(existsSync(path)).toBe(true)
+      rmSync(path)
+      renameSync(`${path}.kept`, path)
+      expect(await send(events.contact.created())).toMatchObject({ outcome: 'accepted' })
+      receiver.work()
+      await untilWorkedOff()
+    },
+  )
+
+  it('lets an event be dropped whose worker has died', async () => {
+    const { database, inbox, send } = open()
+    const sent = events.contact.created()
+    await send(sent)
+    const [{ key } = { key: '' }] = (await inbox.list('waiting')).entries
+    const take = (endsAt: number) =>
+      database.exec(`UPDATE postern_inbox SET state = 2, worker = 'gone', position = ${endsAt}`)
+    take(Date.now() + 10_000)
+    expect(await inbox.drop(key)).toBe(false)
+    take(Date.now() - 1)
+    expect(await inbox.drop(key)).toBe(true)
+    expect(await inbox.counts()).toMatchObject({ waiting: 0, running: 0, dead: 0 })
   })
 
   it('has a worker that skips an event which is older than the latest of its record', async () => {
