@@ -5,6 +5,7 @@ import {
   type InboxPage,
   type InboxState,
   type InboxTry,
+  type ListedEntry,
   type ListOptions,
   MOST_COUNTED,
   type Settlement,
@@ -38,7 +39,7 @@ const STATES: Readonly<Record<InboxState, readonly number[]>> = {
   dead: [DEAD],
 }
 
-/** The table of an inbox and its steps. The steps that write must be called within a transaction that has the write lock. */
+/** The tables of an inbox and its steps. The steps that write must be called within a transaction that has the write lock. */
 export class SqliteInboxTable {
   readonly #now: () => number
   readonly #statements: ReturnType<typeof prepare>
@@ -57,8 +58,10 @@ export class SqliteInboxTable {
     const now = this.#now()
     const turn = this.#turns.next(accountKey, now)
     const traced = trace === undefined ? null : JSON.stringify(trace)
-    const of = [key, accountKey, id, type, bytes, receivedAt, source ?? null, traced, now, turn, now] as const
-    return Number(this.#statements.insert.run(...of).changes) === 1 || this.replay(key)
+    const of = [key, accountKey, id, type, receivedAt, source ?? null, traced, now, turn, now] as const
+    if (Number(this.#statements.insert.run(...of).changes) === 0) return this.replay(key)
+    this.#statements.insertBody.run(bytes, key)
+    return true
   }
 
   take(request: TakeRequest): Taken {
@@ -165,18 +168,18 @@ export class SqliteInboxTable {
     const entries = rows.slice(0, limit)
     const last = entries.at(-1)
     const next = rows.length > limit && last ? `${last.state}:${last.position}:${last.seq}` : undefined
-    return { entries: entries.map(toEntry), next }
+    return { entries: entries.map(toListed), next }
   }
 }
 
+/** Bodies have a table of their own: a row is written often, and its body once. */
 function createTables(name: string): string {
   return `CREATE TABLE IF NOT EXISTS ${name} (
-  seq INTEGER PRIMARY KEY,
+  seq INTEGER PRIMARY KEY, -- of its body, too
   key TEXT NOT NULL UNIQUE,
   account TEXT NOT NULL,
   id TEXT NOT NULL,
   type TEXT NOT NULL,
-  bytes BLOB NOT NULL,
   received_at INTEGER NOT NULL,
   source TEXT,
   trace TEXT,
@@ -197,18 +200,24 @@ function createTables(name: string): string {
   tries TEXT
 );
 CREATE INDEX IF NOT EXISTS ${name}_order ON ${name} (state, position);
-CREATE INDEX IF NOT EXISTS ${name}_lost ON ${name} (lost_by) WHERE lost_by IS NOT NULL`
+CREATE INDEX IF NOT EXISTS ${name}_lost ON ${name} (lost_by) WHERE lost_by IS NOT NULL;
+CREATE TABLE IF NOT EXISTS ${name}_bodies (seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+CREATE TRIGGER IF NOT EXISTS ${name}_gone AFTER DELETE ON ${name} BEGIN
+  DELETE FROM ${name}_bodies WHERE seq = OLD.seq;
+END`
 }
 
 function prepare(database: SqliteDatabase, name: string) {
   const some = (where: string) => `seq IN (SELECT seq FROM ${name} WHERE ${where} LIMIT ?)`
   const start = `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, taken_at = ?`
   const free = 'worker = NULL, is_alone = 0, lost_by = NULL'
+  const whole = `*, (SELECT bytes FROM ${name}_bodies b WHERE b.seq = ${name}.seq) AS bytes`
   const held = `key = ? AND state = ${RUNNING} AND worker = ?`
   return prepareAll(database, {
     nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
-    insert: `INSERT INTO ${name} (key, account, id, type, bytes, received_at, source, trace, since, state, position, due_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?) ON CONFLICT (key) DO NOTHING`,
+    insert: `INSERT INTO ${name} (key, account, id, type, received_at, source, trace, since, state, position, due_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?) ON CONFLICT (key) DO NOTHING`,
+    insertBody: `INSERT INTO ${name}_bodies (seq, bytes) SELECT seq, ? FROM ${name} WHERE key = ?`,
     // The worker that asks is excluded: it is alive, whatever delayed it.
     endLeases: `UPDATE ${name} SET state = CASE losses WHEN 0 THEN ${DELAYED} ELSE ${SUSPECT} END,
       position = CASE losses WHEN 0 THEN due_at ELSE ? END, ran_ms = max(position - ? - taken_at, 0), losses = losses + 1,
@@ -225,9 +234,9 @@ function prepare(database: SqliteDatabase, name: string) {
       position = CASE WHEN losses > 1 THEN due_at ELSE ? END WHERE seq = ?`,
     nextSuspect: `SELECT seq, worker, taken_at, ran_ms FROM ${name} WHERE state = ${SUSPECT} ORDER BY position LIMIT 1`,
     isOneAlone: `SELECT 1 FROM ${name} WHERE state = ${RUNNING} AND position >= ? AND is_alone = 1 LIMIT 1`,
-    takeSuspect: `${start}, is_alone = 1 WHERE seq = ? RETURNING *`,
+    takeSuspect: `${start}, is_alone = 1 WHERE seq = ? RETURNING ${whole}`,
     awaitSuspect: `UPDATE ${name} SET worker = ?, taken_at = ? WHERE seq = ?`,
-    takeReady: `${start} WHERE ${some(`state = ${READY} ORDER BY position`)} RETURNING *`,
+    takeReady: `${start} WHERE ${some(`state = ${READY} ORDER BY position`)} RETURNING ${whole}`,
     renew: `UPDATE ${name} SET position = ? WHERE state = ${RUNNING} AND worker = ?`,
     join: `UPDATE ${name} SET is_alone = 0 WHERE state = ${RUNNING} AND worker = ? AND is_alone = 1`,
     remove: `DELETE FROM ${name} WHERE ${held}`,
@@ -239,7 +248,7 @@ function prepare(database: SqliteDatabase, name: string) {
       WHERE key = ? AND state = ${DEAD}`,
     drop: `DELETE FROM ${name} WHERE key = ? AND NOT (state = ${RUNNING} AND position >= ?)`,
     sweepDead: `DELETE FROM ${name} WHERE ${some(`state = ${DEAD} AND position < ?`)}`,
-    get: `SELECT * FROM ${name} WHERE key = ?`,
+    get: `SELECT ${whole} FROM ${name} WHERE key = ?`,
     count: `SELECT count(*) AS count FROM (SELECT 1 FROM ${name} WHERE state = ? LIMIT ?)`,
     oldest: `SELECT min(due_at) AS due_at FROM (
       SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT ?) UNION ALL
@@ -251,10 +260,13 @@ function prepare(database: SqliteDatabase, name: string) {
 }
 
 function toEntry(row: SqliteRow): InboxEntry {
+  return { ...toListed(row), bytes: row.bytes as Uint8Array } // the column holds nothing else
+}
+
+function toListed(row: SqliteRow): ListedEntry {
   const state = Number(row.state)
   return {
     key: String(row.key),
-    bytes: row.bytes as Uint8Array, // the column holds nothing else
     accountKey: String(row.account),
     id: String(row.id),
     type: String(row.type),

@@ -39,7 +39,7 @@ export function openInbox(path: string, table = 'postern_inbox', patienceMs?: nu
 
 /** Finds a table by the index that `sqliteInbox` creates, and by columns that no other table has. */
 const FIND = `SELECT tbl_name AS name FROM sqlite_master WHERE type = 'index' AND name = tbl_name || '_order' AND 3 = (
-  SELECT count(*) FROM pragma_table_info(tbl_name) WHERE name IN ('key', 'bytes', 'tries'))`
+  SELECT count(*) FROM pragma_table_info(tbl_name) WHERE name IN ('key', 'losses', 'tries'))`
 
 /** Without `openSqlite`, which would set another program's file to write ahead. */
 function findInboxes(path: string, patienceMs?: number): readonly string[] {

@@ -30,7 +30,7 @@ export interface SqliteInboxOptions {
 }
 
 const DAY_MS = 86_400_000
-const LONGEST_NAME = 57
+const LONGEST_NAME = 56
 /** The time between two searches for expired dead letters, in milliseconds. */
 const SWEEP_MS = 60_000
 

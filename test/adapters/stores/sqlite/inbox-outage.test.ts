@@ -84,6 +84,22 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     },
   )
 
+  it('keeps bodies in a table of their own, which counts and lists do not read', async () => {
+    const { database, inbox, receiver, send, untilWorkedOff } = open()
+    const bodies = () => Number(database.prepare('SELECT count(*) AS n FROM postern_inbox_bodies').get()?.n)
+    for (let count = 0; count < 3; count++) await send(events.contact.created())
+    const [{ key } = { key: '' }] = (await inbox.list('waiting')).entries
+    await inbox.drop(key)
+    expect(bodies()).toBe(2)
+    database.exec('ALTER TABLE postern_inbox_bodies RENAME TO away')
+    expect((await inbox.list('waiting')).entries).toHaveLength(2)
+    expect(await inbox.counts()).toMatchObject({ waiting: 2 })
+    database.exec('ALTER TABLE away RENAME TO postern_inbox_bodies')
+    receiver.work()
+    await untilWorkedOff()
+    expect(bodies()).toBe(0)
+  })
+
   it('lets an event be dropped whose worker has died', async () => {
     const { database, inbox, send } = open()
     const sent = events.contact.created()
