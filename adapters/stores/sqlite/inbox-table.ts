@@ -4,8 +4,6 @@ import {
   type InboxItem,
   type InboxPage,
   type InboxState,
-  type InboxTry,
-  type ListedEntry,
   type ListOptions,
   MOST_COUNTED,
   type Settlement,
@@ -15,6 +13,7 @@ import {
 } from '../../../src/index.ts'
 import { checkList } from '../check-list.ts'
 import { prepareAll, type SqliteDatabase, type SqliteRow } from './database.ts'
+import { toEntry, toListed } from './inbox-rows.ts'
 import { Turns } from './turns.ts'
 
 /**
@@ -33,8 +32,11 @@ const BATCH = 100
 /** A lease that ends later than this from now was taken before the machine's clock was set back, and counts as ended. */
 const LONGEST_LEASE_MS = 26_000
 
-const STATES: Readonly<Record<InboxState, readonly number[]>> = {
-  waiting: [SUSPECT, READY, DELAYED],
+/** Stands for running rows whose lease has ended: their items wait. */
+const LAPSED = 5
+/** Lists that hold the rows of each state, in the order in which they run. */
+const LINES: Readonly<Record<InboxState, readonly number[]>> = {
+  waiting: [SUSPECT, READY, DELAYED, LAPSED],
   running: [RUNNING],
   dead: [DEAD],
 }
@@ -74,7 +76,7 @@ export class SqliteInboxTable {
     for (const { seq = null, account } of dueRows.all(now, BATCH))
       makeReady.run(this.#turns.next(String(account), now), seq)
     const taken = suspects === 'take' || suspects === 'await' ? this.#takeSuspect(request, now) : undefined
-    return taken ?? { items: takeReady.all(now + leaseMs, worker, now, limit).map(toEntry) }
+    return taken ?? { items: takeReady.all(now + leaseMs, worker, now, limit).map((row) => toEntry(row, 'running')) }
   }
 
   /** Returns undefined if no suspect is due, or another worker has its turn with one. */
@@ -83,7 +85,7 @@ export class SqliteInboxTable {
     const next = nextSuspect.get()
     if (next?.seq === undefined || isOneAlone.get(now) !== undefined) return undefined
     if (suspects === 'take') {
-      const items = takeSuspect.all(now + leaseMs, worker, now, next.seq).map(toEntry)
+      const items = takeSuspect.all(now + leaseMs, worker, now, next.seq).map((row) => toEntry(row, 'running'))
       return { items, ranMs: Number(next.ran_ms) }
     }
     // A worker that died meanwhile makes no room: another one does after a lease.
@@ -136,13 +138,15 @@ export class SqliteInboxTable {
 
   get(key: string): InboxEntry | undefined {
     const row = this.#statements.get.get(key)
-    return row === undefined ? undefined : toEntry(row)
+    if (row === undefined) return undefined
+    const isRunning = row.state === RUNNING && Number(row.position) >= this.#now()
+    return toEntry(row, isRunning ? 'running' : row.state === DEAD ? 'dead' : 'waiting')
   }
 
   counts(): InboxCounts {
-    const count = (state: InboxState) =>
-      STATES[state].reduce((sum, number) => sum + Number(this.#statements.count.get(number, MOST_COUNTED)?.count), 0)
     const now = this.#now()
+    const countLine = (line: number) => Number(this.#statements.count.get(...rangeOf(line, now), MOST_COUNTED)?.count)
+    const count = (state: InboxState) => LINES[state].reduce((sum, line) => sum + countLine(line), 0)
     const oldest = this.#statements.oldest.get(MOST_COUNTED, MOST_COUNTED, now, now)?.due_at
     return {
       waiting: Math.min(count('waiting'), MOST_COUNTED),
@@ -154,21 +158,23 @@ export class SqliteInboxTable {
 
   /** @throws ConfigurationError `option_invalid` */
   list(state: InboxState, options: ListOptions): InboxPage {
-    const states = STATES[state]
-    // A page begins after the last entry of the page before: its state, position and number.
-    const isPlace = (text: string) => /^\d:-?\d+:\d+$/.test(text) && states.includes(Number(text[0]))
+    const lines = LINES[state]
+    // A page begins after the last entry of the page before: its line, position and number.
+    const isPlace = (text: string) => /^\d:-?\d+:\d+$/.test(text) && lines.includes(Number(text[0]))
     const { limit, after } = checkList(state, options, isPlace)
     const [from = -1, position = 0, seq = 0] = after === '' ? [] : after.split(':').map(Number)
-    const rows: SqliteRow[] = []
-    for (const number of states.slice(Math.max(states.indexOf(from), 0))) {
-      const start = number === from ? [position, seq] : [Number.MIN_SAFE_INTEGER, 0]
-      rows.push(...this.#statements.page.all(number, ...start, limit + 1 - rows.length))
+    const now = this.#now()
+    const rows: { readonly line: number; readonly row: SqliteRow }[] = []
+    for (const line of lines.slice(Math.max(lines.indexOf(from), 0))) {
+      const start = line === from ? [position, seq] : [Number.MIN_SAFE_INTEGER, 0]
+      const page = this.#statements.page.all(...rangeOf(line, now), ...start, limit + 1 - rows.length)
+      rows.push(...page.map((row) => ({ line, row })))
       if (rows.length > limit) break
     }
-    const entries = rows.slice(0, limit)
-    const last = entries.at(-1)
-    const next = rows.length > limit && last ? `${last.state}:${last.position}:${last.seq}` : undefined
-    return { entries: entries.map(toListed), next }
+    const kept = rows.slice(0, limit)
+    const last = kept.at(-1)
+    const next = rows.length > limit && last ? `${last.line}:${last.row.position}:${last.row.seq}` : undefined
+    return { entries: kept.map(({ row }) => toListed(row, state)), next }
   }
 }
 
@@ -212,6 +218,7 @@ function prepare(database: SqliteDatabase, name: string) {
   const start = `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, taken_at = ?`
   const free = 'worker = NULL, is_alone = 0, lost_by = NULL'
   const whole = `*, (SELECT bytes FROM ${name}_bodies b WHERE b.seq = ${name}.seq) AS bytes`
+  const inLine = 'state = ? AND position BETWEEN ? AND ?'
   const held = `key = ? AND state = ${RUNNING} AND worker = ?`
   return prepareAll(database, {
     nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
@@ -249,51 +256,19 @@ function prepare(database: SqliteDatabase, name: string) {
     drop: `DELETE FROM ${name} WHERE key = ? AND NOT (state = ${RUNNING} AND position >= ?)`,
     sweepDead: `DELETE FROM ${name} WHERE ${some(`state = ${DEAD} AND position < ?`)}`,
     get: `SELECT ${whole} FROM ${name} WHERE key = ?`,
-    count: `SELECT count(*) AS count FROM (SELECT 1 FROM ${name} WHERE state = ? LIMIT ?)`,
+    count: `SELECT count(*) AS count FROM (SELECT 1 FROM ${name} WHERE ${inLine} LIMIT ?)`,
     oldest: `SELECT min(due_at) AS due_at FROM (
       SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT ?) UNION ALL
       SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${SUSPECT} LIMIT ?) UNION ALL
       SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT 1) UNION ALL
       SELECT due_at FROM ${name} WHERE state = ${RUNNING} AND position < ?)`,
-    page: `SELECT * FROM ${name} WHERE state = ? AND (position, seq) > (?, ?) ORDER BY position, seq LIMIT ?`,
+    page: `SELECT * FROM ${name} WHERE ${inLine} AND (position, seq) > (?, ?) ORDER BY position, seq LIMIT ?`,
   })
 }
 
-function toEntry(row: SqliteRow): InboxEntry {
-  return { ...toListed(row), bytes: row.bytes as Uint8Array } // the column holds nothing else
-}
-
-function toListed(row: SqliteRow): ListedEntry {
-  const state = Number(row.state)
-  return {
-    key: String(row.key),
-    accountKey: String(row.account),
-    id: String(row.id),
-    type: String(row.type),
-    receivedAt: Number(row.received_at),
-    ...(row.source === null ? {} : { source: String(row.source) }),
-    ...(row.trace === null ? {} : { trace: readJson(row.trace) as InboxItem['trace'] }),
-    state: state === RUNNING ? 'running' : state === DEAD ? 'dead' : 'waiting',
-    dueAt: Number(row.due_at),
-    since: Number(row.since),
-    failures: Number(row.failures),
-    deaths: Number(row.deaths),
-    marks: toList<string>(row.marks),
-    tries: toList<InboxTry>(row.tries),
-  }
-}
-
-/** Only this file writes the lists. */
-function toList<T>(text: SqliteRow[string] | undefined): readonly T[] {
-  const list = readJson(text)
-  return Array.isArray(list) ? list : []
-}
-
-/** A damaged value is omitted: one row must not keep the workers from all others. */
-function readJson(text: SqliteRow[string] | undefined): unknown {
-  try {
-    return JSON.parse(String(text))
-  } catch {
-    return undefined
-  }
+/** Returns the state of a line's rows, and their first and last position. */
+function rangeOf(line: number, now: number): readonly [state: number, first: number, last: number] {
+  const [first, last] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+  if (line === LAPSED) return [RUNNING, first, now - 1]
+  return line === RUNNING ? [RUNNING, now, last] : [line, first, last]
 }

@@ -1,30 +1,27 @@
 import { statSync } from 'node:fs'
 import { PosternError } from '../../../src/index.ts'
 
-/** The time between two comparisons, in milliseconds. */
-const COMPARE_EVERY_MS = 1_000
-
-/** Notices that the file of a connection was deleted or replaced. Writes would succeed, into a file that nobody will read. */
+/** Notices that the file of a connection, or its log, was deleted or replaced. Commits would succeed, into files that nobody will read. */
 export class OpenedFile {
   readonly #path: string
   readonly #opened: string | undefined
-  #comparedAt = performance.now()
+  /** The write-ahead log, once it was seen: SQLite keeps it while a connection is open. */
+  #log: string | undefined
 
   constructor(path: string) {
     this.#path = path
     this.#opened = identify(path)
   }
 
-  /** @throws PosternError `store_unavailable` until the file is back at its path */
+  /** @throws PosternError `store_unavailable` until the files are back at their paths */
   check(): void {
-    const now = performance.now()
-    if (now - this.#comparedAt < COMPARE_EVERY_MS) return
-    if (identify(this.#path) !== this.#opened)
-      throw new PosternError(
-        'store_unavailable',
-        `The SQLite database cannot be used: ${this.#path} was deleted or replaced while it was open. Restart the app.`,
-      )
-    this.#comparedAt = now
+    const log = identify(`${this.#path}-wal`)
+    this.#log ??= log
+    if (identify(this.#path) === this.#opened && log === this.#log) return
+    throw new PosternError(
+      'store_unavailable',
+      `The SQLite database cannot be used: ${this.#path} was deleted or replaced while it was open. Restart the app.`,
+    )
   }
 }
 

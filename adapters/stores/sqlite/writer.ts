@@ -76,7 +76,6 @@ export class Writer {
 
   #flush(): void {
     try {
-      this.#file.check()
       this.#begin()
     } catch (error) {
       this.#onClosedDoor(error)
@@ -127,6 +126,12 @@ export class Writer {
     } catch (error) {
       this.#database.guard.rollBack()
       for (const job of group) job.fail(swept ?? error)
+      return
+    }
+    try {
+      this.#file.check() // after the commit: it counts only in a file that stands at its path
+    } catch (error) {
+      for (const job of group) job.fail(error)
       return
     }
     for (const each of settle) each()

@@ -40,7 +40,7 @@ export function toStored(item: InboxItem): StoredItem {
 /** @param row the columns of `ENTRY`; only statements of the inbox write them */
 export function toListed(row: readonly unknown[], state: InboxState): ListedEntry {
   const [storedKey, account, id, type, receivedAt, more, since, dueAt, failures, deaths, marks, tries] = row
-  const { key = String(storedKey), ...rest } = more === null ? {} : (JSON.parse(decodeMark(String(more))) as More)
+  const { key = String(storedKey), ...rest } = (more === null ? {} : readJson(decodeMark(String(more)), {})) as More
   return {
     ...{ key, accountKey: decodeMark(String(account)), id: decodeMark(String(id)), type: decodeMark(String(type)) },
     ...{ receivedAt: Number(receivedAt), ...rest, state, dueAt: toMs(dueAt), since: toMs(since) },
@@ -68,5 +68,15 @@ export function toAsciiJson(value: unknown): string {
 }
 
 function toList<T>(text: unknown): readonly T[] {
-  return text === null ? [] : JSON.parse(String(text))
+  const list = text === null ? [] : readJson(String(text), [])
+  return Array.isArray(list) ? list : []
+}
+
+/** A damaged value is omitted: one row must not keep the workers from all others. */
+function readJson(text: string, otherwise: object): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return otherwise
+  }
 }
