@@ -18,19 +18,15 @@ export interface RedisCluster {
 
 /** A cluster of three masters that share the slots; with replicas, one for each. */
 export async function startCluster({ hasReplicas = false } = {}): Promise<RedisCluster> {
-  const startNode = async () => {
+  const startNode = async (): Promise<Node> => {
     const busPort = String(await findFreePort())
-    const server = await startRedis(
-      '--cluster-enabled',
-      'yes',
-      '--cluster-port',
-      busPort,
-      '--cluster-node-timeout',
-      '2000',
-      '--repl-diskless-sync-delay',
-      '0',
-    )
-    return { server, busPort }
+    const cluster = ['--cluster-enabled', 'yes', '--cluster-port', busPort, '--cluster-node-timeout', '2000']
+    try {
+      return { server: await startRedis(...cluster, '--repl-diskless-sync-delay', '0'), busPort }
+    } catch (error) {
+      if (!String(error).includes('Address already in use')) throw error
+      return startNode() // another program took the port meanwhile
+    }
   }
   const nodes: Node[] = []
   const remove = async () => void (await Promise.all(nodes.map(({ server }) => server.remove())))
