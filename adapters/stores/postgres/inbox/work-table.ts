@@ -211,7 +211,8 @@ export class WorkTable implements InboxTable {
     const isSettled = answer.isHeld || (this.#inDoubt.has(key) && wasCarriedOut)
     this.#inDoubt.delete(key)
     if (this.#held.get(key) === settled.taken) this.#held.delete(key)
-    if (this.#alone === key) await this.#join()
+    // It is settled, whether or not the server learns of this now.
+    if (this.#alone === key) await this.#join().catch(() => {})
     return isSettled
   }
 

@@ -63,6 +63,19 @@ describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
     expect(await inbox.migrate()).toBeUndefined()
   })
 
+  it('runs and lists items beside one whose columns were damaged', async () => {
+    const { inbox, pool, table } = await open()
+    for (const id of ['1', '2', '3']) await inbox.put(makeItem(id))
+    await pool.query(`UPDATE ${table} SET tries = '[', more = '{' WHERE key = 'k2'`)
+    expect((await inbox.list('waiting')).entries.map(({ key }) => key)).toEqual(['k1', 'k2', 'k3'])
+    const ran: string[] = []
+    work(inbox, ({ key }) => {
+      ran.push(key)
+      return DONE
+    })
+    await until(async () => ran.length === 3)
+  })
+
   it('refuses the table of a store', async () => {
     const { pool } = await scene.store()
     await expect(postgresInbox({ pool, table: 'postern_claims' }).migrate()).rejects.toThrow(/"postern 1".*inbox 1/)
