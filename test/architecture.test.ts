@@ -131,6 +131,8 @@ const FLOORS: Floors = {
   [`${STORES}/name-worker.ts`]: { packages: ['node:crypto', 'node:os'] },
   [`${STORES}/notices.ts`]: { types: ['src/index.ts'] },
   [`${STORES}/put-listeners.ts`]: {},
+  [`${STORES}/stored-json.ts`]: {},
+  [`${STORES}/unreachable.ts`]: { files: ['src/index.ts'] },
   [`${STORES}/redis.ts`]: { files: [`${STORES}/redis/`] },
   [`${STORES}/redis/`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
   [`${STORES}/redis/redis-store.ts`]: {
@@ -155,13 +157,13 @@ const FLOORS: Floors = {
   [`${STORES}/postgres/inbox/`]: {
     files: [
       ...['src/index.ts', `${STORES}/postgres/`],
-      ...shared('check-list', 'command-url', 'name-worker', 'put-listeners'),
+      ...shared('check-list', 'command-url', 'name-worker', 'put-listeners', 'stored-json', 'unreachable'),
     ],
     packages: ['pg'],
   },
   [`${STORES}/sqlite.ts`]: { files: [`${STORES}/sqlite/`] },
   [`${STORES}/sqlite/`]: {
-    files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('check-list', 'claims')],
+    files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('check-list', 'claims', 'stored-json')],
     packages: ['node:fs', 'node:path'],
   },
   [`${STORES}/sqlite/sqlite-inbox.ts`]: {
@@ -177,7 +179,7 @@ const FLOORS: Floors = {
     files: [
       'src/index.ts',
       `${QUEUES}/bullmq/`,
-      ...shared('check-list', 'command-url', 'name-worker', 'notices', 'put-listeners'),
+      ...shared('check-list', 'command-url', 'name-worker', 'notices', 'put-listeners', 'unreachable'),
     ],
     packages: ['bullmq', 'node:buffer'],
   },

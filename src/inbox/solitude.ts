@@ -37,30 +37,30 @@ export class Solitude {
     if (isIdle) this.#patienceMs = FIRST_PATIENCE_MS
     else if (this.#stopped !== undefined && this.#now() - this.#stopped.at >= this.#patienceMs) {
       this.#patienceMs *= 2
-      this.end()
+      this.#end()
     }
     if (this.#now() < this.#othersUntil) return 'leave'
     return isIdle ? 'take' : 'await'
   }
 
   onTaken({ items, ranMs, isAwaited }: Taken, isIdle: boolean): void {
-    const at = this.#stopped?.at ?? this.#now()
+    const now = this.#now()
+    const at = this.#stopped?.at ?? now
     // It may have run on until just before the next renewal.
-    const aloneMs = ranMs === undefined ? undefined : Math.min(ranMs + this.#renewMs, LONGEST_ALONE_MS)
-    if (aloneMs !== undefined) this.#stopped = { at, aloneUntil: this.#now() + aloneMs }
+    if (ranMs !== undefined) this.#stopped = { at, aloneUntil: now + Math.min(ranMs + this.#renewMs, LONGEST_ALONE_MS) }
     else if (isAwaited === true) this.#stopped = { at }
-    else this.end()
+    else this.#end()
     // Nothing else is due: the next suspect need not wait.
     if (isIdle && items.length === 0) this.#othersUntil = Number.NEGATIVE_INFINITY
   }
 
   /** Called when a suspect ends, which others may have joined. */
   onSuspectEnd(): void {
-    if (this.#stopped?.aloneUntil !== undefined) this.end()
+    if (this.#stopped?.aloneUntil !== undefined) this.#end()
   }
 
   /** Lets the worker take other items, for as long as it took none. */
-  end(): void {
+  #end(): void {
     if (this.#stopped === undefined) return
     this.#othersUntil = this.#now() + (this.#now() - this.#stopped.at)
     this.#stopped = undefined

@@ -27,7 +27,7 @@ export function makeScene(inbox: Inbox, options: Partial<Parameters<typeof creat
     const { waiting, running } = await inbox.counts()
     return waiting + running === 0
   }
-  // BullMQ on Postgres counts one state after another, and misses an item that changes its state meanwhile.
+  // SQLite counts one state after another, and misses an item whose state another process changes meanwhile.
   const isWorkedOff = async () => (await hasNone()) && (await sleep(50, true)) && (await hasNone())
   const untilWorkedOff = async () => {
     while (!(await isWorkedOff())) await sleep(20)

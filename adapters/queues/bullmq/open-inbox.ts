@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../../src/index.ts'
+import { toUnreachable } from '../../stores/unreachable.ts'
 import { type BullmqInbox, bullmqInbox } from './bullmq-inbox.ts'
 import type { BullmqInboxOptions } from './options.ts'
 
@@ -14,13 +14,6 @@ export async function openBullmqInbox(options: BullmqInboxOptions): Promise<Bull
     return inbox
   } catch (cause) {
     await inbox.close()
-    throw cause instanceof ConfigurationError ? cause : unreachable(cause)
+    throw toUnreachable(cause)
   }
-}
-
-/** If several addresses were tried, the message has the first one's reason. */
-function unreachable(cause: unknown): ConfigurationError {
-  const first = cause instanceof AggregateError ? cause.errors[0] : cause
-  const why = first instanceof Error ? first.message : String(first)
-  return new ConfigurationError('database_unusable', `The inbox cannot be reached: ${why}`, { cause })
 }

@@ -1,4 +1,5 @@
 import type { InboxEntry, InboxItem, InboxState, InboxTry, ListedEntry } from '../../../src/index.ts'
+import { readJson, readList } from '../stored-json.ts'
 import type { SqliteRow } from './database.ts'
 
 export function toEntry(row: SqliteRow, state: InboxState): InboxEntry {
@@ -19,22 +20,7 @@ export function toListed(row: SqliteRow, state: InboxState): ListedEntry {
     since: Number(row.since),
     failures: Number(row.failures),
     deaths: Number(row.deaths),
-    marks: toList<string>(row.marks),
-    tries: toList<InboxTry>(row.tries),
-  }
-}
-
-/** Only this file writes the lists. */
-function toList<T>(text: SqliteRow[string] | undefined): readonly T[] {
-  const list = readJson(text)
-  return Array.isArray(list) ? list : []
-}
-
-/** A damaged value is omitted: one row must not keep the workers from all others. */
-function readJson(text: SqliteRow[string] | undefined): unknown {
-  try {
-    return JSON.parse(String(text))
-  } catch {
-    return undefined
+    marks: readList<string>(row.marks),
+    tries: readList<InboxTry>(row.tries),
   }
 }

@@ -123,15 +123,10 @@ export class Writer {
     }
     try {
       this.#database.exec('COMMIT')
+      this.#file.check() // a commit counts only in a file that stands at its path
     } catch (error) {
       this.#database.guard.rollBack()
       for (const job of group) job.fail(swept ?? error)
-      return
-    }
-    try {
-      this.#file.check() // after the commit: it counts only in a file that stands at its path
-    } catch (error) {
-      for (const job of group) job.fail(error)
       return
     }
     for (const each of settle) each()

@@ -1,4 +1,5 @@
 import type { InboxEntry, InboxItem, InboxState, InboxTry, ListedEntry } from '../../../../src/index.ts'
+import { readJson, readList } from '../../stored-json.ts'
 import { decodeMark, encodeKey, encodeMark } from '../encode.ts'
 
 /** An item in the form for statements. */
@@ -40,13 +41,13 @@ export function toStored(item: InboxItem): StoredItem {
 /** @param row the columns of `ENTRY`; only statements of the inbox write them */
 export function toListed(row: readonly unknown[], state: InboxState): ListedEntry {
   const [storedKey, account, id, type, receivedAt, more, since, dueAt, failures, deaths, marks, tries] = row
-  const { key = String(storedKey), ...rest } = (more === null ? {} : readJson(decodeMark(String(more)), {})) as More
+  const { key = String(storedKey), ...rest } = (more === null ? {} : (readJson(decodeMark(String(more))) ?? {})) as More
   return {
     ...{ key, accountKey: decodeMark(String(account)), id: decodeMark(String(id)), type: decodeMark(String(type)) },
     ...{ receivedAt: Number(receivedAt), ...rest, state, dueAt: toMs(dueAt), since: toMs(since) },
     ...{ failures: Number(failures), deaths: Number(deaths) },
-    marks: toList<string>(marks),
-    tries: toList<InboxTry>(tries),
+    marks: readList<string>(marks),
+    tries: readList<InboxTry>(tries),
   }
 }
 
@@ -65,18 +66,4 @@ export function toAsciiJson(value: unknown): string {
     /[\x7f-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-}
-
-function toList<T>(text: unknown): readonly T[] {
-  const list = text === null ? [] : readJson(String(text), [])
-  return Array.isArray(list) ? list : []
-}
-
-/** A damaged value is omitted: one row must not keep the workers from all others. */
-function readJson(text: string, otherwise: object): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return otherwise
-  }
 }

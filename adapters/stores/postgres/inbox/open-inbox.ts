@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../../../src/index.ts'
+import { toUnreachable } from '../../unreachable.ts'
 import type { TableName } from '../statements.ts'
 import { type PostgresInbox, postgresInbox } from './postgres-inbox.ts'
 
@@ -29,8 +30,6 @@ export async function openPostgresInbox(
     return { inbox, [Symbol.asyncDispose]: () => pool.end() }
   } catch (cause) {
     await pool.end()
-    // If several addresses were tried, the message has the first one's reason.
-    const { message } = cause instanceof AggregateError ? cause.errors[0] : Object(cause)
-    throw new ConfigurationError('database_unusable', `The inbox cannot be reached: ${message}`, { cause })
+    throw toUnreachable(cause)
   }
 }
