@@ -44,10 +44,17 @@ interface Answer {
   readonly body: string
 }
 
-async function send(path: string, { body: bytes, headers }: SignedDelivery, isChunked = false): Promise<Answer> {
+async function send(path: string, delivery: SignedDelivery, isChunked = false): Promise<Answer> {
+  const { body: bytes, headers } = delivery
   const body = isChunked ? new Blob([bytes]).stream() : bytes
-  const response = await fetch(server.url + path, { method: 'POST', headers, body, duplex: 'half' })
-  return { status: response.status, body: await response.text() }
+  try {
+    const response = await fetch(server.url + path, { method: 'POST', headers, body, duplex: 'half' })
+    return { status: response.status, body: await response.text() }
+  } catch (error) {
+    // On a busy machine, the answer to a body that is cut may be lost with its connection. The service would send it again.
+    if (Object(error).cause?.code !== 'EPIPE') throw error
+    return send(path, delivery, isChunked)
+  }
 }
 
 /**

@@ -129,7 +129,9 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
     proxy.mute()
     await untilClaimed(store, () => 'b')
     const { token } = await untilClaimed(store, () => 'c')
-    expect(await store.complete('c', token)).toBe(true)
+    // A busy machine may open the new connection too late for this call. Receivers repeat it.
+    await untilAnswered(() => store.complete('c', token))
+    expect(await store.claim('c', LEASE_MS)).toEqual({ state: 'done' })
   })
 
   it('that leads to a demoted master is replaced by one to the new master', async (context) => {
