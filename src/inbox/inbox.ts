@@ -130,8 +130,8 @@ export interface InboxWorkOptions {
 /** A worker of an engine that takes items until it is closed. */
 export interface InboxLoop {
   /**
-   * Takes no more items, and waits for running ones. After `timeoutMs`, aborts them and waits a few seconds more. Resolves with the number
-   * of items that still run.
+   * Takes no more items, and waits for running ones. After `timeoutMs`, aborts them and waits as long again, for 1 to 8 s. Resolves with the
+   * number of items that still run.
    */
   close(timeoutMs: number): Promise<number>
 }

@@ -9,8 +9,11 @@ const POLL_MS = 250
 const AGAIN_MS = 1_000
 /** Delay before the next renewal after one failed, in milliseconds. */
 const RENEW_AGAIN_MS = 500
-/** Wait after `close` aborted the items that still ran, in milliseconds: a handler is given up after 5 s, and its try settled. */
-const AFTER_ABORT_MS = 8_000
+/**
+ * Wait after `close` aborted the items that still ran, in milliseconds: as long again as before within these bounds. A handler that ignores
+ * its abort is given up after 5 s, and its try settled.
+ */
+const AFTER_ABORT_MS = { least: 1_000, most: 8_000 }
 
 /** Implements `Inbox.work` for an engine that is polled. */
 export function pollInbox(
@@ -71,7 +74,7 @@ class Poller implements InboxLoop {
     if (!(await this.#isIdleWithin(timeoutMs))) {
       this.#hasAborted = true
       for (const abort of this.#running.keys()) abort.abort()
-      await this.#isIdleWithin(AFTER_ABORT_MS)
+      await this.#isIdleWithin(Math.min(Math.max(timeoutMs, AFTER_ABORT_MS.least), AFTER_ABORT_MS.most))
     }
     // An item that still runs keeps its lease while the process lives.
     if (this.#running.size === 0) this.#parts.clock.clearTimeout(this.#renewTimer)

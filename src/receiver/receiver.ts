@@ -74,7 +74,7 @@ export interface DispatchOptions {
 export interface ReceiverWorker {
   /**
    * Takes nothing more, and waits for what runs. What outlasts `timeoutMs` (default 10,000) is aborted and given back with its finish
-   * marks, which does not count as a failed try.
+   * marks, which does not count as a failed try. For what ignores its abort, it waits as long again, for 1 to 8 s.
    */
   close(options?: { readonly timeoutMs?: number }): Promise<CloseResult>
 }

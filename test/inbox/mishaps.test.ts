@@ -1,18 +1,24 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type InboxItem, type Settlement, systemClock } from 'postern'
 import { openSqlite, sqliteInbox } from 'postern/sqlite'
-import { events } from 'postern/testing'
+import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { makePath, Scene, until } from './scene.ts'
 
 const event = events.contact.created
+const FAILED = { n: 1, dueAt: 0, startedAt: 0, endedAt: 0, code: 'x', worker: 'w' }
+const HOUR_MS = 3_600_000
+/** Size of a page of a SQLite file. */
+const PAGE = 4_096
 
 /** Handles the items of a separate inbox, one at a time, by a clock that the test sets. */
 function openTable() {
   const database = openSqlite(makePath())
   onTestFinished(() => database.close())
   const clock = { now: Date.now }
-  const inbox = sqliteInbox({ database, clock: { now: () => clock.now() } })
+  const { monotonic } = systemClock
+  const inbox = sqliteInbox({ database, clock: { now: () => clock.now(), monotonic } })
   let n = 0
   const put = (accountKey: string): InboxItem => {
     const id = String(n++)
@@ -102,12 +108,115 @@ describe('the turns of accounts', () => {
   })
 })
 
+it('a retry of one account is not behind thousands of another that are due before it', async () => {
+  const { clock, putMany, workOff } = openTable()
+  const now = Date.now()
+  clock.now = () => now
+  await putMany('flood', 2_000)
+  await putMany('slow', 1)
+  await workOff({ next: 'wait', afterMs: HOUR_MS, isFailure: true, tried: FAILED })
+  clock.now = () => now + 2 * HOUR_MS
+  expect((await workOff()).indexOf('slow')).toBeLessThan(20)
+})
+
+describe('a wall clock', () => {
+  it('that is set back puts no retry off for longer than its delay', async () => {
+    const { clock, inbox, putMany, workOff } = openTable()
+    const now = Date.now()
+    clock.now = () => now
+    await putMany('acme', 1)
+    await workOff({ next: 'wait', afterMs: 60_000, isFailure: true, tried: FAILED })
+    clock.now = () => now - HOUR_MS
+    await workOff()
+    expect((await inbox.list('waiting')).entries).toMatchObject([{ dueAt: now - HOUR_MS + 60_000 }])
+  })
+
+  it('that is set ahead by mistake makes no dead letter old, until time goes by', async () => {
+    const { clock, inbox, putMany, workOff } = openTable()
+    await putMany('acme', 1)
+    await workOff({ next: 'bury', marks: [], tried: FAILED })
+    clock.now = () => Date.now() + 31 * 24 * HOUR_MS
+    await workOff()
+    await putMany('acme', 1)
+    await workOff()
+    expect(await inbox.counts()).toMatchObject({ waiting: 0, dead: 1 })
+  })
+})
+
+describe('a damaged page of the file', () => {
+  /** Puts events in, and overwrites a page of the table that has the given kind. */
+  async function openDamaged(table: string, kind: string, count: number, bytes: number) {
+    const path = makePath()
+    const database = openSqlite(path)
+    const filled = sqliteInbox({ database })
+    const item = { bytes: new Uint8Array(bytes).fill(32), accountKey: 'acme', type: 'a.created', receivedAt: 0 }
+    const keys = Array.from({ length: count }, (_, n) => String(n))
+    await Promise.all(keys.map((key) => filled.put({ ...item, key, id: key })))
+    database.pragma('wal_checkpoint(TRUNCATE)')
+    const find = database.prepare('SELECT pageno FROM dbstat WHERE name = ? AND pagetype = ? ORDER BY pageno')
+    const pages = find.all(table, kind).map(({ pageno }) => Number(pageno))
+    database.close()
+    const file = openSync(path, 'r+')
+    writeSync(file, Buffer.alloc(PAGE, 0xa5), 0, PAGE, ((pages[Math.floor(pages.length / 2)] ?? 0) - 1) * PAGE)
+    closeSync(file)
+    const reopened = openSqlite(path)
+    onTestFinished(() => reopened.close())
+    const inbox = sqliteInbox({ database: reopened })
+    const log: { readonly fields: object; readonly message: string }[] = []
+    inbox.reportTo?.({ ...silentLogger, error: (fields, message) => void log.push({ fields, message }) })
+    const handled: string[] = []
+    const options = { concurrency: 10, leaseMs: 15_000, clock: systemClock, onError: () => {}, onSettled: () => {} }
+    const run = async ({ key }: InboxItem): Promise<Settlement> => {
+      handled.push(key)
+      return { next: 'remove' }
+    }
+    const work = () => {
+      const loop = inbox.work(run, options)
+      onTestFinished(async () => void (await loop.close(10_000)))
+    }
+    return { inbox, handled, log, work, put: (key: string) => inbox.put({ ...item, key, id: key }) }
+  }
+
+  it('with the body of an event makes that a dead letter, which can be dropped, and the others run', async () => {
+    const { inbox, handled, log, work } = await openDamaged('postern_inbox_bodies', 'overflow', 5, 20_000)
+    work()
+    await until('the others have run', () => handled.length === 4)
+    const [{ key = '' } = {}] = (await inbox.list('dead')).entries
+    expect(await inbox.get(key)).toMatchObject({
+      state: 'dead',
+      bytes: new Uint8Array(),
+      tries: [{ code: 'unreadable' }],
+    })
+    expect(log).toEqual([
+      { fields: expect.objectContaining({ key }), message: expect.stringMatching(/body cannot be read.*recover/) },
+    ])
+    expect(await inbox.replay(key)).toBe(true)
+    await until('it is a dead letter again', async () => (await inbox.get(key))?.tries.length === 2)
+    expect(await inbox.drop(key)).toBe(true)
+    expect(await inbox.counts()).toMatchObject({ waiting: 0, running: 0, dead: 0 })
+  })
+
+  it('lets an event be dropped whose body it has, if no worker runs', async () => {
+    const { inbox } = await openDamaged('postern_inbox_bodies', 'overflow', 1, 20_000)
+    expect(await inbox.drop('0')).toBe(true)
+    expect(await inbox.get('0')).toBeUndefined()
+  })
+
+  it('with the rows of events keeps no others from running', async () => {
+    const { handled, log, put, work } = await openDamaged('postern_inbox', 'leaf', 500, 10)
+    work()
+    await until('most have run', () => handled.length > 300)
+    await put('new')
+    await until('a new one has run', () => handled.includes('new'))
+    expect(log.map(({ message }) => message)).toContainEqual(expect.stringMatching(/leaves out events.*recover/))
+  })
+})
+
 describe('counts', () => {
   it('know since when an item waits that is due again, even if no worker runs', async () => {
     const { clock, inbox, putMany, workOff } = openTable()
     await putMany('acme', 1)
-    const tried = { n: 1, dueAt: 0, startedAt: 0, endedAt: 0, code: 'x', worker: 'w' }
-    await workOff({ next: 'wait', afterMs: 60_000, isFailure: true, tried })
+    await workOff({ next: 'wait', afterMs: 60_000, isFailure: true, tried: FAILED })
     expect(await inbox.counts()).toMatchObject({ waiting: 1, oldestDueAt: undefined })
     const dueAt = (await inbox.list('waiting')).entries[0]?.dueAt
     const later = Date.now() + 120_000

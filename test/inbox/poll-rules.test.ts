@@ -292,9 +292,9 @@ describe('closing a worker', () => {
     const { clock, end, items, work } = openPoll({ brought: [bring('one', 'two')] })
     const loop = work()
     await clock.advance(0)
-    const closed = loop.close(2_000)
+    const closed = loop.close(6_000)
     end('one')
-    await clock.advance(1_999)
+    await clock.advance(5_999)
     expect(items.get('two')?.signal.aborted).toBe(false)
     await clock.advance(1)
     expect([items.get('one')?.signal.aborted, items.get('two')?.signal.aborted]).toEqual([false, true])
@@ -304,25 +304,32 @@ describe('closing a worker', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('returns the number of items that ran on for eight seconds, and keeps renewing their leases', async () => {
-    const { clock, end, renewals, work } = openPoll({ brought: [bring('one', 'two')] })
-    const loop = work()
-    await clock.advance(0)
-    let left: number | undefined
-    void loop.close(2_000).then((count) => {
-      left = count
-    })
-    await clock.advance(9_999)
-    expect(left).toBeUndefined()
-    await clock.advance(1)
-    expect(left).toBe(2)
-    await clock.advance(5_000)
-    expect(renewals.at(-1)?.[0]).toBe(15_000)
-    end('one')
-    end('two')
-    await clock.advance(3_000)
-    expect(clock.pending).toBe(0)
-  })
+  it.each([
+    [0, 1_000],
+    [2_000, 2_000],
+    [60_000, 8_000],
+  ])(
+    'after %s ms returns the number of items that ran on for %s ms, and keeps renewing their leases',
+    async (timeoutMs, moreMs) => {
+      const { clock, end, renewals, work } = openPoll({ brought: [bring('one', 'two')] })
+      const loop = work()
+      await clock.advance(0)
+      let left: number | undefined
+      void loop.close(timeoutMs).then((count) => {
+        left = count
+      })
+      await clock.advance(timeoutMs + moreMs - 1)
+      expect(left).toBeUndefined()
+      await clock.advance(1)
+      expect(left).toBe(2)
+      await clock.advance(5_000)
+      expect(renewals.at(-1)?.[0]).toBeGreaterThan(timeoutMs + moreMs)
+      end('one')
+      end('two')
+      await clock.advance(3_000)
+      expect(clock.pending).toBe(0)
+    },
+  )
 
   it('leaves an item that the engine does not take to its lease', async () => {
     const { clock, engine, end, settlements, work } = openPoll({ brought: [bring('one')] })

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createReceiver,
   type InboxItem,
@@ -13,7 +12,7 @@ import {
 } from 'postern'
 import { openSqlite, type SqliteDatabase, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { silentLogger } from 'postern/testing'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { makeTestFolder } from '../support/test-folder.ts'
 
 export const SECRET = 'whsec_inbox'
@@ -76,9 +75,5 @@ export function makePath(): string {
 }
 
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 15_000
-  while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`not within 15 s: ${what}`)
-    await sleep(5)
-  }
+  await vi.waitFor(async () => expect(await isSo(), what).toBe(true), { timeout: 240_000, interval: 5 })
 }

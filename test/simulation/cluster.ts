@@ -1,5 +1,5 @@
 import { startApp } from './app.ts'
-import { ABORT_MS, judgeClosedWorker } from './inbox/judge-inbox.ts'
+import { afterAbortMs, judgeClosedWorker } from './inbox/judge-inbox.ts'
 import { Life } from './life.ts'
 import type { FaultPlan, HandlerPlan } from './plan.ts'
 import type { Chance } from './random.ts'
@@ -109,12 +109,13 @@ export class Cluster {
   /** Judges the state that `close()` leaves behind, at the moment when the process exits. */
   #judgeClose(life: Life, { timeoutMs, unfinished, tookMs, stalledMs }: Closed): void {
     const { findings, history } = this.#world
-    const abortMs = this.#world.inbox === undefined ? 0 : ABORT_MS
+    const abortMs = this.#world.inbox === undefined ? 0 : afterAbortMs(timeoutMs)
     if (tookMs - stalledMs > timeoutMs + abortMs + CLOSE_SLACK_MS)
       findings.add('close late', `close() of ${life.name} took ${tookMs} ms`)
     if (unfinished > 0 && tookMs < timeoutMs - CLOSE_SLACK_MS)
       findings.add('unfinished', `close() of ${life.name} left ${unfinished} events unfinished after ${tookMs} ms`)
-    if (this.#world.inbox !== undefined) judgeClosedWorker(this.#world, this.#world.inbox, life, { tookMs, unfinished })
+    if (this.#world.inbox !== undefined)
+      judgeClosedWorker(this.#world, this.#world.inbox, life, { timeoutMs, tookMs, unfinished })
     const unanswered = history.deliveries.filter((each) => each.life === life && each.answer === undefined)
     // Runs that are still active at timeoutMs continue while the process lives.
     if (tookMs >= timeoutMs) return

@@ -1,11 +1,11 @@
-import type { IQueueBackend, RedisQueueBackend } from 'bullmq'
+import type { RedisQueueBackend } from 'bullmq'
 import { type Inbox, type InboxItem, type Logger, pollInbox } from '../../../src/index.ts'
 import { nameWorker } from '../../stores/name-worker.ts'
 import { Notices } from '../../stores/notices.ts'
 import { PutListeners } from '../../stores/put-listeners.ts'
 import { toCommandOptions } from './command-options.ts'
 import { Connection } from './connection.ts'
-import { ask, findGaps } from './durability.ts'
+import { ask, findGaps, readNow } from './durability.ts'
 import { toJobId } from './job-data.ts'
 import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
 import { readCounts, readNextTurn, readPage } from './look.ts'
@@ -94,11 +94,11 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
 function makeSweeper(
   deadLetterMs: number,
   getLogger: () => Logger | undefined,
-): (backend: IQueueBackend) => Promise<void> {
+): (backend: RedisQueueBackend) => Promise<void> {
   let sweptAt = Number.NEGATIVE_INFINITY
   return async (backend) => {
     if (performance.now() - sweptAt < SWEEP_MS) return
-    const dropped = await backend.cleanJobsByState('failed', Date.now() - deadLetterMs, SWEEP_BATCH)
+    const dropped = await backend.cleanJobsByState('failed', (await readNow(backend)) - deadLetterMs, SWEEP_BATCH)
     if (dropped.length === 0) sweptAt = performance.now()
     else
       getLogger()?.warn(

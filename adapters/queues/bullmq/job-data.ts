@@ -16,8 +16,8 @@ export interface ItemState {
   readonly stalls: number
   /** The item's isolation: it waits to run alone in its process, or runs alone. */
   readonly alone: 'no' | 'waits' | 'runs'
-  /** When the item became a dead letter. On a job that is not failed, it means that the dead letter was replayed. */
-  readonly buriedAt?: number
+  /** When the item became a dead letter, and BullMQ's count of attempts before: a greater one on a job that is not failed tells of a replay. */
+  readonly buried?: { readonly at: number; readonly after: number }
 }
 
 /** A job of the queue as an item of the inbox. */
@@ -26,10 +26,15 @@ export interface JobItem {
   readonly item: InboxItem
   readonly state: ItemState
   readonly priority: number
+  /** BullMQ's count of attempts that have ended. */
+  readonly attempts: number
 }
 
 /** The fields of a job that BullMQ returns and the inbox reads. */
-export type RawJob = Pick<JobJson, 'data' | 'timestamp' | 'finishedOn' | 'priority' | 'progress' | 'stalledCounter'>
+export type RawJob = Pick<
+  JobJson,
+  'data' | 'timestamp' | 'finishedOn' | 'priority' | 'progress' | 'stalledCounter' | 'attemptsMade'
+>
 
 /** The body is stored as text, so that dashboards show it, unless it is not text. */
 type Stored = Omit<InboxItem, 'bytes'> & {
@@ -63,14 +68,17 @@ export function readJob(jobId: string, raw: RawJob, isDead: boolean): JobItem | 
     item: { ...item, bytes },
     state: currentState(state ?? firstState(raw.timestamp), raw, isDead),
     priority: Number(raw.priority ?? 0),
+    attempts: raw.attemptsMade,
   }
 }
 
 /** A replayed dead letter starts again here, since BullMQ replays in one step that cannot write the state. */
 function currentState(state: ItemState, raw: RawJob, isDead: boolean): ItemState {
-  if (isDead || state.buriedAt === undefined) return state
-  const { buriedAt, marks, tries, stalls } = state
-  const since = Math.max(buriedAt, replayedAt(raw.progress))
+  if (isDead || state.buried === undefined) return state
+  const { buried, ...before } = state
+  if (raw.attemptsMade === buried.after) return before // its worker died before the job had failed
+  const { marks, tries, stalls } = state
+  const since = Math.max(buried.at, replayedAt(raw.progress))
   return { ...firstState(since), marks, tries, stalls }
 }
 
@@ -80,7 +88,7 @@ function firstState(since: number): ItemState {
 
 export function toEntry({ item, state }: JobItem, of: InboxState): InboxEntry {
   const { since, failures, deaths, marks, tries } = state
-  const dueAt = of === 'dead' ? (state.buriedAt ?? state.dueAt) : state.dueAt
+  const dueAt = of === 'dead' ? (state.buried?.at ?? state.dueAt) : state.dueAt
   return { ...item, state: of, dueAt, since, failures, deaths, marks, tries }
 }
 

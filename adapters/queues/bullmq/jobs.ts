@@ -1,6 +1,7 @@
-import type { IQueueBackend, JobJson, MinimalJob } from 'bullmq'
+import type { IQueueBackend, JobJson, MinimalJob, RedisQueueBackend } from 'bullmq'
 import type { InboxEntry, InboxItem } from '../../../src/index.ts'
 import { isRefused } from './connection.ts'
+import { ask } from './durability.ts'
 import { readJob, toEntry, toJobData, toJobId } from './job-data.ts'
 
 /** BullMQ's methods read only the id and these options of the job that is passed to them. */
@@ -40,18 +41,25 @@ export async function replayJob(backend: IQueueBackend, jobId: string): Promise<
   }
 }
 
-/** Deletes a job that is not running. */
+/** Deletes a job, unless a worker has it locked. */
 export async function dropJob(backend: IQueueBackend, jobId: string): Promise<boolean> {
-  const state = await backend.getState(jobId)
-  if (state === 'unknown' || state === 'active') return false
+  if ((await backend.getState(jobId)) === 'unknown') return false
   return (await backend.remove(jobId, false)) === 1
 }
 
-export async function getEntry(backend: IQueueBackend, key: string): Promise<InboxEntry | undefined> {
+/** Returns the running jobs whose lock has ended, since their worker died: they wait. */
+export async function findUnlocked(backend: RedisQueueBackend, ids: readonly string[]): Promise<readonly string[]> {
+  if (ids.length === 0) return []
+  const locks = await ask(backend, 'MGET', ...ids.map((id) => `${backend.toKey(id)}:lock`))
+  return ids.filter((_, index) => Array.isArray(locks) && locks[index] === null)
+}
+
+export async function getEntry(backend: RedisQueueBackend, key: string): Promise<InboxEntry | undefined> {
   const jobId = toJobId(key)
   const [raw, state] = await Promise.all([backend.getJobData(jobId), backend.getState(jobId)])
   if (raw === undefined || state === 'unknown') return undefined
-  const of = state === 'active' ? 'running' : state === 'failed' ? 'dead' : 'waiting'
+  const isRunning = state === 'active' && (await findUnlocked(backend, [jobId])).length === 0
+  const of = isRunning ? 'running' : state === 'failed' ? 'dead' : 'waiting'
   const job = readJob(jobId, raw, of === 'dead')
   return job && toEntry(job, of)
 }

@@ -1,4 +1,4 @@
-import type { IQueueBackend, JobType } from 'bullmq'
+import type { IQueueBackend, JobType, RedisQueueBackend } from 'bullmq'
 import {
   type InboxCounts,
   type InboxEntry,
@@ -8,11 +8,14 @@ import {
   MOST_COUNTED,
 } from '../../../src/index.ts'
 import { checkList } from '../../stores/check-list.ts'
+import { readNow } from './durability.ts'
 import { type JobItem, readJob, toEntry } from './job-data.ts'
+import { findUnlocked } from './jobs.ts'
 
 /** BullMQ's job states for each item state, in the order in which the jobs run. */
 const TYPES: Readonly<Record<InboxState, readonly JobType[]>> = {
-  waiting: ['wait', 'prioritized', 'delayed'],
+  // Of those that are active, the ones whose worker died.
+  waiting: ['wait', 'prioritized', 'delayed', 'active'],
   running: ['active'],
   dead: ['failed'],
 }
@@ -20,28 +23,32 @@ const TYPES: Readonly<Record<InboxState, readonly JobType[]>> = {
 const NEWEST_FIRST: readonly JobType[] = ['wait', 'active']
 /** The place at which a page begins: after this many jobs of a list, or after dead letters of this time. */
 const PLACES: Readonly<Record<InboxState, RegExp>> = {
-  waiting: /^(wait|prioritized|delayed):\d+$/,
+  waiting: /^(wait|prioritized|delayed|active):\d+$/,
   running: /^active:\d+$/,
   dead: /^\d+:[A-Za-z0-9._~!*'()%,-]+$/,
 }
 /** Jobs at the head of the line in which to find the one that has waited longest. */
 const HEAD = 10
+/** Running jobs whose locks are looked at. */
+const MOST_LOCKS = 1_000
 
-export async function readCounts(backend: IQueueBackend): Promise<InboxCounts> {
-  const all = [...TYPES.waiting, ...TYPES.running, ...TYPES.dead]
-  const numbers = await backend.getCounts([...all])
-  const count = (state: InboxState) =>
-    Math.min(
-      TYPES[state].reduce((sum, type) => sum + (numbers[all.indexOf(type)] ?? 0), 0),
-      MOST_COUNTED,
-    )
-  const heads = await backend.getRanges([...TYPES.waiting], 0, HEAD - 1, true)
-  const jobs = await readJobs(backend, heads.flat())
-  const due = jobs.map(({ state }) => state.dueAt).filter((dueAt) => dueAt <= Date.now())
+export async function readCounts(backend: RedisQueueBackend): Promise<InboxCounts> {
+  const [wait = 0, prioritized = 0, delayed = 0, active = 0, failed = 0] = await backend.getCounts([
+    ...TYPES.waiting,
+    ...TYPES.dead,
+  ])
+  const [running = [], ...heads] = [
+    ...(await backend.getRanges(['active'], 0, MOST_LOCKS - 1, true)),
+    ...(await backend.getRanges(['wait', 'prioritized', 'delayed'], 0, HEAD - 1, true)),
+  ]
+  const unlocked = await findUnlocked(backend, running)
+  const jobs = await readJobs(backend, [...heads.flat(), ...unlocked.slice(0, HEAD)])
+  const now = await readNow(backend)
+  const due = jobs.map(({ state }) => state.dueAt).filter((dueAt) => dueAt <= now)
   return {
-    waiting: count('waiting'),
-    running: count('running'),
-    dead: count('dead'),
+    waiting: Math.min(wait + prioritized + delayed + unlocked.length, MOST_COUNTED),
+    running: Math.min(active - unlocked.length, MOST_COUNTED),
+    dead: Math.min(failed, MOST_COUNTED),
     oldestDueAt: due.length === 0 ? undefined : Math.min(...due),
   }
 }
@@ -54,13 +61,22 @@ export async function readNextTurn(backend: IQueueBackend): Promise<number | und
 }
 
 /** @throws ConfigurationError `option_invalid` */
-export async function readPage(backend: IQueueBackend, state: InboxState, options: ListOptions): Promise<InboxPage> {
+export async function readPage(
+  backend: RedisQueueBackend,
+  state: InboxState,
+  options: ListOptions,
+): Promise<InboxPage> {
   const { limit, after } = checkList(state, options, (text) => PLACES[state].test(text))
   return state === 'dead' ? readDead(backend, limit, after) : readLines(backend, state, limit, after)
 }
 
 /** Lists page after page by number: an item that is added or removed meanwhile may be on two pages, or on none. */
-async function readLines(backend: IQueueBackend, state: InboxState, limit: number, after: string): Promise<InboxPage> {
+async function readLines(
+  backend: RedisQueueBackend,
+  state: InboxState,
+  limit: number,
+  after: string,
+): Promise<InboxPage> {
   const [from = '', offset = '0'] = after.split(':')
   const types = TYPES[state]
   const entries: InboxEntry[] = []
@@ -69,12 +85,19 @@ async function readLines(backend: IQueueBackend, state: InboxState, limit: numbe
   for (const type of types.slice(Math.max(first, 0))) {
     const room = limit - entries.length
     const [ids = []] = await backend.getRanges([type], start, start + room, !NEWEST_FIRST.includes(type))
-    const jobs = await readJobs(backend, ids.slice(0, room))
+    const jobs = await readJobs(backend, await filterActive(backend, type, state, ids.slice(0, room)))
     entries.push(...jobs.map((job) => toEntry(job, state)))
     if (ids.length > room) return { entries, next: `${type}:${start + room}` }
     start = 0
   }
   return { entries, next: undefined }
+}
+
+/** An active job whose lock has ended waits. */
+async function filterActive(backend: RedisQueueBackend, type: JobType, state: InboxState, ids: readonly string[]) {
+  if (type !== 'active') return ids
+  const unlocked = new Set(await findUnlocked(backend, ids))
+  return ids.filter((id) => unlocked.has(id) === (state === 'waiting'))
 }
 
 /** Lists from the time of the last job, not its number: a caller that replays removes the jobs before it. */

@@ -1,9 +1,10 @@
 import type { InboxEntry, InboxItem, InboxState, InboxTry, ListedEntry } from '../../../src/index.ts'
 import { readJson, readList } from '../stored-json.ts'
-import type { SqliteRow } from './database.ts'
+import type { SqliteRow, SqliteValue } from './database.ts'
 
-export function toEntry(row: SqliteRow, state: InboxState): InboxEntry {
-  return { ...toListed(row, state), bytes: row.bytes as Uint8Array } // the column holds nothing else
+/** @param bytes null for a body that cannot be read */
+export function toEntry(row: SqliteRow, bytes: SqliteValue, state: InboxState): InboxEntry {
+  return { ...toListed(row, state), bytes: bytes === null ? new Uint8Array() : (bytes as Uint8Array) } // the column holds nothing else
 }
 
 export function toListed(row: SqliteRow, state: InboxState): ListedEntry {

@@ -4,7 +4,6 @@ import {
   type InboxItem,
   type InboxState,
   type ListOptions,
-  type Logger,
   OptionChecker,
   pollInbox,
   systemClock,
@@ -14,7 +13,9 @@ import { PutListeners } from '../put-listeners.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { explain } from './faults.ts'
 import { SqliteInboxTable } from './inbox-table.ts'
+import { SqliteInboxView } from './inbox-view.ts'
 import { checkTable, openTable } from './open-table.ts'
+import { InboxLog, WorkTable } from './work-table.ts'
 import { Writer } from './writer.ts'
 
 /** Options of `sqliteInbox`. */
@@ -25,14 +26,12 @@ export interface SqliteInboxOptions {
   readonly deadLetterMs?: number
   /** Name of the inbox's table, which the inbox creates. Default `postern_inbox`. */
   readonly table?: string
-  /** Default: the machine's wall clock, which all processes on the file must share. */
-  readonly clock?: Pick<Clock, 'now'>
+  /** Default: the machine's clock, which all processes on the file must share. */
+  readonly clock?: Pick<Clock, 'now' | 'monotonic'>
 }
 
 const DAY_MS = 86_400_000
 const LONGEST_NAME = 56
-/** The time between two searches for expired dead letters, in milliseconds. */
-const SWEEP_MS = 60_000
 
 /**
  * An inbox in a SQLite file: durable, for one machine with any number of processes. Accepting an event takes one commit, which all events
@@ -43,53 +42,47 @@ const SWEEP_MS = 60_000
  */
 export function sqliteInbox(options: SqliteInboxOptions): Inbox {
   const { deadLetterMs, table: name, clock } = checkOptions(options)
-  const { database, table, file } = openTable(
+  const now = () => clock.now()
+  const {
+    database,
+    table: steps,
+    file,
+  } = openTable(
     options.database,
     { owner: 'sqliteInbox', name },
-    (opened) => new SqliteInboxTable(opened, name, () => clock.now()),
+    (opened) => new SqliteInboxTable(opened, name, now, (key) => log.tellSetAside(key)),
   )
+  const view = new SqliteInboxView(database, name, now)
+  const log = new InboxLog(file)
   const writer = Writer.on(database, file)
   const listeners = new PutListeners()
-  let logger: Logger | undefined
-  let sweptAt = Number.NEGATIVE_INFINITY
-
-  const sweep = () => {
-    if (Math.abs(clock.now() - sweptAt) < SWEEP_MS) return
-    const dropped = table.sweepDead(deadLetterMs)
-    if (dropped > 0)
-      logger?.warn({ dropped }, `sqliteInbox dropped dead letters older than ${deadLetterMs / DAY_MS} days.`)
-    else sweptAt = clock.now()
-  }
-  const steps = {
-    take: (request: Parameters<SqliteInboxTable['take']>[0]) =>
-      writer.write(() => {
-        sweep()
-        return table.take(request)
-      }),
-    renew: (worker: string, leaseMs: number) => writer.write(() => table.renew(worker, leaseMs)),
-    settle: (...of: Parameters<SqliteInboxTable['settle']>) => writer.write(() => table.settle(...of)),
-    onPut: listeners.onPut,
-  }
+  const workTable = new WorkTable({ table: steps, writer, clock, deadLetterMs, log, onPut: listeners.onPut })
   return {
     commandOptions: ['--sqlite', file, ...(name === 'postern_inbox' ? [] : ['--table', name])],
     // Workers are woken before the commit, and take the item in the same commit or a later one.
     put: (item: InboxItem) =>
       writer.write(() => {
-        if (table.put(item)) listeners.wake()
+        if (steps.put(item)) listeners.wake()
       }),
-    work: (run, workOptions) => pollInbox(steps, nameWorker(), run, workOptions),
-    counts: () => read(() => table.counts()),
-    list: (state: InboxState, options: ListOptions = {}) => read(() => table.list(state, options)),
-    get: (key) => read(() => table.get(key)),
+    work: (run, workOptions) => pollInbox(workTable, nameWorker(), run, workOptions),
+    counts: () => read(() => view.counts()),
+    list: (state: InboxState, options: ListOptions = {}) => read(() => view.list(state, options)),
+    get: (key) => read(() => view.get(key)),
     replay: (key) =>
       writer.write(() => {
-        const isReplayed = table.replay(key)
+        const isReplayed = steps.replay(key)
         if (isReplayed) listeners.wake()
         return isReplayed
       }),
-    drop: (key) => writer.write(() => table.drop(key)),
+    async drop(key) {
+      const isWhole = await read(() => view.hasBody(key))
+      return writer.write(() => {
+        if (!isWhole) steps.detach(key)
+        return steps.drop(key)
+      })
+    },
     reportTo: (given) => {
-      logger = given
+      log.logger = given
     },
   }
 }
@@ -111,5 +104,6 @@ function checkOptions(options: SqliteInboxOptions): Required<Omit<SqliteInboxOpt
   check.isKnown(unknown, ['database', 'deadLetterMs', 'table', 'clock'])
   check.isWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
   checkTable(check, table, clock, LONGEST_NAME)
+  check.hasMethods('clock', clock, ['monotonic'])
   return { deadLetterMs, table, clock }
 }

@@ -2,7 +2,7 @@ import type { Cluster } from '../cluster.ts'
 import type { World } from '../world.ts'
 import type { InboxHouse } from './inbox-house.ts'
 import type { InboxAct } from './inbox-plan.ts'
-import { ABORT_MS, judgeClosedWorker } from './judge-inbox.ts'
+import { afterAbortMs, judgeClosedWorker } from './judge-inbox.ts'
 import { startWorker } from './start-worker.ts'
 
 /** Tolerance of `close()` beyond its own limit. */
@@ -54,9 +54,9 @@ function closeWorker(
     if (!life.step()) return
     world.say(life.name, () => `has closed its worker, ${unfinished} unfinished`)
     const tookMs = world.now - beganAt - (life.stalledMs - stalledMs)
-    if (tookMs > timeoutMs + ABORT_MS + SLACK_MS)
+    if (tookMs > timeoutMs + afterAbortMs(timeoutMs) + SLACK_MS)
       world.findings.add('close late', `close() of the worker of ${life.name} took ${tookMs} ms`)
-    judgeClosedWorker(world, house, life, { tookMs: world.now - beganAt, unfinished })
+    judgeClosedWorker(world, house, life, { timeoutMs, tookMs: world.now - beganAt, unfinished })
     await life.sleep(againMs)
     if (life.step() && !life.isClosing) startWorker(world, house, life)
   })

@@ -7,8 +7,13 @@ import type { World } from '../world.ts'
 import type { InboxHouse } from './inbox-house.ts'
 import { LONGEST_ALONE_MS, type Taking } from './inbox-ledger.ts'
 
-/** A run that outlasts the closing of a worker has 5 s to end after its abort, and 3 s to be settled. */
-export const ABORT_MS = 8_000
+/** A run that outlasts the closing of a worker has 5 s to end after its abort, and 3 s to be settled, if the closing has as long before. */
+const ABORT_MS = 8_000
+
+/** Returns how long a worker that is closed waits after its abort. */
+export function afterAbortMs(timeoutMs: number): number {
+  return Math.min(Math.max(timeoutMs, 1_000), ABORT_MS)
+}
 
 /** The time in which a call of the inbox is answered or given up, and made again. */
 const ANSWER_MS = 5_000
@@ -32,13 +37,18 @@ export function judgeAccepted(
   ledger.accepted.add(event)
 }
 
-/** Checks that a closed worker has ended and released its items, unless it could not reach the engine. */
+/** Checks that a closed worker has ended and released its items, unless it could not reach the engine, or did not wait for hung handlers. */
 export function judgeClosedWorker(
   world: World,
   { ledger }: InboxHouse,
   life: Life,
-  { tookMs, unfinished }: { readonly tookMs: number; readonly unfinished: number },
+  {
+    timeoutMs,
+    tookMs,
+    unfinished,
+  }: { readonly timeoutMs: number; readonly tookMs: number; readonly unfinished: number },
 ): void {
+  if (timeoutMs < ABORT_MS) return
   const { findings, history, now } = world
   const isMeanwhile = (each: Disturbance) => isOf(life, each) && each.from <= now && each.to >= now - tookMs
   if (history.disturbances.some(isMeanwhile)) return

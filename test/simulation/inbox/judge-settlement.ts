@@ -39,7 +39,8 @@ export function judgeBeginning(world: World, house: InboxHouse, life: Life, item
       'kept by a closed worker',
       `${life.name} begins event ${taking.event.number} though its worker is being closed`,
     )
-  const others = life.trials.filter((trial) => trial.taking !== taking)
+  // What an earlier worker of the process left running when it was closed is not this one's.
+  const others = life.trials.filter((trial) => trial.taking !== taking && trial.taking.worker === taking.worker)
   if (others.length > 0 && [taking, ...others.map((trial) => trial.taking)].some((each) => house.ledger.isAlone(each)))
     findings.add(
       'not alone',

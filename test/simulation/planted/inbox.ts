@@ -261,6 +261,18 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     },
   },
   'adapters/stores/sqlite/inbox-table.ts': {
+    'two-suspects-at-a-time': {
+      breaks: 'The table of SQLite gives each idle worker a suspect of its own.',
+      from: 45,
+      edits: { 'next?.seq === undefined || isOneAlone.get(now) !== undefined': 'next?.seq === undefined' },
+    },
+    'joined-and-alone': {
+      breaks: 'The table of SQLite counts the death of a suspect that others have joined.',
+      from: 99,
+      edits: { "if (suspects === 'join') join.run(worker)": '' },
+    },
+  },
+  'adapters/stores/sqlite/inbox-statements.ts': {
     'deaths-beside-others-count': {
       breaks: 'The table of SQLite counts deaths of processes that ran other items as well.',
       from: 2,
@@ -280,16 +292,6 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
       breaks: 'The table of SQLite takes items from a worker that was delayed and that nobody else took.',
       from: 108,
       edits: { 'AND key = coalesce(?, key)`': 'AND key = coalesce(?, key) AND state = 2`' },
-    },
-    'two-suspects-at-a-time': {
-      breaks: 'The table of SQLite gives each idle worker a suspect of its own.',
-      from: 45,
-      edits: { 'next?.seq === undefined || isOneAlone.get(now) !== undefined': 'next?.seq === undefined' },
-    },
-    'joined-and-alone': {
-      breaks: 'The table of SQLite counts the death of a suspect that others have joined.',
-      from: 99,
-      edits: { "if (suspects === 'join') join.run(worker)": '' },
     },
     'settled-by-who-lost-it': {
       breaks: 'The table of SQLite takes a result of a worker that has lost the item.',

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import type { TakenItem } from 'postern'
 import { bullmqInbox } from 'postern/bullmq'
 import { silentLogger } from 'postern/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
 import { bury, DONE, makeItem, newName, openBoard, tried, until, work } from '../../inbox/engines.ts'
@@ -65,6 +65,68 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
     expect(seen[0]).toMatchObject({ failures: 0, marks: ['one'], tries: [{ n: 1 }] })
     await until(async () => (await board.getJobCounts()).active === 0)
     expect(await board.getJobCounts()).toMatchObject({ completed: 0, failed: 0 })
+  })
+})
+
+describe.skipIf(redisProgram === undefined)('a job of bullmqInbox whose worker died', () => {
+  const server = serverFor(() => startRedis('--appendfsync', 'always'))
+
+  it('waits once its lock has ended, though no worker runs, and can be dropped then', async () => {
+    const { inbox, board, put } = open(server().url)
+    const [item] = await put('acme', 1)
+    const key = item?.key ?? ''
+    work(inbox, () => new Promise(() => {}), { leaseMs: 600_000 })
+    await until(async () => (await inbox.counts()).running === 1)
+    expect(await inbox.drop(key)).toBe(false)
+    const [job] = await board.getActive()
+    const redis = new Redis(server().url)
+    await redis.del(`${board.toKey(job?.id ?? '')}:lock`)
+    redis.disconnect()
+    expect(await inbox.counts()).toMatchObject({ waiting: 1, running: 0, oldestDueAt: expect.any(Number) })
+    expect(await inbox.get(key)).toMatchObject({ state: 'waiting' })
+    expect((await inbox.list('waiting')).entries).toHaveLength(1)
+    expect((await inbox.list('running')).entries).toHaveLength(0)
+    expect(await inbox.drop(key)).toBe(true)
+    expect(await inbox.counts()).toMatchObject({ waiting: 0, running: 0 })
+  })
+
+  it('goes on with its tries if the worker died while it made it a dead letter', async () => {
+    const { inbox, board, put } = open(server().url)
+    const [item] = await put('acme', 1)
+    const [job] = await board.getPrioritized()
+    const state = {
+      since: 0,
+      dueAt: 0,
+      failures: 9,
+      deaths: 0,
+      losses: 0,
+      marks: [],
+      tries: [],
+      stalls: 0,
+      alone: 'no',
+    }
+    await job?.updateData({ ...job.data, state: { ...state, buried: { at: Date.now(), after: 0 } } })
+    expect(await inbox.get(item?.key ?? '')).toMatchObject({ state: 'waiting', failures: 9 })
+  })
+})
+
+describe.skipIf(redisProgram === undefined)('dead letters in bullmqInbox', () => {
+  const server = serverFor(() => startRedis('--appendfsync', 'always'))
+
+  it('are not old for a worker whose clock is a month ahead', async () => {
+    const { inbox, board, put } = open(server().url)
+    await put('acme', 1)
+    const burying = work(inbox, (taken) => bury(taken))
+    await until(async () => (await inbox.counts()).dead === 1)
+    await burying.close(10_000)
+    const now = Date.now
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + 31 * 86_400_000)
+    const other = bullmqInbox({ connection: server().url, queue: board.name })
+    onTestFinished(() => other.close())
+    await put('acme', 1)
+    work(other, () => DONE)
+    await until(async () => (await inbox.counts()).waiting === 0)
+    expect(await inbox.counts()).toMatchObject({ dead: 1 })
   })
 })
 

@@ -1,0 +1,124 @@
+import { prepareAll, type SqliteDatabase } from './database.ts'
+
+/**
+ * The states of a row. Its rows are ordered by `position`, which has another meaning in each state: the turn of a ready row, the due time
+ * of a delayed one, the end of a running one's lease, the time since when a suspect or dead one is in its state.
+ */
+export const READY = 0
+export const DELAYED = 1
+export const RUNNING = 2
+/** Two or more workers died while they ran it: it runs alone at first. */
+export const SUSPECT = 3
+export const DEAD = 4
+
+/** Bodies have a table of their own: a row is written often, and its body once. */
+export function createTables(name: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${name} (
+  seq INTEGER PRIMARY KEY, -- of its body, too
+  key TEXT NOT NULL UNIQUE,
+  account TEXT NOT NULL,
+  id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  received_at INTEGER NOT NULL,
+  source TEXT,
+  trace TEXT,
+  since INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  due_at INTEGER NOT NULL,
+  delay INTEGER NOT NULL DEFAULT 0,
+  worker TEXT,
+  taken_at INTEGER,
+  ran_ms INTEGER,
+  is_alone INTEGER NOT NULL DEFAULT 0,
+  lost_by TEXT,
+  was_alone INTEGER NOT NULL DEFAULT 0,
+  losses INTEGER NOT NULL DEFAULT 0,
+  deaths INTEGER NOT NULL DEFAULT 0,
+  failures INTEGER NOT NULL DEFAULT 0,
+  marks TEXT,
+  tries TEXT
+);
+CREATE INDEX IF NOT EXISTS ${name}_order ON ${name} (state, position);
+CREATE INDEX IF NOT EXISTS ${name}_delayed ON ${name} (account, position) WHERE state = ${DELAYED};
+CREATE INDEX IF NOT EXISTS ${name}_lost ON ${name} (lost_by) WHERE lost_by IS NOT NULL;
+CREATE TABLE IF NOT EXISTS ${name}_bodies (seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+CREATE TRIGGER IF NOT EXISTS ${name}_gone AFTER DELETE ON ${name} BEGIN
+  DELETE FROM ${name}_bodies WHERE seq = OLD.seq;
+END`
+}
+
+/** The statements of the steps that write. */
+export function prepareSteps(database: SqliteDatabase, name: string) {
+  const some = (where: string) => `seq IN (SELECT seq FROM ${name} WHERE ${where} LIMIT ?)`
+  const free = 'worker = NULL, is_alone = 0, lost_by = NULL'
+  const held = `key = ? AND state = ${RUNNING} AND worker = ?`
+  return prepareAll(database, {
+    nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
+    insert: `INSERT INTO ${name} (key, account, id, type, received_at, source, trace, since, state, position, due_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?) ON CONFLICT (key) DO NOTHING`,
+    insertBody: `INSERT INTO ${name}_bodies (seq, bytes) SELECT seq, ? FROM ${name} WHERE key = ?`,
+    // The worker that asks is excluded: it is alive, whatever delayed it.
+    endLeases: `UPDATE ${name} SET state = CASE losses WHEN 0 THEN ${DELAYED} ELSE ${SUSPECT} END,
+      position = CASE losses WHEN 0 THEN due_at ELSE ? END, ran_ms = max(position - ? - taken_at, 0), losses = losses + 1,
+      deaths = deaths + is_alone, was_alone = is_alone, is_alone = 0, lost_by = worker, worker = NULL
+      WHERE ${some(`state = ${RUNNING} AND worker IS NOT ? AND (position < ? OR position > ?)`)}`,
+    // Nobody took it, so that it runs on; or another worker runs it as well.
+    revive: `UPDATE ${name} SET position = CASE state WHEN ${RUNNING} THEN position ELSE ? END,
+      worker = CASE state WHEN ${RUNNING} THEN worker ELSE lost_by END,
+      is_alone = CASE state WHEN ${RUNNING} THEN is_alone ELSE was_alone END,
+      state = ${RUNNING}, losses = losses - 1, deaths = deaths - was_alone, lost_by = NULL
+      WHERE lost_by = ? AND key = coalesce(?, key)`,
+    bringForward: `UPDATE ${name} SET position = ? + delay, due_at = ? + delay
+      WHERE ${some(`state = ${DELAYED} AND position > ? AND position - delay > ?`)}`,
+    due: `SELECT seq FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT ?`,
+    dueByAccount: `WITH RECURSIVE accounts (account) AS (
+        SELECT min(account) FROM ${name} INDEXED BY ${name}_delayed WHERE state = ${DELAYED} AND account > ? UNION ALL
+        SELECT (SELECT min(account) FROM ${name} INDEXED BY ${name}_delayed WHERE state = ${DELAYED} AND account > a.account)
+        FROM accounts a WHERE a.account IS NOT NULL LIMIT ?)
+      SELECT i.seq, a.account FROM accounts a LEFT JOIN ${name} i ON i.seq IN (SELECT seq FROM ${name}
+        WHERE state = ${DELAYED} AND account = a.account AND position <= ? ORDER BY position LIMIT ?)
+      WHERE a.account IS NOT NULL`,
+    rowOf: `SELECT * FROM ${name} WHERE seq = ?`,
+    makeReady: `UPDATE ${name} SET state = CASE WHEN losses > 1 THEN ${SUSPECT} ELSE ${READY} END,
+      position = CASE WHEN losses > 1 THEN due_at ELSE ? END WHERE seq = ?`,
+    nextSuspect: `SELECT seq, worker, taken_at, ran_ms FROM ${name} WHERE state = ${SUSPECT} ORDER BY position LIMIT 1`,
+    isOneAlone: `SELECT 1 FROM ${name} WHERE state = ${RUNNING} AND position >= ? AND is_alone = 1 LIMIT 1`,
+    awaitSuspect: `UPDATE ${name} SET worker = ?, taken_at = ? WHERE seq = ?`,
+    ready: `SELECT seq FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT ?`,
+    start: `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, taken_at = ?, is_alone = ? WHERE seq = ? RETURNING *`,
+    body: bodyIn(name),
+    // Without its body, which stays in the file.
+    setAside: `UPDATE ${name} SET seq = -abs(seq), state = ${DEAD}, position = ?, due_at = ?, tries = ?, ${free} WHERE seq = ?`,
+    detach: `UPDATE ${name} SET seq = -abs(seq) WHERE key = ?`,
+    renew: `UPDATE ${name} SET position = ? WHERE state = ${RUNNING} AND worker = ?`,
+    join: `UPDATE ${name} SET is_alone = 0 WHERE state = ${RUNNING} AND worker = ? AND is_alone = 1`,
+    remove: `DELETE FROM ${name} WHERE ${held}`,
+    putOff: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, delay = ?, failures = failures + ?, tries = ?,
+      losses = losses * ?, deaths = deaths * ?, ${free} WHERE ${held}`,
+    giveBack: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, delay = 0, ${free} WHERE ${held}`,
+    bury: `UPDATE ${name} SET state = ${DEAD}, position = ?, due_at = ?, marks = ?, tries = ?, ${free} WHERE ${held}`,
+    replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, delay = 0, since = ?, failures = 0, losses = 0, deaths = 0
+      WHERE key = ? AND state = ${DEAD}`,
+    drop: `DELETE FROM ${name} WHERE key = ? AND NOT (state = ${RUNNING} AND position >= ?)`,
+    sweepDead: `DELETE FROM ${name} WHERE ${some(`state = ${DEAD} AND position < ?`)}`,
+  })
+}
+
+/** The statements that read. */
+export function prepareReads(database: SqliteDatabase, name: string) {
+  const inLine = 'state = ? AND position BETWEEN ? AND ?'
+  return prepareAll(database, {
+    get: `SELECT * FROM ${name} WHERE key = ?`,
+    count: `SELECT count(*) AS count FROM (SELECT 1 FROM ${name} WHERE ${inLine} LIMIT ?)`,
+    oldest: `SELECT min(due_at) AS due_at FROM (
+      SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT ?) UNION ALL
+      SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${SUSPECT} LIMIT ?) UNION ALL
+      SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT 1) UNION ALL
+      SELECT due_at FROM ${name} WHERE state = ${RUNNING} AND position < ?)`,
+    page: `SELECT * FROM ${name} WHERE ${inLine} AND (position, seq) > (?, ?) ORDER BY position, seq LIMIT ?`,
+    body: bodyIn(name),
+  })
+}
+
+const bodyIn = (name: string) => `SELECT bytes FROM ${name}_bodies WHERE seq = ?`

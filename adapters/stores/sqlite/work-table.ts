@@ -1,0 +1,121 @@
+import type { Clock, InboxEntry, InboxTable, Logger, Settlement, Taken, TakeRequest } from '../../../src/index.ts'
+import { resultCodeOf } from './faults.ts'
+import type { SqliteInboxTable } from './inbox-table.ts'
+import type { Writer } from './writer.ts'
+
+const DAY_MS = 86_400_000
+/** The time between two searches for expired dead letters, in milliseconds. */
+const SWEEP_MS = 60_000
+/** The wall clock was set if it moved by more than this against the monotonic one, in milliseconds. */
+const MOST_DRIFT_MS = 1_000
+/** The wall clock was set so far ahead that dead letters may seem old, in milliseconds. */
+const LARGE_JUMP_MS = 60_000
+
+interface Parts extends Pick<InboxTable, 'onPut'> {
+  readonly table: SqliteInboxTable
+  readonly writer: Writer
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>
+  readonly deadLetterMs: number
+  readonly log: InboxLog
+}
+
+/** The steps of workers, each in a transaction. */
+export class WorkTable implements InboxTable {
+  readonly onPut: InboxTable['onPut']
+  readonly #parts: Parts
+  /** The wall clock less the monotonic one, which nobody sets. */
+  #offset: number
+  #sweepAt = Number.NEGATIVE_INFINITY
+
+  constructor(parts: Parts) {
+    this.onPut = parts.onPut
+    this.#parts = parts
+    this.#offset = parts.clock.now() - parts.clock.monotonic()
+  }
+
+  async take(request: TakeRequest): Promise<Taken> {
+    const { table, writer, log } = this.#parts
+    for (;;) {
+      try {
+        return await writer.write(() => {
+          this.#compareClocks()
+          this.#sweep()
+          return table.take(request)
+        })
+      } catch (error) {
+        if (!table.failedByRow()) throw error
+        if (table.leavesOut) log.tellLeftOut()
+      }
+    }
+  }
+
+  renew(worker: string, leaseMs: number): Promise<void> {
+    return this.#parts.writer.write(() => this.#parts.table.renew(worker, leaseMs))
+  }
+
+  async settle(item: InboxEntry, worker: string, settlement: Settlement): Promise<boolean> {
+    const { table, writer, log } = this.#parts
+    try {
+      return await writer.write(() => table.settle(item, worker, settlement))
+    } catch (error) {
+      if (resultCodeOf(Object(error).cause) !== 'SQLITE_CORRUPT') throw error
+      log.tellUnsettled(item.key)
+      return false // the worker goes on with others
+    }
+  }
+
+  /** A clock that was set ahead by mistake must not make dead letters old: they are safe for a day, or until it is set back. */
+  #compareClocks(): void {
+    const { clock, table } = this.#parts
+    const offset = clock.now() - clock.monotonic()
+    const movedMs = offset - this.#offset
+    this.#offset = offset
+    if (movedMs < -MOST_DRIFT_MS) table.onSetBack()
+    if (movedMs < -LARGE_JUMP_MS) this.#sweepAt = Number.NEGATIVE_INFINITY
+    if (movedMs > LARGE_JUMP_MS) this.#sweepAt = clock.monotonic() + DAY_MS
+  }
+
+  #sweep(): void {
+    const { clock, table, deadLetterMs, log } = this.#parts
+    const now = clock.monotonic()
+    if (now < this.#sweepAt) return
+    this.#sweepAt = now + SWEEP_MS // also if it fails
+    const dropped = table.sweepDead(deadLetterMs)
+    if (dropped === 0) return
+    this.#sweepAt = now
+    log.tellSwept(dropped, deadLetterMs / DAY_MS)
+  }
+}
+
+/** Reports to the owner of an inbox, once there is a logger. */
+export class InboxLog {
+  logger: Logger | undefined
+  readonly #file: string
+  #hasToldLeftOut = false
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  tellSwept(dropped: number, days: number): void {
+    this.logger?.warn({ dropped }, `sqliteInbox dropped dead letters older than ${days} days.`)
+  }
+
+  tellSetAside(key: string): void {
+    this.#tellDamage({ key }, 'made a dead letter of an event whose body cannot be read')
+  }
+
+  tellUnsettled(key: string): void {
+    this.#tellDamage({ key }, 'cannot write the result of an event')
+  }
+
+  tellLeftOut(): void {
+    if (!this.#hasToldLeftOut) this.#tellDamage({}, 'leaves out events whose rows it cannot read or write')
+    this.#hasToldLeftOut = true
+  }
+
+  #tellDamage(fields: object, what: string): void {
+    const fix = 'The file is damaged: stop the app, and let `.recover` of the program sqlite3 save what can be read.'
+    this.logger?.error({ file: this.#file, ...fields }, `sqliteInbox ${what}. ${fix}`)
+  }
+}
