@@ -22,6 +22,7 @@ export type { InboxTable, Taken, TakeRequest } from './inbox/inbox-table.ts'
 export { pollInbox } from './inbox/poll.ts'
 export type { WorkOptions } from './inbox/retries.ts'
 export { DeadLetter, RetryLater } from './inbox/steer.ts'
+export type { WorkedOnce, WorkOnceOptions } from './inbox/work-once.ts'
 export type { BoundSecret, SecretRequest, Secrets, SecretsFunction } from './protocol/authenticate.ts'
 export { ConfigurationError, ERROR_CODES, type ErrorCode, HandlerError, PosternError } from './protocol/errors.ts'
 export type {

@@ -125,6 +125,10 @@ export interface InboxWorkOptions {
   readonly onSettled: (item: TakenItem, settlement: Settlement) => void
   /** Called with an item whose lease expired before it was settled, and that another worker took. */
   readonly onStalled?: (item: TakenItem) => void
+  /** The most items to run in all. Default: no limit. */
+  readonly max?: number
+  /** Called when nothing runs, and nothing more is due, or may be run by `max`. */
+  readonly onIdle?: () => void
 }
 
 /** A worker of an engine that takes items until it is closed. */

@@ -42,6 +42,7 @@ class Poller implements InboxLoop {
   /** True if an item came in or ended while the loop was not waiting. */
   #isAwake = false
   readonly #solitude: Solitude
+  #begun = 0
   #isClosing = false
   #hasAborted = false
   #renewTimer: unknown
@@ -57,7 +58,8 @@ class Poller implements InboxLoop {
   async #takeAndRun(): Promise<void> {
     while (!this.#isClosing) {
       const aloneMs = this.#solitude.leftMs
-      if (aloneMs > 0 || this.#running.size === this.#parts.concurrency) {
+      if (aloneMs > 0 || this.#room === 0) {
+        if (this.#running.size === 0) this.#parts.onIdle?.()
         await this.#pause(aloneMs > 0 ? aloneMs : undefined)
         continue
       }
@@ -65,6 +67,12 @@ class Poller implements InboxLoop {
       for (const item of taken?.items ?? []) this.#begin(item, taken?.ranMs !== undefined)
       await this.#pause(taken === undefined ? AGAIN_MS : POLL_MS)
     }
+  }
+
+  /** The number of items that may begin now. */
+  get #room(): number {
+    const { concurrency, max = Number.POSITIVE_INFINITY } = this.#parts
+    return Math.min(concurrency - this.#running.size, max - this.#begun)
   }
 
   async close(timeoutMs: number): Promise<number> {
@@ -82,13 +90,13 @@ class Poller implements InboxLoop {
   }
 
   async #take(): Promise<Taken | undefined> {
-    const { table, worker, concurrency, leaseMs, onError } = this.#parts
+    const { table, worker, leaseMs, onError, onIdle } = this.#parts
     try {
-      const { size } = this.#running
-      const isIdle = size === 0
+      const isIdle = this.#running.size === 0
       const suspects = this.#solitude.wish(isIdle)
-      const taken = await table.take({ worker, limit: concurrency - size, leaseMs, suspects })
+      const taken = await table.take({ worker, limit: this.#room, leaseMs, suspects })
       this.#solitude.onTaken(taken, isIdle)
+      if (isIdle && suspects === 'take' && taken.items.length === 0) onIdle?.()
       return taken
     } catch (error) {
       onError(error)
@@ -97,6 +105,7 @@ class Poller implements InboxLoop {
   }
 
   #begin(entry: InboxEntry, isSuspect: boolean): void {
+    this.#begun++
     const abort = new AbortController()
     const item: TakenItem = { ...entry, worker: this.#parts.worker, isSuspect, signal: abort.signal }
     const ended = this.#runAndSettle(item).finally(() => {

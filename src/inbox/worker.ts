@@ -12,6 +12,12 @@ export interface WorkerParts extends Required<Pick<InboxWorkOptions, 'onSettled'
   readonly clock: Clock
   readonly leaseMs: number
   readonly retentionMs: number
+  /** The most items to run. Default: no limit. */
+  readonly max?: number
+  /** Called when it runs nothing, and nothing more is due or may be run. */
+  readonly onIdle?: () => void
+  /** Called when it is told to close. */
+  readonly onClosing?: () => void
   /** Claims the event and runs its handlers. Never rejects. */
   run(item: TakenItem): Promise<Tried>
   /** Claims the event, runs nothing and releases it, to read the marks in the store. Never rejects. */
@@ -30,10 +36,12 @@ export class Worker {
   /** Errors by which handlers made an item a dead letter, until that is stored and reported. */
   readonly #causes = new WeakMap<TakenItem, unknown>()
   #toldAt = Number.NEGATIVE_INFINITY
+  /** The last call of `close`. */
+  #closing: Promise<number> | undefined
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
-    const { inbox, retries, leaseMs, clock } = parts
+    const { inbox, retries, leaseMs, clock, max, onIdle } = parts
     this.#loop = inbox.work((item) => this.#run(item), {
       concurrency: retries.concurrency,
       leaseMs,
@@ -41,12 +49,20 @@ export class Worker {
       onError: (error) => this.#tellFailure(error),
       onSettled: (item, settlement) => this.#onSettled(item, settlement),
       onStalled: parts.onStalled,
+      ...(max !== undefined && { max }),
+      ...(onIdle && { onIdle }),
     })
+  }
+
+  get closing(): Promise<number> | undefined {
+    return this.#closing
   }
 
   /** Resolves with the number of events that still run. */
   close(timeoutMs: number): Promise<number> {
-    return this.#loop.close(timeoutMs)
+    this.#parts.onClosing?.()
+    this.#closing = this.#loop.close(timeoutMs)
+    return this.#closing
   }
 
   async #run(item: TakenItem): Promise<Settlement> {

@@ -1,7 +1,8 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { checkRetries, type WorkOptions } from '../inbox/retries.ts'
-import { Worker } from '../inbox/worker.ts'
+import { checkLimits, type WorkedOnce, type WorkOnceOptions, workOnce } from '../inbox/work-once.ts'
+import { Worker, type WorkerParts } from '../inbox/worker.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import { checkMs, OptionChecker } from '../protocol/option-checker.ts'
@@ -66,6 +67,8 @@ class WebhookReceiver implements NameHolder {
   readonly #path: DeliveryPath
   readonly #items: ItemRunner
   #worker: Worker | undefined
+  /** Settles when the last call of `workOnce` has ended, if one is under way. */
+  #once: Promise<void> | undefined
 
   constructor(settings: ReceiverSettings) {
     this.#shared = new Shared(settings, new Reporter(settings))
@@ -137,13 +140,39 @@ class WebhookReceiver implements NameHolder {
     this.#path.dispatch(event, options)
 
   readonly work = (options: WorkOptions = {}): ReceiverWorker => {
+    const parts = this.#toWorkerParts(options)
+    if (this.#worker !== undefined || this.#once !== undefined)
+      throw new ConfigurationError('option_invalid', HAS_WORKER)
+    const worker = this.#onBegun(new Worker(parts))
+    return { close: (closing = {}) => this.#closeWorker(worker, this.#toTimeout('worker.close', closing)) }
+  }
+
+  readonly workOnce = async (options: WorkOnceOptions): Promise<WorkedOnce> => {
+    const { limits, work } = checkLimits(options, this.#shared.settings.clock.monotonic())
+    const parts = this.#toWorkerParts(work)
+    const before = this.#once
+    if (before === undefined && this.#worker !== undefined) throw new ConfigurationError('option_invalid', HAS_WORKER)
+    const once = (before ?? Promise.resolve()).then(() => workOnce(parts, limits, (worker) => this.#onBegun(worker)))
+    const ended = once.then(ignore, ignore).then(() => {
+      if (this.#once === ended) this.#once = this.#worker = undefined
+    })
+    this.#once = ended
+    return once
+  }
+
+  #onBegun(worker: Worker): Worker {
+    this.#worker = worker
+    if (this.#shared.isClosing) void this.#closeWorker(worker, 0) // it would take items again and again, and run none
+    return worker
+  }
+
+  #toWorkerParts(options: WorkOptions): WorkerParts {
     const { reporter, settings } = this.#shared
     const { inbox, leaseMs, clock, handlerTimeoutMs, onDeadLetter } = settings
     if (inbox === undefined) throw new ConfigurationError('no_inbox', NO_INBOX)
-    if (this.#worker !== undefined) throw new ConfigurationError('option_invalid', HAS_WORKER)
     const { retentionMs } = settings.store
     const retries = checkRetries(options, retentionMs, handlerTimeoutMs + GIVE_UP_AFTER_MS)
-    const worker = new Worker({
+    return {
       ...{ inbox, retries, clock, leaseMs, retentionMs },
       run: (item) => reporter.watch(item, (watch) => this.#items.run(item, watch)),
       recall: (item) => this.#items.recall(item),
@@ -151,10 +180,7 @@ class WebhookReceiver implements NameHolder {
       onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),
       onSettled: (item, settlement) => reporter.tellObserver((observer) => observer.onSettled(item, settlement)),
       onStalled: (item) => reporter.tellObserver((observer) => observer.onStalled(item)),
-    })
-    this.#worker = worker
-    if (this.#shared.isClosing) void this.#closeWorker(worker, 0) // it would take items again and again, and run none
-    return { close: (closing = {}) => this.#closeWorker(worker, this.#toTimeout('worker.close', closing)) }
+    }
   }
 
   readonly close = async (options: { readonly timeoutMs?: number } = {}): Promise<CloseResult> => {
@@ -186,3 +212,5 @@ class WebhookReceiver implements NameHolder {
     }
   }
 }
+
+const ignore = () => {}

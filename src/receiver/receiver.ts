@@ -1,4 +1,5 @@
 import type { WorkOptions } from '../inbox/retries.ts'
+import type { WorkedOnce, WorkOnceOptions } from '../inbox/work-once.ts'
 import type { Check, EventOf, NoEvents, OpenModels, Pattern, WebhookEvent } from '../protocol/events.ts'
 import type { RequestHead } from '../protocol/head.ts'
 import type { Outcome, Reply } from '../protocol/outcome.ts'
@@ -138,6 +139,16 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
    * @throws ConfigurationError `no_inbox`, `option_invalid`, `option_unknown`
    */
   work(options?: WorkOptions): ReceiverWorker
+
+  /**
+   * Runs handlers for what is due in the inbox, for hosts that freeze or end a process after its answer: a cron job or a trigger calls it and
+   * awaits it. Several at the same time do no harm; in one process they run one after the other.
+   *
+   * @throws ConfigurationError `no_inbox`, `option_invalid`, `option_unknown`; PosternError `inbox_unavailable`; all by rejecting
+   * @example
+   * const { left } = await receiver.workOnce({ forMs: 50_000 })
+   */
+  workOnce(options: WorkOnceOptions): Promise<WorkedOnce>
 
   /** Returns what this receiver handles, to be named in a webhook's `events`. */
   eventTypes(): EventTypes

@@ -17,9 +17,9 @@ export function describePlan(plan: Plan): readonly string[] {
   ]
 }
 
-function describeInbox({ roles, work, acts }: InboxPlan): readonly string[] {
+function describeInbox({ roles, work, once, acts }: InboxPlan): readonly string[] {
   return [
-    `inbox: ${toWords({ roles, ...work })}`,
+    `inbox: ${toWords({ roles, ...work, ...once })}`,
     ...acts.map(({ kind, at, ...rest }) => `${kind} at ${showTime(at)}: ${toWords(rest)}`),
   ]
 }

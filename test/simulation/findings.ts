@@ -29,6 +29,7 @@ export type Rule =
   | 'vanished'
   | 'stuck'
   | 'not alone'
+  | 'worked too long'
   | 'miscounted'
   | 'back too soon'
   | 'held up'

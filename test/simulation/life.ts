@@ -52,6 +52,8 @@ export class Life implements LifeFacts {
   worker: ReceiverWorker | undefined
   readonly workAborts: number[] = []
   isWorkerClosing = false
+  /** True between two calls of `workOnce`. */
+  isFrozen = false
   /** The numbers of dead letters that its worker has made, and of reports of them to its owner. */
   deadLetters = 0
   deadLettersTold = 0

@@ -5,7 +5,7 @@ import { drawSecrets, drawSettings } from '../draw-plan.ts'
 import type { EngineKind, Fate, FaultPlan, InboxMethod, Plan, SettingsPlan } from '../plan.ts'
 import { Chance } from '../random.ts'
 import { drawInboxEvents, isDeployedOften } from './draw-inbox-events.ts'
-import type { InboxAct, Role, WorkPlan } from './inbox-plan.ts'
+import type { InboxAct, OncePlan, Role, WorkPlan } from './inbox-plan.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
@@ -35,7 +35,12 @@ export function drawInboxPlan(seed: number): Plan {
     theme: 'inbox',
     engine,
     settings,
-    inbox: { roles, work: drawWork(chance, settings), acts: drawActs(seed, events.length, roles.length, spreadMs) },
+    inbox: {
+      roles,
+      work: drawWork(chance, settings),
+      ...drawOnce(seed),
+      acts: drawActs(seed, events.length, roles.length, spreadMs),
+    },
     secrets,
     clockSkewsMs: roles.map(() => (skews.happens(0.2) ? skews.int(-HOUR_MS, HOUR_MS) : 0)),
     handlers,
@@ -62,6 +67,13 @@ function drawWork(chance: Chance, { retentionMs }: SettingsPlan): WorkPlan {
   const attempts = chance.weigh([10, 1], [30, 2], [40, 4], [20, 8])
   const longestMs = chance.pick([0, 2_000, 60_000, 600_000])
   return { concurrency, attempts, delaysMs: chance.list(attempts - 1, attempts - 1, () => chance.int(0, longestMs)) }
+}
+
+function drawOnce(seed: number): { readonly once?: OncePlan } {
+  const chance = new Chance(seed, 'inbox once')
+  if (!chance.happens(0.2)) return {}
+  const forMs = chance.weigh([30, chance.int(2_000, 10_000)], [30, 20_000], [40, 50_000])
+  return { once: { forMs, max: chance.weigh([60, undefined], [40, chance.int(1, 8)]), pauseMs: chance.int(0, 30_000) } }
 }
 
 /** Draws the fate of single calls of the inbox. An engine in the process itself has no network. */

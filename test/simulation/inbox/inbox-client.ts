@@ -79,7 +79,9 @@ export class InboxClient implements Pick<Inbox, 'put' | 'work'> {
     const watched = (item: TakenItem) => this.#run(item, run)
     const loop = this.#world.subject.pollInbox(this.#toTable(), worker, watched, { ...options, clock })
     this.#life.isWorkerClosing = false
+    let closings = 0
     const close = async (timeoutMs: number) => {
+      closings++
       this.#life.isWorkerClosing = true
       const { workAborts } = this.#life
       const abortsAt = this.#world.now + timeoutMs
@@ -88,7 +90,8 @@ export class InboxClient implements Pick<Inbox, 'put' | 'work'> {
       this.#house.ledger.onClose(worker)
       const left = await loop.close(timeoutMs)
       if (this.#world.now < abortsAt) workAborts.splice(workAborts.indexOf(abortsAt), 1)
-      if (left === 0 && clock.timersLeft > 0 && this.#life.isAlive)
+      closings--
+      if (left === 0 && closings === 0 && clock.timersLeft > 0 && this.#life.isAlive)
         this.#world.findings.add('timer left', `${worker} is closed and has ${clock.timersLeft} timers left`)
       return left
     }
@@ -124,6 +127,8 @@ export class InboxClient implements Pick<Inbox, 'put' | 'work'> {
 
   /** A take that was given up is not carried out later, and its items are released: no worker knows of them. */
   async #take(request: TakeRequest): Promise<Taken> {
+    if (this.#life.isFrozen)
+      this.#world.findings.add('kept by a closed worker', `${request.worker} takes items after workOnce has ended`)
     let isGivenUp = false
     let brought: Taken | undefined
     try {

@@ -3,6 +3,8 @@ export interface InboxPlan {
   /** One for each process. */
   readonly roles: readonly Role[]
   readonly work: WorkPlan
+  /** Set if the hosts freeze between calls of `workOnce`. */
+  readonly once?: OncePlan
   readonly acts: readonly InboxAct[]
 }
 
@@ -15,6 +17,13 @@ export interface WorkPlan {
   readonly attempts: number
   /** The delay before the second try, the third and so on. Undefined leaves the default, a tenth more or less. */
   readonly delaysMs: readonly number[] | undefined
+}
+
+/** Options of `receiver.workOnce`, and how long the trigger waits once something is due. */
+export interface OncePlan {
+  readonly forMs: number
+  readonly max: number | undefined
+  readonly pauseMs: number
 }
 
 /** An act of an operator, or of the app itself, at some time. */

@@ -1,4 +1,4 @@
-import type { Outcome } from 'postern'
+import type { Outcome, WorkedOnce } from 'postern'
 import type { Causes } from '../causes.ts'
 import type { Disturbance } from '../facts.ts'
 import type { Life } from '../life.ts'
@@ -14,6 +14,9 @@ const ABORT_MS = 8_000
 export function afterAbortMs(timeoutMs: number): number {
   return Math.min(Math.max(timeoutMs, 1_000), ABORT_MS)
 }
+
+/** The longest time for which an interceptor keeps a handler waiting that was begun. */
+const INTERCEPTED_MS = 5
 
 /** The time in which a call of the inbox is answered or given up, and made again. */
 const ANSWER_MS = 5_000
@@ -53,9 +56,29 @@ export function judgeClosedWorker(
   const isMeanwhile = (each: Disturbance) => isOf(life, each) && each.from <= now && each.to >= now - tookMs
   if (history.disturbances.some(isMeanwhile)) return
   if (unfinished > 0) findings.add('kept by a closed worker', `${life.name} is closed with ${unfinished} unfinished`)
+  // What an earlier worker of the process left running is not this one's.
+  const isOwn = ({ closingAt = now }: Taking) => closingAt >= now - tookMs
   for (const taking of ledger.heldBy(life))
-    if (!isLeftBehind(world, taking))
+    if (isOwn(taking) && !isLeftBehind(world, taking))
       findings.add('kept by a closed worker', `${life.name} is closed and holds event ${taking.event.number}`)
+}
+
+/** Checks the limits of a call of `workOnce`, which waits for a second after its abort, and until the engine has answered. */
+export function judgeWorkedOnce(
+  { findings, history, now }: World,
+  life: Life,
+  {
+    done,
+    forMs,
+    max,
+    tookMs,
+  }: { readonly done: WorkedOnce; readonly forMs: number; readonly max: number | undefined; readonly tookMs: number },
+): void {
+  if (done.handled + done.failed > (max ?? Number.POSITIVE_INFINITY))
+    findings.add('worked too long', `${life.name} ran ${done.handled + done.failed} events of at most ${max}`)
+  const isMeanwhile = (each: Disturbance) => isOf(life, each) && each.from <= now && each.to >= now - tookMs
+  if (tookMs > forMs + afterAbortMs(0) + ANSWER_MS && !history.disturbances.some(isMeanwhile))
+    findings.add('worked too long', `${life.name} worked once for ${tookMs} ms instead of ${forMs}`)
 }
 
 function isOf(life: Life, { process }: Disturbance): boolean {
@@ -77,7 +100,7 @@ export function judgeInbox(
     const taking = ledger.takings.findLast(
       ({ event, life, at }) => event === run.event && life === run.life && at <= run.beganAt,
     )
-    const isAborted = (at: number) => taking !== undefined && at > taking.at && at < run.beganAt
+    const isAborted = (at: number) => taking !== undefined && at > taking.at && at < run.beganAt - INTERCEPTED_MS
     if (run.life.workAborts.some(isAborted))
       findings.add(
         'kept by a closed worker',
@@ -103,8 +126,9 @@ export function judgeInbox(
 
 /** Checks that no healthy worker lost an item that it held. */
 function judgeLapse(world: World, taking: Taking, causes: Causes): void {
-  const { event, life, worker, at, endsAt, lapsedAt, answeredAt } = taking
+  const { event, life, worker, at, endsAt, lapsedAt, answeredAt, closingAt } = taking
   if (lapsedAt === undefined || answeredAt === undefined) return
+  if (closingAt !== undefined && life.death?.isOrderly === true) return // a hung handler outlasted its worker and its process
   if (isLeftBehind(world, taking)) return
   if (causes.whyLost(life, undefined, at, endsAt) === undefined)
     world.findings.add('lease ran out', `${worker} lost event ${event.number}, which it had from ${at} to ${endsAt} ms`)

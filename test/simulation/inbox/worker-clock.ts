@@ -3,7 +3,7 @@ import { type Life, LONGEST_TIMER_MS } from '../life.ts'
 import type { InboxHouse } from './inbox-house.ts'
 
 /** The time between two searches of a worker for items. */
-const POLL_MS = 250
+export const POLL_MS = 250
 /** Renewals come at longer intervals than this; all other timers of a worker are shorter. */
 const LONGEST_OTHER_MS = 1_000
 

@@ -153,17 +153,17 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'beside-a-suspect': {
       breaks: 'A worker takes more while an item runs that has to be alone.',
       from: 26,
-      edits: { 'if (aloneMs > 0 || this.#running.size ===': 'if (this.#running.size ===' },
+      edits: { 'if (aloneMs > 0 || this.#room ===': 'if (this.#room ===' },
     },
     'suspect-beside-others': {
       breaks: 'A worker that is busy takes an item that has to be alone.',
       from: 26,
-      edits: { 'const isIdle = size === 0': 'const isIdle = size >= 0' },
+      edits: { 'const isIdle = this.#running.size === 0': 'const isIdle = this.#running.size >= 0' },
     },
     'more-than-concurrency': {
       breaks: 'A worker takes as many items as it may run, whatever runs already.',
       from: 17,
-      edits: { 'limit: concurrency - size': 'limit: concurrency' },
+      edits: { 'limit: this.#room': 'limit: this.#parts.concurrency' },
     },
     'begun-while-closing': {
       breaks: 'What comes while a worker is being closed is begun.',
@@ -195,6 +195,28 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
         'if (this.#running.size === 0) this.#parts.clock.clearTimeout':
           'if (this.#running.size > 0) this.#parts.clock.clearTimeout',
       },
+    },
+  },
+  'src/inbox/work-once.ts': {
+    'works-on-after-once': {
+      breaks: 'The worker of `workOnce` takes items after that has resolved.',
+      from: 0,
+      edits: { '  await (worker.closing ?? worker.close(0))\n': '' },
+    },
+    'once-without-end': {
+      breaks: 'A call of `workOnce` works on after its time.',
+      from: 23,
+      edits: { 'clock.setTimeout(end, Math.max(until - clock.monotonic(), 0))': 'clock.setTimeout(end, 600_000)' },
+    },
+    'once-more-than-max': {
+      breaks: 'A call of `workOnce` runs more events than it may.',
+      from: 39,
+      edits: { '...parts, max, onIdle': '...parts, onIdle' },
+    },
+    'once-and-never-again': {
+      breaks: 'A call of `workOnce` resolves before it has run anything.',
+      from: 0,
+      edits: { '  await ended\n': '' },
     },
   },
   'src/inbox/solitude.ts': {

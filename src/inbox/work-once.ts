@@ -1,0 +1,88 @@
+import { LONGEST_TIMER_MS } from '../host/clock.ts'
+import { PosternError } from '../protocol/errors.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
+import type { Inbox } from './inbox.ts'
+import type { WorkOptions } from './retries.ts'
+import { Worker, type WorkerParts } from './worker.ts'
+
+/** Options of `receiver.workOnce`. */
+export interface WorkOnceOptions extends WorkOptions {
+  /** Time for which it takes events, in milliseconds, from 1,000 on. What still runs then is aborted and given back, within a second. */
+  readonly forMs: number
+  /** The most events to run. Default: no limit. */
+  readonly max?: number
+}
+
+/** The result of `receiver.workOnce`. */
+export interface WorkedOnce {
+  /** Events that were handled, or that had been. */
+  readonly handled: number
+  /** Tries that failed. Their events are due again later, or are dead letters. */
+  readonly failed: number
+  /** Events that wait, if one of them is due: call again. 10,000 means as many or more. 0 if none is due. */
+  readonly left: number
+}
+
+/** Limits of the work. */
+interface Limits {
+  /** On the monotonic clock, in milliseconds. */
+  readonly until: number
+  readonly max: number
+}
+
+const check = new OptionChecker('receiver.workOnce')
+
+/** Separates and checks the limits. Throws ConfigurationErrors. */
+export function checkLimits(
+  options: WorkOnceOptions,
+  now: number,
+): { readonly limits: Limits; readonly work: WorkOptions } {
+  check.isObject(options, '{ forMs: 50_000 }')
+  const { forMs, max, ...work } = options
+  check.isWhole('forMs', forMs, 1_000, LONGEST_TIMER_MS, 'milliseconds')
+  if (max !== undefined) check.isWhole('max', max, 1, Number.MAX_SAFE_INTEGER)
+  return { limits: { until: now + forMs, max: max ?? Number.POSITIVE_INFINITY }, work }
+}
+
+/**
+ * Runs what is due until nothing more is, a limit is reached, or the worker is closed.
+ *
+ * @param onBegun called with the worker
+ * @throws PosternError `inbox_unavailable`, by rejecting
+ */
+export async function workOnce(
+  parts: WorkerParts,
+  { until, max }: Limits,
+  onBegun: (worker: Worker) => void,
+): Promise<WorkedOnce> {
+  const { clock, inbox, onSettled } = parts
+  let [handled, failed] = [0, 0]
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const worker = new Worker({
+    ...{ ...parts, max, onIdle: end, onClosing: end },
+    onSettled(item, settlement) {
+      onSettled(item, settlement)
+      if (settlement.next === 'remove') handled++
+      else if (settlement.next === 'bury' || settlement.isFailure) failed++
+    },
+  })
+  onBegun(worker)
+  const timer = clock.setTimeout(end, Math.max(until - clock.monotonic(), 0))
+  await ended
+  clock.clearTimeout(timer)
+  await (worker.closing ?? worker.close(0))
+  return { handled, failed, left: await countLeft(inbox) }
+}
+
+async function countLeft(inbox: Inbox): Promise<number> {
+  try {
+    const { waiting, oldestDueAt } = await inbox.counts()
+    return oldestDueAt === undefined ? 0 : waiting
+  } catch (cause) {
+    const message = 'workOnce: the inbox failed or cannot be reached. Its events are kept: call workOnce again later.'
+    throw new PosternError('inbox_unavailable', message, { cause })
+  }
+}

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver, type HandlerContext, type WebhookEvent } from 'postern'
+import { events, silentLogger } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { AT_ONCE, Scene, SECRET } from './scene.ts'
+
+const FOR_MS = 120_000
+const event = events.contact.created
+
+type Handler = (event: WebhookEvent<string, unknown>, context: HandlerContext) => unknown
+
+/** Delivers events to a receiver with that handler. */
+async function open(count: number, handler: Handler = () => {}, scene = new Scene()) {
+  scene.receiver.on('*', handler)
+  for (let n = 0; n < count; n++) await scene.deliver(event())
+  return scene
+}
+
+describe('workOnce', () => {
+  it('runs everything that is due, and resolves before its time', async () => {
+    const ids = new Set<string>()
+    const scene = await open(25, ({ id }) => void ids.add(id))
+    expect(await scene.receiver.workOnce({ forMs: FOR_MS })).toEqual({ handled: 25, failed: 0, left: 0 })
+    expect(ids.size).toBe(25)
+    expect(await scene.receiver.workOnce({ forMs: FOR_MS })).toEqual({ handled: 0, failed: 0, left: 0 })
+  })
+
+  it('runs no more than max, and tells how many are left', async () => {
+    let runs = 0
+    const scene = await open(25, async () => {
+      runs++
+      await sleep(5)
+    })
+    expect(await scene.receiver.workOnce({ forMs: FOR_MS, max: 12 })).toEqual({ handled: 12, failed: 0, left: 13 })
+    expect(runs).toBe(12)
+    expect(await scene.inbox.counts()).toMatchObject({ waiting: 13, running: 0 })
+  })
+
+  it('counts failed tries, whose events wait for their delay, and dead letters', async () => {
+    const scene = await open(2, () => {
+      throw new Error('it failed')
+    })
+    const options = { forMs: FOR_MS, attempts: 2, delay: () => 0 }
+    expect(await scene.receiver.workOnce({ ...options, delay: () => 60_000 })).toEqual({
+      handled: 0,
+      failed: 2,
+      left: 0,
+    })
+    expect(await scene.inbox.counts()).toMatchObject({ waiting: 2, dead: 0 })
+    await scene.deliver(event())
+    expect(await scene.receiver.workOnce(options)).toEqual({ handled: 0, failed: 2, left: 0 })
+    expect(await scene.inbox.counts()).toMatchObject({ waiting: 2, dead: 1 })
+  })
+
+  it('aborts and gives back what runs when its time is over', async () => {
+    let aborted = 0
+    const scene = await open(3, (_event, { signal }) => {
+      return new Promise<void>((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          aborted++
+          reject(signal.reason)
+        })
+      })
+    })
+    expect(await scene.receiver.workOnce({ forMs: 1_000, concurrency: 2 })).toEqual({ handled: 0, failed: 0, left: 3 })
+    expect(aborted).toBe(2)
+    expect((await scene.inbox.list('waiting')).entries.map(({ failures }) => failures)).toEqual([0, 0, 0])
+  })
+
+  it('does no harm beside others, in this process and in another', async () => {
+    const ran: string[] = []
+    const handler: Handler = async ({ id }) => {
+      ran.push(id)
+      await sleep(5)
+    }
+    const scene = await open(60, handler)
+    const other = await open(0, handler, new Scene({}, scene.path))
+    const receivers = [scene.receiver, scene.receiver, other.receiver]
+    const results = await Promise.all(receivers.map((receiver) => receiver.workOnce({ forMs: FOR_MS })))
+    expect(results.reduce((sum, { handled }) => sum + handled, 0)).toBe(60)
+    expect([ran.length, new Set(ran).size]).toEqual([60, 60])
+  })
+
+  it('leaves nothing behind when the receiver is closed meanwhile', async () => {
+    const scene = await open(2, () => sleep(200))
+    const working = scene.receiver.workOnce({ forMs: FOR_MS })
+    await sleep(50)
+    await scene.receiver.close()
+    expect(await working).toEqual({ handled: 2, failed: 0, left: 0 })
+    expect(await scene.receiver.workOnce({ forMs: FOR_MS })).toEqual({ handled: 0, failed: 0, left: 0 })
+  })
+
+  it('is refused beside a worker, and a worker beside it', async () => {
+    const scene = await open(1, () => sleep(100))
+    const working = scene.receiver.workOnce({ forMs: FOR_MS })
+    expect(() => scene.work()).toThrowError(/has a worker already/)
+    await working
+    await scene.work(AT_ONCE).close()
+    const worker = scene.work()
+    await expect(scene.receiver.workOnce({ forMs: FOR_MS })).rejects.toThrowError(/has a worker already/)
+    await worker.close()
+  })
+
+  it.each([
+    [undefined, 'option_invalid'],
+    [{}, 'option_invalid'],
+    [{ forMs: 999 }, 'option_invalid'],
+    [{ forMs: 1_000, max: 0 }, 'option_invalid'],
+    [{ forMs: 1_000, timeoutMs: 5 }, 'option_unknown'],
+  ])('refuses %j', async (options, code) => {
+    const scene = await open(0)
+    await expect(scene.receiver.workOnce(options as { forMs: number })).rejects.toMatchObject({ code })
+  })
+
+  it('needs an inbox', async () => {
+    const receiver = createReceiver({ secret: SECRET, logger: silentLogger })
+    await expect(receiver.workOnce({ forMs: 1_000 })).rejects.toMatchObject({ code: 'no_inbox' })
+  })
+
+  it('rejects if the inbox cannot be reached', async () => {
+    const scene = await open(1)
+    const inbox = { ...scene.inbox, counts: () => Promise.reject(new Error('away')) }
+    const receiver = createReceiver({ secret: SECRET, logger: silentLogger, inbox, name: 'other' })
+    await expect(receiver.workOnce({ forMs: 1_000 })).rejects.toMatchObject({ code: 'inbox_unavailable' })
+  })
+})
