@@ -64,8 +64,8 @@ export class InboxLedger {
   readonly accepted = new Set<EventPlan>()
   readonly #options: LedgerOptions
   readonly #places = new Map<string, Place>()
-  /** The worker that makes room for a suspect, since a time. */
-  #awaited: { readonly worker: string; readonly at: number } | undefined
+  /** The worker that makes room for the next suspect, since a time. */
+  #awaited: { readonly worker: string; readonly at: number; readonly next: Place | undefined } | undefined
 
   constructor(options: LedgerOptions) {
     this.#options = options
@@ -270,14 +270,17 @@ export class InboxLedger {
       if (last !== undefined && Math.abs(ranMs - Math.max(last.endsAt - leaseMs - last.at, 0)) > 2)
         this.#breach(`take says that a suspect ran for ${ranMs} ms, from ${last.at} to ${last.endsAt - leaseMs}`)
     }
-    if (ranMs !== undefined || (this.#awaited?.at ?? 0) < now - leaseMs) this.#awaited = undefined
+    // Room is made for the next suspect: another one may be due before it.
+    const [next] = due.toSorted((one, other) => one.dueAt - other.dueAt)
+    if (ranMs !== undefined || this.#awaited?.next !== next || (this.#awaited?.at ?? 0) < now - leaseMs)
+      this.#awaited = undefined
     if (isAwaited !== true) return
     const isOther = this.#awaited !== undefined && this.#awaited.worker !== worker
     if (suspects !== 'await' || due.length === 0 || isOneAlone || items.length > 0 || isOther)
       this.#breach(
         `take has ${worker} make room for ${due.length} suspects, as ${this.#awaited?.worker ?? 'nobody'} does`,
       )
-    this.#awaited ??= { worker, at: now }
+    this.#awaited ??= { worker, at: now, next }
   }
 
   #join(worker: string): void {
