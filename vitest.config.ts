@@ -27,6 +27,7 @@ const WITH_PROGRAMS = [
   'package',
   'release',
   'simulation/**/*',
+  'store/every-sequence',
   'types/{compiler,editor}',
   'walks',
 ].map((name) => `test/${name}.test.ts`)

@@ -26,6 +26,11 @@ describe('the store suite', () => {
     },
   )
 
+  it.each(FAULTS[MODEL])('notices by every sequence a store that %s', async (fault) => {
+    const last = casesOf(makeStores(fault)).find(({ name }) => name.includes('every sequence'))
+    await expect(last?.run()).rejects.toThrow(/step \d of/)
+  })
+
   it('notices a store that never finds its engine again', async () => {
     const { makeStore, ...options } = makeStores('never finds its engine again')
     const cases = storeSuite(makeStore, options).filter(({ name }) => name.startsWith('takes "done" after'))

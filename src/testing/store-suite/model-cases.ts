@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { compareWithModel, type Step } from './store-model.ts'
 import type { CaseDefinition } from './trial.ts'
 
-const SEQUENCES = 16
+const SEQUENCES = 4
 const STEPS = 30
 /** Units in a lease of a trial: the delay that a judged trial may have stays below half a unit. */
 const UNITS_A_LEASE = 4

@@ -1,4 +1,5 @@
-import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import { deepStrictEqual } from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import type { Position, Store } from '../../store/store.ts'
 
 /** Call, or passage of time. `holder` chooses among all tokens returned so far, so that stale ones are tried too. Times are in units. */
@@ -27,57 +28,83 @@ export interface ModelSubject {
 
 /** Takes the steps on a store and on the model, and throws at the first answer that differs. */
 export async function compareWithModel(subject: ModelSubject, steps: readonly Step[]): Promise<void> {
-  const { storeOf, unitMs, pass } = subject
-  const model = new StoreModel()
-  const tokens = new Map<string, string[]>()
-  const place = `${subject.keys[0]}@`
-  let latest: number | undefined
-  const tokenOf = (key: string, holder: number) => tokens.get(key)?.at(-1 - holder) ?? 'a-token-of-nobody'
+  const comparison = new Comparison(subject, steps)
   for (const [index, step] of steps.entries()) {
-    const said = `step ${index} of ${JSON.stringify(steps)}`
-    if (step.call === 'pass') {
-      await pass(step.time * unitMs)
-      model.now += step.time
-      continue
-    }
+    await comparison.take(index)
+    if (step.call !== 'pass') continue
+    await subject.pass(step.time * subject.unitMs)
+    comparison.pass(step.time)
+  }
+}
+
+/** A store and the model that take the same steps. */
+export class Comparison {
+  readonly #subject: Omit<ModelSubject, 'pass'>
+  readonly #steps: readonly Step[]
+  readonly #model = new StoreModel()
+  readonly #tokens = new Map<string, string[]>()
+  /** The greatest position that was given so far. */
+  #latest: number | undefined
+
+  constructor(subject: Omit<ModelSubject, 'pass'>, steps: readonly Step[]) {
+    this.#subject = subject
+    this.#steps = steps
+  }
+
+  /** Lets units of time pass for the model. */
+  pass(time: number): void {
+    this.#model.now += time
+  }
+
+  /** Takes the nth step, unless it is a passage of time. Throws if the answer differs from the model's. */
+  async take(index: number): Promise<void> {
+    const step = this.#steps[index]
+    if (step === undefined || step.call === 'pass') return
+    const { storeOf, keys, unitMs } = this.#subject
+    const model = this.#model
     const store = storeOf(index)
-    const key = subject.keys[step.key] ?? ''
-    const asked: [string[]?] = store.keepsPositions === true ? [[place]] : []
-    const brought: [Position[]?] = []
-    if (store.keepsPositions === true && step.call !== 'claim' && index % 3 > 0) {
-      const at = (index * 7) % 10
-      brought.push([{ key: place, at }])
-      latest = Math.max(latest ?? at, at)
+    const key = keys[step.key] ?? ''
+    if (step.call === 'claim') return this.#claim(index, store, key, step.lease)
+    const token = this.#tokens.get(key)?.at(-1 - step.holder) ?? 'a-token-of-nobody'
+    const brought = this.#bring(index, store)
+    if (step.call === 'renew') {
+      const answer = await store.renew(key, token, step.lease * unitMs, step.marks, ...brought)
+      this.#compare(index, answer, model.renew(key, token, step.lease, step.marks))
+    } else if (step.call === 'complete')
+      this.#compare(index, await store.complete(key, token, ...brought), model.complete(key, token))
+    else {
+      const answer = await store.release(key, token, step.marks, ...brought)
+      this.#compare(index, answer, model.release(key, token, step.marks))
     }
-    switch (step.call) {
-      case 'claim': {
-        const claim = await store.claim(key, step.lease * unitMs, ...asked)
-        const expected = model.claim(key)
-        strictEqual(claim.state, expected.state, said)
-        if (claim.state !== 'claimed' || expected.state !== 'claimed') break
-        deepStrictEqual([...claim.marks].sort(), [...expected.marks].sort(), said)
-        if (asked.length > 0) deepStrictEqual(claim.positions, [latest], said)
-        model.hold(key, claim.token, step.lease)
-        tokens.set(key, [...(tokens.get(key) ?? []), claim.token])
-        break
-      }
-      case 'renew': {
-        const token = tokenOf(key, step.holder)
-        const answer = await store.renew(key, token, step.lease * unitMs, step.marks, ...brought)
-        strictEqual(answer, model.renew(key, token, step.lease, step.marks), said)
-        break
-      }
-      case 'complete': {
-        const token = tokenOf(key, step.holder)
-        strictEqual(await store.complete(key, token, ...brought), model.complete(key, token), said)
-        break
-      }
-      case 'release': {
-        const token = tokenOf(key, step.holder)
-        const answer = await store.release(key, token, step.marks, ...brought)
-        strictEqual(answer, model.release(key, token, step.marks), said)
-      }
-    }
+  }
+
+  async #claim(index: number, store: Store, key: string, lease: number): Promise<void> {
+    const asked: [string[]?] = store.keepsPositions === true ? [[this.#place]] : []
+    const claim = await store.claim(key, lease * this.#subject.unitMs, ...asked)
+    const expected = this.#model.claim(key)
+    this.#compare(index, claim.state, expected.state)
+    if (claim.state !== 'claimed' || expected.state !== 'claimed') return
+    this.#compare(index, [...claim.marks].sort(), [...expected.marks].sort())
+    if (asked.length > 0) this.#compare(index, claim.positions, [this.#latest])
+    this.#model.hold(key, claim.token, lease)
+    this.#tokens.set(key, [...(this.#tokens.get(key) ?? []), claim.token])
+  }
+
+  /** Returns the position that a call brings, for stores that keep positions. */
+  #bring(index: number, store: Store): [Position[]?] {
+    if (store.keepsPositions !== true || index % 3 === 0) return []
+    const at = (index * 7) % 10
+    this.#latest = Math.max(this.#latest ?? at, at)
+    return [[{ key: this.#place, at }]]
+  }
+
+  get #place(): string {
+    return `${this.#subject.keys[0]}@`
+  }
+
+  #compare(index: number, answer: unknown, expected: unknown): void {
+    if (!isDeepStrictEqual(answer, expected))
+      deepStrictEqual(answer, expected, `step ${index} of ${JSON.stringify(this.#steps)}`)
   }
 }
 

@@ -3,6 +3,7 @@ import { show } from '../../protocol/show.ts'
 import type { Store } from '../../store/store.ts'
 import { claimCases } from './claim-cases.ts'
 import { completeCases } from './complete-cases.ts'
+import { everySequence } from './every-sequence.ts'
 import { modelCases } from './model-cases.ts'
 import { orderCases } from './order-cases.ts'
 import { outageCases } from './outage-cases.ts'
@@ -23,6 +24,8 @@ export interface StoreSuiteOptions {
   readonly hasOwnClock?: boolean
   /** Stops the engine and starts it again, with all its data. Without it, the cases that need it are omitted. */
   readonly outage?: { begin(): void | Promise<void>; end(): void | Promise<void> }
+  /** The length of the sequences of steps of which every one is tried, 12 ** (depth - 1) of them. Default 4; 2 to 6. */
+  readonly depth?: number
   /** Tools to write and find rows, for stores with `transaction` or `transactionSync`. Without them, their cases are omitted. */
   readonly transaction?: TransactionTools & {
     /** False for stores with `transactionSync`. Default true. */
@@ -60,8 +63,10 @@ export function storeSuite(
 ): readonly StoreCase[] {
   if (typeof makeStore !== 'function')
     throw new TypeError(`storeSuite() takes a function that makes a store, not ${show(makeStore)}.`)
-  const { pass, outage, transaction, isShared = true, hasOwnClock = true, ...unknown } = options
-  new OptionChecker('storeSuite').isKnown(unknown, ['pass', 'isShared', 'hasOwnClock', 'outage', 'transaction'])
+  const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true, ...unknown } = options
+  const check = new OptionChecker('storeSuite')
+  check.isKnown(unknown, ['pass', 'isShared', 'hasOwnClock', 'outage', 'depth', 'transaction'])
+  check.isWhole('depth', depth, 2, 6)
   const pairs = new Map<number | undefined, ReturnType<TrialHost['stores']>>()
   const makePair = async (given: { readonly retentionMs?: number }) => {
     const store = await makeStore(given)
@@ -80,11 +85,14 @@ export function storeSuite(
     transaction: transaction !== undefined,
     'asynchronous transaction': transaction !== undefined && transaction.isAsynchronous !== false,
   }
-  return CASES.filter(({ needs }) => needs === undefined || isOffered[needs]).map((definition) => ({
-    name: definition.name,
-    takesEngineAway: definition.needs === 'outage',
-    run: () => runInTime(host, definition),
-  }))
+  // Its many calls at the same time delay the others, and no engine may be away meanwhile.
+  return [...CASES, everySequence(depth), ...outageCases]
+    .filter(({ needs }) => needs === undefined || isOffered[needs])
+    .map((definition) => ({
+      name: definition.name,
+      takesEngineAway: definition.needs === 'outage',
+      run: () => runInTime(host, definition),
+    }))
 }
 
 const CASES: readonly CaseDefinition[] = [
@@ -97,7 +105,6 @@ const CASES: readonly CaseDefinition[] = [
   ...orderCases,
   ...modelCases,
   ...transactionCases,
-  ...outageCases,
 ]
 
 /** Judges a case by a trial that was in time, with leases as long as that takes: no case may fail because the machine is slow. */

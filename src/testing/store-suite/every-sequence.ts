@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Comparison, type Step } from './store-model.ts'
+import type { CaseDefinition, Trial } from './trial.ts'
+
+/** Length of a unit at first, in milliseconds. Each step takes one. It is doubled for stores and machines that need longer for a step. */
+const UNIT_MS = 1_000
+const LONGEST_UNIT_MS = 64_000
+/** The part of a unit in which all calls of a step have to be answered, so that no lease ends at the time of a call. */
+const PART_FOR_CALLS = 1 / 4
+/** Units of a lease that does not end within a sequence. */
+const FOR_EVER = 1_000
+
+/** A step without its lease: what is called, by which of two processes, and with the last token or the one before. */
+interface Move {
+  readonly call: Step['call']
+  readonly process: 0 | 1
+  readonly holder: 0 | 1
+}
+
+const MOVES: readonly Move[] = [
+  ...([0, 1] as const).map((process) => ({ call: 'claim', process, holder: 0 }) as const),
+  { call: 'pass', process: 0, holder: 0 },
+  ...(['renew', 'complete', 'release'] as const).flatMap((call) => [
+    { call, process: 0, holder: 0 } as const,
+    { call, process: 1, holder: 0 } as const,
+    { call, process: 0, holder: 1 } as const,
+  ]),
+]
+
+/** All sequences of so many calls that begin with a claim: of claims, renewals, completions, releases and ends of the lease. */
+export function everySequence(depth: number): CaseDefinition {
+  return {
+    name: `answers as the contract in its plainest form does: every sequence of ${depth} steps`,
+    run: async (trial) => {
+      for (let unitMs = UNIT_MS; unitMs <= LONGEST_UNIT_MS; unitMs *= 2)
+        if (await isJudged(trial, depth, unitMs)) return
+      throw new Error(
+        `The store, or the machine, is too slow to judge: it needs more than 16 s for ${12 ** (depth - 1)} calls.`,
+      )
+    },
+  }
+}
+
+/** Takes the sequences step by step, all of them at the same time. Returns false if a step took too long to judge. */
+async function isJudged({ store, another, key, host }: Trial, depth: number, unitMs: number): Promise<boolean> {
+  const begin = `${key}:${unitMs}`
+  const comparisons = makeSequences(depth).map((moves, number) => {
+    const storeOf = (step: number) => (moves[step]?.process === 1 ? another : store)
+    return new Comparison({ storeOf, keys: [`${begin}:${number}`], unitMs }, moves.map(toStep))
+  })
+  const begunAt = performance.now()
+  for (let step = 0; step < depth; step++) {
+    const taken = await Promise.allSettled(comparisons.map((comparison) => comparison.take(step)))
+    const nextAt = begunAt + (step + 1) * unitMs
+    const leftMs = host.pass === undefined ? nextAt - performance.now() : unitMs
+    if (leftMs < unitMs * (1 - PART_FOR_CALLS)) return false
+    const failed = taken.find((one) => one.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+    await (host.pass ?? sleep)(leftMs)
+    for (const comparison of comparisons) comparison.pass(1)
+  }
+  return true
+}
+
+function makeSequences(depth: number): readonly (readonly Move[])[] {
+  let sequences: (readonly Move[])[] = [MOVES.slice(0, 1)]
+  for (let step = 1; step < depth; step++)
+    sequences = sequences.flatMap((before) => MOVES.map((move) => [...before, move]))
+  return sequences
+}
+
+/** A lease ends in the next unit in which nothing is called. */
+function toStep({ call, holder }: Move, index: number, moves: readonly Move[]): Step {
+  const end = moves.findIndex((move, later) => later > index && move.call === 'pass')
+  const lease = end === -1 ? FOR_EVER : end - index + 0.5
+  if (call === 'pass') return { call, time: 1 }
+  if (call === 'claim') return { call, key: 0, lease }
+  if (call === 'complete') return { call, key: 0, holder }
+  if (call === 'renew') return { call, key: 0, holder, lease, marks: ['renewed'] }
+  return { call, key: 0, holder, marks: ['released'] }
+}
