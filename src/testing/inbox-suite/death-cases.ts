@@ -75,10 +75,11 @@ export const deathCases: Runs = {
   'leaves an item with a worker that was suspended if no other worker took it': async (trial) => {
     const item = makeItem()
     await trial.put(item)
-    const { resume } = await trial.dieAt(item.key)
+    const { resume, loop } = await trial.dieAt(item.key)
     await sleep(2 * SHORT_LEASE_MS)
     resume(DONE)
     await trial.until('it is gone', async () => (await trial.inbox.get(item.key)) === undefined)
+    await loop.close(10_000) // it learns of the answer later
     deepStrictEqual(trial.settled, [{ key: item.key, next: 'remove' }])
   },
   'counts no death of a worker that was suspended, and does not let it settle what another one took': async (trial) => {
