@@ -1,9 +1,10 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type InboxItem, type Settlement, systemClock } from 'postern'
 import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { drivers } from '../adapters/stores/sqlite/drivers.ts'
 import { makePath, Scene, until } from './scene.ts'
 
 const event = events.contact.created
@@ -143,11 +144,11 @@ describe('a wall clock', () => {
   })
 })
 
-describe('a damaged page of the file', () => {
+describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
   /** Puts events in, and overwrites a page of the table that has the given kind. */
   async function openDamaged(table: string, kind: string, count: number, bytes: number) {
     const path = makePath()
-    const database = openSqlite(path)
+    const database = openSqlite(path, { driver })
     const filled = sqliteInbox({ database })
     const item = { bytes: new Uint8Array(bytes).fill(32), accountKey: 'acme', type: 'a.created', receivedAt: 0 }
     const keys = Array.from({ length: count }, (_, n) => String(n))
@@ -156,10 +157,15 @@ describe('a damaged page of the file', () => {
     const find = database.prepare('SELECT pageno FROM dbstat WHERE name = ? AND pagetype = ? ORDER BY pageno')
     const pages = find.all(table, kind).map(({ pageno }) => Number(pageno))
     database.close()
-    const file = openSync(path, 'r+')
-    writeSync(file, Buffer.alloc(PAGE, 0xa5), 0, PAGE, ((pages[Math.floor(pages.length / 2)] ?? 0) - 1) * PAGE)
-    closeSync(file)
-    const reopened = openSqlite(path)
+    const place = ((pages[Math.floor(pages.length / 2)] ?? 0) - 1) * PAGE
+    const sound = readFileSync(path).subarray(place, place + PAGE)
+    const write = (page: Uint8Array) => {
+      const file = openSync(path, 'r+')
+      writeSync(file, page, 0, PAGE, place)
+      closeSync(file)
+    }
+    write(Buffer.alloc(PAGE, 0xa5))
+    const reopened = openSqlite(path, { driver })
     onTestFinished(() => reopened.close())
     const inbox = sqliteInbox({ database: reopened })
     const log: { readonly fields: object; readonly message: string }[] = []
@@ -174,7 +180,11 @@ describe('a damaged page of the file', () => {
       const loop = inbox.work(run, options)
       onTestFinished(async () => void (await loop.close(10_000)))
     }
-    return { inbox, handled, log, work, put: (key: string) => inbox.put({ ...item, key, id: key }) }
+    const repair = () => {
+      write(sound)
+      reopened.pragma('shrink_memory')
+    }
+    return { inbox, handled, log, work, repair, put: (key: string) => inbox.put({ ...item, key, id: key }) }
   }
 
   it('with the body of an event makes that a dead letter, which can be dropped, and the others run', async () => {
@@ -194,6 +204,15 @@ describe('a damaged page of the file', () => {
     await until('it is a dead letter again', async () => (await inbox.get(key))?.tries.length === 2)
     expect(await inbox.drop(key)).toBe(true)
     expect(await inbox.counts()).toMatchObject({ waiting: 0, running: 0, dead: 0 })
+  })
+
+  it('loses no event whose page can be read again', async () => {
+    const { inbox, handled, work, repair } = await openDamaged('postern_inbox_bodies', 'overflow', 1, 20_000)
+    work()
+    await until('it is a dead letter', async () => (await inbox.counts()).dead === 1)
+    repair()
+    expect(await inbox.replay('0')).toBe(true)
+    await until('it has run', () => handled.includes('0'))
   })
 
   it('lets an event be dropped whose body it has, if no worker runs', async () => {

@@ -88,7 +88,7 @@ export function prepareSteps(database: SqliteDatabase, name: string) {
     ready: `SELECT seq FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT ?`,
     start: `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, taken_at = ?, is_alone = ? WHERE seq = ? RETURNING *`,
     body: bodyIn(name),
-    // Without its body, which stays in the file.
+    // Its body stays in the file if it is dropped: it cannot be deleted. If it can be read again, a replay finds it.
     setAside: `UPDATE ${name} SET seq = -abs(seq), state = ${DEAD}, position = ?, due_at = ?, tries = ?, ${free} WHERE seq = ?`,
     detach: `UPDATE ${name} SET seq = -abs(seq) WHERE key = ?`,
     renew: `UPDATE ${name} SET position = ? WHERE state = ${RUNNING} AND worker = ?`,
@@ -121,4 +121,5 @@ export function prepareReads(database: SqliteDatabase, name: string) {
   })
 }
 
-const bodyIn = (name: string) => `SELECT bytes FROM ${name}_bodies WHERE seq = ?`
+/** A row that was set aside has the negative number. */
+const bodyIn = (name: string) => `SELECT bytes FROM ${name}_bodies WHERE seq = abs(?)`

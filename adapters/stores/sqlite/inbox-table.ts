@@ -66,7 +66,7 @@ export class SqliteInboxTable {
     this.#revive(worker, leaseMs)
     if (suspects === 'join') join.run(worker)
     endLeases.run(now, leaseMs, worker, now, now + LONGEST_LEASE_MS, BATCH)
-    for (const seq of this.#withoutBody) this.#setAside(seq, worker, now)
+    for (const seq of this.#withoutBody) if (!this.#damaged.has(seq)) this.#setAside(seq, worker, now)
     this.#withoutBody.clear()
     if (this.#wasSetBack) this.#wasSetBack = this.#bringForward(now)
     this.#makeDueReady(now)
@@ -131,7 +131,7 @@ export class SqliteInboxTable {
     const { key, tries, dueAt } = toListed(row, 'running')
     const [n, error] = [(tries.at(-1)?.n ?? 0) + 1, 'its body cannot be read: the file is damaged']
     const tried = { n, dueAt, startedAt: now, endedAt: now, code: 'unreadable', error, worker }
-    this.#statements.setAside.run(now, now, toKept(tries, tried), seq)
+    this.#noting(this.#damaged, seq, () => this.#statements.setAside.run(now, now, toKept(tries, tried), seq))
     this.#onSetAside(key)
   }
 

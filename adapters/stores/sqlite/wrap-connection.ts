@@ -125,14 +125,21 @@ const CALLS: Readonly<Record<SqliteDriver, (prepare: () => DriverStatement) => C
     }
   },
   // It is only safe with a list, returns blobs as ArrayBuffer, and adds its own field to the row of `get`. After `all` was called on a
-  // statement, its `get` returns an old row (0.5.29), so that each method has its own statement.
+  // statement, its `get` returns an old row (0.5.29), so that each method has its own statement. After a `get` that failed, each further
+  // one fails in the same way, so that it is prepared again.
   libsql: (prepare) => {
-    const first = prepare()
+    let first: DriverStatement | undefined = prepare()
     let every: DriverStatement | undefined
     return {
-      run: (values) => first.run(values),
+      run(values) {
+        first ??= prepare()
+        return first.run(values)
+      },
       get(values) {
-        const row = first.get(values)
+        const statement = first ?? prepare()
+        first = undefined
+        const row = statement.get(values)
+        first = statement
         return row && toPlainRow(row)
       },
       all(values) {
