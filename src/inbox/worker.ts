@@ -6,16 +6,14 @@ import type { Retries } from './retries.ts'
 import { MOST_DEATHS, type Tried, toSettlement } from './settle.ts'
 
 /** Parts of its receiver that a worker needs. Times in milliseconds. */
-export interface WorkerParts extends Required<Pick<InboxWorkOptions, 'onSettled' | 'onStalled'>> {
+export interface WorkerParts
+  extends Required<Pick<InboxWorkOptions, 'onSettled' | 'onStalled'>>,
+    Pick<InboxWorkOptions, 'max' | 'onIdle'> {
   readonly inbox: Inbox
   readonly retries: Retries
   readonly clock: Clock
   readonly leaseMs: number
   readonly retentionMs: number
-  /** The most items to run. Default: no limit. */
-  readonly max?: number
-  /** Called when it runs nothing, and nothing more is due or may be run. */
-  readonly onIdle?: () => void
   /** Called when it is told to close. */
   readonly onClosing?: () => void
   /** Claims the event and runs its handlers. Never rejects. */

@@ -33,17 +33,15 @@ const HEAD = 10
 const MOST_LOCKS = 1_000
 
 export async function readCounts(backend: RedisQueueBackend): Promise<InboxCounts> {
-  const [wait = 0, prioritized = 0, delayed = 0, active = 0, failed = 0] = await backend.getCounts([
-    ...TYPES.waiting,
-    ...TYPES.dead,
-  ])
-  const [running = [], ...heads] = [
-    ...(await backend.getRanges(['active'], 0, MOST_LOCKS - 1, true)),
-    ...(await backend.getRanges(['wait', 'prioritized', 'delayed'], 0, HEAD - 1, true)),
-  ]
+  const [[wait = 0, prioritized = 0, delayed = 0, active = 0, failed = 0], [running = []], heads, now] =
+    await Promise.all([
+      backend.getCounts([...TYPES.waiting, ...TYPES.dead]),
+      backend.getRanges(['active'], 0, MOST_LOCKS - 1, true),
+      backend.getRanges(['wait', 'prioritized', 'delayed'], 0, HEAD - 1, true),
+      readNow(backend),
+    ])
   const unlocked = await findUnlocked(backend, running)
   const jobs = await readJobs(backend, [...heads.flat(), ...unlocked.slice(0, HEAD)])
-  const now = await readNow(backend)
   const due = jobs.map(({ state }) => state.dueAt).filter((dueAt) => dueAt <= now)
   return {
     waiting: Math.min(wait + prioritized + delayed + unlocked.length, MOST_COUNTED),

@@ -35,7 +35,7 @@ export function everySequence(depth: number): CaseDefinition {
       for (let unitMs = UNIT_MS; unitMs <= LONGEST_UNIT_MS; unitMs *= 2)
         if (await isJudged(trial, depth, unitMs)) return
       throw new Error(
-        `The store, or the machine, is too slow to judge: it needs more than 16 s for ${12 ** (depth - 1)} calls.`,
+        `The store, or the machine, is too slow to judge: it needs more than 16 s for ${MOVES.length ** (depth - 1)} calls.`,
       )
     },
   }

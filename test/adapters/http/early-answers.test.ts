@@ -11,6 +11,8 @@ const MB = 1_000_000
 const ROUNDS = process.env.LONG ? 20 : 1
 /** As long as the receiver reads what a refused sender still sends. */
 const DRAIN_MS = 2_000
+/** Senders on a busy machine may be late each time. */
+const MOST_LATE = 20
 
 /** A request with a body of so many bytes, which is refused. */
 interface Refused {
@@ -126,13 +128,17 @@ describe.each(distinctHosts)('$name', (host: Host) => {
         const signed = sample({ tamper: expected === UNAUTHORIZED ? 'no-header' : 'none' }).headers
         const { 'content-length': _length, ...rest } = signed
         const headers = isDeclared ? { ...rest, 'content-length': size } : { ...rest, 'transfer-encoding': 'chunked' }
+        let late = 0
         for (let round = 0; round < ROUNDS; round++) {
           const begun = performance.now()
           const answer = await ask({ port: scene.port, headers, size })
-          // Who sends for longer than the receiver drains is cut, on a busy machine each time. That says nothing about a sender in time.
-          if (performance.now() - begun <= DRAIN_MS) expect(answer).toBe(expected)
+          // Who sends for longer than the receiver drains is cut. That says nothing about a sender in time: again.
+          if (answer === expected || performance.now() - begun <= DRAIN_MS) expect(answer).toBe(expected)
+          else if (++late < MOST_LATE) round--
         }
         expectUntouched(scene)
+        if (late >= MOST_LATE)
+          console.log(`${client} to ${host.name}: this machine sends ${size} bytes too late to judge the answer`)
       },
     )
   })
