@@ -2,20 +2,22 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { build, defineConfig, type Options } from 'tsup'
-import { builds, bundledPackages, declarations, shared } from './scripts/entries.ts'
+import { builds, bundledPackages, declarations, shared, sharedWithTools } from './scripts/entries.ts'
 import { pagePlugin } from './src/emulator/inspector/load-page.ts'
 
 /** Leaves the import of a shared file in each other file that imports it. All files of the build are in one folder, but for `testing/vitest`. */
-const sharedPlugin: Plugin = {
-  name: 'shared',
-  setup({ onResolve }) {
-    const names = new Map(Object.entries(shared).map(([path, name]) => [resolve(path), name]))
-    onResolve({ filter: /\/(index|errors|body)\.ts$/ }, ({ path, resolveDir, kind }) => {
-      const name = kind === 'entry-point' ? undefined : names.get(resolve(resolveDir, path))
-      const isOwnCopy = name === 'body' && kind !== 'dynamic-import'
-      return name === undefined || isOwnCopy ? undefined : { path: `./${name}.js`, external: true }
-    })
-  },
+function sharedPlugin(files: Readonly<Record<string, string>>): Plugin {
+  return {
+    name: 'shared',
+    setup({ onResolve }) {
+      const names = new Map(Object.entries(files).map(([path, name]) => [resolve(path), name]))
+      onResolve({ filter: /^\..*\.ts$/ }, ({ path, resolveDir, kind }) => {
+        const name = kind === 'entry-point' ? undefined : names.get(resolve(resolveDir, path))
+        const isOwnCopy = name === 'body' && kind !== 'dynamic-import'
+        return name === undefined || isOwnCopy ? undefined : { path: `./${name}.js`, external: true }
+      })
+    },
+  }
 }
 
 /** Lets commander, which is CommonJS, load Node's modules in an ES module. */
@@ -92,8 +94,13 @@ export default defineConfig(async ({ outDir = 'dist', dts }) => {
   return [
     // lru-cache reads the time for what we don't use, and naming `performance` makes Node load another 1 ms of itself.
     { ...common, entry: builds.core, define: { performance: 'Date' } },
-    ...builds.library.map((entry) => ({ ...common, entry, esbuildPlugins: [sharedPlugin] })),
+    ...builds.library.map((entry) => ({ ...common, entry, esbuildPlugins: [sharedPlugin(shared)] })),
     // The inspector's page is built into the package.
-    { ...common, entry: builds.tools, minify: true, esbuildPlugins: [sharedPlugin, pagePlugin, requirePlugin] },
+    {
+      ...common,
+      entry: builds.tools,
+      minify: true,
+      esbuildPlugins: [sharedPlugin(sharedWithTools), pagePlugin, requirePlugin],
+    },
   ]
 })

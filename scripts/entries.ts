@@ -44,6 +44,15 @@ export const shared: Readonly<Record<string, string>> = {
   'adapters/http/body.ts': 'body',
 }
 
+/** The source files that the tools load from the file of their engine. Each exports there what it exports itself. */
+export const sharedWithTools: Readonly<Record<string, string>> = {
+  ...shared,
+  'adapters/stores/sqlite.ts': 'sqlite',
+  'adapters/stores/sqlite/sqlite-inbox.ts': 'sqlite',
+  'adapters/stores/postgres/inbox/postgres-inbox.ts': 'postgres',
+  'adapters/queues/bullmq/bullmq-inbox.ts': 'bullmq',
+}
+
 /** Entries that one run builds, and that share chunks. Each adapter of a server has its own copy of the little that they share. */
 export const builds = {
   core: { index: 'src/index.ts' },

@@ -193,13 +193,13 @@ describe('npm run release', () => {
 
     await runCommand(root, 'git', 'revert', '--no-edit', 'HEAD')
     await edit(root, CONTENTS, (text) =>
-      text.replace(/^.* LICENSE\n/m, ' 999999 CHANGELOG.txt\n').replace(/^ *\d+ (README)/m, '1 $1'),
+      text.replace(/^.* LICENSE\n/m, ' 999999 CHANGELOG.txt\n').replace(/^ *\d+ (SECURITY)/m, '1 $1'),
     )
     await commit(root)
     await expectRefusal(
       root,
       ['patch', '--offline'],
-      /LICENSE is new[\s\S]*README.md has \d+ bytes, 1 in[\s\S]*CHANGELOG.txt is missing/,
+      /LICENSE is new[\s\S]*SECURITY.md has \d+ bytes, 1 in[\s\S]*CHANGELOG.txt is missing/,
     )
   })
 
