@@ -150,9 +150,12 @@ describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
     const path = makePath()
     const database = openSqlite(path, { driver })
     const filled = sqliteInbox({ database })
-    const item = { bytes: new Uint8Array(bytes).fill(32), accountKey: 'acme', type: 'a.created', receivedAt: 0 }
+    const toItem = (key: string): InboxItem => {
+      const own = Buffer.alloc(bytes, `${key},`)
+      return { bytes: own, key, id: key, accountKey: 'acme', type: 'a.created', receivedAt: 0 }
+    }
     const keys = Array.from({ length: count }, (_, n) => String(n))
-    await Promise.all(keys.map((key) => filled.put({ ...item, key, id: key })))
+    await Promise.all(keys.map((key) => filled.put(toItem(key))))
     database.pragma('wal_checkpoint(TRUNCATE)')
     const find = database.prepare('SELECT pageno FROM dbstat WHERE name = ? AND pagetype = ? ORDER BY pageno')
     const pages = find.all(table, kind).map(({ pageno }) => Number(pageno))
@@ -172,7 +175,8 @@ describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
     inbox.reportTo?.({ ...silentLogger, error: (fields, message) => void log.push({ fields, message }) })
     const handled: string[] = []
     const options = { concurrency: 10, leaseMs: 15_000, clock: systemClock, onError: () => {}, onSettled: () => {} }
-    const run = async ({ key }: InboxItem): Promise<Settlement> => {
+    const run = async ({ key, bytes }: InboxItem): Promise<Settlement> => {
+      expect(Buffer.from(bytes).equals(toItem(key).bytes), `the body of ${key}`).toBe(true)
       handled.push(key)
       return { next: 'remove' }
     }
@@ -184,7 +188,7 @@ describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
       write(sound)
       reopened.pragma('shrink_memory')
     }
-    return { inbox, handled, log, work, repair, put: (key: string) => inbox.put({ ...item, key, id: key }) }
+    return { inbox, handled, log, work, repair, put: (key: string) => inbox.put(toItem(key)) }
   }
 
   it('with the body of an event makes that a dead letter, which can be dropped, and the others run', async () => {
@@ -206,19 +210,41 @@ describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
     expect(await inbox.counts()).toMatchObject({ waiting: 0, running: 0, dead: 0 })
   })
 
-  it('loses no event whose page can be read again', async () => {
-    const { inbox, handled, work, repair } = await openDamaged('postern_inbox_bodies', 'overflow', 1, 20_000)
+  it('with the bodies of several events makes dead letters of those, and of no other', async () => {
+    const { inbox, handled, log, work } = await openDamaged('postern_inbox_bodies', 'leaf', 200, 300)
+    work()
+    const isDone = async () => {
+      const { waiting, running } = await inbox.counts()
+      return waiting === 0 && running === 0
+    }
+    await until('all others have run and are gone', isDone)
+    const { entries } = await inbox.list('dead')
+    expect(entries.length).toBeGreaterThan(1)
+    expect(handled.length + entries.length).toBe(200)
+    expect(log.filter(({ message }) => /dead letter/.test(message))).toHaveLength(entries.length)
+  })
+
+  it('loses no event whose page can be read again, and runs no other event with its body', async () => {
+    const { inbox, handled, work, repair, put } = await openDamaged('postern_inbox_bodies', 'overflow', 1, 20_000)
     work()
     await until('it is a dead letter', async () => (await inbox.counts()).dead === 1)
+    for (let n = 1; n <= 30; n++) await put(String(n))
+    await until('the new ones have run', () => handled.length === 30)
     repair()
     expect(await inbox.replay('0')).toBe(true)
     await until('it has run', () => handled.includes('0'))
+    for (let n = 31; n <= 60; n++) await put(String(n))
+    await until('all have run', () => handled.length === 61)
+    expect(await inbox.counts()).toMatchObject({ waiting: 0, dead: 0 })
   })
 
   it('lets an event be dropped whose body it has, if no worker runs', async () => {
-    const { inbox } = await openDamaged('postern_inbox_bodies', 'overflow', 1, 20_000)
+    const { inbox, handled, work, put } = await openDamaged('postern_inbox_bodies', 'overflow', 1, 20_000)
     expect(await inbox.drop('0')).toBe(true)
     expect(await inbox.get('0')).toBeUndefined()
+    for (let n = 1; n <= 10; n++) await put(String(n))
+    work()
+    await until('new ones have run', () => handled.length === 10)
   })
 
   it('with the rows of events keeps no others from running', async () => {

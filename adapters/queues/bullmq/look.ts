@@ -8,7 +8,6 @@ import {
   MOST_COUNTED,
 } from '../../../src/index.ts'
 import { checkList } from '../../stores/check-list.ts'
-import { readNow } from './durability.ts'
 import { type JobItem, readJob, toEntry } from './job-data.ts'
 import { findUnlocked } from './jobs.ts'
 
@@ -33,16 +32,14 @@ const HEAD = 10
 const MOST_LOCKS = 1_000
 
 export async function readCounts(backend: RedisQueueBackend): Promise<InboxCounts> {
-  const [[wait = 0, prioritized = 0, delayed = 0, active = 0, failed = 0], [running = []], heads, now] =
-    await Promise.all([
-      backend.getCounts([...TYPES.waiting, ...TYPES.dead]),
-      backend.getRanges(['active'], 0, MOST_LOCKS - 1, true),
-      backend.getRanges(['wait', 'prioritized', 'delayed'], 0, HEAD - 1, true),
-      readNow(backend),
-    ])
+  const [[wait = 0, prioritized = 0, delayed = 0, active = 0, failed = 0], [running = []], heads] = await Promise.all([
+    backend.getCounts([...TYPES.waiting, ...TYPES.dead]),
+    backend.getRanges(['active'], 0, MOST_LOCKS - 1, true),
+    backend.getRanges(['wait', 'prioritized', 'delayed'], 0, HEAD - 1, true),
+  ])
   const unlocked = await findUnlocked(backend, running)
   const jobs = await readJobs(backend, [...heads.flat(), ...unlocked.slice(0, HEAD)])
-  const due = jobs.map(({ state }) => state.dueAt).filter((dueAt) => dueAt <= now)
+  const due = jobs.map(({ state }) => state.dueAt).filter((dueAt) => dueAt <= Date.now())
   return {
     waiting: Math.min(wait + prioritized + delayed + unlocked.length, MOST_COUNTED),
     running: Math.min(active - unlocked.length, MOST_COUNTED),

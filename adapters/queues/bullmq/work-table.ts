@@ -1,4 +1,4 @@
-import type { RedisQueueBackend } from 'bullmq'
+import type { IQueueBackend, RedisQueueBackend } from 'bullmq'
 import {
   type InboxEntry,
   type InboxTable,
@@ -8,7 +8,6 @@ import {
   TRIES_KEPT,
 } from '../../../src/index.ts'
 import { type Connection, isRefused } from './connection.ts'
-import { readNow } from './durability.ts'
 import { type ItemState, type JobItem, readJob, toEntry, toJobData } from './job-data.ts'
 import { asJob } from './jobs.ts'
 import { LAST } from './turns.ts'
@@ -79,7 +78,7 @@ export class WorkTable implements InboxTable {
   }
 
   /** Makes the jobs of dead workers wait again. BullMQ does it once per interval, no matter how many workers ask. */
-  async #endLeases(backend: RedisQueueBackend): Promise<void> {
+  async #endLeases(backend: IQueueBackend): Promise<void> {
     const now = performance.now()
     if (now - this.#lookedForDeadAt < this.#parts.leaseMs / 3) return
     this.#lookedForDeadAt = now
@@ -87,7 +86,7 @@ export class WorkTable implements InboxTable {
   }
 
   /** Without a backlog, takes one, then as many again: asking in vain costs as much as taking an item. */
-  async #takeSome(backend: RedisQueueBackend, limit: number): Promise<readonly Held[]> {
+  async #takeSome(backend: IQueueBackend, limit: number): Promise<readonly Held[]> {
     const items: Held[] = []
     let length = this.#hasBacklog ? limit : 1
     for (;;) {
@@ -106,7 +105,7 @@ export class WorkTable implements InboxTable {
   }
 
   /** Resolves with undefined if none waits. */
-  async #takeOne(backend: RedisQueueBackend): Promise<Held | 'suspect' | undefined> {
+  async #takeOne(backend: IQueueBackend): Promise<Held | 'suspect' | undefined> {
     const token = `${this.#parts.worker}:${this.#tokens++}`
     const [raw, jobId] = await backend.moveToActive(token, this.#parts.worker)
     if (!raw) return undefined
@@ -161,38 +160,37 @@ export class WorkTable implements InboxTable {
     return isSettled
   }
 
-  async #settle(backend: RedisQueueBackend, held: Held, settlement: Settlement): Promise<void> {
+  async #settle(backend: IQueueBackend, held: Held, settlement: Settlement): Promise<void> {
     const { jobId, token } = held
     const job = asJob(jobId)
     if (settlement.next === 'remove') return void (await backend.moveToCompleted(job, null, true, token, false))
     await this.#mustHold(backend, held)
-    const now = await readNow(backend)
-    await this.#write(backend, held, settled(held, settlement, now))
+    await this.#write(backend, held, settled(held, settlement))
     if (settlement.next === 'wait' && settlement.tried === undefined)
-      return void (await backend.moveToDelayed(jobId, now, 0, token, { skipAttempt: true }))
+      return void (await backend.moveToDelayed(jobId, Date.now(), 0, token, { skipAttempt: true }))
     if (held.priority !== LAST) await backend.changePriority(jobId, LAST)
     if (settlement.next === 'wait')
-      return void (await backend.moveToDelayed(jobId, now, Math.ceil(settlement.afterMs), token))
+      return void (await backend.moveToDelayed(jobId, Date.now(), Math.ceil(settlement.afterMs), token))
     const { code, error = '' } = settlement.tried
     await backend.moveToFailed(job, `${code}: ${error}`, false, token, false)
   }
 
   /** BullMQ does not compare the lock for what is written before the last step. */
-  async #mustHold(backend: RedisQueueBackend, held: Held): Promise<void> {
+  async #mustHold(backend: IQueueBackend, held: Held): Promise<void> {
     if (await this.#holds(backend, held)) return
     throw Object.assign(new Error(`the lock of ${held.jobId} has ended`), { code: -2 })
   }
 
-  async #holds(backend: RedisQueueBackend, { jobId, token }: Held): Promise<boolean> {
+  async #holds(backend: IQueueBackend, { jobId, token }: Held): Promise<boolean> {
     return (await backend.extendLocks([jobId], [token], this.#parts.leaseMs)).length === 0
   }
 
-  async #write(backend: RedisQueueBackend, held: Held, state: ItemState): Promise<void> {
+  async #write(backend: IQueueBackend, held: Held, state: ItemState): Promise<void> {
     await backend.updateData(asJob(held.jobId), toJobData(held.item, state))
   }
 
   /** The step that got no answer was carried out if its data is there. */
-  async #wasSettled(backend: RedisQueueBackend, held: Held, settlement: Settlement): Promise<boolean> {
+  async #wasSettled(backend: IQueueBackend, held: Held, settlement: Settlement): Promise<boolean> {
     const { jobId } = held
     const raw = await backend.getJobData(jobId)
     if (settlement.next === 'remove' || raw === undefined) return settlement.next === 'remove' && raw === undefined
@@ -222,11 +220,8 @@ function judge(state: ItemState, stalls: number): ItemState {
   return { ...state, stalls, losses, deaths, alone: losses > 1 ? 'waits' : 'no' }
 }
 
-function settled(
-  { state, attempts }: Held,
-  settlement: Exclude<Settlement, { next: 'remove' }>,
-  now: number,
-): ItemState {
+function settled({ state, attempts }: Held, settlement: Exclude<Settlement, { next: 'remove' }>): ItemState {
+  const now = Date.now()
   const { tried } = settlement
   const isAlone = state.alone !== 'no'
   if (tried === undefined) return { ...state, dueAt: now, alone: isAlone ? 'waits' : 'no' }

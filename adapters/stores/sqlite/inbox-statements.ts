@@ -27,6 +27,7 @@ export function createTables(name: string): string {
   position INTEGER NOT NULL,
   due_at INTEGER NOT NULL,
   delay INTEGER NOT NULL DEFAULT 0,
+  is_bodiless INTEGER NOT NULL DEFAULT 0, -- its body could not be read, and cannot be deleted
   worker TEXT,
   taken_at INTEGER,
   ran_ms INTEGER,
@@ -43,7 +44,7 @@ CREATE INDEX IF NOT EXISTS ${name}_order ON ${name} (state, position);
 CREATE INDEX IF NOT EXISTS ${name}_delayed ON ${name} (account, position) WHERE state = ${DELAYED};
 CREATE INDEX IF NOT EXISTS ${name}_lost ON ${name} (lost_by) WHERE lost_by IS NOT NULL;
 CREATE TABLE IF NOT EXISTS ${name}_bodies (seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
-CREATE TRIGGER IF NOT EXISTS ${name}_gone AFTER DELETE ON ${name} BEGIN
+CREATE TRIGGER IF NOT EXISTS ${name}_gone AFTER DELETE ON ${name} WHEN OLD.is_bodiless = 0 BEGIN
   DELETE FROM ${name}_bodies WHERE seq = OLD.seq;
 END`
 }
@@ -55,8 +56,10 @@ export function prepareSteps(database: SqliteDatabase, name: string) {
   const held = `key = ? AND state = ${RUNNING} AND worker = ?`
   return prepareAll(database, {
     nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
-    insert: `INSERT INTO ${name} (key, account, id, type, received_at, source, trace, since, state, position, due_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?) ON CONFLICT (key) DO NOTHING`,
+    // The number of a body that could not be deleted is not used again.
+    insert: `INSERT INTO ${name} (seq, key, account, id, type, received_at, source, trace, since, state, position, due_at)
+      VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM ${name}_bodies), ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?)
+      ON CONFLICT (key) DO NOTHING`,
     insertBody: `INSERT INTO ${name}_bodies (seq, bytes) SELECT seq, ? FROM ${name} WHERE key = ?`,
     // The worker that asks is excluded: it is alive, whatever delayed it.
     endLeases: `UPDATE ${name} SET state = CASE losses WHEN 0 THEN ${DELAYED} ELSE ${SUSPECT} END,
@@ -86,11 +89,11 @@ export function prepareSteps(database: SqliteDatabase, name: string) {
     isOneAlone: `SELECT 1 FROM ${name} WHERE state = ${RUNNING} AND position >= ? AND is_alone = 1 LIMIT 1`,
     awaitSuspect: `UPDATE ${name} SET worker = ?, taken_at = ? WHERE seq = ?`,
     ready: `SELECT seq FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT ?`,
-    start: `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, taken_at = ?, is_alone = ? WHERE seq = ? RETURNING *`,
+    start: `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, taken_at = ?, is_alone = ?, is_bodiless = 0
+      WHERE seq = ? RETURNING *`,
     body: bodyIn(name),
-    // Its body stays in the file if it is dropped: it cannot be deleted. If it can be read again, a replay finds it.
-    setAside: `UPDATE ${name} SET seq = -abs(seq), state = ${DEAD}, position = ?, due_at = ?, tries = ?, ${free} WHERE seq = ?`,
-    detach: `UPDATE ${name} SET seq = -abs(seq) WHERE key = ?`,
+    setAside: `UPDATE ${name} SET is_bodiless = 1, state = ${DEAD}, position = ?, due_at = ?, tries = ?, ${free} WHERE seq = ?`,
+    detach: `UPDATE ${name} SET is_bodiless = 1 WHERE key = ?`,
     renew: `UPDATE ${name} SET position = ? WHERE state = ${RUNNING} AND worker = ?`,
     join: `UPDATE ${name} SET is_alone = 0 WHERE state = ${RUNNING} AND worker = ? AND is_alone = 1`,
     remove: `DELETE FROM ${name} WHERE ${held}`,
@@ -121,5 +124,4 @@ export function prepareReads(database: SqliteDatabase, name: string) {
   })
 }
 
-/** A row that was set aside has the negative number. */
-const bodyIn = (name: string) => `SELECT bytes FROM ${name}_bodies WHERE seq = abs(?)`
+const bodyIn = (name: string) => `SELECT bytes FROM ${name}_bodies WHERE seq = ?`

@@ -23,14 +23,12 @@ const LONGEST_LEASE_MS = 26_000
 /** The tables of an inbox and its steps. The steps that write must be called within a transaction that has the write lock. */
 export class SqliteInboxTable {
   readonly #now: () => number
-  readonly #onSetAside: (key: string) => void
   readonly #statements: ReturnType<typeof prepareSteps>
   readonly #turns: Turns
   /** The numbers of rows on or beside a damaged page. The step that finds one fails, and the next ones leave it out. */
   readonly #damaged = new Set<SqliteValue>()
-  /** The numbers of rows whose bodies are on one. The next step sets them aside. */
-  readonly #withoutBody = new Set<SqliteValue>()
-  #hasNoted = false
+  /** The number of a row whose body is on one, until it is set aside. */
+  #bodiless: SqliteValue | undefined
   /** The last account whose due rows were looked for by account. */
   #account = ''
   #wasSetBack = true
@@ -38,11 +36,9 @@ export class SqliteInboxTable {
   /**
    * @param name was checked: it is part of the statements
    * @param now the wall clock, in milliseconds
-   * @param onSetAside called when an item became a dead letter since its body cannot be read
    */
-  constructor(database: SqliteDatabase, name: string, now: () => number, onSetAside: (key: string) => void) {
+  constructor(database: SqliteDatabase, name: string, now: () => number) {
     this.#now = now
-    this.#onSetAside = onSetAside
     database.exec(createTables(name))
     this.#statements = prepareSteps(database, name)
     this.#turns = new Turns(() => this.#statements.nextTurn.get()?.position)
@@ -66,8 +62,6 @@ export class SqliteInboxTable {
     this.#revive(worker, leaseMs)
     if (suspects === 'join') join.run(worker)
     endLeases.run(now, leaseMs, worker, now, now + LONGEST_LEASE_MS, BATCH)
-    for (const seq of this.#withoutBody) if (!this.#damaged.has(seq)) this.#setAside(seq, worker, now)
-    this.#withoutBody.clear()
     if (this.#wasSetBack) this.#wasSetBack = this.#bringForward(now)
     this.#makeDueReady(now)
     const taken = suspects === 'take' || suspects === 'await' ? this.#takeSuspect(request, now) : undefined
@@ -94,7 +88,10 @@ export class SqliteInboxTable {
     this.#account = String(more.at(-1)?.account ?? '')
     for (const seq of this.#readable([...more, ...rows])) {
       const place = () => this.#turns.next(String(rowOf.get(seq)?.account), now)
-      this.#noting(this.#damaged, seq, () => makeReady.run(place(), seq))
+      this.#orNote(
+        () => makeReady.run(place(), seq),
+        () => this.#damaged.add(seq),
+      )
     }
   }
 
@@ -114,25 +111,33 @@ export class SqliteInboxTable {
     return isFree || next.worker === worker ? { items: [], isAwaited: true } : undefined
   }
 
-  /** Returns the item, or nothing if it has no body. */
   #start(seq: SqliteValue, isAlone: boolean, { worker, leaseMs }: TakeRequest, now: number): readonly InboxEntry[] {
     const { start, body } = this.#statements
     const begin = () => start.all(now + leaseMs, worker, now, isAlone ? 1 : 0, seq)
-    const [row] = this.#noting(this.#damaged, seq, begin)
-    const bytes = this.#noting(this.#withoutBody, seq, () => body.get(seq)?.bytes)
-    if (row !== undefined && bytes !== undefined) return [toEntry(row, bytes, 'running')]
-    this.#setAside(seq, worker, now)
-    return []
+    const rows = this.#orNote(begin, () => this.#damaged.add(seq))
+    const noteBody = () => {
+      this.#bodiless = seq
+    }
+    const { bytes = null } = this.#orNote(() => body.get(seq), noteBody) ?? {}
+    return rows.map((row) => toEntry(row, bytes, 'running'))
   }
 
-  #setAside(seq: SqliteValue, worker: string, now: number): void {
-    const row = this.#statements.rowOf.get(seq)
-    if (row === undefined) return
+  /** Makes a dead letter of the item whose body `take` could not read. Returns its key. */
+  setAside(worker: string): string | undefined {
+    const seq = this.#bodiless
+    this.#bodiless = undefined
+    if (seq === undefined) return undefined
+    const { rowOf, setAside } = this.#statements
+    const [row, now] = [rowOf.get(seq), this.#now()]
+    if (row === undefined) return undefined
     const { key, tries, dueAt } = toListed(row, 'running')
     const [n, error] = [(tries.at(-1)?.n ?? 0) + 1, 'its body cannot be read: the file is damaged']
     const tried = { n, dueAt, startedAt: now, endedAt: now, code: 'unreadable', error, worker }
-    this.#noting(this.#damaged, seq, () => this.#statements.setAside.run(now, now, toKept(tries, tried), seq))
-    this.#onSetAside(key)
+    this.#orNote(
+      () => setAside.run(now, now, toKept(tries, tried), seq),
+      () => this.#damaged.add(seq),
+    )
+    return key
   }
 
   /** Returns the numbers of rows that were not found damaged, each once. */
@@ -140,28 +145,19 @@ export class SqliteInboxTable {
     return [...new Set(rows.map(({ seq = null }) => seq))].filter((seq) => seq !== null && !this.#damaged.has(seq))
   }
 
-  /** Runs a part of a step, and notes the row if it finds a damaged page. Nothing more can be written then in the same transaction. */
-  #noting<T>(rows: Set<SqliteValue>, seq: SqliteValue, part: () => T): T {
+  /** Runs a part of a step, and calls back if it finds a damaged page. Nothing more can be written then in the same transaction. */
+  #orNote<T>(part: () => T, note: () => void): T {
     try {
       return part()
     } catch (error) {
-      if (resultCodeOf(error) === 'SQLITE_CORRUPT') {
-        rows.add(seq)
-        this.#hasNoted = true
-      }
+      if (resultCodeOf(error) === 'SQLITE_CORRUPT') note()
       throw error
     }
   }
 
-  /** Returns whether `take` failed by a row that it will leave out or set aside next time. */
-  failedByRow(): boolean {
-    const hasNoted = this.#hasNoted
-    this.#hasNoted = false
-    return hasNoted
-  }
-
-  get leavesOut(): boolean {
-    return this.#damaged.size > 0
+  /** The number of rows that are left out. */
+  get leftOut(): number {
+    return this.#damaged.size
   }
 
   renew(worker: string, leaseMs: number): void {

@@ -47,11 +47,7 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
     database,
     table: steps,
     file,
-  } = openTable(
-    options.database,
-    { owner: 'sqliteInbox', name },
-    (opened) => new SqliteInboxTable(opened, name, now, (key) => log.tellSetAside(key)),
-  )
+  } = openTable(options.database, { owner: 'sqliteInbox', name }, (opened) => new SqliteInboxTable(opened, name, now))
   const view = new SqliteInboxView(database, name, now)
   const log = new InboxLog(file)
   const writer = Writer.on(database, file)

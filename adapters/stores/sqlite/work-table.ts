@@ -34,8 +34,9 @@ export class WorkTable implements InboxTable {
   }
 
   async take(request: TakeRequest): Promise<Taken> {
-    const { table, writer, log } = this.#parts
+    const { table, writer } = this.#parts
     for (;;) {
+      const { leftOut } = table
       try {
         return await writer.write(() => {
           this.#compareClocks()
@@ -43,10 +44,24 @@ export class WorkTable implements InboxTable {
           return table.take(request)
         })
       } catch (error) {
-        if (!table.failedByRow()) throw error
-        if (table.leavesOut) log.tellLeftOut()
+        // One row less is in the way each time.
+        if (!isDamage(error) || !(await this.#isOutOfTheWay(request.worker, leftOut))) throw error
       }
     }
+  }
+
+  /** Returns whether the row that a search found damaged is left out from now on, or became a dead letter. */
+  async #isOutOfTheWay(worker: string, leftOut: number): Promise<boolean> {
+    const { table, writer, log } = this.#parts
+    let key: string | undefined
+    try {
+      key = await writer.write(() => table.setAside(worker))
+    } catch (error) {
+      if (!isDamage(error)) throw error
+    }
+    if (key !== undefined) log.tellSetAside(key)
+    if (table.leftOut > leftOut) log.tellLeftOut()
+    return key !== undefined || table.leftOut > leftOut
   }
 
   renew(worker: string, leaseMs: number): Promise<void> {
@@ -55,10 +70,18 @@ export class WorkTable implements InboxTable {
 
   async settle(item: InboxEntry, worker: string, settlement: Settlement): Promise<boolean> {
     const { table, writer, log } = this.#parts
+    const settle = () => table.settle(item, worker, settlement)
+    const settleWithoutBody = () => {
+      table.detach(item.key)
+      return settle()
+    }
     try {
-      return await writer.write(() => table.settle(item, worker, settlement))
+      return await writer.write(settle).catch((error: unknown) => {
+        if (!isDamage(error)) throw error
+        return writer.write(settleWithoutBody)
+      })
     } catch (error) {
-      if (resultCodeOf(Object(error).cause) !== 'SQLITE_CORRUPT') throw error
+      if (!isDamage(error)) throw error
       log.tellUnsettled(item.key)
       return false // the worker goes on with others
     }
@@ -85,6 +108,10 @@ export class WorkTable implements InboxTable {
     this.#sweepAt = now
     log.tellSwept(dropped, deadLetterMs / DAY_MS)
   }
+}
+
+function isDamage(error: unknown): boolean {
+  return resultCodeOf(Object(error).cause) === 'SQLITE_CORRUPT'
 }
 
 /** Reports to the owner of an inbox, once there is a logger. */

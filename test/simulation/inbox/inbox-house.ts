@@ -86,8 +86,7 @@ export class InboxHouse {
   #openEngine(): InboxEngine {
     const { plan, subject, scheduler } = this.#world
     if (plan.engine !== 'shared file') return new subject.PlainInboxEngine(() => EPOCH + scheduler.now)
-    const now = () => EPOCH + Math.floor(scheduler.now)
-    return new subject.SqliteInboxTable(openSqlite(':memory:'), 'inbox', now, () => {})
+    return new subject.SqliteInboxTable(openSqlite(':memory:'), 'inbox', () => EPOCH + Math.floor(scheduler.now))
   }
 
   #step<T>(step: () => T): T {
