@@ -1,6 +1,6 @@
 import type { Disturbance, Grant, HandlerRun, LifeFacts } from './facts.ts'
 import type { History } from './history.ts'
-import type { SettingsPlan } from './plan.ts'
+import type { EventPlan, SettingsPlan } from './plan.ts'
 import { bearableOutageMs, bearableStallMs, RECOVERY_MS, STALLS_APART_MS } from './tolerance.ts'
 
 /** Tolerance of timers. */
@@ -24,12 +24,20 @@ export class Causes {
   whyUnknown(run: HandlerRun, next: HandlerRun): string | undefined {
     const doneAt = run.completedAt ?? run.beganAt
     const until = Math.min(next.beganAt, doneAt + OFFERED_MS)
-    return this.whyLost(run.life, run.grant, run.beganAt, until) ?? this.#whyBegunLate(next)
+    return (
+      this.whyLost(run.life, run.grant, run.beganAt, until) ??
+      this.#whyForgotten(run.event, run.beganAt, next.beganAt) ??
+      this.#whyBegunLate(next)
+    )
   }
 
   /** Returns why a run may be under way when the next one begins. */
   whyOverlapping(run: HandlerRun, next: HandlerRun): string | undefined {
-    return this.whyLost(run.life, run.grant, run.beganAt, next.beganAt) ?? this.#whyBegunLate(next)
+    return (
+      this.whyLost(run.life, run.grant, run.beganAt, next.beganAt) ??
+      this.#whyForgotten(run.event, run.beganAt, next.beganAt) ??
+      this.#whyBegunLate(next)
+    )
   }
 
   /** Returns why a run may have begun under a claim that was already lost, without the process knowing it. */
@@ -42,7 +50,13 @@ export class Causes {
     const hasDied = death !== undefined && death.at >= since && death.at <= until
     if (hasDied && !death.isOrderly) return 'the process ended'
     if (grant !== undefined && this.#isAbortIgnored(grant, until)) return 'a handler ignored its abort'
+    const forgotten = grant && this.#whyForgotten(grant.event, grant.askedAt, until)
+    if (forgotten !== undefined) return forgotten
     return this.#isCutOff(process, grant?.askedAt ?? since, until) ? 'an outage or a stall was long' : undefined
+  }
+
+  #whyForgotten(event: EventPlan, since: number, until: number): string | undefined {
+    return this.#history.isLost(event, since, until) ? 'the engine lost what it knew of the event' : undefined
   }
 
   #isAbortIgnored(grant: Grant, until: number): boolean {

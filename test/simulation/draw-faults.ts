@@ -36,7 +36,7 @@ const ATTEMPTS_AT = [
 ] as const
 
 /** Share of the runs in which each kind of fault occurs. */
-const PROBABILITIES: Readonly<Record<FaultKind, number>> = {
+const PROBABILITIES = {
   kill: 0.3,
   close: 0.25,
   deploy: 0.3,
@@ -48,7 +48,9 @@ const PROBABILITIES: Readonly<Record<FaultKind, number>> = {
   restart: 0.25,
   refuse: 0.25,
   secrets: 0.3,
-}
+} as const satisfies Readonly<Partial<Record<FaultKind, number>>>
+
+type DrawnKind = keyof typeof PROBABILITIES
 
 /** Draws the faults of a run: a few kinds of them, often of one kind only, so that many runs are calm in most respects. */
 export function drawFaults(seed: number, frame: Frame): readonly FaultPlan[] {
@@ -76,10 +78,23 @@ export function drawFaults(seed: number, frame: Frame): readonly FaultPlan[] {
   if (isContended && mood === 'rough') faults.push(drawPartition(chance, chance.int(0, frame.processes - 1)))
   // Each version of the code follows from the one before it.
   const deploys = faults.filter(({ kind }) => kind === 'deploy').toSorted((a, b) => a.at - b.at)
-  return [...faults.filter(({ kind }) => kind !== 'deploy'), ...deploys]
+  return [...faults.filter(({ kind }) => kind !== 'deploy'), ...deploys, ...drawLosses(seed, frame)]
 }
 
-function possibleKinds({ engine, secrets }: Frame): readonly FaultKind[] {
+/** Draws what an engine loses: seldom, since much is excused then. */
+function drawLosses(seed: number, frame: Frame): readonly FaultPlan[] {
+  const chance = new Chance(seed, 'losses')
+  if ((frame.engine !== 'network' && frame.engine !== 'transactions') || !chance.happens(0.1)) return []
+  return chance.list(1, 3, () => {
+    const at = drawTime(chance, frame)
+    if (frame.engine === 'network' && chance.happens(0.4))
+      return { kind: 'evict', at, seed: chance.int(0, 0xffffffff), share: chance.pick([0.2, 1]) }
+    const lostMs = chance.weigh([60, chance.int(1, 1_000)], [40, chance.int(1_000, 20_000)])
+    return { kind: 'lose', at, ms: chance.int(20, 2_000), lostMs }
+  })
+}
+
+function possibleKinds({ engine, secrets }: Frame): readonly DrawnKind[] {
   const always = ['kill', 'close', 'deploy', 'stall', 'clock jump'] as const
   return [
     ...always,
@@ -95,7 +110,7 @@ function drawTime(chance: Chance, { spreadMs }: Frame): number {
 
 function drawFault(
   chance: Chance,
-  kind: FaultKind,
+  kind: DrawnKind,
   mood: Mood,
   frame: Frame,
   handlers: readonly HandlerPlan[],

@@ -77,7 +77,11 @@ describe('the simulated engine', () => {
     const engine = new Engine(() => now, DEFAULT_RETENTION_MS)
     engine.claim('key', 'a', 1_000)
     now = 2_000
-    expect(engine.commit(CLAIM, () => rows.push('row'))).toBe('committed')
+    const write = () => {
+      rows.push('row')
+      return () => void rows.pop()
+    }
+    expect(engine.commit(CLAIM, write)).toBe('committed')
     expect(rows).toEqual(['row'])
     expect(engine.claim('key', 'b', 1_000)).toEqual({ state: 'claimed', token: 'b', marks: ['mark'] })
   })

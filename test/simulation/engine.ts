@@ -24,6 +24,8 @@ export class Engine {
   readonly #now: () => number
   readonly #entries = new Map<string, Entry>()
   readonly #positions = new Map<string, { readonly at: number; readonly until: number }>()
+  /** The undoing of each change, the oldest first. */
+  readonly #changes: { readonly at: number; readonly undo: () => void }[] = []
 
   constructor(now: () => number, retentionMs: number) {
     this.#now = now
@@ -73,22 +75,41 @@ export class Engine {
     return true
   }
 
-  /** Commits the rows of `write` together with mark and position, or returns why not and commits nothing. */
-  commit({ key, token, mark, position }: Omit<TransactionClaim, 'signal'>, write: () => void): Commit {
+  /** Commits the rows of `write`, which returns how they are undone, with mark and position. Or returns why not, and commits nothing. */
+  commit({ key, token, mark, position }: Omit<TransactionClaim, 'signal'>, write: () => () => void): Commit {
     const entry = this.#find(key)
     if (entry.lastClaim !== token) return 'lease_lost'
     if (this.#isDone(entry) || entry.marks.has(mark)) return 'lease_lost'
     if (position !== undefined && this.#isPassed(position)) return 'event_outdated'
-    write()
+    this.#note(write())
     this.#keep(entry, [mark])
     if (position !== undefined) this.#keepPositions([position])
     return 'committed'
   }
 
+  /** Loses all changes after a time. */
+  rewind(since: number): void {
+    while ((this.#changes.at(-1)?.at ?? since) > since) this.#changes.pop()?.undo()
+  }
+
+  /** Drops keys of events and of positions. */
+  evict(isMeant: (key: string) => boolean): void {
+    for (const keys of [this.#entries, this.#positions])
+      for (const key of [...keys.keys()]) if (isMeant(key)) keys.delete(key)
+  }
+
+  #note(undo: () => void): void {
+    this.#changes.push({ at: this.#now(), undo })
+  }
+
   #keepPositions(positions: readonly Position[] = []): void {
-    for (const position of positions)
-      if (!this.#isPassed(position))
-        this.#positions.set(position.key, { at: position.at, until: this.#now() + this.retentionMs })
+    for (const position of positions) {
+      const { key, at } = position
+      if (this.#isPassed(position)) continue
+      const before = this.#positions.get(key)
+      this.#note(() => (before === undefined ? this.#positions.delete(key) : this.#positions.set(key, before)))
+      this.#positions.set(key, { at, until: this.#now() + this.retentionMs })
+    }
   }
 
   #position(key: string): number | undefined {
@@ -104,6 +125,8 @@ export class Engine {
     const known = this.#entries.get(key)
     if (known !== undefined) {
       if (known.marksUntil < this.#now()) known.marks.clear()
+      const before = { ...known, marks: new Set(known.marks) }
+      this.#note(() => this.#entries.set(key, before))
       return known
     }
     const never = Number.NEGATIVE_INFINITY
@@ -115,6 +138,7 @@ export class Engine {
       endsAt: never,
       lastClaim: '',
     }
+    this.#note(() => this.#entries.delete(key))
     this.#entries.set(key, entry)
     return entry
   }

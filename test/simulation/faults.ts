@@ -1,5 +1,6 @@
 import type { Cluster } from './cluster.ts'
 import type { FaultPlan, Plan } from './plan.ts'
+import { Chance } from './random.ts'
 import type { World } from './world.ts'
 
 /** A fault that waits for the nth step of a process, or for its nth call, waits for this long at the most. */
@@ -22,6 +23,7 @@ function durationOf(fault: FaultPlan): number {
     case 'deploy':
       return 60_000
     case 'clock jump':
+    case 'evict':
       return 0
     case 'call':
       return CALL_ARMED_MS
@@ -73,6 +75,11 @@ function bring(world: World, cluster: Cluster, fault: FaultPlan): void {
         world.secrets.trouble = undefined
       })
       return
+    case 'lose':
+      strikeEngine(world, { ...fault, kind: 'restart' })
+      return lose(world, fault)
+    case 'evict':
+      return evict(world, fault)
     default:
       return strikeEngine(world, fault)
   }
@@ -92,6 +99,26 @@ function strikeEngine(
     host.downUntil = Math.max(host.downUntil, now + ms)
     host.starts++
   }
+}
+
+function lose(world: World, { lostMs }: Extract<FaultPlan, { readonly kind: 'lose' }>): void {
+  const { host, history, ledger, now } = world
+  world.meet('lose')
+  world.say('engine', () => `loses the last ${lostMs} ms`)
+  const since = now - lostMs
+  host.engine.rewind(since)
+  for (const event of ledger.rewind(since)) history.losses.push({ event, since, at: now })
+}
+
+function evict(world: World, { seed, share }: Extract<FaultPlan, { readonly kind: 'evict' }>): void {
+  const { host, history, ledger, now } = world
+  world.meet('evict')
+  const isMeant = (key: string) => new Chance(seed, key).happens(share)
+  host.engine.evict(isMeant)
+  const events = ledger.evict(isMeant)
+  world.say('engine', () => `drops the keys of the events ${[...events].map(({ number }) => number).join(', ')}`)
+  for (const event of events) history.losses.push({ event, since: now, at: now })
+  history.positionsDroppedAt = now
 }
 
 /** Runs an action now, or at the nth step of the process from now on. */

@@ -6,6 +6,10 @@ export class History {
   readonly runs: HandlerRun[] = []
   readonly deliveries: DeliveryFacts[] = []
   readonly disturbances: Disturbance[] = []
+  /** Losses of an engine: the events of which it lost what it had learned since a time. */
+  readonly losses: { readonly event: EventPlan; readonly since: number; readonly at: number }[] = []
+  /** The last time at which an engine dropped positions. */
+  positionsDroppedAt = Number.NEGATIVE_INFINITY
   /** Rows that handlers wrote in transactions: the handler and the event of each. */
   readonly rows: string[] = []
   /** The rows of handlers with an order. */
@@ -66,12 +70,22 @@ export class History {
     this.#effects.add(toKey(run.event, run.handler))
   }
 
-  addRow(run: HandlerRun): void {
+  /** Returns how the row is undone by an engine that loses it. */
+  addRow(run: HandlerRun): () => void {
     const { event, handler, life } = run
-    this.rows.push(toKey(event, handler))
-    if (life.handlers.some((each) => each.isOrdered && nameOf(each) === handler))
-      this.orderedRows.add(toKey(event, handler))
+    const row = toKey(event, handler)
+    this.rows.push(row)
+    if (life.handlers.some((each) => each.isOrdered && nameOf(each) === handler)) this.orderedRows.add(row)
     this.addEffect(run)
+    return () => {
+      this.rows.splice(this.rows.lastIndexOf(row), 1)
+      this.orderedRows.delete(row)
+    }
+  }
+
+  /** Returns whether the engine lost what it learned of an event between two times, or lost anything of it then. */
+  isLost(event: EventPlan, since: number, until: number): boolean {
+    return this.losses.some((loss) => loss.event === event && loss.at >= since && loss.since <= until)
   }
 
   hasEffect(event: EventPlan, handler: string): boolean {

@@ -4,6 +4,7 @@ import { judgeAccepted } from './inbox/judge-inbox.ts'
 import { isFinished } from './judge-order.ts'
 import type { Life } from './life.ts'
 import { type EventPlan, handlersOf, nameOf, SCHEMA } from './plan.ts'
+import { RARE_STATES } from './rare-states.ts'
 import type { World } from './world.ts'
 
 /** Tolerance of timers, which count whole milliseconds. */
@@ -22,6 +23,7 @@ export function judgeAnswer(world: World, life: Life, delivery: DeliveryFacts, d
   const { outcome } = answer
   world.say(life.name, () => `answers ${outcome.status} ${describe(outcome)} to ${toName(delivery)}`)
   judgeTime(world, life, delivery, delays)
+  visit(world, outcome)
   if (isIntruder) {
     const isRefused = outcome.status >= 400 && outcome.status < 500
     if (!isRefused && !isUnavailable(outcome))
@@ -41,7 +43,7 @@ export function judgeAnswer(world: World, life: Life, delivery: DeliveryFacts, d
 
 /** Checks a 2xx: every handler of this process has succeeded, or the event is done, or there is no handler. */
 function judgeAcknowledgement(
-  { findings, history, ledger }: World,
+  { findings, history, ledger, now }: World,
   life: Life,
   event: EventPlan,
   outcome: Outcome,
@@ -53,7 +55,8 @@ function judgeAcknowledgement(
       'acknowledged early',
       `${life.name} answered "${outcome.outcome}" to event ${event.number}: handlers [${wanted}]`,
     )
-  if (missing.length === 0 || ledger.isDone(event)) return
+  // What the engine lost since it answered had been done.
+  if (missing.length === 0 || ledger.isDone(event) || history.isLost(event, 0, now)) return
   findings.add(
     'acknowledged early',
     `${life.name} answered 200 "${outcome.outcome}" to event ${event.number}, but ${missing.join(', ')} had not succeeded`,
@@ -65,6 +68,12 @@ function judgeTime({ plan, findings }: World, life: Life, delivery: DeliveryFact
   const tookMs = delivery.answer.at - delivery.receivedAt + ageMs - stalledMs
   if (tookMs > Math.max(plan.settings.deadlineMs, ageMs) + SLACK_MS)
     findings.add('answered late', `${life.name} answered ${toName(delivery)} after ${tookMs} ms`)
+}
+
+function visit({ states }: World, outcome: Outcome): void {
+  const name = 'code' in outcome ? outcome.code : outcome.outcome
+  const state = RARE_STATES.direct.find((each) => each === `answered ${name}`)
+  if (state !== undefined) states.visit(state)
 }
 
 function isRefusedBySchema(event: EventPlan, outcome: Outcome): boolean {

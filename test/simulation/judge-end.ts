@@ -39,12 +39,16 @@ function judgeRuns(world: World, causes: Causes): void {
     const what = `${handler} of event ${event.number}`
     if (grant === undefined) world.findings.add('overlapping', `${life.name} began ${what} without a claim`)
     for (const run of world.history.runsOf(event, handler).slice(0, next.number)) {
-      if (endOf(run) > next.beganAt && causes.whyOverlapping(run, next) === undefined)
-        world.findings.add(
-          'overlapping',
-          `${what} began in ${life.name} while its run ${run.number} was under way in ${run.life.name}`,
-        )
+      if (endOf(run) > next.beganAt) {
+        world.states.visit('runs overlapped')
+        if (causes.whyOverlapping(run, next) === undefined)
+          world.findings.add(
+            'overlapping',
+            `${what} began in ${life.name} while its run ${run.number} was under way in ${run.life.name}`,
+          )
+      }
       if (run.completedAt === undefined || run.completedAt > next.beganAt || isForgotten(world, run, next)) continue
+      world.states.visit('handler ran again')
       const isTold = grant?.marks.has(handler) === true
       if (isTold || grant === run.grant || causes.whyUnknown(run, next) === undefined)
         world.findings.add(

@@ -27,6 +27,7 @@ export function judgeBegin(world: World, run: HandlerRun, plan: HandlerPlan): vo
     if (done === undefined || done.at > grant.askedAt || now - done.at > world.plan.settings.retentionMs - SLACK_MS)
       continue
     if (world.plan.engine === 'memory' && done.life !== life) continue
+    if (done.at < history.positionsDroppedAt) continue
     const hadHandler = handlersOf(done.life.handlers, newer.type).some(
       (each) => each.isOrdered && nameOf(each) === handler,
     )

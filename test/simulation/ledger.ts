@@ -4,6 +4,7 @@ import type { Findings } from './findings.ts'
 import type { History } from './history.ts'
 import { isFinished } from './judge-order.ts'
 import { type EventPlan, handlersOf, nameOf } from './plan.ts'
+import type { RareState } from './rare-states.ts'
 
 /** A call to a store, when it was carried out. */
 export interface Call {
@@ -21,7 +22,14 @@ interface KeyState {
   doneAt: number | undefined
   /** The first completion, and whose it was. */
   done: { readonly at: number; readonly life: LifeFacts } | undefined
-  readonly marks: Map<string, number>
+  marks: Map<string, number>
+}
+
+interface Change {
+  readonly at: number
+  readonly key: string
+  readonly event: EventPlan
+  readonly undo: () => void
 }
 
 /** A lease that ended without being settled. */
@@ -39,6 +47,7 @@ interface LedgerOptions {
   readonly retentionMs: number
   /** Returns whether the store reported that it dropped events for lack of room. */
   readonly isForgetful: () => boolean
+  readonly visit: (state: RareState) => void
 }
 
 /**
@@ -51,6 +60,8 @@ export class Ledger {
   readonly #options: LedgerOptions
   readonly #keys = new Map<string, KeyState>()
   readonly #byToken = new Map<string, Grant>()
+  /** The undoing of each change, the oldest first. */
+  readonly #changes: Change[] = []
 
   constructor(options: LedgerOptions) {
     this.#options = options
@@ -74,6 +85,9 @@ export class Ledger {
       this.#breach(call, `claim was granted although ${holder.life.name} holds the key by ${holder.token}`)
     if (isDone && !this.#options.isForgetful()) this.#breach(call, 'claim was granted although the event is done')
     this.#checkMarks(call, state, answer.marks)
+    if (answer.marks.length > 0) this.#options.visit('claimed with marks')
+    if (holder === undefined && this.lapses.some(({ grant }) => grant.token === state.lastClaim))
+      this.#options.visit('claimed after a lease had ended')
     return this.#grant(call, state, answer, leaseMs)
   }
 
@@ -85,7 +99,9 @@ export class Ledger {
     if (isHeld === isFenced && !this.#options.isForgetful())
       this.#breach(call, `renew answered ${isHeld} although ${this.#whoHolds(call, state)}`)
     const grant = this.#byToken.get(toTokenKey(call))
+    if (!isHeld) this.#options.visit('renewal refused')
     if (!isHeld || grant === undefined) return
+    this.#note(call, state)
     state.holder = grant
     grant.endsAt = this.#options.now() + leaseMs
     this.#keep(state, marks)
@@ -95,7 +111,8 @@ export class Ledger {
     const state = this.#stateOf(call)
     if (state === undefined) return
     this.#checkAnswer(call, state, 'complete', isDone)
-    if (!isDone) return
+    if (!isDone) return this.#options.visit('completion refused')
+    if (this.#isDone(state)) this.#options.visit('completed twice')
     const { event, life } = { event: state.event, life: call.life }
     const missing = handlersOf(life.handlers, event.type)
       .map(nameOf)
@@ -105,6 +122,7 @@ export class Ledger {
         'done early',
         `${life.name} completed event ${event.number}, but ${missing.join(', ')} had not succeeded`,
       )
+    this.#note(call, state)
     state.doneAt = this.#options.now()
     state.done ??= { at: state.doneAt, life }
     this.#settle(call, state)
@@ -115,7 +133,8 @@ export class Ledger {
     if (state === undefined) return
     this.#checkWork(call, state, marks)
     this.#checkAnswer(call, state, 'release', isReleased)
-    if (!isReleased) return
+    if (!isReleased) return this.#options.visit('release refused')
+    this.#note(call, state)
     this.#settle(call, state)
     this.#keep(state, marks)
   }
@@ -138,6 +157,7 @@ export class Ledger {
         call,
         `commit of ${mark} was carried out although ${state.lastClaim} claimed last: ${this.#whoHolds(call, state)}`,
       )
+    this.#note(call, state)
     this.#keep(state, [mark])
   }
 
@@ -177,6 +197,29 @@ export class Ledger {
     this.#byToken.clear()
   }
 
+  /** Loses all changes after a time, as the engine does. Returns their events. */
+  rewind(since: number): ReadonlySet<EventPlan> {
+    this.close()
+    const first = this.#changes.findIndex(({ at }) => at > since)
+    const lost = first === -1 ? [] : this.#changes.splice(first)
+    for (const { key, undo } of lost.toReversed()) {
+      this.#noteLoss(this.#keys.get(key))
+      undo()
+    }
+    return new Set(lost.map(({ event }) => event))
+  }
+
+  /** Drops keys, as the engine does. Returns their events. */
+  evict(isMeant: (key: string) => boolean): ReadonlySet<EventPlan> {
+    this.close()
+    const dropped = [...this.#keys].filter(([key]) => isMeant(key))
+    for (const [key, state] of dropped) {
+      this.#noteLoss(state)
+      this.#keys.delete(key)
+    }
+    return new Set(dropped.map(([, { event }]) => event))
+  }
+
   /** Records every lease that has ended by now. */
   close(): void {
     for (const state of this.#keys.values()) this.#holderOf(state)
@@ -211,6 +254,7 @@ export class Ledger {
   }
 
   #grant(call: Call, state: KeyState, answer: Extract<Claim, { state: 'claimed' }>, leaseMs: number): Grant {
+    this.#note(call, state)
     const now = this.#options.now()
     const tokenKey = `${call.key} ${answer.token}`
     const known = this.#byToken.get(tokenKey)
@@ -234,6 +278,24 @@ export class Ledger {
     state.holder = grant
     state.lastClaim = grant.token
     return grant
+  }
+
+  /** Keeps the state before a change, in case the engine loses it. */
+  #note({ key }: Call, state: KeyState): void {
+    const { event, holder } = state
+    const before = { ...state, marks: new Map(state.marks) }
+    const endsAt = holder?.endsAt
+    const undo = () => {
+      this.#keys.set(key, before)
+      if (holder !== undefined && endsAt !== undefined) holder.endsAt = endsAt
+    }
+    this.#changes.push({ at: this.#options.now(), key, event, undo })
+  }
+
+  #noteLoss(state: KeyState | undefined): void {
+    if (state?.holder !== undefined) this.#options.visit('engine lost a holder')
+    if (state?.doneAt !== undefined) this.#options.visit('engine lost a completion')
+    if ((state?.marks.size ?? 0) > 0) this.#options.visit('engine lost a mark')
   }
 
   #settle(call: Call, state: KeyState): void {

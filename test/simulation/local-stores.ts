@@ -2,7 +2,7 @@ import type { Claim, MemoryStore, Position, Store, TransactionClaim } from 'post
 import { judgeContext } from './judge-context.ts'
 import type { Life } from './life.ts'
 import type { Method } from './plan.ts'
-import { noteCommit, noteEnd, type Tx } from './transactions.ts'
+import { commit, noteEnd, type Tx } from './transactions.ts'
 import type { World } from './world.ts'
 
 /** The answer to a dead process. Whatever the process does with it has no effect. */
@@ -134,9 +134,7 @@ export class SharedFileStore extends LocalStore {
     const { world, life } = this
     const value = work({ write: () => this.ask('write', key, '', () => true) })
     if (life.isAlive) world.ledger.onSettling({ life, key, token, askedAt: world.now })
-    const code = this.ask('commit', key, `for ${token}, mark ${mark}`, () =>
-      world.host.engine.commit(claim, () => noteCommit(world, life, claim)),
-    )
+    const code = this.ask('commit', key, `for ${token}, mark ${mark}`, () => commit(world, life, claim))
     if (code === 'committed') return value
     throw Object.assign(new Error('it was rolled back'), { code })
   }

@@ -8,6 +8,7 @@ import { describePlan } from './describe-plan.ts'
 import { HELP, readTask, type Task } from './options.ts'
 import type { Plan } from './plan.ts'
 import { PLANTED_FAULTS } from './planted-faults.ts'
+import { RARE_STATES } from './rare-states.ts'
 import { search } from './search.ts'
 import { shrink } from './shrink.ts'
 import { type Report, simulate } from './simulate.ts'
@@ -17,6 +18,8 @@ import { drawIn } from './worlds.ts'
 
 const PROGRESS_MS = 5_000
 const SHOWN_FAILURES = 20
+/** So many runs must visit every rare state. */
+const MANY_RUNS = 5_000
 
 async function main(): Promise<number> {
   let task: Task
@@ -112,8 +115,11 @@ async function runMany(task: Extract<Task, { readonly do: 'run many' }>): Promis
   for (const { seed, violation } of failures.slice(0, SHOWN_FAILURES))
     console.log(`VIOLATION  ${violation}\n           ${toCommand({ ...task, seed })} --trace`)
   if (failures.length > SHOWN_FAILURES) console.log(`           and ${failures.length - SHOWN_FAILURES} more`)
+  const unvisited = RARE_STATES[world].filter((state) => totals.states[state] === undefined)
+  if (unvisited.length > 0 && task.count >= MANY_RUNS)
+    console.log(`VIOLATION  no run visited: ${unvisited.join(', ')}. Change what the seeds draw until some do.`)
   const [first] = failures
-  if (first === undefined) return 0
+  if (first === undefined) return unvisited.length > 0 && task.count >= MANY_RUNS ? 1 : 0
   console.log(`\nSeed ${first.seed}, shrunk:`)
   return runOne({ world, seed: first.seed, isTraced: true, isShrunk: true, fault })
 }

@@ -1,11 +1,10 @@
 import type { Claim, Position, Store, TransactionClaim } from 'postern'
 import type { LostClaims } from '../../adapters/stores/lost-claims.ts'
-import type { Commit } from './engine.ts'
 import { contextOfDelivery, judgeContext } from './judge-context.ts'
 import type { Life } from './life.ts'
 import type { Fate, Method } from './plan.ts'
 import { Chance } from './random.ts'
-import { noteCommit, noteEnd, type Tx } from './transactions.ts'
+import { commit, noteEnd, type Tx } from './transactions.ts'
 import type { World } from './world.ts'
 
 /** After this time without an answer a connection in a transaction counts as lost. */
@@ -60,7 +59,10 @@ export class Connection implements Store {
     const claiming = this.send({ method: 'claim', key, details: `for ${token}` }, () => {
       const answer = world.host.engine.claim(key, token, leaseMs, positionKeys)
       const grant = world.ledger.onClaim(call, leaseMs, answer)
-      if (grant !== undefined && this.#refused.has(token)) grant.isEcho = true
+      if (grant !== undefined && this.#refused.has(token)) {
+        grant.isEcho = true
+        world.states.visit('claimed without its process knowing')
+      }
       return answer
     })
     const watched = world.givesBackLostClaims ? this.#lost.watch(key, token, leaseMs, claiming) : claiming
@@ -225,14 +227,9 @@ export class TransactionalConnection extends Connection {
     if (signal.aborted) throw signal.reason
     if (this.life.isAlive) this.world.ledger.onSettling({ ...claim, life: this.life, askedAt: this.world.now })
     const words: CallWords = { method: 'commit', key: claim.key, details: `for ${claim.token}, mark ${claim.mark}` }
-    const code = await this.#sendOrGiveUp(words, () => this.#commit(claim))
+    const code = await this.#sendOrGiveUp(words, () => commit(this.world, this.life, claim))
     if (code === 'committed') return value
     throw Object.assign(new Error('it was rolled back'), { code })
-  }
-
-  #commit(claim: TransactionClaim): Commit {
-    const { world, life } = this
-    return world.host.engine.commit(claim, () => noteCommit(world, life, claim))
   }
 
   /** Rejects if no answer arrives for long: the driver drops the connection, and cannot know whether the call was carried out. */

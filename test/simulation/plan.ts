@@ -182,6 +182,10 @@ export type FaultPlan =
       readonly isGraceful: boolean
     }
   | { readonly kind: 'freeze' | 'restart' | 'refuse'; readonly at: number; readonly ms: number }
+  /** A restart without the last changes: they were not on disk yet, or a replica that lags takes over. */
+  | { readonly kind: 'lose'; readonly at: number; readonly ms: number; readonly lostMs: number }
+  /** The engine's memory is full: it drops keys. */
+  | { readonly kind: 'evict'; readonly at: number; readonly seed: number; readonly share: number }
   | { readonly kind: 'secrets'; readonly at: number; readonly ms: number; readonly how: 'throws' | 'hangs' | 'is slow' }
 
 /** A call of a process to the engine: the store's methods, those of transactions, and the inbox's. `keep` renews a worker's items. */

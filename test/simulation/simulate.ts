@@ -6,6 +6,7 @@ import { sendIntruders } from './intruders.ts'
 import { judgeEnd } from './judge-end.ts'
 import { describeThrown } from './odd-values.ts'
 import type { FaultKind, Plan } from './plan.ts'
+import type { Visits } from './rare-states.ts'
 import { Sender } from './sender.ts'
 import type { Subject } from './subject.ts'
 import { MOST_STEPS, World } from './world.ts'
@@ -27,6 +28,7 @@ export interface Figures {
   readonly steps: number
   readonly simulatedMs: number
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>
+  readonly states: Visits
 }
 
 /** Runs a plan from its beginning to its end, and judges it. One run at a time: it listens to the rejections of the whole process. */
@@ -43,7 +45,7 @@ export async function simulate(plan: Plan, subject: Subject, isTraced = false): 
     rejections.stop()
     Math.random = random
   }
-  const { history, scheduler, findings, trace, faultsMet } = world
+  const { history, scheduler, findings, trace, faultsMet, states } = world
   const figures = {
     events: plan.events.length,
     deliveries: history.deliveries.length,
@@ -52,6 +54,7 @@ export async function simulate(plan: Plan, subject: Subject, isTraced = false): 
     steps: scheduler.taken,
     simulatedMs: scheduler.now,
     faults: Object.fromEntries(faultsMet),
+    states: Object.fromEntries(states.visits),
   }
   return { violations: findings.all, figures, trace: trace.lines }
 }

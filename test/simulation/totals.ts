@@ -5,36 +5,53 @@ const COUNTED = ['runs', 'events', 'deliveries', 'handlerRuns', 'repeatedRuns', 
 /** Figures of many runs. */
 export interface Totals extends Record<(typeof COUNTED)[number], number> {
   readonly faults: Record<string, number>
+  readonly states: Record<string, number>
 }
 
 export function noTotals(): Totals {
-  return { runs: 0, events: 0, deliveries: 0, handlerRuns: 0, repeatedRuns: 0, steps: 0, simulatedMs: 0, faults: {} }
+  return {
+    runs: 0,
+    events: 0,
+    deliveries: 0,
+    handlerRuns: 0,
+    repeatedRuns: 0,
+    steps: 0,
+    simulatedMs: 0,
+    faults: {},
+    states: {},
+  }
 }
 
 /** Adds the figures of one run. */
 export function count(totals: Totals, figures: Figures): void {
-  add(totals, { ...figures, runs: 1, faults: { ...figures.faults } })
+  add(totals, { ...figures, runs: 1 })
 }
 
 /** Adds the figures of other runs. */
-export function add(totals: Totals, more: Totals): void {
+export function add(totals: Totals, more: Figures & { readonly runs: number }): void {
   for (const name of COUNTED) totals[name] += more[name]
-  for (const [kind, times] of Object.entries(more.faults)) totals.faults[kind] = (totals.faults[kind] ?? 0) + times
+  for (const part of ['faults', 'states'] as const)
+    for (const [kind, times = 0] of Object.entries(more[part])) totals[part][kind] = (totals[part][kind] ?? 0) + times
 }
 
 /** Returns the figures as lines for the output. */
 export function showTotals(totals: Totals, seconds: number, failed: number): readonly string[] {
-  const faults = Object.entries(totals.faults).sort(([one], [other]) => (one < other ? -1 : 1))
   const rows = [
     ['runs', String(totals.runs)],
     ['events', String(totals.events)],
     ['deliveries', String(totals.deliveries)],
     ['handler runs', `${totals.handlerRuns}, ${totals.repeatedRuns} of them again, each explained by a fault`],
-    ['faults', faults.map(([kind, times]) => `${kind} ${times}`).join(', ') || 'none'],
+    ['faults', show(totals.faults)],
+    ['rare states', show(totals.states)],
     ['steps', String(totals.steps)],
     ['simulated', `${Math.round(totals.simulatedMs / 3_600_000)} hours`],
     ['took', `${seconds.toFixed(1)} s`],
     ['failed', `${failed}${failed === 0 ? '' : '   HAS TO BE 0'}`],
   ]
   return rows.map(([what = '', value = '']) => `  ${what.padEnd(14)} ${value}`)
+}
+
+function show(counts: Readonly<Record<string, number>>): string {
+  const sorted = Object.entries(counts).sort(([one], [other]) => (one < other ? -1 : 1))
+  return sorted.map(([kind, times]) => `${kind} ${times}`).join(', ') || 'none'
 }

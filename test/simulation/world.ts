@@ -5,6 +5,7 @@ import { InboxHouse } from './inbox/inbox-house.ts'
 import { Ledger } from './ledger.ts'
 import type { FaultKind, Plan } from './plan.ts'
 import { Chance } from './random.ts'
+import { Visitor } from './rare-states.ts'
 import { Scheduler } from './scheduler.ts'
 import { SecretRing } from './secret-ring.ts'
 import type { Subject } from './subject.ts'
@@ -28,6 +29,7 @@ export class World {
   readonly weather: Weather
   readonly secrets: SecretRing
   readonly faultsMet = new Map<FaultKind, number>()
+  readonly states = new Visitor()
   /** True if the store releases claims whose answer was lost. The library's stores do; the receiver must cope with others. */
   readonly givesBackLostClaims: boolean
   /** Set by a memory store that dropped events for lack of room. */
@@ -48,6 +50,7 @@ export class World {
       hasInbox: plan.inbox !== undefined,
       retentionMs: plan.settings.retentionMs,
       isForgetful: () => this.isForgetful,
+      visit: this.states.visit,
     })
     this.host = new EngineHost(new subject.Engine(now, plan.settings.retentionMs))
     this.inbox = plan.inbox && new InboxHouse(this, plan.inbox)

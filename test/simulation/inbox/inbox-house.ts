@@ -21,7 +21,7 @@ export class InboxHouse {
     this.plan = plan
     this.#world = world
     const now = () => world.now
-    this.ledger = new InboxLedger({ history: world.history, findings: world.findings, now })
+    this.ledger = new InboxLedger({ history: world.history, findings: world.findings, now, visit: world.states.visit })
     this.#engine = this.#openEngine()
   }
 

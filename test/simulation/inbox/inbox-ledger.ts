@@ -5,6 +5,7 @@ import type { History } from '../history.ts'
 import type { Life } from '../life.ts'
 import { toBody } from '../messages.ts'
 import type { EventPlan } from '../plan.ts'
+import type { RareState } from '../rare-states.ts'
 
 /** One item in the hands of a worker, from its take to its settlement or the end of its lease. */
 export interface Taking {
@@ -56,6 +57,7 @@ interface LedgerOptions {
   readonly history: History
   readonly findings: Findings
   readonly now: () => number
+  readonly visit: (state: RareState) => void
 }
 
 /** Tracks the contents of the inbox, from the calls that were carried out, and checks the engine's answers against it. */
@@ -81,6 +83,8 @@ export class InboxLedger {
       return
     }
     const place = this.#places.get(item.key)
+    if (place?.state === 'running') this.#options.visit('put while running')
+    if (place?.state === 'dead') this.#options.visit('put while dead')
     if (place === undefined || place.state === 'gone') this.#places.set(item.key, this.#newPlace(event))
     else if (place.state === 'dead') this.#replay(place)
   }
@@ -101,6 +105,7 @@ export class InboxLedger {
       }
       this.#compare(place, item)
       const isSuspect = place.losses > 1
+      if (isSuspect) this.#options.visit('suspect taken')
       if (isSuspect !== (taken.ranMs !== undefined))
         this.#breach(`take gave ${item.key} after ${place.losses} losses as ${isSuspect ? 'any other' : 'a suspect'}`)
       const times = { at: now, endsAt: now + leaseMs, readySince: Math.max(place.dueAt, place.lost?.lapsedAt ?? 0) }
@@ -136,13 +141,16 @@ export class InboxLedger {
     const taking = place?.state === 'running' && place.taking?.worker === worker ? place.taking : undefined
     if (isHeld && taking === undefined)
       this.#breach(`settle of ${key} was carried out for ${worker}, which does not hold it`)
+    if (!isHeld) this.#options.visit('settlement refused')
     if (!isHeld || place === undefined || taking === undefined) return
+    if (settlement.next === 'bury') this.#options.visit('dead letter made')
     taking.settledAt = now
     place.taking = undefined
     place.lost = undefined
     if (settlement.next === 'remove') place.state = 'gone'
     else if (settlement.next === 'bury') Object.assign(place, { state: 'dead', marks: settlement.marks })
     else {
+      if (settlement.isUnproven === true) this.#options.visit('run without a proof')
       const isUnproven = settlement.isUnproven === true || settlement.tried === undefined
       place.state = 'waiting'
       place.dueAt = now + Math.ceil(settlement.afterMs)
@@ -154,13 +162,17 @@ export class InboxLedger {
   onReplay(key: string, isReplayed: boolean): void {
     const place = this.#places.get(key)
     if (isReplayed !== (place?.state === 'dead')) this.#breach(`replay of ${key} answered ${isReplayed}`)
-    if (isReplayed && place !== undefined) this.#replay(place)
+    if (isReplayed && place !== undefined) {
+      this.#options.visit('dead letter replayed')
+      this.#replay(place)
+    }
   }
 
   onDrop(key: string, isDropped: boolean): void {
     const place = this.#places.get(key)
     const isThere = place?.state === 'waiting' || place?.state === 'dead' || this.#hasLapsed(place)
     if (isDropped && !isThere) this.#breach(`drop of ${key} answered true`)
+    if (isDropped && this.#hasLapsed(place)) this.#options.visit('dropped after its lease had ended')
     if (isDropped && place !== undefined) place.state = 'gone'
     this.#awaited = undefined
   }
@@ -229,6 +241,7 @@ export class InboxLedger {
       const { taking } = place
       if (!this.#hasLapsed(place) || taking === undefined || taking.worker === worker) continue
       taking.lapsedAt = now
+      if (taking.isAlone) this.#options.visit('died alone')
       place.deaths += taking.isAlone ? 1 : 0
       place.losses++
       Object.assign(place, { state: 'waiting', lost: taking, lastLost: taking, taking: undefined })
@@ -247,6 +260,7 @@ export class InboxLedger {
     place.deaths -= lost.isAlone ? 1 : 0
     place.lost = undefined
     lost.isForgiven = state === 'running'
+    this.#options.visit(lost.isForgiven ? 'lease taken back while another worker ran it' : 'lease taken back')
     this.#awaited = undefined
     if (state === 'running') return
     Object.assign(lost, { endsAt, lapsedAt: undefined })
@@ -275,6 +289,7 @@ export class InboxLedger {
     if (ranMs !== undefined || this.#awaited?.next !== next || (this.#awaited?.at ?? 0) < now - leaseMs)
       this.#awaited = undefined
     if (isAwaited !== true) return
+    this.#options.visit('room made for a suspect')
     const isOther = this.#awaited !== undefined && this.#awaited.worker !== worker
     if (suspects !== 'await' || due.length === 0 || isOneAlone || items.length > 0 || isOther)
       this.#breach(
@@ -291,6 +306,7 @@ export class InboxLedger {
   /** Allows others to begin beside a suspect only if it has run for longer than it had when its process died, or for ten seconds. */
   #joinOne(taking: Taking): void {
     const now = this.#options.now()
+    this.#options.visit('suspect joined')
     taking.isAlone = false
     taking.joinedAt = now
     const { lastLost } = [...this.#places.values()].find((place) => place.taking === taking) ?? {}

@@ -54,7 +54,7 @@ export const FAULTS_OF_ORDER: FaultsByFile = {
     'position-moved-back': {
       breaks: 'The engine takes an older position for a newer one.',
       from: 18,
-      edits: { 'if (!this.#isPassed(position))': 'if (position)' },
+      edits: { 'if (this.#isPassed(position)) continue\n': '' },
     },
   },
 }

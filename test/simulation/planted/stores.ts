@@ -62,6 +62,18 @@ export const FAULTS_OF_STORES: FaultsByFile = {
           'entry.endsAt = Number.NEGATIVE_INFINITY',
       },
     },
+    'more-lost-than-the-last-moments': {
+      breaks: 'An engine that restarts loses more than its last moments.',
+      from: 78,
+      edits: {
+        'rewind(since: number): void {\n': 'rewind(given: number): void {\n    const since = given - 60_000\n',
+      },
+    },
+    'row-kept-without-its-mark': {
+      breaks: 'An engine that restarts loses the mark of a handler, and keeps its row.',
+      from: 113,
+      edits: { 'this.#note(write())': 'write()' },
+    },
     'commit-not-fenced': {
       breaks: 'The engine commits a transaction of a process that lost its claim.',
       from: 695,
