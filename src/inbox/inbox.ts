@@ -127,15 +127,15 @@ export interface InboxWorkOptions {
   readonly onStalled?: (item: TakenItem) => void
   /** The most items to run in all. Default: no limit. */
   readonly max?: number
-  /** Called when nothing runs, and nothing more is due, or may be run by `max`. */
+  /** Called at each poll when nothing runs and nothing can be taken, or may be run by `max`. */
   readonly onIdle?: () => void
 }
 
 /** A worker of an engine that takes items until it is closed. */
 export interface InboxLoop {
   /**
-   * Takes no more items, and waits for running ones. After `timeoutMs`, aborts them and waits as long again, for 1 to 8 s. Resolves with the
-   * number of items that still run.
+   * Takes no more items, and waits for running ones. After `timeoutMs`, aborts them and waits as long again, for 1 to 8 s. Then makes what
+   * still runs wait again, as if it had not been taken, within another second. Resolves with the number of items that still run.
    */
   close(timeoutMs: number): Promise<number>
 }

@@ -14,6 +14,8 @@ const RENEW_AGAIN_MS = 500
  * its abort is given up after 5 s, and its try settled.
  */
 const AFTER_ABORT_MS = { least: 1_000, most: 8_000 }
+/** Time in which what still runs then is given back, in milliseconds, if the engine answers. */
+const GIVE_BACK_MS = 1_000
 
 /** Implements `Inbox.work` for an engine that is polled. */
 export function pollInbox(
@@ -34,7 +36,7 @@ interface PollerParts extends InboxWorkOptions {
 class Poller implements InboxLoop {
   readonly #parts: PollerParts
   /** One signal for each run: a shared signal would have a listener for each, about which Node.js warns. */
-  readonly #running = new Map<AbortController, Promise<void>>()
+  readonly #running = new Map<AbortController, { readonly item: TakenItem; readonly ended: Promise<void> }>()
   readonly #stopListening: () => void
   /** Settles when the worker takes no more items. */
   readonly #taking: Promise<void>
@@ -45,6 +47,7 @@ class Poller implements InboxLoop {
   #begun = 0
   #isClosing = false
   #hasAborted = false
+  #hasGivenBack = false
   #renewTimer: unknown
 
   constructor(parts: PollerParts) {
@@ -83,10 +86,20 @@ class Poller implements InboxLoop {
       this.#hasAborted = true
       for (const abort of this.#running.keys()) abort.abort()
       await this.#isIdleWithin(Math.min(Math.max(timeoutMs, AFTER_ABORT_MS.least), AFTER_ABORT_MS.most))
+      await this.#isWithin(this.#giveBack(), GIVE_BACK_MS)
     }
-    // An item that still runs keeps its lease while the process lives.
-    if (this.#running.size === 0) this.#parts.clock.clearTimeout(this.#renewTimer)
+    this.#parts.clock.clearTimeout(this.#renewTimer)
     return this.#running.size
+  }
+
+  /** Makes what still runs wait again: the process may end now, which is no death. Its claim in the store keeps it from running twice. */
+  async #giveBack(): Promise<void> {
+    const { table, worker, onError, onSettled } = this.#parts
+    this.#hasGivenBack = true
+    const giveBack = async ({ item }: { readonly item: TakenItem }) => {
+      if (await table.settle(item, worker, GIVEN_BACK)) onSettled(item, GIVEN_BACK)
+    }
+    await Promise.all([...this.#running.values()].map((each) => giveBack(each).catch(onError)))
   }
 
   async #take(): Promise<Taken | undefined> {
@@ -113,12 +126,13 @@ class Poller implements InboxLoop {
       if (isSuspect) this.#solitude.onSuspectEnd()
       this.#awake()
     })
-    this.#running.set(abort, ended)
+    this.#running.set(abort, { item, ended })
   }
 
   async #runAndSettle(item: TakenItem): Promise<void> {
     const { table, worker, run, onError, onSettled, onStalled } = this.#parts
     const settlement = this.#isClosing ? GIVEN_BACK : await run(item)
+    if (this.#hasGivenBack) return
     for (;;) {
       try {
         if (await table.settle(item, worker, settlement)) onSettled(item, settlement)
@@ -147,7 +161,7 @@ class Poller implements InboxLoop {
       onError(error)
       waitMs = Math.min(RENEW_AGAIN_MS, leaseMs / 10)
     }
-    if (!this.#isClosing || this.#running.size > 0)
+    if (!this.#hasGivenBack && (!this.#isClosing || this.#running.size > 0))
       this.#renewLater(Math.max(startedAt + waitMs - clock.monotonic(), 0))
   }
 
@@ -172,19 +186,23 @@ class Poller implements InboxLoop {
     this.#wake?.()
   }
 
-  async #isIdleWithin(timeoutMs: number): Promise<boolean> {
+  #isIdleWithin(timeoutMs: number): Promise<boolean> {
+    // A poll in progress may still take items, which are released again.
+    const idle = this.#taking.then(() => Promise.all([...this.#running.values()].map(({ ended }) => ended)))
+    return this.#isWithin(idle, timeoutMs)
+  }
+
+  async #isWithin(settled: Promise<unknown>, timeoutMs: number): Promise<boolean> {
     const { clock } = this.#parts
     let timer: unknown
     const timeUp = new Promise<boolean>((resolve) => {
       timer = clock.setTimeout(() => resolve(false), Math.min(timeoutMs, LONGEST_TIMER_MS))
     })
-    // A poll in progress may still take items, which are released again.
-    const idle = this.#taking.then(() => Promise.all(this.#running.values())).then(() => true)
-    const isIdle = await Promise.race([timeUp, idle])
+    const isInTime = await Promise.race([timeUp, settled.then(() => true)])
     clock.clearTimeout(timer)
-    return isIdle
+    return isInTime
   }
 }
 
-/** Settlement of an item that was taken while the worker closed, and that has not begun. */
+/** Settlement of an item that has not begun, or has not ended, when the worker is closed. */
 const GIVEN_BACK: Settlement = { next: 'wait', afterMs: 0, isFailure: false }

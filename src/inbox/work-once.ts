@@ -7,7 +7,10 @@ import { Worker, type WorkerParts } from './worker.ts'
 
 /** Options of `receiver.workOnce`. */
 export interface WorkOnceOptions extends WorkOptions {
-  /** Time for which it takes events, in milliseconds, from 1,000 on. What still runs then is aborted and given back, within a second. */
+  /**
+   * Time for which it takes events, in milliseconds, from 1,000 on. What still runs then is aborted, and given back after a second at most.
+   * Longer than `handlerTimeoutMs`: otherwise an event whose handler hangs never counts as failed.
+   */
   readonly forMs: number
   /** The most events to run. Default: no limit. */
   readonly max?: number
@@ -31,13 +34,15 @@ interface Limits {
 }
 
 const check = new OptionChecker('receiver.workOnce')
+const KNOWN = ['forMs', 'max', 'concurrency', 'attempts', 'delay']
 
 /** Separates and checks the limits. Throws ConfigurationErrors. */
 export function checkLimits(
   options: WorkOnceOptions,
   now: number,
 ): { readonly limits: Limits; readonly work: WorkOptions } {
-  check.isObject(options, '{ forMs: 50_000 }')
+  check.isObject(options, '{ forMs: 90_000 }')
+  check.isKnown(Object.fromEntries(Object.entries(options).filter(([name]) => !KNOWN.includes(name))), KNOWN)
   const { forMs, max, ...work } = options
   check.isWhole('forMs', forMs, 1_000, LONGEST_TIMER_MS, 'milliseconds')
   if (max !== undefined) check.isWhole('max', max, 1, Number.MAX_SAFE_INTEGER)
@@ -56,13 +61,23 @@ export async function workOnce(
   onBegun: (worker: Worker) => void,
 ): Promise<WorkedOnce> {
   const { clock, inbox, onSettled } = parts
-  let [handled, failed] = [0, 0]
+  let [handled, failed, begun] = [0, 0, 0]
+  if (clock.monotonic() >= until) return { handled, failed, left: await countLeft(inbox) }
   let end = () => {}
   const ended = new Promise<void>((resolve) => {
     end = resolve
   })
+  const endIfDone = async () => {
+    // An event may be due that no worker can take yet: its worker died a moment ago, or it runs alone elsewhere.
+    if (begun >= max || (await countLeft(inbox).catch(() => 0)) === 0) end()
+  }
   const worker = new Worker({
-    ...{ ...parts, max, onIdle: end, onClosing: end },
+    ...{ ...parts, max, onClosing: end },
+    onIdle: () => void endIfDone(),
+    run(item) {
+      begun++
+      return parts.run(item)
+    },
     onSettled(item, settlement) {
       onSettled(item, settlement)
       if (settlement.next === 'remove') handled++
@@ -70,7 +85,7 @@ export async function workOnce(
     },
   })
   onBegun(worker)
-  const timer = clock.setTimeout(end, Math.max(until - clock.monotonic(), 0))
+  const timer = clock.setTimeout(end, until - clock.monotonic())
   await ended
   clock.clearTimeout(timer)
   await (worker.closing ?? worker.close(0))

@@ -191,6 +191,7 @@ class WebhookReceiver implements NameHolder {
     await Promise.all([
       activity.drain(settings.clock, timeoutMs),
       this.#worker && this.#closeWorker(this.#worker, timeoutMs),
+      this.#once,
     ])
     releaseName(settings.store, settings.name, this)
     return { unfinished: this.#runs.size + this.#shared.untakenMarks }

@@ -146,7 +146,7 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
    *
    * @throws ConfigurationError `no_inbox`, `option_invalid`, `option_unknown`; PosternError `inbox_unavailable`; all by rejecting
    * @example
-   * const { left } = await receiver.workOnce({ forMs: 50_000 })
+   * const { left } = await receiver.workOnce({ forMs: 90_000 })
    */
   workOnce(options: WorkOnceOptions): Promise<WorkedOnce>
 

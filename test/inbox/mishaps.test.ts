@@ -145,17 +145,36 @@ describe('a wall clock', () => {
 })
 
 describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
-  /** Puts events in, and overwrites a page of the table that has the given kind. */
-  async function openDamaged(table: string, kind: string, count: number, bytes: number) {
-    const path = makePath()
+  /** Opens the file, and handles its events once `work` is called. */
+  function openFile(path: string, bytes = 10) {
     const database = openSqlite(path, { driver })
-    const filled = sqliteInbox({ database })
+    onTestFinished(() => database.close())
+    const inbox = sqliteInbox({ database })
+    const log: { readonly fields: object; readonly message: string }[] = []
+    inbox.reportTo?.({ ...silentLogger, error: (fields, message) => void log.push({ fields, message }) })
     const toItem = (key: string): InboxItem => {
       const own = Buffer.alloc(bytes, `${key},`)
       return { bytes: own, key, id: key, accountKey: 'acme', type: 'a.created', receivedAt: 0 }
     }
-    const keys = Array.from({ length: count }, (_, n) => String(n))
-    await Promise.all(keys.map((key) => filled.put(toItem(key))))
+    const handled: string[] = []
+    const options = { concurrency: 10, leaseMs: 15_000, clock: systemClock, onError: () => {}, onSettled: () => {} }
+    const run = async ({ key, bytes }: InboxItem): Promise<Settlement> => {
+      expect(Buffer.from(bytes).equals(toItem(key).bytes), `the body of ${key}`).toBe(true)
+      handled.push(key)
+      return { next: 'remove' }
+    }
+    const work = () => {
+      const loop = inbox.work(run, options)
+      onTestFinished(async () => void (await loop.close(10_000)))
+    }
+    return { database, inbox, handled, log, work, put: (key: string) => inbox.put(toItem(key)) }
+  }
+
+  /** Puts events in, and overwrites a page of the table that has the given kind. */
+  async function openDamaged(table: string, kind: string, count: number, bytes: number) {
+    const path = makePath()
+    const { database, put } = openFile(path, bytes)
+    await Promise.all(Array.from({ length: count }, (_, n) => put(String(n))))
     database.pragma('wal_checkpoint(TRUNCATE)')
     const find = database.prepare('SELECT pageno FROM dbstat WHERE name = ? AND pagetype = ? ORDER BY pageno')
     const pages = find.all(table, kind).map(({ pageno }) => Number(pageno))
@@ -168,27 +187,12 @@ describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
       closeSync(file)
     }
     write(Buffer.alloc(PAGE, 0xa5))
-    const reopened = openSqlite(path, { driver })
-    onTestFinished(() => reopened.close())
-    const inbox = sqliteInbox({ database: reopened })
-    const log: { readonly fields: object; readonly message: string }[] = []
-    inbox.reportTo?.({ ...silentLogger, error: (fields, message) => void log.push({ fields, message }) })
-    const handled: string[] = []
-    const options = { concurrency: 10, leaseMs: 15_000, clock: systemClock, onError: () => {}, onSettled: () => {} }
-    const run = async ({ key, bytes }: InboxItem): Promise<Settlement> => {
-      expect(Buffer.from(bytes).equals(toItem(key).bytes), `the body of ${key}`).toBe(true)
-      handled.push(key)
-      return { next: 'remove' }
-    }
-    const work = () => {
-      const loop = inbox.work(run, options)
-      onTestFinished(async () => void (await loop.close(10_000)))
-    }
+    const opened = openFile(path, bytes)
     const repair = () => {
       write(sound)
-      reopened.pragma('shrink_memory')
+      opened.database.pragma('shrink_memory')
     }
-    return { inbox, handled, log, work, repair, put: (key: string) => inbox.put(toItem(key)) }
+    return { ...opened, repair }
   }
 
   it('with the body of an event makes that a dead letter, which can be dropped, and the others run', async () => {
@@ -246,6 +250,44 @@ describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
     work()
     await until('new ones have run', () => handled.length === 10)
   })
+
+  it('leaves bodies out of a repaired file: those are dead letters, and new events come in', async () => {
+    const { database, inbox, handled, work, put } = openFile(makePath())
+    for (const key of ['1', '2', '3']) await put(key)
+    database.exec('DELETE FROM postern_inbox_bodies WHERE seq > 1')
+    await put('4')
+    work()
+    await until('both have run', () => handled.length === 2)
+    expect(handled.sort()).toEqual(['1', '4'])
+    await until('the others are dead letters', async () => (await inbox.counts()).dead === 2)
+    const { entries } = await inbox.list('dead')
+    expect(entries.map(({ tries }) => tries.at(-1)?.code)).toEqual(['unreadable', 'unreadable'])
+  })
+
+  // better-sqlite3 and node:sqlite keep the schema from being edited.
+  it.runIf(driver === 'libsql')(
+    'with entries of an index whose rows are gone keeps no others from running',
+    async () => {
+      const path = makePath()
+      const { database, put } = openFile(path)
+      for (let n = 0; n < 40; n++) await put(String(n))
+      const [index = {}] = database.prepare("SELECT * FROM sqlite_schema WHERE name = 'postern_inbox_order'").all()
+      database.pragma('writable_schema = ON')
+      database.exec("DELETE FROM sqlite_schema WHERE name = 'postern_inbox_order'")
+      database.close()
+      const unindexed = openSqlite(path, { driver })
+      unindexed.exec('DELETE FROM postern_inbox WHERE seq <= 20')
+      unindexed.pragma('writable_schema = ON')
+      const insert = 'INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, ?, ?)'
+      const { type = null, name = null, tbl_name = null, rootpage = null, sql = null } = index
+      unindexed.prepare(insert).run(type, name, tbl_name, rootpage, sql)
+      unindexed.close()
+      const { handled, log, work } = openFile(path)
+      work()
+      await until('all that are there have run', () => handled.length === 20)
+      expect(log.map(({ message }) => message)).toContainEqual(expect.stringMatching(/leaves out events.*recover/))
+    },
+  )
 
   it('with the rows of events keeps no others from running', async () => {
     const { handled, log, put, work } = await openDamaged('postern_inbox', 'leaf', 500, 10)

@@ -309,9 +309,9 @@ describe('closing a worker', () => {
     [2_000, 2_000],
     [60_000, 8_000],
   ])(
-    'after %s ms returns the number of items that ran on for %s ms, and keeps renewing their leases',
+    'after %s ms returns the number of items that ran on for %s ms, and makes them wait again',
     async (timeoutMs, moreMs) => {
-      const { clock, end, renewals, work } = openPoll({ brought: [bring('one', 'two')] })
+      const { clock, end, renewals, settlements, work } = openPoll({ brought: [bring('one', 'two')] })
       const loop = work()
       await clock.advance(0)
       let left: number | undefined
@@ -322,12 +322,16 @@ describe('closing a worker', () => {
       expect(left).toBeUndefined()
       await clock.advance(1)
       expect(left).toBe(2)
+      const at = timeoutMs + moreMs
+      const given = { next: 'wait', afterMs: 0, isFailure: false }
+      expect(settlements).toEqual(['one', 'two'].map((key) => [at, key, given]))
+      expect(clock.pending).toBe(0)
       await clock.advance(5_000)
-      expect(renewals.at(-1)?.[0]).toBeGreaterThan(timeoutMs + moreMs)
+      expect(renewals.every(([time]) => time <= at)).toBe(true)
       end('one')
       end('two')
       await clock.advance(3_000)
-      expect(clock.pending).toBe(0)
+      expect(settlements).toHaveLength(2)
     },
   )
 

@@ -94,8 +94,15 @@ export class Engine {
 
   /** Drops keys of events and of positions. */
   evict(isMeant: (key: string) => boolean): void {
-    for (const keys of [this.#entries, this.#positions])
-      for (const key of [...keys.keys()]) if (isMeant(key)) keys.delete(key)
+    this.#drop(this.#entries, isMeant)
+    this.#drop(this.#positions, isMeant)
+  }
+
+  #drop<T>(all: Map<string, T>, isMeant: (key: string) => boolean): void {
+    for (const [key, value] of [...all].filter(([each]) => isMeant(each))) {
+      this.#note(() => all.set(key, value))
+      all.delete(key)
+    }
   }
 
   #note(undo: () => void): void {

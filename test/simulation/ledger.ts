@@ -215,6 +215,7 @@ export class Ledger {
     const dropped = [...this.#keys].filter(([key]) => isMeant(key))
     for (const [key, state] of dropped) {
       this.#noteLoss(state)
+      this.#note({ key }, state)
       this.#keys.delete(key)
     }
     return new Set(dropped.map(([, { event }]) => event))
@@ -281,7 +282,7 @@ export class Ledger {
   }
 
   /** Keeps the state before a change, in case the engine loses it. */
-  #note({ key }: Call, state: KeyState): void {
+  #note({ key }: Pick<Call, 'key'>, state: KeyState): void {
     const { event, holder } = state
     const before = { ...state, marks: new Map(state.marks) }
     const endsAt = holder?.endsAt

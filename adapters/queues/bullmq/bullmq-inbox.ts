@@ -68,7 +68,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
         async close(timeoutMs) {
           const left = await loop.close(timeoutMs)
           await table.giveBack()
-          if (left === 0) await own.close()
+          await own.close()
           return left
         },
       }

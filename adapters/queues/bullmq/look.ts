@@ -38,8 +38,16 @@ export async function readCounts(backend: RedisQueueBackend): Promise<InboxCount
     backend.getRanges(['wait', 'prioritized', 'delayed'], 0, HEAD - 1, true),
   ])
   const unlocked = await findUnlocked(backend, running)
-  const jobs = await readJobs(backend, [...heads.flat(), ...unlocked.slice(0, HEAD)])
-  const due = jobs.map(({ state }) => state.dueAt).filter((dueAt) => dueAt <= Date.now())
+  const [waiting = [], next = [], later = []] = heads
+  const now = Date.now()
+  const toDueAt = ({ state }: JobItem) => state.dueAt
+  const inLine = await readJobs(backend, [...waiting, ...next, ...unlocked.slice(0, HEAD)])
+  const delayedJobs = await readJobs(backend, later)
+  // What is in line is due, even if the clock of the process that put it there is ahead.
+  const due = [
+    ...inLine.map((job) => Math.min(toDueAt(job), now)),
+    ...delayedJobs.map(toDueAt).filter((at) => at <= now),
+  ]
   return {
     waiting: Math.min(wait + prioritized + delayed + unlocked.length, MOST_COUNTED),
     running: Math.min(active - unlocked.length, MOST_COUNTED),

@@ -56,9 +56,9 @@ export function prepareSteps(database: SqliteDatabase, name: string) {
   const held = `key = ? AND state = ${RUNNING} AND worker = ?`
   return prepareAll(database, {
     nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
-    // The number of a body that could not be deleted is not used again.
+    // The number of a row without a body, or of a body without a row, is not used again: a file that was repaired may have them.
     insert: `INSERT INTO ${name} (seq, key, account, id, type, received_at, source, trace, since, state, position, due_at)
-      VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM ${name}_bodies), ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?)
+      VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM ${name}), (SELECT coalesce(max(seq), 0) FROM ${name}_bodies)), ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?)
       ON CONFLICT (key) DO NOTHING`,
     insertBody: `INSERT INTO ${name}_bodies (seq, bytes) SELECT seq, ? FROM ${name} WHERE key = ?`,
     // The worker that asks is excluded: it is alive, whatever delayed it.

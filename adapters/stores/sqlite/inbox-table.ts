@@ -114,12 +114,19 @@ export class SqliteInboxTable {
   #start(seq: SqliteValue, isAlone: boolean, { worker, leaseMs }: TakeRequest, now: number): readonly InboxEntry[] {
     const { start, body } = this.#statements
     const begin = () => start.all(now + leaseMs, worker, now, isAlone ? 1 : 0, seq)
-    const rows = this.#orNote(begin, () => this.#damaged.add(seq))
+    const [row] = this.#orNote(begin, () => this.#damaged.add(seq))
+    if (row === undefined) this.#damaged.add(seq) // an index has it, and the table does not
+    if (row === undefined) return []
+    const readBody = () => {
+      const { bytes } = body.get(seq) ?? {}
+      if (bytes === undefined)
+        throw Object.assign(new Error('The body of an event is gone.'), { code: 'SQLITE_CORRUPT' })
+      return bytes
+    }
     const noteBody = () => {
       this.#bodiless = seq
     }
-    const { bytes = null } = this.#orNote(() => body.get(seq), noteBody) ?? {}
-    return rows.map((row) => toEntry(row, bytes, 'running'))
+    return [toEntry(row, this.#orNote(readBody, noteBody), 'running')]
   }
 
   /** Makes a dead letter of the item whose body `take` could not read. Returns its key. */

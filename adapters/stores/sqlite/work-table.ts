@@ -34,15 +34,17 @@ export class WorkTable implements InboxTable {
   }
 
   async take(request: TakeRequest): Promise<Taken> {
-    const { table, writer } = this.#parts
+    const { table, writer, log } = this.#parts
     for (;;) {
       const { leftOut } = table
       try {
-        return await writer.write(() => {
+        const taken = await writer.write(() => {
           this.#compareClocks()
           this.#sweep()
           return table.take(request)
         })
+        if (table.leftOut > leftOut) log.tellLeftOut()
+        return taken
       } catch (error) {
         // One row less is in the way each time.
         if (!isDamage(error) || !(await this.#isOutOfTheWay(request.worker, leftOut))) throw error
@@ -142,7 +144,8 @@ export class InboxLog {
   }
 
   #tellDamage(fields: object, what: string): void {
-    const fix = 'The file is damaged: stop the app, and let `.recover` of the program sqlite3 save what can be read.'
+    const fix =
+      'The file is damaged: stop the app, and let `.recover` of the program sqlite3 (from sqlite.org) save what can be read.'
     this.logger?.error({ file: this.#file, ...fields }, `sqliteInbox ${what}. ${fix}`)
   }
 }

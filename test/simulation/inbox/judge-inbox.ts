@@ -10,9 +10,12 @@ import { LONGEST_ALONE_MS, type Taking } from './inbox-ledger.ts'
 /** A run that outlasts the closing of a worker has 5 s to end after its abort, and 3 s to be settled, if the closing has as long before. */
 const ABORT_MS = 8_000
 
-/** Returns how long a worker that is closed waits after its abort. */
+/** The time in which it gives back what still runs then. */
+const GIVE_BACK_MS = 1_000
+
+/** Returns how long a worker that is closed waits after its abort, at most. */
 export function afterAbortMs(timeoutMs: number): number {
-  return Math.min(Math.max(timeoutMs, 1_000), ABORT_MS)
+  return Math.min(Math.max(timeoutMs, 1_000), ABORT_MS) + GIVE_BACK_MS
 }
 
 /** The longest time for which an interceptor keeps a handler waiting that was begun. */
@@ -51,11 +54,11 @@ export function judgeClosedWorker(
     unfinished,
   }: { readonly timeoutMs: number; readonly tookMs: number; readonly unfinished: number },
 ): void {
-  if (timeoutMs < ABORT_MS) return
   const { findings, history, now } = world
   const isMeanwhile = (each: Disturbance) => isOf(life, each) && each.from <= now && each.to >= now - tookMs
   if (history.disturbances.some(isMeanwhile)) return
-  if (unfinished > 0) findings.add('kept by a closed worker', `${life.name} is closed with ${unfinished} unfinished`)
+  if (unfinished > 0 && timeoutMs >= ABORT_MS)
+    findings.add('kept by a closed worker', `${life.name} is closed with ${unfinished} unfinished`)
   // What an earlier worker of the process left running is not this one's.
   const isOwn = ({ closingAt = now }: Taking) => closingAt >= now - tookMs
   for (const taking of ledger.heldBy(life))
@@ -126,9 +129,8 @@ export function judgeInbox(
 
 /** Checks that no healthy worker lost an item that it held. */
 function judgeLapse(world: World, taking: Taking, causes: Causes): void {
-  const { event, life, worker, at, endsAt, lapsedAt, answeredAt, closingAt } = taking
+  const { event, life, worker, at, endsAt, lapsedAt, answeredAt } = taking
   if (lapsedAt === undefined || answeredAt === undefined) return
-  if (closingAt !== undefined && life.death?.isOrderly === true) return // a hung handler outlasted its worker and its process
   if (isLeftBehind(world, taking)) return
   if (causes.whyLost(life, undefined, at, endsAt) === undefined)
     world.findings.add('lease ran out', `${worker} lost event ${event.number}, which it had from ${at} to ${endsAt} ms`)

@@ -140,10 +140,15 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
       from: 3,
       edits: { 'if (this.#hasAborted) return': 'return' },
     },
+    'hung-items-kept': {
+      breaks: 'A worker that is closed keeps what outlasts its abort.',
+      from: 0,
+      edits: { 'await this.#isWithin(this.#giveBack(), GIVE_BACK_MS)': '' },
+    },
     'held-items-not-renewed': {
       breaks: 'The lease of what a worker runs is renewed once, and then no more.',
       from: 4,
-      edits: { 'if (!this.#isClosing || this.#running.size > 0)\n      this': 'if (this.#isClosing)\n      this' },
+      edits: { '(!this.#isClosing || this.#running.size > 0))\n      this': 'this.#isClosing)\n      this' },
     },
     'renewal-of-items-too-late': {
       breaks: 'After a renewal of what a worker runs that failed, the next one comes a lease later.',
@@ -191,10 +196,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'timer-left-by-a-worker': {
       breaks: 'A worker that is closed leaves its timer.',
       from: 0,
-      edits: {
-        'if (this.#running.size === 0) this.#parts.clock.clearTimeout':
-          'if (this.#running.size > 0) this.#parts.clock.clearTimeout',
-      },
+      edits: { 'this.#parts.clock.clearTimeout(this.#renewTimer)': '' },
     },
   },
   'src/inbox/work-once.ts': {
@@ -206,12 +208,12 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'once-without-end': {
       breaks: 'A call of `workOnce` works on after its time.',
       from: 23,
-      edits: { 'clock.setTimeout(end, Math.max(until - clock.monotonic(), 0))': 'clock.setTimeout(end, 600_000)' },
+      edits: { 'clock.setTimeout(end, until - clock.monotonic())': 'clock.setTimeout(end, 600_000)' },
     },
     'once-more-than-max': {
       breaks: 'A call of `workOnce` runs more events than it may.',
       from: 39,
-      edits: { '...parts, max, onIdle': '...parts, onIdle' },
+      edits: { '...parts, max, onClosing': '...parts, onClosing' },
     },
     'once-and-never-again': {
       breaks: 'A call of `workOnce` resolves before it has run anything.',

@@ -68,6 +68,37 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
   })
 })
 
+describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
+  const server = serverFor(() => startRedis('--appendfsync', 'always'))
+
+  it('counts an event as due though the clock of the process that accepted it is ahead', async () => {
+    const { inbox, put } = open(server().url)
+    const now = Date.now
+    const ahead = vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000)
+    await put('acme', 1)
+    ahead.mockRestore()
+    expect(await inbox.counts()).toMatchObject({ waiting: 1, oldestDueAt: expect.any(Number) })
+  })
+
+  it('makes an event wait again that outlasts the closing of its worker, and closes the connection', async () => {
+    const { inbox, put } = open(server().url)
+    const redis = new Redis(server().url)
+    onTestFinished(() => redis.disconnect())
+    const countClients = async () =>
+      String(await redis.client('LIST'))
+        .trim()
+        .split('\n').length
+    await put('acme', 1)
+    const before = await countClients()
+    const worker = work(inbox, () => new Promise(() => {}))
+    await until(async () => (await inbox.counts()).running === 1)
+    expect(await countClients()).toBeGreaterThan(before)
+    expect(await worker.close(0)).toBe(1)
+    expect(await inbox.counts()).toMatchObject({ waiting: 1, running: 0, oldestDueAt: expect.any(Number) })
+    await until(async () => (await countClients()) <= before)
+  })
+})
+
 describe.skipIf(redisProgram === undefined)('a job of bullmqInbox whose worker died', () => {
   const server = serverFor(() => startRedis('--appendfsync', 'always'))
 
