@@ -25,6 +25,7 @@ const WITH_PROGRAMS = [
   'inspector/{firefox,inbox,page,page-actions,page-trouble}',
   'otel/docs',
   'package',
+  'protocol-model/claims',
   'release',
   'simulation/**/*',
   'store/every-sequence',
