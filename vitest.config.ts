@@ -28,7 +28,7 @@ const WITH_PROGRAMS = [
   'protocol-model/claims',
   'release',
   'simulation/**/*',
-  'store/every-sequence',
+  '{inbox,store}/every-sequence',
   'types/{compiler,editor}',
   'walks',
 ].map((name) => `test/${name}.test.ts`)
