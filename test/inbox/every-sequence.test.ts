@@ -97,7 +97,7 @@ describe.skipIf(postgresProgram === undefined)('Postgres', () => {
     return {
       inbox,
       leaseMs: LEASE_MS,
-      isLate: true, // the search that finds a delayed suspect only makes it ready
+      isLate: true, // the search that finds a delayed suspect takes what is ready
       tableOf(worker) {
         passedMs += PAUSE_MS
         const workTable = workers.get(worker) ?? new WorkTable({ ...PARTS, tables, worker })

@@ -8,7 +8,7 @@ export interface Subject {
   readonly inbox: Pick<Inbox, 'put' | 'replay' | 'drop' | 'get' | 'list' | 'counts'>
   tableOf(worker: string): Pick<InboxTable, 'take' | 'renew' | 'settle'>
   readonly leaseMs: number
-  /** True if it may take a suspect that was put off one search later. */
+  /** True if it may take what is ready before a suspect that was put off. */
   readonly isLate?: boolean
   /** False if no worker loses its lease. */
   readonly canLose?: boolean

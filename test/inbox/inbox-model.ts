@@ -62,7 +62,7 @@ export class InboxModel {
   /** Keys and workers that were used so far, and deaths. */
   readonly #used = { keys: 0, workers: 0, deaths: 0 }
 
-  /** @param isLate true if an engine may take a suspect that was put off one search later */
+  /** @param isLate true if an engine may take what is ready before a suspect that was put off */
   constructor(isLate = false) {
     this.#isLate = isLate
   }
@@ -206,7 +206,8 @@ export class InboxModel {
     if (usual.length === 0) usual.push('nothing')
     const isOneAlone = [...this.#rows.values()].some((row) => isRunning(row) && row.isAlone)
     if (due.length === 0 || isOneAlone || suspects === 'leave' || suspects === 'join') return usual
-    const late = this.#isLate && due.some(([, { isPutOff }]) => isPutOff) ? [...usual, 'nothing'] : []
+    const mayBeLate = this.#isLate && due.some(([, { isPutOff }]) => isPutOff)
+    const late = mayBeLate ? usual.filter((answer) => answer !== 'nothing') : []
     if (suspects === 'take') return [...due.map(([key]) => `${key} alone`), ...late]
     const mayWait = due.some(([, { awaitedBy }]) => ['', '?', name].includes(awaitedBy))
     const mustWait = due.every(([, { awaitedBy }]) => ['', name].includes(awaitedBy))

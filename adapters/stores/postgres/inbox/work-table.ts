@@ -97,7 +97,8 @@ export class WorkTable implements InboxTable {
     }
   }
 
-  async #take({ limit, suspects }: TakeRequest): Promise<Taken> {
+  async #take(request: TakeRequest, isAgain = false): Promise<Taken> {
+    const { limit, suspects } = request
     const asks = suspects === 'take' || suspects === 'await'
     let found = await this.#takeReady(limit, asks)
     if (asks && found.hasSuspect) {
@@ -105,9 +106,9 @@ export class WorkTable implements InboxTable {
       if (taken !== undefined) return taken
       found = await this.#takeReady(limit, false)
     }
-    if (found.due.length === 0) return found
+    if (found.due.length === 0 || isAgain) return found
     await this.#promote(found.due)
-    return found.items.length > 0 ? found : this.#takeReady(limit, asks)
+    return found.items.length > 0 ? found : this.#take(request, true)
   }
 
   /** Takes ready items, and returns keys and accounts of due ones. */
