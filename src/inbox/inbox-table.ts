@@ -4,14 +4,14 @@ import type { InboxEntry, Settlement } from './inbox.ts'
  * Engine that is polled for items. Each step is atomic, and rejects only if the engine cannot be reached.
  *
  * An item counts a loss whenever its lease ends before its worker settled it, and a death as well if it ran alone then. After one loss it
- * waits as before; from the second on it is a suspect. A settlement that is not `isUnproven` clears both counts.
+ * waits as before; from the second on it is a suspect. A try that waits for the next one clears both counts, unless it is `isUnproven`.
  */
 export interface InboxTable {
   /** Takes the next due items for `leaseMs` from now. Accounts take turns. */
   take(request: TakeRequest): Promise<Taken>
   /**
    * Renews the lease of all items that the worker holds, to `leaseMs` from now. A worker that renews, takes or settles is alive: it still
-   * holds an item whose lease ended if no other worker took it, and each loss that it caused is taken back.
+   * holds an item whose lease ended if no other worker took it, and a loss that it caused is taken back if it is the item's last one.
    */
   renew(worker: string, leaseMs: number): Promise<unknown>
   /** Settles an item. Resolves with false, and does nothing, if the worker no longer holds the item. */
