@@ -54,9 +54,10 @@ function makePostern() {
     // As ready as accepted events.
     fill: (rows) =>
       fill(
-        `INSERT INTO postern_inbox (key, account, id, type, bytes, received_at, since, state, position, due_at)
-          SELECT key, account, id, 'contact.created', bytes, 0, 0, 0,
-            n / 100 + CAST(unixepoch('subsec') * 1000 AS INTEGER), 0 FROM filled`,
+        `INSERT INTO postern_inbox (key, account, id, type, received_at, since, state, position, due_at)
+          SELECT key, account, id, 'contact.created', 0, 0, 0,
+            n / 100 + CAST(unixepoch('subsec') * 1000 AS INTEGER), 0 FROM filled;
+        INSERT INTO postern_inbox_bodies SELECT seq, bytes FROM filled JOIN postern_inbox USING (key)`,
         rows,
       ),
   }
