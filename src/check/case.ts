@@ -13,10 +13,34 @@ export type Level = 'fail' | 'warn' | 'info'
 /** Status of a check. `skipped` means not requested or not observable; it is never a pass. */
 export type Status = 'pass' | Level | 'skipped'
 
+/** Code of a result that does not follow from the answers alone, and its words in the reason. */
+export const CAUSES = {
+  not_asked: 'not asked for',
+  interrupted: 'interrupted',
+  unreachable: 'nothing answers there',
+  absent: 'no receiver answers there',
+  hangs: 'the receiver hangs',
+  plain_refused: 'a plain delivery is not accepted',
+  no_probe: 'not observable without a probe',
+  probe_failed: 'could not be judged',
+  not_accepted: 'the event was not accepted',
+  not_judged: 'the second delivery was not judged',
+  not_counted: 'the probe counts no such work',
+} as const
+
+/** Code of a result that does not follow from the answers alone. */
+export type Cause = keyof typeof CAUSES
+
+/** Facts that a check has found. The reason of its result is written from them in the end, and never read. */
 export interface Verdict {
   readonly status: Status
-  /** Answer of the receiver in one line. */
-  readonly reason: string
+  /** Answers that the status follows from, in the order of the deliveries. */
+  readonly answers: readonly Answer[]
+  readonly cause?: Cause
+  /** Number of times that the work was done. */
+  readonly runs?: number
+  /** Words that end the reason. */
+  readonly note?: string
 }
 
 /** Text on the page of a check. All of it is plain text for people. */

@@ -4,13 +4,14 @@ import { OptionChecker } from '../protocol/option-checker.ts'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import { importSecret, type Secret } from '../protocol/signature.ts'
 import { showTarget } from '../wire/target.ts'
-import { GROUPS, type Scene, type Verdict } from './case.ts'
+import { type Cause, GROUPS, type Scene, type Verdict } from './case.ts'
 import { CASES, type GroupedCase } from './cases.ts'
-import { createHangTest, diagnose, type Finding, findLate, HANGS, toDiagnosis } from './diagnose.ts'
+import { createHangTest, diagnose, type Finding, findLate, type Judged, toDiagnosis } from './diagnose.ts'
 import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
 import { createScene } from './scene.ts'
+import { toReason } from './verdict.ts'
 
 /** Progress of a run. */
 export interface CheckProgress {
@@ -78,38 +79,39 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   const scene = createScene({ target: url, secret, accountKey, timeoutMs, patienceMs, probe, signal })
 
   const startedAt = new Date().toISOString()
-  const results = new Map<string, CheckResult>()
+  const found = new Map<string, Conclusion>()
   let finding: Finding | undefined
   const isHanging = createHangTest(scene)
-  const reasonToLeaveOut = async (single: GroupedCase) => {
-    if (isNamed(single, skip)) return 'not asked for'
+  const causeToLeaveOut = async (single: GroupedCase): Promise<Cause | undefined> => {
+    if (isNamed(single, skip)) return 'not_asked'
     if (signal?.aborted === true) return 'interrupted'
-    if (scene.isLost()) return 'nothing answers there'
-    if (finding?.isAbsent === true) return 'no receiver answers there'
+    if (scene.isLost()) return 'unreachable'
+    if (finding?.isAbsent === true) return 'absent'
     // The last check is the one that fails then.
-    if (single.id !== 'alive-after-all' && (await unlessInterrupted(isHanging(), signal))) return HANGS
-    return finding !== undefined && single.group === 'effect' ? 'a plain delivery is not accepted' : undefined
+    if (single.id !== 'alive-after-all' && (await unlessInterrupted(isHanging(), signal))) return 'hangs'
+    return finding !== undefined && single.group === 'effect' ? 'plain_refused' : undefined
   }
   const check = async (single: GroupedCase) => {
-    const reason = await reasonToLeaveOut(single)
-    const conclusion = await (reason === undefined ? carryOut(single, scene, signal) : leaveOut(reason))
-    results.set(single.id, toResult(single, conclusion, toCommand(showTarget(url), single.id)))
-    options.onProgress?.({ done: results.size, total: cases.length })
+    const cause = await causeToLeaveOut(single)
+    const conclusion = cause === undefined ? await carryOut(single, scene, signal) : leaveOut(single, cause)
+    found.set(single.id, conclusion)
+    options.onProgress?.({ done: found.size, total: cases.length })
     const isRefused = single.id === 'accepts-valid' && conclusion.status === 'fail'
     if (isRefused) finding = await unlessInterrupted(diagnose(scene), signal)
   }
   for (const batch of toBatches(cases)) await runAll(batch, concurrency, check)
 
-  const checks = cases.flatMap(({ id }) => results.get(id) ?? [])
-  finding ??= await unlessInterrupted(findLate(scene, checks), signal)
+  const conclusions = cases.flatMap(({ id }) => found.get(id) ?? [])
+  finding ??= await unlessInterrupted(findLate(scene, conclusions), signal)
   scene.close()
+  const checks = conclusions.map((conclusion) => toResult(conclusion, url))
   return {
     schema: 1,
     tool: 'postern',
     target: showTarget(url),
     startedAt,
     isReachable: !scene.isLost(),
-    ...(finding !== undefined && { diagnosis: toDiagnosis(finding, checks) }),
+    ...(finding !== undefined && { diagnosis: toDiagnosis(finding, conclusions) }),
     summary: summarize(checks),
     checks,
   }
@@ -123,38 +125,46 @@ async function unlessInterrupted<T>(search: Promise<T>, signal: AbortSignal | un
   })
 }
 
-/** Part of a result that the run of the check decides. */
-type Conclusion = Verdict & { readonly ms: number } & Partial<Pick<CheckResult, 'repro' | 'hint'>>
+/** Facts of a check that was carried out or left out. */
+interface Conclusion extends Judged, Pick<CheckResult, 'ms'>, Partial<Pick<CheckResult, 'repro' | 'hint'>> {
+  readonly single: GroupedCase
+}
 
 const PROBE_FIX =
   'This says nothing about the receiver. The probe has to return { "runs": n } for any event id, and accept the order to fail; see "The probe" in the reference of the command line.'
 
-async function leaveOut(reason: string): Promise<Conclusion> {
-  return { status: 'skipped', reason, ms: 0 }
+function leaveOut(single: GroupedCase, cause: Cause): Conclusion {
+  return { single, id: single.id, group: single.group, status: 'skipped', answers: [], cause, ms: 0 }
 }
 
 async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSignal | undefined): Promise<Conclusion> {
   const started = performance.now()
-  const end = () => Math.round(performance.now() - started)
+  const conclude = (verdict: Verdict, more: Partial<Conclusion> = {}): Conclusion => {
+    const ms = Math.round(performance.now() - started)
+    return { single, id: single.id, group: single.group, ...verdict, ms, ...more }
+  }
   try {
-    if ('run' in single) return { ...(await single.run(scene)), ms: end() }
+    if ('run' in single) return conclude(await single.run(scene))
     const delivery = single.deliver(scene.make)
     const verdict = single.judge(await scene.send(delivery))
     const repro = toCurl(showTarget(scene.target), delivery)
-    return { ...verdict, ms: end(), ...(repro !== undefined && { repro }) }
+    return conclude(verdict, repro === undefined ? {} : { repro })
   } catch (error) {
-    if (interrupt?.aborted === true) return leaveOut('interrupted')
+    if (interrupt?.aborted === true) return leaveOut(single, 'interrupted')
     // Only the user's probe can throw; then the result cannot be observed.
-    const reason = `could not be judged: ${error instanceof Error ? error.message : String(error)}`
-    return { status: 'fail', reason, ms: end(), hint: PROBE_FIX }
+    const note = error instanceof Error ? error.message : String(error)
+    return conclude({ status: 'fail', answers: [], cause: 'probe_failed', note }, { hint: PROBE_FIX })
   }
 }
 
-function toResult(single: GroupedCase, conclusion: Conclusion, command: string): CheckResult {
+function toResult(conclusion: Conclusion, target: URL): CheckResult {
+  const { single, status, cause, ms, repro, hint } = conclusion
   const { id, group, level, sends, expects, why, fix } = single
-  const { status, reason, ms, repro = command, hint = fix } = conclusion
-  const doc = `npx postern check --explain ${id}`
-  return { id, group, level, status, reason, ms, sent: sends, expected: expects, why, hint, doc, repro }
+  return {
+    ...{ id, group, level, status, ...(cause !== undefined && { cause }), ms, sent: sends, expected: expects },
+    ...{ reason: toReason(conclusion), why, hint: hint ?? fix, doc: `npx postern check --explain ${id}` },
+    repro: repro ?? toCommand(showTarget(target), id),
+  }
 }
 
 /** Groups checks that may run concurrently, in order; a check marked `alone` is a batch by itself. */

@@ -1,4 +1,4 @@
-export type { Group, Level, Status } from './case.ts'
+export type { Cause, Group, Level, Status } from './case.ts'
 export { type CheckOptions, type CheckProgress, checkReceiver } from './check-receiver.ts'
 export { formatReport, type ReportFormat } from './format-report.ts'
 export { commandProbe, type Probe, urlProbe } from './probe.ts'

@@ -1,13 +1,14 @@
-import { CUT_IN_HANDSHAKE, GONE } from '../wire/connection-failure.ts'
 import { findHint } from '../wire/find-hint.ts'
 import { showTarget } from '../wire/target.ts'
-import type { Answer } from './case.ts'
+import type { Answer, Verdict } from './case.ts'
 import { FORGED } from './maker.ts'
 import { type CheckResult, type Diagnosis, LATE } from './report.ts'
 import type { RunScene } from './scene.ts'
-import { NO_ANSWER } from './send.ts'
-import { describe, isRefusal, isSuccess, PUT_OFF } from './verdict.ts'
+import { describe, findPutOff, isRefusal, isSuccess } from './verdict.ts'
 import { WRONG_FORMS } from './wrong-forms.ts'
+
+/** Check with the facts that it has found. */
+export interface Judged extends Verdict, Pick<CheckResult, 'id' | 'group'> {}
 
 /** Reason why a plain delivery is not accepted, or no longer is. */
 export interface Finding {
@@ -88,13 +89,13 @@ async function findMistake({ make, send, secret }: RunScene, isOpen: boolean): P
 }
 
 /** Finds out why a receiver that accepted a plain delivery did not accept or answer later ones. */
-export async function findLate(scene: RunScene, checks: readonly CheckResult[]): Promise<Finding | undefined> {
+export async function findLate(scene: RunScene, checks: readonly Judged[]): Promise<Finding | undefined> {
   const isKnown = checks.some(({ id, status }) => id === 'alive-after-all' && status !== 'skipped')
   // Without that check, nobody has seen if the receiver survived a delivery that it did not answer.
   const last = scene.isShaken() && !isKnown ? await sendLast(scene) : undefined
   if (scene.isGone() || last?.failureKind === 'reset') return findEnd(scene.target, checks, last)
   // A receiver that answers again at the end has not been judged by the checks that were left out.
-  const hung = scene.isSilent() || last?.failureKind === 'timeout' || checks.some(({ reason }) => reason === HANGS)
+  const hung = scene.isSilent() || last?.failureKind === 'timeout' || checks.some(({ cause }) => cause === 'hangs')
   if (hung) return findSilence(checks)
   return scene.putOffBy.size > 0 ? findLimit(checks, scene.putOffBy.has(429)) : undefined
 }
@@ -107,65 +108,61 @@ async function sendLast({ make, send, wait }: RunScene): Promise<Answer> {
   return send(make.delivery(make.event()))
 }
 
-const idsOf = (checks: readonly CheckResult[], words: string) =>
-  checks.filter(({ reason }) => reason.includes(words)).map(({ id }) => id)
-
-/** Reason of a check, or part of it, that begins with a 2xx. */
-const ACCEPTED = /(^|: )2\d\d after/
-/** Part of a reason that counts answers of 2xx. */
-const SOME_ACCEPTED = /× 2\d\d/
-
-/** Reason of a check that was left out since the receiver hangs. */
-export const HANGS = 'the receiver hangs'
+const isSilence = ({ failureKind }: Answer) => failureKind === 'timeout'
+const isEnd = ({ isUnreachable }: Answer) => isUnreachable
 
 /** Creates a function that returns true if the receiver hangs: it answered none of the last deliveries, nor one more that is plain. */
 export function createHangTest({ make, send, isSilent }: RunScene): () => Promise<boolean> {
   let hangs: Promise<boolean> | undefined
   return async () => {
     if (!isSilent()) return false
-    hangs ??= send(make.delivery(make.event())).then(({ failureKind }) => failureKind === 'timeout')
+    hangs ??= send(make.delivery(make.event())).then(isSilence)
     const current = hangs
     if (!(await current) && hangs === current) hangs = undefined
     return current
   }
 }
 
+const toFinding = (code: Finding['code'], text: string, also: readonly Judged[]): Finding => ({
+  ...{ code, text, isAbsent: false },
+  also: also.map(({ id }) => id),
+})
+
 /** Makes the finding for a receiver that has answered, but no longer listens. */
-export function findEnd(target: URL, checks: readonly CheckResult[], last?: Answer): Finding {
-  const refused = idsOf(checks, GONE)
-  const cut = refused.length === 0 ? idsOf(checks, CUT_IN_HANDSHAKE) : []
-  const also = [...refused, ...cut]
+export function findEnd(target: URL, checks: readonly Judged[], last?: Answer): Finding {
+  const also = checks.filter(({ answers }) => answers.some(isEnd))
+  const isRefused = also.some(({ answers }) => answers.some(({ failureKind }) => failureKind === 'refused'))
   const end =
-    cut.length === 0 && last?.failureKind !== 'reset'
+    (isRefused || also.length === 0) && last?.failureKind !== 'reset'
       ? `nothing listened at ${showTarget(target)} any more: a delivery ended its process`
       : `no connection to ${showTarget(target)} was answered any more: a delivery ended its process, or what is in front of it fails`
   const text = `The receiver answered, and then ${end}. See the first checks whose connection ended without an answer, and the log of the receiver.`
-  return { code: 'ended', text, isAbsent: false, also }
+  return toFinding('ended', text, also)
 }
 
 /** Makes the finding for a receiver that has answered, but hangs. */
-function findSilence(checks: readonly CheckResult[]): Finding {
+function findSilence(checks: readonly Judged[]): Finding {
   const text =
     'The receiver answered, and then no delivery got an answer in time any more: it hangs, or still works on earlier requests. Often it waits for something that these hold, such as connections to its database or a lock. Every way out of a request has to release them, refusals and errors too. If it only works on one request after the other, lower the concurrency of the checks.'
-  // A receiver that answered some of a burst did not hang before it.
-  const hanging = checks.filter(({ reason }) => !SOME_ACCEPTED.test(reason))
-  return { code: 'no_answer', text, isAbsent: false, also: idsOf(hanging, NO_ANSWER) }
+  // A receiver that accepted some of a burst did not hang before it.
+  const also = checks.filter(({ answers }) => answers.some(isSilence) && !answers.some(isSuccess))
+  return toFinding('no_answer', text, also)
 }
 
 /** Makes the finding for a receiver that puts deliveries off for too long; undefined if only 503 did, and no check suffers from it. */
-function findLimit(checks: readonly CheckResult[], isLimiting: boolean): Finding | undefined {
-  const also = idsOf(checks, PUT_OFF)
+function findLimit(checks: readonly Judged[], isLimiting: boolean): Finding | undefined {
+  const also = checks.filter(({ answers }) => findPutOff(answers) !== undefined)
   // A receiver that answers 503 to nothing but forgeries limits nothing: it fails when it verifies.
-  const isHarmed = checks.some(
-    ({ id, group, status }) => also.includes(id) && group !== 'signature' && (status === 'fail' || status === 'warn'),
-  )
+  const isHarmed = also.some((check) => check.group !== 'signature' && isComplaint(check))
   const text =
     'The receiver, or something in front of it, limits requests: it put deliveries off (429, or 503 with Retry-After) for longer than this run waits, or without a time. The checks that follow from this say nothing else about the receiver. Lift the limit for the run, wait longer (patience), or run fewer checks at the same time (concurrency).'
-  return isLimiting || isHarmed ? { code: 'put_off', text, isAbsent: false, also } : undefined
+  return isLimiting || isHarmed ? toFinding('put_off', text, also) : undefined
 }
 
 /** Time for the end of a process. */
 const END_MS = 300
+
+const isComplaint = ({ status }: Judged) => status === 'fail' || status === 'warn'
 
 /** Codes of a receiver that fails on every delivery. */
 const FAILING: readonly Diagnosis['code'][] = ['server_error', 'cut_off']
@@ -175,13 +172,13 @@ const JUDGED = ['signature', 'leak', 'https', 'get-not-2xx']
 const TOLD = ['leak-secret', 'leak-digest']
 
 /** Makes the diagnosis of the report from the finding, and adds the failures that follow from it. */
-export function toDiagnosis({ code, text, also }: Finding, checks: readonly CheckResult[]): Diagnosis {
-  const isJudged = ({ id, group }: CheckResult) => JUDGED.includes(id) || JUDGED.includes(group)
-  const isFailure = ({ id, reason }: CheckResult) => !TOLD.includes(id) && !ACCEPTED.test(reason)
-  const isFollowing = (check: CheckResult) =>
+export function toDiagnosis({ code, text, also }: Finding, checks: readonly Judged[]): Diagnosis {
+  const isJudged = ({ id, group }: Judged) => JUDGED.includes(id) || JUDGED.includes(group)
+  const isFailure = ({ id, answers }: Judged) => !TOLD.includes(id) && !answers.some(isSuccess)
+  const isFollowing = (check: Judged) =>
     FAILING.includes(code) ? isFailure(check) : !LATE.includes(code) && !isJudged(check)
   const follows = checks
-    .filter(({ id, status }) => id !== 'accepts-valid' && (status === 'fail' || status === 'warn'))
+    .filter((check) => check.id !== 'accepts-valid' && isComplaint(check))
     .filter((check) => also.includes(check.id) || isFollowing(check))
   return { code, text, follows: follows.map(({ id }) => id) }
 }

@@ -1,4 +1,4 @@
-import type { Group, Level, Status } from './case.ts'
+import type { Cause, Group, Level, Status } from './case.ts'
 import type { WRONG_FORMS } from './wrong-forms.ts'
 
 /** Result of one check. */
@@ -8,6 +8,8 @@ export interface CheckResult {
   /** Worst status that the check can have. */
   readonly level: Level
   readonly status: Status
+  /** Code of a result that does not follow from the answers alone. */
+  readonly cause?: Cause
   readonly ms: number
   readonly sent: string
   readonly expected: string

@@ -4,8 +4,6 @@ import { exchange, type KeptConnection, type WireRequest } from '../wire/exchang
 import type { Answer, TestDelivery } from './case.ts'
 
 const MAX_READ_BYTES = 64 * 1_024
-/** Words about a delivery that got no answer in time. */
-export const NO_ANSWER = 'no answer within'
 const NOTHING = { status: undefined, isUnreachable: false, words: '', headers: {}, body: '' }
 
 interface Connecting {
@@ -32,7 +30,7 @@ export async function sendDelivery(
     return conclude({ status, words: reason, headers, body: body.toString('utf8', 0, MAX_READ_BYTES) })
   } catch (error) {
     if (error === timeout.reason)
-      return conclude({ failure: `${NO_ANSWER} ${timeoutMs / 1_000} s`, failureKind: 'timeout' })
+      return conclude({ failure: `no answer within ${timeoutMs / 1_000} s`, failureKind: 'timeout' })
     const { kind, text } = toConnectionFailure(error as NodeJS.ErrnoException) // of node:http
     return conclude({ failure: text, failureKind: kind, isUnreachable: kind !== 'reset' })
   }

@@ -1,4 +1,4 @@
-import type { Answer, Status, Verdict } from './case.ts'
+import { type Answer, CAUSES, type Status, type Verdict } from './case.ts'
 
 export function mustBeAccepted(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) ? 'pass' : 'fail', answer)
@@ -12,7 +12,7 @@ export function shouldBeAccepted(answer: Answer): Verdict {
 /** Passes if the delivery was refused by a 4xx: by 401 or, with a note, by another. */
 export function mustBeRefused(answer: Answer): Verdict {
   if (!isRefusal(answer)) return toVerdict('fail', answer)
-  return toVerdict('pass', answer, answer.status === 401 ? '' : '; 401 is usual')
+  return toVerdict('pass', answer, answer.status === 401 ? {} : { note: '401 is usual' })
 }
 
 /** Passes like `mustBeRefused`, but only warns if the delivery was accepted, which does little harm. A crash is still a failure. */
@@ -43,8 +43,8 @@ export const SHOULD_BE_REFUSED = {
 export const MUST_NOT_CRASH = { expects: '2xx or 4xx, never 5xx.', judge: mustNotCrash } as const
 
 /** Skips a check: an event that it needs was not acknowledged. */
-export function notAccepted(answer: Answer): Verdict {
-  return { status: 'skipped', reason: `the event was not accepted: ${describeWithWait(answer)}` }
+export function notAccepted(answers: Answer | readonly Answer[]): Verdict {
+  return toVerdict('skipped', answers, { cause: 'not_accepted' })
 }
 
 export function isSuccess({ status = 0 }: Answer): boolean {
@@ -79,26 +79,44 @@ export function readRetryAfterMs({ headers: { 'retry-after': text = '' } }: Answ
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0)
 }
 
-/** Words about an answer that puts the delivery off. */
-export const PUT_OFF = 'put off for'
-
-export function toVerdict(status: Status, answer: Answer, note = ''): Verdict {
-  return { status, reason: describeWithWait(answer) + note }
+/** Makes a verdict from one answer or several. */
+export function toVerdict(
+  status: Status,
+  answers: Answer | readonly Answer[],
+  facts: Omit<Verdict, 'status' | 'answers'> = {},
+): Verdict {
+  return { status, answers: 'ms' in answers ? [answers] : answers, ...facts }
 }
 
-/** Describes an answer, and for how long it puts the delivery off. */
-export function describeWithWait(answer: Answer): string {
-  return describe(answer) + showWait(answer)
+/** Writes the facts of a verdict in one line. Never includes a body. */
+export function toReason({ cause, answers, runs, note = '' }: Verdict): string {
+  const work = runs === undefined ? '' : `the work was done ${runs === 1 ? 'once' : `${runs} times`}`
+  const facts = [describeAll(answers), work, note].filter((text) => text !== '').join('; ')
+  const head = cause === undefined ? '' : CAUSES[cause]
+  return [head, facts].filter((text) => text !== '').join(': ')
 }
 
-/** Adds for how long an answer puts the delivery off; nothing if it does not. */
-export function showWait(answer: Answer): string {
-  if (!isPutOff(answer)) return ''
+/** So many answers are described one by one; more are counted. */
+const FEW = 3
+
+/** Returns the last answer that puts a delivery off, unless others of many did not: then it limits only some of them. */
+export function findPutOff(answers: readonly Answer[]): Answer | undefined {
+  return answers.length <= FEW || answers.every(isPutOff) ? answers.findLast(isPutOff) : undefined
+}
+
+function describeAll(answers: readonly Answer[]): string {
+  if (answers.length > FEW) return countAnswers(answers) + showWait(findPutOff(answers))
+  const texts = answers.map((answer) => describe(answer) + showWait(answer))
+  return texts.length > 1 ? `first ${texts.join(', then ')}` : texts.join()
+}
+
+function showWait(answer: Answer | undefined): string {
+  if (answer === undefined || !isPutOff(answer)) return ''
   const ms = readRetryAfterMs(answer)
-  return `, ${PUT_OFF} ${ms === undefined ? 'an unknown time' : `${Math.ceil(ms / 1_000)} s`}`
+  return `, put off for ${ms === undefined ? 'an unknown time' : `${Math.ceil(ms / 1_000)} s`}`
 }
 
-/** Describes the status and its time, or why there is none. Never includes the body. */
+/** Describes the status and its time, or why there is none. */
 export function describe({ status, failure, isUnreachable, ms }: Answer): string {
   if (status !== undefined) return `${status} after ${Math.round(ms)} ms`
   return isUnreachable
@@ -107,7 +125,7 @@ export function describe({ status, failure, isUnreachable, ms }: Answer): string
 }
 
 /** Counts each answer: `7 × 200, 1 × 409`. */
-export function countAnswers(answers: readonly Answer[]): string {
+function countAnswers(answers: readonly Answer[]): string {
   const counts = new Map<string, number>()
   for (const { status, failure } of answers) {
     const name = status === undefined ? (failure ?? 'no answer') : String(status)

@@ -15,7 +15,7 @@ export class HandshakeFailure extends Error {
 }
 
 /** Text for a port that nothing listens on. */
-export const GONE = 'the connection was refused'
+const GONE = 'the connection was refused'
 
 const UNREACHABLE = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EADDRNOTAVAIL', 'EHOSTDOWN']
 
@@ -26,7 +26,7 @@ export function toConnectionFailure(error: NodeJS.ErrnoException): ConnectionFai
   return { kind: toKind(error), text: toText(error) }
 }
 
-export const CUT_IN_HANDSHAKE = 'the connection ended before TLS was agreed on'
+const CUT_IN_HANDSHAKE = 'the connection ended before TLS was agreed on'
 
 function toKind({ code = '', syscall }: NodeJS.ErrnoException): ConnectionFailure['kind'] {
   if (UNREACHABLE.includes(code)) return 'refused'

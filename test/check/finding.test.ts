@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { diagnose, type Finding, findEnd, toDiagnosis } from '../../src/check/diagnose.ts'
-import type { CheckResult } from '../../src/check/report.ts'
 import { createScene } from '../../src/check/scene.ts'
 import { findFreePort } from '../support/programs.ts'
 import { OPTIONS, play, type Step } from './play.ts'
+import { GONE, toAnswer, toJudged } from './to-answer.ts'
 
 /** Diagnoses a receiver with these answers: first to a plain delivery, then to one with a wrong signature, then to all others. */
 async function find(...steps: readonly Step[]) {
@@ -112,24 +112,20 @@ describe('the reason why a plain delivery is not accepted', () => {
   })
 })
 
-const toResult = (id: string, changes: Partial<CheckResult> = {}): CheckResult => ({
-  ...{ id, group: 'time', level: 'fail', status: 'fail', ms: 1, sent: '', expected: '', reason: '401 after 1 ms' },
-  ...{ why: '', hint: '', doc: '', repro: '' },
-  ...changes,
-})
+const REFUSED = [toAnswer({ status: 401 })]
 
 describe('the checks that follow from a diagnosis', () => {
   const checks = [
-    toResult('accepts-valid', { group: 'reach' }),
-    toResult('late-retry'),
-    toResult('timestamp-ahead', { status: 'warn' }),
-    toResult('timestamp-offset', { status: 'pass' }),
-    toResult('timestamp-no-fraction', { status: 'skipped' }),
-    toResult('signature-missing', { group: 'signature' }),
-    toResult('signature-sha1', { group: 'signature' }),
-    toResult('leak-stack', { group: 'leak' }),
-    toResult('https', { group: 'reach', status: 'warn' }),
-    toResult('get-not-2xx', { group: 'reach', status: 'warn' }),
+    toJudged('accepts-valid', REFUSED, { group: 'reach' }),
+    toJudged('late-retry', REFUSED),
+    toJudged('timestamp-ahead', REFUSED, { status: 'warn' }),
+    toJudged('timestamp-offset', REFUSED, { status: 'pass' }),
+    toJudged('timestamp-no-fraction', REFUSED, { status: 'skipped' }),
+    toJudged('signature-missing', REFUSED, { group: 'signature' }),
+    toJudged('signature-sha1', REFUSED, { group: 'signature' }),
+    toJudged('leak-stack', REFUSED, { group: 'leak' }),
+    toJudged('https', REFUSED, { group: 'reach', status: 'warn' }),
+    toJudged('get-not-2xx', REFUSED, { group: 'reach', status: 'warn' }),
   ]
   const followsOf = (code: Finding['code'], also: readonly string[] = []) =>
     toDiagnosis({ code, text: 'Text.', isAbsent: false, also }, checks).follows
@@ -153,17 +149,17 @@ describe('the checks that follow from a diagnosis', () => {
 
   it.each(['server_error', 'cut_off'] as const)('are none that show more than the failure: %s', (code) => {
     const own = [
-      toResult('signature-missing', { group: 'signature', reason: '200 after 3 ms' }),
-      toResult('signature-other-types', { group: 'signature', reason: 'without a type: 204 after 3 ms' }),
-      toResult('get-not-2xx', { group: 'reach', status: 'warn', reason: '200 after 1 ms' }),
-      toResult('leak-secret', { group: 'leak', reason: 'an answer holds the secret' }),
-      toResult('leak-digest', { group: 'leak', reason: 'an answer holds the expected digest' }),
+      toJudged('signature-missing', [toAnswer()], { group: 'signature' }),
+      toJudged('signature-other-types', [toAnswer({ status: 204 })], { group: 'signature' }),
+      toJudged('get-not-2xx', [toAnswer()], { group: 'reach', status: 'warn' }),
+      toJudged('leak-secret', [], { group: 'leak' }),
+      toJudged('leak-digest', [], { group: 'leak' }),
     ]
     expect(toDiagnosis({ code, text: 'Text.', isAbsent: false, also: [] }, own).follows).toEqual([])
   })
 
   it('are only those that found nothing listening, once the receiver has ended', () => {
-    const gone = toResult('burst', { group: 'load', reason: '3 × 200, 47 × the connection was refused' })
+    const gone = toJudged('burst', [toAnswer(), GONE], { group: 'load' })
     const all = [...checks, gone]
     const finding = findEnd(new URL('http://ada:lovelace@localhost:3000/x?token=y'), all)
     expect(finding).toMatchObject({ code: 'ended', isAbsent: false, also: ['burst'] })
@@ -172,7 +168,7 @@ describe('the checks that follow from a diagnosis', () => {
   })
 
   it('are those that were cut before TLS, if a proxy still listens for the receiver that has ended', () => {
-    const cut = toResult('burst', { group: 'load', reason: '50 × the connection ended before TLS was agreed on' })
+    const cut = toJudged('burst', [{ ...GONE, failureKind: 'tls' }], { group: 'load' })
     const finding = findEnd(new URL('https://localhost:3000/x'), [...checks, cut])
     expect(finding).toMatchObject({ code: 'ended', also: ['burst'] })
     expect(finding.text).toContain('no connection to https://localhost:3000/x was answered any more')

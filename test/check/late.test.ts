@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createHangTest, findLate } from '../../src/check/diagnose.ts'
-import type { CheckResult } from '../../src/check/report.ts'
+import { createHangTest, findLate, type Judged } from '../../src/check/diagnose.ts'
 import { play, type Step } from './play.ts'
+import { LATE, putOff, toAnswer, toJudged } from './to-answer.ts'
 
 const LIMITS = { patienceMs: 1_000 }
 
@@ -85,21 +85,16 @@ describe('the look for a receiver that hangs', () => {
 })
 
 describe('a receiver that accepted deliveries at first', () => {
-  const toCheck = (id: string, reason: string, changes: Partial<CheckResult> = {}): CheckResult => ({
-    ...{ id, group: 'time', level: 'fail', status: 'fail', ms: 1, sent: '', expected: '', reason },
-    ...{ why: '', hint: '', doc: '', repro: '' },
-    ...changes,
-  })
-  const alive = (status: CheckResult['status']) => toCheck('alive-after-all', '', { group: 'load', status })
-  const codeOf = async (steps: readonly Step[], checks: readonly CheckResult[], sent = 1) => {
+  const alive = (status: Judged['status']) => toJudged('alive-after-all', [], { group: 'load', status })
+  const codeOf = async (steps: readonly Step[], checks: readonly Judged[], sent = 1) => {
     const receiver = await open(steps, sent)
     return [(await findLate(receiver.scene, checks))?.code, receiver.asked]
   }
 
   it('is asked once more if one got no answer and no check has seen it alive afterwards', async () => {
     expect(await codeOf(['cut', 200], [])).toEqual([undefined, 1])
-    expect(await codeOf(['cut', 200], [toCheck('burst', ''), alive('skipped')])).toEqual([undefined, 1])
-    expect(await codeOf(['cut', 'cut'], [toCheck('burst', ''), alive('pass')])).toEqual([undefined, 0])
+    expect(await codeOf(['cut', 200], [toJudged('burst', []), alive('skipped')])).toEqual([undefined, 1])
+    expect(await codeOf(['cut', 'cut'], [toJudged('burst', []), alive('pass')])).toEqual([undefined, 0])
     expect(await codeOf([200, 'cut'], [])).toEqual([undefined, 0])
   })
 
@@ -114,25 +109,26 @@ describe('a receiver that accepted deliveries at first', () => {
   it('hangs if it answers nothing, and the checks follow of which nothing was accepted', async () => {
     const { scene } = await open(['never'], 1)
     const checks = [
-      toCheck('late-retry', 'no answer within 0.5 s'),
-      toCheck('burst', '3 × 200, 47 × no answer within 0.5 s'),
-      toCheck('signature-sha1', '200 after 3 ms', { group: 'signature' }),
+      toJudged('late-retry', [LATE]),
+      toJudged('burst', [toAnswer(), LATE]),
+      toJudged('signature-sha1', [toAnswer()], { group: 'signature' }),
     ]
     expect(await findLate(scene, checks)).toMatchObject({ code: 'no_answer', isAbsent: false, also: ['late-retry'] })
     expect(await codeOf(never(8), [alive('fail')], 8)).toEqual(['no_answer', 0])
   })
 
-  it.each<readonly [what: string, check: CheckResult | undefined, by503: string | undefined]>([
+  it.each<readonly [what: string, check: Judged | undefined, by503: string | undefined]>([
     ['none', undefined, undefined],
-    ['one that failed', toCheck('late-retry', '503 after 1 ms, put off for 60 s'), 'put_off'],
-    ['one that warns', toCheck('duplicates', '503 after 1 ms, put off for 60 s', { status: 'warn' }), 'put_off'],
-    ['one that was skipped', toCheck('late-retry', 'put off for 60 s', { status: 'skipped' }), undefined],
-    ['one that failed otherwise', toCheck('late-retry', '401 after 1 ms'), undefined],
-    ['a forgery', toCheck('x', '503 after 1 ms, put off for 60 s', { group: 'signature' }), undefined],
+    ['one that failed', toJudged('late-retry', [putOff(503)]), 'put_off'],
+    ['one that warns', toJudged('same-email', [toAnswer(), putOff(503)], { status: 'warn' }), 'put_off'],
+    ['one that was skipped', toJudged('late-retry', [putOff(503)], { status: 'skipped' }), undefined],
+    ['one that failed otherwise', toJudged('late-retry', [toAnswer({ status: 401 })]), undefined],
+    ['a burst of which some were accepted', toJudged('burst', [toAnswer(), ...Array(3).fill(putOff(503))]), undefined],
+    ['a forgery', toJudged('x', [putOff(503)], { group: 'signature' }), undefined],
   ])(
     'limits requests if 429 put a delivery off, or if 503 did and a check suffers: %s',
     async (_what, check, by503) => {
-      const passed = toCheck('accepts-valid', '200 after 1 ms', { status: 'pass' })
+      const passed = toJudged('accepts-valid', [toAnswer()], { status: 'pass' })
       const checks = check === undefined ? [passed] : [passed, check]
       expect(await codeOf([[503, '60']], checks)).toEqual([by503, 0])
       expect(await codeOf([429], checks)).toEqual(['put_off', 0])

@@ -4,6 +4,7 @@ import { onTestFinished, vi } from 'vitest'
 import type { Scene, Verdict } from '../../src/check/case.ts'
 import { CASES } from '../../src/check/cases.ts'
 import { createScene, type SceneOptions } from '../../src/check/scene.ts'
+import { toReason } from '../../src/check/verdict.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
@@ -71,8 +72,8 @@ export async function play(steps: readonly Step[], options: Partial<SceneOptions
 }
 
 /** Writes a verdict without the times, which differ. */
-export function showVerdict({ status, reason }: Verdict): string {
-  return `${status}: ${reason.replaceAll(/ after \d+ ms/g, '')}`
+export function showVerdict(verdict: Verdict): string {
+  return `${verdict.status}: ${toReason(verdict).replaceAll(/ after \d+ ms/g, '')}`
 }
 
 /** Runs a check of several deliveries in a scene. */

@@ -1,4 +1,5 @@
 import type { Answer } from '../../src/check/case.ts'
+import type { Judged } from '../../src/check/diagnose.ts'
 
 /** Makes an answer of the receiver: 200 and nothing else, or what the changes say. */
 export function toAnswer(changes: Partial<Answer> = {}): Answer {
@@ -13,3 +14,15 @@ export const CUT: Answer = toAnswer({
   ...{ status: undefined, words: '', failureKind: 'reset' },
   failure: 'the connection ended without an answer',
 })
+
+/** No answer in time, and no connection: without words, which no code reads. */
+export const LATE: Answer = { ...CUT, failure: undefined, failureKind: 'timeout' }
+export const GONE: Answer = { ...CUT, failure: undefined, failureKind: 'refused', isUnreachable: true }
+
+/** Makes an answer that puts the delivery off for a minute. */
+export const putOff = (status: number): Answer => toAnswer({ status, headers: { 'retry-after': '60' } })
+
+/** Makes a failed check with these answers. */
+export function toJudged(id: string, answers: readonly Answer[], changes: Partial<Judged> = {}): Judged {
+  return { id, group: 'time', status: 'fail', answers, ...changes }
+}

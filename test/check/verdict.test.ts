@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import {
-  countAnswers,
   describe as describeAnswer,
   isPutOff,
   isRedirect,
@@ -11,6 +10,8 @@ import {
   readRetryAfterMs,
   shouldBeAccepted,
   shouldBeRefused,
+  toReason,
+  toVerdict,
 } from '../../src/check/verdict.ts'
 import { CUT, toAnswer } from './to-answer.ts'
 
@@ -29,24 +30,24 @@ describe('the verdict on an answer', () => {
   })
 
   it('tells the status and the time, and by which 4xx a forgery is usually refused', () => {
-    expect(mustBeAccepted(toAnswer({ status: 204 })).reason).toBe('204 after 5 ms')
-    expect(mustBeRefused(toAnswer({ status: 401 })).reason).toBe('401 after 5 ms')
-    expect(mustBeRefused(toAnswer({ status: 403 })).reason).toBe('403 after 5 ms; 401 is usual')
+    expect(toReason(mustBeAccepted(toAnswer({ status: 204 })))).toBe('204 after 5 ms')
+    expect(toReason(mustBeRefused(toAnswer({ status: 401 })))).toBe('401 after 5 ms')
+    expect(toReason(mustBeRefused(toAnswer({ status: 403 })))).toBe('403 after 5 ms; 401 is usual')
   })
 
   it('is no refusal if the delivery is only put off: nobody has judged it', () => {
     const limited = toAnswer({ status: 429, headers: { 'retry-after': '60' } })
     const verdicts = [mustBeRefused, shouldBeRefused, mustNotCrash].map((judge) => judge(limited))
-    expect(verdicts).toEqual(Array(3).fill({ status: 'fail', reason: '429 after 5 ms, put off for 60 s' }))
-    expect(mustBeRefused(toAnswer({ status: 429 })).reason).toBe('429 after 5 ms, put off for an unknown time')
+    expect(verdicts).toEqual(Array(3).fill({ status: 'fail', answers: [limited] }))
+    expect(verdicts.map(toReason)).toEqual(Array(3).fill('429 after 5 ms, put off for 60 s'))
+    expect(toReason(mustBeRefused(toAnswer({ status: 429 })))).toBe('429 after 5 ms, put off for an unknown time')
     expect(mustBeRefused(toAnswer({ status: 429 })).status).toBe('fail')
   })
 
   it('is skipped for want of an accepted event, and tells why', () => {
-    expect(notAccepted(toAnswer({ status: 401 }))).toEqual({
-      status: 'skipped',
-      reason: 'the event was not accepted: 401 after 5 ms',
-    })
+    const verdict = notAccepted(toAnswer({ status: 401 }))
+    expect(verdict).toMatchObject({ status: 'skipped', cause: 'not_accepted' })
+    expect(toReason(verdict)).toBe('the event was not accepted: 401 after 5 ms')
   })
 
   it('counts only 3xx as redirects', () => {
@@ -65,7 +66,9 @@ describe('an answer in words', () => {
 
   it('is a count of each, in the order in which they came', () => {
     const answers = [toAnswer(), CUT, toAnswer({ status: 409 }), toAnswer(), { ...CUT, failure: undefined }]
-    expect(countAnswers(answers)).toBe('2 × 200, 1 × the connection ended without an answer, 1 × 409, 1 × no answer')
+    expect(toReason(toVerdict('pass', answers))).toBe(
+      '2 × 200, 1 × the connection ended without an answer, 1 × 409, 1 × no answer',
+    )
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
-import { countAnswers, describe, describeWithWait, isSuccess, notAccepted, readRetryAfterMs } from '../verdict.ts'
+import { isSuccess, notAccepted, readRetryAfterMs, toVerdict } from '../verdict.ts'
 import { COPIES } from './send-at-once.ts'
-import { type ProbedScene, readRuns, timesDone, withProbe } from './with-probe.ts'
+import { type ProbedScene, readRuns, withProbe } from './with-probe.ts'
 
 /** Delays between further attempts, as fractions of `patienceMs`. */
 const RETRY_WAITS = [1 / 30, 5 / 30, 24 / 30]
@@ -31,6 +31,14 @@ const withFailure = (judge: (scene: ProbedScene, event: TestEvent, delivery: Tes
     return judge(scene, event, scene.make.delivery(event))
   })
 
+/** Passes if none of the answers is a 2xx, or if the work is done in the end. */
+async function judgeAnswers(scene: ProbedScene, { id }: TestEvent, answers: readonly Answer[]): Promise<Verdict> {
+  if (answers.every(isUnseen)) return notAccepted(answers)
+  if (!answers.some(isSuccess)) return toVerdict('pass', answers)
+  const runs = await readRuns(scene, id)
+  return toVerdict(runs > 0 ? 'pass' : 'fail', answers, { runs })
+}
+
 /** Checks the outcome of an event whose work fails. */
 export const effectFailure: readonly Case[] = [
   {
@@ -39,13 +47,7 @@ export const effectFailure: readonly Case[] = [
     expects: 'No 2xx; or a 2xx after which the work is done again without another delivery, as an inbox does.',
     why: 'A 2xx ends the retries. Work that fails after it is lost, and nobody notices.',
     fix: 'Answer when the work is done, or when the event is safely stored and its work will be retried.',
-    run: withFailure(async (scene, event, delivery) => {
-      const answer = await scene.sendOnce(delivery)
-      if (isUnseen(answer)) return notAccepted(answer)
-      if (!isSuccess(answer)) return { status: 'pass', reason: describe(answer) }
-      const runs = await readRuns(scene, event.id)
-      return { status: runs > 0 ? 'pass' : 'fail', reason: `${describe(answer)}; ${timesDone(runs)}` }
-    }),
+    run: withFailure(async (scene, event, delivery) => judgeAnswers(scene, event, [await scene.sendOnce(delivery)])),
   },
   {
     id: 'effect-copies-of-failure',
@@ -54,14 +56,9 @@ export const effectFailure: readonly Case[] = [
     why: 'If the work takes longer than the service waits, a duplicate arrives while the first is still being handled. A 2xx to the duplicate ends the retries, and the event is lost if the work fails.',
     fix: 'Let the duplicate wait for the result of the first delivery, or answer it 409 or 503. Answer 2xx when the work is done.',
     alone: true,
-    run: withFailure(async (scene, event, delivery) => {
-      const answers = await Promise.all(Array.from({ length: COPIES }, () => scene.sendOnce(delivery)))
-      const reason = countAnswers(answers)
-      if (answers.every(isUnseen)) return { status: 'skipped', reason: `no delivery was accepted: ${reason}` }
-      if (!answers.some(isSuccess)) return { status: 'pass', reason }
-      const runs = await readRuns(scene, event.id)
-      return { status: runs > 0 ? 'pass' : 'fail', reason: `${reason}; ${timesDone(runs)}` }
-    }),
+    run: withFailure(async (scene, event, delivery) =>
+      judgeAnswers(scene, event, await Promise.all(Array.from({ length: COPIES }, () => scene.sendOnce(delivery)))),
+    ),
   },
   {
     id: 'effect-retry-after-failure',
@@ -71,14 +68,11 @@ export const effectFailure: readonly Case[] = [
     fix: 'Mark an id as handled when its work has succeeded, and release it when the work fails.',
     run: withFailure(async (scene, event, delivery) => {
       const first = await scene.sendOnce(delivery)
-      const told = `first ${describe(first)}`
-      if (isSuccess(first))
-        return { status: 'skipped', reason: `${told}, so there is no retry; see effect-ack-after-work` }
+      if (isSuccess(first)) return toVerdict('skipped', first, { note: 'there is no retry; see effect-ack-after-work' })
       const last = await sendUntilAccepted(scene, delivery)
       if (first.status === last.status && UNSEEN.includes(last.status)) return notAccepted(last)
-      const isDone = isSuccess(last) && (await readRuns(scene, event.id)) > 0
-      const what = isDone ? 'the work was done' : 'the work was not done'
-      return { status: isDone ? 'pass' : 'fail', reason: `${told}, then ${describeWithWait(last)}; ${what}` }
+      const runs = isSuccess(last) ? await readRuns(scene, event.id) : 0
+      return toVerdict(runs > 0 ? 'pass' : 'fail', [first, last], { runs })
     }),
   },
 ]

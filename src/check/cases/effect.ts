@@ -1,8 +1,8 @@
 import type { Answer, Case, Scene, TestDelivery, TestEvent } from '../case.ts'
 import { FORGED } from '../maker.ts'
-import { countAnswers, describe, describeWithWait, isPutOff, isSuccess, isUnjudged, notAccepted } from '../verdict.ts'
+import { isPutOff, isSuccess, isUnjudged, notAccepted, toVerdict } from '../verdict.ts'
 import { COPIES } from './send-at-once.ts'
-import { type ProbedScene, readRuns, readSettled, timesDone, withProbe } from './with-probe.ts'
+import { type ProbedScene, readRuns, readSettled, withProbe } from './with-probe.ts'
 
 /** More events than a short list of recent ids holds, and fewer than overload a receiver. */
 const OTHERS = 50
@@ -17,9 +17,8 @@ const once = (more: (scene: ProbedScene, event: TestEvent) => Promise<Answer>) =
     const second = await more(scene, event)
     await readRuns(scene, event.id)
     const runs = await readSettled(scene, event.id)
-    if (runs === 1 && isUnjudged(second))
-      return { status: 'skipped', reason: `the second delivery was not judged: ${describeWithWait(second)}` }
-    return { status: runs === 1 ? 'pass' : 'fail', reason: timesDone(runs) }
+    if (runs === 1 && isUnjudged(second)) return toVerdict('skipped', second, { cause: 'not_judged' })
+    return toVerdict(runs === 1 ? 'pass' : 'fail', [first, second], { runs })
   })
 
 const sendAll = ({ send }: Scene, deliveries: readonly TestDelivery[]) => Promise.all(deliveries.map(send))
@@ -60,11 +59,10 @@ export const effect: readonly Case[] = [
       const event = scene.make.event()
       const delivery = scene.make.delivery(event)
       const answers = await sendAll(scene, Array(COPIES).fill(delivery))
-      if (!answers.some(isSuccess))
-        return { status: 'skipped', reason: `no delivery was accepted: ${countAnswers(answers)}` }
+      if (!answers.some(isSuccess)) return notAccepted(answers)
       await readRuns(scene, event.id)
       const runs = await readSettled(scene, event.id)
-      return { status: runs === 1 ? 'pass' : 'fail', reason: `${timesDone(runs)}; ${countAnswers(answers)}` }
+      return toVerdict(runs === 1 ? 'pass' : 'fail', answers, { runs })
     }),
   },
   {
@@ -106,8 +104,8 @@ export const effect: readonly Case[] = [
       )
       const accepted = events.filter((_, at) => answers.slice(at, at + 1).some(isSuccess))
       const lost = await findUndone(scene, accepted)
-      const reason = `${countAnswers(answers)}; the work of ${accepted.length - lost.length} was done`
-      return { status: accepted.length === 0 ? 'skipped' : lost.length === 0 ? 'pass' : 'fail', reason }
+      const note = `the work of ${accepted.length - lost.length} was done`
+      return toVerdict(accepted.length === 0 ? 'skipped' : lost.length === 0 ? 'pass' : 'fail', answers, { note })
     }),
   },
   {
@@ -122,7 +120,7 @@ export const effect: readonly Case[] = [
       const answer = await send(make.delivery(event, FORGED))
       const runs = await readSettled(scene, event.id)
       if (runs === 0 && isUnseen(answer)) return notAccepted(answer)
-      return { status: runs === 0 ? 'pass' : 'fail', reason: `${timesDone(runs)}; ${describe(answer)}` }
+      return toVerdict(runs === 0 ? 'pass' : 'fail', answer, { runs })
     }),
   },
   {
@@ -137,10 +135,8 @@ export const effect: readonly Case[] = [
       const forged = await send(make.delivery(event, FORGED))
       const genuine = await send(make.delivery(event))
       if (isPutOff(genuine)) return notAccepted(genuine)
-      const isDone = isSuccess(genuine) && (await readRuns(scene, event.id)) > 0
-      const what = isDone ? 'the work was done' : 'the work was not done'
-      const reason = `first ${describe(forged)}, then ${describe(genuine)}; ${what}`
-      return { status: isDone ? 'pass' : 'fail', reason }
+      const runs = isSuccess(genuine) ? await readRuns(scene, event.id) : 0
+      return toVerdict(runs > 0 ? 'pass' : 'fail', [forged, genuine], { runs })
     }),
   },
   {
@@ -158,11 +154,10 @@ export const effect: readonly Case[] = [
       const [first, second] = [update('First', 2_000), update('Second', 1_000)]
       const answer = await send(make.delivery(first))
       if (!isSuccess(answer)) return notAccepted(answer)
-      if ((await readRuns(scene, first.id)) === 0)
-        return { status: 'skipped', reason: 'the work of contact.updated events is not counted' }
+      if ((await readRuns(scene, first.id)) === 0) return toVerdict('skipped', answer, { cause: 'not_counted' })
       const last = await send(make.delivery(second))
-      if ((await readRuns(scene, second.id)) > 0) return { status: 'pass', reason: 'both were done' }
-      return { status: 'fail', reason: `the second was not done: ${describeWithWait(last)}` }
+      const runs = await readRuns(scene, second.id)
+      return toVerdict(runs > 0 ? 'pass' : 'fail', [answer, last], { runs })
     }),
   },
   {
@@ -185,17 +180,15 @@ export const effect: readonly Case[] = [
       for (const { what, ids } of pairs) {
         for (const [at, id] of ids.entries()) {
           const answer = await send(make.delivery({ ...make.event(), id }))
-          if (!isSuccess(answer) && at === 0) break // another check reports it
-          if (!isSuccess(answer)) return { status: 'warn', reason: `ids differ ${what}: ${describeWithWait(answer)}` }
-          const isDone = (await readRuns(scene, id)) > 0
-          if (!isDone && at === 0) break
-          if (!isDone) return { status: 'warn', reason: `ids differ ${what}: the work of the second was not done` }
+          const runs = isSuccess(answer) ? await readRuns(scene, id) : 0
+          if (runs === 0 && at === 0) break // another check reports it
+          if (runs === 0) return toVerdict('warn', answer, { runs, note: `ids differ ${what}` })
           isSeen = true
         }
       }
       return isSeen
-        ? { status: 'pass', reason: 'each was done' }
-        : { status: 'skipped', reason: 'none was accepted and done' }
+        ? toVerdict('pass', [], { note: 'each was done' })
+        : toVerdict('skipped', [], { cause: 'not_counted' })
     }),
   },
 ]

@@ -1,6 +1,6 @@
-import type { Answer, Case, Scene, TestDelivery, Verdict } from '../case.ts'
+import type { Answer, Case, Scene, Status, TestDelivery, Verdict } from '../case.ts'
 import { FORGED } from '../maker.ts'
-import { isPutOff } from '../verdict.ts'
+import { isPutOff, toVerdict } from '../verdict.ts'
 
 interface Refusal extends Answer {
   /** Digest that would have been right. */
@@ -66,11 +66,12 @@ function refusalsOf(scene: Scene): ReturnType<typeof collectRefusals> {
 /** Searches all refusals; skipped if no answer came, or if some deliveries were not judged. */
 async function search(scene: Scene, what: string, isTold: (answer: Refusal) => boolean): Promise<Verdict> {
   const answers = await refusalsOf(scene)
-  if (answers.some(isTold)) return { status: 'fail', reason: `an answer holds ${what}` }
-  if (answers.every(({ status }) => status === undefined)) return { status: 'skipped', reason: 'no answer came' }
+  const conclude = (status: Status, note: string) => toVerdict(status, [], { note })
+  if (answers.some(isTold)) return conclude('fail', `an answer holds ${what}`)
+  if (answers.every(({ status }) => status === undefined)) return conclude('skipped', 'no answer came')
   const putOff = answers.filter(isPutOff).length
-  if (putOff > 0) return { status: 'skipped', reason: `${putOff} of ${answers.length} deliveries were put off` }
-  return { status: 'pass', reason: 'no answer holds it' }
+  if (putOff > 0) return conclude('skipped', `${putOff} of ${answers.length} deliveries were put off`)
+  return conclude('pass', 'no answer holds it')
 }
 
 export const leak: readonly Case[] = [
@@ -93,7 +94,7 @@ export const leak: readonly Case[] = [
     run: async (scene) => {
       const secret = Buffer.from(scene.secret)
       if (secret.length < MIN_SECRET_BYTES)
-        return { status: 'skipped', reason: 'the secret is so short that any answer may hold it by chance' }
+        return toVerdict('skipped', [], { note: 'the secret is so short that any answer may hold it by chance' })
       const text = secret.toString()
       const written = [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]
       const isTold = (answer: string) => written.some((form) => answer.includes(form)) || holds(answer, secret)

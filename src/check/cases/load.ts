@@ -1,14 +1,5 @@
 import type { Case } from '../case.ts'
-import {
-  countAnswers,
-  isPutOff,
-  isRefusal,
-  isSuccess,
-  MUST_BE_ACCEPTED,
-  MUST_NOT_CRASH,
-  showWait,
-  toVerdict,
-} from '../verdict.ts'
+import { isPutOff, isRefusal, isSuccess, MUST_BE_ACCEPTED, MUST_NOT_CRASH, toVerdict } from '../verdict.ts'
 import { sendAtOnce } from './send-at-once.ts'
 
 const KIB = 1_024
@@ -32,7 +23,7 @@ const cases: readonly Case[] = [
     deliver: (make) => make.delivery(make.event({ note: 'x'.repeat(2 * KIB * KIB) })),
     judge: (answer) => {
       if (isSuccess(answer)) return toVerdict('pass', answer)
-      if (answer.status === 413) return toVerdict('pass', answer, '; the limit is below 2 MiB')
+      if (answer.status === 413) return toVerdict('pass', answer, { note: 'the limit is below 2 MiB' })
       return toVerdict(isRefusal(answer) || answer.status === undefined ? 'warn' : 'fail', answer)
     },
   },
@@ -71,13 +62,8 @@ const cases: readonly Case[] = [
       const events = Array.from({ length: BURST }, () => make.delivery(make.event()))
       const answers = await sendAtOnce(scene, events)
       const others = answers.filter((answer) => !isSuccess(answer))
-      const reason = countAnswers(answers)
-      if (others.length === 0) return { status: 'pass', reason }
-      if (!others.every(isPutOff)) return { status: 'fail', reason }
-      const [limited] = answers
-      if (others.length === BURST && limited !== undefined)
-        return { status: 'fail', reason: reason + showWait(limited) }
-      return { status: 'warn', reason }
+      if (others.length === 0) return toVerdict('pass', answers)
+      return toVerdict(others.every(isPutOff) && others.length < BURST ? 'warn' : 'fail', answers)
     },
   },
   {

@@ -1,13 +1,13 @@
 import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import type { Case } from '../case.ts'
 import {
-  countAnswers,
-  describe,
   isPutOff,
   isSuccess,
   MUST_BE_ACCEPTED,
   mustNotCrash,
+  notAccepted,
   SHOULD_BE_ACCEPTED,
+  toVerdict,
 } from '../verdict.ts'
 import { records } from './records.ts'
 import { COPIES, sendAtOnce } from './send-at-once.ts'
@@ -98,7 +98,7 @@ export const meaning: readonly Case[] = [
       const second = await send(delivery)
       // If the first is refused too, other checks say why.
       const status = !isSuccess(first) ? 'skipped' : isSuccess(second) ? 'pass' : 'fail'
-      return { status, reason: `first ${describe(first)}, then ${describe(second)}` }
+      return toVerdict(status, [first, second])
     },
   },
   {
@@ -112,11 +112,10 @@ export const meaning: readonly Case[] = [
       const delivery = scene.make.delivery(scene.make.event())
       const answers = await sendAtOnce(scene, Array(COPIES).fill(delivery))
       const others = answers.filter((answer) => !isSuccess(answer))
-      const reason = countAnswers(answers)
-      if (others.length === 0) return { status: 'pass', reason }
-      if (answers.every(isPutOff)) return { status: 'skipped', reason: `no delivery was accepted: ${reason}` }
+      if (others.length === 0) return toVerdict('pass', answers)
+      if (answers.every(isPutOff)) return notAccepted(answers)
       const isOnlyBusy = others.length < COPIES && others.every(({ status }) => BUSY.includes(status ?? 0))
-      return { status: isOnlyBusy ? 'warn' : 'fail', reason }
+      return toVerdict(isOnlyBusy ? 'warn' : 'fail', answers)
     },
   },
 ]

@@ -4,13 +4,13 @@ import { SIGNATURE_NAME } from '../../wire/signature-name.ts'
 import type { Case } from '../case.ts'
 import { FORGED } from '../maker.ts'
 import {
-  describe,
   isPutOff,
   isRedirect,
   isRefusal,
   isSuccess,
   isUnjudged,
   MUST_BE_ACCEPTED,
+  notAccepted,
   SHOULD_BE_ACCEPTED,
   toVerdict,
 } from '../verdict.ts'
@@ -71,11 +71,10 @@ export const reach: readonly Case[] = [
     run: async ({ make, sendInTurn }) => {
       const forged = make.delivery(make.event(), FORGED)
       const answers = await sendInTurn([make.delivery(make.event()), forged, make.delivery(make.event())])
-      const reason = answers.map(describe).join(', then ')
       const [first, second, third] = answers.map((answer) => ({ is2xx: isSuccess(answer), is4xx: isRefusal(answer) }))
-      if (first?.is2xx !== true) return { status: 'skipped', reason: `the event was not accepted: ${reason}` }
-      if (second?.is2xx !== true && answers.some(isPutOff)) return { status: 'skipped', reason: `put off: ${reason}` }
-      return { status: second?.is4xx === true && third?.is2xx === true ? 'pass' : 'fail', reason }
+      if (first?.is2xx !== true) return notAccepted(answers)
+      if (second?.is2xx !== true && answers.some(isPutOff)) return toVerdict('skipped', answers)
+      return toVerdict(second?.is4xx === true && third?.is2xx === true ? 'pass' : 'fail', answers)
     },
   },
   {
@@ -86,9 +85,9 @@ export const reach: readonly Case[] = [
     why: 'Deliveries hold records of people, and the signature does not hide them.',
     fix: 'Put the receiver behind TLS and register its https URL.',
     run: async ({ target }) => {
-      if (target.protocol === 'https:') return { status: 'pass', reason: 'https' }
-      if (isLoopback(target)) return { status: 'pass', reason: 'http, on this machine only' }
-      return { status: 'warn', reason: `http to ${target.hostname}` }
+      if (target.protocol === 'https:') return toVerdict('pass', [], { note: 'https' })
+      if (isLoopback(target)) return toVerdict('pass', [], { note: 'http, on this machine only' })
+      return toVerdict('warn', [], { note: `http to ${target.hostname}` })
     },
   },
   {

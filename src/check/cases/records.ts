@@ -1,10 +1,9 @@
 import type { Case, Maker, Scene, TestDelivery, TestEvent, TestRecord, Verdict } from '../case.ts'
 import {
-  describe,
   isRefusal,
   isSuccess,
   MUST_BE_ACCEPTED,
-  mustBeAccepted,
+  notAccepted,
   SHOULD_BE_ACCEPTED,
   shouldBeAccepted,
   toVerdict,
@@ -25,9 +24,9 @@ const inTurn =
     const toEvent = ({ type, record }: Change): TestEvent => make.event({ type, data: { record } })
     const [earlier, later] = change(make.contact())
     const first = await send(make.delivery(toEvent(earlier)))
-    if (!isSuccess(first)) return { status: 'skipped', reason: `the first event was not accepted: ${describe(first)}` }
-    const { status, reason } = mustBeAccepted(await send(make.delivery(toEvent(later))))
-    return { status, reason: `first ${describe(first)}, then ${reason}` }
+    if (!isSuccess(first)) return notAccepted(first)
+    const second = await send(make.delivery(toEvent(later)))
+    return toVerdict(isSuccess(second) ? 'pass' : 'fail', [first, second])
   }
 
 /** Checks that the receiver accepts records with any content and in any order. */

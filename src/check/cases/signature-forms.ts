@@ -117,8 +117,10 @@ export const signatureForms: readonly Case[] = [
       ' | tr a-f A-F | sed s/shA/sha/',
     ),
     judge: (answer) => {
-      if (isSuccess(answer)) return toVerdict('pass', answer, '; upper case is taken')
-      return answer.status === 401 ? toVerdict('info', answer, '; upper case is refused') : mustBeRefused(answer)
+      if (isSuccess(answer)) return toVerdict('pass', answer, { note: 'upper case is taken' })
+      return answer.status === 401
+        ? toVerdict('info', answer, { note: 'upper case is refused' })
+        : mustBeRefused(answer)
     },
   },
 ]

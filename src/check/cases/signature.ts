@@ -1,16 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Case, Maker, Scene, SingleCase, TestDelivery, Verdict } from '../case.ts'
 import { FORGED, signWith } from '../maker.ts'
-import {
-  describe,
-  isRefusal,
-  isSuccess,
-  isUnjudged,
-  MUST_BE_REFUSED,
-  mustBeRefused,
-  notAccepted,
-  toVerdict,
-} from '../verdict.ts'
+import { isRefusal, isSuccess, isUnjudged, MUST_BE_REFUSED, mustBeRefused, notAccepted, toVerdict } from '../verdict.ts'
 
 const WHY = 'Anyone who knows the URL can send events that the service never sent.'
 const FIX = 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.'
@@ -125,10 +116,10 @@ const UNKNOWN = ['check-unheard-of', 'constructor']
 
 /** Passes if all deliveries are refused, otherwise names the first one that is not. */
 async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: string, delivery: TestDelivery])[]) {
-  let verdict: Verdict = { status: 'skipped', reason: 'nothing was sent' }
+  let verdict = toVerdict('skipped', [])
   for (const [what, delivery] of deliveries) {
     verdict = mustBeRefused(await send(delivery))
-    if (verdict.status !== 'pass') return { ...verdict, reason: `${what}: ${verdict.reason}` }
+    if (verdict.status !== 'pass') return { ...verdict, note: what }
   }
   return verdict
 }
@@ -176,8 +167,8 @@ export const signature: readonly Case[] = [
       if (!isSuccess(answer)) return toVerdict(isUnjudged(answer) ? 'fail' : 'pass', answer)
       const other = await deliver(Buffer.from('no gzip'))
       return isSuccess(other)
-        ? { status: 'pass', reason: `${describe(answer)}; it takes any signed bytes unseen` }
-        : { status: 'fail', reason: `${describe(answer)}, but ${describe(other)} to what is no gzip: it was unpacked` }
+        ? toVerdict('pass', [answer, other], { note: 'it takes any signed bytes unseen' })
+        : toVerdict('fail', [answer, other], { note: 'the second is no gzip: the first was unpacked' })
     },
   },
   {

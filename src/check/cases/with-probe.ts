@@ -13,7 +13,7 @@ export interface ProbedScene extends Scene {
 export function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
   return async (scene) =>
     scene.probe === undefined
-      ? { status: 'skipped', reason: 'not observable without a probe' }
+      ? { status: 'skipped', answers: [], cause: 'no_probe' }
       : judge({ ...scene, probe: scene.probe })
 }
 
@@ -34,8 +34,4 @@ export async function readSettled(scene: ProbedScene, id: string): Promise<numbe
   if (isSuccess(await send(make.delivery(marker)))) await readRuns(scene, marker.id)
   await wait(SETTLE_MS)
   return probe.runs(id)
-}
-
-export function timesDone(runs: number): string {
-  return `the work was done ${runs === 1 ? 'once' : `${runs} times`}`
 }
