@@ -105,6 +105,7 @@ const FLOORS: Floors = {
       'src/wire/code-word.ts',
       'src/wire/find-hint.ts',
       'src/wire/nearest.ts',
+      'src/wire/signings.ts',
     ],
     packages: ['preact', 'preact/hooks'],
   },

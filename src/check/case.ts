@@ -1,4 +1,5 @@
 import type { ConnectionFailure } from '../wire/connection-failure.ts'
+import type { SignatureFault } from '../wire/signature-mistakes.ts'
 import type { Probe } from './probe.ts'
 
 /** Groups of checks, in the order in which they run. */
@@ -100,8 +101,10 @@ export interface Maker {
 
 /** Differences from a genuine delivery. Its `pipe` makes the same change to the right signature. */
 export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'signatures'>> {
-  /** Computes the signature header from the right signature, or from a digest of another algorithm: one value, several, or none. */
-  readonly signature?: (right: string, hmac: (algorithm: string) => string) => string | readonly string[] | undefined
+  /** Computes the signature header from the right signature: one value, several, or none. */
+  readonly signature?: (right: string) => string | readonly string[] | undefined
+  /** Fault of the signature header. */
+  readonly fault?: SignatureFault
   /** Bytes to send instead of the signed body. */
   readonly bytes?: Uint8Array
 }

@@ -5,7 +5,7 @@ import { FORGED } from './maker.ts'
 import { type CheckResult, type Diagnosis, LATE } from './report.ts'
 import type { RunScene } from './scene.ts'
 import { describe, findPutOff, isRefusal, isSuccess } from './verdict.ts'
-import { WRONG_FORMS } from './wrong-forms.ts'
+import { FAIL_AS_WELL, listWrongForms } from './wrong-forms.ts'
 
 /** Check with the facts that it has found. */
 export interface Judged extends Verdict, Pick<CheckResult, 'id' | 'group'> {}
@@ -78,12 +78,10 @@ function toText(code: Diagnosis['code'], answer: Answer, target: URL, isOpen: bo
 
 /** Tries the wrong forms. A receiver that accepts deliveries without a signature need not read any other header. */
 async function findMistake({ make, send, secret }: RunScene, isOpen: boolean): Promise<Finding | undefined> {
-  for (const [code, mistake] of Object.entries(WRONG_FORMS)) {
+  for (const { code, text, deliver } of listWrongForms(Buffer.from(secret))) {
     if (isOpen && code === 'other_header') continue
-    const answers = await Promise.all(mistake.deliver(make, Buffer.from(secret)).map(send))
-    const also = 'also' in mistake ? mistake.also : []
-    if (answers.some(isSuccess))
-      return { code: code as keyof typeof WRONG_FORMS, text: mistake.text, isAbsent: false, also } // the keys of WRONG_FORMS
+    const answers = await Promise.all(deliver(make).map(send))
+    if (answers.some(isSuccess)) return { code, text, isAbsent: false, also: FAIL_AS_WELL[code] ?? [] }
   }
   return undefined
 }

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { type Secret, sign } from '../protocol/signature.ts'
 import { formatJson } from '../wire/json-forms.ts'
+import { spoilSignature } from '../wire/signature-mistakes.ts'
 import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { DeliveryChanges, Maker, TestDelivery, TestEvent, TestRecord } from './case.ts'
 
@@ -37,16 +38,14 @@ const HEAD = {
 } as const
 
 function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryChanges = {}): TestDelivery {
-  const { signature, bytes, pipe, ...head } = changes
-  const right = sign(signed, secret)
-  const hmac = (algorithm: string) => createHmac(algorithm, secret).update(signed).digest('hex')
-  const given = signature === undefined ? right : signature(right, hmac)
+  const { signature = (right: string) => right, fault, bytes, pipe, ...head } = changes
+  const given = fault === undefined ? signature(sign(signed, secret)) : spoilSignature(fault, signed, secret)
   return {
     ...HEAD,
     ...head,
     body: bytes ?? signed,
     signatures: given === undefined ? [] : typeof given === 'string' ? [given] : given,
-    pipe: signature === undefined && bytes === undefined ? '' : pipe,
+    pipe: (changes.signature ?? fault ?? bytes) ? pipe : '',
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Cause, Group, Level, Status } from './case.ts'
-import type { WRONG_FORMS } from './wrong-forms.ts'
+import type { WrongFormCode } from './wrong-forms.ts'
 
 /** Result of one check. */
 export interface CheckResult {
@@ -45,7 +45,7 @@ type DiagnosisCode =
   | 'server_error'
   | 'cut_off'
   | 'ended'
-  | keyof typeof WRONG_FORMS
+  | WrongFormCode
 
 /** Codes of a receiver that accepted a plain delivery at first, if there is a receiver. */
 export const LATE: readonly DiagnosisCode[] = ['ended', 'no_answer', 'put_off']

@@ -1,7 +1,8 @@
 import * as z from 'zod'
+import { SIGNINGS } from '../wire/signings.ts'
 import type { Account } from './accounts.ts'
 import { Refusal } from './refusal.ts'
-import { SIGNINGS } from './signing.ts'
+import type { Signing } from './signing.ts'
 
 /** Fields of a registration, section 2.3 of the service text. Others are ignored (A07). */
 export const webhookFields = {
@@ -27,7 +28,7 @@ export const account: z.ZodType<Account> = z.strictObject({
   password: z.string().min(1).max(1_000),
 })
 
-export const signingShape = z.enum(SIGNINGS).optional()
+export const signingShape = z.enum(Object.keys(SIGNINGS) as Signing[]).optional() // its own keys
 export const resendShape = z.strictObject({
   body: z
     .custom<string | Uint8Array>(

@@ -1,26 +1,10 @@
 import { sign } from '../protocol/signature.ts'
 import { formatJson } from '../wire/json-forms.ts'
-import { flipBit, spoilSignature } from '../wire/spoil.ts'
-
-/** All kinds of signatures; each except the first is wrong in one way. */
-export const SIGNINGS = [
-  'valid',
-  'none',
-  'wrong',
-  'stale-bytes',
-  'flip-bit',
-  'reserialised',
-  'no-prefix',
-  'sha1',
-  'short',
-  'long',
-  'non-hex',
-  /** Sends two headers: the right signature, then one made with another secret. */
-  'two-headers',
-] as const
+import { flipBit, spoilSignature } from '../wire/signature-mistakes.ts'
+import type { SIGNINGS } from '../wire/signings.ts'
 
 /** Kind of signature. Only a resent delivery can have another one than `valid`. */
-export type Signing = (typeof SIGNINGS)[number]
+export type Signing = keyof typeof SIGNINGS
 
 /** Returns the values of the signature header for this kind of signature; none if the header is omitted. */
 export function signAs(signing: Signing, signedBytes: Uint8Array, secret: string): readonly string[] {

@@ -3,7 +3,7 @@ import { OptionChecker } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
 import { type Secret, SIGNATURE_HEADER, sign } from '../protocol/signature.ts'
 import { BODY_FORMATS, type BodyFormat, formatJson } from '../wire/json-forms.ts'
-import { flipBit, spoilSignature } from '../wire/spoil.ts'
+import { flipBit, spoilSignature } from '../wire/signature-mistakes.ts'
 
 const TAMPERS = [
   'none',

@@ -72,9 +72,7 @@ describe('a delivery of a check', () => {
     expect(make.delivery('x', { signature: (given) => `${given}00` }).signatures).toEqual([`${right}00`])
     expect(make.delivery('x', { signature: () => ['a', 'b'] }).signatures).toEqual(['a', 'b'])
     expect(make.delivery('x', { signature: () => undefined }).signatures).toEqual([])
-    expect(make.delivery('x', { signature: (_, hmac) => hmac('sha1') }).signatures).toEqual([
-      signed('x', SECRET, 'sha1'),
-    ])
+    expect(make.delivery('x', { fault: 'sha1' }).signatures).toEqual([`sha1=${signed('x', SECRET, 'sha1')}`])
   })
 
   it('sends other bytes than it signed', () => {
@@ -88,6 +86,7 @@ describe('a delivery of a check', () => {
     const signature = (right: string) => right.slice(1)
     expect(make.delivery('x', { signature, pipe: ' | cut -c2-' }).pipe).toBe(' | cut -c2-')
     expect(make.delivery('x', { signature }).pipe).toBeUndefined()
+    expect(make.delivery('x', { fault: 'sha1' }).pipe).toBeUndefined()
     expect(make.delivery('x', { bytes: Buffer.of(1) }).pipe).toBeUndefined()
   })
 

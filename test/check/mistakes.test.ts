@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createMaker } from '../../src/check/maker.ts'
-import { WRONG_FORMS } from '../../src/check/wrong-forms.ts'
+import { listWrongForms } from '../../src/check/wrong-forms.ts'
 import { type HandWritten, SECRET } from './faulty/hand-written.ts'
 import { MISTAKES, withKey } from './faulty/mistakes.ts'
 import { checkAt, told } from './judge.ts'
@@ -36,12 +36,12 @@ describe('a mistake with the signature', () => {
   it('is looked for with deliveries that the service would not send, except for other spellings of genuine ones', () => {
     const make = createMaker({ secret: SECRET, accountKey: 'acme' })
     const signed = (body: Uint8Array) => `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`
-    const genuine = Object.entries(WRONG_FORMS).filter(([, { deliver }]) =>
-      deliver(make, Buffer.from(SECRET)).some(
+    const genuine = listWrongForms(Buffer.from(SECRET)).filter(({ deliver }) =>
+      deliver(make).some(
         ({ signatureName, signatures, body }) =>
           /^x-service-signature$/i.test(signatureName) && signatures.join() === signed(body),
       ),
     )
-    expect(genuine.map(([code]) => code)).toEqual(['header_case', 'decoded', 'reserialised'])
+    expect(genuine.map(({ code }) => code)).toEqual(['header_case', 'decoded'])
   })
 })

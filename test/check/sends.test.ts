@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { TestDelivery } from '../../src/check/case.ts'
 import { CASES, type GroupedCase } from '../../src/check/cases.ts'
 import { createMaker } from '../../src/check/maker.ts'
+import { spoilSignature } from '../../src/wire/signature-mistakes.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
 const make = createMaker({ secret: SECRET, accountKey: 'acme' })
@@ -151,7 +152,7 @@ describe('a delivery to be refused', () => {
     ['signature-tail', (right) => [`${right}zz`]],
     ['signature-list', (right) => [`${right},v1=${right.slice(7)}`]],
     ['signature-two-headers', () => [WRONG, `sha256=${'1'.repeat(64)}`]],
-    ['signature-right-first', (right) => [right, WRONG]],
+    ['signature-right-first', (right, body) => [right, ...spoilSignature('other-secret', body, SECRET)]],
     ['signature-right-last', (right) => [WRONG, right]],
     ['signature-no-prefix', (right) => [right.slice(7)]],
     ['signature-other-prefix', (right) => [right.replace('sha256=', 'md5=')]],

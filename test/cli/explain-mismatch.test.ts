@@ -12,6 +12,7 @@ const PYTHON = BODY.trim().replace('ë', '\\u00eb')
 const PHP = COMPACT.replaceAll('/', '\\/').replace('ë', '\\u00eb')
 const right = sign(BODY, SECRET)
 const hmac = createHmac('sha256', SECRET).update(BODY)
+const signWith = (key: string, text: string) => `sha256=${createHmac('sha256', key).update(text).digest('hex')}`
 const base64 = hmac.digest('base64')
 
 const codesOf = (body: string | Uint8Array, header: string, secret = SECRET) =>
@@ -56,6 +57,9 @@ describe('a mismatch', () => {
     ['a body that PHP wrote', BODY, sign(PHP, SECRET), SECRET, ['reserialised']],
     ['a body that is no JSON', BODY.slice(1), right, SECRET, ['no_match']],
     ['a blank and a rewriting', COMPACT, sign(BODY.trim(), SECRET), ` ${SECRET}`, ['secret_blanks', 'reserialised']],
+    ['no secret of the sender', BODY, sign(BODY, 'undefined'), SECRET, ['secret_missing']],
+    ['a line break behind the secret of the sender', BODY, signWith(`${SECRET}\n`, BODY), SECRET, ['secret_edges']],
+    ['the body as the key', BODY, signWith(BODY, SECRET), SECRET, ['swapped']],
     ['another secret', BODY, sign(BODY, 'another'), SECRET, ['no_match']],
     ['a body that was decoded', BODY.replace('ë', '\ufffd'), right, SECRET, ['decoded', 'no_match']],
   ])('is explained: %s', (_what, body, header, secret, codes) => {

@@ -75,7 +75,7 @@ describe('postern verify', () => {
     const stdin = JSON.stringify(JSON.parse(BODY))
     const { code, stderr } = await runCli(['verify', '--header', header], { stdin })
     expect(code).toBe(1)
-    expect(stderr).toContain('parsed and re-serialised')
+    expect(stderr).toContain('parsed and serialized again')
     expect(stderr).not.toContain(sign(stdin, SECRET).slice(7))
     const json = await runCli(['verify', '--json', '--header', header], { stdin })
     expect(JSON.parse(json.stdout)).toMatchObject({ isRight: false, findings: [{ code: 'reserialised' }] })
@@ -101,7 +101,7 @@ describe('postern verify --delivery', () => {
   })
 
   it.each<[string, unknown, string]>([
-    ['a body that was written again', { headers, body: JSON.stringify(JSON.parse(BODY)) }, 'parsed and re-serialised'],
+    ['a body that was written again', { headers, body: JSON.stringify(JSON.parse(BODY)) }, 'parsed and serialized again'],
     ['no signature', { headers: { accept: '*/*' }, body: BODY }, 'The header is empty'],
     ['two signatures', { headers: { 'x-service-signature': [signature, signature] }, body: BODY }, 'not made of hexa'],
   ])('explains %s', async (_what, delivery, text) => {

@@ -1,14 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readDelivery } from '../../src/cli/input/read-delivery.ts'
-import { SIGNINGS } from '../../src/emulator/signing.ts'
 import { readFilter } from '../../src/inspector/model/filter.ts'
 import type { Row } from '../../src/inspector/shapes.ts'
 import { showExactly, toHex } from '../../src/inspector/text/bytes.ts'
 import { toFixture, toVitest } from '../../src/inspector/text/copies.ts'
 import { diffLines } from '../../src/inspector/text/diff-lines.ts'
 import { adviseOnData, readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
-import { SIGNING_OPTIONS } from '../../src/inspector/text/explain.ts'
 import { toPretty } from '../../src/inspector/text/pretty-json.ts'
 import { showAgo, showIn, showLength } from '../../src/inspector/text/times.ts'
 
@@ -216,8 +214,4 @@ describe('a copied delivery', () => {
     const event = { id: 'x'.repeat(length), type: 'sync.failed', timestamp: 't', accountKey: 'a' }
     expect(toVitest(copyOf(Buffer.from(JSON.stringify(event))))).toContain(`toBe(${status})`)
   })
-})
-
-it('offers every kind of signature that the emulator makes', () => {
-  expect(SIGNING_OPTIONS.map(([name]) => name)).toEqual(SIGNINGS)
 })

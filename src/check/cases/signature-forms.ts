@@ -1,3 +1,4 @@
+import type { SignatureFault } from '../../wire/signature-mistakes.ts'
 import type { Case, DeliveryChanges, Maker, SingleCase, TestDelivery } from '../case.ts'
 import { WRONG_SIGNATURE } from '../maker.ts'
 import { isSuccess, MUST_BE_REFUSED, mustBeRefused, SHOULD_BE_REFUSED, toVerdict } from '../verdict.ts'
@@ -17,12 +18,17 @@ const signed =
   (make: Maker): TestDelivery =>
     make.delivery(make.event(), { signature, pipe })
 
+const spoilt =
+  (fault: SignatureFault, pipe?: string) =>
+  (make: Maker): TestDelivery =>
+    make.delivery(make.event(), { fault, pipe })
+
 const malformed: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<SingleCase>)[] = [
   {
     id: 'signature-sha1',
     sends: 'An event with "sha1=" and an HMAC-SHA1 of the right secret.',
     why: 'The service never signs with SHA-1. A second algorithm is a second place for mistakes.',
-    deliver: signed((_, hmac) => `sha1=${hmac('sha1')}`),
+    deliver: spoilt('sha1'),
   },
   {
     id: 'signature-empty',
@@ -37,17 +43,17 @@ const malformed: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   {
     id: 'signature-short',
     sends: 'An event with the right signature without its last two digits.',
-    deliver: signed((right) => right.slice(0, -2), ' | cut -c1-69'),
+    deliver: spoilt('short', ' | cut -c1-69'),
   },
   {
     id: 'signature-long',
     sends: 'An event with the right signature and two more digits.',
-    deliver: signed((right) => `${right}00`, ' | sed s/$/00/'),
+    deliver: spoilt('long', ' | sed s/$/00/'),
   },
   {
     id: 'signature-non-hex',
     sends: 'An event with the right signature, its last digit replaced by "g".',
-    deliver: signed((right) => `${right.slice(0, -1)}g`, ' | sed s/.$/g/'),
+    deliver: spoilt('non-hex', ' | sed s/.$/g/'),
   },
   {
     id: 'signature-non-ascii',
@@ -76,7 +82,7 @@ const malformed: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
     sends: 'An event with two X-Service-Signature headers, of which the first is right.',
     why: TWO,
     fix: ONE,
-    deliver: signed((right) => [right, WRONG_SIGNATURE]),
+    deliver: spoilt('two-headers'),
   },
   {
     id: 'signature-right-last',
@@ -96,7 +102,7 @@ export const signatureForms: readonly Case[] = [
     sends: 'An event with the right digest, without "sha256=".',
     why: 'Only the holder of the secret can make it, but a receiver that accepts two forms has two forms to keep right.',
     fix: FIX,
-    deliver: signed((right) => right.slice('sha256='.length), ' | cut -c8-'),
+    deliver: spoilt('no-prefix', ' | cut -c8-'),
   },
   {
     id: 'signature-other-prefix',

@@ -34,7 +34,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   {
     id: 'signature-other-secret',
     sends: 'An event signed with another secret.',
-    deliver: (make) => signWith(make, 'a secret that the receiver does not have'),
+    deliver: (make) => make.delivery(make.event(), { fault: 'other-secret' }),
   },
   {
     id: 'signature-text',

@@ -1,5 +1,5 @@
 import { isWellFormed, verify } from '../../protocol/signature.ts'
-import { escapeSlashes, escapeUnicode, formatJson } from '../../wire/json-forms.ts'
+import { SIGNATURE_MISTAKES, type SignatureMistakeCode } from '../../wire/signature-mistakes.ts'
 
 export interface Mismatch {
   readonly code: FindingCode
@@ -9,24 +9,17 @@ export interface Mismatch {
 const TEXTS = {
   header_missing: 'The header is empty: the delivery was not signed, or the header got lost on the way.',
   header_blanks: 'The header has blanks around it; HTTP ignores them.',
-  no_prefix: 'The header has no "sha256=" in front of its digits.',
   sha1: 'The header holds an HMAC-SHA1; the service signs with HMAC-SHA256.',
-  base64: 'The digest is written in base64; the service writes hexadecimal digits.',
   not_hex: 'The header is not made of hexadecimal digits behind "sha256=".',
   wrong_length: 'The header does not have 64 digits behind "sha256=": it was cut, or something was added.',
   secret_blanks: 'The secret has blanks or a line break around it: trim it.',
-  final_newline: 'It matches the body with another end: a line break was added or removed there.',
-  line_breaks: 'It matches the body with other line breaks: LF and CRLF were exchanged.',
-  byte_order_mark: 'It matches the body with or without a byte order mark: the body was decoded to text on the way.',
-  reserialised:
-    'It matches the same JSON serialized in another way: your body was parsed and re-serialised. Sign the raw bytes, as they were received.',
   decoded:
     'The body contains U+FFFD, the replacement for an invalid byte: it was probably decoded to text before it came here.',
   no_match:
     'It matches neither this body nor one of the usual rewritings of it: the secret is another one (each registration has its own), or the body is.',
 } as const
 
-type FindingCode = keyof typeof TEXTS
+type FindingCode = keyof typeof TEXTS | SignatureMistakeCode
 
 /** Finds out why a signature is wrong, by trying the usual mistakes. Returns none if it is right. No text contains a secret or a digest. */
 export function explainMismatch(body: Uint8Array, header: string, secret: string): readonly Mismatch[] {
@@ -35,16 +28,17 @@ export function explainMismatch(body: Uint8Array, header: string, secret: string
   const trimmed = secret.trim()
   if (trimmed !== secret) codes.push('secret_blanks')
   if (signature !== undefined && trimmed !== '') {
-    const fit = [{ code: undefined, bytes: body }, ...rewrite(body)].find(({ bytes }) =>
-      verify(bytes, signature, trimmed),
-    )
-    if (fit === undefined && Buffer.from(body).includes('\ufffd')) codes.push('decoded')
-    if (fit === undefined) codes.push('no_match')
-    else if (fit.code !== undefined) codes.push(fit.code)
+    const isRight = verify(body, signature, trimmed)
+    const mistake = isRight ? undefined : findMistake(body, signature, trimmed)
+    if (!isRight && mistake === undefined && Buffer.from(body).includes('\ufffd')) codes.push('decoded')
+    if (!isRight) codes.push(mistake ?? 'no_match')
     // HTTP ignores blanks around a header.
     else if (codes.length === 1 && codes[0] === 'header_blanks') return []
   }
-  return codes.map((code) => ({ code, text: TEXTS[code] }))
+  return codes.map((code) => ({
+    code,
+    text: code in TEXTS ? TEXTS[code as keyof typeof TEXTS] : SIGNATURE_MISTAKES[code as SignatureMistakeCode].fact,
+  }))
 }
 
 /** Returns the correct form of the header, if it can be derived. */
@@ -68,39 +62,10 @@ function repairHeader(header: string, codes: FindingCode[]): string | undefined 
   return undefined
 }
 
-/** Lists what the body may have been before a change, the smallest changes first. */
-function rewrite(body: Uint8Array) {
-  const text = Buffer.from(body).toString()
-  const bare = withoutFinalBreaks(text)
-  const withLf = text.replaceAll('\r\n', '\n')
-  const forms: readonly (readonly [FindingCode, readonly string[]])[] = [
-    ['final_newline', [bare, `${bare}\n`, `${bare}\r\n`, text.trim()]],
-    ['line_breaks', [withLf, withLf.replaceAll('\n', '\r\n')]],
-    ['byte_order_mark', [text.replace(/^\ufeff/, ''), `\ufeff${text}`]],
-    ['reserialised', writeAgain(text)],
-  ]
-  return forms.flatMap(([code, texts]) => texts.map((each) => ({ code, bytes: Buffer.from(each) })))
-}
-
-/** Works without a pattern, which would be slow for a million line breaks within the body. */
-function withoutFinalBreaks(text: string): string {
-  let end = text.length
-  while (text.endsWith('\n', end)) end -= text.endsWith('\r\n', end) ? 2 : 1
-  return text.slice(0, end)
-}
-
-function writeAgain(text: string): readonly string[] {
-  try {
-    return listForms(JSON.parse(text.replace(/^\ufeff/, '')))
-  } catch {
-    return [] // not JSON, or nested too deeply to be serialized
-  }
-}
-
-function listForms(value: unknown): readonly string[] {
-  const four = JSON.stringify(value, null, 4)
-  const pretty = formatJson(value, 'pretty')
-  const plain = [JSON.stringify(value), formatJson(value, 'spaced'), pretty.trimEnd(), pretty, four, `${four}\n`]
-  const ascii = plain.map(escapeUnicode)
-  return [...plain, ...ascii, ...[...plain, ...ascii].map(escapeSlashes)]
+/** Finds the mistake by which this signature was made. */
+function findMistake(body: Uint8Array, signature: string, secret: string): SignatureMistakeCode | undefined {
+  const codes = Object.keys(SIGNATURE_MISTAKES) as SignatureMistakeCode[] // its own keys
+  return codes.find((code) =>
+    SIGNATURE_MISTAKES[code].sign(body, Buffer.from(secret)).includes(signature.toLowerCase()),
+  )
 }

@@ -1,4 +1,5 @@
 import { findHint } from '../../wire/find-hint.ts'
+import { SIGNINGS } from '../../wire/signings.ts'
 import type { LastResult } from '../shapes.ts'
 
 /** Meanings of the code words that a receiver of this package answers. */
@@ -55,20 +56,7 @@ export function shortenError(error: string | null): string {
 }
 
 /** Kinds of signatures: `valid`, and then those that are wrong in one way. */
-export const SIGNING_OPTIONS: readonly (readonly [string, string])[] = [
-  ['valid', 'valid: signed again'],
-  ['none', 'no header'],
-  ['wrong', 'with another secret'],
-  ['stale-bytes', 'of the bytes before the edit'],
-  ['flip-bit', 'one bit of the body flipped after signing'],
-  ['reserialised', 'of the same JSON, serialized differently'],
-  ['no-prefix', 'digest without sha256='],
-  ['sha1', 'HMAC-SHA1'],
-  ['short', 'two digits short'],
-  ['long', 'two digits too long'],
-  ['non-hex', 'a character that is not a hex digit'],
-  ['two-headers', 'two headers, only the first one right'],
-]
+export const SIGNING_OPTIONS: readonly (readonly [string, string])[] = Object.entries(SIGNINGS)
 
 /** Describes a kind of signature. */
 export function nameSigning(signing: string): string {

@@ -89,6 +89,16 @@ export const MISTAKES: readonly (readonly [code: string, what: string, Receiver:
     'the body in base64',
     expecting((body) => `sha256=${hmac(SECRET, body.toString('base64')).digest('hex')}`),
   ],
+  [
+    'final_newline',
+    'a line break behind the body',
+    expecting((body) => `sha256=${hmac(SECRET, `${body}\n`).digest('hex')}`),
+  ],
+  [
+    'byte_order_mark',
+    'a byte order mark',
+    expecting((body) => `sha256=${hmac(SECRET, `\ufeff${body}`).digest('hex')}`),
+  ],
   ['decoded', 'Latin-1', expecting((body) => `sha256=${hmac(SECRET, body.toString('latin1')).digest('hex')}`)],
   ['decoded', 'ASCII', expecting((body) => `sha256=${hmac(SECRET, body.toString('ascii')).digest('hex')}`)],
   ['reserialised', 'JSON as JavaScript writes it', Reserialising],

@@ -10,6 +10,7 @@ export const WIRE_TESTS: TestsByFile = {
   nearest: ['nearest'],
   samples: ['samples'],
   'signature-name': ['samples'],
-  spoil: ['spoil'],
+  'signature-mistakes': ['signature-mistakes'],
+  signings: ['signature-mistakes'],
   target: ['target'],
 }

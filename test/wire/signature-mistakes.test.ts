@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { verify } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { flipBit, type SignatureFault, spoilSignature } from '../../src/wire/spoil.ts'
+import { flipBit, type SignatureFault, spoilSignature } from '../../src/wire/signature-mistakes.ts'
 
 const SECRET = 'whsec_spoil'
 const body = Buffer.from('{"id":"evt_1"}')
