@@ -111,7 +111,7 @@ export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'si
 
 /** HTTP request of one delivery, exactly as it is sent. */
 export interface TestDelivery {
-  readonly method: 'POST' | 'GET'
+  readonly method: 'POST' | 'GET' | 'PUT'
   readonly body: Uint8Array
   /** Name of the signature header. */
   readonly signatureName: string

@@ -7,7 +7,7 @@ const ABOUT: Readonly<Record<Group, string>> = {
   bytes: 'The receiver accepts everything that is signed, however the JSON is formatted.',
   meaning: 'The receiver handles each event for what it is: known or not, new or a duplicate.',
   time: 'The receiver accepts events for as long as the service may send them.',
-  leak: 'Refusals tell the sender nothing that helps to forge a signature.',
+  leak: 'Answers tell the sender nothing that helps to forge a signature.',
   effect:
     'The work of each event is done as often as it should be. All of these checks need a probe. To wait for a queue, a check sends one more event after the others.',
   load: 'The receiver withstands large bodies, empty bodies and bursts.',

@@ -46,7 +46,7 @@ function toRequest(delivery: TestDelivery, isKept: boolean): WireRequest {
   if (contentEncoding !== undefined) headers.push(['Content-Encoding', contentEncoding])
   for (const signature of signatures) headers.push([signatureName, signature])
   if (isChunked) headers.push(['Transfer-Encoding', 'chunked'])
-  else if (method === 'POST') headers.push(['Content-Length', String(body.length)])
+  else if (method !== 'GET') headers.push(['Content-Length', String(body.length)])
   headers.push(['Connection', isKept ? 'keep-alive' : 'close'])
   return { method, headers, body: pieceSize === undefined ? body : toPieces(body, pieceSize) }
 }

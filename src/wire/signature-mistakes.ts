@@ -61,7 +61,7 @@ const withBodies =
   }
 
 /** Texts that a program signs with if it has no secret. */
-const MISSING_SECRETS = ['', 'undefined', 'null', 'None']
+export const MISSING_SECRETS = ['', 'undefined', 'null', 'None']
 
 /** Mistakes in computing a signature, by code: the smallest changes of a body first. */
 export const SIGNATURE_MISTAKES = {

@@ -215,6 +215,8 @@ describe('a delivery to be refused', () => {
 
   it('has another content type, and a wrong signature', () => {
     expect(sentBy('signature-text').contentType).toBe('text/plain')
+    expect(sentBy('signature-put')).toMatchObject({ method: 'PUT', signatures: [WRONG] })
+    expect(sentBy('signature-chunked')).toMatchObject({ isChunked: true, signatures: [WRONG] })
     const { text, contentType, signatures } = sentBy('signature-form')
     expect({ contentType, signatures }).toEqual({
       ...{ contentType: 'application/x-www-form-urlencoded', signatures: [WRONG] },

@@ -26,14 +26,17 @@ describe('a check of several deliveries', () => {
     ...[409, 425, 429, 503].map((busy) => ['duplicates-at-once', [200, busy], `warn: 1 × 200, 7 × ${busy}`] as const),
     ['duplicates-at-once', [409], 'fail: 8 × 409'],
     ['duplicates-at-once', [[429, '1']], 'skipped: the event was not accepted: 8 × 429, put off for 1 s'],
-    ['signature-no-secret', [[429, '1']], 'fail: 429, put off for 1 s'],
+    ['signature-no-secret', [[429, '1']], 'fail: 429, put off for 1 s; signed with ""'],
     ['keep-alive', [200, [429, '1']], 'skipped: first 200, then 429, put off for 1 s, then 429, put off for 1 s'],
     ['keep-alive', [200, 200, [429, '1']], 'fail: first 200, then 200, then 429, put off for 1 s'],
     ['duplicates-at-once', [200, 409, 500], 'fail: 1 × 200, 1 × 409, 6 × 500'],
     ['duplicates-at-once', [200, 'cut'], 'fail: 1 × 200, 7 × the connection ended without an answer'],
     ['signature-no-secret', [401], 'pass: 401'],
-    ['signature-no-secret', [200, 401], 'fail: 200'],
-    ['signature-no-secret', [401, 200], 'fail: 200'],
+    ['signature-no-secret', [200, 401], 'fail: 200; signed with ""'],
+    ['signature-no-secret', [401, 401, 401, 200], 'fail: 200; signed with "None"'],
+    ['signature-one-digit', [401], 'pass: 401'],
+    ['signature-one-digit', [200], 'fail: 200; with another first digit'],
+    ['signature-one-digit', [401, 200], 'fail: 200; with another last digit'],
     ['signature-of-duplicate', [200, 401], 'pass: 401'],
     ['signature-of-duplicate', [200], 'fail: 200'],
     ['signature-of-duplicate', [403, 401], 'skipped: the event was not accepted: 403'],
@@ -49,7 +52,7 @@ describe('a check of several deliveries', () => {
     ['signature-other-types', [401, 401, 401, 200], 'fail: 200; without a type'],
     ['signature-unknown-account', [401], 'pass: 401'],
     ['signature-unknown-account', [401, 500], 'fail: 500; of "constructor"'],
-    ['signature-unknown-account', [401, 401, 200], 'fail: 200; signed with an empty secret'],
+    ['signature-unknown-account', [401, 401, 200], 'fail: 200; signed with ""'],
     ['signature-unknown-account', [401, 401, 401, 200], 'fail: 200; signed with "undefined"'],
   ])('%s judges the answers %j', async (id, steps, expected) => {
     expect((await judge(id, steps)).verdict).toBe(expected)
@@ -119,11 +122,11 @@ describe('a check of several deliveries', () => {
     ])
     const accounts = await judge('signature-unknown-account', [401])
     expect(accounts.parse().map(({ accountKey }) => accountKey)).toEqual([
-      ...['check-unheard-of', 'constructor', 'check-unheard-of', 'check-unheard-of'],
+      ...['check-unheard-of', 'constructor', ...Array(4).fill('check-unheard-of')],
     ])
     const forged = [...types.seen, ...accounts.seen].map(({ headers }) => headers['x-service-signature'])
     expect(forged.slice(0, 6)).toEqual(Array(6).fill(`sha256=${'0'.repeat(64)}`))
-    expect(new Set(forged).size).toBe(3)
+    expect(new Set(forged).size).toBe(5)
   })
 })
 

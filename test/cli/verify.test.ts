@@ -101,7 +101,11 @@ describe('postern verify --delivery', () => {
   })
 
   it.each<[string, unknown, string]>([
-    ['a body that was written again', { headers, body: JSON.stringify(JSON.parse(BODY)) }, 'parsed and serialized again'],
+    [
+      'a body that was written again',
+      { headers, body: JSON.stringify(JSON.parse(BODY)) },
+      'parsed and serialized again',
+    ],
     ['no signature', { headers: { accept: '*/*' }, body: BODY }, 'The header is empty'],
     ['two signatures', { headers: { 'x-service-signature': [signature, signature] }, body: BODY }, 'not made of hexa'],
   ])('explains %s', async (_what, delivery, text) => {

@@ -9,11 +9,11 @@ interface Refusal extends Answer {
   readonly sent: readonly string[]
 }
 
-/** Sends deliveries to be refused, and returns their answers. */
+/** Sends a genuine event and deliveries to be refused, and returns their answers. */
 async function collectRefusals({ make, send }: Scene): Promise<readonly Refusal[]> {
   const event = make.event()
   const digestOf = ({ signatures: [right = ''] }: TestDelivery) => right.slice('sha256='.length)
-  const notJson = make.delivery('{"id": "evt_chk_')
+  const genuine = [make.delivery('{"id": "evt_chk_'), make.delivery(event)]
   const wrong = [
     make.delivery(event, { signature: () => undefined }),
     make.delivery(event, FORGED),
@@ -29,12 +29,12 @@ async function collectRefusals({ make, send }: Scene): Promise<readonly Refusal[
   }
   return Promise.all([
     ...wrong.map((delivery) => collect(delivery, digest)),
-    ...[notJson, huge].map((delivery) => collect(delivery, digestOf(delivery))),
+    ...[...genuine, huge].map((delivery) => collect(delivery, digestOf(delivery))),
   ])
 }
 
 const SENDS =
-  'Deliveries without a signature, with a wrong, a malformed and a short one, and with a Content-Encoding; signed deliveries that are not JSON, or of 2 MiB; and a GET request.'
+  'Deliveries without a signature, with a wrong, a malformed and a short one, and with a Content-Encoding; signed deliveries that are an event, not JSON, or of 2 MiB; and a GET request.'
 const FIX = 'Answer with a fixed error code, and write the details to your own log.'
 
 /** A shorter secret may be part of common words. */

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import type { Case, Maker, Scene, SingleCase, TestDelivery, Verdict } from '../case.ts'
+import { MISSING_SECRETS } from '../../wire/signature-mistakes.ts'
+import type { Answer, Case, Maker, Scene, SingleCase, TestDelivery, Verdict } from '../case.ts'
 import { FORGED, signWith } from '../maker.ts'
 import { isRefusal, isSuccess, isUnjudged, MUST_BE_REFUSED, mustBeRefused, notAccepted, toVerdict } from '../verdict.ts'
 
@@ -10,6 +11,9 @@ const DECODED =
 const BYTES = 'Keep the body as bytes until its signature is verified.'
 const INFLATE =
   'Answer 415 to any Content-Encoding before reading the body, or turn off decompression in the body reader.'
+
+/** Passes for any refusal: 401 is no more usual than others. */
+const mustBeRefusedAnyhow = (answer: Answer) => toVerdict(isRefusal(answer) ? 'pass' : 'fail', answer)
 
 const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<SingleCase>)[] = [
   {
@@ -54,6 +58,22 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
       const contentType = 'application/x-www-form-urlencoded'
       return make.delivery(form.toString(), { ...FORGED, contentType })
     },
+  },
+  {
+    id: 'signature-chunked',
+    sends: 'An event with a wrong signature, in chunked encoding and without a declared length.',
+    why: `${WHY} They choose the encoding as well.`,
+    fix: 'Check the signature of every body, however it is sent.',
+    deliver: (make) => make.delivery(make.event(), { ...FORGED, isChunked: true }),
+  },
+  {
+    id: 'signature-put',
+    sends: 'A PUT request with an event and a wrong signature.',
+    expects: 'A 4xx, mostly 405 or 401. Never 2xx, never 5xx.',
+    why: `${WHY} They choose the method as well, and a check that is registered for POST does not run for another one.`,
+    fix: 'Answer 405 to any method except POST.',
+    deliver: (make) => make.delivery(make.event(), { ...FORGED, method: 'PUT' }),
+    judge: mustBeRefusedAnyhow,
   },
   {
     id: 'signature-other-body',
@@ -107,7 +127,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
       const { body } = make.delivery(make.event())
       return make.delivery(body, { bytes: gzipSync(body), contentEncoding: 'gzip' })
     },
-    judge: (answer) => toVerdict(isRefusal(answer) ? 'pass' : 'fail', answer),
+    judge: mustBeRefusedAnyhow,
   },
 ]
 
@@ -124,6 +144,12 @@ async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: 
   return verdict
 }
 
+const MISSING = 'an empty secret, and with the words "undefined", "null" and "None"'
+
+/** Makes events that are signed as by a program without a secret. */
+const withoutSecret = (make: Maker, changes: Readonly<Record<string, unknown>> = {}) =>
+  MISSING_SECRETS.map((key) => [`signed with "${key}"`, signWith(make, key, make.event(changes))] as const)
+
 /** Sends a genuine delivery and then a forgery, and passes if that is refused. */
 const afterGenuine =
   (forge: (make: Maker, genuine: TestDelivery) => TestDelivery) =>
@@ -137,13 +163,28 @@ export const signature: readonly Case[] = [
   ...forgeries.map((forgery): Case => ({ ...MUST_BE_REFUSED, why: WHY, fix: FIX, ...forgery })),
   {
     id: 'signature-no-secret',
-    sends: 'Two events: one signed with an empty secret, one with the word "undefined".',
-    expects: '401 or another 4xx to both. Never 2xx, never 5xx.',
+    sends: `Events that are signed with ${MISSING}.`,
+    expects: '401 or another 4xx to each. Never 2xx, never 5xx.',
     why: 'Anyone can sign with these. A second secret, such as the old one during a rotation, turns into one of them if its environment variable is not set.',
     fix: 'Leave out secrets that are not set, and refuse empty ones when the receiver starts.',
-    run: async ({ make, send }) => {
-      const verdict = mustBeRefused(await send(signWith(make, '')))
-      return verdict.status === 'pass' ? mustBeRefused(await send(signWith(make, 'undefined'))) : verdict
+    run: (scene) => refuseAll(scene, withoutSecret(scene.make)),
+  },
+  {
+    id: 'signature-one-digit',
+    sends: 'Two events with the right signature except for one digit: the first in one, the last in the other.',
+    expects: '401 or another 4xx to both. Never 2xx, never 5xx.',
+    why: 'A receiver that compares only a part of the digest, or reads it as a number, which keeps some 13 of 64 digits, lets a sender guess the rest.',
+    fix: FIX,
+    run: (scene) => {
+      const { make } = scene
+      const withOther = (at: number) =>
+        make.delivery(make.event(), {
+          signature: (right) => `${right.slice(0, at)}${right[at] === '0' ? '1' : '0'}${right.slice(at + 1)}`,
+        })
+      return refuseAll(scene, [
+        ['with another first digit', withOther('sha256='.length)],
+        ['with another last digit', withOther('sha256='.length + 63)],
+      ])
     },
   },
   {
@@ -197,8 +238,7 @@ export const signature: readonly Case[] = [
   },
   {
     id: 'signature-unknown-account',
-    sends:
-      'Events of accounts that the receiver cannot know: with a wrong signature, signed with an empty secret, and signed with the word "undefined".',
+    sends: `Events of accounts that the receiver cannot know: with a wrong signature, and signed with ${MISSING}.`,
     expects: '401 or another 4xx to each. Never 2xx, never 5xx.',
     why: `${WHY} A receiver that looks up the secret by the account finds none for an unknown account: the result must not be used as a key and must not cause an error.`,
     fix: 'Answer 401 if the account has no secret, before computing anything. In JavaScript, look it up in a Map: every object has a "constructor".',
@@ -207,12 +247,7 @@ export const signature: readonly Case[] = [
       const forged = UNKNOWN.map(
         (accountKey) => [`of "${accountKey}"`, make.delivery(make.event({ accountKey }), FORGED)] as const,
       )
-      const [accountKey = ''] = UNKNOWN
-      return refuseAll(scene, [
-        ...forged,
-        ['signed with an empty secret', signWith(make, '', make.event({ accountKey }))],
-        ['signed with "undefined"', signWith(make, 'undefined', make.event({ accountKey }))],
-      ])
+      return refuseAll(scene, [...forged, ...withoutSecret(make, { accountKey: UNKNOWN[0] })])
     },
   },
   {

@@ -20,7 +20,7 @@ interface Finding {
 
 const idsOf = (pattern: RegExp) => CASES.map(({ id }) => id).filter((id) => pattern.test(id))
 const PREFIXES = ['signature-no-prefix', 'signature-other-prefix']
-const FORGED = idsOf(/^(signature-(?!hex-case|byte-order-mark|form|null)|keep-alive$)/).filter(
+const FORGED = idsOf(/^(signature-(?!hex-case|byte-order-mark|form|null|put)|keep-alive$)/).filter(
   (id) => !PREFIXES.includes(id),
 )
 const RECORDLESS = idsOf(/^(finance|sync|import|export)-/)
@@ -70,6 +70,14 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   LeaksStack: { fail: ['leak-stack'] },
   TakesEmptySecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
   TakesUndefinedSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  TakesNullSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  TakesNoneSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  ComparesFirstHalf: { fail: ['signature-one-digit'] },
+  ComparesSecondHalf: { fail: ['signature-one-digit'] },
+  ComparesNumbers: { fail: ['signature-one-digit'] },
+  ChecksNoChunks: { fail: ['signature-chunked'], beside: /^gzip-/ },
+  ChecksNoPut: { fail: ['signature-put'] },
+  LeaksSecretInSuccess: { fail: ['leak-secret'] },
   ChecksJsonOnly: { fail: ['signature-form'] },
   ChecksNoText: { fail: ['signature-text'] },
   AnswersDuplicatesUnchecked: { fail: ['signature-of-duplicate'] },
@@ -124,6 +132,7 @@ const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
   ForgetsDeletions: { fail: ['signature-other-types'] },
   EmptySecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
   UndefinedSecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
+  NoneSecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
   SecretsInAnObject: { fail: ['signature-unknown-account'] },
   ReadsBeforeCheck: { fail: ['signature-null', 'signed-null'] },
   TakesAnyPrefix: { warn: ['signature-other-prefix'] },

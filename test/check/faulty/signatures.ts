@@ -175,19 +175,53 @@ export class TakesKnownSignaturesForDuplicates extends HandWritten {
   }
 }
 
-/** A rotation in which the old secret is not set. */
-export class TakesEmptySecret extends HandWritten {
-  override matches(body: Buffer, signature: string): boolean {
-    return (
-      super.matches(body, signature) || signature === `sha256=${createHmac('sha256', '').update(body).digest('hex')}`
-    )
+/** Makes a receiver that accepts another secret too, as in a rotation in which the old one is not set. */
+const alsoTaking = (secret: string) =>
+  class extends HandWritten {
+    override matches(body: Buffer, signature: string): boolean {
+      return super.matches(body, signature) || signature === `sha256=${digestOf(body, secret)}`
+    }
+  }
+
+export const TakesEmptySecret = alsoTaking('')
+export const TakesUndefinedSecret = alsoTaking(String(undefined))
+export const TakesNullSecret = alsoTaking(String(null))
+export const TakesNoneSecret = alsoTaking('None')
+
+/** Makes a receiver that compares only this part of the digits, or what this makes of them. */
+const comparing = (read: (digits: string) => unknown) =>
+  class extends HandWritten {
+    override matches(body: Buffer, signature: string): boolean {
+      return /^sha256=[0-9a-f]{64}$/.test(signature) && read(signature.slice(7)) === read(digestOf(body))
+    }
+  }
+
+export const ComparesFirstHalf = comparing((digits) => digits.slice(0, 32))
+export const ComparesSecondHalf = comparing((digits) => digits.slice(32))
+export const ComparesNumbers = comparing((digits) => Number(`0x${digits}`))
+
+/** The check is in a branch for requests with a length. */
+export class ChecksNoChunks extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    return request.headers['transfer-encoding'] !== undefined || super.isGenuine(body, request)
   }
 }
 
-export class TakesUndefinedSecret extends HandWritten {
-  override matches(body: Buffer, signature: string): boolean {
-    const digest = createHmac('sha256', String(undefined)).update(body).digest('hex')
-    return super.matches(body, signature) || signature === `sha256=${digest}`
+/** The check is registered for POST, and the route for every method. */
+export class ChecksNoPut extends HandWritten {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    return request.method === 'PUT' ? { status: 200 } : super.answer(request)
+  }
+}
+
+/** Its successes hold its configuration. */
+export class LeaksSecretInSuccess extends HandWritten {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    return Number(request.headers['content-length']) > 1_048_576 ? { status: 413 } : super.answer(request)
+  }
+
+  override async handle(event: Event): Promise<Answer> {
+    return { ...(await super.handle(event)), text: JSON.stringify({ ok: true, secret: SECRET }) }
   }
 }
 
