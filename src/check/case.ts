@@ -27,6 +27,7 @@ export const CAUSES = {
   not_accepted: 'the event was not accepted',
   not_judged: 'the second delivery was not judged',
   not_counted: 'the probe counts no such work',
+  not_done: 'acknowledged, and the work was not done',
 } as const
 
 /** Code of a result that does not follow from the answers alone. */
@@ -91,6 +92,8 @@ export interface TestRecord {
 
 /** Factory of the events and deliveries of one run, shared by all its checks. */
 export interface Maker {
+  /** Account of the events. */
+  readonly accountKey: string
   /** Makes an event with an id that no other run uses. */
   event(changes?: Readonly<Record<string, unknown>>): TestEvent
   /** Makes a contact with the documented fields, and an id and an address that no other record has. */
@@ -100,7 +103,7 @@ export interface Maker {
 }
 
 /** Differences from a genuine delivery. Its `pipe` makes the same change to the right signature. */
-export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'signatures'>> {
+export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'signatures' | 'event'>> {
   /** Computes the signature header from the right signature: one value, several, or none. */
   readonly signature?: (right: string) => string | readonly string[] | undefined
   /** Fault of the signature header. */
@@ -123,6 +126,8 @@ export interface TestDelivery {
   readonly pieceSize?: number
   /** True if the body is sent in chunked encoding, without a declared length. */
   readonly isChunked: boolean
+  /** Event of a genuine delivery: a 2xx promises its work. */
+  readonly event: TestEvent | undefined
   /** Shell pipe that makes the signature from the output of `postern sign`; undefined if no pipe can make it. */
   readonly pipe: string | undefined
 }
@@ -144,6 +149,8 @@ export interface Answer {
   /** First 64 KiB of the body. Checks search them, and no report shows them. */
   readonly body: string
   readonly ms: number
+  /** Event of the delivery, if it was genuine. */
+  readonly event?: TestEvent | undefined
 }
 
 /** Tools of a check that sends several deliveries. */
@@ -161,6 +168,8 @@ export interface Scene {
   sendOnce(delivery: TestDelivery): Promise<Answer>
   /** Sends deliveries one after the other over one connection; opens another if the receiver closed it. */
   sendInTurn(deliveries: readonly TestDelivery[]): Promise<readonly Answer[]>
+  /** Lists the event types whose work the probe counts, `contact.created` first. */
+  countedTypes(): Promise<readonly string[]>
   /** Waits for the given time. Rejects when the run is interrupted. */
   wait(ms: number): Promise<void>
 }

@@ -12,6 +12,7 @@ import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
 import { createScene } from './scene.ts'
 import { toReason } from './verdict.ts'
+import { judgeWork } from './work.ts'
 
 /** Progress of a run. */
 export interface CheckProgress {
@@ -144,9 +145,10 @@ async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSigna
     return { single, id: single.id, group: single.group, ...verdict, ms, ...more }
   }
   try {
-    if ('run' in single) return conclude(await single.run(scene))
+    const judge = (verdict: Verdict) => (single.group === 'effect' ? verdict : judgeWork(scene, verdict))
+    if ('run' in single) return conclude(await judge(await single.run(scene)))
     const delivery = single.deliver(scene.make)
-    const verdict = single.judge(await scene.send(delivery))
+    const verdict = await judge(single.judge(await scene.send(delivery)))
     const repro = toCurl(showTarget(scene.target), delivery)
     return conclude(verdict, repro === undefined ? {} : { repro })
   } catch (error) {

@@ -27,7 +27,7 @@ export function createMaker({ secret, accountKey }: MakerOptions): Maker {
     const email = `check.${_id}@example.test`
     return { _id, firstName: 'Zoë', lastName: 'Check', email, status: 'active', ...changes }
   }
-  return { event, contact, delivery: (body, changes) => createDelivery(toBytes(body), secret, changes) }
+  return { accountKey, event, contact, delivery: (body, changes) => createDelivery(toBytes(body), secret, changes) }
 }
 
 const HEAD = {
@@ -40,12 +40,22 @@ const HEAD = {
 function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryChanges = {}): TestDelivery {
   const { signature = (right: string) => right, fault, bytes, pipe, ...head } = changes
   const given = fault === undefined ? signature(sign(signed, secret)) : spoilSignature(fault, signed, secret)
+  const isGenuine = (changes.signature ?? fault ?? bytes ?? head.contentEncoding) === undefined
   return {
     ...HEAD,
     ...head,
+    event: isGenuine ? readEvent(signed) : undefined,
     body: bytes ?? signed,
     signatures: given === undefined ? [] : typeof given === 'string' ? [given] : given,
     pipe: (changes.signature ?? fault ?? bytes) ? pipe : '',
+  }
+}
+
+function readEvent(body: Uint8Array): TestEvent | undefined {
+  try {
+    return JSON.parse(Buffer.from(body).toString()) ?? undefined
+  } catch {
+    return undefined // a check sends this on purpose
   }
 }
 

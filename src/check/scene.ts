@@ -4,6 +4,7 @@ import type { Answer, Scene, TestDelivery } from './case.ts'
 import { createMaker, type MakerOptions } from './maker.ts'
 import { sendDelivery } from './send.ts'
 import { isPutOff, readRetryAfterMs } from './verdict.ts'
+import { findCounted } from './work.ts'
 
 const GRACE_MS = 1_000
 /** As many checks as run at the same time by default: no single one has made all of them wait. */
@@ -38,7 +39,7 @@ export function createScene(options: SceneOptions) {
     sent++
     isUnreachable = answer.isUnreachable
     unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
-    return answer
+    return { ...answer, event: delivery.event }
   }
   const sendPatiently = async (attempt: () => Promise<Answer>): Promise<Answer> => {
     let end: number | undefined
@@ -57,7 +58,8 @@ export function createScene(options: SceneOptions) {
       await wait(waitMs)
     }
   }
-  return {
+  let counted: Promise<readonly string[]> | undefined
+  const scene = {
     make: createMaker({ secret, accountKey }),
     target,
     secret: typeof secret === 'string' ? Buffer.from(secret) : secret,
@@ -70,11 +72,7 @@ export function createScene(options: SceneOptions) {
       const answers: Answer[] = []
       try {
         for (const delivery of deliveries) {
-          const sendKept = async () => {
-            const answer = await sendOnce(delivery, agent)
-            // The receiver may close an idle connection: clients then open another.
-            return answer.failureKind === 'reset' && answers.length > 0 ? sendOnce(delivery, agent) : answer
-          }
+          const sendKept = () => sendTwice(() => sendOnce(delivery, agent), answers.length === 0)
           answers.push(await sendPatiently(sendKept))
         }
       } finally {
@@ -83,6 +81,8 @@ export function createScene(options: SceneOptions) {
       return answers
     },
     wait,
+    countedTypes: (): Promise<readonly string[]> =>
+      (counted ??= probe === undefined ? Promise.resolve([]) : findCounted({ ...scene, probe })),
     /** Returns true if nothing listens at the target, and nothing has during this run. */
     isLost: () => answers === 0 && isUnreachable,
     /** Returns true if nothing listens at the target any more. */
@@ -96,4 +96,11 @@ export function createScene(options: SceneOptions) {
     /** Removes the listener from the signal. */
     close: () => signal?.removeEventListener('abort', cutSoon),
   }
+  return scene
+}
+
+/** Sends again if the connection ended: the receiver may close an idle one, and clients then open another. */
+async function sendTwice(send: () => Promise<Answer>, isFirst: boolean): Promise<Answer> {
+  const answer = await send()
+  return answer.failureKind === 'reset' && !isFirst ? send() : answer
 }

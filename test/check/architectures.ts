@@ -223,3 +223,40 @@ export class DropsIdleConnections extends HandWritten {
     return server
   }
 }
+
+/** Makes a receiver that has nothing to do for such an event, and acknowledges it. */
+const ignoring = (isIgnored: (event: Event) => boolean) =>
+  class extends HandWritten {
+    override async handle(event: Event): Promise<Answer> {
+      return isIgnored(event) ? { status: 200 } : super.handle(event)
+    }
+  }
+
+const recordOf = ({ data }: Event) => data?.record ?? {}
+
+export const HandlesNewContactsOnly = ignoring(({ type }) => type !== 'contact.created')
+export const HandlesPaymentsOnly = ignoring(({ type }) => !type.startsWith('finance.'))
+export const ServesOneAccount = ignoring(({ accountKey }) => accountKey !== 'check')
+
+/** Sends a letter to each active contact that has an address. */
+export const SendsLetters = ignoring((event) => recordOf(event).status !== 'active' || recordOf(event).email === '')
+
+/** Mirrors the records that it knows: there is nothing to do for a change of another one. */
+export class KnowsItsRecords extends HandWritten {
+  readonly #known = new Set<unknown>()
+
+  override async handle(event: Event): Promise<Answer> {
+    const { _id } = recordOf(event)
+    if (/\.(updated|deleted)$/.test(event.type) && !this.#known.has(_id)) return { status: 200 }
+    this.#known.add(_id)
+    return super.handle(event)
+  }
+}
+
+/** Stores every event, and handles four a second. */
+export class SlowInbox extends Inbox {
+  override async work(event: Event): Promise<void> {
+    await sleep(150)
+    return super.work(event)
+  }
+}

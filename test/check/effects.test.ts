@@ -28,11 +28,6 @@ describe('a check with a probe', () => {
     ['effect-once-at-once', [401], [1], 'skipped: the event was not accepted: 8 × 401'],
     ['effect-once-other-bytes', [200], [1], 'pass: first 200, then 200; the work was done once'],
     ['effect-once-after-others', [200], [1], 'pass: first 200, then 200; the work was done once'],
-    ['effect-each-at-once', [200], [1], 'pass: 20 × 200; the work of 20 was done'],
-    ['effect-each-at-once', [200], [0, 0, 1], 'pass: 20 × 200; the work of 20 was done'],
-    ['effect-each-at-once', [200, 200, 409], [1, 1, 0], 'pass: 2 × 200, 18 × 409; the work of 2 was done'],
-    ['effect-each-at-once', [200], [...Array(19).fill(1), 0], 'fail: 20 × 200; the work of 19 was done'],
-    ['effect-each-at-once', [401], [1], 'skipped: 20 × 401; the work of 0 was done'],
     ['effect-none-refused', [401, 200], [0], 'pass: 401; the work was done 0 times'],
     ['effect-none-refused', [401, 200], [1], 'fail: 401; the work was done once'],
     ['effect-none-refused', [FULL], [0], 'skipped: the event was not accepted: 503, put off for 60 s'],
@@ -171,12 +166,6 @@ describe('the events of a check with a probe', () => {
     expect(ids).toHaveLength(53)
     expect(ids[51]).toBe(ids[0])
     expect(new Set(ids.slice(0, 51)).size).toBe(51)
-  })
-
-  it('are twenty, of which only the accepted ones are looked for', async () => {
-    const { events, asked } = await judgeEffect('effect-each-at-once', [...Array(5).fill(200), 409], [1])
-    expect(new Set(idsOf(events)).size).toBe(20)
-    expect(asked).toHaveLength(5)
   })
 
   it.each(['effect-none-refused', 'effect-after-forgery'])('begin with a wrong signature: %s', async (id) => {

@@ -52,8 +52,15 @@ describe('a delivery of a check', () => {
     expect(rest).toEqual({
       ...{ method: 'POST', signatureName: 'X-Service-Signature', signatures: [`sha256=${signed(body)}`] },
       ...{ contentType: 'application/json', contentEncoding: undefined, pieceSize: undefined, isChunked: false },
-      pipe: '',
+      ...{ pipe: '', event },
     })
+  })
+
+  it('has an event only if a 2xx promises its work', () => {
+    expect(make.delivery('{"id": 1}').event).toEqual({ id: 1 })
+    expect(make.delivery('no JSON').event).toBeUndefined()
+    for (const changes of [{ fault: 'sha1' }, { bytes: Buffer.of(1) }, { contentEncoding: 'gzip' }] as const)
+      expect(make.delivery(make.event(), changes).event).toBeUndefined()
   })
 
   it('differs from the same JSON written by a serializer, so that a receiver that does so is found', () => {

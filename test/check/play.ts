@@ -102,7 +102,7 @@ export async function judgeEffect(id: string, steps: readonly Step[], runs: read
     waits.push(ms)
     await scene.wait(2)
   }
-  const verdict = await runIn({ ...scene, probe, wait }, id)
+  const verdict = await runIn({ ...scene, probe, wait, countedTypes: async () => ['contact.created'] }, id)
   const events = seen.map(({ body }) => JSON.parse(body))
   return { verdict, seen, events, asked, failing, waits }
 }

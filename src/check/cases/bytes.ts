@@ -80,7 +80,7 @@ export const bytes: readonly Case[] = [
     sends: 'An event with one key twice; the last one counts.',
     why: `${WHY} Most parsers take the last of two equal keys; strict ones refuse both, which JSON allows.`,
     fix: FIX,
-    deliver: (make) => make.delivery(writeSpaced(make).replace(/^{/, '{"type": "contact.updated", ')),
+    deliver: (make) => make.delivery(writeSpaced(make, { note: 'second' }).replace(/^{/, '{"note": "first", ')),
   },
   {
     id: 'bytes-chunked',

@@ -1,7 +1,8 @@
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { isSuccess, notAccepted, readRetryAfterMs, toVerdict } from '../verdict.ts'
+import { type ProbedScene, readRuns } from '../work.ts'
 import { COPIES } from './send-at-once.ts'
-import { type ProbedScene, readRuns, withProbe } from './with-probe.ts'
+import { forEachType, withPlain } from './with-probe.ts'
 
 /** Delays between further attempts, as fractions of `patienceMs`. */
 const RETRY_WAITS = [1 / 30, 5 / 30, 24 / 30]
@@ -24,12 +25,12 @@ const UNSEEN: readonly (number | undefined)[] = [401, 429]
 const isUnseen = ({ status, isUnreachable }: Answer) => isUnreachable || UNSEEN.includes(status)
 
 /** Judges the delivery of an event whose work the probe makes fail. */
-const withFailure = (judge: (scene: ProbedScene, event: TestEvent, delivery: TestDelivery) => Promise<Verdict>) =>
-  withProbe(async (scene) => {
-    const event = scene.make.event()
+const withFailure =
+  (judge: (scene: ProbedScene, event: TestEvent, delivery: TestDelivery) => Promise<Verdict>) =>
+  async (scene: ProbedScene, event: TestEvent): Promise<Verdict> => {
     await scene.probe.fail(event.id)
     return judge(scene, event, scene.make.delivery(event))
-  })
+  }
 
 /** Passes if none of the answers is a 2xx, or if the work is done in the end. */
 async function judgeAnswers(scene: ProbedScene, { id }: TestEvent, answers: readonly Answer[]): Promise<Verdict> {
@@ -39,15 +40,21 @@ async function judgeAnswers(scene: ProbedScene, { id }: TestEvent, answers: read
   return toVerdict(runs > 0 ? 'pass' : 'fail', answers, { runs })
 }
 
+const failCopies = withFailure(async (scene, event, delivery) =>
+  judgeAnswers(scene, event, await Promise.all(Array.from({ length: COPIES }, () => scene.sendOnce(delivery)))),
+)
+
 /** Checks the outcome of an event whose work fails. */
 export const effectFailure: readonly Case[] = [
   {
     id: 'effect-ack-after-work',
-    sends: 'An event whose work the probe makes fail.',
+    sends: 'An event whose work the probe makes fail, of each type whose work it counts.',
     expects: 'No 2xx; or a 2xx after which the work is done again without another delivery, as an inbox does.',
     why: 'A 2xx ends the retries. Work that fails after it is lost, and nobody notices.',
     fix: 'Answer when the work is done, or when the event is safely stored and its work will be retried.',
-    run: withFailure(async (scene, event, delivery) => judgeAnswers(scene, event, [await scene.sendOnce(delivery)])),
+    run: forEachType(
+      withFailure(async (scene, event, delivery) => judgeAnswers(scene, event, [await scene.sendOnce(delivery)])),
+    ),
   },
   {
     id: 'effect-copies-of-failure',
@@ -56,23 +63,25 @@ export const effectFailure: readonly Case[] = [
     why: 'If the work takes longer than the service waits, a duplicate arrives while the first is still being handled. A 2xx to the duplicate ends the retries, and the event is lost if the work fails.',
     fix: 'Let the duplicate wait for the result of the first delivery, or answer it 409 or 503. Answer 2xx when the work is done.',
     alone: true,
-    run: withFailure(async (scene, event, delivery) =>
-      judgeAnswers(scene, event, await Promise.all(Array.from({ length: COPIES }, () => scene.sendOnce(delivery)))),
-    ),
+    run: withPlain((scene) => failCopies(scene, scene.make.event())),
   },
   {
     id: 'effect-retry-after-failure',
-    sends: 'An event whose work the probe makes fail once, and then the same event again, up to four times.',
+    sends:
+      'An event whose work the probe makes fail once, and then the same event again, up to four times; for each type whose work it counts.',
     expects: '2xx to one of them, and the probe reports that the work was done.',
     why: 'A receiver that marks the id as handled before the work is done takes the retry for a duplicate, answers 2xx, and the event is lost.',
     fix: 'Mark an id as handled when its work has succeeded, and release it when the work fails.',
-    run: withFailure(async (scene, event, delivery) => {
-      const first = await scene.sendOnce(delivery)
-      if (isSuccess(first)) return toVerdict('skipped', first, { note: 'there is no retry; see effect-ack-after-work' })
-      const last = await sendUntilAccepted(scene, delivery)
-      if (first.status === last.status && UNSEEN.includes(last.status)) return notAccepted(last)
-      const runs = isSuccess(last) ? await readRuns(scene, event.id) : 0
-      return toVerdict(runs > 0 ? 'pass' : 'fail', [first, last], { runs })
-    }),
+    run: forEachType(
+      withFailure(async (scene, event, delivery) => {
+        const first = await scene.sendOnce(delivery)
+        if (isSuccess(first))
+          return toVerdict('skipped', first, { note: 'there is no retry; see effect-ack-after-work' })
+        const last = await sendUntilAccepted(scene, delivery)
+        if (first.status === last.status && UNSEEN.includes(last.status)) return notAccepted(last)
+        const runs = isSuccess(last) ? await readRuns(scene, event.id) : 0
+        return toVerdict(runs > 0 ? 'pass' : 'fail', [first, last], { runs })
+      }),
+    ),
   },
 ]

@@ -1,17 +1,17 @@
-import type { Answer, Case, Scene, TestDelivery, TestEvent } from '../case.ts'
+import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { FORGED } from '../maker.ts'
 import { isPutOff, isSuccess, isUnjudged, notAccepted, toVerdict } from '../verdict.ts'
+import { type ProbedScene, readRuns, readSettled } from '../work.ts'
 import { COPIES } from './send-at-once.ts'
-import { type ProbedScene, readRuns, readSettled, withProbe } from './with-probe.ts'
+import { forEachType, withPlain } from './with-probe.ts'
 
 /** More events than a short list of recent ids holds, and fewer than overload a receiver. */
 const OTHERS = 50
-const TOGETHER = 20
 
 /** Passes if the work of an event is done once, though the event is sent again: `more` does this, and returns the answer. */
-const once = (more: (scene: ProbedScene, event: TestEvent) => Promise<Answer>) =>
-  withProbe(async (scene) => {
-    const event = scene.make.event()
+const once =
+  (more: (scene: ProbedScene, event: TestEvent) => Promise<Answer>) =>
+  async (scene: ProbedScene, event: TestEvent): Promise<Verdict> => {
     const first = await scene.send(scene.make.delivery(event))
     if (!isSuccess(first)) return notAccepted(first)
     const second = await more(scene, event)
@@ -19,20 +19,12 @@ const once = (more: (scene: ProbedScene, event: TestEvent) => Promise<Answer>) =
     const runs = await readSettled(scene, event.id)
     if (runs === 1 && isUnjudged(second)) return toVerdict('skipped', second, { cause: 'not_judged' })
     return toVerdict(runs === 1 ? 'pass' : 'fail', [first, second], { runs })
-  })
+  }
+
+/** Judges a plain event alone. */
+const oncePlain = (more: Parameters<typeof once>[0]) => withPlain((scene) => once(more)(scene, scene.make.event()))
 
 const sendAll = ({ send }: Scene, deliveries: readonly TestDelivery[]) => Promise.all(deliveries.map(send))
-
-/** Returns the events whose work is not done when `patienceMs` is over. */
-async function findUndone({ probe, patienceMs, wait }: ProbedScene, events: readonly TestEvent[]) {
-  const end = performance.now() + patienceMs
-  const undone = new Set(events)
-  for (;;) {
-    for (const event of undone) if ((await probe.runs(event.id)) > 0) undone.delete(event)
-    if (undone.size === 0 || performance.now() >= end) return [...undone]
-    await wait(50)
-  }
-}
 
 /** Returns true if the receiver has not processed the delivery: nothing listens, or it put the delivery off. */
 const isUnseen = (answer: Answer) => answer.isUnreachable || isPutOff(answer)
@@ -42,11 +34,11 @@ const agoOf = (ms: number) => new Date(Date.now() - ms).toISOString()
 export const effect: readonly Case[] = [
   {
     id: 'effect-once',
-    sends: 'The same event twice, one after the other.',
+    sends: 'The same event twice, one after the other, of each type whose work the probe counts.',
     expects: 'The probe reports that its work was done once.',
     why: 'The service retries a delivery whose answer it did not receive; doing its work again creates a second order or sends a second e-mail.',
     fix: 'Remember the ids of handled events for at least three hours, or better for seven days.',
-    run: once(({ make, send }, event) => send(make.delivery(event))),
+    run: forEachType(once(({ make, send }, event) => send(make.delivery(event)))),
   },
   {
     id: 'effect-once-at-once',
@@ -55,7 +47,7 @@ export const effect: readonly Case[] = [
     why: 'A duplicate can arrive between the check for a known id and the write that stores it.',
     fix: 'Claim the id in one atomic step (a unique key, SET NX) before the work begins.',
     alone: true,
-    run: withProbe(async (scene) => {
+    run: withPlain(async (scene) => {
       const event = scene.make.event()
       const delivery = scene.make.delivery(event)
       const answers = await sendAll(scene, Array(COPIES).fill(delivery))
@@ -71,7 +63,7 @@ export const effect: readonly Case[] = [
     expects: 'The probe reports that its work was done once.',
     why: 'Only the id identifies an event. The service does not document that a retry has the same bytes as the first attempt.',
     fix: 'Remember the id of the event, not a hash of the body, the signature or several fields.',
-    run: once(({ make, send }, event) =>
+    run: oncePlain(({ make, send }, event) =>
       send(make.delivery({ ...event, timestamp: new Date(Date.now() + 1_000).toISOString() })),
     ),
   },
@@ -82,30 +74,10 @@ export const effect: readonly Case[] = [
     why: 'The last attempt comes more than two and a half hours after the first, with any number of events between them.',
     fix: 'Keep ids by time, not by number: for at least three hours, or better for seven days.',
     alone: true,
-    run: once(async (scene, event) => {
+    run: oncePlain(async (scene, event) => {
       const others = Array.from({ length: OTHERS }, () => scene.make.delivery(scene.make.event()))
       await sendAll(scene, others)
       return scene.send(scene.make.delivery(event))
-    }),
-  },
-  {
-    id: 'effect-each-at-once',
-    sends: `${TOGETHER} events concurrently, each with its own id.`,
-    expects: 'The probe reports that the work of every event that got a 2xx was done.',
-    why: 'If requests keep their event in a shared variable, one request reads the event of another: it handles that one, answers 2xx, and its own event is lost.',
-    fix: 'Keep the data of a request in local variables, not in the module or in an object that all requests share.',
-    alone: true,
-    run: withProbe(async (scene) => {
-      const { make } = scene
-      const events = Array.from({ length: TOGETHER }, () => make.event())
-      const answers = await sendAll(
-        scene,
-        events.map((event) => make.delivery(event)),
-      )
-      const accepted = events.filter((_, at) => answers.slice(at, at + 1).some(isSuccess))
-      const lost = await findUndone(scene, accepted)
-      const note = `the work of ${accepted.length - lost.length} was done`
-      return toVerdict(accepted.length === 0 ? 'skipped' : lost.length === 0 ? 'pass' : 'fail', answers, { note })
     }),
   },
   {
@@ -114,7 +86,7 @@ export const effect: readonly Case[] = [
     expects: 'The probe reports that its work was not done.',
     why: 'A refusal after the work has been done protects nothing.',
     fix: 'Check the signature before anything else.',
-    run: withProbe(async (scene) => {
+    run: withPlain(async (scene) => {
       const { make, send } = scene
       const event = make.event()
       const answer = await send(make.delivery(event, FORGED))
@@ -129,7 +101,7 @@ export const effect: readonly Case[] = [
     expects: '2xx to the second, and the probe reports that its work was done.',
     why: 'A receiver that stores an id before it checks the signature takes the genuine event for a duplicate: anyone who guesses an id can make its event get lost.',
     fix: 'Check the signature before storing anything about the event.',
-    run: withProbe(async (scene) => {
+    run: withPlain(async (scene) => {
       const { make, send } = scene
       const event = make.event()
       const forged = await send(make.delivery(event, FORGED))
@@ -146,7 +118,7 @@ export const effect: readonly Case[] = [
     expects: 'The probe reports that the work of both was done.',
     why: 'A record changes more than once. A receiver that remembers the id of the record takes the second change for a duplicate, and loses it.',
     fix: 'Remember the id of the event, not the _id of its record.',
-    run: withProbe(async (scene) => {
+    run: withPlain(async (scene) => {
       const { make, send } = scene
       const record = make.contact()
       const update = (lastName: string, ms: number) =>
@@ -168,7 +140,7 @@ export const effect: readonly Case[] = [
     expects: 'The probe reports that the work of each was done; otherwise a warning.',
     why: 'The form of ids is not documented. Many databases ignore case when they compare text (MySQL, SQL Server), or truncate it: the receiver then takes one event for a duplicate of another, answers 2xx, and loses it.',
     fix: 'Compare ids byte by byte (with a binary collation, such as utf8mb4_bin) in a column that is long enough, or store a hash of the id.',
-    run: withProbe(async (scene) => {
+    run: withPlain(async (scene) => {
       const { make, send } = scene
       const { id: start } = make.event()
       const long = `${start}_`.padEnd(199, 'x')

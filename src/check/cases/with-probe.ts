@@ -1,37 +1,41 @@
-import type { Scene, Verdict } from '../case.ts'
-import type { Probe } from '../probe.ts'
-import { isSuccess } from '../verdict.ts'
-
-/** Time for work that is done after the acknowledgement. */
-const SETTLE_MS = 300
-
-export interface ProbedScene extends Scene {
-  readonly probe: Probe
-}
+import type { Scene, TestEvent, Verdict } from '../case.ts'
+import { makeEvent, type ProbedScene } from '../work.ts'
 
 /** Wraps a check that needs a probe; it is skipped without one. */
-export function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
-  return async (scene) =>
-    scene.probe === undefined
-      ? { status: 'skipped', answers: [], cause: 'no_probe' }
-      : judge({ ...scene, probe: scene.probe })
-}
-
-/** Waits until the work has been done at least once, or `patienceMs` is over, and returns the number of runs. */
-export async function readRuns({ probe, patienceMs, wait }: ProbedScene, id: string): Promise<number> {
-  const end = performance.now() + patienceMs
-  for (;;) {
-    const runs = await probe.runs(id)
-    if (runs > 0 || performance.now() >= end) return runs
-    await wait(50)
+function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
+  return async (scene) => {
+    const { probe } = scene
+    if (probe === undefined) return { status: 'skipped', answers: [], cause: 'no_probe' }
+    return judge({ ...scene, probe })
   }
 }
 
-/** Returns the number of runs after a second run had time to happen: a later event shows that a queue has passed this one. */
-export async function readSettled(scene: ProbedScene, id: string): Promise<number> {
-  const { make, send, probe, wait } = scene
-  const marker = make.event()
-  if (isSuccess(await send(make.delivery(marker)))) await readRuns(scene, marker.id)
-  await wait(SETTLE_MS)
-  return probe.runs(id)
+/** Wraps a check of plain events; it is skipped if the receiver has work only for others. */
+export function withPlain(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
+  return withProbe(async (scene) => {
+    const types = await scene.countedTypes()
+    const isOther = types.length > 0 && !types.includes('contact.created')
+    return isOther ? { status: 'skipped', answers: [], cause: 'not_counted' } : judge(scene)
+  })
+}
+
+/** So many types are judged at the same time. */
+const WIDTH = 3
+
+/** Wraps a check that judges an event of each type whose work is counted: it fails if one does, and otherwise passes if one does. */
+export function forEachType(
+  judge: (scene: ProbedScene, event: TestEvent) => Promise<Verdict>,
+): (scene: Scene) => Promise<Verdict> {
+  return withProbe(async (scene) => {
+    const types = await scene.countedTypes()
+    const events = (types.length > 0 ? types : ['contact.created']).map((type) => makeEvent(scene.make, type))
+    const verdicts: Verdict[] = []
+    for (let at = 0; at < events.length; at += WIDTH)
+      verdicts.push(...(await Promise.all(events.slice(at, at + WIDTH).map((event) => judge(scene, event)))))
+    const found = (status: Verdict['status']) => verdicts.findIndex((verdict) => verdict.status === status)
+    const at = [found('fail'), found('pass'), 0].find((index) => index >= 0) ?? 0
+    const { [at]: verdict } = verdicts
+    if (verdict === undefined) return { status: 'skipped', answers: [], cause: 'not_counted' }
+    return at === 0 ? verdict : { ...verdict, note: events[at]?.type ?? '' }
+  })
 }

@@ -4,6 +4,7 @@ import * as deliveries from './deliveries.ts'
 import * as effects from './effects.ts'
 import { HandWritten } from './hand-written.ts'
 import * as heads from './heads.ts'
+import * as losses from './losses.ts'
 import * as records from './records.ts'
 import * as signatures from './signatures.ts'
 
@@ -122,7 +123,7 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   RefusesWhatFailed: { fail: ['effect-retry-after-failure'] },
   NotesBeforeCheck: { fail: ['effect-after-forgery'] },
   AcksRunningCopies: { fail: ['effect-copies-of-failure'] },
-  SharesAVariable: { fail: ['effect-each-at-once'], beside: /^effect-/ },
+  SharesAVariable: { fail: ['burst'], beside: /^(effect-|large|huge|alive)/, options: { concurrency: 1 } },
   QueuesBeforeCheck: { fail: ['effect-none-refused'], options: { patienceMs: 30_000 } },
 }
 
@@ -143,6 +144,17 @@ const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
   LeaksStackOfSize: { fail: ['leak-stack'] },
   LeaksStackOfGet: { fail: ['leak-stack'] },
   LeaksStackOfLength: { fail: ['leak-stack'] },
+}
+
+const LOSSES: Readonly<Record<keyof typeof losses, Finding>> = {
+  LosesLargeBodies: { fail: ['large-body', 'huge-body'] },
+  LosesNullCharacters: { fail: ['text-null-character'] },
+  LosesLongText: { fail: ['text-long'] },
+  LosesKnownAddresses: { fail: ['same-email'] },
+  LosesWhatIsTooMuch: { fail: ['burst'] },
+  AcksFailuresOfOtherTypes: { fail: ['effect-ack-after-work'] },
+  DedupesContactsOnly: { fail: ['effect-once'] },
+  ForgetsFailuresOfOtherTypes: { fail: ['effect-retry-after-failure'] },
 }
 
 const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
@@ -168,12 +180,12 @@ const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
 const OF_RECORDS = ['bytes', 'meaning', 'time', 'effect-each-event', 'effect-similar-ids']
 
 const FINDINGS: Readonly<Record<string, Finding>> = {
-  ...{ ...SIGNATURES, ...DELIVERIES, ...EFFECTS, ...HEADS },
+  ...{ ...SIGNATURES, ...DELIVERIES, ...EFFECTS, ...HEADS, ...LOSSES },
   ...Object.fromEntries(Object.entries(RECORDS).map(([name, finding]) => [name, { ...finding, among: OF_RECORDS }])),
 }
 const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {
   ...{ ...signatures, ...deliveries, ...effects },
-  ...{ ...heads, ...records },
+  ...{ ...heads, ...losses, ...records },
 }
 
 /** Faulty receivers, each with the report that it must get. */

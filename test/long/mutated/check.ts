@@ -28,5 +28,6 @@ export const CHECK_TESTS: TestsByFile = {
   scene: ['scene', 'late', 'runs'],
   send: ['send'],
   verdict: ['verdict'],
+  work: ['effects', 'work'],
   'wrong-forms': ['mistakes'],
 }

@@ -1,0 +1,101 @@
+import { SERVICE_EVENT_TYPES } from '../protocol/events.ts'
+import type { Answer, Maker, Scene, TestEvent, Verdict } from './case.ts'
+import type { Probe } from './probe.ts'
+import { isSuccess } from './verdict.ts'
+
+/** Time for work that is done after the acknowledgement. */
+const SETTLE_MS = 300
+
+/** Type of a plain event, which is first in the list. */
+const PLAIN = 'contact.created'
+
+export interface ProbedScene extends Scene {
+  readonly probe: Probe
+}
+
+/** Waits until the work has been done at least once, or `patienceMs` is over, and returns the number of runs. */
+export async function readRuns({ probe, patienceMs, wait }: ProbedScene, id: string): Promise<number> {
+  const end = performance.now() + patienceMs
+  for (;;) {
+    const runs = await probe.runs(id)
+    if (runs > 0 || performance.now() >= end) return runs
+    await wait(50)
+  }
+}
+
+/** Returns the number of runs after a second run had time to happen: a later event shows that a queue has passed this one. */
+export async function readSettled(scene: ProbedScene, id: string): Promise<number> {
+  const { make, send, probe, wait } = scene
+  const [type = PLAIN] = await scene.countedTypes()
+  const marker = makeEvent(make, type)
+  if (isSuccess(await send(make.delivery(marker)))) await readRuns(scene, marker.id)
+  await wait(SETTLE_MS)
+  return probe.runs(id)
+}
+
+const TYPES = [PLAIN, 'contact.updated', 'contact.deleted', 'opportunity.created', ...SERVICE_EVENT_TYPES]
+
+/** Makes an event of one of the types. */
+export function makeEvent(make: Maker, type: string): TestEvent {
+  if (type === PLAIN) return make.event()
+  const { _id } = make.contact()
+  const record = { 'contact.updated': make.contact(), 'opportunity.created': { _id, name: 'Check' } }[type] ?? { _id }
+  return make.event({ type, data: /\.(created|updated|deleted)$/.test(type) ? { record } : { note: 'from the check' } })
+}
+
+/** Returns the types whose work the probe counts: the owner decides which ones the receiver has work for. */
+export async function findCounted(scene: ProbedScene): Promise<readonly string[]> {
+  const { make, send, probe } = scene
+  const [plain, ...others] = TYPES.map((type) => makeEvent(make, type))
+  if (plain === undefined) return []
+  await Promise.all(others.map((event) => send(make.delivery(event))))
+  // The plain event comes last: once its work is done, a queue has passed the others.
+  await send(make.delivery(plain))
+  await readRuns(scene, plain.id)
+  await scene.wait(SETTLE_MS)
+  const runs = await Promise.all([plain, ...others].map(({ id }) => probe.runs(id)))
+  return TYPES.filter((_, at) => (runs[at] ?? 0) > 0)
+}
+
+/** Fails a verdict if the work of an acknowledged contact was not done, though that of a plain one is. */
+export async function judgeWork(scene: Scene, verdict: Verdict): Promise<Verdict> {
+  const { probe, make } = scene
+  const due = listDue(verdict.answers, make.accountKey)
+  if (probe === undefined || due.length === 0 || verdict.status === 'fail') return verdict
+  // Checks of the work report a probe that fails.
+  const counted: readonly string[] = await scene.countedTypes().catch(() => [])
+  if (!counted.includes(PLAIN)) return verdict
+  const undone = await countUndone({ ...scene, probe }, due)
+  if (undone === 0) return verdict
+  return { ...verdict, status: 'fail', cause: 'not_done', note: `not done for ${undone} of ${due.length}` }
+}
+
+/**
+ * Lists the acknowledged events that leave no choice: new and active contacts with an e-mail address, in the account of the run. A
+ * receiver may ignore others, and a later event of the same record.
+ */
+function listDue(answers: readonly Answer[], accountKey: string): readonly TestEvent[] {
+  const records = new Set<unknown>()
+  return answers.filter(isSuccess).flatMap(({ event }) => {
+    const { _id, status, email } = (event?.data as { record?: Record<string, unknown> } | undefined)?.record ?? {} // by the maker
+    if (event === undefined || records.has(_id)) return []
+    records.add(_id)
+    const isDue = event.type === PLAIN && event.accountKey === accountKey && status === 'active' && email !== ''
+    return isDue ? [event] : []
+  })
+}
+
+/** Counts the events whose work is not done, once none has been done for `patienceMs`. */
+async function countUndone({ probe, patienceMs, wait }: ProbedScene, events: readonly TestEvent[]): Promise<number> {
+  const undone = new Set(events)
+  let end = performance.now() + patienceMs
+  for (;;) {
+    for (const event of undone) {
+      if ((await probe.runs(event.id)) === 0) continue
+      undone.delete(event)
+      end = performance.now() + patienceMs
+    }
+    if (undone.size === 0 || performance.now() >= end) return undone.size
+    await wait(50)
+  }
+}

@@ -1,0 +1,69 @@
+import { type Answer, type Event, HandWritten } from './hand-written.ts'
+
+// Receivers that acknowledge events whose work they never do, or do again.
+
+/** Makes a receiver that acknowledges such an event, and drops it. */
+const losing = (isLost: (event: Event) => boolean) =>
+  class extends HandWritten {
+    override async handle(event: Event): Promise<Answer> {
+      return isLost(event) ? { status: 200 } : super.handle(event)
+    }
+  }
+
+const textsOf = ({ data }: Event) => Object.values(data?.record ?? {}).filter((value) => typeof value === 'string')
+
+/** Its parser stops at 100 kB, and its error handler answers 200. */
+export const LosesLargeBodies = losing((event) => JSON.stringify(event).length > 100_000)
+
+export const LosesNullCharacters = losing((event) => textsOf(event).some((text) => text.includes('\u0000')))
+
+export const LosesLongText = losing((event) => textsOf(event).some((text) => text.length > 255))
+
+/** Inserts contacts with ON CONFLICT DO NOTHING, and its unique key is the address. */
+export class LosesKnownAddresses extends HandWritten {
+  readonly #owners = new Map<unknown, unknown>()
+
+  override async handle(event: Event): Promise<Answer> {
+    const { email, _id } = event.data?.record ?? {}
+    const owner = this.#owners.get(email) ?? _id
+    if (email !== undefined && email !== '') this.#owners.set(email, owner)
+    return owner === _id ? super.handle(event) : { status: 200 }
+  }
+}
+
+/** Its pool takes 25 tasks, and drops the others. */
+export class LosesWhatIsTooMuch extends HandWritten {
+  #tasks = 0
+
+  override async handle(event: Event): Promise<Answer> {
+    if (this.#tasks >= 25) return { status: 200 }
+    this.#tasks++
+    // Takes as long as the first 25 take to arrive together, on a slow machine too.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    return super.handle(event).finally(() => this.#tasks--)
+  }
+}
+
+const isContact = ({ type }: Event) => type === 'contact.created'
+
+export class AcksFailuresOfOtherTypes extends HandWritten {
+  override async handle(event: Event): Promise<Answer> {
+    return super.handle(event).catch((error) => {
+      if (isContact(event)) throw error
+      return { status: 200 }
+    })
+  }
+}
+
+export class DedupesContactsOnly extends HandWritten {
+  override async receive(event: Event): Promise<Answer> {
+    return isContact(event) ? super.receive(event) : this.handle(event)
+  }
+}
+
+export class ForgetsFailuresOfOtherTypes extends HandWritten {
+  override async handle(event: Event): Promise<Answer> {
+    if (!isContact(event)) this.note(event)
+    return super.handle(event)
+  }
+}
