@@ -146,8 +146,8 @@ export interface Answer {
   readonly words: string
   /** Headers by name in lower case. Checks search them, and no report shows them. */
   readonly headers: Readonly<Record<string, string>>
-  /** First 64 KiB of the body. Checks search them, and no report shows them. */
-  readonly body: string
+  /** First 64 KiB of the body, as far as they arrive in time. Checks search them, and no report shows them. */
+  readonly body: Promise<string>
   readonly ms: number
   /** Event of the delivery, if it was genuine. */
   readonly event?: TestEvent | undefined

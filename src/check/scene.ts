@@ -73,7 +73,9 @@ export function createScene(options: SceneOptions) {
       try {
         for (const delivery of deliveries) {
           const sendKept = () => sendTwice(() => sendOnce(delivery, agent), answers.length === 0)
-          answers.push(await sendPatiently(sendKept))
+          const answer = await sendPatiently(sendKept)
+          answers.push(answer)
+          await answer.body
         }
       } finally {
         agent.destroy()
@@ -93,8 +95,11 @@ export function createScene(options: SceneOptions) {
     isShaken: () => answers > 0 && sent > answers,
     /** Statuses by which deliveries were put off for longer than `patienceMs`, or for an unknown time. */
     putOffBy,
-    /** Removes the listener from the signal. */
-    close: () => signal?.removeEventListener('abort', cutSoon),
+    /** Ends all connections. */
+    close() {
+      signal?.removeEventListener('abort', cutSoon)
+      cut.abort()
+    },
   }
   return scene
 }

@@ -4,7 +4,7 @@ import { exchange, type KeptConnection, type WireRequest } from '../wire/exchang
 import type { Answer, TestDelivery } from './case.ts'
 
 const MAX_READ_BYTES = 64 * 1_024
-const NOTHING = { status: undefined, isUnreachable: false, words: '', headers: {}, body: '' }
+const NOTHING = { status: undefined, isUnreachable: false, words: '', headers: {}, body: Promise.resolve('') }
 
 interface Connecting {
   readonly timeoutMs: number
@@ -14,27 +14,31 @@ interface Connecting {
   readonly agent?: KeptConnection | undefined
 }
 
-/** Sends one delivery. Never rejects: the answer reports any failure. */
-export async function sendDelivery(
+/** Sends one delivery, and returns its answer once the status has arrived. Never rejects: the answer reports any failure. */
+export function sendDelivery(
   target: URL,
   delivery: TestDelivery,
   { timeoutMs, cut, agent }: Connecting,
 ): Promise<Answer> {
   const started = performance.now()
   const timeout = AbortSignal.timeout(Math.ceil(timeoutMs)) // which takes whole numbers only
-  const signal = AbortSignal.any([timeout, cut])
   const conclude = (answer: Partial<Answer>) => ({ ...NOTHING, ...answer, ms: performance.now() - started })
-  try {
-    const options = { signal, maxBodyBytes: MAX_READ_BYTES, agent: agent ?? false }
-    const { status, reason, headers, body } = await exchange(target, toRequest(delivery, agent !== undefined), options)
-    return conclude({ status, words: reason, headers, body: body.toString('utf8', 0, MAX_READ_BYTES) })
-  } catch (error) {
-    if (error === timeout.reason)
-      return conclude({ failure: `no answer within ${timeoutMs / 1_000} s`, failureKind: 'timeout' })
-    const { kind, text } = toConnectionFailure(error as NodeJS.ErrnoException) // of node:http
-    return conclude({ failure: text, failureKind: kind, isUnreachable: kind !== 'reset' })
-  }
+  return new Promise((resolve) => {
+    const exchanging = exchange(target, toRequest(delivery, agent !== undefined), {
+      ...{ signal: AbortSignal.any([timeout, cut]), maxBodyBytes: MAX_READ_BYTES, agent: agent ?? false },
+      onHead: ({ status, reason, headers }) =>
+        resolve(conclude({ status, words: reason, headers, body: exchanging.then(({ body }) => readStart(body)) })),
+    })
+    exchanging.catch((error: NodeJS.ErrnoException) => {
+      if (error === timeout.reason)
+        return resolve(conclude({ failure: `no answer within ${timeoutMs / 1_000} s`, failureKind: 'timeout' }))
+      const { kind, text } = toConnectionFailure(error)
+      return resolve(conclude({ failure: text, failureKind: kind, isUnreachable: kind !== 'reset' }))
+    })
+  })
 }
+
+const readStart = (body: Buffer) => body.toString('utf8', 0, MAX_READ_BYTES)
 
 function toRequest(delivery: TestDelivery, isKept: boolean): WireRequest {
   const { method, body, signatureName, signatures, contentType, contentEncoding, pieceSize, isChunked } = delivery

@@ -62,7 +62,7 @@ export function isRedirect({ status = 0 }: Answer): boolean {
 }
 
 /** Returns true if the receiver has not processed the delivery: for 503, it has to say when to retry. */
-export function isPutOff(answer: Answer): boolean {
+export function isPutOff(answer: Pick<Answer, 'status' | 'headers'>): boolean {
   return answer.status === 429 || (answer.status === 503 && readRetryAfterMs(answer) !== undefined)
 }
 
@@ -72,7 +72,9 @@ export function isUnjudged(answer: Answer): boolean {
 }
 
 /** Reads `Retry-After` in seconds, even with a fraction, or as a date; undefined if the answer does not say when to retry. */
-export function readRetryAfterMs({ headers: { 'retry-after': text = '' } }: Answer): number | undefined {
+export function readRetryAfterMs({
+  headers: { 'retry-after': text = '' },
+}: Pick<Answer, 'headers'>): number | undefined {
   // Date.parse reads 1.5 as a day in January 2001.
   const isNumber = /^[-+]?\d+(\.\d+)?$/.test(text)
   const ms = isNumber ? Number(text) * 1_000 : Date.parse(text) - Date.now()

@@ -31,6 +31,8 @@ export interface ExchangeOptions extends Pick<RequestOptions, 'agent' | 'createC
   readonly maxBodyBytes?: number
   /** Called when a phase is reached. */
   readonly onPhase?: (phase: ExchangePhase) => void
+  /** Called with the status and the headers, as soon as they have arrived. */
+  readonly onHead?: (head: Omit<WireAnswer, 'body'>) => void
 }
 
 /** Connection that is reused by sequential requests, for the option `agent`. Close it by `destroy`. */
@@ -52,7 +54,7 @@ export function keepConnection({ protocol }: URL): KeptConnection {
 export function exchange(
   url: URL,
   { method = 'POST', headers, body }: WireRequest,
-  { signal, maxBodyBytes = Infinity, onPhase = () => {}, ...connection }: ExchangeOptions,
+  { signal, maxBodyBytes = Infinity, onPhase = () => {}, onHead, ...connection }: ExchangeOptions,
 ): Promise<WireAnswer> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
@@ -65,7 +67,7 @@ export function exchange(
       signal.removeEventListener('abort', cut)
       request.destroy()
       if (answer === undefined) reject(error)
-      else resolve(toAnswer(answer, Buffer.concat(parts)))
+      else resolve({ ...toHead(answer), body: Buffer.concat(parts) })
     }
     const cut = () => finish(signal.reason)
     signal.addEventListener('abort', cut, { once: true })
@@ -86,6 +88,7 @@ export function exchange(
     request.on('response', (response) => {
       answer = response
       onPhase('answered')
+      onHead?.(toHead(response))
       let length = 0
       response.on('data', (part: Uint8Array) => {
         parts.push(part)
@@ -121,7 +124,7 @@ function toLists(headers: WireRequest['headers']): Record<string, string | strin
   return lists
 }
 
-function toAnswer({ statusCode = 0, statusMessage = '', headersDistinct }: IncomingMessage, body: Buffer): WireAnswer {
+function toHead({ statusCode = 0, statusMessage = '', headersDistinct }: IncomingMessage): Omit<WireAnswer, 'body'> {
   const headers = Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')] as const)
-  return { status: statusCode, reason: statusMessage, headers: Object.fromEntries(headers), body }
+  return { status: statusCode, reason: statusMessage, headers: Object.fromEntries(headers) }
 }

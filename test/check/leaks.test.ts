@@ -146,7 +146,9 @@ describe('a refusal', () => {
 describe('a stack trace in a refusal', () => {
   const statusOf = async (body: string) => {
     const scene = createScene({ target: new URL('http://localhost/'), ...OPTIONS })
-    return (await runIn({ ...scene, send: async () => toAnswer({ status: 401, body }) }, 'leak-stack')).status
+    return (
+      await runIn({ ...scene, send: async () => toAnswer({ status: 401, body: Promise.resolve(body) }) }, 'leak-stack')
+    ).status
   }
 
   it.each([

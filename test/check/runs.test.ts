@@ -160,6 +160,15 @@ describe('a run', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(before)
   })
 
+  it('judges answers at their status, and waits for no body', async () => {
+    const neverEnd: RequestListener = (request, response) => {
+      request.resume().on('end', () => response.flushHeaders())
+    }
+    const only = ['accepts-valid', 'deadline', 'bytes', 'burst', 'alive-after-all']
+    const { report } = await checkAt(neverEnd, { only, timeoutMs: 600_000 })
+    expect(report.summary).toEqual({ pass: report.checks.length, fail: 0, warn: 0, info: 0, skipped: 0 })
+  })
+
   it('can be interrupted while it looks for the cause of a refusal', async () => {
     const stop = new AbortController()
     let requests = 0

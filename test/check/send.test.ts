@@ -104,25 +104,35 @@ describe('the answer to a delivery', () => {
   it('is its status, its words, its head and its body, with the time that it took', async () => {
     const { url } = await startRecording(OK)
     const started = performance.now()
-    const { ms, ...answer } = await sendDelivery(url, deliver(), OPTIONS)
+    const { ms, body, ...answer } = await sendDelivery(url, deliver(), OPTIONS)
+    expect(await body).toBe('hi')
     expect(answer).toEqual({
-      ...{ status: 202, words: 'Taken', headers: { 'content-length': '2', 'x-a': '1' }, body: 'hi' },
+      ...{ status: 202, words: 'Taken', headers: { 'content-length': '2', 'x-a': '1' } },
       ...{ failure: undefined, failureKind: undefined, isUnreachable: false },
     })
     expect(ms).toBeGreaterThan(0)
     expect(ms).toBeLessThanOrEqual(performance.now() - started)
   })
 
+  it('is there with its status: the body may end when it likes, or when the run cuts it', async () => {
+    const { url } = await startRecording('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi')
+    const cut = new AbortController()
+    const answer = await sendDelivery(url, deliver(), { ...OPTIONS, timeoutMs: 600_000, cut: cut.signal })
+    expect(answer.status).toBe(200)
+    cut.abort()
+    expect(await answer.body).toBe('hi')
+  })
+
   it('holds the first 64 KiB of the body', async () => {
     const { url } = await startRecording(`HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`)
-    expect((await sendDelivery(url, deliver(), OPTIONS)).body).toBe('x'.repeat(65_536))
+    expect(await (await sendDelivery(url, deliver(), OPTIONS)).body).toBe('x'.repeat(65_536))
   })
 
   it('is the limit if none came in time, of which AbortSignal takes no fractions', async () => {
     const { url } = await startRecording('')
     expect(await sendDelivery(url, deliver(), { ...OPTIONS, timeoutMs: 99.5 })).toMatchObject({
       ...{ status: undefined, failure: 'no answer within 0.0995 s', failureKind: 'timeout' },
-      ...{ isUnreachable: false, words: '', headers: {}, body: '' },
+      ...{ isUnreachable: false, words: '', headers: {} },
     })
   })
 

@@ -4,7 +4,7 @@ import type { Judged } from '../../src/check/diagnose.ts'
 /** Makes an answer of the receiver: 200 and nothing else, or what the changes say. */
 export function toAnswer(changes: Partial<Answer> = {}): Answer {
   return {
-    ...{ status: 200, isUnreachable: false, words: 'OK', headers: {}, body: '', ms: 4.6 },
+    ...{ status: 200, isUnreachable: false, words: 'OK', headers: {}, body: Promise.resolve(''), ms: 4.6 },
     ...changes,
   }
 }

@@ -2,7 +2,8 @@ import type { Answer, Case, Scene, Status, TestDelivery, Verdict } from '../case
 import { FORGED } from '../maker.ts'
 import { isPutOff, toVerdict } from '../verdict.ts'
 
-interface Refusal extends Answer {
+interface Refusal extends Omit<Answer, 'body'> {
+  readonly body: string
   /** Digest that would have been right. */
   readonly digest: string
   /** Signatures that were sent. */
@@ -25,7 +26,8 @@ async function collectRefusals({ make, send }: Scene): Promise<readonly Refusal[
   const huge = make.delivery(make.event({ note: 'x'.repeat(2 ** 21) }))
   const digest = digestOf(make.delivery(event))
   const collect = async (delivery: TestDelivery, right: string) => {
-    return { ...(await send(delivery)), digest: right, sent: delivery.signatures }
+    const answer = await send(delivery)
+    return { ...answer, body: await answer.body, digest: right, sent: delivery.signatures }
   }
   return Promise.all([
     ...wrong.map((delivery) => collect(delivery, digest)),
