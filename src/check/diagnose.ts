@@ -162,6 +162,9 @@ const END_MS = 300
 
 const isComplaint = ({ status }: Judged) => status === 'fail' || status === 'warn'
 
+/** Returns true if a check was left out because there is no receiver. */
+const isLeftOut = ({ cause }: Judged) => cause === 'absent' || cause === 'unreachable'
+
 /** Codes of a receiver that fails on every delivery. */
 const FAILING: readonly Diagnosis['code'][] = ['server_error', 'cut_off']
 /** Checks that are judged even if a plain delivery is not accepted. */
@@ -176,7 +179,7 @@ export function toDiagnosis({ code, text, also }: Finding, checks: readonly Judg
   const isFollowing = (check: Judged) =>
     FAILING.includes(code) ? isFailure(check) : !LATE.includes(code) && !isJudged(check)
   const follows = checks
-    .filter((check) => check.id !== 'accepts-valid' && isComplaint(check))
-    .filter((check) => also.includes(check.id) || isFollowing(check))
+    .filter((check) => check.id !== 'accepts-valid' && (isComplaint(check) || isLeftOut(check)))
+    .filter((check) => also.includes(check.id) || isLeftOut(check) || isFollowing(check))
   return { code, text, follows: follows.map(({ id }) => id) }
 }

@@ -28,7 +28,7 @@ export interface Diagnosis {
   readonly code: DiagnosisCode
   /** Describes the mistake and its fix. */
   readonly text: string
-  /** Ids of the failures and warnings that follow from it. */
+  /** Ids of the failures and warnings that follow from it, and of the checks that were left out since there is no receiver. */
   readonly follows: readonly string[]
 }
 

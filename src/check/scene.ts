@@ -67,21 +67,10 @@ export function createScene(options: SceneOptions) {
     probe,
     sendOnce: (delivery: TestDelivery) => sendOnce(delivery),
     send: (delivery: TestDelivery) => sendPatiently(() => sendOnce(delivery)),
-    async sendInTurn(deliveries: readonly TestDelivery[]): Promise<readonly Answer[]> {
-      const agent = keepConnection(target)
-      const answers: Answer[] = []
-      try {
-        for (const delivery of deliveries) {
-          const sendKept = () => sendTwice(() => sendOnce(delivery, agent), answers.length === 0)
-          const answer = await sendPatiently(sendKept)
-          answers.push(answer)
-          await answer.body
-        }
-      } finally {
-        agent.destroy()
-      }
-      return answers
-    },
+    sendInTurn: (deliveries: readonly TestDelivery[]) =>
+      sendInTurn(target, deliveries, (delivery, agent, isFirst) =>
+        sendPatiently(() => sendTwice(() => sendOnce(delivery, agent), isFirst)),
+      ),
     wait,
     countedTypes: (): Promise<readonly string[]> =>
       (counted ??= probe === undefined ? Promise.resolve([]) : findCounted({ ...scene, probe })),
@@ -108,4 +97,24 @@ export function createScene(options: SceneOptions) {
 async function sendTwice(send: () => Promise<Answer>, isFirst: boolean): Promise<Answer> {
   const answer = await send()
   return answer.failureKind === 'reset' && !isFirst ? send() : answer
+}
+
+/** Sends deliveries one after the other over one connection. */
+async function sendInTurn(
+  target: URL,
+  deliveries: readonly TestDelivery[],
+  send: (delivery: TestDelivery, agent: KeptConnection, isFirst: boolean) => Promise<Answer>,
+): Promise<readonly Answer[]> {
+  const agent = keepConnection(target)
+  const answers: Answer[] = []
+  try {
+    for (const delivery of deliveries) {
+      const answer = await send(delivery, agent, answers.length === 0)
+      answers.push(answer)
+      await answer.body
+    }
+  } finally {
+    agent.destroy()
+  }
+  return answers
 }

@@ -107,7 +107,11 @@ describe('postern check', () => {
 
   it('exits 2 for a host that is not this machine, and 3 if nothing answers', async () => {
     expect(await runCli('check http://hooks.example.test/')).toEqual(ended(2, '--yes'))
-    expect((await runCli(['check', `http://127.0.0.1:${await findFreePort()}/`])).code).toBe(3)
+    const url = `http://127.0.0.1:${await findFreePort()}/`
+    const { code, stdout } = await runCli(['check', url])
+    expect(code).toBe(3)
+    expect(stdout).toMatch(/^refused: nothing listens at [^\n]+\n\S+: 1 failed, 0 warnings, 0 passed, \d+ skipped\n$/)
+    expect((await runCli(['check', url, '--all'])).stdout).toMatch(/^skipped alive-after-all/m)
   })
 
   it('exits 130 when interrupted, with a summary of its results', async () => {
@@ -122,6 +126,15 @@ describe('postern check', () => {
     const result = await runCli(['check', `http://127.0.0.1:${port}/`], { interrupt: stop.signal })
     expect(result.code).toBe(130)
     expect(result.stdout).toMatch(/1 passed, \d+ skipped\n$/)
+  })
+
+  it('folds the checks that it left out if there is no receiver', async () => {
+    const { port, close } = await listen(createServer((_request, response) => response.writeHead(404).end()))
+    onTestFinished(close)
+    const { code, stdout } = await runCli(['check', `http://127.0.0.1:${port}/`])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^404: .*\n\d+ checks follow from this; --all shows them\n\nfail {4}accepts-valid/)
+    expect(stdout).not.toMatch(/^skipped/m)
   })
 
   it('prints the page of a check', async () => {

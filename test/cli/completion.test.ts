@@ -46,3 +46,17 @@ it('tells zsh the choices of each option that takes a value, and of each place',
   expect(stdout).toMatch(/^ {4}case "\$at \$word" in ' dev' \| ' trigger' \| /m)
   expect(stdout).not.toContain("'dev --ordered')")
 })
+
+it('names the checks after the options that take one', async () => {
+  const { stdout } = await runCli(['completion', 'fish'])
+  for (const option of ['only', 'skip', 'explain'])
+    expect(stdout).toMatch(
+      new RegExp(
+        `'check'" -l ${option} -x -a 'reach .*accepts-valid .*alive-after-all'`.replace(
+          'reach ',
+          option === 'explain' ? '' : 'reach ',
+        ),
+      ),
+    )
+  expect((await runCli(['completion', 'bash'])).stdout).toMatch(/^ {4}'check --only'\) words='.*late-retry/m)
+})

@@ -156,13 +156,15 @@ const COLOURS = { pass: 'green', fail: 'red', warn: 'yellow', info: 'cyan', skip
 function printReport(report: Report, isColoured: boolean, all: boolean): string {
   const { diagnosis, checks, target, summary } = report
   const lines: string[] = []
+  const summed = `${target}: ${showSummary(summary)}\n`
   if (diagnosis !== undefined) {
     lines.push(isColoured ? styleText('bold', diagnosis.text) : diagnosis.text)
+    if (!report.isReachable && !all) return `${lines.join()}\n${summed}`
     if (!all && diagnosis.follows.length > 0) lines.push(`${showFollowing(diagnosis)}; --all shows them`)
     lines.push('')
   }
   for (const check of sortByStatus(all ? checks : listOwn(report))) lines.push(...toLines(check, isColoured))
-  return `${lines.join('\n')}\n\n${target}: ${showSummary(summary)}\n`
+  return `${lines.join('\n')}\n\n${summed}`
 }
 
 function toLines(check: CheckResult, isColoured: boolean): readonly string[] {

@@ -1,4 +1,6 @@
 import { Argument, type Command, type Option } from 'commander'
+import { GROUPS } from '../../check/case.ts'
+import { CASES } from '../../check/cases.ts'
 import { KNOWN_TYPES } from '../input/event-types.ts'
 import type { Io } from '../io.ts'
 import { toHelp } from './add-group.ts'
@@ -37,13 +39,20 @@ function listWords({ commands, options, values }: CommandPlace): string {
   return [...commands.map((each) => each.name()), ...values, ...options.flatMap(({ long }) => long ?? [])].join(' ')
 }
 
+/** Returns the known values of an option; the help does not list the ids of all checks. */
+function choicesOf(path: string, { long, argChoices = [] }: Option): readonly string[] {
+  const ids = CASES.map(({ id }) => id)
+  if (path === 'check' && long === '--explain') return ids
+  return path === 'check' && (long === '--only' || long === '--skip') ? [...GROUPS, ...ids] : argChoices
+}
+
 /** Writes the arms of a `case` over the place and the last word, for options that take a value. */
 function listValueArms(places: readonly CommandPlace[], toArm: (pattern: string, choices: string) => string): string {
   return places
     .flatMap(({ path, options }) =>
       options
         .filter(({ required, optional }) => required || optional)
-        .map(({ long, argChoices = [] }) => toArm(`'${path} ${long}'`, argChoices.join(' '))),
+        .map((option) => toArm(`'${path} ${option.long}'`, choicesOf(path, option).join(' '))),
     )
     .join('')
 }
@@ -105,8 +114,10 @@ function toFish(places: readonly CommandPlace[]): string {
     return [
       ...commands.map((each) => `${begin} -f -a ${each.name()} -d ${quote(each.description())}`),
       ...(values.length > 0 ? [`${begin} -f -a ${quote(values.join(' '))}`] : []),
-      ...options.flatMap(({ long, required, optional, argChoices, description }) => {
-        const value = argChoices ? ` -x -a ${quote(argChoices.join(' '))}` : required || optional ? ' -r -F' : ''
+      ...options.flatMap((option) => {
+        const { long, required, optional, description } = option
+        const choices = choicesOf(path, option).join(' ')
+        const value = choices ? ` -x -a ${quote(choices)}` : required || optional ? ' -r -F' : ''
         return long === undefined ? [] : [`${begin} -l ${long.slice(2)}${value} -d ${quote(description)}`]
       }),
     ]
