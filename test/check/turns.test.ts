@@ -131,6 +131,12 @@ describe('a check of several deliveries', () => {
 })
 
 describe('a check of one delivery', () => {
+  it('takes 501 for a refusal of PUT, as the server of Python answers', () => {
+    const single = CASES.find(({ id }) => id === 'signature-put')
+    if (single === undefined || !('judge' in single)) throw new Error('it judges one answer')
+    expect([501, 500].map((status) => single.judge(toAnswer({ status })).status)).toEqual(['pass', 'fail'])
+  })
+
   const STATUSES = [200, 302, 400, 401, 413, 500, undefined]
 
   it.each([
