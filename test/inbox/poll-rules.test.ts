@@ -323,8 +323,7 @@ describe('closing a worker', () => {
       await clock.advance(1)
       expect(left).toBe(2)
       const at = timeoutMs + moreMs
-      const given = { next: 'wait', afterMs: 0, isFailure: false }
-      expect(settlements).toEqual(['one', 'two'].map((key) => [at, key, given]))
+      expect(settlements).toEqual(['one', 'two'].map((key) => [at, `${key} of w`, 'wait']))
       expect(clock.pending).toBe(0)
       await clock.advance(5_000)
       expect(renewals.every(([time]) => time <= at)).toBe(true)
