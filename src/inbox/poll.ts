@@ -92,7 +92,7 @@ class Poller implements InboxLoop {
     return this.#running.size
   }
 
-  /** Makes what still runs wait again: the process may end now, which is no death. Its claim in the store keeps it from running twice. */
+  /** Makes what still runs wait again: the process may end now, which is no death. Its claim in the store holds until it is given up. */
   async #giveBack(): Promise<void> {
     const { table, worker, onError, onSettled } = this.#parts
     this.#hasGivenBack = true
@@ -132,7 +132,7 @@ class Poller implements InboxLoop {
   async #runAndSettle(item: TakenItem): Promise<void> {
     const { table, worker, run, onError, onSettled, onStalled } = this.#parts
     const settlement = this.#isClosing ? GIVEN_BACK : await run(item)
-    if (this.#hasGivenBack) return
+    if (this.#hasGivenBack && settlement !== GIVEN_BACK) return
     for (;;) {
       try {
         if (await table.settle(item, worker, settlement)) onSettled(item, settlement)

@@ -71,13 +71,15 @@ export async function workOnce(
     // An event may be due that no worker can take yet: its worker died a moment ago, or it runs alone elsewhere.
     if (begun >= max || (await countLeft(inbox).catch(() => 0)) === 0) end()
   }
+  const begin = <T>(act: () => T): T => {
+    begun++
+    return act()
+  }
   const worker = new Worker({
     ...{ ...parts, max, onClosing: end },
     onIdle: () => void endIfDone(),
-    run(item) {
-      begun++
-      return parts.run(item)
-    },
+    run: (item) => begin(() => parts.run(item)),
+    recall: (item) => begin(() => parts.recall(item)),
     onSettled(item, settlement) {
       onSettled(item, settlement)
       if (settlement.next === 'remove') handled++

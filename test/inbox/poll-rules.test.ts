@@ -334,6 +334,20 @@ describe('closing a worker', () => {
     },
   )
 
+  it('gives back what a poll brings after the worker is closed', async () => {
+    const { clock, holdTake, items, settlements, work } = openPoll()
+    const answer = holdTake()
+    const loop = work()
+    await clock.advance(0)
+    const closed = loop.close(0)
+    await clock.advance(3_000)
+    expect(await closed).toBe(0)
+    answer(bring('late'))
+    await clock.advance(0)
+    expect(settlements).toEqual([[3_000, 'late of w', 'wait']])
+    expect(items.size).toBe(0)
+  })
+
   it('leaves an item that the engine does not take to its lease', async () => {
     const { clock, engine, end, settlements, work } = openPoll({ brought: [bring('one')] })
     engine.settle = async () => {

@@ -74,6 +74,15 @@ describe('workOnce', () => {
     expect(entry).toMatchObject({ failures: 0, deaths: 0, tries: [] })
   })
 
+  it('counts an event that it may not run again as one of max', async () => {
+    const scene = await open(2)
+    const [entry] = (await scene.inbox.list('waiting')).entries
+    scene.database.prepare('UPDATE postern_inbox SET deaths = 3 WHERE key = ?').run(entry?.key ?? '')
+    const begunAt = performance.now()
+    expect(await scene.receiver.workOnce({ forMs: FOR_MS, max: 1 })).toEqual({ handled: 0, failed: 1, left: 1 })
+    expect(performance.now() - begunAt).toBeLessThan(FOR_MS / 2)
+  })
+
   it('waits for an event that is due and cannot be taken yet', async () => {
     const scene = await open(0)
     let asked = 0
