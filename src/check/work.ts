@@ -7,7 +7,7 @@ import { isSuccess } from './verdict.ts'
 const SETTLE_MS = 300
 
 /** Type of a plain event, which is first in the list. */
-const PLAIN = 'contact.created'
+export const PLAIN = 'contact.created'
 
 export interface ProbedScene extends Scene {
   readonly probe: Probe

@@ -82,7 +82,7 @@ export interface ReceiverWorker {
 
 /** The result of `close`. */
 export interface CloseResult {
-  /** Events whose handlers were running at `timeoutMs`, or whose result the store had not taken. Both go on, with their claims, while the process lives. */
+  /** Events whose handlers were running at `timeoutMs`, or whose result the store had not taken. Both go on while the process lives. */
   readonly unfinished: number
 }
 

@@ -41,8 +41,10 @@ export async function readCounts(backend: RedisQueueBackend): Promise<InboxCount
   const [waiting = [], next = [], later = []] = heads
   const now = Date.now()
   const toDueAt = ({ state }: JobItem) => state.dueAt
-  const inLine = await readJobs(backend, [...waiting, ...next, ...unlocked.slice(0, HEAD)])
-  const delayedJobs = await readJobs(backend, later)
+  const [inLine, delayedJobs] = await Promise.all([
+    readJobs(backend, [...waiting, ...next, ...unlocked.slice(0, HEAD)]),
+    readJobs(backend, later),
+  ])
   // What is in line is due, even if the clock of the process that put it there is ahead.
   const due = [
     ...inLine.map((job) => Math.min(toDueAt(job), now)),

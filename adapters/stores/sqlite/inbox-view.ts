@@ -52,12 +52,6 @@ export class SqliteInboxView {
     }
   }
 
-  /** Not for a transaction. */
-  hasBody(key: string): boolean {
-    const seq = this.#statements.get.get(key)?.seq
-    return seq !== undefined && this.#bodyOf(seq) !== null
-  }
-
   counts(): InboxCounts {
     const now = this.#now()
     const countLine = (line: number) => Number(this.#statements.count.get(...rangeOf(line, now), MOST_COUNTED)?.count)

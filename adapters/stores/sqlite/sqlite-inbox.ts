@@ -70,13 +70,7 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
         if (isReplayed) listeners.wake()
         return isReplayed
       }),
-    async drop(key) {
-      const isWhole = await read(() => view.hasBody(key))
-      return writer.write(() => {
-        if (!isWhole) steps.detach(key)
-        return steps.drop(key)
-      })
-    },
+    drop: (key) => workTable.drop(key),
     reportTo: (given) => {
       log.logger = given
     },

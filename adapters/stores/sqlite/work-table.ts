@@ -71,21 +71,31 @@ export class WorkTable implements InboxTable {
   }
 
   async settle(item: InboxEntry, worker: string, settlement: Settlement): Promise<boolean> {
-    const { table, writer, log } = this.#parts
-    const settle = () => table.settle(item, worker, settlement)
-    const settleWithoutBody = () => {
-      table.detach(item.key)
-      return settle()
-    }
+    const { table, log } = this.#parts
     try {
-      return await writer.write(settle).catch((error: unknown) => {
-        if (!isDamage(error)) throw error
-        return writer.write(settleWithoutBody)
-      })
+      return await this.#orWithoutBody(item.key, () => table.settle(item, worker, settlement))
     } catch (error) {
       if (!isDamage(error)) throw error
       log.tellUnsettled(item.key)
       return false // the worker goes on with others
+    }
+  }
+
+  drop(key: string): Promise<boolean> {
+    return this.#orWithoutBody(key, () => this.#parts.table.drop(key))
+  }
+
+  /** Runs a step that may delete an item. If its body cannot be deleted, that stays in the file. */
+  async #orWithoutBody<T>(key: string, step: () => T): Promise<T> {
+    const { table, writer } = this.#parts
+    try {
+      return await writer.write(step)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return writer.write(() => {
+        table.detach(key)
+        return step()
+      })
     }
   }
 

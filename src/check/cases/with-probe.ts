@@ -1,5 +1,5 @@
 import type { Scene, TestEvent, Verdict } from '../case.ts'
-import { makeEvent, type ProbedScene } from '../work.ts'
+import { makeEvent, PLAIN, type ProbedScene } from '../work.ts'
 
 /** Wraps a check that needs a probe; it is skipped without one. */
 function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
@@ -14,7 +14,7 @@ function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Sce
 export function withPlain(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
   return withProbe(async (scene) => {
     const types = await scene.countedTypes()
-    const isOther = types.length > 0 && !types.includes('contact.created')
+    const isOther = types.length > 0 && !types.includes(PLAIN)
     return isOther ? { status: 'skipped', answers: [], cause: 'not_counted' } : judge(scene)
   })
 }
@@ -28,7 +28,7 @@ export function forEachType(
 ): (scene: Scene) => Promise<Verdict> {
   return withProbe(async (scene) => {
     const types = await scene.countedTypes()
-    const events = (types.length > 0 ? types : ['contact.created']).map((type) => makeEvent(scene.make, type))
+    const events = (types.length > 0 ? types : [PLAIN]).map((type) => makeEvent(scene.make, type))
     const verdicts: Verdict[] = []
     for (let at = 0; at < events.length; at += WIDTH)
       verdicts.push(...(await Promise.all(events.slice(at, at + WIDTH).map((event) => judge(scene, event)))))
