@@ -116,8 +116,7 @@ class InboxOnPostgres implements PostgresInbox {
     await this.#puts.add(toStored(item))
   }
 
-  /** Defers items of which the server has not said that it has them. */
-  async #putAll(items: readonly StoredItem[]): Promise<readonly (true | undefined)[]> {
+  async #putAll(items: readonly StoredItem[]): Promise<readonly true[]> {
     const listOf = (column: (item: StoredItem) => string | number) => toArrayLiteral(items.map(column))
     const lengths = items.map(({ bytes }) => bytes.length)
     let end = 1
@@ -125,7 +124,7 @@ class InboxOnPostgres implements PostgresInbox {
       end += length
       return end - length
     })
-    const rows = await this.#tables.runInTurn(
+    await this.#tables.runInTurn(
       ({ put }) => put,
       items.map(({ account }) => account),
       (turns, nths, hint) => [
@@ -136,8 +135,7 @@ class InboxOnPostgres implements PostgresInbox {
       ],
     )
     this.#listeners.wake()
-    const missing = new Set(rows.map(([key]) => key))
-    return items.map(({ key }) => (missing.has(key) ? undefined : true))
+    return items.map(() => true)
   }
 
   work(run: (item: TakenItem) => Promise<Settlement>, options: InboxWorkOptions) {

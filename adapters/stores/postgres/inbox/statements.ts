@@ -28,10 +28,10 @@ export function makeInboxStatements(name: TableName) {
 }
 
 /**
- * Stores items that are not there, and revives dead letters. Returns a row of `next`, and one with the key of each item that was neither
- * stored nor found: another process has stored or deleted it just now. The commit is on disk even if that is not the database's default.
+ * Stores items that are not there, and revives dead letters, which keep their bodies. Reads others first: an INSERT would wait for a row that
+ * another transaction has locked. Returns a row of `next`. The commit is on disk even if that is not the database's default.
  */
-function makePut({ items, bodies }: Names, { next, turn, update }: Pieces): string {
+function makePut({ items, bodies }: Names, { next, turn }: Pieces): string {
   return `
 WITH args AS MATERIALIZED (
   SELECT $1::text[] AS keys, $2::text[] AS accounts, $3::text[] AS ids, $4::text[] AS types, $5::float8[] AS times,
@@ -40,21 +40,15 @@ WITH args AS MATERIALIZED (
 ), given AS MATERIALIZED (
   SELECT g.* FROM args, unnest(keys, accounts, ids, types, times, mores, starts, lengths, turns, nths)
     AS g (key, account, id, type, received_at, more, start, length, turn, nth)
-), known AS MATERIALIZED (
-  SELECT i.* FROM given CROSS JOIN LATERAL (SELECT * FROM ${items} i WHERE i.key = given.key OFFSET 0) i
-), ${next}, fresh AS (
-  INSERT INTO ${items} (key, state, position, account, id, type, received_at, more, since, due_at)
+), ${next}, put AS (
+  INSERT INTO ${items} AS i (key, state, position, account, id, type, received_at, more, since, due_at)
   SELECT key, ${READY}, ${TURN}, account, id, type, received_at, nullif(more, ''), next.now, next.now
-  FROM given CROSS JOIN next WHERE key NOT IN (SELECT key FROM known) ORDER BY key
-  ON CONFLICT (key) DO NOTHING RETURNING key, seq
+  FROM given g CROSS JOIN next WHERE NOT EXISTS (SELECT FROM ${items} i WHERE i.key = g.key AND state <> ${DEAD} OFFSET 0) ORDER BY key
+  ON CONFLICT (key) DO UPDATE SET ${REPLAY} WHERE i.state = ${DEAD} RETURNING key, seq
 ), stored AS (
-  INSERT INTO ${bodies} SELECT seq, substr($12::bytea, start, length) FROM fresh JOIN given USING (key)
-), revived AS (
-  ${update(`(SELECT * FROM known WHERE state = ${DEAD} ORDER BY key) k`, REPLAY, ` WHERE i.state = ${DEAD}`)} RETURNING key
+  INSERT INTO ${bodies} SELECT seq, substr($12::bytea, start, length) FROM put JOIN given USING (key) ON CONFLICT (seq) DO NOTHING
 )
-${turn} UNION ALL
-SELECT key, NULL, NULL, NULL FROM given WHERE key NOT IN (SELECT key FROM fresh) AND key NOT IN (SELECT key FROM revived)
-  AND key NOT IN (SELECT key FROM known WHERE state <> ${DEAD})`
+${turn}`
 }
 
 /**
