@@ -11,7 +11,7 @@ import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
 import { createScene } from './scene.ts'
-import { toReason } from './verdict.ts'
+import { capAt, toReason } from './verdict.ts'
 import { judgeWork } from './work.ts'
 
 /** Progress of a run. */
@@ -145,7 +145,10 @@ async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSigna
     return { single, id: single.id, group: single.group, ...verdict, ms, ...more }
   }
   try {
-    const judge = (verdict: Verdict) => (single.group === 'effect' ? verdict : judgeWork(scene, verdict))
+    const judge = (found: Verdict) => {
+      const verdict = capAt(single.level, found)
+      return single.group === 'effect' ? verdict : judgeWork(scene, verdict)
+    }
     if ('run' in single) return conclude(await judge(await single.run(scene)))
     const delivery = single.deliver(scene.make)
     const verdict = await judge(single.judge(await scene.send(delivery)))

@@ -1,17 +1,4 @@
-import { GROUPS, type Group } from './case.ts'
 import type { GroupedCase } from './cases.ts'
-
-const ABOUT: Readonly<Record<Group, string>> = {
-  reach: 'Deliveries reach the receiver, and its answers come back in time.',
-  signature: 'The receiver refuses everything that the service has not signed, in whatever form it comes.',
-  bytes: 'The receiver accepts everything that is signed, however the JSON is formatted.',
-  meaning: 'The receiver handles each event for what it is: known or not, new or a duplicate.',
-  time: 'The receiver accepts events for as long as the service may send them.',
-  leak: 'Answers tell the sender nothing that helps to forge a signature.',
-  effect:
-    'The work of each event is done as often as it should be. All of these checks need a probe, which says first which types of events are counted. To wait for a queue, a check sends one more event after the others.',
-  load: 'The receiver withstands large bodies, empty bodies and bursts.',
-}
 
 /** Writes the page of a check for a terminal. */
 export function toPage(single: GroupedCase): string {
@@ -25,32 +12,8 @@ Alone: \`npx postern check URL --only ${single.id}\`
 `
 }
 
-/** Writes all checks as one page, for `docs/reference/checks.md`. */
-export function toReference(cases: readonly GroupedCase[]): string {
-  const groups = GROUPS.map((group) => {
-    const own = cases.filter((single) => single.group === group)
-    return `## ${group}\n\n${ABOUT[group]}\n\n${own.map((single) => `### ${single.id}\n\n${tell(single)}`).join('\n\n')}`
-  })
-  return `# Checks
-
-This page lists the checks of \`postern check\` and \`checkReceiver\` in the order in which they run. \`scripts/check-page.ts\` generates it
-from the source of the checks; \`npx postern check --explain ID\` prints the part about one check. To run them, see
-[the command line](cli.md#postern-check) and [the guide for receivers in other languages](../guides/other-languages.md).
-
-With a probe, a 2xx without work fails in every group: once the probe has counted the work of a plain contact.created event, it must
-count that of every other one that gets a 2xx, or the check fails, whatever its level. This holds for the first event of each record,
-in the account of the run, if the contact is active and has an e-mail address. Anything else the receiver may acknowledge and ignore. A
-check waits until no more work has been done for the time of \`--patience\`. Repetitions and failures are checked for each type whose
-work the probe counts: the owner decides which.
-
-Two things are not checked: that signatures are compared in constant time, since the noise of a network is larger than the difference;
-and that ids are kept long enough, since a check would have to wait for hours.
-
-${groups.join('\n\n')}
-`
-}
-
-function tell({ sends, expects, why, fix }: GroupedCase): string {
+/** Writes the part about a check, which all pages of it share. */
+export function tell({ sends, expects, why, fix }: GroupedCase): string {
   return `**Sent.** ${sends}
 
 **Expected.** ${expects}

@@ -1,12 +1,7 @@
-import { type Answer, CAUSES, type Status, type Verdict } from './case.ts'
+import { type Answer, CAUSES, type Level, type Status, type Verdict } from './case.ts'
 
 export function mustBeAccepted(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) ? 'pass' : 'fail', answer)
-}
-
-/** Passes if the delivery was acknowledged, otherwise warns: for deliveries that the documentation of the service does not promise. */
-export function shouldBeAccepted(answer: Answer): Verdict {
-  return toVerdict(isSuccess(answer) ? 'pass' : 'warn', answer)
 }
 
 /** Passes if the delivery was refused by a 4xx: by 401 or, with a note, by another. */
@@ -25,12 +20,17 @@ export function mustNotCrash(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) || isRefusal(answer) ? 'pass' : 'fail', answer)
 }
 
+/** Returns a verdict that is no worse than the level of its check. */
+export function capAt(level: Level, verdict: Verdict): Verdict {
+  return verdict.status === 'fail' ? { ...verdict, status: level } : verdict
+}
+
 /** Expectations of checks of one delivery, in words and as a judge of the answer. */
 export const MUST_BE_ACCEPTED = { expects: '2xx', judge: mustBeAccepted } as const
 export const SHOULD_BE_ACCEPTED = {
   level: 'warn',
   expects: '2xx; otherwise a warning.',
-  judge: shouldBeAccepted,
+  judge: mustBeAccepted,
 } as const
 export const MUST_BE_REFUSED = {
   expects: '401; another 4xx passes with a note. Never 2xx, never 5xx.',

@@ -14,29 +14,44 @@ export interface ProbedScene extends Scene {
 }
 
 /** Waits until the work has been done at least once, or `patienceMs` is over, and returns the number of runs. */
-export async function readRuns({ probe, patienceMs, wait }: ProbedScene, id: string): Promise<number> {
-  const end = performance.now() + patienceMs
+export async function readRuns(scene: ProbedScene, id: string): Promise<number> {
+  const [runs = 0] = await readAll(scene, [id])
+  return runs
+}
+
+/** Waits until the work of all events has been done, or none of it for `patienceMs`, and returns the number of runs of each. */
+async function readAll({ probe, patienceMs, wait }: ProbedScene, ids: readonly string[]): Promise<readonly number[]> {
+  const runs = ids.map(() => 0)
+  let end = performance.now() + patienceMs
   for (;;) {
-    const runs = await probe.runs(id)
-    if (runs > 0 || performance.now() >= end) return runs
+    for (const [at, id] of ids.entries()) {
+      if (runs[at] !== 0) continue
+      runs[at] = await probe.runs(id)
+      if (runs[at] > 0) end = performance.now() + patienceMs
+    }
+    if (!runs.includes(0) || performance.now() >= end) return runs
     await wait(50)
   }
 }
 
+/** Sends an event, and returns the answer and, if it is acknowledged, the number of runs of its work. */
+export async function deliver(scene: ProbedScene, event: TestEvent) {
+  const answer = await scene.send(scene.make.delivery(event))
+  return { answer, runs: isSuccess(answer) ? await readRuns(scene, event.id) : 0 }
+}
+
 /** Returns the number of runs after a second run had time to happen: a later event shows that a queue has passed this one. */
 export async function readSettled(scene: ProbedScene, id: string): Promise<number> {
-  const { make, send, probe, wait } = scene
-  const [type = PLAIN] = await scene.countedTypes()
-  const marker = makeEvent(make, type)
-  if (isSuccess(await send(make.delivery(marker)))) await readRuns(scene, marker.id)
-  await wait(SETTLE_MS)
-  return probe.runs(id)
+  const [type] = await scene.countedTypes()
+  await deliver(scene, makeEvent(scene.make, type))
+  await scene.wait(SETTLE_MS)
+  return scene.probe.runs(id)
 }
 
 const TYPES = [PLAIN, 'contact.updated', 'contact.deleted', 'opportunity.created', ...SERVICE_EVENT_TYPES]
 
 /** Makes an event of one of the types. */
-export function makeEvent(make: Maker, type: string): TestEvent {
+export function makeEvent(make: Maker, type = PLAIN): TestEvent {
   if (type === PLAIN) return make.event()
   const { _id } = make.contact()
   const record = { 'contact.updated': make.contact(), 'opportunity.created': { _id, name: 'Check' } }[type] ?? { _id }
@@ -50,8 +65,7 @@ export async function findCounted(scene: ProbedScene): Promise<readonly string[]
   if (plain === undefined) return []
   await Promise.all(others.map((event) => send(make.delivery(event))))
   // The plain event comes last: once its work is done, a queue has passed the others.
-  await send(make.delivery(plain))
-  await readRuns(scene, plain.id)
+  await deliver(scene, plain)
   await scene.wait(SETTLE_MS)
   const runs = await Promise.all([plain, ...others].map(({ id }) => probe.runs(id)))
   return TYPES.filter((_, at) => (runs[at] ?? 0) > 0)
@@ -65,37 +79,23 @@ export async function judgeWork(scene: Scene, verdict: Verdict): Promise<Verdict
   // Checks of the work report a probe that fails.
   const counted: readonly string[] = await scene.countedTypes().catch(() => [])
   if (!counted.includes(PLAIN)) return verdict
-  const undone = await countUndone({ ...scene, probe }, due)
-  if (undone === 0) return verdict
+  const runs = await readAll({ ...scene, probe }, due)
+  if (!runs.includes(0)) return verdict
+  const undone = runs.filter((count) => count === 0).length
   return { ...verdict, status: 'fail', cause: 'not_done', note: `not done for ${undone} of ${due.length}` }
 }
 
 /**
- * Lists the acknowledged events that leave no choice: new and active contacts with an e-mail address, in the account of the run. A
+ * Lists the ids of acknowledged events that leave no choice: new and active contacts with an e-mail address, in the account of the run. A
  * receiver may ignore others, and a later event of the same record.
  */
-function listDue(answers: readonly Answer[], accountKey: string): readonly TestEvent[] {
+function listDue(answers: readonly Answer[], accountKey: string): readonly string[] {
   const records = new Set<unknown>()
   return answers.filter(isSuccess).flatMap(({ event }) => {
     const { _id, status, email } = (event?.data as { record?: Record<string, unknown> } | undefined)?.record ?? {} // by the maker
     if (event === undefined || records.has(_id)) return []
     records.add(_id)
     const isDue = event.type === PLAIN && event.accountKey === accountKey && status === 'active' && email !== ''
-    return isDue ? [event] : []
+    return isDue ? [event.id] : []
   })
-}
-
-/** Counts the events whose work is not done, once none has been done for `patienceMs`. */
-async function countUndone({ probe, patienceMs, wait }: ProbedScene, events: readonly TestEvent[]): Promise<number> {
-  const undone = new Set(events)
-  let end = performance.now() + patienceMs
-  for (;;) {
-    for (const event of undone) {
-      if ((await probe.runs(event.id)) === 0) continue
-      undone.delete(event)
-      end = performance.now() + patienceMs
-    }
-    if (undone.size === 0 || performance.now() >= end) return undone.size
-    await wait(50)
-  }
 }

@@ -4,7 +4,7 @@ import { onTestFinished, vi } from 'vitest'
 import type { Scene, Verdict } from '../../src/check/case.ts'
 import { CASES } from '../../src/check/cases.ts'
 import { createScene, type SceneOptions } from '../../src/check/scene.ts'
-import { toReason } from '../../src/check/verdict.ts'
+import { capAt, toReason } from '../../src/check/verdict.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
@@ -77,10 +77,10 @@ export function showVerdict(verdict: Verdict): string {
 }
 
 /** Runs a check of several deliveries in a scene. */
-export function runIn(scene: Scene, id: string): Promise<Verdict> {
+export async function runIn(scene: Scene, id: string): Promise<Verdict> {
   const single = CASES.find((each) => each.id === id)
   if (single === undefined || !('run' in single)) throw new Error(`${id} does not run in a scene`)
-  return single.run(scene)
+  return capAt(single.level, await single.run(scene))
 }
 
 /** Runs a check with a probe that returns these numbers in turn, and the last one from then on; waits are listed, and hardly take place. */

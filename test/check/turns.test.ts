@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CASES } from '../../src/check/cases.ts'
-import { toReason } from '../../src/check/verdict.ts'
+import { capAt, toReason } from '../../src/check/verdict.ts'
 import { play, runIn, type Step, showVerdict } from './play.ts'
 import { CUT, toAnswer } from './to-answer.ts'
 
@@ -156,7 +156,9 @@ describe('a check of one delivery', () => {
   ])(`%s judges the statuses ${STATUSES.slice(0, -1).join(', ')} and none`, (id, verdicts) => {
     const single = CASES.find((each) => each.id === id)
     if (single === undefined || !('judge' in single)) throw new Error(`${id} does not judge one answer`)
-    const judged = STATUSES.map((status) => single.judge(status === undefined ? CUT : toAnswer({ status })))
+    const judged = STATUSES.map((status) =>
+      capAt(single.level, single.judge(status === undefined ? CUT : toAnswer({ status }))),
+    )
     expect(judged.map(({ status }) => status).join(' ')).toBe(verdicts)
     for (const [at, verdict] of judged.entries())
       expect(toReason(verdict)).toContain(

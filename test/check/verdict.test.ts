@@ -8,7 +8,6 @@ import {
   mustNotCrash,
   notAccepted,
   readRetryAfterMs,
-  shouldBeAccepted,
   shouldBeRefused,
   toReason,
   toVerdict,
@@ -21,7 +20,6 @@ const toStatus = (status: number | undefined) => (status === undefined ? CUT : t
 describe('the verdict on an answer', () => {
   it.each([
     ['accepted', mustBeAccepted, 'fail pass pass fail fail fail fail fail fail fail'],
-    ['accepted or warned of', shouldBeAccepted, 'warn pass pass warn warn warn warn warn warn warn'],
     ['refused', mustBeRefused, 'fail fail fail fail fail pass pass pass fail fail'],
     ['refused or warned of', shouldBeRefused, 'fail warn warn fail fail pass pass pass fail fail'],
     ['anything but a crash', mustNotCrash, 'fail pass pass fail fail pass pass pass fail fail'],
