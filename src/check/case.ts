@@ -124,6 +124,8 @@ export interface TestDelivery {
   readonly contentEncoding?: string
   /** Size of the pieces in which the body is sent, in bytes. */
   readonly pieceSize?: number
+  /** Time before the last byte is sent: deliveries that are sent together then arrive at the same moment. */
+  readonly holdMs?: number
   /** True if the body is sent in chunked encoding, without a declared length. */
   readonly isChunked: boolean
   /** Event of a genuine delivery: a 2xx promises its work. */
@@ -162,6 +164,8 @@ export interface Scene {
   /** Time for which a receiver may put a delivery off, and time for the work of an acknowledged event. */
   readonly patienceMs: number
   readonly probe: Probe | undefined
+  /** Ids of acknowledged events, without those whose work is known to be done. */
+  readonly acknowledged: Set<string>
   /** Sends a delivery, and retries as long as the answer is a 429 or 503 with `Retry-After`. */
   send(delivery: TestDelivery): Promise<Answer>
   /** Sends a delivery once. */

@@ -55,8 +55,8 @@ const LONGEST_TIMER_MS = 2_147_483_647
 const MAX_CONCURRENCY = 1_000_000
 
 /**
- * Judges a receiver in any language by its answers over HTTP. Sends some 280 deliveries of test events to the given URL and nowhere
- * else; their ids begin with `evt_chk_`.
+ * Judges a receiver in any language by its answers over HTTP. Sends some 180 deliveries of test events, and some 460 with a probe, to the
+ * given URL and nowhere else; their ids begin with `evt_chk_`.
  *
  * Never rejects because of the receiver: see `isReachable` and `summary` of the report.
  *
@@ -168,7 +168,7 @@ function toResult(conclusion: Conclusion, target: URL): CheckResult {
   return {
     ...{ id, group, level, status, ...(cause !== undefined && { cause }), ms, sent: sends, expected: expects },
     ...{ reason: toReason(conclusion), why, hint: hint ?? fix, doc: `npx postern check --explain ${id}` },
-    repro: repro ?? toCommand(showTarget(target), id),
+    repro: repro ?? toCommand(showTarget(target), single),
   }
 }
 

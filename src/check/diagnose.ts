@@ -37,9 +37,12 @@ export async function diagnose(scene: RunScene): Promise<Finding | undefined> {
 
 function toAbsence(answer: Answer, target: URL): string {
   const { status, failureKind } = answer
-  if (failureKind === 'timeout') return `${describe(answer)}. Acknowledge first, or do less before the answer.`
+  if (failureKind === 'timeout')
+    return `${describe(answer)}. Acknowledge first, or do less before the answer. If it answers curl no sooner: code that reads a body to its end, instead of as many bytes as Content-Length says, waits for ever.`
   const text = findHint(String(status ?? failureKind), target) ?? describe(answer)
-  return status === 404 ? `${text} If it answers 404 to a wrong signature as well: compare the two secrets.` : text
+  return status === 404
+    ? `${text} If it answers 404 to a wrong signature as well: compare the two secrets. If it answers 404 to accounts that it does not know: pass one that it knows as account key.`
+    : text
 }
 
 /** Finds a receiver that refuses a wrong signature with another status: such a receiver has accepted the right signature. */
@@ -128,7 +131,8 @@ const toFinding = (code: Finding['code'], text: string, also: readonly Judged[])
 
 /** Makes the finding for a receiver that has answered, but no longer listens. */
 export function findEnd(target: URL, checks: readonly Judged[], last?: Answer): Finding {
-  const also = checks.filter(({ answers }) => answers.some(isEnd))
+  // The probe of an app ends with it.
+  const also = checks.filter(({ answers, cause }) => answers.some(isEnd) || cause === 'probe_failed')
   const isRefused = also.some(({ answers }) => answers.some(({ failureKind }) => failureKind === 'refused'))
   const end =
     (isRefused || also.length === 0) && last?.failureKind !== 'reset'

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { quoteForShell } from '../protocol/show.ts'
 import type { TestDelivery } from './case.ts'
+import type { GroupedCase } from './cases.ts'
 
 const MAX_BODY_BYTES = 2_000
 
@@ -30,6 +31,6 @@ function toHeader({ signatureName, signatures, pipe }: TestDelivery, text: strin
 }
 
 /** Writes the command that runs one check alone. */
-export function toCommand(target: string, id: string): string {
-  return `npx postern check ${quoteForShell(target)} --only ${id}`
+export function toCommand(target: string, { id, group }: GroupedCase): string {
+  return `npx postern check ${quoteForShell(target)} --only ${id}${group === 'effect' ? ' --probe URL' : ''}`
 }

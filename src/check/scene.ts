@@ -3,8 +3,8 @@ import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
 import type { Answer, Scene, TestDelivery } from './case.ts'
 import { createMaker, type MakerOptions } from './maker.ts'
 import { sendDelivery } from './send.ts'
-import { isPutOff, readRetryAfterMs } from './verdict.ts'
-import { findCounted } from './work.ts'
+import { isPutOff, isSuccess, readRetryAfterMs } from './verdict.ts'
+import { findCounted, PLAIN } from './work.ts'
 
 const GRACE_MS = 1_000
 /** As many checks as run at the same time by default: no single one has made all of them wait. */
@@ -28,6 +28,7 @@ export function createScene(options: SceneOptions) {
   let isUnreachable = false
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
   let patience = patienceMs
+  const acknowledged = new Set<string>()
   const putOffBy = new Set<Answer['status']>()
   // A signal of its own for each wait: of many listeners at one signal, Node would warn as a leak.
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, signal && { signal: AbortSignal.any([signal]) })
@@ -39,6 +40,7 @@ export function createScene(options: SceneOptions) {
     sent++
     isUnreachable = answer.isUnreachable
     unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
+    if (delivery.event?.type === PLAIN && isSuccess(answer)) acknowledged.add(delivery.event.id)
     return { ...answer, event: delivery.event }
   }
   const sendPatiently = async (attempt: () => Promise<Answer>): Promise<Answer> => {
@@ -65,6 +67,7 @@ export function createScene(options: SceneOptions) {
     secret: typeof secret === 'string' ? Buffer.from(secret) : secret,
     patienceMs,
     probe,
+    acknowledged,
     sendOnce: (delivery: TestDelivery) => sendOnce(delivery),
     send: (delivery: TestDelivery) => sendPatiently(() => sendOnce(delivery)),
     sendInTurn: (deliveries: readonly TestDelivery[]) =>

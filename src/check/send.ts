@@ -41,7 +41,8 @@ export function sendDelivery(
 const readStart = (body: Buffer) => body.toString('utf8', 0, MAX_READ_BYTES)
 
 function toRequest(delivery: TestDelivery, isKept: boolean): WireRequest {
-  const { method, body, signatureName, signatures, contentType, contentEncoding, pieceSize, isChunked } = delivery
+  const { method, body, signatureName, signatures, contentType, contentEncoding, pieceSize, holdMs, isChunked } =
+    delivery
   // Some hosts refuse requests without a user agent.
   const headers: [name: string, value: string][] = [
     ['User-Agent', 'postern-check'],
@@ -52,7 +53,14 @@ function toRequest(delivery: TestDelivery, isKept: boolean): WireRequest {
   if (isChunked) headers.push(['Transfer-Encoding', 'chunked'])
   else if (method !== 'GET') headers.push(['Content-Length', String(body.length)])
   headers.push(['Connection', isKept ? 'keep-alive' : 'close'])
+  if (holdMs !== undefined) return { method, headers, body: holdBack(body, holdMs) }
   return { method, headers, body: pieceSize === undefined ? body : toPieces(body, pieceSize) }
+}
+
+async function* holdBack(body: Uint8Array, ms: number): AsyncGenerator<Uint8Array> {
+  yield body.subarray(0, -1)
+  await sleep(ms)
+  yield body.subarray(-1)
 }
 
 async function* toPieces(body: Uint8Array, size: number): AsyncGenerator<Uint8Array> {

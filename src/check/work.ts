@@ -19,19 +19,40 @@ export async function readRuns(scene: ProbedScene, id: string): Promise<number> 
   return runs
 }
 
-/** Waits until the work of all events has been done, or none of it for `patienceMs`, and returns the number of runs of each. */
-async function readAll({ probe, patienceMs, wait }: ProbedScene, ids: readonly string[]): Promise<readonly number[]> {
+/**
+ * Waits until the work of all events has been done, and returns the number of runs of each. Gives up when a patience has passed in which none
+ * of it was done, and in its second half none of the events ahead of them either: a queue that moves will come to them.
+ */
+async function readAll(scene: ProbedScene, ids: readonly string[]): Promise<readonly number[]> {
+  const { probe, patienceMs, wait } = scene
   const runs = ids.map(() => 0)
-  let end = performance.now() + patienceMs
+  const ahead = new Set(scene.acknowledged)
+  let start = performance.now()
+  let hasLooked = false
   for (;;) {
     for (const [at, id] of ids.entries()) {
       if (runs[at] !== 0) continue
       runs[at] = await probe.runs(id)
-      if (runs[at] > 0) end = performance.now() + patienceMs
+      if (runs[at] === 0) continue
+      start = performance.now()
+      hasLooked = false
     }
-    if (!runs.includes(0) || performance.now() >= end) return runs
+    if (!runs.includes(0)) return runs
+    if (performance.now() >= start + patienceMs / 2) {
+      const isMoving = await takeDone(scene, ahead)
+      if (hasLooked && !isMoving) return runs
+      start = performance.now()
+      hasLooked = true
+    }
     await wait(50)
   }
+}
+
+/** Removes the events whose work has been done. Returns true if there is one. */
+async function takeDone({ probe, acknowledged }: ProbedScene, ahead: Set<string>): Promise<boolean> {
+  const { size } = ahead
+  for (const id of ahead) if ((await probe.runs(id)) > 0 && ahead.delete(id)) acknowledged.delete(id)
+  return ahead.size < size
 }
 
 /** Sends an event, and returns the answer and, if it is acknowledged, the number of runs of its work. */
@@ -40,28 +61,44 @@ export async function deliver(scene: ProbedScene, event: TestEvent) {
   return { answer, runs: isSuccess(answer) ? await readRuns(scene, event.id) : 0 }
 }
 
-/** Returns the number of runs after a second run had time to happen: a later event shows that a queue has passed this one. */
-export async function readSettled(scene: ProbedScene, id: string): Promise<number> {
+/** Returns the numbers of runs after a second run had time to happen: a later event shows that a queue has passed these. */
+export async function readSettled(scene: ProbedScene, ...ids: readonly string[]): Promise<readonly number[]> {
   const [type] = await scene.countedTypes()
   await deliver(scene, makeEvent(scene.make, type))
   await scene.wait(SETTLE_MS)
-  return scene.probe.runs(id)
+  return Promise.all(ids.map((id) => scene.probe.runs(id)))
 }
 
-const TYPES = [PLAIN, 'contact.updated', 'contact.deleted', 'opportunity.created', ...SERVICE_EVENT_TYPES]
+/** Types of which an event is sent, to see whose work the probe counts. */
+export const TYPES = [PLAIN, 'contact.updated', 'contact.deleted', 'opportunity.created', ...SERVICE_EVENT_TYPES]
 
-/** Makes an event of one of the types. */
-export function makeEvent(make: Maker, type = PLAIN): TestEvent {
-  if (type === PLAIN) return make.event()
-  const { _id } = make.contact()
-  const record = { 'contact.updated': make.contact(), 'opportunity.created': { _id, name: 'Check' } }[type] ?? { _id }
+/** Makes an event of each of the types; contacts that it changes are created before, if that is one of the types. */
+export async function makeEvents(scene: ProbedScene, types: readonly string[]): Promise<readonly TestEvent[]> {
+  const events = types.map(async (type) => {
+    const contact = scene.make.contact()
+    const isChange = type === 'contact.updated' || type === 'contact.deleted'
+    if (isChange && types.includes(PLAIN)) await deliver(scene, makeEvent(scene.make, PLAIN, contact))
+    return makeEvent(scene.make, type, contact)
+  })
+  return Promise.all(events)
+}
+
+/** Makes an event of one of the types, about the given contact. */
+export function makeEvent(make: Maker, type = PLAIN, contact = make.contact()): TestEvent {
+  const { _id } = contact
+  const changed = { ...contact, lastName: 'Changed' }
+  const record = { [PLAIN]: contact, 'contact.updated': changed, 'opportunity.created': { _id, name: 'Check' } }[
+    type
+  ] ?? {
+    _id,
+  }
   return make.event({ type, data: /\.(created|updated|deleted)$/.test(type) ? { record } : { note: 'from the check' } })
 }
 
 /** Returns the types whose work the probe counts: the owner decides which ones the receiver has work for. */
 export async function findCounted(scene: ProbedScene): Promise<readonly string[]> {
   const { make, send, probe } = scene
-  const [plain, ...others] = TYPES.map((type) => makeEvent(make, type))
+  const [plain, ...others] = await makeEvents(scene, TYPES)
   if (plain === undefined) return []
   await Promise.all(others.map((event) => send(make.delivery(event))))
   // The plain event comes last: once its work is done, a queue has passed the others.

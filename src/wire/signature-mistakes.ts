@@ -61,7 +61,7 @@ const withBodies =
   }
 
 /** Texts that a program signs with if it has no secret. */
-export const MISSING_SECRETS = ['', 'undefined', 'null', 'None']
+export const MISSING_SECRETS = ['', 'undefined', 'null', 'None', '<nil>', 'changeme']
 
 /** Mistakes in computing a signature, by code: the smallest changes of a body first. */
 export const SIGNATURE_MISTAKES = {
@@ -104,7 +104,7 @@ export const SIGNATURE_MISTAKES = {
     sign: (body, secret) => [`sha256=${digestOf(body, secret)}`],
   },
   secret_missing: {
-    fact: 'The signature is made without a secret: with an empty one, or with the word "undefined", as anyone can.',
+    fact: 'The signature is made without a secret: with an empty one, or with a word such as "undefined" or "None", as anyone can.',
     fix: 'Set the environment variable of the receiver, use its text as it is (decoded as hexadecimal digits, it may become empty), and refuse to start without a secret.',
     sign: withKeys(() => MISSING_SECRETS),
   },
@@ -164,7 +164,7 @@ export const SIGNATURE_MISTAKES = {
     sign: withBodies((text) => {
       try {
         const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''))
-        return [value, sortKeys(value)].flatMap(listForms)
+        return [value, sortKeys(value), sortInnerKeys(value)].flatMap(listForms)
       } catch {
         return [] // not JSON, or nested too deeply to be serialized
       }
@@ -188,6 +188,11 @@ function listForms(value: unknown): readonly string[] {
   const plain = [JSON.stringify(value), formatJson(value, 'spaced'), pretty.trimEnd(), pretty, four, `${four}\n`]
   const ascii = plain.map(escapeUnicode)
   return [...plain, ...ascii, ...[...plain, ...ascii].map(escapeSlashes)]
+}
+
+/** Sorts as Go does if the envelope is a struct, and its data a map. */
+function sortInnerKeys(value: unknown): unknown {
+  return Object.fromEntries(Object.entries(Object(value)).map(([key, inner]) => [key, sortKeys(inner)]))
 }
 
 function sortKeys(value: unknown): unknown {

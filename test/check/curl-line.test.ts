@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { DeliveryChanges } from '../../src/check/case.ts'
+import { CASES } from '../../src/check/cases.ts'
 import { createMaker } from '../../src/check/maker.ts'
 import { toCommand, toCurl } from '../../src/check/repro.ts'
 import { SECRET } from './faulty/hand-written.ts'
@@ -45,7 +46,9 @@ describe('the line of a delivery', () => {
       expect(toCurl(TARGET, make.delivery(body))).toContain(` --data-binary '${body}'`)
   })
 
-  it('runs the check alone', () => {
-    expect(toCommand(TARGET, 'burst')).toBe("npx postern check 'http://127.0.0.1/it'\\''s' --only burst")
+  it('runs the check alone, with a probe if it needs one', () => {
+    const commandOf = (id: string) => CASES.filter((each) => each.id === id).map((each) => toCommand(TARGET, each))
+    expect(commandOf('burst')).toEqual(["npx postern check 'http://127.0.0.1/it'\\''s' --only burst"])
+    expect(commandOf('effect-once')[0]).toMatch(/ --only effect-once --probe URL$/)
   })
 })

@@ -39,17 +39,23 @@ describe('https', () => {
 
 describe('keep-alive', () => {
   it.each<readonly [steps: readonly Step[], verdict: string]>([
-    [[200, 401, 200], 'pass: first 200, then 401, then 200'],
-    [[200, 200, 200], 'fail: first 200, then 200, then 200'],
-    [[200, 401, 500], 'fail: first 200, then 401, then 500'],
-    [[200, 500, 200], 'fail: first 200, then 500, then 200'],
-    [[401, 401, 200], 'skipped: the event was not accepted: first 401, then 401, then 200'],
-  ])('judges the second and the third answer of %j', async (steps, expected) => {
-    const { scene, seen } = await play(steps)
+    [[200, 401, 200, 401, 200], 'pass: 3 × 200, 2 × 401'],
+    [[200, 200], 'fail: 5 × 200; answer 2 is wrong'],
+    [[200, 401, 500], 'fail: 1 × 200, 1 × 401, 3 × 500; answer 3 is wrong'],
+    [[200, 500, 200], 'fail: 4 × 200, 1 × 500; answer 2 is wrong'],
+    [[200, 401, 200], 'fail: 4 × 200, 1 × 401; answer 4 is wrong'],
+    [[200, 401, 200, 401, 400], 'fail: 2 × 200, 2 × 401, 1 × 400; answer 5 is wrong'],
+    [[401, 401, 200], 'skipped: the event was not accepted: 2 × 401, 3 × 200'],
+    [[200, [429, '1']], 'skipped: 1 × 200, 4 × 429'],
+    [[200, 200, [429, '1']], 'fail: 2 × 200, 3 × 429; answer 2 is wrong'],
+  ])('judges every answer after the first of %j', async (steps, expected) => {
+    const { scene, seen } = await play(steps, { patienceMs: 50 })
     expect(showVerdict(await runIn(scene, 'keep-alive'))).toBe(expected)
-    const forged = seen.map(({ headers }) => headers['x-service-signature'] === `sha256=${'0'.repeat(64)}`)
-    expect(forged).toEqual([false, true, false])
-    expect(new Set(seen.map(({ body }) => JSON.parse(body).id)).size).toBe(3)
+    const [first, forged, third, unsigned] = seen.map(({ headers }) => headers['x-service-signature'])
+    expect(forged).toBe(`sha256=${'0'.repeat(64)}`)
+    expect(new Set([first, forged, third]).size).toBe(3)
+    expect(unsigned).toBeUndefined()
+    expect(new Set(seen.map(({ body }) => JSON.parse(body).id)).size).toBe(5)
   })
 })
 

@@ -27,13 +27,14 @@ describe('a check of several deliveries', () => {
     ['duplicates-at-once', [409], 'fail: 8 × 409'],
     ['duplicates-at-once', [[429, '1']], 'skipped: the event was not accepted: 8 × 429, put off for 1 s'],
     ['signature-no-secret', [[429, '1']], 'fail: 429, put off for 1 s; signed with ""'],
-    ['keep-alive', [200, [429, '1']], 'skipped: first 200, then 429, put off for 1 s, then 429, put off for 1 s'],
-    ['keep-alive', [200, 200, [429, '1']], 'fail: first 200, then 200, then 429, put off for 1 s'],
     ['duplicates-at-once', [200, 409, 500], 'fail: 1 × 200, 1 × 409, 6 × 500'],
     ['duplicates-at-once', [200, 'cut'], 'fail: 1 × 200, 7 × the connection ended without an answer'],
     ['signature-no-secret', [401], 'pass: 401'],
     ['signature-no-secret', [200, 401], 'fail: 200; signed with ""'],
     ['signature-no-secret', [401, 401, 401, 200], 'fail: 200; signed with "None"'],
+    ['signature-form', [401], 'pass: 401'],
+    ['signature-form', [200], 'fail: 200; as application/x-www-form-urlencoded'],
+    ['signature-form', [401, 200], 'fail: 200; as multipart/form-data'],
     ['signature-one-digit', [401], 'pass: 401'],
     ['signature-one-digit', [200], 'fail: 200; with another first digit'],
     ['signature-one-digit', [401, 200], 'fail: 200; with another last digit'],
@@ -115,6 +116,24 @@ describe('a check of several deliveries', () => {
     expect(seen[1]?.body).toBe('no gzip')
   })
 
+  it('sends forms that hold the fields of an event, and the whole of it', async () => {
+    const { scene, seen } = await play([401])
+    await runIn(scene, 'signature-form')
+    const forms = await Promise.all(
+      seen.map(({ headers, body }) => {
+        const given = { 'content-type': `${headers['content-type']}` }
+        return new Response(body, { headers: given }).formData()
+      }),
+    )
+    for (const form of forms) {
+      const { payload, ...fields } = Object.fromEntries(form)
+      const { data, ...envelope } = JSON.parse(`${payload}`)
+      expect(fields).toEqual({ ...envelope, 'data[record][_id]': expect.stringMatching(/^[0-9a-f]{24}$/) })
+      expect(data.record.lastName).toBe('Check')
+    }
+    expect(seen.map(({ headers }) => headers['x-service-signature'])).toEqual(Array(2).fill(`sha256=${'0'.repeat(64)}`))
+  })
+
   it('sends forgeries of every type, and of accounts that nobody has', async () => {
     const types = await judge('signature-other-types', [401])
     expect(types.parse().map(({ type }) => type)).toEqual([
@@ -122,11 +141,11 @@ describe('a check of several deliveries', () => {
     ])
     const accounts = await judge('signature-unknown-account', [401])
     expect(accounts.parse().map(({ accountKey }) => accountKey)).toEqual([
-      ...['check-unheard-of', 'constructor', ...Array(4).fill('check-unheard-of')],
+      ...['check-unheard-of', 'constructor', ...Array(6).fill('check-unheard-of')],
     ])
     const forged = [...types.seen, ...accounts.seen].map(({ headers }) => headers['x-service-signature'])
     expect(forged.slice(0, 6)).toEqual(Array(6).fill(`sha256=${'0'.repeat(64)}`))
-    expect(new Set(forged).size).toBe(5)
+    expect(new Set(forged).size).toBe(7)
   })
 })
 

@@ -51,10 +51,10 @@ const forms: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<Si
   },
   {
     id: 'bytes-four-byte-characters',
-    sends: 'An event with a character that takes four bytes in UTF-8.',
+    sends: 'A contact whose last name has characters that take three and four bytes in UTF-8.',
     why: 'People type such characters into every field. Some databases store at most three bytes per character, such as the "utf8" of MySQL.',
     fix: 'Store text as full UTF-8 (utf8mb4).',
-    deliver: (make) => make.delivery(make.event({ note: '🚪' })),
+    deliver: (make) => make.delivery(make.event({ data: { record: make.contact({ lastName: '東京 🚪' }) } })),
   },
   {
     id: 'bytes-split-characters',

@@ -48,18 +48,6 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
     deliver: (make) => make.delivery(make.event(), { ...FORGED, contentType: 'text/plain' }),
   },
   {
-    id: 'signature-form',
-    sends: 'The fields of an event as a form (application/x-www-form-urlencoded), with a wrong signature.',
-    why: 'A check in a hook of the JSON parser does not run if another parser reads the body, and forms are parsed to objects as well.',
-    fix: 'Check the signature next to the code that uses the body, not in a hook of one parser, and let no other parser read it.',
-    deliver: (make) => {
-      const { id, type, timestamp, accountKey } = make.event()
-      const form = new URLSearchParams({ id, type, timestamp, accountKey, 'data[record][_id]': make.contact()._id })
-      const contentType = 'application/x-www-form-urlencoded'
-      return make.delivery(form.toString(), { ...FORGED, contentType })
-    },
-  },
-  {
     id: 'signature-chunked',
     sends: 'An event with a wrong signature, in chunked encoding and without a declared length.',
     why: `${WHY} They choose the encoding as well.`,
@@ -145,7 +133,8 @@ async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: 
   return verdict
 }
 
-const MISSING = 'an empty secret, and with the words "undefined", "null" and "None"'
+const MISSING = 'an empty secret, and with the words "undefined", "null", "None", "<nil>" and "changeme"'
+const REFUSED = '401 or another 4xx to each. Never 2xx, never 5xx.'
 
 /** Makes events that are signed as by a program without a secret. */
 const withoutSecret = (make: Maker, changes: Readonly<Record<string, unknown>> = {}) =>
@@ -163,9 +152,31 @@ const afterGenuine =
 export const signature: readonly Case[] = [
   ...forgeries.map((forgery): Case => ({ ...MUST_BE_REFUSED, why: WHY, fix: FIX, ...forgery })),
   {
+    id: 'signature-form',
+    sends:
+      'Two forms with a wrong signature, one URL-encoded and one of multipart/form-data: the fields of an event, and the whole event as "payload".',
+    expects: REFUSED,
+    why: 'A check in a hook of the JSON parser does not run if another parser reads the body, and forms are parsed to objects as well.',
+    fix: 'Check the signature next to the code that uses the body, not in a hook of one parser, and let no other parser read it.',
+    run: async (scene) => {
+      const event = scene.make.event()
+      const { data, ...fields } = event
+      const entries = { ...fields, 'data[record][_id]': scene.make.contact()._id, payload: JSON.stringify(event) }
+      const multipart = new FormData()
+      for (const [name, value] of Object.entries(entries)) multipart.append(name, value)
+      const deliveries = [new URLSearchParams(entries), multipart].map(async (form) => {
+        const written = new Response(form)
+        const contentType = `${written.headers.get('content-type')}`.replace(/;charset=.*/, '')
+        const body = new Uint8Array(await written.arrayBuffer())
+        return [`as ${contentType.split(';')[0]}`, scene.make.delivery(body, { ...FORGED, contentType })] as const
+      })
+      return refuseAll(scene, await Promise.all(deliveries))
+    },
+  },
+  {
     id: 'signature-no-secret',
     sends: `Events that are signed with ${MISSING}.`,
-    expects: '401 or another 4xx to each. Never 2xx, never 5xx.',
+    expects: REFUSED,
     why: 'Anyone can sign with these. A second secret, such as the old one during a rotation, turns into one of them if its environment variable is not set.',
     fix: 'Leave out secrets that are not set, and refuse empty ones when the receiver starts.',
     run: (scene) => refuseAll(scene, withoutSecret(scene.make)),
@@ -173,7 +184,7 @@ export const signature: readonly Case[] = [
   {
     id: 'signature-one-digit',
     sends: 'Two events with the right signature except for one digit: the first in one, the last in the other.',
-    expects: '401 or another 4xx to both. Never 2xx, never 5xx.',
+    expects: REFUSED,
     why: 'A receiver that compares only a part of the digest, or reads it as a number, which keeps some 13 of 64 digits, lets a sender guess the rest.',
     fix: FIX,
     run: (scene) => {
@@ -225,7 +236,7 @@ export const signature: readonly Case[] = [
     id: 'signature-other-types',
     sends:
       'Events of four types with a wrong signature: contact.deleted, finance.payment.completed, one that no receiver knows, and none.',
-    expects: '401 or another 4xx to each. Never 2xx, never 5xx.',
+    expects: REFUSED,
     why: `${WHY} A check that each route or type repeats is forgotten for the next one.`,
     fix: 'Check the signature in one place, before reading the type.',
     run: (scene) =>
@@ -240,7 +251,7 @@ export const signature: readonly Case[] = [
   {
     id: 'signature-unknown-account',
     sends: `Events of accounts that the receiver cannot know: with a wrong signature, and signed with ${MISSING}.`,
-    expects: '401 or another 4xx to each. Never 2xx, never 5xx.',
+    expects: REFUSED,
     why: `${WHY} A receiver that looks up the secret by the account finds none for an unknown account: the result must not be used as a key and must not cause an error.`,
     fix: 'Answer 401 if the account has no secret, before computing anything. In JavaScript, look it up in a Map: every object has a "constructor".',
     run: (scene) => {

@@ -7,6 +7,9 @@ const LAST_ATTEMPT_MS = ATTEMPT_DELAYS_MS.reduce((sum, delay) => sum + delay, 0)
 
 const TWO_HOURS_MS = 7_200_000
 
+const NO_AGE =
+  'Do not refuse events by their age: a retry by hand, or `postern replay --since 24h`, can come days later. The signature shows that an event is genuine; detect duplicates by its id.'
+
 const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString()
 
 export const time: readonly Case[] = [
@@ -15,8 +18,16 @@ export const time: readonly Case[] = [
     ...MUST_BE_ACCEPTED,
     sends: 'An event whose timestamp is 2 h 37 min old.',
     why: 'The timestamp is the time of the event, not of the attempt. Attempts 3, 4 and 5 come 5 min 30 s, 35 min 30 s and 2 h 35 min 30 s after it; a tolerance of five minutes refuses all of them.',
-    fix: 'Do not refuse events by their age: a retry by hand, or `postern replay --since 24h`, can come days later. The signature shows that an event is genuine; detect duplicates by its id.',
+    fix: NO_AGE,
     deliver: (make) => make.delivery(make.event({ timestamp: fromNow(-LAST_ATTEMPT_MS) })),
+  },
+  {
+    id: 'late-replay',
+    ...SHOULD_BE_ACCEPTED,
+    sends: 'An event whose timestamp is two days old.',
+    why: 'A person who retries a failed delivery, or replays a day after an outage, sends events of that age.',
+    fix: NO_AGE,
+    deliver: (make) => make.delivery(make.event({ timestamp: fromNow(-172_800_000) })),
   },
   {
     id: 'timestamp-no-fraction',

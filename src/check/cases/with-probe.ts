@@ -1,8 +1,8 @@
 import type { Scene, TestEvent, Verdict } from '../case.ts'
-import { makeEvent, PLAIN, type ProbedScene } from '../work.ts'
+import { makeEvents, PLAIN, type ProbedScene } from '../work.ts'
 
 /** Wraps a check that needs a probe; it is skipped without one. */
-function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
+export function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
   return async (scene) => {
     const { probe } = scene
     if (probe === undefined) return { status: 'skipped', answers: [], cause: 'no_probe' }
@@ -14,8 +14,7 @@ function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Sce
 export function withPlain(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
   return withProbe(async (scene) => {
     const types = await scene.countedTypes()
-    const isOther = types.length > 0 && !types.includes(PLAIN)
-    return isOther ? { status: 'skipped', answers: [], cause: 'not_counted' } : judge(scene)
+    return types.includes(PLAIN) ? judge(scene) : { status: 'skipped', answers: [], cause: 'not_counted' }
   })
 }
 
@@ -27,8 +26,7 @@ export function forEachType(
   judge: (scene: ProbedScene, event: TestEvent) => Promise<Verdict>,
 ): (scene: Scene) => Promise<Verdict> {
   return withProbe(async (scene) => {
-    const types = await scene.countedTypes()
-    const events = (types.length > 0 ? types : [PLAIN]).map((type) => makeEvent(scene.make, type))
+    const events = await makeEvents(scene, await scene.countedTypes())
     const verdicts: Verdict[] = []
     for (let at = 0; at < events.length; at += WIDTH)
       verdicts.push(...(await Promise.all(events.slice(at, at + WIDTH).map((event) => judge(scene, event)))))

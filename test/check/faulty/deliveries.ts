@@ -188,7 +188,7 @@ export class ReadsLinesAsText extends HandWritten {
 /** Its database accepts characters of up to three bytes. */
 export class StoresThreeBytes extends HandWritten {
   override async receive(event: Event): Promise<Answer> {
-    if (/[\u{10000}-\u{10ffff}]/u.test(JSON.stringify(event))) throw new Error('Incorrect string value')
+    if (/[\u{10000}-\u{10ffff}]/u.test(JSON.stringify(event.data?.record))) throw new Error('Incorrect string value')
     return super.receive(event)
   }
 }

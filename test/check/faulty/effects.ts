@@ -29,7 +29,8 @@ export class DedupesByIdAndTime extends HandWritten {
   }
 }
 
-export class RemembersThreeEvents extends HandWritten {
+/** Its list holds a hundred ids. */
+export class RemembersHundredEvents extends HandWritten {
   readonly #last: string[] = []
 
   override isDone({ id }: Event): boolean {
@@ -38,7 +39,7 @@ export class RemembersThreeEvents extends HandWritten {
 
   override note({ id }: Event): void {
     this.#last.push(id)
-    if (this.#last.length > 3) this.#last.shift()
+    if (this.#last.length > 100) this.#last.shift()
   }
 }
 

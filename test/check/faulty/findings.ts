@@ -73,6 +73,8 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   TakesUndefinedSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
   TakesNullSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
   TakesNoneSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  TakesNilSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  TakesSampleSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
   ComparesFirstHalf: { fail: ['signature-one-digit'] },
   ComparesSecondHalf: { fail: ['signature-one-digit'] },
   ComparesNumbers: { fail: ['signature-one-digit'] },
@@ -80,6 +82,7 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   ChecksNoPut: { fail: ['signature-put'] },
   LeaksSecretInSuccess: { fail: ['leak-secret'] },
   ChecksJsonOnly: { fail: ['signature-form'] },
+  ChecksNoMultipart: { fail: ['signature-form'] },
   ChecksNoText: { fail: ['signature-text'] },
   AnswersDuplicatesUnchecked: { fail: ['signature-of-duplicate'] },
   LeaksWarningOfPhp: { fail: ['leak-stack'] },
@@ -87,7 +90,7 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
 }
 
 const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
-  FiveMinuteTolerance: { fail: ['late-retry'] },
+  FiveMinuteTolerance: { fail: ['late-retry'], warn: ['late-replay'] },
   ConflictOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   UnauthorizedOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   SmallLimit: { fail: ['large-body'] },
@@ -110,7 +113,7 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   TurnsCopiesAway: { warn: ['duplicates-at-once'] },
   NeedsMilliseconds: { fail: ['timestamp-no-fraction'], warn: ['timestamp-offset'] },
   ReadsLinesAsText: { fail: ['bytes-line-ends'] },
-  StoresThreeBytes: { fail: ['bytes-four-byte-characters', 'bytes-split-characters'] },
+  StoresThreeBytes: { fail: ['bytes-four-byte-characters'] },
   NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], skip: [], timeoutMs: 500 } },
 }
 
@@ -118,7 +121,7 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   DedupesByRecord: { fail: ['effect-each-event'], beside: /^effect-/ },
   DedupesByBody: { fail: ['effect-once-other-bytes'] },
   DedupesByIdAndTime: { fail: ['effect-once-other-bytes'] },
-  RemembersThreeEvents: { fail: ['effect-once-after-others'] },
+  RemembersHundredEvents: { fail: ['effect-once-after-others'] },
   QueueWithoutDedup: { fail: idsOf(/^effect-once/), options: { patienceMs: 30_000 } },
   RefusesWhatFailed: { fail: ['effect-retry-after-failure'] },
   NotesBeforeCheck: { fail: ['effect-after-forgery'] },
@@ -139,6 +142,7 @@ const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
   TakesAnyPrefix: { warn: ['signature-other-prefix'] },
   TrustsItsConnection: { fail: ['keep-alive'] },
   KeepsBodies: { fail: ['keep-alive'] },
+  LeavesUnsignedBodies: { fail: ['keep-alive'] },
   LeaksDigestInFirstLine: { fail: ['leak-digest'] },
   LeaksStackOfEncoding: { fail: ['leak-stack'] },
   LeaksStackOfSize: { fail: ['leak-stack'] },
@@ -173,6 +177,7 @@ const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
   CutsIds: { warn: ['effect-similar-ids'] },
   ComparesIdsWithoutCase: { warn: ['effect-similar-ids'] },
   NeedsUtc: { warn: ['timestamp-offset'] },
+  RefusesThePast: { warn: ['late-replay'] },
   RefusesTheFuture: { warn: ['timestamp-ahead'] },
 }
 

@@ -83,6 +83,18 @@ export class KeepsBodies extends HandWritten {
   }
 }
 
+/** Refuses a request without a signature before it reads its body, which it takes for the start of the next one. */
+export class LeavesUnsignedBodies extends HandWritten {
+  readonly #left = new WeakMap<Socket, Buffer>()
+
+  override async read(request: IncomingMessage): Promise<Buffer> {
+    const body = await super.read(request)
+    const left = this.#left.get(request.socket) ?? Buffer.alloc(0)
+    this.#left.set(request.socket, signaturesOf(request).length === 0 ? body : Buffer.alloc(0))
+    return Buffer.concat([left, body])
+  }
+}
+
 export const LeaksDigestInFirstLine = refusing((body) => ({ words: `expected sha256=${digestOf(body)}` }))
 
 const STACK = { text: 'RangeError: no\n    at check (/srv/app/receiver.js:12:7)' }

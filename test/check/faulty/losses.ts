@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type Event, HandWritten } from './hand-written.ts'
 
 // Receivers that acknowledge events whose work they never do, or do again.
@@ -34,12 +35,14 @@ export class LosesKnownAddresses extends HandWritten {
 /** Its pool takes 25 tasks, and drops the others. */
 export class LosesWhatIsTooMuch extends HandWritten {
   #tasks = 0
+  #arrived = 0
 
   override async handle(event: Event): Promise<Answer> {
+    this.#arrived++
     if (this.#tasks >= 25) return { status: 200 }
     this.#tasks++
-    // Takes as long as the first 25 take to arrive together, on a slow machine too.
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    // Takes as long as others arrive, on a slow machine too.
+    for (let before = 0; before < this.#arrived; await sleep(300)) before = this.#arrived
     return super.handle(event).finally(() => this.#tasks--)
   }
 }

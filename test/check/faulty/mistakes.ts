@@ -107,6 +107,11 @@ export const MISTAKES: readonly (readonly [code: string, what: string, Receiver:
   ['reserialised', 'JSON as Go writes it', withForm(toSorted)],
   [
     'reserialised',
+    'a struct with a map in it, as Go writes it',
+    withForm((event) => JSON.stringify({ ...Object(event), data: JSON.parse(toSorted(Object(event).data)) })),
+  ],
+  [
+    'reserialised',
     'sorted JSON as Python writes it',
     withForm((event) =>
       JSON.stringify(JSON.parse(toSorted(event)), null, 1)

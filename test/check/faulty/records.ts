@@ -97,3 +97,9 @@ export class RefusesTheFuture extends HandWritten {
     return Date.parse(event.timestamp) > Date.now() + 1_500 ? { status: 400 } : super.receive(event)
   }
 }
+
+export class RefusesThePast extends HandWritten {
+  override async receive(event: Event): Promise<Answer> {
+    return Date.now() - Date.parse(event.timestamp) > 10_800_000 ? { status: 400 } : super.receive(event)
+  }
+}
