@@ -47,7 +47,6 @@ const FLOORS: Floors = {
   'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['zod'] },
   'src/emulator/': {
     files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/inbox/inbox.ts', 'src/emulator/'],
-    types: ['src/inspector/shapes.ts'],
     packages: [
       '@hono/node-server',
       '@hono/node-server/utils/response',
@@ -107,9 +106,9 @@ const FLOORS: Floors = {
       'src/wire/nearest.ts',
       'src/wire/signings.ts',
     ],
+    types: ['src/emulator/contract.ts', 'src/emulator/inspector/inbox-shapes.ts'],
     packages: ['preact', 'preact/hooks'],
   },
-  'src/inspector/shapes.ts': {},
   'src/index.ts': { files: ['src/host/', 'src/protocol/', 'src/store/', 'src/inbox/', 'src/receiver/'] },
   [`${HTTP}/chunk.ts`]: {},
   [`${HTTP}/body.ts`]: {

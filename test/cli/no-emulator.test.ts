@@ -1,12 +1,33 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { FeedMessage } from '../../src/emulator/feed.ts'
+import { describeMessage } from '../../src/emulator/http/describe.ts'
 import { listen } from '../adapters/http/hosts.ts'
+import { call, start } from '../emulator/support.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
-import { APP } from './serve.ts'
 
-const FAULTS = {
-  answers: [{ answer: '429', count: 3, delayMs: 0 }],
-  deliveries: { fail: 0, duplicate: 0, shuffle: false, latencyMs: [1, 2] },
+/** Takes the answers of an emulator in which every field has a value, by the first word of their paths. */
+async function recordAnswers(): Promise<Readonly<Record<string, object>>> {
+  const crm = await start({ port: false, faults: { latency: ['1ms', '2ms'] } })
+  const ask = async (line: string, body?: object) => {
+    const [method, path] = line.split(' ')
+    return Object((await call(crm, `${method} /_emulator/${path}`, { body })).json)
+  }
+  const webhook = { url: 'http://127.0.0.1:1/', events: ['contact.created'], description: "x'; rm -rf ." }
+  crm.webhooks.create({ ...webhook, active: true })
+  const messages: FeedMessage[] = []
+  crm.subscribe((message) => messages.push(message))
+  const record = crm.records.create('contact', { _id: '1' })
+  await crm.clock.advance('1h')
+  const [{ id = '' } = {}] = crm.deliveries.list()
+  const resent = await ask(`POST deliveries/${id}/resend`, {})
+  const attempt = messages.find(({ type }) => type === 'attempt')
+  const faults = await ask('POST faults', { answer: '429', count: 3 })
+  const events = { events: [{ id: 'e1', type: 'contact.created', deliveries: [id] }] }
+  const stream = attempt && describeMessage(attempt)
+  const deliveries = { ...(await ask(`GET deliveries/${id}`)), resendOf: resent.resendOf, note: 'lost' }
+  const clock = await ask('POST clock', { next: true })
+  return { state: await ask('GET state'), events, deliveries, clock, records: [record], faults, stream: Object(stream) }
 }
 
 /** Yields the answer with a wrong value in the place of each one that the commands read. */
@@ -25,9 +46,7 @@ function* spoil(value: unknown): Generator<unknown> {
 }
 
 describe('a server that is not an emulator', () => {
-  const ready = JSON.stringify({ type: 'ready' })
-  const state = { settings: { retryScale: 1 }, clock: { isManual: false }, counts: { pending: 0 }, faults: FAULTS }
-  const webhook = { id: "x'; rm -rf .", url: APP, accountKey: 'acme', events: ['contact.created'], active: false }
+  const ready = JSON.stringify({ type: 'ready', bootId: '1', now: '' })
   /** Answers `ready` like an emulator, and everything else as the test says. */
   async function startOther(answer: (path: string, response: ServerResponse) => void) {
     const { port, close } = await listen(
@@ -48,22 +67,12 @@ describe('a server that is not an emulator', () => {
     ['faults', 'faults set --fail 0.1'],
     ['stream', 'logs'],
   ])('ends every command with 3 and one line if its answer to %s has wrong values inside', async (wrong, command) => {
-    const attempt = { number: 1, at: new Date(0).toISOString(), durationMs: 1, responseBody: '', url: APP }
-    const delivery = { id: 'd1', eventId: 'e1', eventType: 'x', status: 'failed', nextAttemptAt: attempt.at }
-    const right: Readonly<Record<string, object>> = {
-      state: { ...state, webhooks: [webhook] },
-      events: { events: [{ deliveries: ['d1'] }] },
-      deliveries: { ...delivery, attempts: [attempt] },
-      clock: { isManual: true, now: '', nextDueAt: '', inFlight: 0, moved: true },
-      records: [{ _id: '1' }],
-      faults: state.faults,
-      stream: { type: 'attempt', delivery, attempt: { ...attempt, status: 500, failure: 'status' } },
-    }
+    const right = await recordAnswers()
     let value: unknown
     const url = await startOther((path, response) => {
       const [name = ''] = path.split(/[/?]/)
       const body = JSON.stringify(name === wrong ? value : right[name])
-      response.end(name === 'stream' ? `data: {}\n\ndata: ${body}\n\n` : body)
+      response.end(name === 'stream' ? `data: ${ready}\n\ndata: ${body}\n\n` : body)
     })
     for (value of spoil(right[wrong])) {
       const { code, stdout, stderr } = await runCli(`${command} --emulator ${url} --json`)
@@ -81,8 +90,14 @@ describe('a server that is not an emulator', () => {
     const refused = await runCli(`clock --emulator ${refusing} --json`)
     expect(refused).toMatchObject({ code: 2, stderr: 'postern: The emulator refused: ?]0;owned??\n' })
     expect(refused.stdout).not.toContain('\u202e')
+    const { state } = await recordAnswers()
+    const webhooks = Object(state).webhooks.map((webhook: object) => ({
+      ...webhook,
+      id: "x'; rm -rf .",
+      active: false,
+    }))
     const lying = await startOther((path, response) =>
-      response.end(JSON.stringify(path === 'state' ? { ...state, webhooks: [webhook] } : { events: [] })),
+      response.end(JSON.stringify(path === 'state' ? { ...state, webhooks } : { events: [] })),
     )
     const { stderr } = await runCli(['trigger', 'contact.created', '--emulator', lying])
     expect(stderr).toContain(`so nothing is delivered. Resume it at ${lying}/_inspector\n`)
@@ -93,6 +108,7 @@ describe('a server that is not an emulator', () => {
     ['a delivery', ['trigger', 'contact.created', '--watch'], /^deliveries/],
     ['its last state', ['logs'], /^state\?last/],
   ])('ends at Ctrl-C if it hangs when asked for %s', async (_what, command, hanging) => {
+    const { state, events } = await recordAnswers()
     let count = 0
     let isReached = () => {}
     const reached = new Promise<void>((resolve) => {
@@ -103,7 +119,7 @@ describe('a server that is not an emulator', () => {
       if (path === 'stream') isReached()
       if (hanging.test(name)) return isReached()
       if (path === 'stream') return response.write(`data: ${ready}\n\n`)
-      response.end(JSON.stringify(path === 'state' ? { ...state, webhooks: [] } : { events: [{ deliveries: ['d1'] }] }))
+      response.end(JSON.stringify(path === 'state' ? state : events))
     })
     const running = startCli([...command, '--emulator', url])
     await reached

@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
-import { DeadLetter, PosternError } from 'postern'
+import { DeadLetter, type InboxTry, PosternError } from 'postern'
 import type { InboxView } from 'postern/emulator'
 import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -193,15 +193,16 @@ describe('an event in the inbox', () => {
     if (entry === undefined) throw new Error('it is dead')
     const path = `item?key=${key}`
     expect(await read(inbox, path)).toMatchObject({ source: null, trace: null })
-    const times = { dueAt: 0, startedAt: 0, endedAt: 0, worker: 'w' }
-    const tries = [
-      { ...times, n: 1, code: 'handler_failed', error: 'not yet' },
-      { ...times, n: 2, code: 'busy' },
+    const toTries = (times: object) => [
+      { ...times, worker: 'w', n: 1, code: 'handler_failed', error: 'not yet' },
+      { ...times, worker: 'w', n: 2, code: 'busy' },
     ]
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const tries = toTries({ dueAt: 0, startedAt: 0, endedAt: Infinity }) as InboxTry[] // of these times
     const get = async () => ({ ...entry, tries, source: 'shop', trace: { traceparent } })
     expect(await read({ ...inbox, get }, path)).toMatchObject({
-      ...{ last: { code: 'busy', error: null }, source: 'shop', trace: traceparent, tries },
+      ...{ last: { code: 'busy', error: null }, source: 'shop', trace: traceparent },
+      tries: toTries({ startedAt: '1970-01-01T00:00:00.000Z', endedAt: null }),
     })
   })
 })

@@ -38,7 +38,9 @@ const dataOf = (text: string, type: string) =>
 it('begins with the run of the emulator and its time', async () => {
   const crm = await start()
   const { bootId } = Object((await call(crm, 'GET /_emulator/state')).json)
-  expect(dataOf((await open(crm)).text, 'ready')).toEqual([{ bootId, now: new Date(crm.clock.now()).toISOString() }])
+  expect(dataOf((await open(crm)).text, 'ready')).toEqual([
+    { type: 'ready', bootId, now: new Date(crm.clock.now()).toISOString() },
+  ])
 })
 
 it('describes deliveries without their bodies, and times as text', async () => {

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
 import type * as z from 'zod'
+import { faults as faultsAnswer } from '../../emulator/contract.ts'
 import { readLatency, readShare } from '../input/emulator-options.ts'
 import { readCount, readDuration } from '../input/read-option.ts'
 import { defined, type Io, usageError, writeJson } from '../io.ts'
 import { formatTable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
-import { faults as faultsAnswer } from '../service/emulator-answers.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { addGroup } from './add-group.ts'
 

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
+import { clock, state } from '../../emulator/contract.ts'
 import { inspectorOf } from '../input/emulator-options.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { readDuration } from '../input/read-option.ts'
 import { EXIT, ExitError, endIfInterrupted, type Io, usageError, writeJson } from '../io.ts'
 import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { formatTable } from '../output/print-table.ts'
-import { clock, state } from '../service/emulator-answers.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { toHelp } from './add-group.ts'
 

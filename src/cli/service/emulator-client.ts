@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
-import * as z from 'zod'
+import type * as z from 'zod'
+import { deliveryDetail, emitted, state, streamMessage } from '../../emulator/contract.ts'
 import { isObject } from '../../protocol/envelope.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { DEFAULT_PORT } from '../input/emulator-options.ts'
@@ -9,19 +10,13 @@ import { readJson } from '../input/read-bytes.ts'
 import { readTargetUrl } from '../input/read-option.ts'
 import { type CommonOptions, EXIT, ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
-import { attemptMessage, emitted, state, watchedDelivery } from './emulator-answers.ts'
 
 /** Variable for the address of the service, or of an emulator. */
 export const BASE_URL = 'POSTERN_BASE_URL'
 
 export const EMULATOR_URL = `http://127.0.0.1:${DEFAULT_PORT}`
 
-type WatchedDelivery = z.output<typeof watchedDelivery>
-
 export type EmulatorState = z.output<typeof state>
-
-/** Message of the stream: an ended attempt, a new delivery, or the start of the stream. All others are `other`. */
-type EmulatorMessage = z.output<typeof attemptMessage> | { readonly type: 'delivery' | 'ready' | 'other' }
 
 /** Fields of an event to emit. The default of `timestamp` is the emulator's time. */
 type EmittedFields = Omit<WebhookEvent, 'timestamp'> & Partial<Pick<WebhookEvent, 'timestamp'>>
@@ -42,9 +37,9 @@ export interface EmulatorClient {
   /** Emits an event so many times with the same id. Returns the ids of the deliveries. */
   emit(event: EmittedFields, count: number): Promise<readonly string[]>
   /** Resolves with undefined if the emulator has dropped the delivery. */
-  readDelivery(id: string): Promise<WatchedDelivery | undefined>
+  readDelivery(id: string): Promise<z.output<typeof deliveryDetail> | undefined>
   /** Yields messages until the emulator ends. Rejects with the signal's reason. */
-  listen(signal: AbortSignal): AsyncGenerator<EmulatorMessage>
+  listen(signal: AbortSignal): AsyncGenerator<z.output<typeof streamMessage>>
 }
 
 export interface EmulatorUrlOptions extends EnvOptions, CommonOptions {
@@ -102,7 +97,7 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
       return events.flatMap(({ deliveries }) => deliveries)
     },
     readDelivery: (id) =>
-      call(`GET deliveries/${encodeURIComponent(id)}`, watchedDelivery).catch((error: unknown) => {
+      call(`GET deliveries/${encodeURIComponent(id)}`, deliveryDetail).catch((error: unknown) => {
         if (error instanceof ExitError && error.exitCode === EXIT.failed) return undefined
         throw error
       }),
@@ -111,7 +106,7 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
       if (body === null) return
       try {
         for await (const line of splitLines(Readable.fromWeb(body)))
-          if (line.startsWith('data: ')) yield toMessage(readJson(line.slice(6)), url)
+          if (line.startsWith('data: ')) yield read(streamMessage, readJson(line.slice(6)), url)
       } catch (error) {
         signal.throwIfAborted()
         throw error instanceof ExitError ? error : goneFrom(url, error)
@@ -165,12 +160,6 @@ function goneFrom(url: URL, cause: unknown): ExitError {
 
 function noEmulator(url: URL): ExitError {
   return new ExitError(EXIT.unreachable, `The server at ${url.origin} is not an emulator, or one of another version.`)
-}
-
-function toMessage(value: unknown, url: URL): EmulatorMessage {
-  const { type = 'ready' } = read(z.looseObject({ type: z.string().optional() }), value, url) // the first one has none
-  if (type === 'attempt') return read(attemptMessage, value, url)
-  return { type: type === 'delivery' || type === 'ready' ? type : 'other' }
 }
 
 function read<Answer extends z.ZodType>(answer: Answer, value: unknown, url: URL): z.output<Answer> {

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import * as z from 'zod'
 import { account as accountShape, eventFields, signingShape } from '../check-input.ts'
+import type { DeliveryDetail } from '../contract.ts'
 import { CallLog } from '../inspector/batches.ts'
 import { createInspectorRoutes } from '../inspector/inspector-routes.ts'
 import { answerFault, deliveryFaults } from '../options.ts'
@@ -109,7 +110,8 @@ function addDeliveryRoutes(app: Hono<Env>, { deliveries }: Service): void {
   app.get('/deliveries/:id', (c) => {
     const delivery = deliveries.get(c.req.param('id'))
     const bytes = Buffer.from(delivery.bytes)
-    return c.json({ ...describeDelivery(delivery), body: { base64: bytes.toString('base64'), text: bytes.toString() } })
+    const body = { base64: bytes.toString('base64'), text: bytes.toString() }
+    return c.json({ ...describeDelivery(delivery), body } satisfies DeliveryDetail)
   })
   app.post('/deliveries/:id/resend', async (c) => {
     const { count, ...options } = await readJson(c, resend)

@@ -1,12 +1,20 @@
-import type { Row } from '../../inspector/shapes.ts'
 import { readCode } from '../../wire/code-word.ts'
+import type {
+  AttemptDetail,
+  ClockShape,
+  DescribedDelivery,
+  EmulatorState,
+  Row,
+  StreamMessage,
+  WebhookShape,
+} from '../contract.ts'
 import type { AttemptPhases, DeliveryAttempt, EmulatorDelivery } from '../delivery.ts'
 import type { FeedMessage } from '../feed.ts'
 import { LIMITS, type Service } from '../service.ts'
 import type { Webhook } from '../webhooks.ts'
 
 /** Describes a delivery with everything except its body. */
-export function describeDelivery({ attempts, ...delivery }: EmulatorDelivery): object {
+export function describeDelivery({ attempts, ...delivery }: EmulatorDelivery): DescribedDelivery {
   const { id, accountKey, webhookId, eventId, eventType, status, isInFlight, resendOf, signing, note } = delivery
   return {
     ...{ id, accountKey, webhookId, eventId, eventType, status, isInFlight, signing },
@@ -18,7 +26,7 @@ export function describeDelivery({ attempts, ...delivery }: EmulatorDelivery): o
   }
 }
 
-function describeAttempt(attempt: DeliveryAttempt): object {
+function describeAttempt(attempt: DeliveryAttempt): AttemptDetail {
   return {
     ...attempt,
     at: writeTime(attempt.at),
@@ -57,8 +65,7 @@ export function describeRow(delivery: EmulatorDelivery): Row {
   }
 }
 
-/** Describes a message of the feed, with times as text like the other answers of the control interface. */
-export function describeMessage(message: FeedMessage): object {
+export function describeMessage(message: FeedMessage): StreamMessage {
   switch (message.type) {
     case 'delivery':
       return { ...message, delivery: describeDelivery(message.delivery) }
@@ -75,7 +82,7 @@ export function describeMessage(message: FeedMessage): object {
   }
 }
 
-export function describeClock({ clock, engine }: Service): object {
+export function describeClock({ clock, engine }: Service): ClockShape {
   return {
     isManual: clock.isManual,
     now: writeTime(clock.now()),
@@ -84,7 +91,7 @@ export function describeClock({ clock, engine }: Service): object {
   }
 }
 
-export function describeState(service: Service): object {
+export function describeState(service: Service): EmulatorState {
   const { settings, accounts, webhooks, records, log, faults, bootId } = service
   const { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, dialect, assumed } = settings
   return {
@@ -101,11 +108,11 @@ export function describeState(service: Service): object {
   }
 }
 
-export function describeWebhook({ secret: _secret, ...shown }: Webhook): object {
+export function describeWebhook({ secret: _secret, ...shown }: Webhook): WebhookShape {
   return shown
 }
 
-/** Writes a time of the emulator's clock as every answer of the control interface has it: in ISO 8601, UTC. */
+/** Writes a time as every message of the control interface has it. */
 export function writeTime(ms: number): string {
   return new Date(ms).toISOString()
 }
@@ -114,6 +121,6 @@ function writeDue(ms: number | undefined): string | null {
   return ms === undefined ? null : writeTime(ms)
 }
 
-function roundAll(phases: AttemptPhases): object {
+function roundAll(phases: AttemptPhases): AttemptPhases {
   return Object.fromEntries(Object.entries(phases).map(([name, ms]) => [name, Math.round(ms * 10) / 10]))
 }

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
+import type { StreamMessage } from '../contract.ts'
 import type { FeedMessage } from '../feed.ts'
 import { type CallLog, createBatches } from '../inspector/batches.ts'
 import { Refusal } from '../refusal.ts'
@@ -22,7 +23,8 @@ export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
       const isForPage = c.req.query('form') === 'rows'
       const messages = isForPage ? listenForPage(stream) : listen(stream)
       try {
-        await stream.writeSSE({ event: 'ready', data: JSON.stringify({ bootId, now: writeTime(clock.now()) }) })
+        const begin: StreamMessage = { type: 'ready', bootId, now: writeTime(clock.now()) }
+        await stream.writeSSE({ event: 'ready', data: JSON.stringify(begin) })
         for (let message = await messages.next(); message !== undefined; message = await messages.next())
           await stream.writeSSE({ event: message.type, data: JSON.stringify(message.data) })
       } finally {

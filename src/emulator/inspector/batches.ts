@@ -1,4 +1,4 @@
-import type { ApiCall, Batch, Notice, Row } from '../../inspector/shapes.ts'
+import type { ApiCall, Batch, Notice, Row } from '../contract.ts'
 import type { FeedMessage } from '../feed.ts'
 import { describeRow, writeTime } from '../http/describe.ts'
 import type { Service } from '../service.ts'

@@ -1,13 +1,14 @@
 import { type Context, Hono } from 'hono'
 import * as z from 'zod'
 import { type InboxEntry, type InboxPage, type InboxState, type ListedEntry, MOST_COUNTED } from '../../inbox/inbox.ts'
-import type { InboxCountsShape, InboxDetail, InboxOfEvent, InboxRow, InboxRowPage } from '../../inspector/shapes.ts'
 import { dedupKey, siblingKey } from '../../protocol/dedup-key.ts'
 import { PosternError } from '../../protocol/errors.ts'
+import { toIso } from '../../protocol/iso-time.ts'
 import type { Env } from '../http/env.ts'
 import { readJson } from '../http/read-json.ts'
 import type { InboxView } from '../options.ts'
 import { Refusal } from '../refusal.ts'
+import type { InboxCountsShape, InboxDetail, InboxOfEvent, InboxRow, InboxRowPage } from './inbox-shapes.ts'
 
 /** Entries of a page. The engine reads their bodies too. */
 const PAGE = 50
@@ -28,8 +29,13 @@ export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: In
   const isListedWhole = new Map<InboxState, boolean>()
 
   app.get('/counts', async (c) => {
-    const { oldestDueAt = null, ...counts } = await ask(inbox.counts())
-    return c.json({ ...counts, oldestDueAt, countedTo: MOST_COUNTED, isWritable } satisfies InboxCountsShape)
+    const { oldestDueAt, ...counts } = await ask(inbox.counts())
+    return c.json({
+      ...counts,
+      oldestDueAt: writeTime(oldestDueAt),
+      countedTo: MOST_COUNTED,
+      isWritable,
+    } satisfies InboxCountsShape)
   })
   app.get('/items', async (c) => {
     const { entries, next = null } = await list(readState(c), c.req.query('after'))
@@ -104,12 +110,24 @@ function readState(c: Context<Env>): InboxState {
 function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, failures, tries }: ListedEntry): InboxRow {
   const last = tries.at(-1)
   return {
-    ...{ key, state, type, event: id, account: accountKey, receivedAt, dueAt, failures },
+    ...{ key, state, type, event: id, account: accountKey, failures },
+    receivedAt: writeTime(receivedAt),
+    dueAt: writeTime(dueAt),
     last: last === undefined ? null : { code: last.code, error: last.error ?? null },
   }
 }
 
 function toDetail(entry: InboxEntry): InboxDetail {
   const { since, deaths, marks, tries, source = null, trace } = entry
-  return { ...toRow(entry), since, deaths, marks, tries, source, trace: trace?.traceparent ?? null }
+  const shown = tries.map(({ dueAt: _dueAt, startedAt, endedAt, ...rest }) => ({
+    ...rest,
+    startedAt: writeTime(startedAt),
+    endedAt: writeTime(endedAt),
+  }))
+  const about = { deaths, marks, source, trace: trace?.traceparent ?? null }
+  return { ...toRow(entry), ...about, since: writeTime(since), tries: shown }
+}
+
+function writeTime(ms: number | undefined): string | null {
+  return (ms !== undefined && toIso(ms)) || null
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
+import type { AttemptDetail } from '../../emulator/contract.ts'
 import { readCode } from '../../wire/code-word.ts'
-import type { AttemptDetail } from '../shapes.ts'
 import { showExactly, showReadably } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
 import { explainCode } from '../text/explain.ts'

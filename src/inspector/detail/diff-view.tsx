@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { AttemptDetail } from '../../emulator/contract.ts'
 import { Choice } from '../parts/fields.tsx'
-import type { AttemptDetail } from '../shapes.ts'
 import { showExactly } from '../text/bytes.ts'
 import { diffLines } from '../text/diff-lines.ts'
 import { toPretty } from '../text/pretty-json.ts'

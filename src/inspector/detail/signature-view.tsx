@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { SignatureSteps } from '../../emulator/contract.ts'
 import { TextField } from '../parts/fields.tsx'
 import { Icon } from '../parts/small.tsx'
-import type { SignatureSteps } from '../shapes.ts'
 import { nameSigning } from '../text/explain.ts'
 import type { Loaded } from './use-detail.ts'
 

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
+import type { AttemptDetail, DeliveryDetail } from '../../emulator/contract.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../protocol/schedule.ts'
 import { page } from '../model/page-model.ts'
 import { In } from '../parts/small.tsx'
-import type { AttemptDetail, DeliveryDetail } from '../shapes.ts'
 import { showExact, showLength } from '../text/times.ts'
 
 interface TimelineOptions {

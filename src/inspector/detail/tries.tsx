@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
+import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
 import { actOnItem } from '../model/actions.ts'
 import { drop, inbox, replay } from '../model/inbox.ts'
 import { Button, Confirm } from '../parts/fields.tsx'
 import { Ago } from '../parts/small.tsx'
-import type { InboxDetail } from '../shapes.ts'
 import { showLength } from '../text/times.ts'
 
 /** The tries of an accepted event, the newest first, each with its error. */
@@ -18,7 +18,8 @@ export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.
             <p>
               <span class="dim">{n}.</span> <b class="result bad">{code}</b>{' '}
               <span class="dim">
-                <Ago at={startedAt} isReal /> · took {showLength(endedAt - startedAt)} ·{' '}
+                <Ago at={startedAt} isReal /> · took{' '}
+                {showLength(Date.parse(endedAt ?? '') - Date.parse(startedAt ?? ''))} ·{' '}
                 <span class="mono">{worker}</span>
               </span>
             </p>

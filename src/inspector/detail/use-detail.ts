@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
 import { api, describeError, toPath } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
-import type { DeliveryDetail, SignatureSteps } from '../shapes.ts'
 
 /** The last answer of a call, or its error. */
 export interface Loaded<T> {

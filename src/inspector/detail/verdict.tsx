@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
+import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { Icon, In, iconOf, stateOf, useNow } from '../parts/small.tsx'
-import type { DeliveryDetail } from '../shapes.ts'
 import { adviseOn, explainCode } from '../text/explain.ts'
 
 /** The state of a delivery in one line, and advice in another. */

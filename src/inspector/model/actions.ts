@@ -1,4 +1,4 @@
-import type { DeliveryDetail, SignatureSteps } from '../shapes.ts'
+import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
 import { type CopiedDelivery, toCurl, toFixture, toVitest } from '../text/copies.ts'
 import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'

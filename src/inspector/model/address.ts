@@ -1,4 +1,4 @@
-import type { InboxStateName } from '../shapes.ts'
+import type { InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { IS_ALONE } from './api.ts'
 import { page } from './page-model.ts'
 

@@ -1,4 +1,4 @@
-import type { InboxRow } from '../shapes.ts'
+import type { InboxRow } from '../../emulator/inspector/inbox-shapes.ts'
 import { api, toPath } from './api.ts'
 import { replay } from './inbox.ts'
 import { whyNotResent, whyNotRetried } from './list.ts'

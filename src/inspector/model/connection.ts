@@ -1,4 +1,4 @@
-import type { ApiCall, Batch, EmulatorState, RowPage } from '../shapes.ts'
+import type { ApiCall, Batch, EmulatorState, RowPage } from '../../emulator/contract.ts'
 import { api } from './api.ts'
 import { type Link, page } from './page-model.ts'
 

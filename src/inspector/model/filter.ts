@@ -1,4 +1,4 @@
-import type { Row } from '../shapes.ts'
+import type { Row } from '../../emulator/contract.ts'
 
 /** Tests a row by the words of a filter: free text, and `key:value`. A `-` before a word negates it. */
 export type RowTest = (row: Row) => boolean

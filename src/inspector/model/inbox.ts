@@ -1,4 +1,4 @@
-import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../shapes.ts'
+import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { type Address, readAddress } from './address.ts'
 import { api, describeError, IS_ALONE, NoAnswer } from './api.ts'
 import { page } from './page-model.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useReducer } from 'preact/hooks'
-import type { ApiCall, EmulatorState, WebhookShape } from '../shapes.ts'
+import type { ApiCall, EmulatorState, WebhookShape } from '../../emulator/contract.ts'
 import { Rows } from './rows.ts'
 
 /** State of the connection. `polling`: there is no stream, and the page asks every few seconds. */

@@ -1,4 +1,4 @@
-import type { Row } from '../shapes.ts'
+import type { Row } from '../../emulator/contract.ts'
 
 /** Limit of rows; the emulator keeps as many deliveries. */
 const MOST_ROWS = 10_000

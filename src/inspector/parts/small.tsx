@@ -1,10 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useReducer } from 'preact/hooks'
-import { toIso } from '../../protocol/iso-time.ts'
+import type { LastResult } from '../../emulator/contract.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
-import type { LastResult } from '../shapes.ts'
 import { showAgo, showExact, showIn } from '../text/times.ts'
 
 const listeners = new Set<() => void>()
@@ -25,8 +24,8 @@ export function useNow(isReal = false): number {
 }
 
 interface TimeOptions {
-  /** ISO 8601, or milliseconds since 1970 for the times of an inbox. */
-  readonly at: string | number
+  /** ISO 8601; null if it is unknown. */
+  readonly at: string | null
   /** True to measure by the machine's clock instead of the emulator's. */
   readonly isReal?: boolean
 }
@@ -42,9 +41,9 @@ export function In(options: TimeOptions): JSX.Element {
 }
 
 function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn }): JSX.Element {
-  const ms = new Date(at).getTime()
+  const ms = Date.parse(at ?? '')
   return (
-    <time dateTime={toIso(ms)} title={showExact(ms)}>
+    <time dateTime={at ?? undefined} title={showExact(at)}>
       {show(ms, useNow(isReal))}
     </time>
   )

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { WebhookShape } from '../../emulator/contract.ts'
 import { change } from '../model/actions.ts'
 import { page } from '../model/page-model.ts'
-import type { WebhookShape } from '../shapes.ts'
 import { Button, Choice, Editor, TextField } from './fields.tsx'
 
 interface FormOptions {

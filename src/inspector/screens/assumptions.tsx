@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { AssumptionShape } from '../../emulator/contract.ts'
 import { useCall } from '../detail/use-detail.ts'
 import { page } from '../model/page-model.ts'
 import { Check } from '../parts/fields.tsx'
 import { FlatTable, Problem } from '../parts/small.tsx'
-import type { AssumptionShape } from '../shapes.ts'
 
 /** Assumptions about what the service's documents leave open. */
 export function Assumptions(): JSX.Element {

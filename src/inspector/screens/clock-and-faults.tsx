@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { FaultShape } from '../../emulator/contract.ts'
 import { change, moveClock } from '../model/actions.ts'
 import { page } from '../model/page-model.ts'
 import { Button, Check, Choice, NumberField, TextField } from '../parts/fields.tsx'
 import { In, useNow } from '../parts/small.tsx'
-import type { FaultShape } from '../shapes.ts'
 import { showExact, showLength } from '../text/times.ts'
 
 /** The clock, and the faults of deliveries and of the API. */
@@ -32,7 +32,7 @@ function Clock(): JSX.Element {
     <section class="card" aria-label="Clock">
       <header>
         <h2>{clock?.isManual ? 'Manual clock' : 'The machine’s clock'}</h2>
-        <span class="mono">{showExact(now)}</span>
+        <span class="mono">{showExact(new Date(now).toISOString())}</span>
       </header>
       <p class="dim">
         {due === null ? 'No attempt is planned' : 'Next attempt '}

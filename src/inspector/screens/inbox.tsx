@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import type { InboxRow, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { ItemDetail } from '../detail/item-detail.tsx'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { replaysOf } from '../model/bulk.ts'
@@ -9,7 +10,6 @@ import { ui } from '../model/ui.ts'
 import { ChoiceButtons, Tick, type Ticks, useChoice } from '../parts/choice.tsx'
 import { Button, Switch } from '../parts/fields.tsx'
 import { Ago, Empty, Head, In } from '../parts/small.tsx'
-import type { InboxRow, InboxStateName } from '../shapes.ts'
 import { shortenError } from '../text/explain.ts'
 
 const HANDLED =

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { ModelCount } from '../../emulator/contract.ts'
 import { useCall } from '../detail/use-detail.ts'
 import { act } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
@@ -7,7 +8,6 @@ import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
 import { Button, Choice, Editor } from '../parts/fields.tsx'
 import { Empty, Problem } from '../parts/small.tsx'
-import type { ModelCount } from '../shapes.ts'
 import { adviseOnData, findJsonProblem } from '../text/edit-body.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import type { WebhookShape } from '../../emulator/contract.ts'
 import { act, change, copyText, setActive } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
 import { Button, Confirm } from '../parts/fields.tsx'
 import { Empty, Status, ViewLink } from '../parts/small.tsx'
 import { WebhookForm } from '../parts/webhook-form.tsx'
-import type { WebhookShape } from '../shapes.ts'
 import { count } from '../text/count.ts'
 
 /** Time after which a revealed secret is hidden again. */

@@ -1,6 +1,6 @@
+import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../../protocol/schedule.ts'
 import { quoteForShell } from '../../protocol/show.ts'
-import type { DeliveryDetail, SignatureSteps } from '../shapes.ts'
 import { escapeHidden, fromBase64, isPlainText } from './bytes.ts'
 import { adviseOnData, readField } from './edit-body.ts'
 

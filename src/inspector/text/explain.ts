@@ -1,6 +1,6 @@
+import type { LastResult } from '../../emulator/contract.ts'
 import { findHint } from '../../wire/find-hint.ts'
 import { SIGNINGS } from '../../wire/signings.ts'
-import type { LastResult } from '../shapes.ts'
 
 /** Meanings of the code words that a receiver of this package answers. */
 const MEANINGS: Readonly<Record<string, string>> = {

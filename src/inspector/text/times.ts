@@ -1,4 +1,4 @@
-import { isTime, toIso } from '../../protocol/iso-time.ts'
+import { isTime } from '../../protocol/iso-time.ts'
 
 const UNITS = [
   ['d', 86_400_000],
@@ -42,6 +42,6 @@ function roundDown(ms: number): number {
 }
 
 /** The exact time, as the tooltip of a relative one. */
-export function showExact(at: string | number): string {
-  return toIso(new Date(at).getTime())?.replace('T', ' ') ?? 'unknown'
+export function showExact(at: string | null): string {
+  return at?.replace('T', ' ') ?? 'unknown'
 }

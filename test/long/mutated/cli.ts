@@ -46,7 +46,6 @@ export const CLI_TESTS: TestsByFile = {
   run: ['run'],
   io: ['run', 'create-webhook'],
   'service/create-webhook': ['create-webhook'],
-  'service/emulator-answers': ['no-emulator', 'emulator-client'],
   'service/emulator-client': ['emulator-client'],
   'service/follow-log': ['follow-log'],
   'service/inbox-options': ['inbox-options'],

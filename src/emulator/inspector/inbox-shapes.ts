@@ -1,0 +1,68 @@
+/** Messages of the routes of an inbox, which the emulator and `postern inbox serve` have. */
+
+/** A time by the clock of the receiver's machine, in ISO 8601; null if that of a damaged row is none. */
+type InboxTime = string | null
+
+/** The state of an accepted event. */
+export type InboxStateName = 'waiting' | 'running' | 'dead'
+
+/** Numbers of events in an inbox, by state. */
+export interface InboxCountsShape {
+  readonly waiting: number
+  readonly running: number
+  readonly dead: number
+  /** Due time of the event that has waited longest; null if none is due. */
+  readonly oldestDueAt: InboxTime
+  /** Limit of each count. A count of this number means as many or more. */
+  readonly countedTo: number
+  /** True if events may be replayed and dropped. */
+  readonly isWritable: boolean
+}
+
+/** An accepted event as one line of the list. */
+export interface InboxRow {
+  readonly key: string
+  readonly state: InboxStateName
+  readonly type: string
+  readonly event: string
+  readonly account: string
+  readonly receivedAt: InboxTime
+  /** Time at which it is due; for a dead letter, time at which it became one. */
+  readonly dueAt: InboxTime
+  readonly failures: number
+  /** The outcome of the last try. */
+  readonly last: { readonly code: string; readonly error: string | null } | null
+}
+
+/** A page of the list, oldest first. */
+export interface InboxRowPage {
+  readonly rows: readonly InboxRow[]
+  /** Position of the next page; null on the last one. */
+  readonly next: string | null
+}
+
+/** An accepted event with all of its tries, but without its body. */
+export interface InboxDetail extends InboxRow {
+  readonly since: InboxTime
+  readonly deaths: number
+  /** Handlers that had finished when it became a dead letter. */
+  readonly marks: readonly string[]
+  /** Tries of the workers. */
+  readonly tries: readonly {
+    readonly n: number
+    readonly startedAt: InboxTime
+    readonly endedAt: InboxTime
+    readonly code: string
+    readonly error?: string
+    readonly worker: string
+  }[]
+  readonly source: string | null
+  readonly trace: string | null
+}
+
+/** The entry of a delivered event in the inbox. */
+export interface InboxOfEvent {
+  readonly item: InboxDetail | null
+  /** True if the names of all receivers are known. If they are not, the inbox may hold an event that was not found. */
+  readonly isSure: boolean
+}
