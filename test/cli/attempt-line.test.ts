@@ -116,17 +116,20 @@ describe('the attempts of an emulator', () => {
 
   it.each([true, undefined])('are counted, with their deliveries and results, as JSON or for people: %s', (json) => {
     const { written, display } = start({ ...(json && { json }) })
-    for (let count = 0; count < 2; count++) display.show({ type: 'delivery' })
-    for (const status of ['pending', 'success', 'failed', 'failed'])
-      display.show({ type: 'attempt', delivery: { ...DELIVERY, status }, attempt })
+    for (const id of ['one', 'other', 'third']) display.show({ type: 'delivery', delivery: { ...DELIVERY, id } })
+    // The third one fails, and succeeds when it is retried by hand.
+    for (const [id, status] of Object.entries({ one: 'success', other: 'failed', third: 'failed' }))
+      display.show({ type: 'attempt', delivery: { ...DELIVERY, id, status }, attempt })
+    display.show({ type: 'delivery', delivery: { ...DELIVERY, id: 'third' } })
+    display.show({ type: 'attempt', delivery: { ...DELIVERY, id: 'third', status: 'success' }, attempt })
     display.finish(3)
-    expect(written.stderr).toBe('2 deliveries, 4 attempts: 1 acknowledged, 2 failed, 3 pending\n')
+    expect(written.stderr).toBe('3 deliveries, 4 attempts: 2 acknowledged, 1 failed, 3 pending\n')
     const last = written.stdout.trimEnd().split('\n').slice(4)
-    const summary = { type: 'summary', deliveries: 2, attempts: 4, succeeded: 1, failed: 2, pending: 3 }
+    const summary = { type: 'summary', deliveries: 3, attempts: 4, succeeded: 2, failed: 1, pending: 3 }
     expect(last.map((line) => JSON.parse(line))).toEqual(json ? [summary] : [])
     const [first = ''] = written.stdout.split('\n')
     const next = '2025-01-01T12:00:31.020Z'
-    const fields = { deliveryId: 'dlv_1', number: 1, of: 5, delivery: 'pending', nextAttemptAt: next }
+    const fields = { deliveryId: 'one', number: 1, of: 5, delivery: 'success', nextAttemptAt: next }
     if (json) expect(JSON.parse(first)).toMatchObject(fields)
   })
 })

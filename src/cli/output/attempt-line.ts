@@ -141,21 +141,22 @@ interface Message {
 /** Returns a display of the attempts of an emulator, with a summary. */
 export function createDeliveryDisplay({ retryScale, json }: ShowOptions, io: Io) {
   const print = createAttemptPrinter({ retryScale, json }, io)
-  const tally = { deliveries: 0, attempts: 0, succeeded: 0, failed: 0 }
+  // By id: a retry by hand is another attempt of the same delivery.
+  const states = new Map<string, string>()
+  let attempts = 0
   return {
     /** Shows an attempt that has ended, and advice on the first failure of each kind. Ignores other messages. */
     show({ type, delivery, attempt }: Message): void {
-      if (type === 'delivery') tally.deliveries++
+      if (delivery !== undefined) states.set(delivery.id, delivery.status)
       if (type !== 'attempt' || delivery === undefined || attempt === undefined) return
-      tally.attempts++
-      if (delivery.status === 'success') tally.succeeded++
-      if (delivery.status === 'failed') tally.failed++
+      attempts++
       print(delivery, attempt)
     },
     /** Writes the summary. @param pending undefined if it is not known */
     finish(pending: number | undefined): void {
-      const { deliveries, attempts, succeeded, failed } = tally
-      if (json) writeJson(io, { type: 'summary', ...tally, pending: pending ?? null })
+      const countOf = (state: string) => [...states.values()].filter((each) => each === state).length
+      const [deliveries, succeeded, failed] = [states.size, countOf('success'), countOf('failed')]
+      if (json) writeJson(io, { type: 'summary', deliveries, attempts, succeeded, failed, pending: pending ?? null })
       const rest = pending === undefined ? '' : `, ${pending} pending`
       io.stderr.write(
         `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed${rest}\n`,
