@@ -1,4 +1,4 @@
-import { findHint } from '../wire/find-hint.ts'
+import { findHint, isRedirect } from '../wire/find-hint.ts'
 import { showTarget } from '../wire/target.ts'
 import type { Answer, Verdict } from './case.ts'
 import { FORGED } from './maker.ts'
@@ -63,7 +63,7 @@ function toCode({ status, failureKind }: Answer): Diagnosis['code'] {
   if (status === 429) return 'put_off'
   if (status === 404 || status === 405) return 'not_there'
   if (status === 413 || status === 415) return 'not_taken'
-  if (status < 400) return 'redirect'
+  if (isRedirect(status)) return 'redirect'
   return status < 500 ? 'refused' : 'server_error'
 }
 

@@ -57,10 +57,6 @@ export function isRefusal(answer: Answer): boolean {
   return status >= 400 && status < 500 && !isPutOff(answer)
 }
 
-export function isRedirect({ status = 0 }: Answer): boolean {
-  return status >= 300 && status < 400
-}
-
 /** Returns true if the receiver has not processed the delivery: for 503, it has to say when to retry. */
 export function isPutOff(answer: Pick<Answer, 'status' | 'headers'>): boolean {
   return answer.status === 429 || (answer.status === 503 && readRetryAfterMs(answer) !== undefined)

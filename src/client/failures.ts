@@ -48,13 +48,15 @@ export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor)
   return outcomeUnknown(cause.message, call, { cause })
 }
 
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
+
 /** Makes the error of a call that the service answered with another status than 2xx. */
 export function refusalOf(reply: WholeAnswer, call: CallFacts, redactor: Redactor): ServiceError {
   const { status } = reply
   const text = redactor.redact(reply.text.slice(0, MAX_READ))
   const serviceMessage = findMessage(text)
   const facts = { ...call, status, body: text.slice(0, MAX_TEXT), serviceMessage }
-  if (status >= 300 && status < 400) {
+  if (REDIRECTS.includes(status)) {
     const message = `${call.route}: the service redirects${targetOf(reply)}. Redirects are not followed, since they would carry the credentials elsewhere. Give the final address as baseUrl.`
     return new ServiceError('redirect_refused', message, facts)
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../host/clock.ts'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
 import { type ExchangePhase, exchange, type WireAnswer, type WireRequest } from '../wire/exchange.ts'
+import { isRedirect } from '../wire/find-hint.ts'
 import { BlockedAddress, findHostProblem, guardLookup, type UrlRule } from './addresses.ts'
 import type { DeliveryAttempt, FailureKind } from './delivery.ts'
 
@@ -56,7 +57,7 @@ function conclude({ status, headers, body }: WireAnswer): PostResult {
     responseBody: body.toString('utf8', 0, MAX_KEPT_BYTES),
   }
   if (status >= 200 && status < 300) return { ...seen, failure: undefined, error: undefined }
-  if (status >= 300 && status < 400)
+  if (isRedirect(status))
     return { ...seen, failure: 'redirect', error: `the answer was ${status}; redirects are not followed` }
   return { ...seen, failure: 'status', error: `the answer was ${status}` }
 }

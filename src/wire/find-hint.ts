@@ -1,5 +1,10 @@
 import { showTarget } from './target.ts'
 
+/** Returns true for the statuses that lead to another address: a 304, for example, does not. */
+export function isRedirect(status: number | undefined): boolean {
+  return [301, 302, 303, 307, 308].some((each) => each === status)
+}
+
 /**
  * Returns advice on a delivery that was not acknowledged; undefined if its result has no usual cause.
  *
@@ -7,7 +12,7 @@ import { showTarget } from './target.ts'
  */
 export function findHint(result: string, target: URL): string | undefined {
   const url = showTarget(target)
-  if (/^3\d\d$/.test(result))
+  if (isRedirect(Number(result)))
     return `${result}: the service does not follow redirects; use the URL that answers directly.`
   const hints: Readonly<Record<string, string>> = {
     '401':

@@ -18,7 +18,7 @@ describe('the reason why a plain delivery is not accepted', () => {
 
   it.each<readonly [code: string, status: number, text: RegExp, requests: number]>([
     ['redirect', 307, /^307: .*redirects/, 1],
-    ['redirect', 399, /redirects/, 1],
+    ['redirect', 308, /redirects/, 1],
     ['not_there', 404, /no such path/, 2],
     ['not_there', 405, /does not take POST/, 2],
     ['not_taken', 413, /larger than/, 2],

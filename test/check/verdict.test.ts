@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import {
   describe as describeAnswer,
   isPutOff,
-  isRedirect,
   mustBeAccepted,
   mustBeRefused,
   mustNotCrash,
@@ -46,10 +45,6 @@ describe('the verdict on an answer', () => {
     const verdict = notAccepted(toAnswer({ status: 401 }))
     expect(verdict).toMatchObject({ status: 'skipped', cause: 'not_accepted' })
     expect(toReason(verdict)).toBe('the event was not accepted: 401 after 5 ms')
-  })
-
-  it('counts only 3xx as redirects', () => {
-    expect(STATUSES.filter((status) => isRedirect(toStatus(status)))).toEqual([300, 399])
   })
 })
 

@@ -20,6 +20,7 @@ describe('a refusal', () => {
     ['text', 403, 'forbidden', 'not_found', 'forbidden'],
     ['HTML', 405, '<html><h1>Nope</h1></html>', 'request_refused', undefined],
     ['nothing', 409, undefined, 'request_refused', undefined],
+    ['nothing, which is no redirect', 304, undefined, 'request_refused', undefined],
     ['JSON of no form', 410, [[[[['deep']]]]], 'request_refused', undefined],
     ['JSON with a long text', 400, { message: long }, 'request_refused', long.slice(0, 300)],
     ['an empty message beside another', 400, { message: '', detail: 'bad url' }, 'request_refused', 'bad url'],

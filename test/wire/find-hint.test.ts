@@ -4,7 +4,7 @@ import { findHint } from '../../src/wire/find-hint.ts'
 const target = new URL('http://user:secret@127.0.0.1:3000/hooks?key=secret')
 const URL_IN_HINTS = 'http://xxx:xxx@127.0.0.1:3000/hooks?key=xxx'
 
-it.each(['301', '302', '307', '399'])('advises on a redirect by %s', (result) => {
+it.each(['301', '302', '303', '307', '308'])('advises on a redirect by %s', (result) => {
   expect(findHint(result, target)).toMatch(new RegExp(`^${result}: the service does not follow redirects`))
 })
 
@@ -16,9 +16,12 @@ it.each(['404', '405', 'refused', 'dns', 'tls'])('advises on %s, with the URL bu
   expect(findHint(result, target)).toContain(URL_IN_HINTS)
 })
 
-it.each(['200', '500', '1301', '3012', '3x1', '30x', 'toString', ''])('has no advice on %j', (result) => {
-  expect(findHint(result, target)).toBeUndefined()
-})
+it.each(['200', '500', '300', '304', '399', '1301', '3012', '3x1', '30x', 'toString', ''])(
+  'has no advice on %j',
+  (result) => {
+    expect(findHint(result, target)).toBeUndefined()
+  },
+)
 
 it('advises https for a connection that was cut, unless it is https', () => {
   expect(findHint('reset', target)).toMatch(/If it speaks TLS, its URL begins with https\.$/)

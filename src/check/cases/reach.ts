@@ -1,11 +1,11 @@
 import { isLoopback } from '../../protocol/loopback.ts'
 import { SERVICE_DEADLINE_MS } from '../../protocol/schedule.ts'
+import { isRedirect } from '../../wire/find-hint.ts'
 import { SIGNATURE_NAME } from '../../wire/signature-name.ts'
 import type { Case } from '../case.ts'
 import { FORGED } from '../maker.ts'
 import {
   isPutOff,
-  isRedirect,
   isRefusal,
   isSuccess,
   isUnjudged,
@@ -47,12 +47,12 @@ export const reach: readonly Case[] = [
   {
     id: 'no-redirect',
     sends: 'A contact.created event to the URL exactly as given.',
-    expects: 'No 3xx.',
+    expects: 'No redirect.',
     why: 'The service accepts only a 2xx; a redirect is a failed attempt, even one that only adds or drops a slash at the end of the path.',
     fix: 'Register the URL that the redirect leads to, with or without the slash, and with https if the host asks for it.',
     alone: true,
     deliver: (make) => make.delivery(make.event()),
-    judge: (answer) => toVerdict(isRedirect(answer) || isUnjudged(answer) ? 'fail' : 'pass', answer),
+    judge: (answer) => toVerdict(isRedirect(answer.status) || isUnjudged(answer) ? 'fail' : 'pass', answer),
   },
   {
     id: 'header-lower-case',
