@@ -69,7 +69,7 @@ function Facts({ item }: { readonly item: InboxDetail }): JSX.Element {
   const facts = [
     ['key', key],
     ['received', showExact(receivedAt)],
-    ['last queued', since === receivedAt ? undefined : showExact(since)],
+    ['last queued', since !== null && since === receivedAt ? undefined : showExact(since)],
     ['processes died', deaths === 0 ? undefined : String(deaths)],
     ['finished handlers', state === 'dead' ? marks.join(', ') || 'none' : undefined],
     ['source', source ?? undefined],
