@@ -22,6 +22,8 @@ const attempt = z.object({
   error: z.string().optional(),
   responseHeaders: z.record(z.string(), z.string()).readonly(),
   responseBody: z.string(),
+  /** Number of bytes after which the body was cut; absent if it is whole. */
+  responseCutAt: z.number().optional(),
 })
 
 const delivery = z.object({

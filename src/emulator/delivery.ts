@@ -39,8 +39,10 @@ export interface DeliveryAttempt {
   /** Description of the failure. */
   readonly error: string | undefined
   readonly responseHeaders: Readonly<Record<string, string>>
-  /** First 4 KiB of the body, as text. */
+  /** First 64 KiB of the body, as text. */
   readonly responseBody: string
+  /** Number of bytes after which the body was cut, by the limit, the deadline or the receiver; undefined if it is whole. */
+  readonly responseCutAt?: number | undefined
 }
 
 /** State of a delivery: `pending` until an attempt succeeds or the last one fails. */

@@ -5,7 +5,7 @@ import { isRedirect } from '../wire/find-hint.ts'
 import { BlockedAddress, findHostProblem, guardLookup, type UrlRule } from './addresses.ts'
 import type { DeliveryAttempt, FailureKind } from './delivery.ts'
 
-export type PostResult = Pick<DeliveryAttempt, 'status' | 'failure' | 'error' | 'responseHeaders' | 'responseBody'>
+export type PostResult = Omit<DeliveryAttempt, 'number' | 'url' | 'at' | 'durationMs' | 'phases'>
 
 export interface PostOptions {
   readonly headers: WireRequest['headers']
@@ -17,8 +17,7 @@ export interface PostOptions {
   readonly onPhase?: (phase: ExchangePhase) => void
 }
 
-const MAX_READ_BYTES = 64 * 1_024
-const MAX_KEPT_BYTES = 4 * 1_024
+const MAX_KEPT_BYTES = 64 * 1_024
 const MAX_KEPT_HEADERS = 50
 
 /**
@@ -37,7 +36,7 @@ export async function post(url: URL, options: PostOptions): Promise<PostResult> 
   try {
     const { signal } = ending
     const lookup = guardLookup(url.protocol, rule)
-    const wire = { signal, maxBodyBytes: MAX_READ_BYTES, agent: false, lookup, onPhase }
+    const wire = { signal, maxBodyBytes: MAX_KEPT_BYTES + 1, agent: false, lookup, onPhase }
     return conclude(await exchange(url, { headers, body }, wire))
   } catch (error) {
     if (error === ending.signal.reason) return ending.signal.reason
@@ -50,11 +49,15 @@ export async function post(url: URL, options: PostOptions): Promise<PostResult> 
   }
 }
 
-function conclude({ status, headers, body }: WireAnswer): PostResult {
+function conclude({ status, headers, body, isWhole }: WireAnswer): PostResult {
+  const kept = body.subarray(0, MAX_KEPT_BYTES)
+  const isCut = !isWhole || kept.length < body.length
   const seen = {
     status,
     responseHeaders: Object.fromEntries(Object.entries(headers).slice(0, MAX_KEPT_HEADERS)),
-    responseBody: body.toString('utf8', 0, MAX_KEPT_BYTES),
+    // As a stream, the decoder leaves out a character that was cut.
+    responseBody: new TextDecoder('utf-8', { ignoreBOM: true }).decode(kept, { stream: isCut }),
+    ...(isCut && { responseCutAt: kept.length }),
   }
   if (status >= 200 && status < 300) return { ...seen, failure: undefined, error: undefined }
   if (isRedirect(status))

@@ -12,13 +12,18 @@ export interface WireRequest {
   readonly body: Uint8Array | AsyncIterable<Uint8Array>
 }
 
-export interface WireAnswer {
+interface WireHead {
   readonly status: number
   /** Reason phrase of the status line. */
   readonly reason: string
   readonly headers: Readonly<Record<string, string>>
+}
+
+export interface WireAnswer extends WireHead {
   /** The part that arrived and was read. */
   readonly body: Buffer
+  /** False if the body was cut off by either side. */
+  readonly isWhole: boolean
 }
 
 /** Phase of an exchange: `connected` includes TLS if the URL uses it; `answered` means that the status has arrived. */
@@ -32,7 +37,7 @@ export interface ExchangeOptions extends Pick<RequestOptions, 'agent' | 'createC
   /** Called when a phase is reached. */
   readonly onPhase?: (phase: ExchangePhase) => void
   /** Called with the status and the headers, as soon as they have arrived. */
-  readonly onHead?: (head: Omit<WireAnswer, 'body'>) => void
+  readonly onHead?: (head: WireHead) => void
 }
 
 /** Connection that is reused by sequential requests, for the option `agent`. Close it by `destroy`. */
@@ -67,7 +72,7 @@ export function exchange(
       signal.removeEventListener('abort', cut)
       request.destroy()
       if (answer === undefined) reject(error)
-      else resolve({ ...toHead(answer), body: Buffer.concat(parts) })
+      else resolve({ ...toHead(answer), body: Buffer.concat(parts), isWhole: answer.complete })
     }
     const cut = () => finish(signal.reason)
     signal.addEventListener('abort', cut, { once: true })
@@ -124,7 +129,7 @@ function toLists(headers: WireRequest['headers']): Record<string, string | strin
   return lists
 }
 
-function toHead({ statusCode = 0, statusMessage = '', headersDistinct }: IncomingMessage): Omit<WireAnswer, 'body'> {
+function toHead({ statusCode = 0, statusMessage = '', headersDistinct }: IncomingMessage): WireHead {
   const headers = Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')] as const)
   return { status: statusCode, reason: statusMessage, headers: Object.fromEntries(headers) }
 }

@@ -66,13 +66,24 @@ describe('a request', () => {
     expect(phases).toEqual(['connected', 'answered'])
   })
 
-  it('keeps 4 KiB of the answer and 50 of its headers', async () => {
+  it.each([
+    ['whole up to 64 KiB', `a${'é'.repeat(32_767)}b`, `a${'é'.repeat(32_767)}b`, undefined],
+    ['up to that length, and says that it was cut', `a${'é'.repeat(40_000)}`, `a${'é'.repeat(32_767)}`, 65_536],
+  ])('keeps 50 headers of the answer, and its body %s', async (_what, body, kept, cutAt) => {
     const { result } = await send((response) => {
       for (let number = 0; number < 60; number++) response.setHeader(`x-${number}`, 'x')
-      response.end('é'.repeat(3_000))
+      response.end(body)
     })
-    const { responseBody, responseHeaders } = await result
-    expect([responseBody, Object.keys(responseHeaders).length]).toEqual(['é'.repeat(2_048), 50])
+    const { responseBody, responseCutAt, responseHeaders } = await result
+    expect(responseBody === kept).toBe(true)
+    expect([responseCutAt, Object.keys(responseHeaders).length]).toEqual([cutAt, 50])
+  })
+
+  it('says after how many bytes the receiver cut its answer', async () => {
+    const { result } = await send((response) => {
+      response.writeHead(200, { 'content-length': 9 }).write('part', () => response.destroy())
+    })
+    expect(await result).toMatchObject({ failure: undefined, responseBody: 'part', responseCutAt: 4 })
   })
 
   it('fails at its deadline, by the clock', async () => {
