@@ -18,6 +18,8 @@ import { judgeWork } from './work.ts'
 export interface CheckProgress {
   readonly done: number
   readonly total: number
+  /** Ids of the checks that have begun and not ended, the oldest first. */
+  readonly running: readonly string[]
 }
 
 /** Options of `checkReceiver`: which checks run, how long they wait, and how they see the work of the receiver. */
@@ -45,7 +47,7 @@ export interface CheckOptions {
   readonly allowRemote?: boolean
   /** Ends the run; checks that have not begun are reported as skipped. */
   readonly signal?: AbortSignal
-  /** Called after each check. */
+  /** Called when a check begins, and when it has ended. */
   readonly onProgress?: (progress: CheckProgress) => void
 }
 
@@ -92,11 +94,16 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
     if (single.id !== 'alive-after-all' && (await unlessInterrupted(isHanging(), signal))) return 'hangs'
     return finding !== undefined && single.group === 'effect' ? 'plain_refused' : undefined
   }
+  const running = new Set<string>()
+  const tellProgress = () => options.onProgress?.({ done: found.size, total: cases.length, running: [...running] })
   const check = async (single: GroupedCase) => {
+    running.add(single.id)
+    tellProgress()
     const cause = await causeToLeaveOut(single)
     const conclusion = cause === undefined ? await carryOut(single, scene, signal) : leaveOut(single, cause)
     found.set(single.id, conclusion)
-    options.onProgress?.({ done: found.size, total: cases.length })
+    running.delete(single.id)
+    tellProgress()
     const isRefused = single.id === 'accepts-valid' && conclusion.status === 'fail'
     if (isRefused) finding = await unlessInterrupted(diagnose(scene), signal)
   }

@@ -214,7 +214,10 @@ describe('a run', () => {
       ],
     )
     expect(report.summary).toEqual({ pass: 5, fail: 0, warn: 0, info: 0, skipped: 2 })
-    expect(progress).toEqual([1, 2, 3, 4, 5, 6, 7].map((done) => ({ done, total: 7 })))
+    expect(progress).toHaveLength(14)
+    expect(progress[0]).toEqual({ done: 0, total: 7, running: ['accepts-valid'] })
+    expect(progress[1]).toEqual({ done: 1, total: 7, running: [] })
+    expect(progress.at(-1)).toEqual({ done: 7, total: 7, running: [] })
   })
 
   it('reports if nothing answers, and goes no further', async () => {

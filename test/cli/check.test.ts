@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { formatStanding } from '../../src/cli/commands/check.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
 import { type Answer, type Event, HandWritten, SECRET } from '../check/faulty/hand-written.ts'
@@ -55,6 +56,15 @@ describe('postern check', () => {
     expect((await runCli(['check', url, ...FEW])).code).toBe(0)
     expect((await runCli(['check', url, ...FEW, '--strict'])).code).toBe(1)
     expect((await runCli(['check', await start(new HandWritten()), ...FEW, '--strict'])).code).toBe(0)
+  })
+
+  it.each([
+    [['a', 'b', 'c'], 'a, b, c'],
+    [['a', 'b', 'c', 'd', 'e'], 'a, b, c and 2 more'],
+    [[], 'deliveries that tell the cause'],
+  ])('names up to three of the checks under way: %j', (running, text) => {
+    const standing = formatStanding({ done: 7, total: 9, running })
+    expect(standing).toBe(`7 of 9 checks done, waiting for ${text}`)
   })
 
   it('is coloured at a terminal, unless NO_COLOR is set', async () => {
@@ -210,7 +220,7 @@ it('goes to a host that is not this machine with --yes', async () => {
   expect(await check('https://0.0.0.0:1/', '--only', 'https', '--yes')).toEqual(sent)
 })
 
-it('tells how many checks are done while a receiver is slow', async () => {
+it('tells how many checks are done, and what it waits for, while a receiver is slow', async () => {
   let report = () => {}
   class Slow extends HandWritten {
     override async handle(event: Event) {
@@ -224,7 +234,7 @@ it('tells how many checks are done while a receiver is slow', async () => {
   })
   const three = '--only accepts-valid,bytes-chunked,late-retry --concurrency 1'
   const running = startCli(`check ${await start(new Slow())} ${three}`)
-  await running.until(/^2 of 3 checks done\n/m)
+  await running.until(/^2 of 3 checks done, waiting for late-retry\n/m)
   report()
   expect(await running.exitCode).toBe(0)
 })

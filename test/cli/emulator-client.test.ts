@@ -67,6 +67,19 @@ describe('a connection to an emulator', () => {
     await expect(connectToEmulator({}, io)).rejects.toThrow('POSTERN_BASE_URL is not a URL')
   })
 
+  it('tells after a moment what it waits for', async () => {
+    const { io, written } = createTestIo()
+    const url = await serve(
+      () => {},
+      async (_request, response) => {
+        await written.until(/waiting/, new Promise(() => {}))
+        response.end('{"type":"ready"}')
+      },
+    )
+    await connectToEmulator({ emulator: url }, io)
+    expect(written.stderr).toBe(`waiting for an answer of ${url}\n`)
+  })
+
   it('is given up at Ctrl-C', async () => {
     const { io, interrupt } = createTestIo()
     const url = await serve(() => {}, interrupt)

@@ -3,6 +3,7 @@ import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { CASES } from '../../check/cases.ts'
 import {
+  type CheckProgress,
   type CheckResult,
   checkReceiver,
   commandProbe,
@@ -39,6 +40,8 @@ interface CheckCommandOptions extends SecretOptions {
   readonly explain?: string
 }
 
+/** Number of checks that the progress names. */
+const MOST_NAMED = 3
 /** Id of the check that a plain delivery is accepted. */
 const PLAIN = 'accepts-valid'
 
@@ -80,11 +83,8 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   const { timeout, patience, concurrency, only, skip, accountKey, yes } = options
   const probe = toProbe(options)
   const secret = await readSecret(options, io)
-  let standing = { done: 0, total: 0 }
-  const line = new ProgressLine(io, false, () => ({
-    text: `${standing.done} of ${standing.total} checks done`,
-    record: {},
-  }))
+  let standing: CheckProgress = { done: 0, total: 0, running: [] }
+  const line = new ProgressLine(io, false, () => ({ text: formatStanding(standing), record: {} }))
   line.start()
   const report = await checkReceiver(url, {
     secret,
@@ -112,6 +112,13 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   // With a diagnosis, checks that would fail may have been left out: the receiver ended, hung or limited requests.
   if (report.diagnosis !== undefined || fail > 0 || (options.strict === true && warn > 0))
     throw new ExitError(EXIT.failed)
+}
+
+/** `18 of 105 checks done, waiting for answer-in-time, work-twice and 2 more` */
+export function formatStanding({ done, total, running }: CheckProgress): string {
+  const more = running.length > MOST_NAMED ? ` and ${running.length - MOST_NAMED} more` : ''
+  const awaited = running.slice(0, MOST_NAMED).join(', ') || 'deliveries that tell the cause'
+  return `${done} of ${total} checks done, waiting for ${awaited}${more}`
 }
 
 async function writeReports(report: Report, options: CheckCommandOptions, io: Io): Promise<void> {

@@ -32,10 +32,11 @@ export function addLogs(program: Command, io: Io): void {
 
 async function showLogs(options: EmulatorUrlOptions, io: Io): Promise<never> {
   const emulator = await connectToEmulator(options, io)
-  const { settings } = await emulator.readState()
+  const { settings, webhooks } = await emulator.readState()
   const display = createDeliveryDisplay({ ...settings, ...options }, io)
   const begin = `attempts of the emulator at ${emulator.url} from now on, until Ctrl-C
-earlier ones: postern deliveries list, or ${inspectorOf(emulator)}\n`
+earlier ones: postern deliveries list, or ${inspectorOf(emulator)}
+${webhooks.length === 0 ? 'no webhook is registered there yet, so nothing is delivered\n' : ''}`
   try {
     for await (const message of emulator.listen(io.interrupt)) {
       if (message.type !== 'ready') display.show(message)

@@ -10,6 +10,7 @@ import { readJson } from '../input/read-bytes.ts'
 import { readTargetUrl } from '../input/read-option.ts'
 import { type CommonOptions, EXIT, ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
+import { ProgressLine } from '../output/progress-line.ts'
 
 /** Variable for the address of the service, or of an emulator. */
 export const BASE_URL = 'POSTERN_BASE_URL'
@@ -59,7 +60,11 @@ export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Pr
   const given = options.emulator ?? variable ?? EMULATOR_URL
   // The emulator may run in another container.
   const url = readTargetUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', true)
-  if (await isEmulator(url, io.interrupt)) return createEmulatorClient(url, io.interrupt)
+  const text = `waiting for an answer of ${url.origin}`
+  const line = new ProgressLine(io, options.json === true, () => ({ text, record: { waitsFor: url.origin } }))
+  line.start()
+  const isThere = await isEmulator(url, io.interrupt).finally(() => line.end())
+  if (isThere) return createEmulatorClient(url, io.interrupt)
   io.interrupt.throwIfAborted()
   const source = options.emulator === undefined && variable !== undefined ? ` (${BASE_URL})` : ''
   throw new ExitError(EXIT.unreachable, `No emulator answers at ${url.origin}${source}.`, { fix: START })
