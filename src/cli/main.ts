@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { stat } from 'node:fs/promises'
-import { argv, env, stderr, stdin, stdout } from 'node:process'
+import { argv, env, platform, stderr, stdin, stdout } from 'node:process'
 import { BrokenOutput, EXIT } from './io.ts'
 import { run } from './run.ts'
 
@@ -17,14 +17,29 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
 stderr.on('error', () => {})
 
 function listenToKeys(listener: (key: string) => void): () => void {
-  // In raw mode, Ctrl-C is a key.
+  const toRawMode = () => void stdin.setRawMode(true)
+  // In raw mode, Ctrl-C and Ctrl-Z are keys.
   const listen = (keys: Buffer) => {
-    for (const key of keys.toString()) key === '\u0003' ? interrupt.abort() : listener(key)
+    for (const key of keys.toString()) {
+      if (key === '\u0003') interrupt.abort()
+      else if (key === '\u001a' && platform !== 'win32') suspend(toRawMode)
+      else listener(key)
+    }
   }
-  stdin.setRawMode(true).on('data', listen).resume()
+  process.on('SIGCONT', toRawMode) // the shell has set another mode in the meantime
+  toRawMode()
+  stdin.on('data', listen).resume()
   return () => {
+    process.off('SIGCONT', toRawMode)
     stdin.off('data', listen).setRawMode(false).pause()
   }
+}
+
+/** Stops the whole job, as the terminal does: the shell waits for npx, if that has started this process. */
+function suspend(toRawMode: () => void): void {
+  stdin.setRawMode(false)
+  process.kill(0, 'SIGTSTP')
+  setTimeout(toRawMode, 100).unref() // a job without a shell, as in a container, does not stop
 }
 
 /** Returns true for `>/dev/null`, and for `>&-`, for which Node opens /dev/null. */

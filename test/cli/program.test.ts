@@ -53,6 +53,19 @@ describe('the program', () => {
     expect(line.stdout).toMatch(message)
   })
 
+  it.skipIf(process.platform !== 'linux')('stops at Ctrl-Z like any job, and takes keys again after fg', async () => {
+    const see = `see() { until [ "$(grep -c "$1" job 2> none)" -ge "$2" ]; do sleep 0.1; done 2> none; }`
+    const keys = [
+      `printf 'postern dev --port 0 --forward http://127.0.0.1:9/\\n'; see '^keys ' 1; printf '\\032'`,
+      `see Stopped 1; printf 'fg\\n'; see '^postern dev ' 1; printf h`,
+      `see '^keys ' 2; printf q; see '^0 deliveries' 1; printf 'stty\\n'; see speed 1; printf 'exit\\n'`,
+    ]
+    const line = program.start(`${see}; (${keys.join('; ')}) | script -qefc 'bash --norc -i' job`)
+    expect(await line.exitCode, line.stdout).toBe(0)
+    const [, modes = ''] = line.stdout.split('speed')
+    expect(modes).not.toMatch(/-icanon|-echo\b/)
+  })
+
   it('continues with its state, in a data file that is not shared', async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 500 : 200))
     const dev = `exec postern dev --port 0 --json --forward ${url} --env .env.data --data dev.db --retry-scale 15`
