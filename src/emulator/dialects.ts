@@ -5,38 +5,6 @@ import { ASSUMPTIONS, type Assumed } from './assumptions.ts'
 export const DIALECTS = {
   /** All assumptions have their defaults. */
   default: {},
-  /** Wraps lists and objects. */
-  envelope: {
-    webhookBody: 'data',
-    listBody: 'data',
-    webhookPaging: 'cursor',
-    logEntry: 'embedded',
-    retryAnswer: '200',
-    contactsBody: 'data',
-    errorBody: 'nested',
-  },
-  /** Answers like a Nest application: errors are lists of messages. */
-  nest: {
-    webhookBody: 'null-secret',
-    listBody: 'items',
-    deletionAnswer: 'object',
-    webhookPaging: 'pages',
-    contactsBody: 'items',
-    errorBody: 'messages',
-    errorStatus: 'merged',
-  },
-  /** Sends as few fields as possible, empty bodies, and 200 everywhere. */
-  bare: {
-    creationStatus: '200',
-    deletionAnswer: '200',
-    logEntry: 'minimal',
-    retryAnswer: 'empty',
-    errorBody: 'empty',
-    errorStatus: 'merged',
-    rateHeaders: 'success',
-  },
-  /** Writes all numeric times in milliseconds. */
-  ms: { logEntry: 'epoch-milliseconds', expiresInUnit: 'milliseconds', rateResetUnit: 'epoch-milliseconds' },
   /** Sends errors as text and HTML, no rate headers, unknown states, and undocumented fields. */
   hostile: {
     webhookBody: 'extra-fields',

@@ -26,8 +26,8 @@ function renderPage(): string {
 
 The emulator must decide each question that the documents leave open. Each assumption has a name, a number that identifies it everywhere, a
 default, and the other behaviours that the real service may have. Choose one with \`assume: { listBody: 'items' }\` or
-\`--assume listBody=items\`, or by its number: \`A04\`. Choose a whole set with \`dialect: 'envelope'\` or \`--dialect envelope\`. Test a client
-against every dialect. A test writes this page from \`src/emulator/assumptions.ts\`.
+\`--assume listBody=items\`, or by its number: \`A04\`. The dialect \`hostile\` (\`dialect: 'hostile'\`, \`--dialect hostile\`) differs in many
+of them at the same time: run the tests of a client in it, too. A test writes this page from \`src/emulator/assumptions.ts\`.
 
 ## Dialects
 

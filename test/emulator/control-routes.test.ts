@@ -26,7 +26,7 @@ describe('the control interface, without a port', () => {
   })
 
   it('describes the whole state', async () => {
-    const { ask, crm, webhookId } = await scene({ dialect: 'nest', assume: { A31: 'kept' } })
+    const { ask, crm, webhookId } = await scene({ dialect: 'hostile', assume: { A31: 'kept' } })
     crm.records.create('contact')
     crm.events.emit({ type: 'a.b' })
     const { json } = await ask('GET state')
@@ -41,10 +41,10 @@ describe('the control interface, without a port', () => {
       counts: { records: 1, deliveries: 1, pending: 1 },
       faults: { answers: [], deliveries: NO_FAULTS },
       settings: {
-        ...{ retryScale: 1, deadlineMs: 10_000, tokenTtlMs: 3_600_000, format: 'spaced', dialect: 'nest' },
+        ...{ retryScale: 1, deadlineMs: 10_000, tokenTtlMs: 3_600_000, format: 'spaced', dialect: 'hostile' },
         ...{ rateLimit: { limit: 600, windowMs: 60_000 }, loginRateLimit: { limit: 60, windowMs: 60_000 } },
       },
-      assumed: expect.objectContaining({ listBody: 'items', eventsWhilePaused: 'kept' }),
+      assumed: expect.objectContaining({ listBody: 'docs', eventsWhilePaused: 'kept' }),
       hasInbox: false,
       limits: LIMITS,
     })

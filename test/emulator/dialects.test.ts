@@ -51,44 +51,6 @@ describe('the dialect', () => {
     expect(calls.gone.json).toMatchObject({ statusCode: 404 })
   })
 
-  it('envelope: lists and objects are wrapped', async () => {
-    const { calls } = await tour('envelope')
-    expect(calls.read.json).toMatchObject({ data: { active: true } })
-    expect(calls.list.json).toMatchObject({ data: [{ active: true }] })
-    expect(calls.contacts.json).toMatchObject({ data: [{ firstName: 'Zoë' }] })
-    expect(calls.log.json).toMatchObject({ data: [{ event: { type: 'contact.created' } }] })
-    expect(calls.gone.json).toEqual({ error: { code: 'unknown', message: 'there is no such webhook' } })
-    expect(calls.retried.status).toBe(200)
-    expect(Object.keys(Object(calls.created.json))).toContain('secret')
-  })
-
-  it('nest: lists of messages under a status code', async () => {
-    const { calls } = await tour('nest')
-    expect(calls.invalid).toMatchObject({
-      status: 400,
-      json: { statusCode: 400, message: [expect.stringContaining('url'), expect.stringContaining('events')] },
-    })
-    expect(calls.read.json).toMatchObject({ secret: null })
-    expect(calls.list.json).toMatchObject({ items: [{}], total: 1 })
-    expect(calls.deleted).toMatchObject({ status: 200, json: { active: true } })
-  })
-
-  it('bare: the fewest fields, empty bodies, 200 everywhere', async () => {
-    const { calls } = await tour('bare')
-    expect(statuses(calls)).toEqual([200, 200, 200, 409, 200, 200, 200, 200, 400, 200, 404, 401])
-    for (const { text } of [calls.retried, calls.deleted, calls.gone, calls.invalid, calls.expired])
-      expect(text).toBe('')
-    expect(Object.keys(Object(calls.log.json)[0])).toEqual(['_id', 'status', 'createdAt'])
-    expect([calls.read, calls.gone].map(({ headers }) => headers.has('x-ratelimit-limit'))).toEqual([true, false])
-  })
-
-  it('ms: milliseconds wherever a time is a number', async () => {
-    const { calls, at } = await tour('ms')
-    expect(calls.login.json).toMatchObject({ expiresIn: 3_600_000 })
-    expect(Number(calls.list.headers.get('x-ratelimit-reset'))).toBe(at + 60_000)
-    expect(calls.log.json).toMatchObject([{ createdAt: expect.any(Number), nextAttemptAt: expect.any(Number) }])
-  })
-
   it('hostile: errors as text and HTML, no rate headers, unknown states, undocumented fields', async () => {
     const { calls, receiver } = await tour('hostile')
     expect(pick(calls.login.json, 'accessToken')).toMatch(/^opaque_/)

@@ -96,7 +96,7 @@ describe('routes of the page', () => {
   })
 
   it('calls, records, samples and assumptions', async () => {
-    const crm = await start({ dialect: 'nest' })
+    const crm = await start({ dialect: 'hostile' })
     await call(crm, 'GET /api/sales/contacts')
     expect((await call(crm, 'GET /_emulator/calls')).json).toMatchObject([
       { method: 'GET', path: '/api/sales/contacts', status: 401 },
@@ -117,9 +117,9 @@ describe('routes of the page', () => {
     expect(json).toHaveLength(40)
     expect(json).toContainEqual({
       ...{ id: ASSUMPTIONS.listBody.id, name: 'listBody', subject: ASSUMPTIONS.listBody.subject },
-      ...{ value: 'items', meaning: ASSUMPTIONS.listBody.values.items, isDefault: false },
+      ...{ value: 'docs', meaning: ASSUMPTIONS.listBody.values.docs, isDefault: false },
     })
-    const usual = expect.objectContaining({ name: 'signatureCase', value: 'lower', isDefault: true })
+    const usual = expect.objectContaining({ name: 'creationStatus', value: '201', isDefault: true })
     expect(json).toContainEqual(usual)
   })
 

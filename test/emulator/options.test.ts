@@ -67,7 +67,7 @@ describe('the options of the emulator', () => {
     [{ faults: { latency: 0 } }, { faults: { fail: 0, duplicate: 0, shuffle: false, latencyMs: [0, 0] } }],
     [{ seed: 7 }, { seed: '7' }],
     [{ seed: 'x' }, { seed: 'x' }],
-    [{ dialect: 'nest', assume: { A04: 'docs' } }, { assumed: { listBody: 'docs', webhookPaging: 'pages' } }],
+    [{ dialect: 'hostile', assume: { A04: 'items' } }, { assumed: { listBody: 'items', idName: 'id' } }],
     [{ logger: silentLogger }, { logger: silentLogger }],
   ])('are read: %j', (options, read) => {
     expect(checkEmulatorOptions(options)).toMatchObject(read)
@@ -107,7 +107,7 @@ describe('the options of the emulator', () => {
     [{ faults: { latency: ['1s'] } }, /faults\.latency/],
     [{ faults: { latency: '25d' } }, /faults\.latency/],
     [{ faults: { latency: ['1s', '25d'] } }, /faults\.latency/],
-    [{ dialect: 'klingon' }, /there is no dialect "klingon"; give one of default, envelope, nest, bare, ms, hostile\./],
+    [{ dialect: 'klingon' }, /there is no dialect "klingon"; give one of default, hostile\./],
     [{ dialect: 'toString' }, /there is no dialect "toString"/],
     [
       { accounts: [{ key: 'acme', email: 'me@x', password: 'y' }] },
@@ -150,8 +150,9 @@ describe('assumptions', () => {
   })
 
   it('are those of the dialect, unless they are named by name or by id', () => {
-    const nest = assumeAll('nest')
-    expect([assumeAll().listBody, nest.listBody, nest.idName]).toEqual(['array', 'items', '_id'])
-    expect(assumeAll('nest', { listBody: 'array', A05: 'id' })).toEqual({ ...nest, listBody: 'array', idName: 'id' })
+    const hostile = assumeAll('hostile')
+    expect([assumeAll().listBody, hostile.listBody, hostile.webhookPaging]).toEqual(['array', 'docs', 'none'])
+    const assumed = { ...hostile, listBody: 'array', webhookPaging: 'pages' }
+    expect(assumeAll('hostile', { listBody: 'array', A08: 'pages' })).toEqual(assumed)
   })
 })
