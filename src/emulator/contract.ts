@@ -212,7 +212,8 @@ export interface Batch {
 
 /** The digest that code computes if it signs anything but the exact bytes. */
 export interface WrongDigest {
-  readonly what: string
+  /** Describes the mistake. */
+  readonly fact: string
   readonly digest: string
 }
 

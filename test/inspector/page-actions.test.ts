@@ -114,7 +114,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.getByText('The header matches the body').waitFor()
     const field = page.getByLabel('Does your code compute another digest?')
     await field.fill(`sha256=${digestOf(JSON.stringify(JSON.parse(body.toString())))}`)
-    await page.getByText('Your code used JSON.stringify of the parsed body').waitFor()
+    await page.getByText('The JSON is parsed and serialized again before it is signed').waitFor()
     await field.fill(digestOf(body))
     await page.getByText('This is the right digest').waitFor()
     expect(await page.content()).not.toContain(secret)

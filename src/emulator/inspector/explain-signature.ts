@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { verify } from '../../protocol/signature.ts'
-import { formatJson } from '../../wire/json-forms.ts'
+import { SIGNATURE_MISTAKES, type SignatureMistake } from '../../wire/signature-mistakes.ts'
 import type { Assumed } from '../assumptions.ts'
 import type { SignatureSteps, WrongDigest } from '../contract.ts'
 import type { StoredDelivery } from '../delivery.ts'
@@ -19,7 +19,7 @@ export function explainSignature(
   const common = { bytes: bytes.length, bodySha256: createHash('sha256').update(bytes).digest('hex') }
   if (webhook === undefined) return { ...common, sent: [], isRight: false, wrong: [] }
   const { secret } = webhook
-  const digest = hmac(bytes, secret)
+  const digest = createHmac('sha256', secret).update(bytes).digest('hex')
   const sent = signatureOf(delivery, webhook, digits)
   return {
     ...common,
@@ -27,39 +27,16 @@ export function explainSignature(
     digest,
     sent,
     isRight: verify(bytes, [...sent], secret),
-    wrong: listWrong(bytes, secret).filter((each) => each.digest !== digest),
+    wrong: listWrong(bytes, secret, digest),
   }
 }
 
-/** Digests of the usual mistakes, to recognize one in a log of the receiver. */
-function listWrong(bytes: Uint8Array, secret: string): readonly WrongDigest[] {
-  const text = Buffer.from(bytes).toString()
-  const wrong = (what: string, body: string | Uint8Array, key = secret) => ({ what, digest: hmac(body, key) })
-  return [
-    ...writeAgain(text).map(([what, body]) => wrong(what, body)),
-    wrong('the body with a line break at its end', `${text}\n`),
-    wrong('the body without the line break at its end', text.replace(/\r?\n$/, '')),
-    wrong('an empty body: other code had read it before', ''),
-    wrong('"[object Object]": a parsed body was converted to text', '[object Object]'),
-    wrong('the secret with a line break at its end', bytes, `${secret}\n`),
-    wrong('the secret in quotes', bytes, `"${secret}"`),
-    ...(secret.startsWith('whsec_') ? [wrong('the secret without whsec_', bytes, secret.slice(6))] : []),
-  ]
-}
-
-function writeAgain(text: string): readonly (readonly [string, string])[] {
-  try {
-    const value = JSON.parse(text)
-    return [
-      ['JSON.stringify of the parsed body', JSON.stringify(value)],
-      ['the parsed body, serialized with two spaces of indentation', JSON.stringify(value, null, 2)],
-      ['the parsed body, serialized with spaces after : and ,', formatJson(value, 'spaced')],
-    ]
-  } catch {
-    return []
-  }
-}
-
-function hmac(body: string | Uint8Array, secret: string): string {
-  return createHmac('sha256', secret).update(body).digest('hex')
+/** Digests of the usual mistakes, to recognize one in a log of the receiver. Those of which only the form is wrong are left out. */
+function listWrong(bytes: Uint8Array, secret: string, right: string): readonly WrongDigest[] {
+  return Object.values<SignatureMistake>(SIGNATURE_MISTAKES).flatMap(({ fact, sign }) =>
+    sign(bytes, Buffer.from(secret))
+      .map((header) => header.replace(/^sha\d+=/, ''))
+      .filter((digest) => digest.toLowerCase() !== right)
+      .map((digest) => ({ fact, digest })),
+  )
 }

@@ -63,12 +63,12 @@ function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly si
 function Compare({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
   const [given, setGiven] = useState('')
   const wanted = given.replace(/^\s*(sha256=)?|\s+$/gi, '').toLowerCase()
-  const found = steps.wrong.find(({ digest }) => wanted.length >= 8 && digest.startsWith(wanted))
+  const found = steps.wrong.find(({ digest }) => wanted.length >= 8 && digest.toLowerCase().startsWith(wanted))
   const isRight = wanted.length >= 8 && steps.digest?.startsWith(wanted)
   const word = isRight
     ? 'This is the right digest. The mistake is in the code that compares it.'
     : found !== undefined
-      ? `Your code used ${found.what}.`
+      ? found.fact
       : 'This is not one of the usual mistakes: your code used another secret or other bytes. Compare the SHA-256 of the body first.'
   return (
     <>
