@@ -28,6 +28,14 @@ describe('the indexes of docs/', () => {
   })
 })
 
+it('llms.txt, for programs that read the package, links to every page for users, and to nothing else', () => {
+  const pages = ['docs', 'docs/guides', 'docs/reference'].flatMap((folder) =>
+    listFiles(folder, '.md').filter((path) => dirname(path) === folder),
+  )
+  const links = [...readText('llms.txt').matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link)
+  expect(links.sort()).toEqual(['README.md', ...pages].sort())
+})
+
 describe('links between the documents', () => {
   const anchors = new Map<string, readonly string[]>()
   const anchorsOf = (path: string) => {

@@ -6,6 +6,7 @@ import payloads from '@octokit/webhooks-examples'
 import { createReceiver, sign, verify } from 'postern'
 import { events, type SignedDelivery, signed } from 'postern/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { parse } from 'yaml'
 import packageJson from '../package.json' with { type: 'json' }
 import { drawPictures } from '../scripts/draw-pictures.ts'
 import { COMPATIBILITY_DATES, RUNTIMES } from '../scripts/runtimes/runtimes.ts'
@@ -31,7 +32,7 @@ const SECRET = 'test-secret'
 const DEPLOYMENT = 'docs/guides/deployment.md'
 const OTHER_SENDERS = 'docs/reference/other-senders.md'
 // Python is run by test/check/reference.test.ts.
-const LANGUAGES = ['ts', 'js', 'sh', 'json', 'text', 'python']
+const LANGUAGES = ['ts', 'js', 'sh', 'json', 'yaml', 'text', 'python']
 
 const documents = listDocuments()
 // The declarations and examples on the pages of the exports are the source's own.
@@ -65,8 +66,11 @@ describe('code in the documents', () => {
     expect(told).not.toEqual([])
   })
 
-  it('is JSON if it says so', () => {
-    for (const { info, code } of blocks) if (info[0] === 'json') expect(() => JSON.parse(code)).not.toThrow()
+  it('is JSON or YAML if it says so', () => {
+    for (const { info, code } of blocks) {
+      if (info[0] === 'json') expect(() => JSON.parse(code)).not.toThrow()
+      if (info[0] === 'yaml') expect(() => parse(code)).not.toThrow()
+    }
   })
 
   const programs = examplesFor('run')

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { parse } from 'yaml'
 import { type PostgresServer, postgresProgram, startPostgres } from './engines/postgres-server.ts'
 import { type RedisServer, redisProgram, startRedis } from './engines/redis-server.ts'
 import { packOnce } from './support/build-once.ts'
@@ -53,7 +54,7 @@ const READERS: Readonly<Record<string, Way>> = {
   },
   'a developer who writes unit tests': {
     pages: ['README.md#Unit tests', 'docs/guides/testing.md'],
-    seen: ['# pass 1', 'Tests  6 passed', 'Tests  3 passed', 'Tests  1 passed'],
+    seen: ['# pass 1', 'Tests  6 passed', 'Tests  3 passed', 'Tests  1 passed', ' 0 failed'],
   },
   'the author of a receiver in Python': { pages: ['docs/guides/other-languages.md'], seen: [' 0 failed'] },
   'an operator': {
@@ -171,6 +172,20 @@ describe('a guide, followed word for word in an empty folder,', () => {
     await writeFile(join(folder, 'console.mjs'), program?.does === 'save' ? program.code : '')
     const output = await run(folder, 'env', 'WEBHOOK_SECRET=test-secret', process.execPath, 'console.mjs')
     expect(output).toContain('postern.dispatches')
+  })
+
+  it('has jobs of CI that run what its reader has typed: testing.md', () => {
+    const steps = readSteps('docs/guides/testing.md')
+    const typed = steps.flatMap((step) => (step.does === 'type' ? step.lines : []))
+    const jobs = steps.flatMap((step) => (step.does === 'save' && step.language === 'yaml' ? [parse(step.code)] : []))
+    const scripts: readonly string[][] = [
+      jobs[0].jobs.check.steps.flatMap(({ run }: { readonly run?: string }) => run ?? []),
+      jobs[1].webhooks.script,
+    ]
+    for (const [install, serve = '', wait, check] of scripts) {
+      expect([install, wait, check]).toEqual(['npm ci', typed.at(-2), typed.at(-1)])
+      expect(`WEBHOOK_SECRET=test-secret ${serve}`).toBe(`${typed.at(-4)} > server.log 2>&1 &`)
+    }
   })
 
   it('compiles with the types that it has had installed', () => {
