@@ -98,6 +98,7 @@ const FLOORS: Floors = {
   'src/inspector/': {
     files: [
       'src/inspector/',
+      'src/host/duration.ts',
       'src/protocol/schedule.ts',
       'src/protocol/show.ts',
       'src/protocol/iso-time.ts',

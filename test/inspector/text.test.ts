@@ -8,7 +8,7 @@ import { toFixture, toVitest } from '../../src/inspector/text/copies.ts'
 import { diffLines } from '../../src/inspector/text/diff-lines.ts'
 import { adviseOnData, readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
 import { toPretty } from '../../src/inspector/text/pretty-json.ts'
-import { showAgo, showIn, showLength } from '../../src/inspector/text/times.ts'
+import { showAgo, showIn } from '../../src/inspector/text/times.ts'
 
 const ROW: Row = {
   ...{ id: 'd1', account: 'acme', webhook: 'w1', event: 'evt_1', type: 'contact.created', status: 'pending' },
@@ -52,17 +52,6 @@ describe('a filter', () => {
 })
 
 describe('times', () => {
-  it.each([
-    [0.4, '0 ms'],
-    [1_240, '1.2 s'],
-    [59_999, '1 min'],
-    [90_000, '1 min 30 s'],
-    [9_330_000, '2 h 36 min'],
-    [200_000_000, '2 d 8 h'],
-  ])('%d ms are %s', (ms, text) => {
-    expect(showLength(ms)).toBe(text)
-  })
-
   it('are shown in whole units', () => {
     expect([showAgo(0, 500), showAgo(0, 12_900), showAgo(0, 119_000)]).toEqual(['now', '12 s ago', '1 min ago'])
     expect([showIn(0, 1), showIn(50, 0), showIn(11_100, 0), showIn(330_000, 0)]).toEqual([

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
 import type * as z from 'zod'
 import { faults as faultsAnswer } from '../../emulator/contract.ts'
+import { showDuration } from '../../host/duration.ts'
 import { readLatency, readShare } from '../input/emulator-options.ts'
 import { readCount, readDuration } from '../input/read-option.ts'
 import { defined, type Io, usageError, writeJson } from '../io.ts'
 import { formatTable } from '../output/print-table.ts'
-import { showTime } from '../output/show-time.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { addGroup } from './add-group.ts'
 
@@ -85,12 +85,12 @@ function formatFaults({ answers, deliveries }: Faults): string {
   const rows = [
     ...answers.map(({ answer, count, delayMs }) => [
       'API',
-      `${answer === 'slow' ? `an answer after ${showTime(delayMs)}` : answer}, ${count} times`,
+      `${answer === 'slow' ? `an answer after ${showDuration(delayMs)}` : answer}, ${count} times`,
     ]),
     ...(fail > 0 ? [['deliveries', `${fail} of the attempts are lost`]] : []),
     ...(duplicate > 0 ? [['deliveries', `${duplicate} of the attempts are sent twice`]] : []),
     ...(shuffle ? [['deliveries', 'in any order']] : []),
-    ...(latencyMs ? [['deliveries', `after ${latencyMs.map(showTime).join(' to ')}`]] : []),
+    ...(latencyMs ? [['deliveries', `after ${latencyMs.map(showDuration).join(' to ')}`]] : []),
   ]
   return rows.length === 0 ? 'no faults' : formatTable(['ON', 'FAULT'], rows)
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { ensureWebhook, type Rotation, rotateWebhook } from '../../client/client.ts'
 import { hasCode } from '../../client/service-error.ts'
+import { showDuration } from '../../host/duration.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
 import { collectWords, durationOption } from '../input/read-option.ts'
 import { readVariableName } from '../input/secret.ts'
@@ -8,7 +9,6 @@ import { defined, EXIT, ExitError, type Io, messageOf, usageError, writeJson } f
 import { withoutRaw } from '../output/print-delivery.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { type KeeperOptions, type NamedKeeper, openKeeper } from '../output/secret-keeper.ts'
-import { showTime } from '../output/show-time.ts'
 import { connectToService, type ServiceOptions } from '../service/service-client.ts'
 import type { AddCommand } from './add-group.ts'
 
@@ -110,7 +110,7 @@ function createProgress(
       stderr.write(`webhook ${id} takes its place; its secret is in ${name}: your receiver needs both\n`)
       if (webhook.active !== false)
         stderr.write(
-          `both deliver for at least ${showTime(overlap)}, then until ${id} has succeeded once and nothing is pending, for up to ${showTime(wait)}\n`,
+          `both deliver for at least ${showDuration(overlap)}, then until ${id} has succeeded once and nothing is pending, for up to ${showDuration(wait)}\n`,
         )
     }
     const unproven = describeUnproven(rotation)

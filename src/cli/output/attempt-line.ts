@@ -1,10 +1,10 @@
 import { styleText } from 'node:util'
+import { showDuration } from '../../host/duration.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../protocol/schedule.ts'
 import { readCode } from '../../wire/code-word.ts'
 import { findHint } from '../../wire/find-hint.ts'
 import { hasColour, type Io, writeJson } from '../io.ts'
 import { toPrintable } from './print-table.ts'
-import { showTime } from './show-time.ts'
 
 interface ShownEvent {
   readonly eventId: string
@@ -96,7 +96,7 @@ function showNext({ status, nextAttemptAt }: ShownDelivery, attempt: ShownAttemp
   if (nextAttemptAt === undefined) return ''
   const delay = ATTEMPT_DELAYS_MS[attempt.number]
   const ms = nextAttemptAt - attempt.at - attempt.durationMs
-  return `next in ${showTime(ms)}${scale === 1 || delay === undefined ? '' : ` (${showTime(delay)} at x${scale})`}`
+  return `next in ${showDuration(ms)}${scale === 1 || delay === undefined ? '' : ` (${showDuration(delay)} at x${scale})`}`
 }
 
 const INVALID_RECORD =

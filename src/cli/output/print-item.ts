@@ -1,8 +1,8 @@
+import { showDuration } from '../../host/duration.ts'
 import type { InboxCounts, InboxState, ListedEntry } from '../../inbox/inbox.ts'
 import { MOST_COUNTED } from '../../inbox/inbox.ts'
 import { toIso } from '../../protocol/iso-time.ts'
 import { formatTable, toPrintable } from './print-table.ts'
-import { showTime } from './show-time.ts'
 
 /** Names of the time of an item, by its state. */
 const DUE: Readonly<Record<InboxState, string>> = { dead: 'dead since', waiting: 'next try', running: 'was due' }
@@ -13,7 +13,7 @@ const DEEPEST = 40
 
 export function formatCounts({ waiting, running, dead, oldestDueAt }: InboxCounts): string {
   const count = (number: number) => (number < MOST_COUNTED ? number : `${MOST_COUNTED} or more`)
-  const oldest = oldestDueAt === undefined ? undefined : `${showTime(Date.now() - oldestDueAt)} ago`
+  const oldest = oldestDueAt === undefined ? undefined : `${showDuration(Date.now() - oldestDueAt)} ago`
   const rows = Object.entries({ waiting, running, dead }).map(([state, number]) => [state, count(number)])
   return `${formatTable(['STATE', 'EVENTS'], [...rows, ['oldest due', oldest]])}\n`
 }
@@ -45,7 +45,7 @@ export function formatItem(item: ListedEntry): string {
     ...(item.trace === undefined ? [] : [['trace', item.trace.traceparent]]),
   ]
   const lines = tries.map(({ n, startedAt, endedAt, code, worker, error }) => {
-    return [n, toIso(startedAt), showTime(endedAt - startedAt), code, worker, error]
+    return [n, toIso(startedAt), showDuration(endedAt - startedAt), code, worker, error]
   })
   const table = lines.length === 0 ? '' : `\n${formatTable(TRY_COLUMNS, lines)}\n`
   return `${formatTable(['key', key], rows)}\n${table}`

@@ -1,5 +1,5 @@
+import { showDuration } from '../../host/duration.ts'
 import type { Io } from '../io.ts'
-import { showTime } from './show-time.ts'
 
 /** Time after which a command shows its progress. */
 const FIRST_AFTER_MS = 1_000
@@ -23,7 +23,7 @@ interface Progress {
 /** `retrying 120/300  40.0%  waiting 1.4 s for rate limit  eta 11 s` */
 export function formatProgress(phase: string, { done, total, etaMs, wait }: Progress): string {
   const percent = total > 0 && `${((100 * done) / total).toFixed(1)}%`
-  const eta = etaMs !== undefined && `eta ${showTime(Math.max(1_000, etaMs))}`
+  const eta = etaMs !== undefined && `eta ${showDuration(Math.max(1_000, etaMs))}`
   return [`${phase} ${done}/${total}`, percent, wait, eta].filter(Boolean).join('  ')
 }
 

@@ -1,7 +1,7 @@
 import type { ReplayProgress, Wait } from '../../client/client.ts'
+import { showDuration } from '../../host/duration.ts'
 import type { Io } from '../io.ts'
 import { formatProgress, ProgressLine } from './progress-line.ts'
-import { showTime } from './show-time.ts'
 
 /** Progress of a replay, as a line. */
 export class ProgressDisplay extends ProgressLine {
@@ -72,7 +72,7 @@ const PHASES = { retrying: 'retrying', results: 'waiting for results' }
 
 export function formatStatus({ phase, waitMs, waitsFor, ...progress }: ReplayStatus): string {
   const why = waitsFor === 'rate_limit' ? 'for rate limit' : 'after a failure'
-  const wait = waitMs >= 100 ? `waiting ${showTime(waitMs)} ${why}` : undefined
+  const wait = waitMs >= 100 ? `waiting ${showDuration(waitMs)} ${why}` : undefined
   if (phase === 'reading') return ['reading the log', wait].filter(Boolean).join('  ')
   return formatProgress(PHASES[phase], { ...progress, wait })
 }

@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Client, createClient, type Wait } from '../../client/client.ts'
 import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
+import { showDuration } from '../../host/duration.ts'
 import { isLoopback } from '../../protocol/loopback.ts'
 import { addEnvOption, type EnvOptions, inFile, readVariables } from '../input/env-file.ts'
 import { nameUrl } from '../input/read-option.ts'
 import { readSecret, readVariableName } from '../input/secret.ts'
 import { type CommonOptions, defined, type Io, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
-import { showTime } from '../output/show-time.ts'
 import { BASE_URL, EMULATOR_URL, isEmulator } from './emulator-client.ts'
 
 /** Options for the address of the service, and for the places of the credentials, which are never arguments themselves. */
@@ -78,7 +78,7 @@ export async function connectToService(
 
 function tellWait({ ms, reason }: Wait, { stderr }: Io): void {
   if (ms >= 1_000)
-    stderr.write(`waiting ${showTime(ms)} ${reason === 'rate_limit' ? 'for rate limit' : 'after a failure'}\n`)
+    stderr.write(`waiting ${showDuration(ms)} ${reason === 'rate_limit' ? 'for rate limit' : 'after a failure'}\n`)
 }
 
 async function findService(options: ServiceOptions, io: Io) {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { showDuration } from '../../host/duration.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { inspectorOf } from '../input/emulator-options.ts'
 import { EXIT, ExitError, endIfInterrupted, type Io, writeJson } from '../io.ts'
 import { createAttemptPrinter, standAfter } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
-import { showTime } from '../output/show-time.ts'
 import { EMULATOR_URL, type EmulatorClient, type EmulatorState } from './emulator-client.ts'
 import { type SendingOptions, sendAll, shuffle } from './send-all.ts'
 
@@ -103,7 +103,9 @@ async function watchDeliveries(
   endIfInterrupted(io)
   if (ids.length === 0 || (failed + gone > 0 && pending === 0)) throw new ExitError(EXIT.failed)
   if (pending === 0) return
-  io.stderr.write(`Not done after ${showTime(timeout)}. ${state.clock.isManual ? standsStill(emulator) : GOES_ON}\n`)
+  io.stderr.write(
+    `Not done after ${showDuration(timeout)}. ${state.clock.isManual ? standsStill(emulator) : GOES_ON}\n`,
+  )
   throw new ExitError(EXIT.gaveUp)
 }
 

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact'
 import type { AttemptDetail } from '../../emulator/contract.ts'
+import { showDuration } from '../../host/duration.ts'
 import { readCode } from '../../wire/code-word.ts'
 import { showExactly, showReadably } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
 import { explainCode } from '../text/explain.ts'
 import { prettify } from '../text/pretty-json.ts'
-import { showExact, showLength } from '../text/times.ts'
+import { showExact } from '../text/times.ts'
 
 /** The answer to one attempt. */
 export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JSX.Element {
@@ -31,7 +32,7 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
         </>
       )}
       <p class="dim">
-        <Spans attempt={attempt} /> · at {showExact(attempt.at)} · {showLength(durationMs)} in total
+        <Spans attempt={attempt} /> · at {showExact(attempt.at)} · {showDuration(durationMs)} in total
       </p>
     </div>
   )
@@ -55,7 +56,7 @@ function Spans({ attempt: { phases = {}, status } }: { readonly attempt: Attempt
     <span>
       {parts
         .filter(([, ms]) => ms !== undefined)
-        .map(([name, ms = 0]) => `${name} ${ms < 10 ? `${ms} ms` : showLength(ms)}`)
+        .map(([name, ms = 0]) => `${name} ${ms < 10 ? `${ms} ms` : showDuration(ms)}`)
         .join(' · ')}
     </span>
   )

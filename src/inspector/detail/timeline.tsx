@@ -1,9 +1,10 @@
 import type { JSX } from 'preact'
 import type { AttemptDetail, DeliveryDetail } from '../../emulator/contract.ts'
+import { showDuration } from '../../host/duration.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../protocol/schedule.ts'
 import { page } from '../model/page-model.ts'
 import { In } from '../parts/small.tsx'
-import { showExact, showLength } from '../text/times.ts'
+import { showExact } from '../text/times.ts'
 
 interface TimelineOptions {
   readonly detail: DeliveryDetail
@@ -76,5 +77,5 @@ function gapBefore({ resendOf }: DeliveryDetail, index: number): string {
   if (index >= MAX_ATTEMPTS || resendOf !== undefined) return 'by hand'
   const delay = ATTEMPT_DELAYS_MS[index] ?? 0
   const scale = page.state?.settings.retryScale ?? 1
-  return index === 0 ? 'first' : `+ ${showLength(delay / scale)}`
+  return index === 0 ? 'first' : `+ ${showDuration(delay / scale)}`
 }

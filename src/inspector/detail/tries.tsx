@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
+import { showDuration } from '../../host/duration.ts'
 import { actOnItem } from '../model/actions.ts'
 import { drop, inbox, replay } from '../model/inbox.ts'
 import { Button, Confirm } from '../parts/fields.tsx'
 import { Ago } from '../parts/small.tsx'
-import { showLength } from '../text/times.ts'
 
 /** The tries of an accepted event, the newest first, each with its error. */
 export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.Element {
@@ -19,7 +19,7 @@ export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.
               <span class="dim">{n}.</span> <b class="result bad">{code}</b>{' '}
               <span class="dim">
                 <Ago at={startedAt} isReal /> · took{' '}
-                {showLength(Date.parse(endedAt ?? '') - Date.parse(startedAt ?? ''))} ·{' '}
+                {showDuration(Date.parse(endedAt ?? '') - Date.parse(startedAt ?? ''))} ·{' '}
                 <span class="mono">{worker}</span>
               </span>
             </p>

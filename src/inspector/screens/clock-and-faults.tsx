@@ -1,11 +1,12 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { FaultShape } from '../../emulator/contract.ts'
+import { showDuration } from '../../host/duration.ts'
 import { change, moveClock } from '../model/actions.ts'
 import { page } from '../model/page-model.ts'
 import { Button, Check, Choice, NumberField, TextField } from '../parts/fields.tsx'
 import { In, useNow } from '../parts/small.tsx'
-import { showExact, showLength } from '../text/times.ts'
+import { showExact } from '../text/times.ts'
 
 /** The clock, and the faults of deliveries and of the API. */
 export function ClockAndFaults(): JSX.Element {
@@ -38,7 +39,7 @@ function Clock(): JSX.Element {
         {due === null ? 'No attempt is planned' : 'Next attempt '}
         {due !== null && <In at={due} />}.
         {settings?.retryScale !== 1 && ` Delays between attempts are divided by ${settings?.retryScale}.`}
-        {` An attempt waits ${showLength(settings?.deadlineMs ?? 0)} for its answer.`}
+        {` An attempt waits ${showDuration(settings?.deadlineMs ?? 0)} for its answer.`}
       </p>
       {clock?.isManual ? (
         <form

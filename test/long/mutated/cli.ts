@@ -42,7 +42,6 @@ export const CLI_TESTS: TestsByFile = {
   'output/replay-progress': ['progress-line'],
   'output/replay-summary': ['replay-summary'],
   'output/secret-keeper': ['registrations', 'rotation'],
-  'output/show-time': ['show-time'],
   run: ['run'],
   io: ['run', 'create-webhook'],
   'service/create-webhook': ['create-webhook'],
