@@ -7,18 +7,6 @@ export interface Output {
   write(text: string, callback?: (error?: Error | null) => void): unknown
 }
 
-/** Ends a command whose standard output cannot be written: a closed pipe, or a full disk. */
-export class BrokenOutput extends Error {
-  override readonly name = 'BrokenOutput'
-  readonly exitCode: number
-
-  constructor(cause: NodeJS.ErrnoException) {
-    const isClosed = cause.code === 'EPIPE'
-    super(isClosed ? 'standard output was closed' : `standard output cannot be written: ${cause.message}`, { cause })
-    this.exitCode = isClosed ? EXIT.closed : EXIT.failed
-  }
-}
-
 /** Writes text that must not be lost. Rejects if it cannot be written. */
 export function writeOut(output: Output, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -36,7 +24,7 @@ export interface Io {
   readonly isOutputDiscarded?: () => Promise<boolean>
   /** Adds advice about the command line to errors of this code. */
   readonly advise?: (code: ErrorCode, fix: string) => void
-  /** Aborted by Ctrl-C, or by BrokenOutput. */
+  /** Aborted by Ctrl-C, or by a BrokenOutput. */
   readonly interrupt: AbortSignal
   /** Calls back with each key that is pressed at a terminal. Returns a function that stops it. */
   readonly listenToKeys?: ((listener: (key: string) => void) => () => void) | undefined
@@ -71,6 +59,15 @@ export class ExitError extends Error {
     super(message, options)
     this.exitCode = exitCode
     this.fix = fix
+  }
+}
+
+/** Ends a command whose standard output cannot be written: a closed pipe, or a full disk. */
+export class BrokenOutput extends ExitError {
+  constructor(cause: NodeJS.ErrnoException) {
+    const isClosed = cause.code === 'EPIPE'
+    const message = isClosed ? 'standard output was closed' : `standard output cannot be written: ${cause.message}`
+    super(isClosed ? EXIT.closed : EXIT.failed, message, { cause })
   }
 }
 

@@ -15,7 +15,7 @@ import { addClock, addLogs, addReset } from './commands/running-emulator.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { addSign, addVerify } from './commands/verify.ts'
 import { addWebhooks } from './commands/webhooks.ts'
-import { BrokenOutput, EXIT, ExitError, type Io, type Output, usageError, writeJson } from './io.ts'
+import { EXIT, ExitError, type Io, type Output, usageError, writeJson } from './io.ts'
 import { toPrintable } from './output/print-table.ts'
 
 /**
@@ -153,9 +153,8 @@ interface Failure {
 function toFailure(error: unknown, { interrupt }: Io, fixes: ReadonlyMap<ErrorCode, string>): Failure | undefined {
   if (error instanceof CommanderError)
     return { exitCode: EXIT.usage, code: 'usage', message: withoutValue(error.message.replace(/^error: /, '')) }
-  if (error instanceof ExitError || error instanceof BrokenOutput) {
-    const { exitCode, message } = error
-    const fix = error instanceof ExitError ? error.fix : undefined
+  if (error instanceof ExitError) {
+    const { exitCode, message, fix } = error
     return { exitCode, code: CODES[exitCode] ?? 'failed', message, fix }
   }
   if (interrupt.aborted && error === interrupt.reason)
