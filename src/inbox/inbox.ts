@@ -45,7 +45,7 @@ export interface InboxEntry extends InboxItem {
   readonly since: number
   /** Number of failed tries since then. A busy event or a store that is away does not count. */
   readonly failures: number
-  /** Number of processes that died while they ran this item and nothing else. */
+  /** Number of processes that died since then while they ran this item and nothing else. */
   readonly deaths: number
   /** Names of the handlers that had finished when it became a dead letter. */
   readonly marks: readonly string[]
@@ -158,7 +158,7 @@ export interface Inbox {
   list(state: InboxState, options?: ListOptions): Promise<InboxPage>
   get(key: string): Promise<InboxEntry | undefined>
 
-  /** Makes a dead letter wait again, with no failed tries and with its finish marks. Returns false if the key is not a dead letter. */
+  /** Makes a dead letter wait again, with no failed tries or deaths and with its finish marks. Returns false if the key is not a dead letter. */
   replay(key: string): Promise<boolean>
 
   /** Deletes an item that is not running. Returns false if there is none. */

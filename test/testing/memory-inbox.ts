@@ -18,10 +18,17 @@ import {
 } from 'postern'
 
 export const WAITS = 'tries again when it is told to, and not before'
+export const COMES_AGAIN =
+  'leaves an item as it is that comes again while it waits for its next try, which any worker makes'
 export const OUTLASTS = 'leaves an item with its worker for longer than the lease'
 /** Cases in which workers die, which take as long as their leases. */
 const DEATHS = {
-  'runs items beside each other whose worker died once': ['never ends a lease', 'suspects what one worker died at'],
+  'runs items beside each other whose worker died once': [
+    'never ends a lease',
+    'suspects what one worker died at',
+    'renews what dead workers held',
+    'names all workers alike',
+  ],
   'runs an item alone at which two workers died, until it has run for longer than before': [
     'never ends a lease',
     'suspects nothing',
@@ -40,7 +47,9 @@ const DEATHS = {
   'counts no death of a worker that was suspended, and does not let it settle what another one took': [
     'counts a suspended worker as dead',
     'lets anybody settle',
+    'never tells of what it lost',
   ],
+  'replays a dead letter that three workers died at as if none had': ['replays with the deaths of before'],
 } as const
 export const NAMES_OF_DEATHS: readonly string[] = Object.keys(DEATHS)
 
@@ -52,8 +61,12 @@ export const FAULTS = {
     'loses the trace',
     'loses the source',
     'shares nothing',
+    'dates an item by its own clock',
   ],
-  'leaves out what an item does not have': ['has null for what an item lacks'],
+  'leaves out what an item does not have': [
+    'has null for what an item lacks',
+    'has null for a missing state of a trace',
+  ],
   'keeps bodies without and with many bytes': ['cuts long bodies off'],
   'holds keys apart that differ in little': ['ignores case', 'trims keys'],
   'takes a key once, however many put it in at once': ['makes two items of a duplicate', 'never removes'],
@@ -62,6 +75,13 @@ export const FAULTS = {
     'replaces an item that comes again',
     'never removes',
   ],
+  [COMES_AGAIN]: [
+    'resets the tries of an item that comes again',
+    'ends the delay of an item that comes again',
+    'replaces an item that comes again',
+    'leaves a retry to the worker that failed',
+  ],
+  'keeps the place of an item that comes again while it waits': ['puts an item that comes again behind the others'],
   'takes a key again that is done': ['remembers what is done', 'never removes'],
   'counts, and finds nothing where there is nothing': [
     'knows no oldest item',
@@ -76,8 +96,17 @@ export const FAULTS = {
   ],
   'runs what is there already, and what another process puts in': ['shares nothing'],
   'runs as many at once as it is told, and no more': ['runs more at once than it is told', 'runs one at a time'],
+  'runs no more items in all than it is told, and tells when nothing runs and nothing can': [
+    'runs more in all than it is told',
+    'never says that it is idle',
+    'says that it is idle while it runs items',
+  ],
   'gives an item to one of several workers': ['gives one item to several workers'],
-  [WAITS]: ['tries again at once the first time', 'tries again at once from the second time on'],
+  [WAITS]: [
+    'tries again at once the first time',
+    'tries again at once from the second time on',
+    'counts a delay from when the item was due',
+  ],
   'counts the tries that count, and keeps each': [
     'counts every try',
     'counts no try',
@@ -90,6 +119,9 @@ export const FAULTS = {
     'drops what runs',
     'counts what runs as waiting',
     'counts as due what is due later',
+    'ends a long delay immediately',
+    'lists what runs as waiting',
+    'replays what runs',
     'never removes',
   ],
   'tells once of each item that it settled': ['never tells what it settled', 'tells twice what it settled'],
@@ -108,6 +140,10 @@ export const FAULTS = {
     'keeps what it gives back',
     'counts every try',
     'removes what is to wait',
+  ],
+  'counts what outlasts its closing, and has it wait again': [
+    'says that nothing runs when it closes',
+    'keeps what outlasts its closing',
   ],
   ...DEATHS,
   'keeps a dead letter with its try and its marks, and does not run it': [
@@ -135,6 +171,7 @@ export const FAULTS = {
     'replays anything',
     'drops no dead letter',
     'says that it dropped what is not there',
+    'remembers what was dropped',
   ],
   'lists page by page, each item once': [
     'lists all on one page',
@@ -171,6 +208,7 @@ export type MemoryTable = Map<string, Row>
 export class MemoryInbox implements Inbox {
   readonly #rows: MemoryTable
   readonly #done = new Set<string>()
+  readonly #dropped = new Set<string>()
   readonly #listeners = new Set<() => void>()
   readonly #fault: Fault | 'none'
 
@@ -195,16 +233,22 @@ export class MemoryInbox implements Inbox {
       renew: async (name: string, leaseMs: number) => {
         if (this.#has('never renews its leases')) return
         this.#revive(name)
-        for (const row of this.#heldBy(name))
+        const isEverybody = this.#has('renews what dead workers held')
+        for (const row of isEverybody ? this.#running() : this.#heldBy(name))
           if (!this.#isTakenAway(row)) this.#set(row.key, { leasedUntil: Date.now() + leaseMs })
       },
-      settle: async (item: InboxEntry, name: string, settlement: Settlement) => this.#settle(item, name, settlement),
+      settle: async (item: InboxEntry, name: string, settlement: Settlement) => {
+        const isGivenBack = settlement.next === 'wait' && settlement.tried === undefined && settlement.afterMs === 0
+        if (isGivenBack && this.#has('keeps what outlasts its closing')) return true
+        return this.#settle(item, name, settlement)
+      },
       onPut: (callback: () => void) => {
         this.#listeners.add(callback)
         return () => this.#listeners.delete(callback)
       },
     }
-    const worker = this.#has('has workers without a name') ? '' : `worker ${crypto.randomUUID()}`
+    const unnamed = this.#has('names all workers alike') ? 'worker' : `worker ${crypto.randomUUID()}`
+    const worker = this.#has('has workers without a name') ? '' : unnamed
     const more = this.#has('runs more at once than it is told') ? 1 : 0
     const concurrency = this.#has('runs one at a time') ? 1 : options.concurrency + more
     const never = new AbortController().signal
@@ -217,13 +261,21 @@ export class MemoryInbox implements Inbox {
       if (!this.#has('never tells what it settled')) options.onSettled(...settled)
       if (this.#has('tells twice what it settled')) options.onSettled(...settled)
     }
-    const loop = pollInbox(table, worker, given, { ...options, onSettled, concurrency })
+    const { max, onIdle, onStalled, ...rest } = options
+    const loop = pollInbox(table, worker, given, {
+      ...{ ...rest, onSettled, concurrency },
+      ...(max !== undefined && !this.#has('runs more in all than it is told') && { max }),
+      ...(onIdle && !this.#has('never says that it is idle') && { onIdle }),
+      ...(onStalled && !this.#has('never tells of what it lost') && { onStalled }),
+    })
+    if (this.#has('says that it is idle while it runs items')) setInterval(() => onIdle?.(), 50).unref()
     const close = (timeoutMs: number) => {
       closed.abort()
       const closing = this.#has('takes more while it closes')
         ? later(() => loop.close(timeoutMs))
         : loop.close(timeoutMs)
       if (this.#has('never aborts')) return Promise.race([closing, later(async () => 1)])
+      if (this.#has('says that nothing runs when it closes')) return closing.then(() => 0)
       return this.#has('closes while items run') ? Promise.resolve(0) : closing
     }
     return { close }
@@ -247,7 +299,9 @@ export class MemoryInbox implements Inbox {
   async list(state: InboxState, { after, limit = 100 }: ListOptions = {}): Promise<InboxPage> {
     const onlyDue = this.#has('lists only what is due')
     const all = [...this.#rows.values()].filter(
-      (row) => row.state === state && !(onlyDue && row.dueAt > Date.now() && state === 'waiting'),
+      (row) =>
+        (row.state === state || (row.state === 'running' && this.#has('lists what runs as waiting'))) &&
+        !(onlyDue && row.dueAt > Date.now() && state === 'waiting'),
     )
     if (this.#has('lists all on one page')) return { entries: all, next: undefined }
     const from = Number(after ?? 0) + (after !== undefined && this.#has('skips an item between pages') ? 1 : 0)
@@ -277,6 +331,7 @@ export class MemoryInbox implements Inbox {
     if (state === undefined) return this.#has('says that it dropped what is not there')
     if (state === 'running' && !this.#has('drops what runs')) return false
     if (state === 'dead' && this.#has('drops no dead letter')) return true
+    if (this.#has('remembers what was dropped')) this.#dropped.add(this.#toKey(key))
     return this.#rows.delete(this.#toKey(key))
   }
 
@@ -294,15 +349,24 @@ export class MemoryInbox implements Inbox {
   #put(item: InboxItem): void {
     const key = this.#toKey(item.key)
     const known = this.#rows.get(key)
-    if (this.#has('remembers what is done') && this.#done.has(key)) return
+    if ((this.#has('remembers what is done') && this.#done.has(key)) || this.#dropped.has(key)) return
     if (known?.state === 'dead' && !this.#has('leaves a dead letter dead that comes in again')) {
       this.#replay(key)
       return
     }
+    if (known?.state === 'waiting') this.#meet(known)
     if (known !== undefined && this.#has('makes two items of a duplicate')) this.#insert(`${key} again`, item)
     else if (known !== undefined && this.#has('replaces an item that comes again'))
       this.#set(key, { bytes: item.bytes })
     else if (known === undefined) this.#insert(key, item)
+  }
+
+  /** Changes a waiting item that comes in again, by a fault. */
+  #meet({ key, accountKey }: Row): void {
+    if (this.#has('resets the tries of an item that comes again')) this.#set(key, { tries: [], failures: 0 })
+    if (this.#has('ends the delay of an item that comes again')) this.#set(key, { dueAt: Date.now() })
+    if (this.#has('puts an item that comes again behind the others'))
+      this.#set(key, { turn: this.#nextTurn(accountKey) })
   }
 
   #insert(key: string, { trace, source, bytes, ...item }: InboxItem): void {
@@ -311,8 +375,11 @@ export class MemoryInbox implements Inbox {
     this.#rows.set(key, {
       ...item,
       key,
+      ...(this.#has('dates an item by its own clock') && { receivedAt: Date.now() }),
       bytes: this.#has('keeps the body as text') ? asText(bytes) : kept,
       ...(trace && !this.#has('loses the trace') && { trace }),
+      ...(trace &&
+        this.#has('has null for a missing state of a trace') && { trace: { tracestate: null as never, ...trace } }),
       ...(source !== undefined && !this.#has('loses the source') && { source }),
       ...(source === undefined && this.#has('has null for what an item lacks') && { source: null as never }),
       ...{ state: 'waiting', dueAt: now, since: now, failures: 0, deaths: 0, marks: [], tries: [] },
@@ -338,10 +405,14 @@ export class MemoryInbox implements Inbox {
     if (suspects === 'join' && this.#has('never lets others join')) return { items: [] }
     if (!this.#has('never ends a lease')) this.#endLeases(worker, leaseMs)
     const enough = this.#has('suspects nothing') ? 99 : this.#has('suspects what one worker died at') ? 1 : 2
-    const isDue = ({ state, dueAt }: Row) =>
-      (state === 'waiting' && dueAt <= now) ||
-      (state === 'dead' && this.#has('runs dead letters')) ||
-      (state === 'running' && this.#has('gives one item to several workers'))
+    const isDue = ({ state, dueAt, failures, worker: last }: Row) => {
+      const isOfOther = failures > 0 && last !== worker && this.#has('leaves a retry to the worker that failed')
+      return (
+        (state === 'waiting' && dueAt <= now && !isOfOther) ||
+        (state === 'dead' && this.#has('runs dead letters')) ||
+        (state === 'running' && this.#has('gives one item to several workers'))
+      )
+    }
     const due = [...this.#rows.values()].filter(isDue).sort((a, b) => a.turn - b.turn)
     const suspect = due.find(({ losses }) => losses >= enough)
     if (suspect !== undefined && suspects === 'await') return { items: [], isAwaited: true }
@@ -381,6 +452,10 @@ export class MemoryInbox implements Inbox {
       if (state === 'waiting')
         this.#set(key, { state: 'running', worker: name, isAlone: wasAlone, leasedUntil: Date.now() })
     }
+  }
+
+  #running(): readonly Row[] {
+    return [...this.#rows.values()].filter(({ state }) => state === 'running')
   }
 
   #heldBy(name: string): readonly Row[] {
@@ -438,7 +513,9 @@ export class MemoryInbox implements Inbox {
     const isHasty = this.#has(
       row.failures === 0 ? 'tries again at once the first time' : 'tries again at once from the second time on',
     )
-    const dueAt = now + (isHasty ? 0 : settlement.afterMs)
+    const isLong = settlement.afterMs >= 2 ** 31 && this.#has('ends a long delay immediately')
+    const from = this.#has('counts a delay from when the item was due') ? row.dueAt : now
+    const dueAt = from + (isHasty || isLong ? 0 : settlement.afterMs)
     const isUnproven = settlement.isUnproven === true || settlement.tried === undefined
     const isForgiven = this.#has('forgives a death for nothing') || !isUnproven
     if (isForgiven && !this.#has('never forgives a death')) this.#set(key, { losses: 0, deaths: 0 })
@@ -459,12 +536,17 @@ export class MemoryInbox implements Inbox {
   #replay(key: string): boolean {
     const row = this.#rows.get(key)
     if (row === undefined) return false
-    const isDead = row.state === 'dead' || this.#has('replays anything') || this.#has('replays in two steps')
+    const isDead =
+      row.state === 'dead' ||
+      (row.state === 'running' && this.#has('replays what runs')) ||
+      this.#has('replays anything') ||
+      this.#has('replays in two steps')
     if (!isDead) return false
     const now = Date.now()
     const since = this.#has('replays without the time of the replay') ? 0 : now
     this.#set(key, {
-      ...{ state: 'waiting', dueAt: now, since, losses: 0, deaths: 0 },
+      ...{ state: 'waiting', dueAt: now, since },
+      ...(this.#has('replays with the deaths of before') ? {} : { losses: 0, deaths: 0 }),
       failures: this.#has('replays with the failures of before') ? row.failures : 0,
       marks: this.#has('replays without marks') ? [] : row.marks,
       tries: this.#has('replays without the tries of before') ? [] : row.tries,

@@ -49,6 +49,22 @@ export const deadCases: Runs = {
     )
     await trial.until('it is gone', async () => (await trial.inbox.get(item.key)) === undefined)
   },
+  'replays a dead letter that three workers died at as if none had': async (trial) => {
+    const item = makeItem()
+    await trial.put(item)
+    for (let death = 0; death < 3; death++) await trial.dieAt(item.key)
+    const seen: TakenItem[] = []
+    trial.work((taken) => (seen.push(taken) === 1 ? bury(taken) : DONE))
+    await trial.until('it was replayed', () => trial.another.replay(item.key))
+    await trial.until('it ran again', () => seen.length === 2)
+    deepStrictEqual(
+      seen.map(({ deaths, isSuspect }) => [deaths, isSuspect === true]),
+      [
+        [1, true],
+        [0, false],
+      ],
+    )
+  },
   'has a dead letter wait again that comes in again': async (trial) => {
     const item = makeItem()
     await buryAll(trial, [item], ['one'])
@@ -82,6 +98,8 @@ export const deadCases: Runs = {
     strictEqual(await trial.inbox.get(dead.key), undefined)
     ok(await trial.inbox.drop(waiting.key))
     strictEqual((await trial.inbox.counts()).waiting, 0)
+    await trial.put(waiting, dead)
+    strictEqual((await trial.another.counts()).waiting, 2)
   },
   'lists page by page, each item once': async (trial) => {
     const items = Array.from({ length: 25 }, () => makeItem())

@@ -10,15 +10,17 @@ async function suspect(trial: Trial, key: string, ranMs = 0): Promise<void> {
 
 export const deathCases: Runs = {
   'runs items beside each other whose worker died once': async (trial) => {
-    const items = [makeItem(), makeItem()]
-    await trial.put(...items)
-    await trial.dieAt(items[1]?.key ?? '')
+    const [item, other] = [makeItem(), makeItem()]
+    await trial.put(item)
+    await trial.dieAt(item.key)
+    await trial.put(other)
     const running = new Map<string, TakenItem>()
-    trial.work(async (taken) => {
+    const work = async (taken: TakenItem) => {
       running.set(taken.key, taken)
       await trial.until('both run', () => running.size === 2)
       return DONE
-    })
+    }
+    trial.work(work, { leaseMs: SHORT_LEASE_MS }) // it renews its own lease, while that of the other worker ends
     await trial.until('both are done', async () => (await trial.inbox.counts()).running === 0 && running.size === 2)
     for (const { isSuspect, deaths } of running.values()) deepStrictEqual([isSuspect === true, deaths], [false, 0])
   },
@@ -90,7 +92,7 @@ export const deathCases: Runs = {
     first.resume(DONE)
     await first.loop.close(10_000)
     const entry = await trial.get(item.key)
-    deepStrictEqual([entry.state, trial.settled], ['running', []])
+    deepStrictEqual([entry.state, trial.settled, trial.stalled], ['running', [], [item.key]])
     let again: TakenItem | undefined
     trial.work((taken) => {
       again = taken

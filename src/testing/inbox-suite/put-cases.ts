@@ -1,26 +1,26 @@
-import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DONE, makeItem, type Runs } from './trial.ts'
+import type { InboxItem } from '../../inbox/inbox.ts'
+import { DONE, expectWhole, fail, makeItem, type Runs } from './trial.ts'
 
 export const putCases: Runs = {
   'keeps an item byte for byte, where every process finds it': async (trial) => {
     const bytes = new Uint8Array([...Array(256).keys(), 0, 0, 255])
     const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
-    const item = makeItem({ bytes, trace, source: 'shop', accountKey: 'Ä "quoted" \\ {key}', type: 'a.b' })
-    await trial.put(item)
-    const { key, accountKey, id, type, receivedAt, source, ...rest } = await trial.get(item.key)
-    deepStrictEqual(new Uint8Array(rest.bytes), bytes)
-    const { bytes: _bytes, trace: _trace, ...plain } = item
-    deepStrictEqual({ key, accountKey, id, type, receivedAt, source }, plain)
-    deepStrictEqual(rest.trace, trace)
-    deepStrictEqual([rest.state, rest.failures, rest.deaths], ['waiting', 0, 0])
-    deepStrictEqual([rest.marks, rest.tries], [[], []])
-  },
-  'leaves out what an item does not have': async (trial) => {
-    const item = makeItem()
+    const receivedAt = Date.now() - 60_000
+    const item = makeItem({ bytes, trace, source: 'shop', accountKey: 'Ä "quoted" \\ {key}', type: 'a.b', receivedAt })
     await trial.put(item)
     const entry = await trial.get(item.key)
-    deepStrictEqual([entry.source, entry.trace], [undefined, undefined])
+    expectWhole(entry, item)
+    deepStrictEqual([entry.state, entry.failures, entry.deaths], ['waiting', 0, 0])
+    deepStrictEqual([entry.marks, entry.tries], [[], []])
+  },
+  'leaves out what an item does not have': async (trial) => {
+    const [bare, traced] = [makeItem(), makeItem({ trace: { traceparent: '00-4bf92f35-00f067aa-01' } })]
+    await trial.put(bare, traced)
+    const { source, trace } = await trial.get(bare.key)
+    deepStrictEqual([source, trace], [undefined, undefined])
+    deepStrictEqual((await trial.get(traced.key)).trace, traced.trace)
   },
   'keeps bodies without and with many bytes': async (trial) => {
     for (const length of [0, 1_048_576]) {
@@ -62,6 +62,43 @@ export const putCases: Runs = {
     await trial.until('the item is gone', async () => (await trial.inbox.get(item.key)) === undefined)
     await sleep(100)
     strictEqual(runs, 1)
+  },
+  'leaves an item as it is that comes again while it waits for its next try, which any worker makes': async (trial) => {
+    const [item, delayMs] = [makeItem(), 1_000]
+    await trial.put(item)
+    let failedAt = Number.POSITIVE_INFINITY
+    const first = trial.work((taken) => {
+      failedAt = performance.now()
+      return fail(taken, delayMs)
+    })
+    await trial.until('it waits again', () => trial.settled.length === 1)
+    await first.close(10_000)
+    const before = await trial.get(item.key)
+    await trial.put({ ...item, bytes: new Uint8Array(3), receivedAt: 0 })
+    deepStrictEqual(await trial.get(item.key), before)
+    let triedMs = 0
+    trial.work(
+      () => {
+        triedMs = performance.now() - failedAt
+        return DONE
+      },
+      { inbox: trial.another },
+    )
+    await trial.until('another worker tried it', () => triedMs > 0)
+    ok(triedMs >= delayMs - 10, `the next try came after ${triedMs} ms`)
+  },
+  'keeps the place of an item that comes again while it waits': async (trial) => {
+    const [first = makeItem(), ...others] = Array.from({ length: 6 }, () => makeItem())
+    for (const other of others) await trial.put(first, other)
+    await trial.another.put(first)
+    const ran: string[] = []
+    const work = ({ key }: InboxItem) => {
+      ran.push(key)
+      return DONE
+    }
+    trial.work(work, { concurrency: 1 })
+    await trial.until('all ran', () => ran.length === 6)
+    notStrictEqual(ran.at(-1), first.key)
   },
   'takes a key again that is done': async (trial) => {
     const item = makeItem()

@@ -1,7 +1,17 @@
+import { deepStrictEqual } from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../host/clock.ts'
-import type { Inbox, InboxEntry, InboxItem, InboxLoop, InboxTry, Settlement, TakenItem } from '../../inbox/inbox.ts'
+import type {
+  Inbox,
+  InboxEntry,
+  InboxItem,
+  InboxLoop,
+  InboxTry,
+  InboxWorkOptions,
+  Settlement,
+  TakenItem,
+} from '../../inbox/inbox.ts'
 
 /** Cases by their names. Each throws if the inbox violates the contract. */
 export type Runs = Readonly<Record<string, (trial: Trial) => Promise<void>>>
@@ -13,13 +23,6 @@ const LEASE_MS = 10_000
 export const SHORT_LEASE_MS = 1_500
 
 export const DONE: Settlement = { next: 'remove' }
-
-interface WorkerOptions {
-  readonly inbox?: Inbox
-  readonly concurrency?: number
-  readonly leaseMs?: number
-  readonly clock?: Clock
-}
 
 /** Worker without a sign of life until it is resumed. */
 interface DeadWorker {
@@ -62,6 +65,8 @@ export class Trial {
   readonly errors: unknown[] = []
   /** Settlements of which workers told. */
   readonly settled: { readonly key: string; readonly next: Settlement['next'] }[] = []
+  /** Keys of items of which workers told that another one took them. */
+  readonly stalled: string[] = []
   readonly #loops: InboxLoop[] = []
   readonly #dead: (() => void)[] = []
 
@@ -73,7 +78,7 @@ export class Trial {
   /** Starts a worker that runs until the case ends. */
   work(
     run: (item: TakenItem) => Settlement | Promise<Settlement>,
-    { inbox = this.inbox, concurrency = 10, leaseMs = LEASE_MS, clock = systemClock }: WorkerOptions = {},
+    { inbox = this.inbox, ...options }: Partial<InboxWorkOptions> & { readonly inbox?: Inbox } = {},
   ): InboxLoop {
     const runOrFail = async (item: TakenItem) => {
       try {
@@ -84,11 +89,10 @@ export class Trial {
       }
     }
     const loop = inbox.work(runOrFail, {
-      concurrency,
-      leaseMs,
-      clock,
+      ...{ concurrency: 10, leaseMs: LEASE_MS, clock: systemClock, ...options },
       onError: (error) => this.errors.push(error),
       onSettled: ({ key }, { next }) => this.settled.push({ key, next }),
+      onStalled: ({ key }) => this.stalled.push(key),
     })
     this.#loops.push(loop)
     return loop
@@ -158,6 +162,13 @@ export function makeItem({
     receivedAt: now,
     ...given,
   }
+}
+
+/** Checks that the inbox has changed nothing of an item. */
+export function expectWhole(entry: InboxItem, item: InboxItem): void {
+  for (const name of ['key', 'accountKey', 'id', 'type', 'receivedAt', 'source', 'trace'] as const)
+    deepStrictEqual(entry[name], item[name], name)
+  deepStrictEqual(new Uint8Array(entry.bytes), item.bytes)
 }
 
 /** Makes the record of a try, as a worker writes it. */

@@ -1,9 +1,11 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { InboxTry, Settlement, TakenItem } from '../../inbox/inbox.ts'
-import { bury, DONE, fail, makeItem, makeTry, type Runs, SHORT_LEASE_MS } from './trial.ts'
+import type { InboxState, InboxTry, Settlement, TakenItem } from '../../inbox/inbox.ts'
+import { bury, DONE, expectWhole, fail, makeItem, makeTry, type Runs, SHORT_LEASE_MS } from './trial.ts'
 
 const LONGER_THAN_LEASE_MS = 3_500
+/** 40 days: more milliseconds than 32 bits hold, and than a timer of Node waits. */
+const LONG_DELAY_MS = 3_456_000_000
 
 export const workCases: Runs = {
   'gives a worker the item as it was put in': async (trial) => {
@@ -17,20 +19,10 @@ export const workCases: Runs = {
     })
     await trial.put(item)
     await trial.until('it ran', () => taken.length === 1)
-    const { key, accountKey, id, type, receivedAt, source, signal, worker, ...rest } = taken[0] as TakenItem // it ran
-    const given = {
-      key,
-      bytes: new Uint8Array(rest.bytes),
-      accountKey,
-      id,
-      type,
-      receivedAt,
-      source,
-      trace: rest.trace,
-    }
-    deepStrictEqual(given, item)
-    ok(!signal.aborted)
-    ok(worker.length > 0)
+    const [given] = taken as [TakenItem] // it ran
+    expectWhole(given, item)
+    ok(!given.signal.aborted)
+    ok(given.worker.length > 0)
   },
   'runs what is there already, and what another process puts in': async (trial) => {
     const [first, second] = [makeItem(), makeItem()]
@@ -58,6 +50,23 @@ export const workCases: Runs = {
     trial.work(work, { concurrency: 3 })
     await trial.until('all ran', () => runs === 12)
     strictEqual(most, 3)
+  },
+  'runs no more items in all than it is told, and tells when nothing runs and nothing can': async (trial) => {
+    await trial.put(...Array.from({ length: 5 }, () => makeItem()))
+    let [running, runs] = [0, 0]
+    const told: { readonly running: number; readonly runs: number }[] = []
+    const work = async () => {
+      running++
+      await sleep(100)
+      running--
+      runs++
+      return DONE
+    }
+    const loop = trial.work(work, { max: 3, onIdle: () => told.push({ running, runs }) })
+    await trial.until('it told', () => told.some((each) => each.runs >= 3))
+    await loop.close(10_000)
+    deepStrictEqual([runs, told.filter((each) => each.running > 0)], [3, []])
+    strictEqual((await trial.inbox.counts()).waiting, 2)
   },
   'gives an item to one of several workers': async (trial) => {
     const items = Array.from({ length: 60 }, () => makeItem())
@@ -140,7 +149,7 @@ export const workCases: Runs = {
       end = resolve
     })
     trial.work(async (taken) => {
-      if (taken.key === late.key) return fail(taken, 60_000)
+      if (taken.key === late.key) return fail(taken, LONG_DELAY_MS)
       await held
       return DONE
     })
@@ -153,14 +162,13 @@ export const workCases: Runs = {
       strictEqual((await trial.another.counts()).oldestDueAt, undefined)
       const entry = await trial.get(late.key)
       strictEqual(entry.state, 'waiting')
-      ok(entry.dueAt > Date.now() + 30_000, `due at ${entry.dueAt}`)
+      ok(entry.dueAt > Date.now() + LONG_DELAY_MS / 2, `due at ${entry.dueAt}`)
       strictEqual(entry.tries.length, 1)
       strictEqual((await trial.get(slow.key)).state, 'running')
-      deepStrictEqual(
-        (await trial.another.list('running')).entries.map(({ key }) => key),
-        [slow.key],
-      )
+      const keysOf = async (state: InboxState) => (await trial.another.list(state)).entries.map(({ key }) => key)
+      deepStrictEqual([await keysOf('waiting'), await keysOf('running')], [[late.key], [slow.key]])
       strictEqual(await trial.another.drop(slow.key), false)
+      strictEqual(await trial.another.replay(slow.key), false)
       ok(await trial.another.drop(late.key))
     } finally {
       end() // a worker that closes waits for what runs
@@ -246,5 +254,22 @@ export const workCases: Runs = {
     strictEqual(await loop.close(50), 0)
     const entry = await trial.get(item.key)
     deepStrictEqual([entry.state, entry.failures, entry.tries.length], ['waiting', 0, 1])
+  },
+  'counts what outlasts its closing, and has it wait again': async (trial) => {
+    const item = makeItem()
+    let end: ((settlement: Settlement) => void) | undefined
+    const loop = trial.work(
+      () =>
+        new Promise((resolve) => {
+          end = resolve
+        }),
+    )
+    await trial.put(item)
+    await trial.until('it runs', () => end !== undefined)
+    const running = await loop.close(50)
+    const { state, failures, deaths, tries } = await trial.get(item.key)
+    end?.(DONE)
+    strictEqual(running, 1)
+    deepStrictEqual([state, failures, deaths, tries], ['waiting', 0, 0, []])
   },
 }
