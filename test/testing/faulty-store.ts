@@ -8,8 +8,8 @@ const BEHIND = 'though the clock of one process is an hour behind'
 /** Faults of a custom store, each in one line, which each case must notice. */
 export const FAULTS = {
   'claims a key that it does not know, with a token and without marks': ['gives empty tokens', 'gives tokens as bytes'],
-  'answers busy while a claim lives, to everybody': ['ends claims early'],
-  'gives a key to one of many that claim it at once': ['claims in two steps'],
+  'answers busy while a claim lives, to everybody': ['ends claims early', 'lengthens a claim that another wants'],
+  'gives a key to one of many that claim it at once': ['claims in two steps', 'shares nothing'],
   'gives a key to one of many also when it changes hands again and again': ['claims in two steps'],
   'claims many keys at once, each by itself': ['claims in two steps'],
   'holds keys apart that differ in little': ['cuts keys off', 'ignores case'],
@@ -19,6 +19,11 @@ export const FAULTS = {
     'gives the token of before after a release',
   ],
   'lets a claim end by itself': ['holds claims for ever', 'gives the same token twice'],
+  'takes a late renewal, completion or release before the claim of another, or not at all': [
+    'renews in two steps',
+    'completes in two steps',
+    'releases in two steps',
+  ],
   'gives a claim that ended by itself to one of many': ['holds claims for ever', 'claims in two steps'],
   'renews a claim from now on': ['adds the new lease to the old one'],
   'renews for as long as it is told, which may be shorter than before': ['adds the new lease to the old one'],
@@ -26,7 +31,7 @@ export const FAULTS = {
     'loses the marks of a renewal',
     'replaces marks',
   ],
-  'renews a claim that has ended while nobody took the key': ['cannot renew once its lease has ended'],
+  'renews a key that it has forgotten, or never knew': ['cannot renew what it does not know'],
   'does not renew the claim of another, nor keep what came with it': [
     'lets anybody renew',
     'keeps marks that another renews with',
@@ -34,9 +39,7 @@ export const FAULTS = {
   'does not lengthen the claim of another': ['lets anybody renew', 'lengthens the claim of another, though it says no'],
   'does not renew what is done': ['renews what is done'],
   'answers done after complete, for as long as it lives': ['forgets what is done with its lease'],
-  'answers a repeated complete as the first one': ['cannot repeat a complete'],
   'does not complete the claim of another, which goes on': ['lets anybody complete'],
-  'completes a claim that has ended while nobody took the key': ['cannot complete once its lease has ended'],
   'completes a claim though another one came and ended since': ['cannot complete once its lease has ended'],
   'completes a key that it has forgotten, or never knew': ['cannot complete what it does not know'],
   'completes what was released, and what another has completed': ['cannot complete once its lease has ended'],
@@ -47,13 +50,11 @@ export const FAULTS = {
   'gathers marks over renewals and attempts, each once': ['replaces marks'],
   'takes any readable name as a mark, and many of them': ['joins marks by commas', 'keeps a hundred marks at most'],
   'keeps marks of its own: a list that changes later changes nothing': ['keeps the list that it was given'],
-  'answers a repeated release as the first one': ['cannot repeat a release'],
   'keeps what further releases bring while nobody holds the key': ['loses the marks of a late release'],
+  'keeps what a release brings of a key that it has forgotten, or never knew': ['cannot release what it does not know'],
+  'keeps what renewals and releases bring at the same time, in two processes': ['adds marks in two steps'],
   'keeps earlier marks beside those of a renewal that nobody else held the key for': ['replaces marks'],
   'does not release the claim of another, nor keep its marks': ['lets anybody release', 'keeps marks of another'],
-  'keeps the marks of a claim that had ended before its release, while nobody took the key': [
-    'loses the marks of a late release',
-  ],
   'does not undo what is done by a late release': ['is undone by a late release'],
   'tells how long it remembers': ['says another retention'],
   'forgets what is done after the retention, and not before': ['forgets too early', 'never forgets'],
@@ -70,15 +71,13 @@ export const FAULTS = {
   'keeps a claim alive that is renewed for longer than the retention': [
     'forgets a claim that lives for longer than the retention',
   ],
-  'gives a key to one of many in two processes that claim it at once': ['claims in two steps', 'shares nothing'],
-  'shows one process what the other did': ['looks keys up in an object', 'shares nothing'],
-  'knows a claim by its token, whichever process brings it': ['shares nothing', 'replaces marks'],
   'fences off a process that was stopped for longer than its lease': [
     'lets anybody complete',
     'lets anybody renew',
     'keeps marks of another',
     'keeps marks that another renews with',
   ],
+  'gives no two claims of two processes the same token': ['numbers the claims of each process'],
   [`holds and ends claims on time ${AHEAD}`]: ['goes by the clock of its process'],
   [`holds and ends claims on time ${BEHIND}`]: [
     'goes by the clock of its process',
@@ -223,7 +222,7 @@ export function makeStores(fault: Fault | Oddity) {
       },
       renew: (key, token, leaseMs, marks, brought) =>
         reach(async () => {
-          const isHeld = claims.renew(key, token, leaseMs, marks)
+          const isHeld = await claims.renew(key, token, leaseMs, marks)
           const isLost = !isHeld && is('fences positions by the token')
           const isDone = claims.find(key).done && is('loses the positions of a renewal of what is done')
           if (!is('loses the positions of a renewal') && !isLost && !isDone) await positions.keep(brought)
@@ -231,14 +230,14 @@ export function makeStores(fault: Fault | Oddity) {
         }),
       complete: (key, token, brought) =>
         reach(async () => {
-          const isDone = claims.complete(key, token)
+          const isDone = await claims.complete(key, token)
           if (isDone || !is('fences positions by the token')) await positions.keep(brought)
           return isDone
         }),
       release(key, token, marks, brought) {
         if (is('cannot release what it claimed late') && late.has(key)) return false
         return reach(async () => {
-          const isReleased = claims.release(key, token, marks)
+          const isReleased = await claims.release(key, token, marks)
           if (is('forgets positions with the claim')) places.clear()
           const isLost = !isReleased && is('fences positions by the token')
           if (!is('loses the positions of a release') && !isLost) await positions.keep(brought)
@@ -269,15 +268,14 @@ export function makeStores(fault: Fault | Oddity) {
 }
 
 function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retentionMs: number) {
-  const object: Record<string, Row> = {}
+  let claimed = 0
   const find = (given: string): Row => {
     let key = is('cuts keys off') ? given.slice(0, 255) : given
     if (is('ignores case')) key = key.toLowerCase()
-    const known = is('looks keys up in an object') ? object[key] : rows.get(key)
+    const known = rows.get(key)
     const isKnown = known !== undefined && (is('never forgets') || known.forgetAt > now())
     const row = isKnown ? known : { done: false, token: undefined, until: 0, forgetAt: 0, marks: [], since: now() }
-    if (is('looks keys up in an object')) object[key] = row
-    else rows.set(key, row)
+    rows.set(key, row)
     return row
   }
   const isLive = ({ until }: Row) =>
@@ -303,6 +301,7 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
     const { token, claims = 0 } = row
     row.claims = claims + 1
     if (is('numbers the claims of each key')) return `${claims}`
+    if (is('numbers the claims of each process')) return `${++claimed}`
     if (is('gives empty tokens')) return ''
     if (is('gives tokens as bytes')) return Buffer.from(randomUUID()) as never
     if (is('gives the token of before after a release') && token !== undefined) return token
@@ -313,6 +312,7 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
     async claim(key: string, leaseMs: number): Promise<Claim> {
       const row = find(key)
       if (row.done) return { state: 'done' }
+      if (isLive(row) && is('lengthens a claim that another wants')) row.until = now() + leaseMs
       if (isLive(row) || (is('knows what every object has') && key in {})) return { state: 'busy' }
       if (is('claims in two steps')) await undefined
       const token = newToken(row)
@@ -323,35 +323,43 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
         marks: is('returns marks in another order') ? [...row.marks].reverse() : [...row.marks],
       }
     },
-    renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean {
+    async renew(key: string, token: string, leaseMs: number, given: readonly string[]): Promise<boolean> {
       const row = find(key)
+      const marks = is('keeps the list that it was given') ? given : [...given]
       const isOver = row.until <= now()
       if (isFenced(row, token) && is('keeps marks that another renews with')) add(row, marks)
       if (isFenced(row, token) && is('lengthens the claim of another, though it says no')) row.until = now() + leaseMs
       if (isFenced(row, token) && !is('lets anybody renew')) return false
       if (isOver && is('cannot renew once its lease has ended')) return false
       if (row.done && !is('renews what is done')) return false
+      if (is('cannot renew what it does not know') && row.token === undefined) return false
+      if (is('renews in two steps')) await undefined
       hold(row, token, leaseMs)
       if (!is('loses the marks of a renewal')) add(row, marks)
       return true
     },
-    complete(key: string, token: string): boolean {
+    async complete(key: string, token: string): Promise<boolean> {
       const row = find(key)
       if (isFenced(row, token) && !is('lets anybody complete')) return false
       if (is('cannot complete once its lease has ended') && row.until <= now()) return false
       if (is('cannot complete what it does not know') && row.token === undefined) return false
       if (is('cannot repeat a complete') && row.done) return false
+      if (is('completes in two steps')) await undefined
       const forgetAt = is('forgets what is done with its lease') ? row.until : keepUntil(row)
       Object.assign(row, { done: true, until: 0, forgetAt })
       return true
     },
-    release(key: string, token: string, marks: readonly string[]): boolean {
+    async release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
       const row = find(key)
       const isLate = row.until <= now()
       if (is('keeps marks of another')) add(row, marks)
       if (isFenced(row, token) && !is('lets anybody release')) return false
       if (is('cannot repeat a release') && row.until === 0) return false
       if (row.done && !is('is undone by a late release')) return true
+      if (is('cannot release what it does not know') && row.token === undefined) return false
+      const known = row.marks
+      if (is('releases in two steps') || is('adds marks in two steps')) await undefined
+      if (is('adds marks in two steps')) row.marks = known
       if (!is('loses the marks of a release') && !(isLate && is('loses the marks of a late release'))) add(row, marks)
       const until = is('ends a released claim with its lease') ? row.until : 0
       Object.assign(row, { done: false, until, forgetAt: keepUntil(row) })

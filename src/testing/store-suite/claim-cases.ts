@@ -11,12 +11,17 @@ export const claimCases = toCases({
     await trial.take()
     await trial.pass(1 / 2)
     for (let turn = 0; turn < 3; turn++) deepStrictEqual(await trial.claim(), BUSY)
+    await trial.pass(2 / 3)
+    await trial.take()
   },
   'gives a key to one of many that claim it at once': async (trial) => {
     // A store may call its engine for one after the other, and each has 3 s, on a slow machine as well.
-    const claims = await Promise.all(Array.from({ length: 10 }, () => trial.claim()))
-    strictEqual(claims.filter(({ state }) => state === 'claimed').length, 1)
-    strictEqual(claims.filter(({ state }) => state === 'busy').length, 9)
+    const stores = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? trial.store : trial.another))
+    for (let round = 0; round < 20; round++) {
+      const claims = await Promise.all(stores.map((store) => trial.claim(`${trial.key}:${round}`, store)))
+      strictEqual(claims.filter(({ state }) => state === 'claimed').length, 1)
+      strictEqual(claims.filter(({ state }) => state === 'busy').length, 19)
+    }
   },
   'gives a key to one of many also when it changes hands again and again': async (trial) => {
     let [holders, most, turns] = [0, 0, 0]
@@ -86,6 +91,30 @@ export const claimCases = toCases({
     const first = await trial.take()
     await trial.outlastLease()
     notStrictEqual((await trial.take()).token, first.token)
+  },
+  'takes a late renewal, completion or release before the claim of another, or not at all': async (trial) => {
+    const { store, another, leaseMs } = trial
+    const calls = {
+      renew: (key: string, token: string) => store.renew(key, token, leaseMs, []),
+      complete: (key: string, token: string) => store.complete(key, token),
+      release: (key: string, token: string) => store.release(key, token, []),
+    }
+    const afterwards = { renew: 'busy', complete: 'done', release: 'claimed' }
+    const names = Array.from({ length: 5 }, () => ['renew', 'complete', 'release'] as const).flat()
+    const keys = names.map((name, index) => `${trial.key}:${name}:${index}`)
+    const held = await Promise.all(keys.map((key) => trial.take(key)))
+    await trial.outlastLease()
+    const answers = await Promise.all(
+      names.map((name, index) => {
+        const [key = '', token = ''] = [keys[index], held[index]?.token]
+        return Promise.all([calls[name](key, token), trial.claim(key, another)])
+      }),
+    )
+    for (const [index, [isTaken, { state }]] of answers.entries()) {
+      const [name = 'renew', key] = [names[index], keys[index]]
+      strictEqual(state, isTaken ? afterwards[name] : 'claimed', key)
+      strictEqual((await trial.claim(key)).state, isTaken && name === 'complete' ? 'done' : 'busy', key)
+    }
   },
   'gives a claim that ended by itself to one of many': async (trial) => {
     await trial.take()

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
-import { BUSY, DONE, sorted, toCases } from './trial.ts'
+import { BUSY, DONE, STRANGER, sorted, toCases } from './trial.ts'
 
 const ODD_NAMES = [
   'contact.*',
@@ -55,15 +55,25 @@ export const releaseCases = toCases({
     ok(await trial.store.release(trial.key, second.token, []))
     deepStrictEqual((await trial.take()).marks, ['a'])
   },
-  'answers a repeated release as the first one': async (trial) => {
-    const { token } = await trial.take()
-    for (let turn = 0; turn < 3; turn++) ok(await trial.store.release(trial.key, token, ['a']))
-    deepStrictEqual((await trial.take()).marks, ['a'])
-  },
   'keeps what further releases bring while nobody holds the key': async (trial) => {
     const { token } = await trial.take()
     for (const mark of ['a', 'b', 'c']) ok(await trial.store.release(trial.key, token, [mark]))
     deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b', 'c'])
+  },
+  'keeps what a release brings of a key that it has forgotten, or never knew': async (trial) => {
+    ok(await trial.store.release(trial.key, STRANGER, ['a']))
+    deepStrictEqual((await trial.take()).marks, ['a'])
+  },
+  'keeps what renewals and releases bring at the same time, in two processes': async (trial) => {
+    const { store, another, key } = trial
+    const { token } = await trial.take()
+    const marks = Array.from({ length: 10 }, (_, index) => `handler ${index}`)
+    const answers = marks.map((mark, index) =>
+      index % 2 === 0 ? trial.renew(token, [mark], another) : store.release(key, token, [mark]),
+    )
+    ok((await Promise.all(answers)).every((isKept) => isKept))
+    await trial.outlastLease()
+    deepStrictEqual(sorted((await trial.take()).marks), marks)
   },
   'keeps earlier marks beside those of a renewal that nobody else held the key for': async (trial) => {
     const { token } = await trial.take()
@@ -81,12 +91,6 @@ export const releaseCases = toCases({
     deepStrictEqual(await trial.claim(), BUSY)
     ok(await trial.store.release(trial.key, second.token, []))
     deepStrictEqual((await trial.take()).marks, [])
-  },
-  'keeps the marks of a claim that had ended before its release, while nobody took the key': async (trial) => {
-    const { token } = await trial.take()
-    await trial.outlastLease()
-    ok(await trial.store.release(trial.key, token, ['a']))
-    deepStrictEqual((await trial.take()).marks, ['a'])
   },
   'does not undo what is done by a late release': async (trial) => {
     const first = await trial.take()

@@ -30,12 +30,11 @@ export const renewCases = toCases({
     await trial.outlastLease()
     deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b', 'c'])
   },
-  'renews a claim that has ended while nobody took the key': async (trial) => {
-    const { token } = await trial.take()
-    await trial.outlastLease()
-    ok(await trial.renew(token))
+  'renews a key that it has forgotten, or never knew': async (trial) => {
+    ok(await trial.renew(STRANGER, ['a']))
     deepStrictEqual(await trial.claim(), BUSY)
-    ok(await trial.store.complete(trial.key, token))
+    await trial.outlastLease()
+    deepStrictEqual((await trial.take()).marks, ['a'])
   },
   'does not renew the claim of another, nor keep what came with it': async (trial) => {
     const { token } = await trial.take()

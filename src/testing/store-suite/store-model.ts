@@ -16,36 +16,24 @@ export type Step =
   | { readonly call: 'pass'; readonly time: number }
 
 /** Store under test, with the meaning of the steps. */
-export interface ModelSubject {
+interface ModelSubject {
   /** Returns the store that takes the nth step. */
   readonly storeOf: (step: number) => Store
   readonly keys: readonly string[]
   /** Unit of leases and passages of time, in milliseconds. */
   readonly unitMs: number
-  readonly pass: (ms: number) => void | Promise<void>
-}
-
-/** Takes the steps on a store and on the model, and throws at the first answer that differs. */
-export async function compareWithModel(subject: ModelSubject, steps: readonly Step[]): Promise<void> {
-  const comparison = new Comparison(subject, steps)
-  for (const [index, step] of steps.entries()) {
-    await comparison.take(index)
-    if (step.call !== 'pass') continue
-    await subject.pass(step.time * subject.unitMs)
-    comparison.pass(step.time)
-  }
 }
 
 /** A store and the model that take the same steps. */
 export class Comparison {
-  readonly #subject: Omit<ModelSubject, 'pass'>
+  readonly #subject: ModelSubject
   readonly #steps: readonly Step[]
   readonly #model = new StoreModel()
   readonly #tokens = new Map<string, string[]>()
   /** The greatest position that was given so far. */
   #latest: number | undefined
 
-  constructor(subject: Omit<ModelSubject, 'pass'>, steps: readonly Step[]) {
+  constructor(subject: ModelSubject, steps: readonly Step[]) {
     this.#subject = subject
     this.#steps = steps
   }

@@ -4,7 +4,6 @@ import type { Store } from '../../store/store.ts'
 import { claimCases } from './claim-cases.ts'
 import { completeCases } from './complete-cases.ts'
 import { everySequence } from './every-sequence.ts'
-import { modelCases } from './model-cases.ts'
 import { orderCases } from './order-cases.ts'
 import { outageCases } from './outage-cases.ts'
 import { processCases } from './process-cases.ts'
@@ -24,7 +23,7 @@ export interface StoreSuiteOptions {
   readonly hasOwnClock?: boolean
   /** Stops the engine and starts it again, with all its data. Without it, the cases that need it are omitted. */
   readonly outage?: { begin(): void | Promise<void>; end(): void | Promise<void> }
-  /** The length of the sequences of steps of which every one is tried, 12 ** (depth - 1) of them. Default 4; 2 to 6. */
+  /** The length of the sequences of steps of which every one is tried, 12 ** (depth - 1) of them. Default 4, the least; at most 6. */
   readonly depth?: number
   /** Tools to write and find rows, for stores with `transaction` or `transactionSync`. Without them, their cases are omitted. */
   readonly transaction?: TransactionTools & {
@@ -66,7 +65,7 @@ export function storeSuite(
   const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true, ...unknown } = options
   const check = new OptionChecker('storeSuite')
   check.isKnown(unknown, ['pass', 'isShared', 'hasOwnClock', 'outage', 'depth', 'transaction'])
-  check.isWhole('depth', depth, 2, 6)
+  check.isWhole('depth', depth, 4, 6)
   const pairs = new Map<number | undefined, ReturnType<TrialHost['stores']>>()
   const makePair = async (given: { readonly retentionMs?: number }) => {
     const store = await makeStore(given)
@@ -103,7 +102,6 @@ const CASES: readonly CaseDefinition[] = [
   ...retentionCases,
   ...processCases,
   ...orderCases,
-  ...modelCases,
   ...transactionCases,
 ]
 

@@ -80,16 +80,8 @@ export class Trial {
   }
 
   /** Lets the time of several leases pass. */
-  pass(leases: number): Promise<void> {
-    return this.#wait(leases, performance.now())
-  }
-
-  /** Lets the time pass of which the calls since the last time took a part: a long sequence is late only by its slowest part. */
-  passOnTime(leases: number): Promise<void> {
-    return this.#wait(leases, this.#onTime)
-  }
-
-  async #wait(leases: number, from: number): Promise<void> {
+  async pass(leases: number): Promise<void> {
+    const from = performance.now()
     const ms = Math.round(leases * this.leaseMs)
     if (this.host.pass !== undefined) return this.host.pass(ms)
     this.#noteDelay()
