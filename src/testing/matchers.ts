@@ -1,7 +1,7 @@
 import { formatDuration, parseDuration } from '../host/duration.ts'
 import { isThenable } from '../protocol/promises.ts'
 import { show } from '../protocol/show.ts'
-import type { HandlerRecorder, HandlerRun } from './recorder.ts'
+import { type HandlerRecorder, type HandlerRun, Recorder } from './recorder.ts'
 import type { DeliveryResult } from './sender.ts'
 
 /** Assertions that `expect.extend(matchers)` adds to the `expect` of a test runner. */
@@ -64,12 +64,13 @@ export const matchers = {
   toHaveHandled(this: MatcherContext, received: unknown, type: string, partial: object = {}): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandled')
     mustBeText(type, 'toHaveHandled', 'the type of an event')
+    const meant = received instanceof Recorder ? received.checkType(type) : undefined
     const finished = runs.filter(({ event, state }) => state === 'finished' && event.type === type)
     const differences = finished.map(({ event }) =>
       compare(this, Object(event.data).record ?? event.data, partial, event.id),
     )
     const pass = differences.some((lines) => lines.length === 0)
-    const last = pass ? [] : ['', ...(differences.at(-1) ?? [])]
+    const last = pass ? [] : ['', ...(differences.at(-1) ?? []), ...(meant ? [`  did you mean ${meant}?`] : [])]
     return say(this, pass, `to have handled ${type} with ${write(partial)}`, tell(runs) + last.join('\n'))
   },
 

@@ -1,8 +1,9 @@
-import type { AnyEvent, WebhookEvent } from '../protocol/events.ts'
+import { ACTIONS, type AnyEvent, SERVICE_EVENT_TYPES, type WebhookEvent } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
 import { show } from '../protocol/show.ts'
 import type { Interceptor } from '../receiver/intercept.ts'
+import { findNearest } from '../wire/nearest.ts'
 
 /** Run of one handler. */
 export interface HandlerRun {
@@ -35,12 +36,14 @@ export interface HandlerRecorder {
  *
  * @throws ConfigurationError `registration_frozen`
  */
-export function recordHandlers(receiver: { intercept(interceptor: Interceptor): unknown }): HandlerRecorder {
-  if (typeof receiver?.intercept !== 'function')
-    throw new TypeError(`recordHandlers() takes a receiver of createReceiver(), not ${show(receiver)}.`)
-  const recorder = new Recorder()
-  receiver.intercept((run, event, _context, handlerName) => recorder.record(run, event, handlerName))
-  return recorder
+export function recordHandlers(receiver: RecordedReceiver): HandlerRecorder {
+  return new Recorder(receiver)
+}
+
+/** Receiver whose handler runs can be recorded. */
+interface RecordedReceiver {
+  intercept(interceptor: Interceptor): unknown
+  eventTypes?(): { readonly types: readonly string[]; readonly open: boolean }
 }
 
 /** Receiver with its recorder. */
@@ -60,11 +63,15 @@ export interface TestedReceiver {
  * await dispatch(events.contact.created({ email: 'zoe@example.test' }))
  * expect(handled).toHaveHandled('contact.created', { email: 'zoe@example.test' })
  */
-export function testReceiver(receiver: {
-  intercept(interceptor: Interceptor): unknown
-  dispatch(event: WebhookEvent<string, unknown>): Promise<Outcome>
-}): TestedReceiver {
-  return { handled: recordHandlers(receiver), dispatch: (event) => receiver.dispatch(event) }
+export function testReceiver(
+  receiver: RecordedReceiver & { dispatch(event: WebhookEvent<string, unknown>): Promise<Outcome> },
+): TestedReceiver {
+  const handled = new Recorder(receiver)
+  const dispatch = (event: WebhookEvent<string, unknown>) => {
+    handled.dispatched.add(event?.type)
+    return receiver.dispatch(event)
+  }
+  return { handled, dispatch }
 }
 
 interface OpenRun extends HandlerRun {
@@ -72,9 +79,20 @@ interface OpenRun extends HandlerRun {
   error?: unknown
 }
 
-class Recorder implements HandlerRecorder {
+/** Recorder that also knows which types of events there are. */
+export class Recorder implements HandlerRecorder {
+  /** Types of the events that the test dispatched. */
+  readonly dispatched = new Set<string>()
+  readonly #receiver: RecordedReceiver
   #runs: OpenRun[] = []
   #failures: { readonly count: number; readonly error: unknown; readonly used: Map<string, number> }[] = []
+
+  constructor(receiver: RecordedReceiver) {
+    if (typeof receiver?.intercept !== 'function')
+      throw new TypeError(`recordHandlers() takes a receiver of createReceiver(), not ${show(receiver)}.`)
+    this.#receiver = receiver
+    receiver.intercept((run, event, _context, handlerName) => this.#record(run, event, handlerName))
+  }
 
   get runs(): readonly HandlerRun[] {
     return this.#runs
@@ -99,7 +117,21 @@ class Recorder implements HandlerRecorder {
     this.#failures = []
   }
 
-  record(run: () => unknown, event: AnyEvent<unknown>, handlerName: string): unknown {
+  /** Throws for a misspelt type. Returns the type that may have been meant by one that the service can send. */
+  checkType(type: string): string | undefined {
+    const { types, open } = this.#receiver.eventTypes?.() ?? { types: [type], open: true }
+    if (types.includes(type) || this.dispatched.has(type) || this.runsOfType(type).length > 0) return undefined
+    const ofModel = ACTIONS.map((action) => `${type.split('.')[0]}.${action}`)
+    const ofService: readonly string[] = [...SERVICE_EVENT_TYPES, ...ofModel]
+    if (ofService.includes(type)) return findNearest(type, types)
+    const meant = findNearest(type, [...types, ...ofService])
+    if (meant === undefined && open) return undefined
+    const why =
+      meant === undefined ? 'no handler takes it, and the service does not name it.' : `did you mean ${meant}?`
+    throw new TypeError(`There is no type ${type}: ${why}`)
+  }
+
+  #record(run: () => unknown, event: AnyEvent<unknown>, handlerName: string): unknown {
     const entry: OpenRun = { event, handlerName, state: 'running' }
     this.#runs.push(entry)
     const finish = (value: unknown) => {

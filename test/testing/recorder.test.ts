@@ -1,7 +1,9 @@
-import { events, recordHandlers, testReceiver } from 'postern/testing'
+import { createReceiver } from 'postern'
+import { contact } from 'postern/models'
+import { events, recordHandlers, silentLogger, testReceiver } from 'postern/testing'
 import 'postern/testing/vitest'
 import { describe, expect, it } from 'vitest'
-import { newReceiver } from './support.ts'
+import { newReceiver, secret } from './support.ts'
 
 describe('recordHandlers', () => {
   it('has no run of a handler that was skipped, and the matchers say so', async () => {
@@ -100,6 +102,58 @@ describe('recordHandlers', () => {
     const receiver = newReceiver().on('contact.*', () => {})
     await receiver.dispatch(events.contact.created())
     expect(() => recordHandlers(receiver)).toThrow(expect.objectContaining({ code: 'registration_frozen' }))
+  })
+})
+
+describe('the type that toHaveHandled takes', () => {
+  const make = (...patterns: readonly ('contact.created' | 'contact.*' | 'invoice.paid' | '*.deleted' | '*')[]) => {
+    const receiver = createReceiver({
+      secret,
+      logger: silentLogger,
+      models: { contact },
+      events: { 'invoice.paid': contact },
+    })
+    for (const pattern of patterns) receiver.on(pattern, () => {})
+    return testReceiver(receiver)
+  }
+
+  it.each([
+    ['contact.create', 'did you mean contact.created?', ['contact.created']],
+    ['contact.Created', 'did you mean contact.created?', ['contact.*', '*']],
+    ['opportunity.update', 'did you mean opportunity.updated?', ['contact.created']],
+    ['invoice.pad', 'did you mean invoice.paid?', ['invoice.paid']],
+    ['sync.complete', 'did you mean sync.completed?', ['*']],
+    ['contact.*', 'no handler takes it, and the service does not name it.', ['contact.*']],
+    ['invoice.paid', 'no handler takes it, and the service does not name it.', ['contact.created']],
+  ] as const)('is refused if it is misspelt, also under .not: %s, %s', (type, told, patterns) => {
+    const { handled } = make(...patterns)
+    expect(() => expect(handled).toHaveHandled(type)).toThrow(`There is no type ${type}: ${told}`)
+    expect(() => expect(handled).not.toHaveHandled(type)).toThrow(`There is no type ${type}: ${told}`)
+  })
+
+  it.each([
+    ['contact.updated', ['contact.created']],
+    ['contract.created', ['contact.created']],
+    ['opportunity.deleted', ['*.deleted']],
+    ['finance.payment.failed', ['contact.*']],
+    ['invoice.paid', ['invoice.paid']],
+    ['contact.merged', ['*']],
+  ] as const)('can be one that the service sends or that a handler takes: %s', (type, patterns) => {
+    expect(make(...patterns).handled).not.toHaveHandled(type)
+  })
+
+  it('can be that of any event that the test dispatched, or that was handled', async () => {
+    const [closed, open] = [make('contact.created'), make('*')]
+    for (const { dispatch } of [closed, open]) await dispatch(events.raw('contact.create'))
+    expect(closed.handled).not.toHaveHandled('contact.create')
+    expect(open.handled).toHaveHandled('contact.create')
+  })
+
+  it('is told if another model was probably meant', () => {
+    const { handled } = make('contact.*')
+    expect(() => expect(handled).toHaveHandled('contcat.created')).toThrow(
+      /no handler ran\n {2}did you mean contact\.created\?/,
+    )
   })
 })
 
