@@ -3,32 +3,12 @@ import { OptionChecker } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
 import { type Secret, SIGNATURE_HEADER, sign } from '../protocol/signature.ts'
 import { BODY_FORMATS, type BodyFormat, formatJson } from '../wire/json-forms.ts'
-import { flipBit, spoilSignature } from '../wire/signature-mistakes.ts'
+import { flipBit, SIGNATURE_FAULTS, type SignatureFault, spoilSignature } from '../wire/signature-mistakes.ts'
 
-const TAMPERS = [
-  'none',
-  /** Flips one bit of the body after signing. */
-  'flip-bit',
-  /** Signs with another secret than the receiver's. */
-  'other-secret',
-  'no-header',
-  /** Sends the digest without `sha256=`. */
-  'no-prefix',
-  /** Sends `sha1=` and an HMAC-SHA1. */
-  'sha1',
-  /** Omits the last two digits. */
-  'short',
-  /** Appends two digits. */
-  'long',
-  'non-hex',
-  /** Signs the same JSON in another format. */
-  'reserialised',
-  /** Sends two headers: the right signature, then one made with another secret. */
-  'two-headers',
-] as const
+/** Ways to spoil a delivery, each in one thing. `flip-bit` changes the body after it is signed, `reserialised` signs the same JSON in another format. */
+export type Tamper = 'none' | 'flip-bit' | 'reserialised' | 'no-header' | SignatureFault
 
-/** Ways to spoil a delivery. Each spoils only one thing. */
-export type Tamper = (typeof TAMPERS)[number]
+const TAMPERS: readonly Tamper[] = ['none', 'flip-bit', 'reserialised', 'no-header', ...SIGNATURE_FAULTS]
 
 /** Options of `signed`: the secret, the form of the JSON, and the way to spoil the delivery. */
 export interface SignedOptions {
