@@ -8,7 +8,7 @@ import { assumedStatusOf, Refusal, STATUS_OF, showError } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { createControlRoutes } from './control-routes.ts'
 import type { Env } from './env.ts'
-import { guardHost, guardOrigin } from './guards.ts'
+import { guardHost, guardOrigin, HEADERS } from './guards.ts'
 import { ConnectionCut, createServiceGate, rateHeaders } from './service-gate.ts'
 import { createServiceRoutes } from './service-routes.ts'
 
@@ -25,7 +25,7 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
     return c.body(shown.body, status, { 'content-type': shown.contentType })
   }
 
-  app.use(secureHeaders())
+  app.use(secureHeaders(HEADERS))
   app.use(guardHost(settings.hostAllow))
   app.use('/api/*', async (c, next) => {
     await next()

@@ -2,6 +2,9 @@ import type { MiddlewareHandler } from 'hono'
 import { Refusal } from '../refusal.ts'
 import type { Env } from './env.ts'
 
+/** Options of the headers that every answer has. HSTS would keep a browser from other servers of this machine that speak plain HTTP. */
+export const HEADERS = { xFrameOptions: 'DENY', strictTransportSecurity: false } as const
+
 const LOOPBACK = /^(localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
 /**

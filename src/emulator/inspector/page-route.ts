@@ -15,8 +15,6 @@ export function createPageRoute(subject: Subject): Hono<Env> {
     const nonce = randomBytes(18).toString('base64url')
     c.header('content-security-policy', policyOf(nonce))
     c.header('cache-control', 'no-store')
-    c.header('x-frame-options', 'DENY')
-    c.header('referrer-policy', 'no-referrer')
     return c.html((await loadPage()).replace(NONCE, nonce).replace('__SUBJECT__', subject))
   })
   return app

@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { secureHeaders } from 'hono/secure-headers'
 import type { Env } from '../http/env.ts'
-import { guardHost, guardOrigin } from '../http/guards.ts'
+import { guardHost, guardOrigin, HEADERS } from '../http/guards.ts'
 import { listen, stop, urlOf } from '../http/listen.ts'
 import type { InboxView } from '../options.ts'
 import { Refusal, STATUS_OF, showError } from '../refusal.ts'
@@ -48,7 +48,7 @@ function createInboxApp(
     if (!c.req.path.startsWith('/_inspector/inbox')) return c.text(`${refusal.message}\n`, status)
     return c.body(showError(refusal, status, 'flat')?.body ?? '', status, { 'content-type': 'application/json' })
   }
-  app.use(secureHeaders())
+  app.use(secureHeaders(HEADERS))
   app.use(guardHost([], 'open it as localhost'))
   app.use('/_inspector/inbox/*', guardOrigin())
   app.use(async (c, next) => {
