@@ -1,3 +1,4 @@
+import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import { showTarget } from './target.ts'
 
 /** Returns true for the statuses that lead to another address: a 304, for example, does not. */
@@ -10,7 +11,7 @@ export function isRedirect(status: number | undefined): boolean {
  *
  * @param result the status of the answer, or the kind of the failure: `refused`, `reset`, `dns`, `tls`, `timeout`
  */
-export function findHint(result: string, target: URL): string | undefined {
+export function findHint(result: string, target: URL, deadlineMs: number = SERVICE_DEADLINE_MS): string | undefined {
   const url = showTarget(target)
   if (isRedirect(Number(result)))
     return `${result}: the service does not follow redirects; use the URL that answers directly.`
@@ -26,8 +27,7 @@ export function findHint(result: string, target: URL): string | undefined {
     reset: `reset: the receiver cut the connection without an answer. Did it crash? Its console may say.${target.protocol === 'http:' ? ' If it speaks TLS, its URL begins with https.' : ''}`,
     dns: `dns: the host of ${url} has no address.`,
     tls: `tls: no connection by TLS to ${url}. Has its certificate expired, is it for another name, or self-signed (NODE_EXTRA_CA_CERTS=FILE accepts your own)? Does it require a certificate of its clients? Or is it http?`,
-    timeout:
-      'timeout: no answer within 10 s, the limit of the service. Acknowledge first, or do less before the answer.',
+    timeout: `timeout: no answer within ${deadlineMs / 1_000} s, the limit of the service. Acknowledge first, or do less before the answer.`,
   }
   return Object.hasOwn(hints, result) ? hints[result] : undefined
 }

@@ -27,3 +27,8 @@ it('advises https for a connection that was cut, unless it is https', () => {
   expect(findHint('reset', target)).toMatch(/If it speaks TLS, its URL begins with https\.$/)
   expect(findHint('reset', new URL('https://127.0.0.1:3000/hooks'))).not.toContain('TLS')
 })
+
+it('names the limit that is in force', () => {
+  expect(findHint('timeout', target)).toContain('within 10 s')
+  expect(findHint('timeout', target, 2_500)).toContain('within 2.5 s')
+})
