@@ -22,7 +22,7 @@ const WITH_PROGRAMS = [
   'docs',
   'emulator/crash',
   'examples/**/*',
-  'inspector/{firefox,inbox,page,page-actions,page-trouble}',
+  'inspector/{firefox,inbox,live,page,page-actions,page-trouble,reading}',
   'otel/docs',
   'package',
   'protocol-model/claims',

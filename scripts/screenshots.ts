@@ -1,5 +1,5 @@
 /**
- * Photographs every screen of the inspector, in both themes and at 320 px, into `.screenshots`: `npx tsx scripts/screenshots.ts`. With
+ * Photographs every screen of the inspector, in both themes and at 1,440, 1,024 and 390 px, into `.screenshots`: `npx tsx scripts/screenshots.ts`. With
  * `--docs` it also updates the small pictures of the documents.
  */
 import { once } from 'node:events'
@@ -140,10 +140,10 @@ function listViews(crm: Emulator): readonly View[] {
     ['recorded-body', '', (page) => page.keyboard.press('t').then(() => page.getByText('A recorded body').click())],
     ['edit', `?d=${good}`, (page) => page.keyboard.press('e')],
     ['help', '', (page) => page.keyboard.press('?')],
-    ['failed', '?screen=failed'],
+    ['failed', '?q=status:failed&by=cause'],
     [
       'bulk',
-      '?screen=failed',
+      '?q=status:failed&by=cause',
       (page) =>
         page
           .getByText('Select all')
@@ -151,11 +151,14 @@ function listViews(crm: Emulator): readonly View[] {
           .then(() => page.getByText('Retry 2').click()),
     ],
     ['webhooks', '?screen=webhooks'],
+    ['webhook-open', '?screen=webhooks', (page) => page.getByText('Open').first().click()],
     ['webhook-new', '?screen=webhooks', (page) => page.getByText('New webhook').click()],
-    ['records', '?screen=records', (page) => page.locator('.record button').first().click()],
-    ['calls', '?screen=calls'],
-    ['clock', '?screen=clock'],
-    ['assumptions', '?screen=assumptions'],
+    ['service', '?screen=service'],
+    ['records', '?screen=service&open=records', (page) => page.locator('.record button').first().click()],
+    ['calls', '?screen=service&open=calls'],
+    ['clock', '?screen=service&open=clock'],
+    ['faults', '?screen=service&open=faults'],
+    ['assumptions', '?screen=service&open=assumptions'],
     ['inbox', '?screen=inbox', (page) => page.locator('a.item').first().waitFor()],
     ['inbox-waiting', '?screen=inbox&state=waiting', (page) => page.locator('a.item').first().waitFor()],
     [
@@ -180,9 +183,10 @@ async function openView(page: Page, crm: Emulator, query = ''): Promise<void> {
 
 async function photograph(browser: Browser, crm: Emulator): Promise<void> {
   const looks = [
-    ['light', 'light', 1280, 800],
-    ['dark', 'dark', 1280, 800],
-    ['narrow', 'light', 320, 640],
+    ['light', 'light', 1440, 900],
+    ['dark', 'dark', 1440, 900],
+    ['middle', 'light', 1024, 768],
+    ['narrow', 'dark', 390, 800],
   ] as const
   for (const [look, colorScheme, width, height] of looks) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
@@ -219,7 +223,7 @@ async function photographEmpty(browser: Browser): Promise<void> {
 /** Takes the small pictures for the documents. */
 async function photographForDocs(browser: Browser, crm: Emulator): Promise<void> {
   const wanted = ['delivery-retrying', 'inbox-item']
-  const context = await browser.newContext({ viewport: { width: 1060, height: 560 }, colorScheme: 'light' })
+  const context = await browser.newContext({ viewport: { width: 1440, height: 760 }, colorScheme: 'light' })
   for (const [name, query, prepare] of listViews(crm).filter(([each]) => wanted.includes(each))) {
     const page = await context.newPage()
     await openView(page, crm, query)

@@ -147,6 +147,9 @@ export type EmulatorState = z.input<typeof state>
 /** A delivery as one line of the list. */
 export interface Row {
   readonly id: string
+  /** Number in the order of creation, and number of its last change; both in this run of the emulator. */
+  readonly made: number
+  readonly change: number
   readonly account: string
   readonly webhook: string
   readonly event: string
@@ -179,6 +182,10 @@ export interface LastResult {
 /** A page of the list, newest first. */
 export interface RowPage {
   readonly bootId: string
+  /** Position in the stream: a batch after it has what the list does not have. */
+  readonly cursor: string
+  /** Number of the last change in the list. */
+  readonly change: number
   readonly now: string
   readonly rows: readonly Row[]
   /** Number of deliveries that the emulator has. */
@@ -196,18 +203,21 @@ export interface ApiCall {
   readonly rateRemaining: number | null
 }
 
-/** Something that happened other than a change of a delivery. */
-export type Notice =
-  | { readonly type: 'webhook'; readonly change: string; readonly webhookId: string }
-  | { readonly type: 'call'; readonly call: ApiCall }
-  | { readonly type: 'clock' | 'reset' }
-  | { readonly type: 'warning'; readonly message: string }
-
-/** Everything that happened since the previous message. Notices come first: deliveries made after a reset are in `rows`. */
+/** Everything that happened since the previous message, or since the position that the page names. */
 export interface Batch {
+  /** Position in the stream, with which a later stream begins. */
+  readonly cursor: string
   readonly now: string
-  readonly notices: readonly Notice[]
+  /** True if deliveries were removed, or the emulator was restarted: the page has to load its list again. */
+  readonly mustReload: boolean
+  /** True if webhooks or the clock may have changed. */
+  readonly isStateNew: boolean
   readonly rows: readonly Row[]
+  /** Calls of the service's API, the newest first. */
+  readonly calls: readonly ApiCall[]
+  readonly warnings: readonly string[]
+  /** Number of deliveries that the emulator has. */
+  readonly total: number
 }
 
 /** The digest that code computes if it signs anything but the exact bytes. */

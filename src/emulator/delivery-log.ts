@@ -20,7 +20,7 @@ export type DeliveryChange = Pick<StoredDelivery, 'status' | 'nextAttemptAt'> &
   Partial<Pick<StoredDelivery, 'attempts' | 'note' | 'remaining' | 'bytes'>>
 
 /** Part of a delivery that is written at each change; its bytes are written separately, and once. */
-type WrittenDelivery = Omit<StoredDelivery, 'bytes' | 'signedBytes' | 'isInFlight' | 'ticket'>
+type WrittenDelivery = Omit<StoredDelivery, 'bytes' | 'signedBytes' | 'isInFlight' | 'made' | 'change' | 'ticket'>
 
 /** All deliveries, in the order of their creation. */
 export class DeliveryLog {
@@ -28,6 +28,9 @@ export class DeliveryLog {
   /** Finished deliveries, in the order in which they finished. */
   #finished = new Set<StoredDelivery>()
   #finishCount = 0
+  #madeCount = 0
+  #changeCount = 0
+  #lostAt = 0
   #bytes = 0
   #pendingBytes = 0
   readonly #journal: Journal
@@ -45,7 +48,7 @@ export class DeliveryLog {
         bytes,
         signedBytes: journal.loadBytes(signedIdOf(id)),
         isInFlight: false,
-        ticket: 0,
+        ...{ made: 0, change: 0, ticket: 0 },
       })
     }
     const finished = [...this.#finished].sort((a, b) => (a.finishOrder ?? 0) - (b.finishOrder ?? 0))
@@ -59,6 +62,18 @@ export class DeliveryLog {
 
   get pendingCount(): number {
     return this.#all.size - this.#finished.size
+  }
+
+  /** Number of the last change. */
+  get lastChange(): number {
+    return this.#changeCount
+  }
+
+  /** Lists what changed after the change of that number, in the order of changes; undefined if deliveries were removed since. */
+  listChanges(after: number): readonly StoredDelivery[] | undefined {
+    if (after < this.#lostAt || after > this.#changeCount) return undefined
+    if (after === this.#changeCount) return []
+    return [...this.#all.values()].filter(({ change }) => change > after).sort((a, b) => a.change - b.change)
   }
 
   find(id: string): StoredDelivery | undefined {
@@ -124,9 +139,11 @@ export class DeliveryLog {
       for (const delivery of all) this.#erase(delivery)
     })
     for (const delivery of all) this.#forget(delivery)
+    this.#lostAt = ++this.#changeCount
   }
 
   clear(): void {
+    this.#lostAt = ++this.#changeCount
     this.#all.clear()
     this.#finished.clear()
     this.#bytes = 0
@@ -140,7 +157,7 @@ export class DeliveryLog {
   #apply(deliveries: readonly StoredDelivery[], change: Partial<StoredDelivery>): void {
     for (const delivery of deliveries) {
       this.#count(delivery, -1)
-      Object.assign(delivery, change)
+      Object.assign(delivery, change, { change: ++this.#changeCount })
       this.#count(delivery, 1)
       if (delivery.status === 'pending') this.#finished.delete(delivery)
       else this.#finished.add(delivery)
@@ -154,6 +171,8 @@ export class DeliveryLog {
   }
 
   #keep(delivery: StoredDelivery): void {
+    delivery.made = ++this.#madeCount
+    delivery.change = ++this.#changeCount
     this.#count(delivery, 1)
     this.#all.set(delivery.id, delivery)
     if (delivery.status !== 'pending') this.#finished.add(delivery)
@@ -186,7 +205,15 @@ export class DeliveryLog {
   }
 
   #write(delivery: StoredDelivery, hasNewBytes: boolean): void {
-    const { bytes, signedBytes, isInFlight: _isInFlight, ticket: _ticket, ...written } = delivery
+    const {
+      bytes,
+      signedBytes,
+      isInFlight: _isInFlight,
+      made: _made,
+      change: _change,
+      ticket: _ticket,
+      ...written
+    } = delivery
     this.#journal.save(KIND, delivery.id, written)
     if (hasNewBytes) this.#journal.saveBytes(delivery.id, bytes)
     if (hasNewBytes && signedBytes !== undefined) this.#journal.saveBytes(signedIdOf(delivery.id), signedBytes)

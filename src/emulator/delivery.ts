@@ -87,6 +87,9 @@ export interface StoredDelivery extends EmulatorDelivery {
   readonly firstUrl: string
   /** Position in the order in which deliveries finished; undefined while it is pending. */
   finishOrder: number | undefined
+  /** Number in the order of creation, and number of its last change; both in this run of the emulator. */
+  made: number
+  change: number
   /** Number that grows with every new plan, so that earlier entries in the queue become invalid. */
   ticket: number
 }

@@ -178,6 +178,8 @@ export function newDelivery(
     signedBytes: undefined,
     note: undefined,
     finishOrder: undefined,
+    made: 0,
+    change: 0,
     ticket: 0,
   }
 }

@@ -1,37 +1,41 @@
 import { type JSX, render } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { DialogHost } from './dialogs/dialog-host.tsx'
-import { readAddress, type Screen } from './model/address.ts'
+import { listScreens, readAddress, type Screen, SECTIONS } from './model/address.ts'
 import { IS_ALONE } from './model/api.ts'
 import { connect } from './model/connection.ts'
 import { watchInbox } from './model/inbox.ts'
 import { listenToKeys } from './model/keys.ts'
-import { usePage } from './model/page-model.ts'
-import { paint } from './model/ui.ts'
+import { paint, store, useStore } from './model/store.ts'
 import { Announcer, ToastLine } from './parts/announcer.tsx'
 import { Header } from './parts/header.tsx'
-import { Assumptions } from './screens/assumptions.tsx'
-import { Calls } from './screens/calls.tsx'
-import { ClockAndFaults } from './screens/clock-and-faults.tsx'
 import { DeliveriesScreen } from './screens/deliveries.tsx'
-import { FailedScreen } from './screens/failed.tsx'
 import { InboxScreen } from './screens/inbox.tsx'
-import { RecordsScreen } from './screens/records.tsx'
+import { ServiceScreen } from './screens/service.tsx'
 import { WebhooksScreen } from './screens/webhooks.tsx'
 
 const SCREENS: Readonly<Record<Screen, () => JSX.Element>> = {
   deliveries: DeliveriesScreen,
-  failed: FailedScreen,
-  webhooks: WebhooksScreen,
-  records: RecordsScreen,
-  calls: Calls,
-  clock: ClockAndFaults,
-  assumptions: Assumptions,
   inbox: InboxScreen,
+  webhooks: WebhooksScreen,
+  service: ServiceScreen,
+}
+
+/** The title of the window: the open delivery, event or section, and its screen. */
+function nameView(): string {
+  const { screen, delivery, item, section } = readAddress()
+  const type = delivery && (store.rows.find(delivery)?.type ?? 'Delivery')
+  const open = type ?? item ?? (section && SECTIONS[section])
+  const name = listScreens().find(([each]) => each === screen)?.[1] ?? 'Inspector'
+  return [open, name, 'Postern'].filter(Boolean).join(' · ')
 }
 
 function App(): JSX.Element {
-  usePage()
-  const { screen } = readAddress()
+  const { screen } = useStore(readAddress)
+  const title = useStore(nameView)
+  useEffect(() => {
+    document.title = title
+  }, [title])
   const Shown = SCREENS[screen]
   return (
     <>

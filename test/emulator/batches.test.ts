@@ -1,30 +1,55 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createClock } from '../../src/emulator/clock.ts'
-import type { EmulatorDelivery } from '../../src/emulator/delivery.ts'
+import { DeliveryLog } from '../../src/emulator/delivery-log.ts'
+import { newDelivery } from '../../src/emulator/events.ts'
 import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
 import { CallLog, createBatches } from '../../src/emulator/inspector/batches.ts'
+import { openJournal } from '../../src/emulator/journal.ts'
 import { quiet } from './support.ts'
 
 function open() {
   const feed = new Feed(quiet)
-  const parts = { feed, clock: createClock('manual', 1_000, { nextDueAt: () => undefined, onMove() {} }) }
+  const clock = createClock('manual', 1_000, { nextDueAt: () => undefined, onMove() {} })
+  const log = new DeliveryLog(openJournal(), { kept: 99_999, pending: 99_999, bytes: 1e9 })
+  const parts = { feed, clock, log, bootId: 'boot' }
   const calls = new CallLog(parts)
-  const batches = createBatches(parts, calls)
-  onTestFinished(() => batches.stop())
-  return { feed, calls, batches, clock: parts.clock }
+  const follow = (after?: string) => {
+    const batches = createBatches(parts, calls, after)
+    onTestFinished(() => batches.stop())
+    return batches
+  }
+  const webhook = {
+    id: 'w',
+    accountKey: 'acme',
+    url: 'http://localhost/',
+    secret: 's',
+    description: undefined,
+    events: [],
+    active: true,
+    createdAt: '',
+  }
+  const make = (...ids: readonly string[]) => {
+    const made = ids.map((id) =>
+      newDelivery(webhook, { id, eventId: id, eventType: 'a.b', createdAt: 0, bytes: new Uint8Array() }),
+    )
+    log.add(made)
+    for (const delivery of made) feed.publish({ type: 'delivery', delivery })
+    return made
+  }
+  const end = (...made: ReturnType<typeof make>) => {
+    log.update(made, { status: 'success', nextAttemptAt: undefined })
+    for (const delivery of made) feed.publish({ type: 'delivery', delivery })
+  }
+  return { feed, calls, batches: follow(), follow, clock, log, make, end }
 }
 
-const delivery = { attempts: [], status: 'pending', signing: 'valid', createdAt: 0 } as unknown as EmulatorDelivery // what a row is made of
-const change = (id: string, fields: Partial<EmulatorDelivery> = {}): FeedMessage => ({
-  type: 'delivery',
-  delivery: { ...delivery, id, ...fields },
-})
 const call = (path: string, fields = {}): FeedMessage => ({
   ...{ type: 'call', method: 'GET', path, status: 200, accountKey: undefined, rateRemaining: undefined },
   ...fields,
 })
 const at = (ms: number) => new Date(ms).toISOString()
 const warn = (message: string): FeedMessage => ({ type: 'warning', message })
+const EMPTY = { mustReload: false, isStateNew: false, rows: [], calls: [], warnings: [] }
 
 /** Lets a test move the time of the machine, which batches go by. */
 function stopTime() {
@@ -33,82 +58,67 @@ function stopTime() {
   vi.advanceTimersByTime(1_000_000)
 }
 
-it('keeps the last 10,000 deliveries for a page that does not read, and none of their bodies', async () => {
-  const { feed, batches } = open()
-  for (let n = 1; n <= 12_345; n++) feed.publish(change(`d${n}`))
-  const ids: string[] = []
-  while (ids.length < 10_000) {
-    const rows = (await batches.next())?.rows ?? []
-    expect(rows.length).toBeLessThanOrEqual(2_000)
-    ids.push(...rows.map(({ id }) => id))
-  }
-  expect(ids).toHaveLength(10_000)
-  expect([ids[0], ids.at(-1)]).toEqual(['d2346', 'd12345'])
-})
-
 describe('a batch', () => {
   it('has the last state of each delivery, and each of them once', async () => {
-    const { feed, batches } = open()
-    feed.publish(change('d1'))
-    feed.publish(change('d2'))
-    feed.publish({ type: 'attempt', delivery: { ...delivery, id: 'd1', status: 'success' }, attempt: {} as never }) // not read
+    const { make, end, batches } = open()
+    const [first] = make('d1')
+    make('d2')
+    end(...(first ? [first] : []))
     const { rows = [], ...rest } = (await batches.next()) ?? {}
-    expect(rows.map(({ id, status }) => [id, status])).toEqual([
-      ['d1', 'success'],
-      ['d2', 'pending'],
+    expect(rows.map(({ id, status, made }) => [id, status, made])).toEqual([
+      ['d2', 'pending', 2],
+      ['d1', 'success', 1],
     ])
-    expect(rest).toEqual({ now: at(1_000), notices: [] })
-    feed.publish(change('d3'))
+    expect(rest).toEqual({ ...EMPTY, rows: undefined, cursor: 'boot.3.0', now: at(1_000), total: 2 })
+    make('d3')
     expect((await batches.next())?.rows.map(({ id }) => id)).toEqual(['d3'])
   })
 
-  it('has what else happened, once, and no delivery from before a reset', async () => {
-    const { feed, calls, batches } = open()
-    feed.publish(change('d1'))
+  it('begins after the cursor of any earlier one, in parts of 2,000 for a page that did not read', async () => {
+    const { make, end, batches, follow } = open()
+    make(...Array.from({ length: 4_500 }, (_, n) => `d${n}`))
+    const first = batches.read()
+    expect([first.rows.length, first.cursor]).toEqual([2_000, 'boot.2000.0'])
+    end(...make('e'))
+    const late = follow(first.cursor)
+    const sizes = [late.read(), late.read()].map(({ rows }) => rows.length)
+    expect(sizes).toEqual([2_000, 501])
+    expect(late.read()).toMatchObject({ rows: [], cursor: 'boot.4502.0' })
+  })
+
+  it('asks for a new list after a reset, with what was made since', async () => {
+    const { make, log, feed, calls, batches } = open()
+    make('d1')
     feed.publish(call('/first'))
-    const webhook = { type: 'webhook', change: 'created', webhookId: 'w1' } as const
-    feed.publish({ ...webhook, accountKey: 'acme' })
-    feed.publish({ type: 'clock', now: 5 })
+    feed.publish({ type: 'webhook', change: 'created', webhookId: 'w1', accountKey: 'acme' })
     feed.publish(warn('careful'))
     const [made] = calls.list()
+    log.clear()
     feed.publish({ type: 'reset' })
-    feed.publish(change('d2'))
-    const { rows, notices } = (await batches.next()) ?? {}
-    expect(rows?.map(({ id }) => id)).toEqual(['d2'])
-    expect(notices).toEqual([
-      { type: 'call', call: made },
-      webhook,
-      { type: 'clock' },
-      { type: 'warning', message: 'careful' },
-      { type: 'reset' },
-    ])
-    feed.publish(warn('again'))
-    expect((await batches.next())?.notices).toEqual([{ type: 'warning', message: 'again' }])
+    feed.publish(call('/second'))
+    make('d2')
+    const reset = await batches.next()
+    expect(reset).toMatchObject({ mustReload: true, isStateNew: true, rows: [], warnings: ['careful'], total: 1 })
+    expect(reset?.calls).toEqual([{ ...made, id: 2, path: '/second' }])
+    make('d3')
+    expect(await batches.next()).toMatchObject({ ...EMPTY, rows: [{ id: 'd3', made: 3 }] })
   })
 
-  it('has the last 500 notices for a page that does not read', async () => {
-    const { feed, batches } = open()
-    for (let n = 1; n <= 505; n++) feed.publish(warn(String(n)))
-    const { notices = [] } = (await batches.next()) ?? {}
-    expect([notices.length, notices[0], notices.at(-1)]).toMatchObject([500, { message: '6' }, { message: '505' }])
-  })
-
-  it('comes as soon as something happens, but 50 ms after the one before', async () => {
+  it('comes as soon as something happens, but 200 ms after the one before', async () => {
     stopTime()
-    const { feed, batches } = open()
+    const { make, batches } = open()
     let count = 0
-    const read = () =>
-      batches.next().then(({ rows = [] } = { now: '', notices: [], rows: [] }) => (count += rows.length))
+    const read = () => batches.next().then((batch) => (count += batch?.rows.length ?? 0))
     void read()
-    await vi.advanceTimersByTimeAsync(100)
-    feed.publish(change('d1'))
+    await vi.advanceTimersByTimeAsync(300)
+    make('d1')
     await vi.advanceTimersByTimeAsync(0)
     expect(count).toBe(1)
     void read()
-    feed.publish(change('d2'))
-    await vi.advanceTimersByTimeAsync(40)
-    feed.publish(change('d3'))
-    await vi.advanceTimersByTimeAsync(9)
+    make('d2')
+    await vi.advanceTimersByTimeAsync(140)
+    make('d3')
+    await vi.advanceTimersByTimeAsync(59)
     expect(count).toBe(1)
     await vi.advanceTimersByTimeAsync(1)
     expect(count).toBe(3)
@@ -126,32 +136,24 @@ describe('a batch', () => {
     await vi.advanceTimersByTimeAsync(1_999)
     expect(batch).toBeUndefined()
     await vi.advanceTimersByTimeAsync(1)
-    expect(batch).toEqual({ now: at(1_000), notices: [], rows: [] })
+    expect(batch).toMatchObject(EMPTY)
   })
 
-  it('does not come once they were stopped, not even one that was asked for', async () => {
+  it.each([0, 1])('does not come once they were stopped, not even in the pause after %i others', async (before) => {
     stopTime()
-    const { feed, batches } = open()
+    const { make, batches } = open()
+    if (before > 0) {
+      make('d1')
+      await batches.next()
+      make('d2')
+    }
     const timers = vi.getTimerCount() // of other files as well, which share the process
     const waiting = batches.next()
     batches.stop()
     expect(vi.getTimerCount()).toBe(timers)
     expect(await waiting).toBeUndefined()
-    feed.publish(change('d1'))
+    make('d3')
     expect(await batches.next()).toBeUndefined()
-  })
-
-  it('does not come if they are stopped during the pause between two', async () => {
-    stopTime()
-    const { feed, batches } = open()
-    feed.publish(change('d1'))
-    expect((await batches.next())?.rows).toHaveLength(1)
-    feed.publish(change('d2'))
-    const timers = vi.getTimerCount()
-    const second = batches.next()
-    batches.stop()
-    expect(vi.getTimerCount()).toBe(timers)
-    expect(await second).toBeUndefined()
   })
 })
 
@@ -176,7 +178,7 @@ describe('the log of calls', () => {
       latest,
       { id: 1, at: at(1_000), method: 'GET', path: '/first', status: 200, account: null, rateRemaining: null },
     ])
-    expect(calls.latest).toEqual(latest)
+    expect(calls.lastId).toBe(2)
   })
 
   it('keeps the last 500 calls, and none from before a reset', () => {

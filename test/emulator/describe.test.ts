@@ -36,11 +36,21 @@ it('a message about an attempt has its times as text', () => {
 })
 
 it('a row has the plans, the origin and the note of a delivery, and neither body nor headers', () => {
-  expect(describeRow({ ...make(), resendOf: 'd0', note: 'the webhook was deleted' })).toEqual({
-    ...{ id: 'd1', account: 'acme', webhook: 'w1', event: 'evt_1', type: 'a.b', status: 'pending', signing: 'valid' },
+  expect(describeRow({ ...make(), made: 3, change: 7, resendOf: 'd0', note: 'the webhook was deleted' })).toEqual({
+    ...{
+      id: 'd1',
+      made: 3,
+      change: 7,
+      account: 'acme',
+      webhook: 'w1',
+      event: 'evt_1',
+      type: 'a.b',
+      status: 'pending',
+      signing: 'valid',
+    },
     ...{ resendOf: 'd0', note: 'the webhook was deleted', at: NOW, nextAt: NOW, attempts: 0, last: null },
   })
-  expect(describeRow({ ...make(), nextAttemptAt: undefined })).toMatchObject({
+  expect(describeRow({ ...make(), made: 3, change: 7, nextAttemptAt: undefined })).toMatchObject({
     resendOf: null,
     note: null,
     nextAt: null,
@@ -61,5 +71,8 @@ it.each<[string, Partial<DeliveryAttempt>, object]>([
 ])('a row has the result of the last attempt: %s', (_, fields, last) => {
   const missed = { ...missAttempt(make(), AT), durationMs: 12.6 }
   const failed: DeliveryAttempt = { ...missed, status: 500, failure: 'status', at: AT - 50 }
-  expect(describeRow({ ...make(), attempts: [failed, { ...missed, ...fields }] })).toMatchObject({ attempts: 2, last })
+  expect(describeRow({ ...make(), made: 3, change: 7, attempts: [failed, { ...missed, ...fields }] })).toMatchObject({
+    attempts: 2,
+    last,
+  })
 })

@@ -17,6 +17,8 @@ describe('the page', () => {
     expect(other.text.includes(nonce)).toBe(false)
     expect(/<(script|link|img)[^>]+(src|href)="http|__NONCE__/.test(one.text)).toBe(false)
     expect(one.headers.get('cache-control')).toBe('no-store')
+    expect(one.headers.get('x-frame-options')).toBe('DENY')
+    expect(one.headers.get('strict-transport-security')).toBeNull()
     expect(gzipSync(one.text).length).toBeLessThan(60_000)
   })
 })
@@ -32,6 +34,23 @@ describe('routes of the page', () => {
     expect(rest).toMatchObject({ rows: [{ id: ids[2] }, { id: ids[1] }, { id: ids[0] }] })
     expect((await call(crm, `GET /_emulator/rows?before=${ids[0]}`)).json).toMatchObject({ total: 5, rows: [] })
     expect((await call(crm, 'GET /_emulator/rows?before=nothing')).status).toBe(404)
+  })
+
+  it('changes: what the list of a cursor does not have, and a new list if deliveries were removed', async () => {
+    const crm = await start({ assume: { eventsWhilePaused: 'kept' } })
+    const { id } = crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'], active: false })
+    const cursorOf = ({ json }: Awaited<ReturnType<typeof call>>) => pick(json, 'cursor')
+    const changesAfter = (cursor: string) => call(crm, `GET /_emulator/changes?after=${cursor}`)
+    crm.events.emit({ type: 'sync.failed' })
+    const first = cursorOf(await call(crm, 'GET /_emulator/rows'))
+    const [made] = crm.events.emit({ type: 'sync.failed' }).deliveries
+    await call(crm, 'GET /api/sales/contacts')
+    const changes = await changesAfter(first)
+    expect(changes.json).toMatchObject({ mustReload: false, total: 2, rows: [{ id: made }], calls: [{ status: 401 }] })
+    expect((await changesAfter(cursorOf(changes))).json).toMatchObject({ mustReload: false, rows: [], calls: [] })
+    crm.webhooks.delete(id)
+    for (const cursor of [first, cursorOf(changes), first.replace(/^\w+/, 'other'), 'nonsense'])
+      expect((await changesAfter(cursor)).json).toMatchObject({ mustReload: true, rows: [] })
   })
 
   it('webhooks: created, changed, deleted, and the secret only on request', async () => {
@@ -93,6 +112,31 @@ describe('routes of the page', () => {
     expect(verify(body, receiver.received[0]?.headers['x-service-signature'], secret)).toBe(true)
     for (const wrong of ['{}', '[]', 'no JSON', '{"id":"x","type":""}'])
       expect((await call(crm, 'POST /_emulator/bodies', { body: { body: wrong } })).status).toBe(422)
+  })
+
+  it('bodies: up to 1 MiB, recorded and edited, however large the JSON around them is', async () => {
+    const crm = await start()
+    const receiver = await sink()
+    crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
+    const bodyOf = (size: number) => {
+      const start = '{"type":"sync.failed","id":"evt_1","data":"'
+      return `${start}${'\u007f'.repeat(size - start.length - 2)}"}`
+    }
+    const send = (body: string) =>
+      call(crm, 'POST /_emulator/bodies', { body: { bodyBase64: Buffer.from(body).toString('base64') } })
+    const [small, largest] = [bodyOf(800_000), bodyOf(2 ** 20)]
+    for (const body of [small, largest]) expect((await send(body)).status).toBe(202)
+    expect((await send(bodyOf(2 ** 20 + 1))).status).toBe(413)
+    const path = `POST /_emulator/deliveries/${crm.deliveries.list()[0]?.id}/resend`
+    const quotes = `{"a":"${'\n'.repeat(900_000)}"}`
+    expect((await call(crm, path, { body: { body: quotes } })).status).toBe(202)
+    expect((await call(crm, path, { body: { body: bodyOf(2 ** 20 + 1) } })).status).toBe(413)
+    await crm.clock.advance(0)
+    expect(
+      receiver.received.map(
+        ({ body }) => String(body) === small || String(body) === largest || String(body) === quotes,
+      ),
+    ).toEqual([true, true, true])
   })
 
   it('calls, records, samples and assumptions', async () => {

@@ -3,10 +3,10 @@ import { expect, it, onTestFinished } from 'vitest'
 import { call, start, until } from './support.ts'
 
 /** Opens a stream; `text` grows as it is read. */
-async function open(crm: Pick<Emulator, 'url'>, query = '') {
+async function open(crm: Pick<Emulator, 'url'>, query = '', headers: Record<string, string> = {}) {
   const stop = new AbortController()
   onTestFinished(async () => stop.abort())
-  const response = await fetch(`${crm.url}/_emulator/stream${query}`, { signal: stop.signal })
+  const response = await fetch(`${crm.url}/_emulator/stream${query}`, { signal: stop.signal, headers })
   const stream = { status: response.status, text: '', hasEnded: false, stop: () => stop.abort() }
   const read = async () => {
     for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) stream.text += part
@@ -33,7 +33,9 @@ const countOf = (text: string) => text.split('event: webhook\n').length - 1
 
 /** Returns the data of the messages of one type. */
 const dataOf = (text: string, type: string) =>
-  [...text.matchAll(new RegExp(`event: ${type}\ndata: (.*)\n\n`, 'g'))].map(([, json = '']) => JSON.parse(json))
+  [...text.matchAll(new RegExp(`event: ${type}\ndata: (.*)\n(?:id: .*\n)?\n`, 'g'))].map(([, json = '']) =>
+    JSON.parse(json),
+  )
 
 it('begins with the run of the emulator and its time', async () => {
   const crm = await start()
@@ -65,6 +67,20 @@ it('is grouped for a page that asks for rows', async () => {
   publish(crm, 3)
   await until(() => dataOf(rows.text, 'batch').length > 0 && countOf(other.text) === 3)
   expect([countOf(rows.text), dataOf(other.text, 'batch')]).toEqual([0, []])
+})
+
+it('continues for a page after the message that it had last', async () => {
+  const crm = await start({ assume: { A31: 'kept' } })
+  crm.webhooks.create({ url: 'http://localhost/', events: ['a.b'], active: false })
+  const first = await open(crm, '?form=rows')
+  crm.events.emit({ type: 'a.b' })
+  await until(() => dataOf(first.text, 'batch').length > 0)
+  const [, id = ''] = /\nid: (.*)\n/.exec(first.text) ?? []
+  first.stop()
+  const [missed] = crm.events.emit({ type: 'a.b' }).deliveries
+  const second = await open(crm, '?form=rows', { 'last-event-id': id })
+  await until(() => dataOf(second.text, 'batch').length > 0)
+  expect(dataOf(second.text, 'batch')[0]).toMatchObject({ mustReload: false, rows: [{ id: missed }] })
 })
 
 it('sends every listener everything, in order', async () => {

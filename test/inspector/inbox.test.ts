@@ -270,7 +270,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await section.getByRole('button', { name: 'Replay' }).click()
     await section.getByText('The inbox no longer holds the event').waitFor()
     await section.getByText('no such list').waitFor()
-    await page.keyboard.press('8')
+    await page.keyboard.press('2')
     await page.getByText('No dead letters').waitFor()
     expect(complaints).toEqual([])
   })

@@ -72,7 +72,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     await expect.poll(() => rowsOf(page).count()).toBe(20)
     await delay(page, '**/resend')
     await page.locator('.list summary').click()
-    await page.getByRole('button', { name: 'Resend…' }).click()
+    await page.getByRole('button', { name: 'Resend all shown…' }).click()
     await page.getByRole('button', { name: 'Resend 20', exact: true }).dblclick()
     await page
       .getByRole('dialog')
@@ -126,14 +126,14 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     const crm = await startWith(['sync.completed'])
     const { page } = await open(crm, '?screen=webhooks')
     const opened = context.waitForEvent('page')
-    await page.locator('.card a').click({ modifiers: ['Control'] })
+    await page.locator('tbody a').click({ modifiers: ['Control'] })
     expect((await opened).url()).toContain('?q=webhook%3A')
     expect(page.url()).toContain('?screen=webhooks')
   })
 
   it('does not save a record that is not an object', async () => {
     const crm = await start()
-    const { page } = await open(crm, '?screen=records')
+    const { page } = await open(crm, '?screen=service&open=records')
     await page.getByRole('button', { name: 'New contact' }).click()
     await page.getByLabel('Fields as JSON').fill('null')
     await page.getByText('a record must be a JSON object').waitFor()

@@ -1,20 +1,31 @@
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { readDelivery } from '../../src/cli/input/read-delivery.ts'
 import type { Row } from '../../src/emulator/contract.ts'
-import { readFilter } from '../../src/inspector/model/filter.ts'
+import { readFilter, readWord, writeWord } from '../../src/inspector/model/filter.ts'
 import { showExactly, toHex } from '../../src/inspector/text/bytes.ts'
 import { toFixture, toVitest } from '../../src/inspector/text/copies.ts'
 import { diffLines } from '../../src/inspector/text/diff-lines.ts'
 import { adviseOnData, readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
 import { toPretty } from '../../src/inspector/text/pretty-json.ts'
-import { showAgo, showIn } from '../../src/inspector/text/times.ts'
+import { showAgo, showExact, showIn } from '../../src/inspector/text/times.ts'
 
 const ROW: Row = {
-  ...{ id: 'd1', account: 'acme', webhook: 'w1', event: 'evt_1', type: 'contact.created', status: 'pending' },
+  ...{
+    id: 'd1',
+    made: 1,
+    change: 1,
+    account: 'acme',
+    webhook: 'w1',
+    event: 'evt_1',
+    type: 'contact.created',
+    status: 'pending',
+  },
   ...{ signing: 'valid', resendOf: null, note: null, at: '1970-01-01T00:16:40.000Z', nextAt: null, attempts: 1 },
   last: { result: '401', code: 'unauthorized', isAcknowledged: false, at: '1970-01-01T00:16:40.000Z', ms: 4 },
 }
+
+const CONTEXT = { urlOf: () => 'http://localhost:3000/hooks', now: 1_005_000, isUtc: true }
 
 describe('a filter', () => {
   it.each([
@@ -35,19 +46,44 @@ describe('a filter', () => {
     ['since:10s', true],
     ['since:1s', false],
     ['since:1970-01-01', true],
-    ['since:nonsense', true],
+    ['until:1970-01-01T00:17', true],
+    ['until:1970-01-01T00:16', false],
+    ['until:1970-01-01T00:17+01:00', false],
     ['type:contact.* code:500', false],
     ['unknown:key', false],
-    ['type:', false],
     ['-', false],
     ['"contact.created"', true],
   ])('%j matches a row: %s', (query, isTaken) => {
-    const test = readFilter(query, () => 'http://localhost:3000/hooks', 1_005_000)
-    expect(test(ROW)).toBe(isTaken)
+    const { test, unknown } = readFilter(query, CONTEXT)
+    expect([test(ROW), unknown]).toEqual([isTaken, []])
+  })
+
+  it.each(['since:nonsense', 'since:', 'until:2025-99-01', 'status:fail', '-status:fail', 'type:'])(
+    'says that %s means nothing, and ignores it',
+    (query) => {
+      const { test, unknown } = readFilter(`${query} code:401`, CONTEXT)
+      expect([test(ROW), unknown]).toEqual([true, [query]])
+    },
+  )
+
+  it('reads times in the zone in which the page shows them', () => {
+    const isTaken = (isUtc: boolean) => readFilter('since:1970-01-01T00:16:40', { ...CONTEXT, isUtc }).test(ROW)
+    vi.stubEnv('TZ', 'America/New_York')
+    expect([isTaken(true), isTaken(false)]).toEqual([true, false])
+    vi.stubEnv('TZ', 'Asia/Tokyo')
+    expect(isTaken(false)).toBe(true)
+    expect(showExact('2025-01-31T14:30:00.000Z', false)).toBe('2025-01-31 23:30:00.000 +09:00')
+  })
+
+  it('has one value of a key set, kept or removed', () => {
+    const query = writeWord('free type:a.b code:401', 'type', 'with blanks')
+    expect(query).toBe('free code:401 type:"with blanks"')
+    expect(readWord(query, 'type')).toBe('with blanks')
+    expect(writeWord(query, 'type', undefined)).toBe('free code:401')
   })
 
   it('accepts any text', () => {
-    fc.assert(fc.property(fc.string(), (query) => typeof readFilter(query, () => '', 0)(ROW) === 'boolean'))
+    fc.assert(fc.property(fc.string(), (query) => typeof readFilter(query, CONTEXT).test(ROW) === 'boolean'))
   })
 })
 

@@ -9,7 +9,7 @@ import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { describeClock, describeDelivery, describeState } from './describe.ts'
 import type { Env } from './env.ts'
-import { readJson, readObject } from './read-json.ts'
+import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from './read-json.ts'
 import { createStreamRoute } from './stream-route.ts'
 
 const move = z.union([
@@ -114,7 +114,8 @@ function addDeliveryRoutes(app: Hono<Env>, { deliveries }: Service): void {
     return c.json({ ...describeDelivery(delivery), body } satisfies DeliveryDetail)
   })
   app.post('/deliveries/:id/resend', async (c) => {
-    const { count, ...options } = await readJson(c, resend)
+    const { count, ...options } = await readJson(c, resend, ENVELOPE_BYTES)
+    mustBeBody(options.body ?? '')
     const resendOne = () => describeDelivery(deliveries.resend(c.req.param('id'), options))
     return c.json(count === undefined ? resendOne() : Array.from({ length: count }, resendOne), 202)
   })

@@ -8,7 +8,7 @@ import type {
   StreamMessage,
   WebhookShape,
 } from '../contract.ts'
-import type { AttemptPhases, DeliveryAttempt, EmulatorDelivery } from '../delivery.ts'
+import type { AttemptPhases, DeliveryAttempt, EmulatorDelivery, StoredDelivery } from '../delivery.ts'
 import type { FeedMessage } from '../feed.ts'
 import { LIMITS, type Service } from '../service.ts'
 import type { Webhook } from '../webhooks.ts'
@@ -36,11 +36,11 @@ function describeAttempt(attempt: DeliveryAttempt): AttemptDetail {
 }
 
 /** Describes a delivery as a line of the page's list, without bodies and headers, so that ten thousand can be sent. */
-export function describeRow(delivery: EmulatorDelivery): Row {
-  const { id, attempts, status, signing, resendOf = null, note = null, nextAttemptAt } = delivery
+export function describeRow(delivery: EmulatorDelivery & Pick<StoredDelivery, 'made' | 'change'>): Row {
+  const { id, made, change, attempts, status, signing, resendOf = null, note = null, nextAttemptAt } = delivery
   const last = attempts.at(-1)
   return {
-    id,
+    ...{ id, made, change },
     account: delivery.accountKey,
     webhook: delivery.webhookId,
     event: delivery.eventId,

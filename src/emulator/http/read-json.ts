@@ -4,23 +4,36 @@ import { checkInput } from '../check-input.ts'
 import { Refusal } from '../refusal.ts'
 import { LIMITS } from '../service.ts'
 
-export async function readJson<T>(context: Context, shape: z.ZodType<T>): Promise<T> {
-  return checkInput(await readObject(context), shape)
+/** Limit of a JSON text that has the body of an event in a field: as base64, or with each byte escaped. */
+export const ENVELOPE_BYTES = 6 * LIMITS.bodyBytes + 64 * 1_024
+
+/** @param mostBytes limit of the JSON text */
+export async function readJson<T>(context: Context, shape: z.ZodType<T>, mostBytes?: number): Promise<T> {
+  return checkInput(await readObject(context, mostBytes), shape)
 }
 
-export async function readObject(context: Context): Promise<Readonly<Record<string, unknown>>> {
+export async function readObject(
+  context: Context,
+  mostBytes: number = LIMITS.bodyBytes,
+): Promise<Readonly<Record<string, unknown>>> {
   if (!/^application\/json\s*(;|$)/i.test(context.req.header('content-type') ?? ''))
     throw new Refusal('media-type', 'send JSON with Content-Type: application/json')
-  const value = parse(await readText(context))
+  const value = parse(await readText(context, mostBytes))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Refusal('invalid', 'the body must be a JSON object')
   return value as Readonly<Record<string, unknown>> // checked above: an object, and not an array
 }
 
+/** Refuses the body of an event that the service would not send. */
+export function mustBeBody(bytes: Uint8Array | string): void {
+  if (Buffer.byteLength(bytes) > LIMITS.bodyBytes)
+    throw new Refusal('too-large', `the body of an event has ${LIMITS.bodyBytes} bytes at most`)
+}
+
 /** Refuses a body that is too large, by its declared length or while reading it. */
-async function readText({ req }: Context): Promise<string> {
+async function readText({ req }: Context, mostBytes: number): Promise<string> {
   const mustFit = (size: number) => {
-    if (size > LIMITS.bodyBytes) throw new Refusal('too-large', `a body has ${LIMITS.bodyBytes} bytes at most`)
+    if (size > mostBytes) throw new Refusal('too-large', `a body has ${mostBytes} bytes at most`)
   }
   mustFit(Number(req.header('content-length') ?? 0))
   const parts: Uint8Array[] = []

@@ -21,12 +21,13 @@ export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
     streams++
     return streamSSE(c, async (stream) => {
       const isForPage = c.req.query('form') === 'rows'
-      const messages = isForPage ? listenForPage(stream) : listen(stream)
+      const after = c.req.header('last-event-id') ?? c.req.query('after')
+      const messages = isForPage ? listenForPage(stream, after) : listen(stream)
       try {
         const begin: StreamMessage = { type: 'ready', bootId, now: writeTime(clock.now()) }
         await stream.writeSSE({ event: 'ready', data: JSON.stringify(begin) })
         for (let message = await messages.next(); message !== undefined; message = await messages.next())
-          await stream.writeSSE({ event: message.type, data: JSON.stringify(message.data) })
+          await stream.writeSSE({ ...message, data: JSON.stringify(message.data) })
       } finally {
         messages.stop()
         streams--
@@ -48,7 +49,7 @@ export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
     const next = async () => {
       while (!stream.aborted && !stream.closed) {
         const message = waiting.shift()
-        if (message !== undefined) return { type: message.type, data: describeMessage(message) }
+        if (message !== undefined) return { event: message.type, data: describeMessage(message) }
         await new Promise<void>((resolve) => {
           wake = resolve
         })
@@ -58,13 +59,13 @@ export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
     return { next, stop }
   }
 
-  function listenForPage(stream: SSEStreamingApi) {
-    const { next, stop } = createBatches(service, calls)
+  function listenForPage(stream: SSEStreamingApi, after: string | undefined) {
+    const { next, stop } = createBatches(service, calls, after)
     stream.onAbort(stop)
     return {
       next: async () => {
         const data = await next()
-        return data === undefined ? undefined : { type: 'batch', data }
+        return data === undefined ? undefined : { event: 'batch', data, id: data.cursor }
       },
       stop,
     }

@@ -1,39 +1,47 @@
-import type { ApiCall, Batch, Notice, Row } from '../contract.ts'
+import type { ApiCall, Batch } from '../contract.ts'
 import type { FeedMessage } from '../feed.ts'
 import { describeRow, writeTime } from '../http/describe.ts'
 import type { Service } from '../service.ts'
 
 const MOST_CALLS = 500
 const MOST_ROWS = 2_000
-const MOST_NOTICES = 500
-/** Limit for a page that does not read; the emulator keeps as many. */
-const MOST_CHANGED = 10_000
 /** Shortest time between batches, so that a burst makes few of them. */
-const PAUSE_MS = 50
+const PAUSE_MS = 200
 /** Time without news after which an empty batch shows that the emulator is alive. */
 const BEAT_MS = 5_000
 
-/** Collects changes until the page reads them. A delivery that changes often is sent once, with its last state. */
-export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, calls: CallLog) {
-  const changed = new Map<string, Row>()
-  let notices: Notice[] = []
+type Parts = Pick<Service, 'feed' | 'clock' | 'log' | 'bootId'>
+
+/** Writes the present position in the stream of all changes. */
+export function writeCursor({ bootId, log }: Parts, calls: CallLog, change = log.lastChange): string {
+  return `${bootId}.${change}.${calls.lastId}`
+}
+
+/**
+ * Reads what changed after a position. Nothing waits in memory for a page that does not read: a delivery that changes often is sent once,
+ * with its last state.
+ *
+ * @param after cursor of the batch or of the list that the page has
+ */
+export function createBatches(service: Parts, calls: CallLog, after = writeCursor(service, calls)) {
+  const { feed, clock, log, bootId } = service
+  const [, boot, ...numbers] = /^(\w+)\.(\d+)\.(\d+)$/.exec(after) ?? []
+  let [change = -1, call = 0] = boot === bootId ? numbers.map(Number) : []
+  let isClockNew = false
+  let isStateNew = change !== log.lastChange
+  let warnings: string[] = []
   let isStopped = false
   let wake = () => {}
-  // Rows instead of deliveries, which would keep their bodies after the emulator has dropped them.
-  const put = (row: Row) => {
-    changed.set(row.id, row)
-    const [oldest] = changed.keys()
-    if (changed.size > MOST_CHANGED && oldest !== undefined) changed.delete(oldest)
-  }
   const unsubscribe = feed.subscribe((message) => {
-    if ('delivery' in message) put(describeRow(message.delivery))
-    if (message.type === 'reset') changed.clear()
-    const notice = toNotice(message, calls)
-    if (notice !== undefined) notices.push(notice)
-    if (notices.length > MOST_NOTICES) notices.shift()
+    if (message.type === 'clock') isClockNew = true
+    if (message.type === 'webhook' || message.type === 'reset') isStateNew = true
+    if (message.type === 'warning') warnings = [...warnings, message.message].slice(-MOST_CALLS)
     wake()
   })
-  const hasNews = () => isStopped || changed.size > 0 || notices.length > 0
+  const hasNews = () =>
+    [isStopped, isClockNew, isStateNew, warnings.length > 0].includes(true) ||
+    log.lastChange !== change ||
+    calls.lastId !== call
   const wait = (ms: number, isEnough: () => boolean) =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
@@ -44,7 +52,7 @@ export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, 
       }
     })
   let lastAt = 0
-  return {
+  const batches = {
     /** Returns the next batch, after a while an empty one; undefined after `stop`. */
     async next(): Promise<Batch | undefined> {
       if (!hasNews()) await wait(BEAT_MS, hasNews)
@@ -52,10 +60,23 @@ export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, 
       if (pauseMs > 0 && !isStopped) await wait(pauseMs, () => isStopped)
       if (isStopped) return undefined
       lastAt = performance.now()
-      const rows = [...changed.values()].slice(0, MOST_ROWS)
-      for (const { id } of rows) changed.delete(id)
-      const batch = { now: writeTime(clock.now()), notices, rows }
-      notices = []
+      return batches.read()
+    },
+    /** Returns what is there now. */
+    read(): Batch {
+      const changes = log.listChanges(change)
+      const rows = (changes ?? []).slice(0, MOST_ROWS)
+      const isCut = changes !== undefined && rows.length < changes.length
+      change = isCut ? (rows.at(-1)?.change ?? change) : log.lastChange
+      const batch = {
+        ...{ cursor: writeCursor(service, calls, change), now: writeTime(clock.now()), total: log.size },
+        ...{ mustReload: changes === undefined, isStateNew, warnings, rows: rows.map(describeRow) },
+        calls: calls.list().filter(({ id }) => id > call),
+      }
+      call = calls.lastId
+      isClockNew = false
+      isStateNew = false
+      warnings = []
       return batch
     },
     stop() {
@@ -64,34 +85,19 @@ export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, 
       wake()
     },
   }
-}
-
-function toNotice(message: FeedMessage, calls: CallLog): Notice | undefined {
-  switch (message.type) {
-    case 'call':
-      return calls.latest && { type: 'call', call: calls.latest }
-    case 'webhook':
-      return { type: 'webhook', change: message.change, webhookId: message.webhookId }
-    case 'clock':
-      return { type: 'clock' } // the batch has the time
-    case 'reset':
-    case 'warning':
-      return message
-    default:
-      return undefined
-  }
+  return batches
 }
 
 export class CallLog {
   readonly #calls: ApiCall[] = []
+  #lastId = 0
 
   constructor({ feed, clock }: Pick<Service, 'feed' | 'clock'>) {
-    let count = 0
-    feed.subscribe((message) => {
+    feed.subscribe((message: FeedMessage) => {
       if (message.type === 'reset') this.#calls.length = 0
       if (message.type !== 'call') return
       const { method, path, status, accountKey: account = null, rateRemaining = null } = message
-      this.#calls.push({ id: ++count, at: writeTime(clock.now()), method, path, status, account, rateRemaining })
+      this.#calls.push({ id: ++this.#lastId, at: writeTime(clock.now()), method, path, status, account, rateRemaining })
       if (this.#calls.length > MOST_CALLS) this.#calls.shift()
     })
   }
@@ -100,8 +106,8 @@ export class CallLog {
     return this.#calls.toReversed()
   }
 
-  /** Returns the latest call: in a listener that was added later, the one that a message reports. */
-  get latest(): ApiCall | undefined {
-    return this.#calls.at(-1)
+  /** Id of the last call, even after a reset. */
+  get lastId(): number {
+    return this.#lastId
   }
 }

@@ -7,10 +7,10 @@ import type { AssumptionShape, ModelCount, RowPage } from '../contract.ts'
 import { createHandles } from '../handles.ts'
 import { describeDelivery, describeRow, describeWebhook, writeTime } from '../http/describe.ts'
 import type { Env } from '../http/env.ts'
-import { readJson, readObject } from '../http/read-json.ts'
+import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from '../http/read-json.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
-import type { CallLog } from './batches.ts'
+import { type CallLog, createBatches, writeCursor } from './batches.ts'
 import { explainSignature } from './explain-signature.ts'
 
 const MOST_ROWS = 10_000
@@ -29,7 +29,12 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
   const handles = createHandles(service)
   const app = new Hono<Env>()
 
-  app.get('/rows', (c) => c.json(listRows(c, service)))
+  app.get('/rows', (c) => c.json(listRows(c, service, calls)))
+  app.get('/changes', (c) => {
+    const batches = createBatches(service, calls, c.req.query('after'))
+    batches.stop()
+    return c.json(batches.read())
+  })
   app.get('/calls', (c) => c.json(calls.list()))
   app.get('/types', (c) => c.json(TYPES))
   app.get('/samples/:type', (c) => c.json({ data: events.sampleOf(c.req.param('type')) }))
@@ -37,8 +42,9 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
   app.get('/records', (c) => c.json(records.count() satisfies readonly ModelCount[]))
 
   app.post('/bodies', async (c) => {
-    const { accountKey, ...given } = await readJson(c, recorded)
+    const { accountKey, ...given } = await readJson(c, recorded, ENVELOPE_BYTES)
     const bytes = 'body' in given ? Buffer.from(given.body) : Buffer.from(given.bodyBase64, 'base64')
+    mustBeBody(bytes)
     return c.json(events.deliver(service.accounts.get(accountKey).key, bytes), 202)
   })
   app.get('/deliveries/:id/signature', (c) => {
@@ -70,7 +76,8 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
   return app
 }
 
-function listRows(c: Context<Env>, { log, clock, bootId }: Service): RowPage {
+function listRows(c: Context<Env>, service: Service, calls: CallLog): RowPage {
+  const { log, clock, bootId } = service
   const before = c.req.query('before')
   const limit = Math.min(MOST_ROWS, Number(c.req.query('limit')) || MOST_ROWS)
   const all = log.list()
@@ -80,7 +87,8 @@ function listRows(c: Context<Env>, { log, clock, bootId }: Service): RowPage {
     .slice(Math.max(0, end - limit), end)
     .toReversed()
     .map(describeRow)
-  return { bootId, now: writeTime(clock.now()), rows, total: all.length }
+  const position = { cursor: writeCursor(service, calls), change: log.lastChange }
+  return { bootId, ...position, now: writeTime(clock.now()), rows, total: all.length }
 }
 
 function listAssumptions({ settings: { assumed } }: Service): readonly AssumptionShape[] {

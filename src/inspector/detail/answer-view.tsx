@@ -2,18 +2,18 @@ import type { JSX } from 'preact'
 import type { AttemptDetail } from '../../emulator/contract.ts'
 import { showDuration } from '../../host/duration.ts'
 import { readCode } from '../../wire/code-word.ts'
-import { showExactly, showReadably } from '../text/bytes.ts'
+import { At } from '../parts/small.tsx'
+import { showExactly, showReadably, showSize } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
 import { explainCode } from '../text/explain.ts'
 import { prettify } from '../text/pretty-json.ts'
-import { showExact } from '../text/times.ts'
 
 /** The answer to one attempt. */
 export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JSX.Element {
-  const { number, status, failure, error, responseBody, durationMs } = attempt
+  const { number, status, failure, error, responseBody, responseCutAt, durationMs } = attempt
   const code = readCode(responseBody)
   return (
-    <div class="section">
+    <div class="section" id="answer">
       <h2>
         Answer <span class="dim">to attempt {number}</span>
       </h2>
@@ -28,11 +28,12 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
       {status !== undefined && (
         <>
           {responseBody === '' ? <p class="dim">The answer has no body.</p> : <pre>{showBody(responseBody)}</pre>}
+          {responseCutAt !== undefined && <p class="dim">The answer was cut after {showSize(responseCutAt)}.</p>}
           <HeaderList headers={Object.entries(attempt.responseHeaders)} />
         </>
       )}
       <p class="dim">
-        <Spans attempt={attempt} /> · at {showExact(attempt.at)} · {showDuration(durationMs)} in total
+        <Spans attempt={attempt} /> · at <At at={attempt.at} /> · {showDuration(durationMs)} in total
       </p>
     </div>
   )

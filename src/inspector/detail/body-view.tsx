@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
-import { page } from '../model/page-model.ts'
+import { store } from '../model/store.ts'
 import { Button, Switch } from '../parts/fields.tsx'
 import { fromBase64, showExactly, showReadably, showSize, toHex } from '../text/bytes.ts'
 import { prettify } from '../text/pretty-json.ts'
@@ -25,7 +25,7 @@ interface SentOptions {
 
 /** The body and the headers of a delivery, as they were sent. */
 export function BodyView({ detail, signatures }: SentOptions): JSX.Element {
-  const url = detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId)
+  const url = detail.attempts.at(-1)?.url ?? store.urlOf(detail.webhookId)
   const headers = [
     ['Host', URL.canParse(url) ? new URL(url).host : ''],
     ['Content-Type', 'application/json'],
@@ -55,7 +55,7 @@ export function BytesView({ title, body, children }: BytesOptions): JSX.Element 
   const most = isWhole ? bytes.length : SHOWN_BYTES
   const isCut = bytes.length > most
   return (
-    <div class="section">
+    <div class="section" id="sent">
       <h2>
         {title} <span class="dim">{showSize(bytes.length)}</span>
         <Switch options={FORMS} value={form} onInput={setForm} />

@@ -23,7 +23,7 @@ export function DiffView({ attempts }: { readonly attempts: readonly AttemptDeta
   const lines = diffLines(toText(one), toText(other))
   const isSame = lines.every(({ sign }) => sign === ' ')
   return (
-    <details class="section diff">
+    <details class="section fold diff">
       <summary>
         <h2>
           Compare answers{' '}

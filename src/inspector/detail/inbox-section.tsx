@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { InboxDetail, InboxOfEvent } from '../../emulator/inspector/inbox-shapes.ts'
-import { inbox, toEventPath } from '../model/inbox.ts'
+import { toEventPath } from '../model/inbox.ts'
 import type { PlacedRow } from '../model/rows.ts'
+import { store, useStore } from '../model/store.ts'
 import { ViewLink } from '../parts/small.tsx'
 import { Standing } from './item-detail.tsx'
 import { ItemActions, Tries } from './tries.tsx'
@@ -10,7 +11,8 @@ import { useCall } from './use-detail.ts'
 
 /** State of an accepted delivery in the inbox of the receiver. */
 export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element {
-  const { value, error } = useCall<InboxOfEvent>(`GET ${toEventPath(row.account, row.event)}`, String(inbox.version))
+  const version = useStore(() => store.inbox.version)
+  const { value, error } = useCall<InboxOfEvent>(`GET ${toEventPath(row.account, row.event)}`, String(version))
   const lastSeen = useRef<InboxDetail | undefined>(undefined)
   if (value?.item) lastSeen.current = value.item
   const item = value?.item

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
 import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
 import { closeItem, copyText } from '../model/actions.ts'
-import { inbox, toItemPath } from '../model/inbox.ts'
+import { toItemPath } from '../model/inbox.ts'
+import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Ago, Empty, Icon, In } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
@@ -15,7 +16,8 @@ import { useCall } from './use-detail.ts'
 
 /** One accepted event: its state, its tries, and its body on request. */
 export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Element {
-  const { value, error } = useCall<InboxDetail>(`GET ${toItemPath('item', itemKey)}`, String(inbox.version))
+  const version = useStore(() => store.inbox.version)
+  const { value, error } = useCall<InboxDetail>(`GET ${toItemPath('item', itemKey)}`, String(version))
   const isGone = error !== undefined
   return (
     <section class="detail" aria-label="Event of the inbox">
@@ -65,11 +67,12 @@ export function Standing({ item }: { readonly item: InboxDetail }): JSX.Element 
 }
 
 function Facts({ item }: { readonly item: InboxDetail }): JSX.Element {
+  const isUtc = useStore(() => store.isUtc)
   const { key, state, receivedAt, since, deaths, marks, source, trace } = item
   const facts = [
     ['key', key],
-    ['received', showExact(receivedAt)],
-    ['last queued', since !== null && since === receivedAt ? undefined : showExact(since)],
+    ['received', showExact(receivedAt, isUtc)],
+    ['last queued', since !== null && since === receivedAt ? undefined : showExact(since, isUtc)],
     ['processes died', deaths === 0 ? undefined : String(deaths)],
     ['finished handlers', state === 'dead' ? marks.join(', ') || 'none' : undefined],
     ['source', source ?? undefined],

@@ -9,21 +9,33 @@ import type { Loaded } from './use-detail.ts'
 interface SignatureOptions {
   readonly signature: Loaded<SignatureSteps>
   readonly signing: string
+  /** True if the delivery succeeded. A signature that matches is folded then. */
+  readonly isDelivered: boolean
 }
 
 /** Shows how the signature is computed, step by step, with this delivery's values. */
-export function SignatureView({ signature, signing }: SignatureOptions): JSX.Element {
+export function SignatureView({ signature, signing, isDelivered }: SignatureOptions): JSX.Element {
   const { value, error } = signature
+  const proof = value?.isRight
+    ? 'The header matches the body.'
+    : `The header does not match the body: ${nameSigning(signing)}.`
   return (
-    <div class="section signature">
-      <h2>Signature</h2>
-      {value === undefined ? <p class="dim">{error ?? 'Loading'}</p> : <Steps steps={value} signing={signing} />}
-    </div>
+    <details class="section fold signature" id="signature" open={!(isDelivered && value?.isRight)}>
+      <summary>
+        <h2>Signature</h2>
+        {value?.digest !== undefined && (
+          <span class={value.isRight ? 'proof' : 'proof bad'}>
+            <Icon sign={value.isRight ? '✓' : '✕'} /> {proof}
+          </span>
+        )}
+      </summary>
+      {value === undefined ? <p class="dim">{error ?? 'Loading'}</p> : <Steps steps={value} />}
+    </details>
   )
 }
 
-function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly signing: string }): JSX.Element {
-  const { bytes, bodySha256, secret, digest, sent, isRight } = steps
+function Steps({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
+  const { bytes, bodySha256, secret, digest, sent } = steps
   if (secret === undefined || digest === undefined)
     return <p class="dim">The webhook and its secret are deleted, so the signature cannot be computed.</p>
   return (
@@ -50,10 +62,6 @@ function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly si
           ))}
         </li>
       </ol>
-      <p class={isRight ? 'proof' : 'proof bad'}>
-        <Icon sign={isRight ? '✓' : '✕'} />{' '}
-        {isRight ? 'The header matches the body.' : `The header does not match the body: ${nameSigning(signing)}.`}
-      </p>
       <Compare steps={steps} />
     </>
   )

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { AttemptDetail, DeliveryDetail } from '../../emulator/contract.ts'
 import { showDuration } from '../../host/duration.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../protocol/schedule.ts'
-import { page } from '../model/page-model.ts'
+import { store } from '../model/store.ts'
 import { In } from '../parts/small.tsx'
 import { showExact } from '../text/times.ts'
 
@@ -56,7 +56,7 @@ function Step({ detail, index, shown, onChoose }: TimelineOptions & { readonly i
           type="button"
           class="step"
           aria-pressed={attempt === shown}
-          title={`${showExact(attempt.at)}, ${attempt.durationMs} ms`}
+          title={`${showExact(attempt.at, store.isUtc)}, ${attempt.durationMs} ms`}
           onClick={() => onChoose(attempt.number)}
         >
           <span class="mark" aria-hidden="true">
@@ -76,6 +76,6 @@ function Step({ detail, index, shown, onChoose }: TimelineOptions & { readonly i
 function gapBefore({ resendOf }: DeliveryDetail, index: number): string {
   if (index >= MAX_ATTEMPTS || resendOf !== undefined) return 'by hand'
   const delay = ATTEMPT_DELAYS_MS[index] ?? 0
-  const scale = page.state?.settings.retryScale ?? 1
+  const scale = store.state?.settings.retryScale ?? 1
   return index === 0 ? 'first' : `+ ${showDuration(delay / scale)}`
 }

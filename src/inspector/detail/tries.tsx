@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
 import { showDuration } from '../../host/duration.ts'
 import { actOnItem } from '../model/actions.ts'
-import { drop, inbox, replay } from '../model/inbox.ts'
+import { drop, isInboxWritable, replay } from '../model/inbox.ts'
 import { Button, Confirm } from '../parts/fields.tsx'
 import { Ago } from '../parts/small.tsx'
 
@@ -33,7 +33,7 @@ export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.
 
 /** Buttons that replay a dead letter, and drop an event that is not running, if the page may write. */
 export function ItemActions({ item: { key, state } }: { readonly item: InboxDetail }): JSX.Element | null {
-  if (!inbox.isWritable || state === 'running') return null
+  if (!isInboxWritable() || state === 'running') return null
   const replayOnce = (click: MouseEvent) => {
     if (click.detail <= 1) actOnItem(replay, key, 'replayed') // not by the second click of a double click
   }

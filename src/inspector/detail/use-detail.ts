@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
 import { api, describeError, toPath } from '../model/api.ts'
-import { page } from '../model/page-model.ts'
+import { store, useStore } from '../model/store.ts'
 
 /** The last answer of a call, or its error. */
 export interface Loaded<T> {
@@ -14,8 +14,8 @@ const NOTHING = { value: undefined, error: undefined }
 
 /** Loads a delivery with its body, and again when it has changed. */
 export function useDetail(id: string): Loaded<DeliveryDetail> {
-  const row = page.rows.find(id)
-  return useCall<DeliveryDetail>(`GET ${toPath(id)}`, `${row?.attempts} ${row?.status}`)
+  const version = useStore(() => String(store.rows.find(id)?.change))
+  return useCall<DeliveryDetail>(`GET ${toPath(id)}`, version)
 }
 
 /** Loads the signature of a delivery, step by step. */

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
-import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
-import { Icon, In, iconOf, stateOf, useNow } from '../parts/small.tsx'
+import { store } from '../model/store.ts'
+import { Icon, In, iconOf, stateOf, useTime } from '../parts/small.tsx'
 import { adviseOn, explainCode } from '../text/explain.ts'
 
 /** The state of a delivery in one line, and advice in another. */
@@ -14,8 +14,11 @@ export function VerdictView({
   readonly row: PlacedRow
 }): JSX.Element {
   const { last } = row
-  const url = detail.attempts.at(-1)?.url ?? page.urlOf(row.webhook)
-  const advice = last === null || last.isAcknowledged ? explainCode(last?.code ?? null) : adviseOn(last, url)
+  const url = detail.attempts.at(-1)?.url ?? store.urlOf(row.webhook)
+  const advice =
+    last === null || last.isAcknowledged
+      ? explainCode(last?.code ?? null)
+      : adviseOn(last, url, store.state?.settings.deadlineMs)
   const isBad = row.status === 'failed' || (last !== null && !last.isAcknowledged)
   return (
     <div class={isBad ? 'verdict bad' : 'verdict'}>
@@ -35,7 +38,7 @@ function isSpoilt({ signing, last }: PlacedRow): boolean {
 
 function Line({ row, note }: { readonly row: PlacedRow; readonly note: string | undefined }): JSX.Element {
   const { last, attempts, nextAt, resendOf } = row
-  const state = stateOf(row, useNow())
+  const state = useTime((now) => stateOf(row, now))
   const answer = last === null ? '' : [last.result, last.code].filter(Boolean).join(' ')
   const before = answer === '' ? '' : `; last answer ${answer}`
   const nth =
@@ -57,7 +60,7 @@ function Line({ row, note }: { readonly row: PlacedRow; readonly note: string | 
           · attempt {attempts + 1} of 5 <In at={nextAt} />
         </>
       )}
-      {text === undefined && page.state?.clock.isManual && ' (the clock stands still)'}
+      {text === undefined && store.state?.clock.isManual && ' (the clock stands still)'}
     </p>
   )
 }

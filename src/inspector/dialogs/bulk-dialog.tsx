@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { describeError, NoAnswer } from '../model/api.ts'
-import { page } from '../model/page-model.ts'
-import { type Bulk, ui } from '../model/ui.ts'
+import { type Bulk, store } from '../model/store.ts'
 import { Button, NumberField } from '../parts/fields.tsx'
 import { count } from '../text/count.ts'
 import { DialogFrame } from './dialog-frame.tsx'
@@ -41,7 +40,7 @@ export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
         <span class="push" />
         {isRunning && <Button label="Stop" onClick={stop} />}
         {isOver ? (
-          <Button class="main" label="Close" onClick={() => ui.open(undefined)} />
+          <Button class="main" label="Close" onClick={() => store.set({ dialog: undefined })} />
         ) : (
           <Button
             type="submit"
@@ -86,7 +85,7 @@ function useBulk(calls: Bulk['calls'], rate: number) {
       if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs))
     }
     setProgress({ ...now, isRunning: false })
-    if (isClosed.current) page.say(`stopped: ${now.done} of ${calls.length} done, ${now.refused} refused`)
+    if (isClosed.current) store.say(`stopped: ${now.done} of ${calls.length} done, ${now.refused} refused`)
   }
   const stop = () => {
     isStopped.current = true

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { ui } from '../model/ui.ts'
+import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 
 interface FrameOptions {
@@ -30,7 +30,7 @@ export function DialogFrame({ title, children, onSubmit }: FrameOptions): JSX.El
     isBusy.current = false
   }
   return (
-    <dialog ref={dialog} aria-label={title} onClose={() => ui.open(undefined)}>
+    <dialog ref={dialog} aria-label={title} onClose={() => store.set({ dialog: undefined })}>
       <form
         onSubmit={submit}
         onKeyDown={(event) => {
@@ -39,7 +39,7 @@ export function DialogFrame({ title, children, onSubmit }: FrameOptions): JSX.El
       >
         <div class="title">
           <h1>{title}</h1>
-          <Button class="quiet" label="✕" aria-label="Close (Esc)" onClick={() => ui.open(undefined)} />
+          <Button class="quiet" label="✕" aria-label="Close (Esc)" onClick={() => store.set({ dialog: undefined })} />
         </div>
         {children}
       </form>

@@ -1,15 +1,22 @@
 import type { JSX } from 'preact'
 import { FILTER_KEYS } from '../model/filter.ts'
 import { listKeys } from '../model/keys.ts'
-import { ui } from '../model/ui.ts'
+import { store, useStore } from '../model/store.ts'
+import { Button } from '../parts/fields.tsx'
 import { BulkDialog } from './bulk-dialog.tsx'
 import { DialogFrame } from './dialog-frame.tsx'
 import { EditDialog } from './edit-dialog.tsx'
 import { TriggerDialog } from './trigger-dialog.tsx'
 
+interface AskOptions {
+  readonly question: string
+  readonly verb: string
+  readonly onYes: () => Promise<unknown>
+}
+
 /** The open dialog. */
 export function DialogHost(): JSX.Element | null {
-  const { dialog } = ui
+  const dialog = useStore(() => store.dialog)
   switch (dialog?.kind) {
     case 'trigger':
       return <TriggerDialog />
@@ -23,11 +30,30 @@ export function DialogHost(): JSX.Element | null {
           <textarea class="mono" rows={16} readOnly aria-label={dialog.title} value={dialog.text} />
         </DialogFrame>
       )
+    case 'ask':
+      return <Ask {...dialog} />
     case 'help':
       return <Help />
     default:
       return null
   }
+}
+
+function Ask({ question, verb, onYes }: AskOptions): JSX.Element {
+  const submit = () => {
+    store.set({ dialog: undefined })
+    return onYes()
+  }
+  return (
+    <DialogFrame title={`${verb}?`} onSubmit={submit}>
+      <p>{question}</p>
+      <div class="fields">
+        <span class="push" />
+        <Button label="Cancel" onClick={() => store.set({ dialog: undefined })} />
+        <Button type="submit" class="main" label={verb} autofocus />
+      </div>
+    </DialogFrame>
+  )
 }
 
 function Help(): JSX.Element {

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { useDetail } from '../detail/use-detail.ts'
 import { resend } from '../model/actions.ts'
-import { ui } from '../model/ui.ts'
+import { store } from '../model/store.ts'
 import { Button, Check, Choice, Editor, NumberField } from '../parts/fields.tsx'
 import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
 import { SIGNING_OPTIONS } from '../text/explain.ts'
@@ -33,7 +33,8 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
   const send = async () => {
     const sent = renew(body, original, keepsId)
     const isSame = sent === original && signing !== 'stale-bytes'
-    if (await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing, count })) ui.open(undefined)
+    if (await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing, count }))
+      store.set({ dialog: undefined })
   }
   return (
     <DialogFrame title="Edit and resend" onSubmit={send}>

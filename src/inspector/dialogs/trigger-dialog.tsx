@@ -3,8 +3,7 @@ import { useState } from 'preact/hooks'
 import { useCall } from '../detail/use-detail.ts'
 import { act, openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
-import { page } from '../model/page-model.ts'
-import { ui } from '../model/ui.ts'
+import { store } from '../model/store.ts'
 import { Button, Choice, Editor, NumberField, Switch, TextField } from '../parts/fields.tsx'
 import { Problem } from '../parts/small.tsx'
 import { adviseOnData, findJsonProblem, readPasted } from '../text/edit-body.ts'
@@ -24,7 +23,7 @@ const FORMS = [
 /** Triggers an event with data that the user can edit, or sends a body that was recorded elsewhere. */
 export function TriggerDialog(): JSX.Element {
   const [form, setForm] = useState<'event' | 'body'>('event')
-  const accounts = page.state?.accounts.map(({ key }) => key) ?? []
+  const accounts = store.state?.accounts.map(({ key }) => key) ?? []
   const [account, setAccount] = useState(accounts[0] ?? '')
   const Form = form === 'body' ? PasteForm : EventForm
   return (
@@ -44,9 +43,9 @@ interface FormOptions {
 
 /** Opens the first new delivery, or shows why there is none. */
 function finish({ deliveries }: { readonly deliveries: readonly string[] }, account: string, type: string): void {
-  ui.open(undefined)
+  store.set({ dialog: undefined })
   const [first] = deliveries
-  if (first === undefined) page.say(`nothing was sent: no active webhook of ${account} subscribes to ${type}`, true)
+  if (first === undefined) store.say(`nothing was sent: no active webhook of ${account} subscribes to ${type}`, true)
   else openMade(first)
 }
 
@@ -99,7 +98,7 @@ function EventForm({ account, children }: FormOptions): JSX.Element {
 }
 
 function Advice({ account, type, data }: Readonly<Record<'account' | 'type' | 'data', string>>): JSX.Element {
-  const webhooks = page.state?.webhooks ?? []
+  const webhooks = store.state?.webhooks ?? []
   const isWanted = webhooks.some((each) => each.accountKey === account && each.active && takes(each.events, type))
   const advice = data === '' ? [] : adviseOnData(type, JSON.parse(data))
   return (
@@ -159,13 +158,13 @@ function PasteForm({ account, children }: FormOptions): JSX.Element {
 
 function firstType(): string {
   return (
-    page.state?.webhooks.find(({ active }) => active)?.events.find((type) => !type.includes('*')) ?? 'contact.created'
+    store.state?.webhooks.find(({ active }) => active)?.events.find((type) => !type.includes('*')) ?? 'contact.created'
   )
 }
 
 function useTypes(): readonly string[] {
   const { value: types = [] } = useCall<readonly string[]>('GET types', '')
-  const asked = page.state?.webhooks.flatMap(({ events }) => events) ?? []
+  const asked = store.state?.webhooks.flatMap(({ events }) => events) ?? []
   return [...new Set([...asked, ...types])].filter((type) => !type.includes('*'))
 }
 
@@ -182,7 +181,7 @@ function useSample(type: string): readonly [string, (data: string) => void, () =
 }
 
 function takes(events: readonly string[], type: string): boolean {
-  const isMatched = page.state?.assumed.wildcards === 'matched'
+  const isMatched = store.state?.assumed.wildcards === 'matched'
   return events.some(
     (event) =>
       event === type || (isMatched && new RegExp(`^${event.replace(/[.]/g, '\\.').replace('*', '.*')}$`).test(type)),

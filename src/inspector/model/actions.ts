@@ -1,20 +1,20 @@
-import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
+import type { DeliveryDetail, SignatureSteps, WebhookShape } from '../../emulator/contract.ts'
 import { type CopiedDelivery, toCurl, toFixture, toVitest } from '../text/copies.ts'
 import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
-import { inbox } from './inbox.ts'
-import { page } from './page-model.ts'
-import { ui } from './ui.ts'
+import { refreshInbox } from './inbox.ts'
+import { release, select } from './list.ts'
+import { store } from './store.ts'
 
 /** Runs an action of the user, and shows its error if it fails. */
 export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
     await work()
-    if (done !== undefined) page.say(done)
+    if (done !== undefined) store.say(done)
     return true
   } catch (error) {
-    page.say(describeError(error), true)
+    store.say(describeError(error), true)
     return false
   }
 }
@@ -29,14 +29,14 @@ export function change(line: string, body?: object, done?: string): Promise<bool
 
 /** Opens a delivery that was just made. New rows are no longer held back, so that the list shows it. */
 export function openMade(id: string): void {
-  ui.release()
-  ui.cursor = id
+  release()
+  store.cursor = id
   go({ screen: 'deliveries', delivery: id })
 }
 
 /** Returns to the list, and focuses the row of the delivery. */
 export function closeDelivery(id: string): void {
-  ui.select(id)
+  select(id)
   go({ delivery: undefined })
   focusSoon(`#row-${CSS.escape(id)}`)
 }
@@ -58,7 +58,7 @@ let isActing = false
 export async function actOnItem(work: (key: string) => Promise<void>, key: string, done: string): Promise<void> {
   if (isActing) return
   isActing = true
-  await act(() => work(key).finally(() => inbox.refresh()), done)
+  await act(() => work(key).finally(() => refreshInbox()), done)
   isActing = false
 }
 
@@ -75,15 +75,24 @@ export function retry(id: string): Promise<boolean> {
   return act(() => api(`POST ${toPath(id)}/retry`), 'retried')
 }
 
-export function setActive(webhookId: string, active: boolean): Promise<boolean> {
+function setActive(webhookId: string, active: boolean): Promise<boolean> {
   return change(`PUT webhooks/${webhookId}`, { active }, active ? 'webhook resumed' : 'webhook paused')
+}
+
+/** Resumes a webhook; asks before it pauses one. */
+export function pauseOrResume({ id, url, active }: WebhookShape): void {
+  if (!active) setActive(id, true)
+  else {
+    const question = `No delivery is sent to ${url} until you resume it.`
+    store.set({ dialog: { kind: 'ask', question, verb: 'Pause', onYes: () => setActive(id, false) } })
+  }
 }
 
 /** Moves a manual clock. */
 export function moveClock(move: { readonly advance: string } | { readonly next: true }): Promise<boolean> {
   return act(async () => {
     const { moved } = await api<{ readonly moved?: boolean }>('POST clock', move)
-    if (moved === false) page.say('no attempt is planned')
+    if (moved === false) store.say('no attempt is planned')
     await reloadState()
   })
 }
@@ -94,6 +103,13 @@ export const COPIES = {
   test: ['vitest test', toVitest],
   fixture: ['fixture line', toFixture],
   id: ['event id', ({ eventId }: CopiedDelivery) => eventId],
+  url: ['URL', ({ url }: CopiedDelivery) => url],
+  body: ['body', ({ body }: CopiedDelivery) => body.text],
+  headers: [
+    'headers',
+    ({ sent }: CopiedDelivery) =>
+      ['Content-Type: application/json', ...sent.map((value) => `X-Service-Signature: ${value}`)].join('\n'),
+  ],
 } as const
 
 export function copyDelivery(id: string, form: keyof typeof COPIES): Promise<boolean> {
@@ -103,7 +119,7 @@ export function copyDelivery(id: string, form: keyof typeof COPIES): Promise<boo
       api<SignatureSteps>(`GET ${toPath(id)}/signature`),
     ])
     const [name, write] = COPIES[form]
-    const url = detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId)
+    const url = detail.attempts.at(-1)?.url ?? store.urlOf(detail.webhookId)
     await copyText(write({ ...detail, ...steps, url }), name)
   })
 }
@@ -112,9 +128,9 @@ export function copyDelivery(id: string, form: keyof typeof COPIES): Promise<boo
 export async function copyText(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
-    page.say(`${what} copied`)
+    store.say(`${what} copied`)
   } catch {
-    ui.open({ kind: 'text', title: `Copy the ${what}`, text })
+    store.set({ dialog: { kind: 'text', title: `Copy the ${what}`, text } })
   }
 }
 

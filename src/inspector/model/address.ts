@@ -1,27 +1,34 @@
 import type { InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { IS_ALONE } from './api.ts'
-import { page } from './page-model.ts'
+import { store } from './store.ts'
 
 const SCREENS = [
   ['deliveries', 'Deliveries'],
-  ['failed', 'Failed'],
-  ['webhooks', 'Webhooks'],
-  ['records', 'Records'],
-  ['calls', 'API log'],
-  ['clock', 'Clock & faults'],
-  ['assumptions', 'Assumptions'],
   ['inbox', 'Inbox'],
+  ['webhooks', 'Webhooks'],
+  ['service', 'Service'],
 ] as const
 
 /** The name of a screen. */
 export type Screen = (typeof SCREENS)[number][0]
+
+/** The sections of the screen Service, each with its title. */
+export const SECTIONS = {
+  records: 'Records',
+  calls: 'Calls of the API',
+  clock: 'Clock',
+  faults: 'Faults',
+  assumptions: 'Assumptions',
+} as const
+
+export type Section = keyof typeof SECTIONS
 
 const START: Screen = IS_ALONE ? 'inbox' : 'deliveries'
 
 /** The available screens, in the order of their keys. */
 export function listScreens(): readonly (typeof SCREENS)[number][] {
   if (IS_ALONE) return SCREENS.filter(([screen]) => screen === 'inbox')
-  return page.state?.hasInbox ? SCREENS : SCREENS.filter(([screen]) => screen !== 'inbox')
+  return store.state?.hasInbox ? SCREENS : SCREENS.filter(([screen]) => screen !== 'inbox')
 }
 
 /** The view of the page. Its URL holds all of it, so that a view can be opened in a new tab, or shared. */
@@ -29,8 +36,12 @@ export interface Address {
   readonly screen: Screen
   /** The filter of the list. */
   readonly query: string
+  /** True to group the failed deliveries by cause. */
+  readonly isGrouped: boolean
   /** The delivery that is open. */
   readonly delivery: string | undefined
+  /** The section of the screen Service that is open. */
+  readonly section: Section | undefined
   /** Account and model of the records. */
   readonly account: string | undefined
   readonly model: string | undefined
@@ -41,15 +52,23 @@ export interface Address {
 }
 
 const STATES: readonly InboxStateName[] = ['dead', 'waiting', 'running']
+let shown: readonly [search: string, address: Address] | undefined
 
-/** Reads the view from the URL. */
+/** Reads the view from the URL: the same object until the URL changes. */
 export function readAddress(): Address {
-  const parameters = new URLSearchParams(location.search)
+  if (shown?.[0] !== location.search) shown = [location.search, parse(location.search)]
+  return shown[1]
+}
+
+function parse(search: string): Address {
+  const parameters = new URLSearchParams(search)
   const read = (name: string) => parameters.get(name) ?? undefined
   return {
     screen: IS_ALONE ? START : (SCREENS.find(([screen]) => screen === read('screen'))?.[0] ?? START),
     query: read('q') ?? '',
+    isGrouped: read('by') === 'cause',
     delivery: read('d'),
+    section: Object.keys(SECTIONS).find((name): name is Section => name === read('open')),
     account: read('account'),
     model: read('model'),
     state: STATES.find((state) => state === read('state')) ?? 'dead',
@@ -59,9 +78,10 @@ export function readAddress(): Address {
 }
 
 /** The URL of a view. Parts that are as at the start are left out. */
-export function toPageUrl({ screen, query, delivery, state, ...others }: Address): string {
-  const own = { screen: screen === START ? '' : screen, q: query, d: delivery, state: state === 'dead' ? '' : state }
-  const parts = Object.entries({ ...own, ...others }).flatMap(([name, value]) => (value ? [[name, value]] : []))
+export function toPageUrl({ screen, query, isGrouped, delivery, section, state, ...others }: Address): string {
+  const own = { screen: screen === START ? '' : screen, q: query, by: isGrouped ? 'cause' : '', d: delivery }
+  const all = { ...own, open: section, state: state === 'dead' ? '' : state, ...others }
+  const parts = Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : []))
   return parts.length === 0 ? location.pathname : `${location.pathname}?${new URLSearchParams(parts)}`
 }
 
@@ -69,15 +89,18 @@ export function toPageUrl({ screen, query, delivery, state, ...others }: Address
 export function go(change: Partial<Address>, isStep = true): void {
   const url = toPageUrl({ ...readAddress(), ...change })
   if (url === location.pathname + location.search) return
+  // Rows are held back only for the filter under which the user reads.
+  if (change.query !== undefined) store.held = undefined
   if (isStep) history.pushState(null, '', url)
   else history.replaceState(null, '', url)
-  page.changed()
+  store.changed()
 }
+
+const NOTHING_OPEN = { delivery: undefined, section: undefined, account: undefined, model: undefined, item: undefined }
 
 /** Completes a view that a link shows: of the present one it keeps the filter, and nothing that is open. */
 export function toView(view: Partial<Address>): Partial<Address> {
-  const nothing = { delivery: undefined, account: undefined, model: undefined, after: undefined, item: undefined }
-  return { ...nothing, state: 'dead', ...view }
+  return { ...NOTHING_OPEN, after: undefined, state: 'dead', ...view }
 }
 
 /** Follows a link without reloading the page, unless the click asks the browser for a new tab or window. */
@@ -87,4 +110,7 @@ export function follow(event: MouseEvent, show: () => void): void {
   show()
 }
 
-addEventListener('popstate', () => page.changed())
+addEventListener('popstate', () => {
+  store.held = undefined
+  store.changed()
+})

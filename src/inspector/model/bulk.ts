@@ -3,7 +3,7 @@ import { api, toPath } from './api.ts'
 import { replay } from './inbox.ts'
 import { whyNotResent, whyNotRetried } from './list.ts'
 import type { PlacedRow } from './rows.ts'
-import type { Bulk } from './ui.ts'
+import type { Bulk } from './store.ts'
 
 const DELIVERIES = ['delivery', 'deliveries'] as const
 const RETRY = { verb: 'Retry', text: 'Each delivery gets one more attempt with the same event id, the oldest first.' }

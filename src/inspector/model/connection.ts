@@ -1,14 +1,7 @@
 import type { ApiCall, Batch, EmulatorState, RowPage } from '../../emulator/contract.ts'
 import { api } from './api.ts'
-import { type Link, page } from './page-model.ts'
+import { store } from './store.ts'
 
-/** A message between tabs. Only one tab has the stream, since a browser opens at most six connections to a host. */
-type Told =
-  | { readonly kind: 'hello' }
-  | { readonly kind: 'link'; readonly link: Link }
-  | { readonly kind: 'batch'; readonly batch: Batch }
-
-const STREAM = '/_emulator/stream?form=rows'
 /** The stream sends a message at least every 5 s. */
 const SILENT_AFTER_MS = 12_000
 const POLL_AFTER_MS = 10_000
@@ -16,147 +9,147 @@ const POLL_EVERY_MS = 3_000
 const RECONNECT_MS = 1_000
 const FIRST_ROWS = 300
 const MOST_CALLS = 500
+/** Number of tabs that have a stream; further ones ask every second. A browser opens six connections to a host, and calls need some. */
+const MOST_STREAMS = 4
 
-/** Undefined outside of a secure context, as under a name of --host-allow: without locks, each tab has its own stream. */
-const channel = 'locks' in navigator ? new BroadcastChannel('postern-inspector') : undefined
+/** Position in the emulator's changes, from which the next stream begins. Undefined until the list is loaded. */
+let position: string | undefined
 let stream: EventSource | undefined
+let hasTurn = false
+let isLoading = false
+/** True if deliveries were removed while the page loads. */
+let mustLoad = false
 let heardAt = performance.now()
 let lostAt: number | undefined = performance.now()
-let polledAt = 0
-/** Batches that arrive while the page loads everything; undefined otherwise. */
-let waiting: Batch[] | undefined
+let askedAt = 0
+let isAsking = false
 
-/** Connects the page: as the tab that has the stream, or as one that gets messages from it. */
+/** Connects the page, and keeps it connected. */
 export function connect(): void {
-  channel?.addEventListener('message', ({ data }: MessageEvent<Told>) => hear(data))
-  if (channel === undefined) open()
-  else {
-    navigator.locks.request('postern-inspector', () => {
-      open()
-      return new Promise(() => {}) // until the tab is closed
-    })
-    channel.postMessage({ kind: 'hello' } satisfies Told)
-  }
+  load().then(follow, () => {})
   setInterval(watch, 1_000)
-  restart()
 }
 
-/** Loads everything: at the start, and after messages may have been missed. */
-async function resync(): Promise<void> {
-  if (waiting !== undefined) return
-  waiting = []
-  const isFirst = page.rows.size === 0
+/** Loads everything: at the start, and after deliveries were removed or the emulator was restarted. */
+async function load(): Promise<void> {
+  mustLoad = true
+  if (isLoading) return
+  isLoading = true
   try {
-    const [state, newest, calls] = await Promise.all([
-      api<EmulatorState>('GET state'),
-      api<RowPage>(isFirst ? `GET rows?limit=${FIRST_ROWS}` : 'GET rows'),
-      api<readonly ApiCall[]>('GET calls'),
-    ])
-    const isNewRun = page.state !== undefined && page.state.bootId !== newest.bootId
-    page.state = state
-    page.calls = calls
-    page.setNow(newest.now)
-    if (isFirst) page.rows.putOlder(newest.rows)
-    else {
-      page.rows.put(newest.rows.toReversed())
-      const batched = waiting.flatMap(({ rows }) => rows)
-      page.rows.keepOnly(new Set([...newest.rows, ...batched].map(({ id }) => id)), isNewRun)
+    while (mustLoad) {
+      mustLoad = false
+      await loadOnce()
     }
-    page.changed()
-    const oldest = newest.rows.at(-1)
-    if (isFirst && oldest !== undefined && newest.total > newest.rows.length)
-      page.rows.putOlder((await api<RowPage>(`GET rows?before=${oldest.id}`)).rows)
   } finally {
-    const batches = waiting ?? []
-    waiting = undefined
-    for (const batch of batches) apply(batch)
-    page.changed()
+    isLoading = false
   }
 }
 
-/** Loads everything in the background. If it fails, `watch` tries again. */
-function restart(): void {
-  resync().catch(() => {})
+async function loadOnce(): Promise<void> {
+  const [state, newest, calls] = await Promise.all([
+    api<EmulatorState>('GET state'),
+    api<RowPage>(store.rows.size === 0 ? `GET rows?limit=${FIRST_ROWS}` : 'GET rows'),
+    api<readonly ApiCall[]>('GET calls'),
+  ])
+  const isNewRun = store.state !== undefined && store.state.bootId !== newest.bootId
+  const isWhole = store.rows.size > 0
+  position = newest.cursor
+  Object.assign(store, { state, calls, total: newest.total })
+  store.setNow(newest.now)
+  if (isWhole) store.rows.keepOnly(new Set(newest.rows.map(({ id }) => id)), newest.change, isNewRun)
+  store.rows.put(newest.rows)
+  store.changed()
+  const oldest = newest.rows.at(-1)
+  if (isWhole || oldest === undefined || newest.total === newest.rows.length) return
+  store.rows.put((await api<RowPage>(`GET rows?before=${oldest.id}`)).rows)
+  store.changed()
 }
 
 /** Loads webhooks, faults and settings again. */
 export async function reloadState(): Promise<void> {
-  page.state = await api<EmulatorState>('GET state')
-  page.changed()
+  store.set({ state: await api<EmulatorState>('GET state') })
 }
 
-function open(): void {
+/** Opens a stream from the present position, if fewer tabs have one than may. */
+async function follow(): Promise<void> {
+  hasTurn ||= await takeTurn()
+  if (!hasTurn) return ask()
   stream?.close()
-  stream = new EventSource(STREAM)
-  stream.addEventListener('ready', () => tell({ kind: 'link', link: 'live' }))
-  stream.addEventListener('batch', ({ data }) => tell({ kind: 'batch', batch: JSON.parse(data) }))
-  stream.addEventListener('error', reopen)
+  const opened = new EventSource(`/_emulator/stream?form=rows&after=${position}`)
+  stream = opened
+  opened.addEventListener('ready', becomeLive)
+  opened.addEventListener('batch', ({ data }) => {
+    becomeLive()
+    take(JSON.parse(data))
+  })
+  opened.addEventListener('error', () => {
+    if (stream === opened) reopen()
+  })
+}
+
+/** Returns true if this tab may have a stream, until it is closed. Without locks, outside of a secure context, each tab may. */
+async function takeTurn(): Promise<boolean> {
+  if (!('locks' in navigator)) return true
+  for (let n = 1; n <= MOST_STREAMS; n++) {
+    const isTaken = await new Promise<boolean>((resolve) => {
+      navigator.locks.request(`postern-stream-${n}`, { ifAvailable: true }, (lock) => {
+        resolve(lock !== null)
+        return lock === null ? undefined : new Promise(() => {})
+      })
+    })
+    if (isTaken) return true
+  }
+  return false
 }
 
 function reopen(): void {
   stream?.close()
-  tell({ kind: 'link', link: 'reconnecting' })
-  setTimeout(open, RECONNECT_MS)
-}
-
-/** Sends a message to the other tabs, and to this one. */
-function tell(told: Told): void {
-  channel?.postMessage(told)
-  hear(told)
-}
-
-function hear(told: Told): void {
-  if (told.kind === 'hello') {
-    if (stream !== undefined) channel?.postMessage({ kind: 'link', link: page.link } satisfies Told)
-    return
-  }
-  heardAt = performance.now()
-  if (told.kind === 'batch') {
-    if (page.link !== 'live') becomeLive()
-    if (waiting === undefined) apply(told.batch)
-    else waiting.push(told.batch)
-  } else if (told.kind === 'link' && told.link === 'live') becomeLive()
-  else if (told.kind === 'link') loseLink()
+  stream = undefined
+  lostAt ??= performance.now()
+  if (store.link !== 'polling' && store.link !== 'stopped') store.set({ link: 'reconnecting' })
+  setTimeout(() => stream === undefined && follow(), RECONNECT_MS)
 }
 
 function becomeLive(): void {
-  const wasLost = page.link !== 'connecting' && page.link !== 'live'
-  page.link = 'live'
+  heardAt = performance.now()
   lostAt = undefined
-  if (wasLost) restart()
-  page.changed()
+  if (store.link !== 'live') store.set({ link: 'live' })
 }
 
-function loseLink(): void {
-  lostAt ??= performance.now()
-  if (page.link === 'live' || page.link === 'connecting') page.link = 'reconnecting'
-  page.changed()
+/** Asks for what has changed, without a stream. */
+async function ask(): Promise<void> {
+  if (isAsking) return
+  isAsking = true
+  askedAt = performance.now()
+  try {
+    if (position === undefined) await load()
+    else take(await api<Batch>(`GET changes?after=${position}`))
+    if (!hasTurn) becomeLive()
+    else if (lostAt !== undefined) store.set({ link: 'polling' })
+  } catch {
+    lostAt ??= performance.now()
+    store.set({ link: performance.now() - lostAt < POLL_AFTER_MS ? 'reconnecting' : 'stopped' })
+  } finally {
+    isAsking = false
+  }
 }
 
-/** Detects a stream that fell silent without an error, and polls after a while without a stream. */
+/** Detects a stream that fell silent without an error, and asks if there is none. */
 function watch(): void {
   const now = performance.now()
-  if (page.link === 'live' && now - heardAt > SILENT_AFTER_MS) {
-    if (stream !== undefined) reopen()
-    else loseLink()
-  }
-  if (lostAt === undefined || now - lostAt < POLL_AFTER_MS || now - polledAt < POLL_EVERY_MS) return
-  polledAt = now
-  resync().then(
-    () => lostAt !== undefined && page.setLink('polling'),
-    () => lostAt !== undefined && page.setLink('stopped'),
-  )
+  if (stream !== undefined && store.link === 'live' && now - heardAt > SILENT_AFTER_MS) reopen()
+  if (!isLoading && (position === undefined || !hasTurn)) follow().catch(() => {})
+  else if (lostAt !== undefined && now - lostAt >= POLL_AFTER_MS && now - askedAt >= POLL_EVERY_MS) ask()
 }
 
-function apply({ now, notices, rows }: Batch): void {
-  for (const notice of notices) {
-    if (notice.type === 'call') page.calls = [notice.call, ...page.calls].slice(0, MOST_CALLS)
-    if (notice.type === 'warning') page.say(notice.message, true)
-    if (notice.type === 'reset') page.rows.clear()
-    if (notice.type === 'reset' || (notice.type === 'webhook' && notice.change === 'deleted')) setTimeout(restart, 50)
-    if (notice.type === 'webhook') reloadState().catch(() => {})
-  }
-  page.setNow(now)
-  page.rows.put(rows)
-  page.changed()
+function take({ cursor, now, total, rows, calls, warnings, isStateNew, mustReload }: Batch): void {
+  position = cursor
+  if (mustReload) load().catch(reopen)
+  else if (isStateNew) reloadState().catch(() => {})
+  for (const warning of warnings) store.say(warning, true)
+  if (calls.length > 0) store.calls = [...calls, ...store.calls].slice(0, MOST_CALLS)
+  store.total = total
+  store.setNow(now)
+  if (rows.length > 0) store.rows.put(rows)
+  store.changed()
 }

@@ -1,7 +1,7 @@
 import type { Row } from '../../emulator/contract.ts'
 
 /** Tests a row by the words of a filter: free text, and `key:value`. A `-` before a word negates it. */
-export type RowTest = (row: Row) => boolean
+type RowTest = (row: Row) => boolean
 
 /** Keys of a filter, with examples of their values. */
 export const FILTER_KEYS: readonly (readonly [string, string])[] = [
@@ -11,45 +11,89 @@ export const FILTER_KEYS: readonly (readonly [string, string])[] = [
   ['webhook:', 'id, or part of the URL'],
   ['account:', 'acme'],
   ['event:', 'id of the event, or part of it'],
-  ['since:', '10m, 2h, or a date'],
+  ['since:', '10m, 2h, 2025-01-31, 2025-01-31T14:30'],
+  ['until:', 'as since:'],
   ['-', 'before a key or a text: excludes what matches'],
 ]
 
+const STATUSES = ['failed', 'success', 'pending', 'retrying']
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Parses a filter. @param urlOf returns the URL of a webhook by its id */
-export function readFilter(query: string, urlOf: (webhook: string) => string, now: number): RowTest {
-  const words = query.match(/-?(?:\w+:)?"[^"]*"|\S+/g) ?? []
-  const tests = words.map((word) => toTest(word.replaceAll('"', ''), urlOf, now))
-  return (row) => tests.every((test) => test(row))
+interface FilterContext {
+  /** Returns the URL of a webhook by its id. */
+  readonly urlOf: (webhook: string) => string
+  readonly now: number
+  /** True to read times without a zone as UTC, as the page then shows them. */
+  readonly isUtc: boolean
 }
 
-function toTest(word: string, urlOf: (webhook: string) => string, now: number): RowTest {
+/** A filter, with the words of it that mean nothing. */
+export interface Filter {
+  readonly test: RowTest
+  readonly unknown: readonly string[]
+}
+
+export function readFilter(query: string, context: FilterContext): Filter {
+  const words = splitWords(query)
+  const tests = words.map((word) => toTest(unquote(word), context))
+  return {
+    test: (row) => tests.every((test) => test === undefined || test(row)),
+    unknown: words.filter((_, index) => tests[index] === undefined),
+  }
+}
+
+function splitWords(query: string): readonly string[] {
+  return query.match(/-?(?:\w+:)?"[^"]*"|\S+/g) ?? []
+}
+
+function unquote(word: string): string {
+  return word.replaceAll('"', '')
+}
+
+/** The value of a key in a filter; undefined if it has none. */
+export function readWord(query: string, key: string): string | undefined {
+  const word = splitWords(query).find((each) => each.startsWith(`${key}:`))
+  return word && unquote(word).slice(key.length + 1)
+}
+
+/** A filter with another value of a key, or without the key. */
+export function writeWord(query: string, key: string, value: string | undefined): string {
+  const others = splitWords(query).filter((word) => !word.startsWith(`${key}:`))
+  if (value === undefined) return others.join(' ')
+  return [...others, `${key}:${/\s/.test(value) ? `"${value}"` : value}`].join(' ')
+}
+
+/** Returns undefined for a word that means nothing. */
+function toTest(word: string, context: FilterContext): RowTest | undefined {
   if (word.startsWith('-') && word.length > 1) {
-    const test = toTest(word.slice(1), urlOf, now)
-    return (row) => !test(row)
+    const test = toTest(word.slice(1), context)
+    return test && ((row) => !test(row))
   }
   const [, key = '', value = ''] = /^(\w+):(.*)$/.exec(word) ?? []
   const wanted = value.toLowerCase()
-  switch (value === '' ? '' : key) {
+  if (key !== '' && value === '' && FILTER_KEYS.some(([known]) => known === word)) return undefined
+  switch (key) {
     case 'status':
+      if (!STATUSES.includes(wanted)) return undefined
       return (row) => row.status === wanted || (wanted === 'retrying' && row.status === 'pending' && row.attempts > 0)
     case 'type':
       return matchType(wanted)
     case 'code':
       return ({ last }) => last !== null && (last.result === wanted || last.code === wanted)
     case 'webhook':
-      return ({ webhook }) => webhook.startsWith(value) || urlOf(webhook).toLowerCase().includes(wanted)
+      return ({ webhook }) => webhook.startsWith(value) || context.urlOf(webhook).toLowerCase().includes(wanted)
     case 'account':
       return ({ account }) => account.toLowerCase() === wanted
     case 'event':
       return ({ event }) => event.includes(value)
-    case 'since': {
-      const from = readSince(value, now)
-      return ({ at, last }) => from === undefined || Date.parse(last?.at ?? at) >= from
+    case 'since':
+    case 'until': {
+      const limit = readTime(value, context)
+      if (limit === undefined) return undefined
+      return ({ at, last }) => Date.parse(last?.at ?? at) >= limit === (key === 'since')
     }
     default:
-      return matchText(word.toLowerCase(), urlOf)
+      return matchText(word.toLowerCase(), context.urlOf)
   }
 }
 
@@ -68,9 +112,14 @@ function matchText(wanted: string, urlOf: (webhook: string) => string): RowTest 
     )
 }
 
-function readSince(value: string, now: number): number | undefined {
+const DATE = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/
+
+function readTime(value: string, { now, isUtc }: FilterContext): number | undefined {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(value) ?? []
   if (number !== undefined) return now - Number(number) * (UNITS[unit] ?? 0)
-  const at = Date.parse(value)
+  const [whole, time, , , zone] = DATE.exec(value) ?? []
+  if (whole === undefined) return undefined
+  const text = `${whole.replace(' ', 'T')}${time === undefined ? 'T00:00' : ''}${zone === undefined && isUtc ? 'Z' : ''}`
+  const at = Date.parse(text)
   return Number.isNaN(at) ? undefined : at
 }

@@ -1,67 +1,51 @@
 import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { type Address, readAddress } from './address.ts'
 import { api, describeError, IS_ALONE, NoAnswer } from './api.ts'
-import { page } from './page-model.ts'
+import { store } from './store.ts'
 
 const ROUTES = '/_inspector/inbox'
 const ASK_EVERY_MS = 2_000
 
-/** State of the inbox. An inbox sends no messages, so the page polls it every two seconds. */
-class InboxModel {
-  counts: InboxCountsShape | undefined
-  /** Error of the last read; undefined if it succeeded. */
-  error: string | undefined
-  /** Number of refreshes. A component that loaded its data under an older number loads it again. */
-  version = 0
-  /** States of the accepted events on the first pages, by account and event id. */
-  #states: ReadonlyMap<string, InboxStateName> = new Map()
-  /** The last page of the list, and the call that loaded it. */
-  #listed: { readonly line: string; readonly page: InboxRowPage } | undefined
+/** The page of the inbox's list that the address names; undefined until it is loaded. */
+export function readListed(): InboxRowPage | undefined {
+  const { listed } = store.inbox
+  return listed?.line === toListLine(readAddress()) ? listed.page : undefined
+}
 
-  /** The page of the list that the address names; undefined until it is loaded. */
-  get shown(): InboxRowPage | undefined {
-    return this.#listed?.line === toListLine(readAddress()) ? this.#listed.page : undefined
-  }
+export function isInboxWritable(): boolean {
+  return store.inbox.counts?.isWritable === true
+}
 
-  get isWritable(): boolean {
-    return this.counts?.isWritable === true
-  }
+/** The state of an accepted event, if it is on the first pages of the inbox. */
+export function stateInInbox(account: string, event: string): InboxStateName | undefined {
+  return store.inbox.states.get(nameEvent(account, event))
+}
 
-  stateOf(account: string, event: string): InboxStateName | undefined {
-    return this.#states.get(nameEvent(account, event))
-  }
-
-  /** Loads what the page shows. */
-  async refresh(): Promise<void> {
-    const { screen } = readAddress()
-    const line = toListLine(readAddress())
-    try {
-      const [counts, rows, states] = await Promise.all([
-        api<InboxCountsShape>(`GET ${ROUTES}/counts`),
-        screen === 'inbox' ? api<InboxRowPage>(line) : undefined,
-        screen === 'deliveries' && hasAccepted() ? readStates() : this.#states,
-      ])
-      this.#states = states
-      // The user may have chosen another page of the list in the meantime.
-      if (rows !== undefined && line === toListLine(readAddress())) this.#listed = { line, page: rows }
-      this.counts = counts
-      this.error = undefined
-      if (IS_ALONE) page.setLink('live')
-    } catch (error) {
-      this.error = describeError(error)
-      if (IS_ALONE) page.setLink(error instanceof NoAnswer ? 'stopped' : 'live')
-    }
-    this.version++
-    page.changed()
+/** Loads what the page shows of the inbox. */
+export async function refreshInbox(): Promise<void> {
+  const { screen } = readAddress()
+  const line = toListLine(readAddress())
+  const before = store.inbox
+  const version = before.version + 1
+  try {
+    const [counts, rows, states] = await Promise.all([
+      api<InboxCountsShape>(`GET ${ROUTES}/counts`),
+      screen === 'inbox' ? api<InboxRowPage>(line) : undefined,
+      screen === 'deliveries' && hasAccepted() ? readStates() : before.states,
+    ])
+    // The user may have chosen another page of the list in the meantime.
+    const isWanted = rows !== undefined && line === toListLine(readAddress())
+    const listed = isWanted ? { line, page: rows } : store.inbox.listed
+    store.set({ inbox: { counts, states, listed, version }, ...(IS_ALONE && { link: 'live' }) })
+  } catch (error) {
+    const link = error instanceof NoAnswer ? 'stopped' : 'live'
+    store.set({ inbox: { ...store.inbox, error: describeError(error), version }, ...(IS_ALONE && { link }) })
   }
 }
 
-/** The one model of the inbox. */
-export const inbox: InboxModel = new InboxModel()
-
 /** Returns true if there is an inbox to show. */
 export function hasInbox(): boolean {
-  return IS_ALONE || page.state?.hasInbox === true
+  return IS_ALONE || store.state?.hasInbox === true
 }
 
 /** Polls the inbox while the page is visible. A screen that needs data immediately loads it itself. */
@@ -70,7 +54,7 @@ export function watchInbox(): void {
   const ask = async () => {
     if (isAsking || document.hidden || !hasInbox()) return
     isAsking = true
-    await inbox.refresh()
+    await refreshInbox()
     isAsking = false
   }
   setInterval(ask, ASK_EVERY_MS)
@@ -119,5 +103,5 @@ function nameEvent(account: string, event: string): string {
 }
 
 function hasAccepted(): boolean {
-  return page.rows.all.some(({ last }) => last?.code === 'accepted')
+  return store.rows.all.some(({ last }) => last?.code === 'accepted')
 }

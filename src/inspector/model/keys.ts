@@ -1,10 +1,10 @@
-import { actOnItem, closeDelivery, closeItem, copyDelivery, moveClock, resend, setActive } from './actions.ts'
-import { go, listScreens, readAddress, toView } from './address.ts'
+import { actOnItem, closeDelivery, closeItem, copyDelivery, moveClock, pauseOrResume, resend } from './actions.ts'
+import { type Address, go, listScreens, readAddress, toView } from './address.ts'
 import { IS_ALONE } from './api.ts'
-import { inbox, replay } from './inbox.ts'
-import { listShown } from './list.ts'
-import { page } from './page-model.ts'
-import { ui } from './ui.ts'
+import { readWord, writeWord } from './filter.ts'
+import { isInboxWritable, replay } from './inbox.ts'
+import { listShown, release, select } from './list.ts'
+import { store } from './store.ts'
 
 /** The keys of an inbox, as the help lists them. */
 const INBOX_KEYS: readonly (readonly [string, string])[] = [
@@ -23,12 +23,15 @@ const DELIVERY_KEYS: readonly (readonly [string, string])[] = [
   ['e', 'edit and resend'],
   ['t', 'trigger an event'],
   ['c', 'copy as curl'],
-  ['p', 'pause or resume its webhook'],
+  ['p', 'pause its webhook, or resume it'],
   ['m', 'pin it: “Clear the list” keeps it'],
   ['n', 'next attempt (manual clock)'],
+  ['f', 'failed deliveries only, or all'],
+  ['g', 'group failed deliveries by cause'],
   ['.', 'show new deliveries'],
   ['/', 'filter'],
-  ['1 – 8', 'screens'],
+  ['1 – 4', 'screens'],
+  ['u', 'times in UTC, or local'],
   ['?', 'these keys'],
 ]
 
@@ -46,7 +49,7 @@ export function listenToKeys(): void {
     if (event.repeat && !/^(j|k|ArrowDown|ArrowUp)$/.test(event.key)) return
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     const target = event.target instanceof HTMLElement ? event.target : document.body
-    if (ui.dialog !== undefined || target.closest('input:not([type=checkbox]), textarea, select') !== null) return
+    if (store.dialog !== undefined || target.closest('input:not([type=checkbox]), textarea, select') !== null) return
     // Enter belongs to the link or button that has the focus.
     if (event.key === 'Enter' && target.closest('a, button, summary') !== null) return
     if (press(ARROWS[event.key] ?? event.key)) event.preventDefault()
@@ -69,21 +72,31 @@ function press(key: string): boolean {
   const index = Number(key) - 1
   const tab = listScreens()[index]
   if (tab !== undefined) go(toView({ screen: tab[0] }))
-  else if (key === '?') ui.open({ kind: 'help' })
+  else if (key === '?') store.set({ dialog: { kind: 'help' } })
+  else if (key === 'u') store.setUtc(!store.isUtc)
   else if (screen === 'inbox' && pressOnInbox(key, item)) return true
   else if (IS_ALONE) return false
-  else if (key === 't') ui.open({ kind: 'trigger' })
+  else if (key === 't') store.set({ dialog: { kind: 'trigger' } })
   else if (key === '/') document.getElementById('filter')?.focus()
-  else if (key === 'n' && page.state?.clock.isManual) moveClock({ next: true })
+  else if (key === 'n' && store.state?.clock.isManual) moveClock({ next: true })
+  else if (key === 'f' || key === 'g') showFailed(key === 'g')
   else if (screen === 'deliveries') return pressOnList(key, delivery)
   else return false
   return true
 }
 
+/** Shows the failed deliveries, in a list or by cause; all of them again if these are shown. */
+export function showFailed(isGrouped: boolean): void {
+  const address = readAddress()
+  const isShown = readWord(address.query, 'status') === 'failed' && address.isGrouped === isGrouped
+  const query = writeWord(address.query, 'status', isShown ? undefined : 'failed')
+  go(toView({ screen: 'deliveries', query, isGrouped: isGrouped && !isShown } satisfies Partial<Address>))
+}
+
 function pressOnList(key: string, delivery: string | undefined): boolean {
-  const id = delivery ?? ui.cursor
+  const id = delivery ?? store.cursor
   if (key === 'j' || key === 'k') move(key)
-  else if (key === '.') ui.release()
+  else if (key === '.') release()
   else if (key === 'Escape') leave(delivery)
   else if (id === undefined) return false
   else if (key === 'Enter') go({ delivery: id })
@@ -92,12 +105,12 @@ function pressOnList(key: string, delivery: string | undefined): boolean {
 }
 
 function pressOnRow(key: string, id: string): boolean {
-  const webhook = page.webhook(page.rows.find(id)?.webhook ?? '')
+  const webhook = store.webhook(store.rows.find(id)?.webhook ?? '')
   if (key === 'r') resend(id)
-  else if (key === 'e') ui.open({ kind: 'edit', id })
+  else if (key === 'e') store.set({ dialog: { kind: 'edit', id } })
   else if (key === 'c') copyDelivery(id, 'curl')
-  else if (key === 'm') ui.pin(id)
-  else if (key === 'p' && webhook !== undefined) setActive(webhook.id, !webhook.active)
+  else if (key === 'm') store.pin(id)
+  else if (key === 'p' && webhook !== undefined) pauseOrResume(webhook)
   else return false
   return true
 }
@@ -106,7 +119,7 @@ function pressOnInbox(key: string, item: string | undefined): boolean {
   if (key === 'j' || key === 'k') moveFocus(key)
   else if (item === undefined) return false
   else if (key === 'Escape') closeItem(item)
-  else if (key === 'r' && inbox.isWritable) actOnItem(replay, item, 'replayed')
+  else if (key === 'r' && isInboxWritable()) actOnItem(replay, item, 'replayed')
   else return false
   return true
 }
@@ -130,16 +143,18 @@ function moveFocus(key: 'j' | 'k'): void {
 function move(key: 'j' | 'k'): void {
   const { delivery } = readAddress()
   const { rows } = listShown()
-  const at = rows.findIndex(({ id }) => id === (delivery ?? ui.cursor))
+  const at = rows.findIndex(({ id }) => id === (delivery ?? store.cursor))
   const row = takeNext(rows, at, key)
   if (row === undefined) return
-  ui.select(row.id)
+  // The focus goes to the row, so that Enter no longer belongs to a button that was pressed before.
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
+  select(row.id)
   if (delivery !== undefined) go({ delivery: row.id }, false)
 }
 
 /** Leaves the detail for the list, or removes the cursor from the list. */
 function leave(delivery: string | undefined): void {
   if (delivery !== undefined) return closeDelivery(delivery)
-  ui.select(undefined)
-  ui.release()
+  select(undefined)
+  release()
 }

@@ -1,34 +1,66 @@
 import { readAddress } from './address.ts'
 import { readFilter } from './filter.ts'
-import { page } from './page-model.ts'
 import type { PlacedRow } from './rows.ts'
-import { ui } from './ui.ts'
+import { remember, store } from './store.ts'
 
 /** The list as the page shows it. */
 export interface ShownList {
   readonly rows: readonly PlacedRow[]
-  /** New rows that are held back. */
+  /** Rows that match and are held back while the user reads. */
   readonly fresh: number
   /** Rows that were cleared away. */
   readonly cleared: number
   readonly total: number
+  /** Words of the filter that mean nothing. */
+  readonly unknown: readonly string[]
 }
 
-/** The rows that match the filter, without those that arrived while the user reads. */
-export function listShown(): ShownList {
-  const { query } = readAddress()
-  const matches = readFilter(query, (id) => page.urlOf(id), page.now())
-  const clearedTo = page.rows.find(ui.cleared ?? '')?.order
-  const rows: PlacedRow[] = []
-  let [fresh, cleared] = [0, 0]
-  for (const row of page.rows.all) {
-    if (clearedTo !== undefined && row.order <= clearedTo && !ui.pinned.has(row.id)) cleared++
-    else if (!matches(row)) continue
-    else if (ui.held !== undefined && row.order > ui.held) fresh++
-    else rows.push(row)
-  }
-  return { rows, fresh, cleared, total: page.rows.size - cleared }
+const readShownFilter = remember(
+  () => [readAddress().query, store.state?.webhooks, store.isUtc, Math.floor(store.now() / 1_000)],
+  () => readFilter(readAddress().query, { urlOf: (id) => store.urlOf(id), now: store.now(), isUtc: store.isUtc }),
+)
+
+/** The rows that match the filter. While the user reads, the list keeps those that it has, and no other row comes in. */
+export const listShown: () => ShownList = remember(
+  () => [store.rows.version, readAddress().query, store.held, store.cleared, store.pinned, store.state, store.isUtc],
+  () => {
+    const { held, pinned, rows: known } = store
+    const { test, unknown } = readShownFilter()
+    const clearedTo = known.find(store.cleared ?? '')?.order
+    const rows: PlacedRow[] = []
+    let [fresh, cleared] = [0, 0]
+    for (const row of known.all) {
+      if (clearedTo !== undefined && row.order <= clearedTo && !pinned.has(row.id)) cleared++
+      else if (held?.has(row.id)) rows.push(row)
+      else if (!test(row)) continue
+      else if (held !== undefined) fresh++
+      else rows.push(row)
+    }
+    return { rows, fresh, cleared, total: known.size - cleared, unknown }
+  },
+)
+
+/** Keeps the list as it is, because the user reads it. */
+export function hold(): void {
+  if (store.held === undefined) store.set({ held: new Set(listShown().rows.map(({ id }) => id)) })
 }
+
+/** Shows new rows again. */
+export function release(): void {
+  if (store.held !== undefined) store.set({ held: undefined })
+}
+
+/** Puts the cursor on a row, and holds the list still. */
+export function select(id: string | undefined): void {
+  store.set({ cursor: id })
+  if (id !== undefined) hold()
+}
+
+/** Number of failed deliveries that can be retried by hand. */
+export const countFailed: () => number = remember(
+  () => [store.rows.version],
+  () => store.rows.all.reduce((sum, row) => sum + Number(isFailed(row)), 0),
+)
 
 /** A cause of failures, with the failed deliveries. */
 export interface FailureGroup {
@@ -40,15 +72,15 @@ export interface FailureGroup {
   readonly rows: readonly PlacedRow[]
 }
 
-/** Failed deliveries that can be retried by hand. A delivery that was resent by hand is left out: it is such an attempt itself. */
-export function listFailed(): readonly PlacedRow[] {
-  return page.rows.all.filter(({ status, isGone, resendOf }) => status === 'failed' && !isGone && resendOf === null)
+/** A delivery that was resent by hand is left out: it is such an attempt itself. */
+function isFailed({ status, isGone, resendOf }: PlacedRow): boolean {
+  return status === 'failed' && !isGone && resendOf === null
 }
 
-/** Failed deliveries by webhook and error, the largest group first. */
+/** Failed deliveries of the list by webhook and error, the largest group first. */
 export function groupFailures(): readonly FailureGroup[] {
   const groups = new Map<string, FailureGroup & { rows: PlacedRow[] }>()
-  for (const row of listFailed()) {
+  for (const row of listShown().rows.filter(isFailed)) {
     const { webhook, last, note } = row
     const [result, code] = [last?.result ?? '', last?.code ?? null]
     const key = JSON.stringify([webhook, note, result, code])
@@ -68,5 +100,5 @@ export function whyNotRetried(row: PlacedRow): string | undefined {
 /** Reason why a delivery cannot be resent; undefined if it can. */
 export function whyNotResent({ isGone, webhook }: PlacedRow): string | undefined {
   if (isGone) return 'of a previous run'
-  return page.webhook(webhook) === undefined ? 'the webhook is deleted' : undefined
+  return store.webhook(webhook) === undefined ? 'the webhook is deleted' : undefined
 }

@@ -1,6 +1,6 @@
 import type { Row } from '../../emulator/contract.ts'
 
-/** Limit of rows; the emulator keeps as many deliveries. */
+/** Limit of finished rows; the emulator keeps as many deliveries. */
 const MOST_ROWS = 10_000
 
 /** A row of the list with its place in it. */
@@ -11,76 +11,97 @@ export interface PlacedRow extends Row {
   readonly isGone: boolean
 }
 
-/** All deliveries that the page knows. */
+/** The deliveries that the page knows, in the order of their creation. */
 export class Rows {
-  #byId = new Map<string, PlacedRow>()
-  #sorted: readonly PlacedRow[] | undefined = []
-  #next = 1
-  #before = 0
+  /** Grows with each change. */
+  version = 0
+  readonly #byId = new Map<string, PlacedRow>()
+  /** Oldest first. A change replaces the row, and never changes it. */
+  #sorted: PlacedRow[] = []
+  #newest: readonly PlacedRow[] = []
+  #newestVersion = 0
+  /** Added to the numbers of the emulator's present run, so that its rows come after those of previous ones. */
+  #base = 0
 
   /** Newest first. */
   get all(): readonly PlacedRow[] {
-    this.#sorted ??= [...this.#byId.values()].sort((a, b) => b.order - a.order)
-    return this.#sorted
+    if (this.#newestVersion !== this.version) this.#newest = this.#sorted.toReversed()
+    this.#newestVersion = this.version
+    return this.#newest
   }
 
   get size(): number {
-    return this.#byId.size
+    return this.#sorted.length
   }
 
   /** Order of the newest row. */
   get lastOrder(): number {
-    return this.#next - 1
+    return this.#sorted.at(-1)?.order ?? 0
   }
 
   find(id: string): PlacedRow | undefined {
     return this.#byId.get(id)
   }
 
-  /** Stores new and changed rows. @param rows oldest first */
+  /** Makes a row of a delivery that the list does not have. */
+  place(row: Row): PlacedRow {
+    return { ...row, order: this.#base + row.made, isGone: false }
+  }
+
+  /** Stores new and changed rows, in any order. A row that is older than the known one changes nothing. */
   put(rows: readonly Row[]): void {
-    this.#take(rows, () => this.#next++)
-  }
-
-  /** Stores rows that are older than all others. @param rows newest first */
-  putOlder(rows: readonly Row[]): void {
-    this.#take(rows, () => this.#before--)
-  }
-
-  /** Marks the rows that the emulator does not know after a restart, and removes those that it has dropped. */
-  keepOnly(ids: ReadonlySet<string>, isNewRun: boolean): void {
-    for (const [id, row] of this.#byId) {
-      if (ids.has(id)) continue
-      if (isNewRun || row.isGone) this.#byId.set(id, { ...row, isGone: true, nextAt: null })
-      else this.#byId.delete(id)
-    }
-    this.#sorted = undefined
-  }
-
-  clear(): void {
-    this.#byId.clear()
-    this.#sorted = undefined
-  }
-
-  #take(rows: readonly Row[], nextOrder: () => number): void {
     for (const row of rows) {
-      const order = this.#byId.get(row.id)?.order ?? nextOrder()
-      this.#byId.set(row.id, { ...row, order, isGone: false })
+      const known = this.#byId.get(row.id)
+      if (known !== undefined && !known.isGone && known.change > row.change) continue
+      const placed = this.place(row)
+      if (known !== undefined && known.order !== placed.order) this.#sorted.splice(this.#indexOf(known.order), 1)
+      const at = this.#indexOf(placed.order)
+      this.#sorted.splice(at, this.#sorted[at]?.order === placed.order ? 1 : 0, placed)
+      this.#byId.set(row.id, placed)
     }
-    this.#sorted = undefined
     this.#dropOldest()
+    this.version++
+  }
+
+  /**
+   * Marks the rows that the emulator does not know after a restart, and removes those that it has dropped.
+   *
+   * @param change number of the last change that the list of known ids has
+   */
+  keepOnly(ids: ReadonlySet<string>, change: number, isNewRun: boolean): void {
+    if (isNewRun) this.#base = this.lastOrder
+    const isKnown = (row: PlacedRow) => !isNewRun && !row.isGone && (ids.has(row.id) || row.change > change)
+    this.#sorted = this.#sorted.flatMap((row) => {
+      if (isKnown(row)) return [row]
+      if (isNewRun || row.isGone) return [row.isGone ? row : { ...row, isGone: true, nextAt: null }]
+      return []
+    })
+    this.#byId.clear()
+    for (const row of this.#sorted) this.#byId.set(row.id, row)
+    this.version++
+  }
+
+  /** Position of the first row that is not older. */
+  #indexOf(order: number): number {
+    if (order > this.lastOrder) return this.#sorted.length
+    let [low, high] = [0, this.#sorted.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#sorted[middle]?.order ?? 0) < order) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   /** Drops the oldest finished rows, as the emulator does. */
   #dropOldest(): void {
-    let over = this.#byId.size - MOST_ROWS
+    let over = this.#sorted.length - MOST_ROWS
     if (over <= 0) return
-    for (const { id, status, isGone } of this.all.toReversed()) {
-      if (over <= 0) break
-      if (status === 'pending' && !isGone) continue
-      this.#byId.delete(id)
+    this.#sorted = this.#sorted.filter((row) => {
+      if (over <= 0 || (row.status === 'pending' && !row.isGone)) return true
+      this.#byId.delete(row.id)
       over--
-    }
-    this.#sorted = undefined
+      return false
+    })
   }
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { page } from '../model/page-model.ts'
+import { countFailed } from '../model/list.ts'
+import { store, useStore } from '../model/store.ts'
 import { count } from '../text/count.ts'
 import { Icon } from './small.tsx'
 
@@ -10,9 +11,9 @@ const EVERY_MS = 2_000
 export function Announcer(): JSX.Element {
   const [text, setText] = useState('')
   useEffect(() => {
-    let told = { link: page.link, last: page.rows.lastOrder, failed: countFailed() }
+    let told = { link: store.link, last: store.rows.lastOrder, failed: countFailed() }
     const timer = setInterval(() => {
-      const now = { link: page.link, last: page.rows.lastOrder, failed: countFailed() }
+      const now = { link: store.link, last: store.rows.lastOrder, failed: countFailed() }
       const words = [
         now.link !== told.link && `connection ${now.link}`,
         now.last > told.last && count(now.last - told.last, 'new delivery', 'new deliveries'),
@@ -32,15 +33,11 @@ export function Announcer(): JSX.Element {
 
 /** The last message to the user. */
 export function ToastLine(): JSX.Element {
-  const { toast } = page
+  const toast = useStore(() => store.toast)
   return (
     <div class={toast?.isError ? 'toast bad' : 'toast'} role="status" hidden={toast === undefined}>
       {toast?.isError && <Icon sign="✕ " />}
       {toast?.text}
     </div>
   )
-}
-
-function countFailed(): number {
-  return page.rows.all.filter(({ status }) => status === 'failed').length
 }

@@ -2,8 +2,7 @@ import type { JSX } from 'preact'
 import { copyText } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import type { ShownList } from '../model/list.ts'
-import { page } from '../model/page-model.ts'
-import { ui } from '../model/ui.ts'
+import { store } from '../model/store.ts'
 import { Button } from './fields.tsx'
 import { Empty, ViewLink } from './small.tsx'
 
@@ -12,9 +11,9 @@ const COMMAND = 'npx postern dev --forward http://localhost:3000/webhooks --env 
 /** An empty list, with the next step. */
 export function NothingShown({ list }: { readonly list: ShownList }): JSX.Element {
   const { query } = readAddress()
-  const webhooks = page.state?.webhooks ?? []
-  if (page.state === undefined)
-    return <Empty title={page.link === 'stopped' ? 'The emulator does not answer' : 'Loading'} />
+  const webhooks = store.state?.webhooks ?? []
+  if (store.state === undefined)
+    return <Empty title={store.link === 'stopped' ? 'The emulator does not answer' : 'Loading'} />
   if (list.fresh > 0) return <Empty title="New deliveries are held back while you read" />
   if (query !== '' && list.total > 0)
     return (
@@ -45,7 +44,12 @@ export function NothingShown({ list }: { readonly list: ShownList }): JSX.Elemen
         Events go to {webhooks.length === 1 ? <code>{webhooks[0]?.url}</code> : `${webhooks.length} webhooks`}. Trigger
         the first one, or change a record.
       </p>
-      <Button class="main" label="Trigger an event" hotkey="t" onClick={() => ui.open({ kind: 'trigger' })} />
+      <Button
+        class="main"
+        label="Trigger an event"
+        hotkey="t"
+        onClick={() => store.set({ dialog: { kind: 'trigger' } })}
+      />
     </Empty>
   )
 }

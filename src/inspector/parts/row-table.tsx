@@ -1,11 +1,13 @@
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
-import { inbox } from '../model/inbox.ts'
-import { page } from '../model/page-model.ts'
+import { stateInInbox } from '../model/inbox.ts'
+import { hold, release, select } from '../model/list.ts'
 import type { PlacedRow } from '../model/rows.ts'
-import { ui } from '../model/ui.ts'
-import { Ago, Head, In, Result, Status, stateOf, useNow } from './small.tsx'
+import { store, useStore } from '../model/store.ts'
+import { escapeHidden } from '../text/bytes.ts'
+import { Ago, Head, In, memo, Result, Status, stateOf, useTime } from './small.tsx'
 
 /** Number of rows drawn above and below the visible ones. */
 const MARGIN = 12
@@ -21,27 +23,28 @@ interface View {
 export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const [view, setView] = useState<View>({ top: 0, height: 800, rowHeight: 29 })
+  const currentId = useStore(() => readAddress().delivery ?? store.cursor)
   const measure = () => {
     const { scrollTop: top = 0, clientHeight: height = 0 } = box.current ?? {}
     const row = box.current?.querySelector('tbody tr.row')
     const rowHeight = row?.getBoundingClientRect().height || view.rowHeight
     if (top !== view.top || height !== view.height || rowHeight !== view.rowHeight) setView({ top, height, rowHeight })
   }
-  useLayoutEffect(measure)
+  useLayoutEffect(measure, [rows.length > 0])
   useEffect(() => {
     const observer = new ResizeObserver(measure)
     if (box.current !== null) observer.observe(box.current)
     return () => observer.disconnect()
-  }, [])
-  useScrollToCursor(box, rows, view)
+  }, [view.rowHeight])
+  useScrollToCursor(box, rows, view, currentId)
   const first = Math.max(0, Math.floor(view.top / view.rowHeight) - MARGIN)
   const drawn = Math.min(MOST_DRAWN, Math.ceil(view.height / view.rowHeight) + 2 * MARGIN)
   const last = Math.min(rows.length, first + drawn)
   const onScroll = () => {
     measure()
     // At the top, new rows are shown again, unless the user reads one.
-    if ((box.current?.scrollTop ?? 0) > 0) ui.hold()
-    else if (ui.cursor === undefined && readAddress().delivery === undefined) ui.release()
+    if ((box.current?.scrollTop ?? 0) > 0) hold()
+    else if (currentId === undefined) release()
   }
   return (
     <div class="scroll" ref={box} onScroll={onScroll}>
@@ -50,7 +53,13 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
           <Head columns={COLUMNS} />
           <tbody>
             {rows.slice(first, last).map((row, index) => (
-              <RowLine key={row.id} row={row} index={first + index} />
+              <RowLine
+                key={row.id}
+                row={row}
+                index={first + index}
+                isCurrent={row.id === currentId}
+                canFocus={row.id === currentId || (first + index === 0 && currentId === undefined)}
+              />
             ))}
           </tbody>
         </table>
@@ -60,14 +69,15 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
 }
 
 const COLUMNS = [
-  ['Status'],
   ['Type'],
+  ['Status'],
+  ['Account', 'account'],
   ['Event', 'wide'],
   ['To', 'widest'],
   ['Answer'],
   ['Attempt', 'wide number'],
   ['Took', 'wide number'],
-  ['When', 'number'],
+  ['When', 'when number'],
 ] as const
 
 /** Removes the scheme and a local host from a URL. */
@@ -75,13 +85,18 @@ function shorten(url: string): string {
   return url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '')
 }
 
-function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: number }): JSX.Element {
-  const address = readAddress()
-  const isCurrent = row.id === (address.delivery ?? ui.cursor)
-  const isFirst = index === 0 && ui.cursor === undefined && address.delivery === undefined
+interface LineOptions {
+  readonly row: PlacedRow
+  readonly index: number
+  readonly isCurrent: boolean
+  readonly canFocus: boolean
+}
+
+/** A row. Only its place in the list is written anew when others come in above it. */
+function RowLine({ row, index, isCurrent, canFocus }: LineOptions): JSX.Element {
   const open = (event: MouseEvent) =>
     follow(event, () => {
-      ui.select(row.id)
+      select(row.id)
       go({ delivery: row.id })
     })
   return (
@@ -91,51 +106,66 @@ function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: numb
       aria-current={isCurrent || undefined}
       onClick={open}
     >
-      <td>
-        <StatusMark row={row} />
-      </td>
-      <td class="type">
-        <a
-          href={toPageUrl({ ...address, delivery: row.id })}
-          tabIndex={isCurrent || isFirst ? 0 : -1}
-          id={`row-${row.id}`}
-        >
-          {ui.pinned.has(row.id) && <span title="pinned">★ </span>}
-          {row.type}
-        </a>
-        <span class="second mono">{row.event}</span>
-      </td>
-      <td class="wide mono dim">{row.event}</td>
-      <td class="widest dim" title={page.urlOf(row.webhook)}>
-        {shorten(page.urlOf(row.webhook)) || 'deleted'}
-      </td>
-      <td>
-        <Result last={row.last} />
-        {row.last?.code === 'accepted' && <InboxTag row={row} />}
-        {row.isGone && <span class="tag">previous run</span>}
-        {row.signing !== 'valid' && <span class="tag">{row.signing}</span>}
-      </td>
-      <td class="wide number">{row.resendOf !== null ? 'by hand' : row.attempts === 0 ? '–' : `${row.attempts}/5`}</td>
-      <td class="wide number">{row.last === null ? '–' : `${row.last.ms} ms`}</td>
-      <td class="number dim">
-        <Ago at={row.last?.at ?? row.at} />
-      </td>
+      <Cells
+        row={row}
+        canFocus={canFocus}
+        isPinned={store.pinned.has(row.id)}
+        url={store.urlOf(row.webhook)}
+        inInbox={row.last?.code === 'accepted' ? stateInInbox(row.account, row.event) : undefined}
+      />
     </tr>
   )
 }
 
-function StatusMark({ row }: { readonly row: PlacedRow }): JSX.Element {
-  const state = stateOf(row, useNow())
-  const isPlanned = (state === 'retrying' || state === 'waiting') && row.nextAt !== null
-  return <Status state={state}>{isPlanned && <In at={row.nextAt} />}</Status>
+interface CellOptions {
+  readonly row: PlacedRow
+  readonly canFocus: boolean
+  readonly isPinned: boolean
+  readonly url: string
+  /** State of an accepted event that is still in the inbox. */
+  readonly inInbox: InboxStateName | undefined
 }
 
 const IN_INBOX = { waiting: '○ waiting', running: '◌ running', dead: '✕ dead letter' } as const
 
-/** State of an accepted event that is still in the inbox. */
-function InboxTag({ row }: { readonly row: PlacedRow }): JSX.Element | null {
-  const state = inbox.stateOf(row.account, row.event)
-  return state === undefined ? null : <span class="tag">{IN_INBOX[state]}</span>
+const Cells: (options: CellOptions) => JSX.Element = memo(({ row, canFocus, isPinned, url, inInbox }: CellOptions) => (
+  <>
+    <td class="type">
+      <a href={toPageUrl({ ...readAddress(), delivery: row.id })} tabIndex={canFocus ? 0 : -1} id={`row-${row.id}`}>
+        {isPinned && <span title="pinned">★ </span>}
+        {escapeHidden(row.type)}
+      </a>
+      <span class="second mono">
+        <span class="of">{row.account} · </span>
+        {escapeHidden(row.event)}
+      </span>
+    </td>
+    <td>
+      <StatusMark row={row} />
+    </td>
+    <td class="account dim">{row.account}</td>
+    <td class="wide mono dim">{escapeHidden(row.event)}</td>
+    <td class="widest dim" title={url}>
+      {shorten(url) || 'deleted'}
+    </td>
+    <td>
+      <Result last={row.last} />
+      {inInbox !== undefined && <span class="tag">{IN_INBOX[inInbox]}</span>}
+      {row.isGone && <span class="tag">previous run</span>}
+      {row.signing !== 'valid' && <span class="tag">{row.signing}</span>}
+    </td>
+    <td class="wide number">{row.resendOf !== null ? 'by hand' : row.attempts === 0 ? '–' : `${row.attempts}/5`}</td>
+    <td class="wide number">{row.last === null ? '–' : `${row.last.ms} ms`}</td>
+    <td class="when number dim">
+      <Ago at={row.last?.at ?? row.at} />
+    </td>
+  </>
+))
+
+function StatusMark({ row }: { readonly row: PlacedRow }): JSX.Element {
+  const state = useTime((now) => stateOf(row, now))
+  const isPlanned = (state === 'retrying' || state === 'waiting') && row.nextAt !== null
+  return <Status state={state}>{isPlanned && <In at={row.nextAt} />}</Status>
 }
 
 /** Keeps the row of the cursor visible, and focused if the list has the focus. */
@@ -143,8 +173,8 @@ function useScrollToCursor(
   box: { readonly current: HTMLDivElement | null },
   rows: readonly PlacedRow[],
   view: View,
+  id: string | undefined,
 ): void {
-  const id = readAddress().delivery ?? ui.cursor
   useEffect(() => {
     const at = id === undefined ? -1 : rows.findIndex((row) => row.id === id)
     if (at < 0 || box.current === null) return

@@ -1,9 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useReducer } from 'preact/hooks'
+import { useEffect, useMemo, useReducer, useRef } from 'preact/hooks'
 import type { LastResult } from '../../emulator/contract.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
-import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
+import { store, useStore } from '../model/store.ts'
 import { showAgo, showExact, showIn } from '../text/times.ts'
 
 const listeners = new Set<() => void>()
@@ -12,15 +12,29 @@ setInterval(() => {
   if (!document.hidden) for (const listener of [...listeners]) listener()
 }, 1_000)
 
-/** Returns the emulator's time, or the machine's, as for an inbox. Redraws the component every second. */
-export function useNow(isReal = false): number {
+/**
+ * Computes something from the emulator's time, or the machine's for an inbox. It is computed again every second, and the component is
+ * drawn again if it has changed.
+ */
+export function useTime<T extends string | number>(compute: (now: number) => T, isReal = false): T {
   const [, draw] = useReducer((count: number) => count + 1, 0)
+  const read = () => compute(isReal ? Date.now() : store.now())
+  const value = read()
+  const shown = useRef({ read, value })
+  shown.current = { read, value }
   useEffect(() => {
-    const listener = () => draw(undefined)
+    const listener = () => {
+      if (shown.current.read() !== shown.current.value) draw(undefined)
+    }
     listeners.add(listener)
     return () => listeners.delete(listener)
   }, [])
-  return isReal ? Date.now() : page.now()
+  return value
+}
+
+/** Draws a component again only if its properties have changed. */
+export function memo<P extends object>(Inner: (properties: P) => JSX.Element): (properties: P) => JSX.Element {
+  return (properties) => useMemo(() => <Inner {...properties} />, Object.values(properties))
 }
 
 interface TimeOptions {
@@ -42,11 +56,17 @@ export function In(options: TimeOptions): JSX.Element {
 
 function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn }): JSX.Element {
   const ms = Date.parse(at ?? '')
+  const text = useTime((now) => show(ms, now), isReal)
   return (
-    <time dateTime={at ?? undefined} title={showExact(at)}>
-      {show(ms, useNow(isReal))}
+    <time dateTime={at ?? undefined} title={showExact(at, store.isUtc)}>
+      {text}
     </time>
   )
+}
+
+/** An absolute time, in the zone that the user has chosen. */
+export function At({ at }: { readonly at: string | null }): JSX.Element {
+  return <>{useStore(() => showExact(at, store.isUtc))}</>
 }
 
 const STATES = {
@@ -64,7 +84,7 @@ export function stateOf(row: PlacedRow, now: number): keyof typeof STATES {
   if (row.status === 'success') return 'ok'
   if (row.status === 'failed') return 'failed'
   if (row.isGone) return 'gone'
-  if (page.webhook(row.webhook)?.active === false) return 'held'
+  if (store.webhook(row.webhook)?.active === false) return 'held'
   if (row.nextAt !== null && Date.parse(row.nextAt) <= now) return 'sending'
   return row.attempts === 0 ? 'waiting' : 'retrying'
 }
@@ -125,7 +145,7 @@ export function ViewLink({ view, isCurrent = false, children }: ViewLinkOptions)
   const whole = toView(view)
   return (
     <a
-      href={toPageUrl({ ...readAddress(), ...whole })}
+      href={useStore(() => toPageUrl({ ...readAddress(), ...whole }))}
       aria-current={isCurrent ? 'page' : undefined}
       onClick={(event) => follow(event, () => go(whole))}
     >
@@ -180,7 +200,7 @@ interface EmptyOptions {
 export function Empty({ title, text, children }: EmptyOptions): JSX.Element {
   return (
     <div class="empty">
-      <p class="title">{title}</p>
+      <h2>{title}</h2>
       {text !== undefined && <p>{text}</p>}
       {children}
     </div>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { WebhookShape } from '../../emulator/contract.ts'
 import { change } from '../model/actions.ts'
-import { page } from '../model/page-model.ts'
+import { store } from '../model/store.ts'
 import { Button, Choice, Editor, TextField } from './fields.tsx'
 
 interface FormOptions {
@@ -13,7 +13,7 @@ interface FormOptions {
 
 /** A form for a registration. */
 export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
-  const accounts = page.state?.accounts.map(({ key }) => key) ?? []
+  const accounts = store.state?.accounts.map(({ key }) => key) ?? []
   const [account, setAccount] = useState(accounts[0] ?? '')
   const [url, setUrl] = useState(webhook?.url ?? 'http://localhost:3000/webhooks')
   const [events, setEvents] = useState(

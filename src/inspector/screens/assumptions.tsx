@@ -2,29 +2,30 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { AssumptionShape } from '../../emulator/contract.ts'
 import { useCall } from '../detail/use-detail.ts'
-import { page } from '../model/page-model.ts'
+import { store, useStore } from '../model/store.ts'
 import { Check } from '../parts/fields.tsx'
 import { FlatTable, Problem } from '../parts/small.tsx'
 
 /** Assumptions about what the service's documents leave open. */
 export function Assumptions(): JSX.Element {
-  const { value = [], error } = useCall<readonly AssumptionShape[]>('GET assumptions', page.state?.bootId ?? '')
+  const { value = [], error } = useCall<readonly AssumptionShape[]>(
+    'GET assumptions',
+    useStore(() => store.state?.bootId ?? ''),
+  )
   const [areFew, setFew] = useState(false)
   const changed = value.filter(({ isDefault }) => !isDefault)
   return (
-    <div class="page">
+    <>
       <div class="bar">
-        <h1>Assumptions</h1>
-        <span class="push" />
         <Check label={`only the ${changed.length} that differ from the default`} value={areFew} onInput={setFew} />
       </div>
       <p class="dim">
         The service's documents leave these points open. The emulator assumes one answer to each. Dialect:{' '}
-        {page.state?.settings.dialect}. Choose another one at the start, with <code>--dialect</code> or{' '}
+        {store.state?.settings.dialect}. Choose another one at the start, with <code>--dialect</code> or{' '}
         <code>--assume name=value</code>.
       </p>
       <Problem text={error} />
-      <FlatTable name="Assumptions" columns={[['No.'], ['Open point'], ['Assumed'], ['Meaning']]}>
+      <FlatTable name="All assumptions" columns={[['No.'], ['Open point'], ['Assumed'], ['Meaning']]}>
         {(areFew ? changed : value).map(({ id, name, subject, value: assumed, meaning, isDefault }) => (
           <tr key={id}>
             <td>{id}</td>
@@ -41,7 +42,7 @@ export function Assumptions(): JSX.Element {
           </tr>
         ))}
       </FlatTable>
-    </div>
+    </>
   )
 }
 

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
-import { page } from '../model/page-model.ts'
+import { store, useStore } from '../model/store.ts'
 import { Ago, Empty, FlatTable } from '../parts/small.tsx'
 
 const COLUMNS = [['Status'], ['Call'], ['Account'], ['Rate left', 'number'], ['When', 'number']] as const
 
 /** Every call of the service's API, the newest first. */
 export function Calls(): JSX.Element {
-  const { calls } = page
+  const calls = useStore(() => store.calls)
   if (calls.length === 0)
     return (
       <Empty title="No API calls yet">
@@ -16,8 +16,7 @@ export function Calls(): JSX.Element {
       </Empty>
     )
   return (
-    <div class="page">
-      <h1>API log</h1>
+    <>
       <p class="dim">The last {calls.length} calls of your client.</p>
       <FlatTable name="Calls" columns={COLUMNS}>
         {calls.slice(0, 200).map(({ id, status, method, path, account, rateRemaining, at }) => (
@@ -37,6 +36,6 @@ export function Calls(): JSX.Element {
           </tr>
         ))}
       </FlatTable>
-    </div>
+    </>
   )
 }

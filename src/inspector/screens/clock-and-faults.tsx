@@ -3,37 +3,25 @@ import { useState } from 'preact/hooks'
 import type { FaultShape } from '../../emulator/contract.ts'
 import { showDuration } from '../../host/duration.ts'
 import { change, moveClock } from '../model/actions.ts'
-import { page } from '../model/page-model.ts'
+import { store, useStore } from '../model/store.ts'
 import { Button, Check, Choice, NumberField, TextField } from '../parts/fields.tsx'
-import { In, useNow } from '../parts/small.tsx'
-import { showExact } from '../text/times.ts'
-
-/** The clock, and the faults of deliveries and of the API. */
-export function ClockAndFaults(): JSX.Element {
-  const { state } = page
-  if (state === undefined) return <div class="page" />
-  return (
-    <div class="page">
-      <h1>Clock and faults</h1>
-      <Clock />
-      <DeliveryFaults key={JSON.stringify(state.faults.deliveries)} faults={state.faults.deliveries} />
-      <ApiFaults />
-    </div>
-  )
-}
+import { At, In, useTime } from '../parts/small.tsx'
 
 const STEPS = ['30s', '5m', '30m', '2h']
 
-function Clock(): JSX.Element {
-  const now = useNow()
-  const { clock, settings } = page.state ?? {}
+/** The emulator's clock, and the buttons that move a manual one. */
+export function Clock(): JSX.Element {
+  const now = useTime((time) => new Date(Math.floor(time / 1_000) * 1_000).toISOString())
+  const { clock, settings } = useStore(() => store.state) ?? {}
   const [by, setBy] = useState('10s')
   const due = clock?.nextDueAt ?? null
   return (
-    <section class="card" aria-label="Clock">
-      <header>
-        <h2>{clock?.isManual ? 'Manual clock' : 'The machine’s clock'}</h2>
-        <span class="mono">{showExact(new Date(now).toISOString())}</span>
+    <>
+      <header class="bar">
+        <b>{clock?.isManual ? 'Manual clock' : 'The machine’s clock'}</b>
+        <span class="mono">
+          <At at={now} />
+        </span>
       </header>
       <p class="dim">
         {due === null ? 'No attempt is planned' : 'Next attempt '}
@@ -62,7 +50,19 @@ function Clock(): JSX.Element {
           wait 50 ms instead of 30 s.
         </p>
       )}
-    </section>
+    </>
+  )
+}
+
+/** The faults of deliveries and of the API. */
+export function Faults(): JSX.Element | null {
+  const faults = useStore(() => store.state?.faults)
+  if (faults === undefined) return null
+  return (
+    <>
+      <DeliveryFaults key={JSON.stringify(faults.deliveries)} faults={faults.deliveries} />
+      <ApiFaults />
+    </>
   )
 }
 
@@ -83,8 +83,8 @@ function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Elemen
     )
   }
   return (
-    <form class="card" onSubmit={set} aria-label="Faults of deliveries">
-      <h2>Faults of deliveries</h2>
+    <form onSubmit={set} aria-label="Faults of deliveries">
+      <h3>Faults of deliveries</h3>
       <div class="fields">
         <Share label="Lost before they are sent" value={fail} onInput={setFail} />
         <Share label="Sent twice" value={duplicate} onInput={setDuplicate} />
@@ -122,15 +122,15 @@ const ANSWERS = ['401', '429', '500', 'slow', 'reset']
 function ApiFaults(): JSX.Element {
   const [answer, setAnswer] = useState('429')
   const [count, setCount] = useState(1)
-  const waiting = page.state?.faults.answers ?? []
+  const waiting = store.state?.faults.answers ?? []
   const add = (event: Event) => {
     event.preventDefault()
     change('POST faults', { answer, count })
   }
   const clear = () => change('DELETE faults', undefined, 'faults reset to those at the start')
   return (
-    <form class="card" onSubmit={add} aria-label="Faults of the API">
-      <h2>Faults of the API</h2>
+    <form onSubmit={add} aria-label="Faults of the API">
+      <h3>Faults of the API</h3>
       <div class="fields">
         <NumberField label="The next" value={count} onInput={setCount} />
         <Choice label="calls get" options={ANSWERS} value={answer} onInput={setAnswer} />

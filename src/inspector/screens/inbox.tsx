@@ -4,9 +4,8 @@ import type { InboxRow, InboxStateName } from '../../emulator/inspector/inbox-sh
 import { ItemDetail } from '../detail/item-detail.tsx'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { replaysOf } from '../model/bulk.ts'
-import { hasInbox, inbox } from '../model/inbox.ts'
-import { page } from '../model/page-model.ts'
-import { ui } from '../model/ui.ts'
+import { hasInbox, isInboxWritable, readListed, refreshInbox } from '../model/inbox.ts'
+import { store, useStore } from '../model/store.ts'
 import { ChoiceButtons, Tick, type Ticks, useChoice } from '../parts/choice.tsx'
 import { Button, Switch } from '../parts/fields.tsx'
 import { Ago, Empty, Head, In } from '../parts/small.tsx'
@@ -29,14 +28,16 @@ const WORDS: Readonly<Record<InboxStateName, readonly [name: string, time: strin
 
 /** Accepted events whose handlers have not succeeded: waiting, running or dead. */
 export function InboxScreen(): JSX.Element {
-  const { item, state, after } = readAddress()
-  const isThere = hasInbox()
+  const { item, state, after } = useStore(readAddress)
+  const isThere = useStore(hasInbox)
+  useStore(() => store.inbox)
+  useStore(() => store.state)
   const choice = useChoice()
   useEffect(() => {
-    if (isThere) inbox.refresh()
+    if (isThere) refreshInbox()
   }, [state, after, isThere])
   if (!isThere) return <NoInbox />
-  const rows = inbox.shown?.rows ?? []
+  const rows = readListed()?.rows ?? []
   return (
     <div class={item === undefined ? 'split' : 'split open'}>
       <section class="list" aria-label="Inbox">
@@ -44,13 +45,13 @@ export function InboxScreen(): JSX.Element {
         <div class="bar">
           <StateSwitch />
           <span class="push" />
-          {state === 'dead' && inbox.isWritable && rows.length > 0 && (
+          {state === 'dead' && isInboxWritable() && rows.length > 0 && (
             <ChoiceButtons
               verb="Replay"
               rows={rows}
               keyOf={({ key }) => key}
               choice={choice}
-              onRun={(selected) => ui.open({ kind: 'bulk', bulk: replaysOf(selected) })}
+              onRun={(selected) => store.set({ dialog: { kind: 'bulk', bulk: replaysOf(selected) } })}
             />
           )}
         </div>
@@ -64,7 +65,7 @@ export function InboxScreen(): JSX.Element {
 }
 
 function StateSwitch(): JSX.Element {
-  const { counts } = inbox
+  const { counts } = store.inbox
   const nameOf = (state: InboxStateName) => {
     const number = counts?.[state] ?? 0
     const shown = `${number.toLocaleString('en')}${number >= (counts?.countedTo ?? 0) ? '+' : ''}`
@@ -80,7 +81,7 @@ function StateSwitch(): JSX.Element {
 }
 
 function Hint(): JSX.Element {
-  const { counts, error } = inbox
+  const { counts, error } = store.inbox
   return (
     <div class="hint-line">
       {error !== undefined && counts !== undefined && <span class="problem">{error}</span>}
@@ -98,7 +99,7 @@ function Hint(): JSX.Element {
 
 function Table({ rows, choice }: { readonly rows: readonly InboxRow[]; readonly choice: Ticks }): JSX.Element {
   const { state } = readAddress()
-  const isChoosable = state === 'dead' && inbox.isWritable
+  const isChoosable = state === 'dead' && isInboxWritable()
   const columns = [
     ['Type'],
     ['Event', 'wide'],
@@ -153,7 +154,7 @@ function Line({ row, choice }: { readonly row: InboxRow; readonly choice: Ticks 
 
 /** Shown if the emulator was restarted without an inbox. */
 function NoInbox(): JSX.Element {
-  if (page.state === undefined) return <Empty title="Loading" />
+  if (store.state === undefined) return <Empty title="Loading" />
   return (
     <Empty title="The emulator has no inbox">
       <p>
@@ -166,8 +167,8 @@ function NoInbox(): JSX.Element {
 
 function NoRows(): JSX.Element {
   const { state, after } = readAddress()
-  const { counts, error } = inbox
-  if (inbox.shown === undefined || counts === undefined) {
+  const { counts, error } = store.inbox
+  if (readListed() === undefined || counts === undefined) {
     if (error === undefined) return <Empty title="Loading" />
     return <Empty title="The inbox cannot be read" text={`${error}. The page tries again every two seconds.`} />
   }
@@ -178,7 +179,7 @@ function NoRows(): JSX.Element {
 
 function Pager(): JSX.Element | null {
   const { after } = readAddress()
-  const next = inbox.shown?.next ?? null
+  const next = readListed()?.next ?? null
   if (after === undefined && next === null) return null
   const show = (place: string | undefined) => () => go({ after: place, item: undefined })
   return (

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { ModelCount } from '../../emulator/contract.ts'
 import { useCall } from '../detail/use-detail.ts'
 import { act } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import { api } from '../model/api.ts'
-import { page } from '../model/page-model.ts'
-import { Button, Choice, Editor } from '../parts/fields.tsx'
+import { remember, store, useStore } from '../model/store.ts'
+import { Button, Choice, Confirm, Editor } from '../parts/fields.tsx'
 import { Empty, Problem } from '../parts/small.tsx'
 import { adviseOnData, findJsonProblem } from '../text/edit-body.ts'
 
@@ -16,31 +16,49 @@ const SUGGESTED = ['contact', 'opportunity', 'financeInvoice']
 const MOST_SHOWN = 200
 
 /** Records by account and model. Saving one fires its event. */
-export function RecordsScreen(): JSX.Element {
-  const accounts = page.state?.accounts.map(({ key }) => key)
-  return accounts === undefined ? <div class="page" /> : <RecordList accounts={accounts} />
+export function Records(): JSX.Element | null {
+  const accounts = useStore(() => store.state?.accounts)
+  return accounts === undefined ? null : <RecordList accounts={accounts.map(({ key }) => key)} />
+}
+
+/** Changes when an event of a record of that account and model was delivered. */
+function useEventsOf(account: string, model: string): number {
+  const findLast = useMemo(
+    () =>
+      remember(
+        () => [store.rows.version],
+        () => store.rows.all.find((row) => row.account === account && row.type.startsWith(`${model}.`))?.made ?? 0,
+      ),
+    [account, model],
+  )
+  const last = useStore(findLast)
+  const [taken, setTaken] = useState(last)
+  // At most once a second, however many come.
+  useEffect(() => {
+    const timer = setTimeout(() => setTaken(last), 1_000)
+    return () => clearTimeout(timer)
+  }, [last !== taken])
+  return taken
 }
 
 function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX.Element {
-  const address = readAddress()
+  const address = useStore(readAddress)
   const account = address.account ?? accounts[0] ?? ''
   const model = address.model ?? 'contact'
   const [version, setVersion] = useState(0)
   const [open, setOpen] = useState<string>()
+  const seen = `${version} ${useEventsOf(account, model)}`
   const where = encodeURIComponent(model)
   const query = `accountKey=${encodeURIComponent(account)}`
-  const { value: records = [], error } = useCall<readonly Fields[]>(
-    `GET records/${where}?${query}`,
-    `${version} ${page.rows.lastOrder}`,
-  )
-  const { value: counts = [] } = useCall<readonly ModelCount[]>('GET records', `${version} ${page.rows.lastOrder}`)
+  const { value: records = [], error } = useCall<readonly Fields[]>(`GET records/${where}?${query}`, seen)
+  const { value: counts = [] } = useCall<readonly ModelCount[]>('GET records', seen)
   const change = async (line: string, event: string, body?: object) => {
     const isDone = await act(() => api(`${line}?${query}`, body), `${event} goes to the webhooks that subscribe to it`)
     if (isDone) setOpen(undefined)
     setVersion(version + 1)
   }
   return (
-    <div class="page">
+    <>
       <Bar {...{ accounts, account, model, counts }} onNew={() => setOpen(open === '' ? undefined : '')} />
       <Problem text={error} />
       {open === '' && (
@@ -70,7 +88,7 @@ function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX
         )
       })}
       {records.length > MOST_SHOWN && <p class="dim">and {records.length - MOST_SHOWN} more</p>}
-    </div>
+    </>
   )
 }
 
@@ -86,7 +104,6 @@ function Bar({ accounts, account, model, counts, onNew }: BarOptions): JSX.Eleme
   const models = [...new Set([...SUGGESTED, model, ...counts.map((each) => each.model)])]
   return (
     <div class="bar">
-      <h1>Records</h1>
       <Choice label="Account" options={accounts} value={account} onInput={(key) => go({ account: key }, false)} />
       <Choice label="Model" options={models} value={model} onInput={(name) => go({ model: name }, false)} />
       <input
@@ -111,7 +128,7 @@ interface CardOptions extends FormOptions {
   readonly record: Fields
   readonly isOpen: boolean
   readonly onOpen: () => void
-  readonly onDelete: () => void
+  readonly onDelete: () => Promise<unknown>
 }
 
 function RecordCard({ model, record, isOpen, onOpen, onSave, onDelete }: CardOptions): JSX.Element {
@@ -121,7 +138,7 @@ function RecordCard({ model, record, isOpen, onOpen, onSave, onDelete }: CardOpt
       <header>
         <Button class="plain mono" label={String(_id)} aria-expanded={isOpen} onClick={onOpen} />
         {!isOpen && <span class="summary">{summarize(fields)}</span>}
-        <Button class="plain" label="Delete" aria-label={`Delete ${String(_id)}`} onClick={onDelete} />
+        <Confirm label="Delete…" question={`Delete ${String(_id)}?`} verb="Delete" onYes={onDelete} />
       </header>
       {isOpen && <RecordForm model={model} record={record} onSave={onSave} />}
     </section>
@@ -147,17 +164,24 @@ function findNoObject(json: string): string | undefined {
   return isObject ? undefined : 'a record must be a JSON object'
 }
 
+function findChanges(before: Fields, after: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
+  )
+}
+
 const CONTACT = { firstName: 'Zoë', lastName: 'Okafor', email: 'zoe@example.test', status: 'active' }
 
 function RecordForm({ model, record, onSave }: FormOptions): JSX.Element {
-  const start = record ?? (model === 'contact' ? CONTACT : { name: 'A first one' })
+  // The fields as they were when the form was opened. Those that the user leaves are not sent: they may have changed since.
+  const [start] = useState<Fields>(record ?? (model === 'contact' ? CONTACT : { name: 'A first one' }))
   const [text, setText] = useState(JSON.stringify(start, null, 2))
   const problem = findJsonProblem(text) ?? findNoObject(text)
   const value = problem === undefined ? JSON.parse(text) : undefined
   const advice = problem === undefined ? adviseOnData(`${model}.updated`, { record: { _id: 'new', ...value } }) : []
   const save = (event: Event) => {
     event.preventDefault()
-    if (problem === undefined) onSave(value)
+    if (problem === undefined) onSave(record === undefined ? value : findChanges(start, value))
   }
   return (
     <form onSubmit={save}>
@@ -170,7 +194,7 @@ function RecordForm({ model, record, onSave }: FormOptions): JSX.Element {
       ))}
       <div class="bar">
         <span class="dim">
-          Fires {model}.{record === undefined ? 'created' : 'updated. Fields that are left out stay as they are'}.
+          Fires {model}.{record === undefined ? 'created' : 'updated with the fields that you change'}.
         </span>
         <span class="push" />
         <Button type="submit" class="main" label="Save" disabled={problem !== undefined} />

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { WebhookShape } from '../../emulator/contract.ts'
-import { act, change, copyText, setActive } from '../model/actions.ts'
+import { act, change, copyText, pauseOrResume } from '../model/actions.ts'
 import { api } from '../model/api.ts'
-import { page } from '../model/page-model.ts'
+import { remember, store, useStore } from '../model/store.ts'
 import { Button, Confirm } from '../parts/fields.tsx'
-import { Empty, Status, ViewLink } from '../parts/small.tsx'
+import { Empty, FlatTable, Status, ViewLink } from '../parts/small.tsx'
 import { WebhookForm } from '../parts/webhook-form.tsx'
 import { count } from '../text/count.ts'
 
@@ -15,7 +15,8 @@ const SHOWN_MS = 30_000
 /** The registrations of all accounts. */
 export function WebhooksScreen(): JSX.Element {
   const [isNew, setNew] = useState(false)
-  const webhooks = page.state?.webhooks ?? []
+  const webhooks = useStore(() => store.state?.webhooks) ?? []
+  const figures = useStore(countDeliveries)
   return (
     <div class="page">
       <div class="bar">
@@ -30,35 +31,113 @@ export function WebhooksScreen(): JSX.Element {
           text="Your client can register one through the service's API. To register one here, choose “New webhook”."
         />
       )}
-      {webhooks.map((webhook) => (
-        <Card key={webhook.id} webhook={webhook} />
-      ))}
+      {webhooks.length > 0 && (
+        <FlatTable name="Webhooks" columns={COLUMNS}>
+          {webhooks.map((webhook) => (
+            <Line key={webhook.id} webhook={webhook} figures={figures.get(webhook.id) ?? NONE} />
+          ))}
+        </FlatTable>
+      )}
     </div>
   )
 }
 
-function Card({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
-  const [isEdited, setEdited] = useState(false)
-  const { id, accountKey, url, events, active, description } = webhook
-  const rows = page.rows.all.filter((row) => row.webhook === id && !row.isGone)
-  const countOf = (status: string) => rows.filter((row) => row.status === status).length
-  const [succeeded, failed] = [countOf('success'), countOf('failed')]
+interface Figures {
+  readonly known: number
+  readonly succeeded: number
+  readonly failed: number
+  /** 95 % of the last attempts took at most this long. */
+  readonly p95: number | undefined
+}
+
+/** Figures of the known deliveries of each webhook. */
+const countDeliveries = remember(
+  () => [store.rows.version],
+  () => {
+    const found = new Map<string, { known: number; succeeded: number; failed: number; times: number[] }>()
+    for (const { webhook, status, last, isGone } of store.rows.all) {
+      if (isGone) continue
+      const figures = found.get(webhook) ?? { known: 0, succeeded: 0, failed: 0, times: [] }
+      figures.known++
+      if (status === 'success') figures.succeeded++
+      if (status === 'failed') figures.failed++
+      if (last !== null) figures.times.push(last.ms)
+      found.set(webhook, figures)
+    }
+    return new Map(
+      [...found].map(([id, { times, ...counts }]): [string, Figures] => {
+        const p95 = times.sort((one, other) => one - other)[Math.ceil(times.length * 0.95) - 1]
+        return [id, { ...counts, p95 }]
+      }),
+    )
+  },
+)
+
+const NONE: Figures = { known: 0, succeeded: 0, failed: 0, p95: undefined }
+const COLUMNS = [
+  ['URL'],
+  ['State'],
+  ['Account'],
+  ['Deliveries', 'number'],
+  ['Delivered', 'number'],
+  ['p95', 'number'],
+  ['Details', 'number'],
+] as const
+
+interface LineOptions {
+  readonly webhook: WebhookShape
+  readonly figures: Figures
+}
+
+function Line({ webhook, figures }: LineOptions): JSX.Element {
+  const [isOpen, setOpen] = useState(false)
+  const { id, accountKey, url, active } = webhook
+  const { known, succeeded, failed, p95 } = figures
   const finished = succeeded + failed
-  const rate = finished === 0 ? '–' : `${Math.round((succeeded / finished) * 100)} % delivered`
   return (
-    <section class={active ? 'card' : 'card off'} aria-label={url}>
-      <header>
-        <h2 class="mono url">{url}</h2>
-        {active ? <Status state="ok" word="active" /> : <Status state="held" word="paused" />}
-      </header>
+    <>
+      <tr class={active ? undefined : 'off'}>
+        <td class="mono url">{url}</td>
+        <td>{active ? <Status state="ok" word="active" /> : <Status state="held" word="paused" />}</td>
+        <td>{accountKey}</td>
+        <td class="number">
+          <ViewLink view={{ screen: 'deliveries', query: `webhook:${id}` }}>
+            {count(known, 'delivery', 'deliveries')}
+          </ViewLink>
+        </td>
+        <td class={failed > 0 ? 'number result bad' : 'number'}>
+          {finished === 0 ? '–' : `${Math.round((succeeded / finished) * 100)} %`}
+          {failed > 0 && `, ${failed} failed`}
+        </td>
+        <td class="number">{p95 === undefined ? '–' : `${p95} ms`}</td>
+        <td class="number">
+          <Button
+            label={isOpen ? 'Close' : 'Open'}
+            aria-label={`${isOpen ? 'Close' : 'Open'} ${url}`}
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          />
+        </td>
+      </tr>
+      {isOpen && (
+        <tr>
+          <td colSpan={COLUMNS.length}>
+            <Opened webhook={webhook} />
+          </td>
+        </tr>
+      )}
+    </>
+  )
+}
+
+function Opened({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
+  const [isEdited, setEdited] = useState(false)
+  const { id, events, active, description } = webhook
+  return (
+    <div class="section opened">
       <p class="dim">
-        {accountKey} · <span class="mono">{id}</span>
-        {description !== undefined && ` · ${description}`} ·{' '}
-        <ViewLink view={{ screen: 'deliveries', query: `webhook:${id}` }}>
-          {count(rows.length, 'delivery', 'deliveries')}
-        </ViewLink>{' '}
-        · {rate}
-        {failed > 0 && `, ${failed} failed`}
+        <span class="mono">{id}</span>
+        {description !== undefined && ` · ${description}`}
       </p>
       {isEdited ? (
         <WebhookForm webhook={webhook} onDone={() => setEdited(false)} />
@@ -70,7 +149,7 @@ function Card({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
         </p>
       )}
       <div class="bar">
-        <Button label={active ? 'Pause' : 'Resume'} onClick={() => setActive(id, !active)} />
+        <Button label={active ? 'Pause…' : 'Resume'} onClick={() => pauseOrResume(webhook)} />
         <Button label={isEdited ? 'Cancel' : 'Edit'} onClick={() => setEdited(!isEdited)} />
         <Secret id={id} />
         <span class="push" />
@@ -81,7 +160,7 @@ function Card({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
           onYes={() => change(`DELETE webhooks/${id}`, undefined, 'webhook deleted')}
         />
       </div>
-    </section>
+    </div>
   )
 }
 

@@ -42,12 +42,16 @@ export function explainCode(code: string | null): string | undefined {
 }
 
 /** Advice on an attempt that was not acknowledged. */
-export function adviseOn({ result, code }: Pick<LastResult, 'result' | 'code'>, url: string): string | undefined {
+export function adviseOn(
+  { result, code }: Pick<LastResult, 'result' | 'code'>,
+  url: string,
+  deadlineMs?: number,
+): string | undefined {
   if (code !== null && Object.hasOwn(WORD_HINTS, code)) return WORD_HINTS[code]
   if (Object.hasOwn(HINTS, result)) return HINTS[result]
   if (result === 'blocked-url') return 'blocked-url: the emulator delivers to loopback and public hosts only (A30).'
   if (result === 'paused') return 'paused: the webhook was paused, and the attempt counts as failed (A32).'
-  return URL.canParse(url) ? findHint(result, new URL(url)) : undefined
+  return URL.canParse(url) ? findHint(result, new URL(url), deadlineMs) : undefined
 }
 
 /** Removes from the error of a try what its code says already: `DeadLetter: no such customer` stays. */

@@ -18,7 +18,12 @@ export function showIn(at: number, now: number): string {
   return ms < 1_000 ? `in ${Math.round(ms)} ms` : `in ${showDuration(Math.ceil(ms / 1_000) * 1_000)}`
 }
 
-/** The exact time, as the tooltip of a relative one. */
-export function showExact(at: string | null): string {
-  return at?.replace('T', ' ') ?? 'unknown'
+/** The exact time, in UTC or in the machine's zone: `2025-01-31 14:30:00.000 +01:00`. */
+export function showExact(at: string | null, isUtc: boolean): string {
+  if (at === null) return 'unknown'
+  if (isUtc) return at.replace('T', ' ')
+  const minutes = -new Date(at).getTimezoneOffset()
+  const local = new Date(Date.parse(at) + minutes * 60_000).toISOString().replace('T', ' ').slice(0, -1)
+  const zone = [Math.trunc(Math.abs(minutes) / 60), Math.abs(minutes) % 60].map((part) => String(part).padStart(2, '0'))
+  return `${local} ${minutes < 0 ? '-' : '+'}${zone.join(':')}`
 }

@@ -1,18 +1,18 @@
 import type { JSX } from 'preact'
 import { bulkOf } from '../model/bulk.ts'
 import { type FailureGroup, groupFailures } from '../model/list.ts'
-import { page } from '../model/page-model.ts'
-import { ui } from '../model/ui.ts'
-import { ChoiceButtons, Tick, type Ticks, useChoice } from '../parts/choice.tsx'
-import { Ago, Empty, ViewLink } from '../parts/small.tsx'
+import { store } from '../model/store.ts'
+import { escapeHidden } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
+import { ChoiceButtons, Tick, type Ticks, useChoice } from './choice.tsx'
+import { Ago, Empty, ViewLink } from './small.tsx'
 
 /** Limit of rows drawn in a group. The group's checkbox selects all of its rows. */
 const MOST_SHOWN = 20
 
 /** Deliveries that have used up their attempts, by webhook and cause. */
-export function FailedScreen(): JSX.Element {
+export function FailureGroups(): JSX.Element {
   const choice = useChoice()
   const groups = groupFailures()
   const rows = groups.flatMap((group) => group.rows)
@@ -24,18 +24,18 @@ export function FailedScreen(): JSX.Element {
       />
     )
   return (
-    <div class="page">
+    <div class="scroll causes">
       <div class="bar">
-        <h1>
+        <h2>
           {count(rows.length, 'failed delivery', 'failed deliveries')}, {count(groups.length, 'cause', 'causes')}
-        </h1>
+        </h2>
         <span class="push" />
         <ChoiceButtons
           verb="Retry"
           rows={rows}
           keyOf={({ id }) => id}
           choice={choice}
-          onRun={(selected) => ui.open({ kind: 'bulk', bulk: bulkOf('retry', selected) })}
+          onRun={(selected) => store.set({ dialog: { kind: 'bulk', bulk: bulkOf('retry', selected) } })}
         />
       </div>
       {groups.map((group) => (
@@ -47,11 +47,11 @@ export function FailedScreen(): JSX.Element {
 
 function Group({ group, choice }: { readonly group: FailureGroup; readonly choice: Ticks }): JSX.Element {
   const { webhook, result, code, note, rows } = group
-  const url = page.urlOf(webhook)
+  const url = store.urlOf(webhook)
   const ids = rows.map(({ id }) => id)
   const number = ids.filter((id) => choice.chosen.has(id)).length
   const cause = note ?? [result, code].filter(Boolean).join(' ')
-  const advice = note === null ? adviseOn({ result, code }, url) : undefined
+  const advice = note === null ? adviseOn({ result, code }, url, store.state?.settings.deadlineMs) : undefined
   return (
     <section class="card group" aria-label={`${cause}, ${url}`}>
       <header>
@@ -73,8 +73,8 @@ function Group({ group, choice }: { readonly group: FailureGroup; readonly choic
         {rows.slice(0, MOST_SHOWN).map((row) => (
           <li key={row.id}>
             <Tick choice={choice} id={row.id} name={`${row.type} ${row.event}`} />
-            <ViewLink view={{ screen: 'deliveries', delivery: row.id }}>{row.type}</ViewLink>
-            <span class="mono dim">{row.event}</span>
+            <ViewLink view={{ isGrouped: true, delivery: row.id }}>{escapeHidden(row.type)}</ViewLink>
+            <span class="mono dim">{escapeHidden(row.event)}</span>
             <span class="dim">
               <Ago at={row.last?.at ?? row.at} />
             </span>
@@ -84,7 +84,9 @@ function Group({ group, choice }: { readonly group: FailureGroup; readonly choic
       {rows.length > MOST_SHOWN && (
         <p class="dim">
           and {(rows.length - MOST_SHOWN).toLocaleString('en')} more,{' '}
-          <ViewLink view={{ screen: 'deliveries', query: `status:failed webhook:${webhook}` }}>in the list</ViewLink>
+          <ViewLink view={{ screen: 'deliveries', query: `status:failed webhook:${webhook}`, isGrouped: false }}>
+            in the list
+          </ViewLink>
         </p>
       )}
     </section>

@@ -1,0 +1,216 @@
+import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
+import type { ApiCall, EmulatorState, WebhookShape } from '../../emulator/contract.ts'
+import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
+import { Rows } from './rows.ts'
+
+/** State of the connection. `polling`: there is no stream, and the page asks every few seconds. */
+type Link = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'stopped'
+
+/** Chosen colours; `system` follows the machine. */
+export type Theme = 'system' | 'light' | 'dark'
+
+/** A dialog that is open. */
+type Dialog =
+  | { readonly kind: 'trigger' }
+  | { readonly kind: 'edit'; readonly id: string }
+  | { readonly kind: 'bulk'; readonly bulk: Bulk }
+  | { readonly kind: 'ask'; readonly question: string; readonly verb: string; readonly onYes: () => Promise<unknown> }
+  | { readonly kind: 'text'; readonly title: string; readonly text: string }
+  | { readonly kind: 'help' }
+
+/** One action on many deliveries or events. */
+export interface Bulk {
+  readonly verb: string
+  /** Noun of the targets. */
+  readonly noun: readonly [one: string, several: string]
+  readonly text: string
+  /** Calls in their order. Each rejects if it is refused. */
+  readonly calls: readonly (() => Promise<unknown>)[]
+  /** Reasons why some are left out, each with their number. */
+  readonly leftOut: ReadonlyMap<string, number>
+}
+
+/** State of the inbox. */
+interface InboxData {
+  readonly counts?: InboxCountsShape | undefined
+  /** Error of the last read; undefined if it succeeded. */
+  readonly error?: string | undefined
+  /** Number of refreshes. A component that loaded its data under an older number loads it again. */
+  readonly version: number
+  /** States of the accepted events on the first pages, by account and event id. */
+  readonly states: ReadonlyMap<string, InboxStateName>
+  /** The last page of the list, and the call that loaded it. */
+  readonly listed?: { readonly line: string; readonly page: InboxRowPage } | undefined
+}
+
+const LATEST_DRAW_MS = 250
+
+/** State of the page. Code that changes it calls `changed`; components read it by `useStore`. */
+class Store {
+  readonly rows: Rows = new Rows()
+  link: Link = 'connecting'
+  state: EmulatorState | undefined
+  /** Number of deliveries that the emulator has. */
+  total = 0
+  calls: readonly ApiCall[] = []
+  inbox: InboxData = { version: 0, states: new Map() }
+  dialog: Dialog | undefined
+  /** A message to the user, shown for a few seconds. */
+  toast: { readonly text: string; readonly isError: boolean } | undefined
+  /** The row that keys act on. */
+  cursor: string | undefined
+  /** While the user reads: the rows that are shown. Others are held back. */
+  held: ReadonlySet<string> | undefined
+  /** This delivery and older ones are hidden unless pinned. A time would also hide new ones while a manual clock stands still. */
+  cleared: string | undefined = readSession('cleared') || undefined
+  pinned: ReadonlySet<string> = new Set(readSession('pins').split(',').filter(Boolean))
+  theme: Theme = readLocal('theme', ['light', 'dark']) ?? 'system'
+  /** True to write absolute times in UTC, like the emulator's log. */
+  isUtc: boolean = readLocal('zone', ['utc']) === 'utc'
+  /** The emulator's time minus the machine's. `#manualNow` is the time of a manual clock. */
+  #offset = 0
+  #manualNow: number | undefined
+  #isPlanned = false
+  #toastTimer: ReturnType<typeof setTimeout> | undefined
+  readonly #listeners = new Set<() => void>()
+
+  /** Time of the emulator's clock, in milliseconds since 1970. */
+  now(): number {
+    return this.#manualNow ?? Date.now() + this.#offset
+  }
+
+  setNow(text: string): void {
+    const now = Date.parse(text)
+    this.#offset = now - Date.now()
+    this.#manualNow = this.state?.clock.isManual ? now : undefined
+  }
+
+  /** Sets fields, and redraws what shows them. */
+  set(fields: Partial<Pick<Store, 'link' | 'state' | 'dialog' | 'cursor' | 'held' | 'calls' | 'inbox'>>): void {
+    Object.assign(this, fields)
+    this.changed()
+  }
+
+  webhook(id: string): WebhookShape | undefined {
+    return this.state?.webhooks.find((webhook) => webhook.id === id)
+  }
+
+  urlOf(webhookId: string): string {
+    return this.webhook(webhookId)?.url ?? ''
+  }
+
+  say(text: string, isError = false): void {
+    this.toast = { text, isError }
+    clearTimeout(this.#toastTimer)
+    this.#toastTimer = setTimeout(
+      () => {
+        this.toast = undefined
+        this.changed()
+      },
+      isError ? 10_000 : 4_000,
+    )
+    this.changed()
+  }
+
+  pin(id: string): void {
+    const pinned = new Set(this.pinned)
+    if (!pinned.delete(id)) pinned.add(id)
+    this.pinned = pinned
+    sessionStorage.setItem('postern.pins', [...pinned].join(','))
+    this.changed()
+  }
+
+  /** Hides old rows. @param last the newest one to hide; undefined shows all again */
+  clear(last: string | undefined): void {
+    this.cleared = last
+    sessionStorage.setItem('postern.cleared', last ?? '')
+    this.changed()
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme
+    paint()
+    keepLocal('theme', theme === 'system' ? undefined : theme)
+    this.changed()
+  }
+
+  setUtc(isUtc: boolean): void {
+    this.isUtc = isUtc
+    keepLocal('zone', isUtc ? 'utc' : undefined)
+    this.changed()
+  }
+
+  /** Redraws the page, at most once a frame. The timer is for a page that is hidden or covered: it has no frames. */
+  changed(): void {
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    const draw = () => {
+      if (!this.#isPlanned) return
+      this.#isPlanned = false
+      clearTimeout(timer)
+      for (const listener of [...this.#listeners]) listener()
+    }
+    const timer = setTimeout(draw, LATEST_DRAW_MS)
+    requestAnimationFrame(draw)
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+function readSession(name: string): string {
+  return sessionStorage.getItem(`postern.${name}`) ?? ''
+}
+
+function readLocal<T extends string>(name: string, values: readonly T[]): T | undefined {
+  return values.find((value) => value === localStorage.getItem(`postern.${name}`))
+}
+
+function keepLocal(name: string, value: string | undefined): void {
+  if (value === undefined) localStorage.removeItem(`postern.${name}`)
+  else localStorage.setItem(`postern.${name}`, value)
+}
+
+/** The one store of the page. */
+export const store: Store = new Store()
+
+/**
+ * Reads something of the state, and redraws the component when it has changed.
+ *
+ * @param select returns the same value as long as nothing has changed that the component shows
+ */
+export function useStore<T>(select: () => T): T {
+  const [, draw] = useReducer((count: number) => count + 1, 0)
+  const value = select()
+  const shown = useRef({ select, value })
+  shown.current = { select, value }
+  useLayoutEffect(
+    () =>
+      store.subscribe(() => {
+        if (!Object.is(shown.current.select(), shown.current.value)) draw(undefined)
+      }),
+    [],
+  )
+  return value
+}
+
+/** Keeps the result of a computation as long as its inputs are the same. */
+export function remember<T>(listInputs: () => readonly unknown[], compute: () => T): () => T {
+  let kept: { readonly inputs: readonly unknown[]; readonly value: T } | undefined
+  return () => {
+    const inputs = listInputs()
+    if (!kept?.inputs.every((input, index) => Object.is(input, inputs[index]))) kept = { inputs, value: compute() }
+    return kept.value
+  }
+}
+
+const prefersDark = matchMedia('(prefers-color-scheme: dark)')
+
+/** Sets the colours of the page. */
+export function paint(): void {
+  document.documentElement.dataset.theme = store.theme === 'system' && prefersDark.matches ? 'dark' : store.theme
+}
+
+prefersDark.addEventListener('change', paint)

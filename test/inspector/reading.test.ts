@@ -1,0 +1,126 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { answer, beginEach, CHROMIUM, leave, open, rowsOf, start, startWith } from './support.ts'
+
+// What a user sees who reads a list, a delivery or a record while others change them.
+
+describe.skipIf(CHROMIUM === undefined)('read while things change, the inspector', () => {
+  beginEach()
+  const topOf = async (page: Page) => (await page.locator('tr[aria-current]').boundingBox())?.y
+
+  it('moves no row under a filter, keeps the selected one that no longer matches, and counts what newly matches', async () => {
+    let status = 500
+    const receiver = (...args: Parameters<ReturnType<typeof answer>>) => answer(status, 'any')(...args)
+    const crm = await startWith(['sync.completed', 'sync.failed'], receiver, { clock: 'manual' })
+    crm.events.emit({ type: 'sync.completed' })
+    crm.events.emit({ type: 'sync.failed' })
+    await crm.clock.advance(0)
+    const { page } = await open(crm, '?q=status:retrying')
+    await expect.poll(() => rowsOf(page).count()).toBe(2)
+    await page.keyboard.press('j')
+    await page.locator('tr[aria-current]').getByText('sync.failed').waitFor()
+    const top = await topOf(page)
+    crm.events.emit({ type: 'sync.completed', id: 'evt_new' })
+    await crm.clock.advance(0)
+    await page.getByText('1 new').waitFor()
+    status = 200
+    await crm.clock.advance('1m')
+    await page.locator('tr[aria-current]').getByText('delivered').waitFor()
+    expect([await rowsOf(page).count(), await topOf(page)]).toEqual([2, top])
+    await page.keyboard.press('.')
+    await page.getByText('0 of 3 match this filter').waitFor()
+  })
+
+  it('moves no row when the advice on a failure comes', async () => {
+    let status = 200
+    const crm = await startWith(['sync.completed'], (...args) => answer(status, 'any')(...args))
+    crm.events.emit({ type: 'sync.completed' })
+    const { page } = await open(crm)
+    await rowsOf(page).getByText('delivered').waitFor()
+    const tableTop = async () => (await page.locator('.rows').boundingBox())?.y
+    const top = await tableTop()
+    status = 500
+    crm.events.emit({ type: 'sync.completed' })
+    await page.locator('.trouble').getByText('the receiver threw').waitFor()
+    expect(await tableTop()).toBe(top)
+  })
+
+  it('saves the fields of a record that were changed, and no others', async () => {
+    const crm = await start()
+    const { _id } = crm.records.create('contact', { firstName: 'Zoë', status: 'new' })
+    const { page } = await open(crm, '?screen=service&open=records')
+    await page.getByRole('button', { name: _id, exact: true }).click()
+    const field = page.getByLabel('Fields as JSON')
+    crm.records.update('contact', _id, { status: 'customer' })
+    await field.fill((await field.inputValue()).replace('Zoë', 'Ada'))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await expect.poll(() => crm.records.get('contact', _id)).toEqual({ _id, firstName: 'Ada', status: 'customer' })
+    await page.getByRole('button', { name: 'Delete…' }).click()
+    expect(crm.records.list('contact')).toHaveLength(1)
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await expect.poll(() => crm.records.list('contact')).toEqual([])
+  })
+
+  it('loads records once for many deliveries, and not for events of anything else', async () => {
+    const crm = await startWith(['contact.created', 'sync.completed'])
+    const { page } = await open(crm, '?screen=service&open=records')
+    const loads: string[] = []
+    page.on('request', (request) => {
+      if (request.url().includes('/records/')) loads.push(request.url())
+    })
+    crm.events.emitMany({ type: 'sync.completed' }, 100)
+    await crm.deliveries.whenIdle()
+    for (let n = 0; n < 50; n++) crm.records.create('contact', { firstName: `Zoë ${n}` })
+    await page.getByText('firstName Zoë 49').waitFor()
+    expect(loads.length).toBeLessThan(10)
+  })
+
+  it('takes j and Enter for the list after a button was pressed by the mouse', async () => {
+    const crm = await startWith(['sync.completed'])
+    crm.events.emit({ type: 'sync.completed' })
+    const { page } = await open(crm)
+    await page.getByRole('button', { name: 'Trigger' }).click()
+    await page.locator('dialog textarea').waitFor()
+    await leave(page)
+    await page.keyboard.press('j')
+    await page.locator('tr[aria-current]').waitFor()
+    await expect.poll(() => page.evaluate("document.activeElement.id.startsWith('row-')")).toBe(true)
+    await page.keyboard.press('Enter')
+    await page.locator('.detail').waitFor()
+    expect(await page.locator('dialog').count()).toBe(0)
+    expect(await page.title()).toBe('sync.completed · Deliveries · Postern')
+  })
+
+  it('asks before it pauses a webhook, and has titles and headings on each screen', async () => {
+    const crm = await startWith(['sync.completed'])
+    crm.events.emit({ type: 'sync.completed' })
+    const { page } = await open(crm)
+    await page.keyboard.press('j')
+    await page.keyboard.press('p')
+    await page.getByRole('dialog', { name: 'Pause?' }).waitFor()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => crm.webhooks.list()[0]?.active).toBe(false)
+    for (const [key, title] of [
+      ['2', 'Webhooks'],
+      ['3', 'Service'],
+      ['1', 'Deliveries'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await expect.poll(() => page.title()).toBe(`${title} · Postern`)
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(title)
+    }
+  })
+
+  it('shows an id that would change the direction of the text as escapes, and says that an answer was cut', async () => {
+    const crm = await startWith(['sync.completed'], (request, response) => {
+      request.resume()
+      response.end('x'.repeat(70_000))
+    })
+    const [id] = crm.events.emit({ type: 'sync.completed', id: 'evt_\u202eabc' }).deliveries
+    const { page } = await open(crm)
+    await rowsOf(page).getByText('evt_\\u202eabc').locator('visible=true').waitFor()
+    await page.goto(`${crm.url}/_inspector?d=${id}`)
+    await page.locator('.detail .title').getByText('evt_\\u202eabc').waitFor()
+    await page.getByText('cut after 64.0 KiB').waitFor()
+  })
+})
