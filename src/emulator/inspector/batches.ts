@@ -6,7 +6,7 @@ import type { Service } from '../service.ts'
 const MOST_CALLS = 500
 const MOST_ROWS = 2_000
 /** Shortest time between batches, so that a burst makes few of them. */
-const PAUSE_MS = 200
+const PAUSE_MS = 250
 /** Time without news after which an empty batch shows that the emulator is alive. */
 const BEAT_MS = 5_000
 

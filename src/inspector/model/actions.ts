@@ -48,7 +48,7 @@ export function closeItem(key: string): void {
 }
 
 /** Focuses an element of the list once the page has drawn it. */
-function focusSoon(selector: string): void {
+export function focusSoon(selector: string): void {
   setTimeout(() => document.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true }), 50)
 }
 

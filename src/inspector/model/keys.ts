@@ -1,4 +1,13 @@
-import { actOnItem, closeDelivery, closeItem, copyDelivery, moveClock, pauseOrResume, resend } from './actions.ts'
+import {
+  actOnItem,
+  closeDelivery,
+  closeItem,
+  copyDelivery,
+  focusSoon,
+  moveClock,
+  pauseOrResume,
+  resend,
+} from './actions.ts'
 import { type Address, go, listScreens, readAddress, toView } from './address.ts'
 import { IS_ALONE } from './api.ts'
 import { readWord, writeWord } from './filter.ts'
@@ -146,9 +155,9 @@ function move(key: 'j' | 'k'): void {
   const at = rows.findIndex(({ id }) => id === (delivery ?? store.cursor))
   const row = takeNext(rows, at, key)
   if (row === undefined) return
-  // The focus goes to the row, so that Enter no longer belongs to a button that was pressed before.
-  if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
   select(row.id)
+  // The focus goes to the row, so that Enter no longer belongs to a button that was pressed before.
+  focusSoon(`#row-${CSS.escape(row.id)}`)
   if (delivery !== undefined) go({ delivery: row.id }, false)
 }
 
