@@ -48,7 +48,11 @@ export function Confirm({ label, question, verb, onYes }: ConfirmOptions): JSX.E
           <Button class="danger" label={verb} onClick={run} />
         </>
       )}
-      <Button class={isAsked ? '' : 'plain'} label={isAsked ? 'Keep' : label} onClick={() => setAsked(!isAsked)} />
+      <Button
+        class={isAsked ? '' : 'plain delete'}
+        label={isAsked ? 'Keep' : label}
+        onClick={() => setAsked(!isAsked)}
+      />
     </span>
   )
 }
