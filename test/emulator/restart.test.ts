@@ -14,7 +14,8 @@ async function readAll(crm: Emulator) {
     records: crm.accounts
       .list()
       .map(({ key }) => ['contact', 'opportunity'].map((model) => crm.records.list(model, { accountKey: key }))),
-    deliveries: crm.deliveries.list().map(({ ticket: _ticket, ...delivery }: object & { ticket?: number }) => delivery),
+    // without the numbers of the present run
+    deliveries: crm.deliveries.list().map((delivery) => ({ ...delivery, ticket: 0, made: 0, change: 0 })),
     logs: crm.webhooks.list().map(({ id }) => crm.deliveries.list({ webhookId: id }).map((each) => each.id)),
   }
 }
