@@ -73,6 +73,11 @@ describe.skipIf(CHROMIUM === undefined)('read while things change, the inspector
     for (let n = 0; n < 50; n++) crm.records.create('contact', { firstName: `Zoë ${n}` })
     await page.getByText('firstName Zoë 49').waitFor()
     expect(loads.length).toBeLessThan(10)
+    // In two batches of the stream, within the second in which the list is not loaded again.
+    crm.records.create('contact', { firstName: 'one' })
+    await page.waitForTimeout(400)
+    crm.records.create('contact', { firstName: 'two' })
+    await page.getByText('firstName two').waitFor()
   })
 
   it('takes j and Enter for the list after a button was pressed by the mouse', async () => {

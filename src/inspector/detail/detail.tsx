@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { DeliveryDetail, Row } from '../../emulator/contract.ts'
 import { readCode } from '../../wire/code-word.ts'
 import { COPIES, closeDelivery, copyDelivery, pauseOrResume, resend, retry } from '../model/actions.ts'
+import { readAddress } from '../model/address.ts'
 import { hasInbox } from '../model/inbox.ts'
 import { hold, whyNotResent } from '../model/list.ts'
 import type { PlacedRow } from '../model/rows.ts'
@@ -30,9 +31,10 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
   useStore(() => store.state)
   useStore(() => store.pinned)
   const isKnown = listed !== undefined
+  const { query } = useStore(readAddress)
   useEffect(() => {
     if (isKnown) hold()
-  }, [isKnown])
+  }, [isKnown, query])
   return (
     <section class="detail" aria-label="Delivery" data-id={id}>
       <DetailTitle title={escapeHidden(row?.type ?? 'Delivery')} onClose={() => closeDelivery(id)}>

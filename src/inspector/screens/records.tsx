@@ -37,7 +37,7 @@ function useEventsOf(account: string, model: string): number {
   useEffect(() => {
     const timer = setTimeout(() => setTaken(last), 1_000)
     return () => clearTimeout(timer)
-  }, [last !== taken])
+  }, [taken, last !== taken])
   return taken
 }
 
