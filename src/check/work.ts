@@ -84,7 +84,7 @@ export async function makeEvents(scene: ProbedScene, types: readonly string[]): 
 }
 
 /** Makes an event of one of the types, about the given contact. */
-export function makeEvent(make: Maker, type = PLAIN, contact = make.contact()): TestEvent {
+function makeEvent(make: Maker, type = PLAIN, contact = make.contact()): TestEvent {
   const { _id } = contact
   const changed = { ...contact, lastName: 'Changed' }
   const record = { [PLAIN]: contact, 'contact.updated': changed, 'opportunity.created': { _id, name: 'Check' } }[
