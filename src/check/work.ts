@@ -86,12 +86,12 @@ export async function makeEvents(scene: ProbedScene, types: readonly string[]): 
 /** Makes an event of one of the types, about the given contact. */
 function makeEvent(make: Maker, type = PLAIN, contact = make.contact()): TestEvent {
   const { _id } = contact
-  const changed = { ...contact, lastName: 'Changed' }
-  const record = { [PLAIN]: contact, 'contact.updated': changed, 'opportunity.created': { _id, name: 'Check' } }[
-    type
-  ] ?? {
-    _id,
+  const records: Readonly<Record<string, object>> = {
+    [PLAIN]: contact,
+    'contact.updated': { ...contact, lastName: 'Changed' },
+    'opportunity.created': { _id, name: 'Check' },
   }
+  const record = records[type] ?? { _id }
   return make.event({ type, data: /\.(created|updated|deleted)$/.test(type) ? { record } : { note: 'from the check' } })
 }
 

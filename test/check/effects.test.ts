@@ -25,6 +25,7 @@ describe('a check with a probe', () => {
     ['effect-once', [200, 409], [1], 'pass: first 200, then 409; the work was done once'],
     ['effect-once-at-once', [200], [1], 'pass: 24 × 200; the work was done once'],
     ['effect-once-at-once', [200, 409], [1], 'pass: 1 × 200, 23 × 409; the work was done once'],
+    ['effect-once-at-once', [200, 503], [1, 1, 0], 'pass: 1 × 200, 23 × 503; the work was done once'],
     ['effect-once-at-once', [200], [1, 1, 1, 1, 1, 3], 'fail: 24 × 200; the work was done 3 times'],
     ['effect-once-at-once', [401], [1], 'skipped: the event was not accepted: 24 × 401'],
     ['effect-types', [200], [1], `info: not counted: ${TYPES.slice(1).join(', ')}`],
