@@ -56,7 +56,7 @@ describe('the examples in the help', () => {
   const meet = (line: string, port: number) =>
     line
       .replace('npx postern', 'postern')
-      .replaceAll('localhost:3000', `127.0.0.1:${port}`)
+      .replace(/(localhost|127\.0\.0\.1):3000/g, `127.0.0.1:${port}`)
       .replace('redis://localhost:6379', engines.redis?.url ?? '')
       .replace('postgres://postgres:postgres@localhost:5432/postgres', engines.postgres?.url ?? '')
       .replace('postgres://localhost/app', engines.postgres?.url ?? '')
