@@ -12,12 +12,16 @@ export const FILTER_KEYS: readonly (readonly [string, string])[] = [
   ['account:', 'acme'],
   ['event:', 'id of the event, or part of it'],
   ['since:', '10m, 2h, 2025-01-31, 2025-01-31T14:30'],
-  ['until:', 'as since:'],
+  ['until:', 'as since:, and a day counts to its end'],
+  ['"a: b"', 'text with blanks or colons'],
   ['-', 'before a key or a text: excludes what matches'],
 ]
 
 const STATUSES = ['failed', 'success', 'pending', 'retrying']
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const DAY_MS = 86_400_000
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
+/** Start of a text with a colon that is no key. */
+const URL_START = /^(https?|localhost):/
 
 interface FilterContext {
   /** Returns the URL of a webhook by its id. */
@@ -35,7 +39,7 @@ export interface Filter {
 
 export function readFilter(query: string, context: FilterContext): Filter {
   const words = splitWords(query)
-  const tests = words.map((word) => toTest(unquote(word), context))
+  const tests = words.map((word) => toTest(word, context))
   return {
     test: (row) => tests.every((test) => test === undefined || test(row)),
     unknown: words.filter((_, index) => tests[index] === undefined),
@@ -69,9 +73,11 @@ function toTest(word: string, context: FilterContext): RowTest | undefined {
     const test = toTest(word.slice(1), context)
     return test && ((row) => !test(row))
   }
-  const [, key = '', value = ''] = /^(\w+):(.*)$/.exec(word) ?? []
+  const text = unquote(word)
+  const [, key = '', value = ''] = word.startsWith('"') || URL_START.test(word) ? [] : (/^(\w+):(.*)$/.exec(text) ?? [])
   const wanted = value.toLowerCase()
-  if (key !== '' && value === '' && FILTER_KEYS.some(([known]) => known === word)) return undefined
+  if (key === '') return matchText(text.toLowerCase(), context.urlOf)
+  if (value === '') return undefined
   switch (key) {
     case 'status':
       if (!STATUSES.includes(wanted)) return undefined
@@ -88,12 +94,13 @@ function toTest(word: string, context: FilterContext): RowTest | undefined {
       return ({ event }) => event.includes(value)
     case 'since':
     case 'until': {
-      const limit = readTime(value, context)
-      if (limit === undefined) return undefined
-      return ({ at, last }) => Date.parse(last?.at ?? at) >= limit === (key === 'since')
+      const at = readTime(value, context)
+      if (at === undefined) return undefined
+      const limit = key === 'until' && /^\d+-\d+-\d+$/.test(value) ? at + DAY_MS : at
+      return (row) => Date.parse(row.last?.at ?? row.at) >= limit === (key === 'since')
     }
     default:
-      return matchText(word.toLowerCase(), context.urlOf)
+      return undefined
   }
 }
 
@@ -101,8 +108,8 @@ function matchType(wanted: string): RowTest {
   const parts = wanted.split('*')
   if (parts.length === 1)
     return ({ type }) => type.toLowerCase() === wanted || type.toLowerCase().startsWith(`${wanted}.`)
-  const [start = '', end = ''] = [parts[0], parts.at(-1)]
-  return ({ type }) => type.toLowerCase().startsWith(start) && type.toLowerCase().endsWith(end)
+  const pattern = new RegExp(`^${parts.map((part) => part.replace(/\W/g, '\\$&')).join('.*')}$`, 's')
+  return ({ type }) => pattern.test(type.toLowerCase())
 }
 
 function matchText(wanted: string, urlOf: (webhook: string) => string): RowTest {
@@ -119,6 +126,8 @@ function readTime(value: string, { now, isUtc }: FilterContext): number | undefi
   if (number !== undefined) return now - Number(number) * (UNITS[unit] ?? 0)
   const [whole, time, , , zone] = DATE.exec(value) ?? []
   if (whole === undefined) return undefined
+  const day = whole.slice(0, 10)
+  if (new Date(day).getUTCDate() !== Number(day.slice(8))) return undefined
   const text = `${whole.replace(' ', 'T')}${time === undefined ? 'T00:00' : ''}${zone === undefined && isUtc ? 'Z' : ''}`
   const at = Date.parse(text)
   return Number.isNaN(at) ? undefined : at
