@@ -29,6 +29,11 @@ describe.skipIf(CHROMIUM === undefined)('read while things change, the inspector
     expect([await rowsOf(page).count(), await topOf(page)]).toEqual([2, top])
     await page.keyboard.press('.')
     await page.getByText('0 of 3 match this filter').waitFor()
+    await page.locator('#filter').fill('since:5m')
+    await expect.poll(() => rowsOf(page).count()).toBe(3)
+    await page.keyboard.press('Escape')
+    await crm.clock.advance('10m')
+    await page.getByText('0 of 3 match this filter').waitFor()
   })
 
   it('moves no row when the advice on a failure comes', async () => {

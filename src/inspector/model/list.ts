@@ -15,14 +15,19 @@ export interface ShownList {
   readonly unknown: readonly string[]
 }
 
+/** The second of the clock if the filter depends on it, as `since:10m` does; 0 otherwise. */
+export function readFilterTime(): number {
+  return /\d[smhd]\b/.test(readAddress().query) ? Math.floor(store.now() / 1_000) : 0
+}
+
 const readShownFilter = remember(
-  () => [readAddress().query, store.state?.webhooks, store.isUtc, Math.floor(store.now() / 1_000)],
+  () => [readAddress().query, store.state?.webhooks, store.isUtc, readFilterTime()],
   () => readFilter(readAddress().query, { urlOf: (id) => store.urlOf(id), now: store.now(), isUtc: store.isUtc }),
 )
 
 /** The rows that match the filter. While the user reads, the list keeps those that it has, and no other row comes in. */
 export const listShown: () => ShownList = remember(
-  () => [store.rows.version, readAddress().query, store.held, store.cleared, store.pinned, store.state, store.isUtc],
+  () => [store.rows.version, readShownFilter(), store.held, store.cleared, store.pinned],
   () => {
     const { held, pinned, rows: known } = store
     const { test, unknown } = readShownFilter()

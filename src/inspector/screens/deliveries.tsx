@@ -3,7 +3,7 @@ import { Detail } from '../detail/detail.tsx'
 import { saveFile } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import { bulkOf } from '../model/bulk.ts'
-import { listShown, release, type ShownList, select } from '../model/list.ts'
+import { listShown, readFilterTime, release, type ShownList, select } from '../model/list.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { remember, store, useStore } from '../model/store.ts'
 import { FailureGroups } from '../parts/failure-groups.tsx'
@@ -11,12 +11,14 @@ import { Button } from '../parts/fields.tsx'
 import { FilterBar } from '../parts/filter-bar.tsx'
 import { NothingShown } from '../parts/nothing-shown.tsx'
 import { RowTable } from '../parts/row-table.tsx'
+import { useTime } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
 
 /** The first screen: all deliveries, and the open one. */
 export function DeliveriesScreen(): JSX.Element {
   const { delivery, isGrouped } = useStore(readAddress)
+  useTime(readFilterTime)
   const list = useStore(listShown)
   useStore(() => store.inbox.states)
   return (
