@@ -1,4 +1,5 @@
 import type { ApiCall, Batch, EmulatorState, RowPage } from '../../emulator/contract.ts'
+import { readAddress } from './address.ts'
 import { api } from './api.ts'
 import { store } from './store.ts'
 
@@ -134,9 +135,10 @@ async function ask(): Promise<void> {
   }
 }
 
-/** Detects a stream that fell silent without an error, and asks if there is none. */
+/** Detects a stream that fell silent without an error, and asks if there is none. An open section of the service shows the present state. */
 function watch(): void {
   const now = performance.now()
+  if (store.link === 'live' && readAddress().section !== undefined && !document.hidden) reloadState().catch(() => {})
   if (stream !== undefined && store.link === 'live' && now - heardAt > SILENT_AFTER_MS) reopen()
   if (!isLoading && (position === undefined || !hasTurn)) follow().catch(() => {})
   else if (lostAt !== undefined && now - lostAt >= POLL_AFTER_MS && now - askedAt >= POLL_EVERY_MS) ask()
