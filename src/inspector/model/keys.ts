@@ -77,7 +77,7 @@ function closeMenu(): boolean {
 /** Handles a key. Returns false if the key has no meaning here. */
 function press(key: string): boolean {
   if (key === 'Escape' && closeMenu()) return true
-  const { screen, delivery, item } = readAddress()
+  const { screen, item } = readAddress()
   const index = Number(key) - 1
   const tab = listScreens()[index]
   if (tab !== undefined) go(toView({ screen: tab[0] }))
@@ -89,7 +89,7 @@ function press(key: string): boolean {
   else if (key === '/') document.getElementById('filter')?.focus()
   else if (key === 'n' && store.state?.clock.isManual) moveClock({ next: true })
   else if (key === 'f' || key === 'g') showFailed(key === 'g')
-  else if (screen === 'deliveries') return pressOnList(key, delivery)
+  else if (screen === 'deliveries') return pressOnList(key)
   else return false
   return true
 }
@@ -102,8 +102,10 @@ export function showFailed(isGrouped: boolean): void {
   go(toView({ screen: 'deliveries', query, isGrouped: isGrouped && !isShown } satisfies Partial<Address>))
 }
 
-function pressOnList(key: string, delivery: string | undefined): boolean {
-  const id = delivery ?? store.cursor
+/** Handles a key on the list. Keys act on the open delivery, or on the row of the cursor if the list shows it. */
+function pressOnList(key: string): boolean {
+  const { delivery, isGrouped } = readAddress()
+  const id = delivery ?? (isGrouped ? undefined : listShown().rows.find((row) => row.id === store.cursor)?.id)
   if (key === 'j' || key === 'k') move(key)
   else if (key === '.') release()
   else if (key === 'Escape') leave(delivery)
