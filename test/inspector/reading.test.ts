@@ -41,6 +41,22 @@ describe.skipIf(CHROMIUM === undefined)('read while things change, the inspector
     await page.getByText('0 of 3 match this filter').waitFor()
   })
 
+  it('holds the list again after new rows were shown, and after Back', async () => {
+    const crm = await startWith(['sync.completed'])
+    crm.events.emit({ type: 'sync.completed' })
+    const { page } = await open(crm)
+    await rowsOf(page).click()
+    crm.events.emit({ type: 'sync.completed' })
+    await page.getByText('1 new').waitFor()
+    await page.keyboard.press('.')
+    await expect.poll(() => rowsOf(page).count()).toBe(2)
+    crm.events.emit({ type: 'sync.completed' })
+    await page.getByText('1 new').waitFor()
+    await page.goBack()
+    await page.locator('.detail').waitFor({ state: 'detached' })
+    expect(await rowsOf(page).count()).toBe(2)
+  })
+
   it('moves no row when the advice on a failure comes', async () => {
     let status = 200
     const crm = await startWith(['sync.completed'], (...args) => answer(status, 'any')(...args))

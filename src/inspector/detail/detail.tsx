@@ -3,7 +3,6 @@ import { useEffect, useState } from 'preact/hooks'
 import type { DeliveryDetail, Row } from '../../emulator/contract.ts'
 import { readCode } from '../../wire/code-word.ts'
 import { COPIES, closeDelivery, copyDelivery, pauseOrResume, resend, retry } from '../model/actions.ts'
-import { readAddress } from '../model/address.ts'
 import { hasInbox } from '../model/inbox.ts'
 import { hold, whyNotResent } from '../model/list.ts'
 import type { PlacedRow } from '../model/rows.ts'
@@ -31,10 +30,10 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
   useStore(() => store.state)
   useStore(() => store.pinned)
   const isKnown = listed !== undefined
-  const { query } = useStore(readAddress)
+  const isHeld = useStore(() => store.held !== undefined)
   useEffect(() => {
     if (isKnown) hold()
-  }, [isKnown, query])
+  }, [isKnown, isHeld])
   return (
     <section class="detail" aria-label="Delivery" data-id={id}>
       <DetailTitle title={escapeHidden(row?.type ?? 'Delivery')} onClose={() => closeDelivery(id)}>

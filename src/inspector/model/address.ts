@@ -111,6 +111,7 @@ export function follow(event: MouseEvent, show: () => void): void {
 }
 
 addEventListener('popstate', () => {
-  store.held = undefined
+  const before = shown?.[1].query
+  if (readAddress().query !== before) store.held = undefined
   store.changed()
 })
