@@ -111,7 +111,9 @@ function Toolbar({ list }: { readonly list: ShownList }): JSX.Element {
         autocomplete="off"
         onInput={(event) => go({ query: event.currentTarget.value }, false)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur()
+          if (event.key !== 'Escape' && event.key !== 'Enter') return
+          event.preventDefault() // Chromium would empty the field on Esc
+          event.currentTarget.blur()
         }}
       />
       <Button class="main" label="Trigger" hotkey="t" onClick={() => store.set({ dialog: { kind: 'trigger' } })} />
