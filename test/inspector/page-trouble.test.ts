@@ -30,11 +30,15 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
   it('clears the current rows, and shows later ones on a clock that does not move', async () => {
     const crm = await startWith(['sync.completed'], answer(200, 'handled'), { clock: 'manual' })
     crm.events.emit({ type: 'sync.completed' })
+    const other = crm.webhooks.create({ url: 'http://localhost:9/', events: ['sync.failed'] })
+    crm.events.emit({ type: 'sync.failed' })
     const { page } = await open(crm)
-    await rowsOf(page).waitFor()
+    await expect.poll(() => rowsOf(page).count()).toBe(2)
     await page.locator('.list summary').click()
     await page.getByRole('button', { name: 'Clear the list' }).click()
     await page.getByText('The list is cleared').waitFor()
+    crm.webhooks.delete(other.id) // and with it the newest delivery that was cleared
+    await page.getByText('show 1 cleared').waitFor()
     crm.events.emit({ type: 'sync.completed' })
     await expect.poll(() => rowsOf(page).count()).toBe(1)
     await page.reload()

@@ -31,11 +31,10 @@ export const listShown: () => ShownList = remember(
   () => {
     const { held, pinned, rows: known } = store
     const { test, unknown } = readShownFilter()
-    const clearedTo = known.find(store.cleared ?? '')?.order
     const rows: PlacedRow[] = []
     let [fresh, cleared] = [0, 0]
     for (const row of known.all) {
-      if (clearedTo !== undefined && row.order <= clearedTo && !pinned.has(row.id)) cleared++
+      if (store.cleared.has(row.id) && !pinned.has(row.id)) cleared++
       else if (held?.has(row.id)) rows.push(row)
       else if (!test(row)) continue
       else if (held !== undefined) fresh++

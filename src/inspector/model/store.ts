@@ -61,9 +61,9 @@ class Store {
   cursor: string | undefined
   /** While the user reads: the rows that are shown. Others are held back. */
   held: ReadonlySet<string> | undefined
-  /** This delivery and older ones are hidden unless pinned. A time would also hide new ones while a manual clock stands still. */
-  cleared: string | undefined = readSession('cleared') || undefined
-  pinned: ReadonlySet<string> = new Set(readSession('pins').split(',').filter(Boolean))
+  /** Deliveries that are hidden unless pinned. */
+  cleared: ReadonlySet<string> = readSession('cleared')
+  pinned: ReadonlySet<string> = readSession('pins')
   theme: Theme = readLocal('theme', ['light', 'dark']) ?? 'system'
   /** True to write absolute times in UTC, like the emulator's log. */
   isUtc: boolean = readLocal('zone', ['utc']) === 'utc'
@@ -120,10 +120,10 @@ class Store {
     this.changed()
   }
 
-  /** Hides old rows. @param last the newest one to hide; undefined shows all again */
-  clear(last: string | undefined): void {
-    this.cleared = last
-    sessionStorage.setItem('postern.cleared', last ?? '')
+  /** Hides these deliveries, and shows all others again. */
+  clear(ids: readonly string[]): void {
+    this.cleared = new Set(ids)
+    sessionStorage.setItem('postern.cleared', ids.join(','))
     this.changed()
   }
 
@@ -160,8 +160,8 @@ class Store {
   }
 }
 
-function readSession(name: string): string {
-  return sessionStorage.getItem(`postern.${name}`) ?? ''
+function readSession(name: string): ReadonlySet<string> {
+  return new Set((sessionStorage.getItem(`postern.${name}`) ?? '').split(',').filter(Boolean))
 }
 
 function readLocal<T extends string>(name: string, values: readonly T[]): T | undefined {

@@ -56,7 +56,7 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
       )}
       {list.fresh > 0 && <Button class="fresh" label={`${list.fresh} new`} hotkey="." onClick={release} />}
       {list.cleared > 0 && (
-        <Button class="plain" label={`show ${list.cleared} cleared`} onClick={() => store.clear(undefined)} />
+        <Button class="plain" label={`show ${list.cleared} cleared`} onClick={() => store.clear([])} />
       )}
       {list.unknown.length > 0 && <span class="problem">not understood: {list.unknown.join(' ')}</span>}
       <Trouble />
@@ -123,7 +123,7 @@ function Toolbar({ list }: { readonly list: ShownList }): JSX.Element {
           <Button label="Resend all shown…" onClick={bulk('resend')} />
           <Button label="Retry all failed shown…" onClick={bulk('retry')} />
           <Button label="Export as JSON" onClick={save} />
-          <Button label="Clear the list" onClick={() => store.clear(store.rows.all[0]?.id)} />
+          <Button label="Clear the list" onClick={() => store.clear(store.rows.all.map(({ id }) => id))} />
         </div>
       </details>
     </div>
