@@ -156,6 +156,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     await page.locator('.verdict').getByText('200 handled').waitFor()
     const made = await page.locator('.detail').getAttribute('data-id')
     expect(made).not.toBe(failed)
+    await page.getByText('1 related delivery').waitFor()
     const [one, other] = [failed, made].map((id) => crm.deliveries.get(id ?? ''))
     expect(other?.eventId).not.toBe(one?.eventId)
     expect(Buffer.from(other?.bytes ?? []).toString()).toBe(body.replace(one?.eventId ?? '', other?.eventId ?? ''))

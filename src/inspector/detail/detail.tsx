@@ -95,15 +95,17 @@ const JUMPS = [
   ['signature', 'Signature'],
 ] as const
 
-/** The other deliveries of the event, such as those that were resent by hand: the newest first. */
-function SameEvent({ row }: { readonly row: PlacedRow }): JSX.Element | null {
-  const isSame = ({ id, event, account }: PlacedRow) => id !== row.id && event === row.event && account === row.account
-  const found = useStore(() => JSON.stringify(store.rows.all.filter(isSame).map(({ id }) => id)))
+/** The other deliveries of the event, and those that were resent by hand from this one or to it, maybe with a new id: the newest first. */
+function Related({ row }: { readonly row: PlacedRow }): JSX.Element | null {
+  const isResent = ({ id, resendOf }: PlacedRow) => id === row.resendOf || resendOf === row.id
+  const isSame = ({ event, account }: PlacedRow) => event === row.event && account === row.account
+  const isRelated = (each: PlacedRow) => each.id !== row.id && (isResent(each) || isSame(each))
+  const found = useStore(() => JSON.stringify(store.rows.all.filter(isRelated).map(({ id }) => id)))
   const rows = (JSON.parse(found) as string[]).flatMap((id) => store.rows.find(id) ?? []) // ids, as written above
   if (rows.length === 0) return null
   return (
     <div class="section">
-      <h2>{count(rows.length, 'other delivery', 'other deliveries')} of this event</h2>
+      <h2>{count(rows.length, 'related delivery', 'related deliveries')}</h2>
       <ul>
         {rows.slice(0, 10).map(({ id, last, resendOf, webhook, at }) => (
           <li key={id}>
@@ -133,7 +135,7 @@ function Parts({ detail, row }: { readonly detail: DeliveryDetail; readonly row:
         ))}
       </nav>
       <Timeline detail={detail} shown={shown} onChoose={setChosen} />
-      <SameEvent row={row} />
+      <Related row={row} />
       {shown !== undefined && <AnswerView attempt={shown} />}
       {hasInbox() && row.last?.code === 'accepted' && <InboxSection row={row} />}
       {detail.attempts.length > 1 && <DiffView attempts={detail.attempts} />}
