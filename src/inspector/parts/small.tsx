@@ -58,7 +58,7 @@ function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn
   const ms = Date.parse(at ?? '')
   const text = useTime((now) => show(ms, now), isReal)
   return (
-    <time dateTime={at ?? undefined} title={showExact(at, store.isUtc)}>
+    <time dateTime={at ?? undefined} title={useStore(() => showExact(at, store.isUtc))}>
       {text}
     </time>
   )
