@@ -6,6 +6,7 @@ import { startEmulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { escapeHidden } from '../../src/inspector/text/bytes.ts'
 import { type RunningCli, startCli } from '../cli/run-cli.ts'
 import { Scene, SECRET, until } from '../inbox/scene.ts'
 import { beginEach, CHROMIUM, context, findViolations, open, openAt, serve, start, widthOf } from './support.ts'
@@ -88,7 +89,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await page.keyboard.press('Enter')
     await page.getByText('finished handlers').waitFor()
     expect(await page.locator('.facts').innerText()).toMatch(/finished handlers\s+save/)
-    expect(await page.locator('.tries').innerText()).toContain(`no such customer ${HOSTILE}`)
+    expect(await page.locator('.tries').innerText()).toContain(`no such customer ${escapeHidden(HOSTILE)}`)
     expect(await page.locator('.parts img').count()).toBe(0)
     expect(await page.getByText('"evt_dead"').count()).toBe(0)
     await press(page, 'Show the body')

@@ -7,6 +7,7 @@ import { toItemPath } from '../model/inbox.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Ago, Empty, Icon, In } from '../parts/small.tsx'
+import { escapeHidden } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
 import { showExact } from '../text/times.ts'
 import { BytesView } from './body-view.tsx'
@@ -21,8 +22,8 @@ export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Eleme
   const isGone = error !== undefined
   return (
     <section class="detail" aria-label="Event of the inbox">
-      <DetailTitle title={value?.type ?? 'Event'} onClose={() => closeItem(itemKey)}>
-        {value === undefined ? itemKey : `${value.event} · ${value.account}`}
+      <DetailTitle title={escapeHidden(value?.type ?? 'Event')} onClose={() => closeItem(itemKey)}>
+        {escapeHidden(value === undefined ? itemKey : `${value.event} · ${value.account}`)}
       </DetailTitle>
       {value === undefined && isGone && <Empty title={error} />}
       {value !== undefined && (
@@ -85,9 +86,14 @@ function Facts({ item }: { readonly item: InboxDetail }): JSX.Element {
           <dt>{name}</dt>
           <dd>
             {name === 'key' ? (
-              <Button class="plain mono" label={value} title="Copy the key" onClick={() => copyText(value, 'key')} />
+              <Button
+                class="plain mono"
+                label={escapeHidden(value)}
+                title="Copy the key"
+                onClick={() => copyText(value, 'key')}
+              />
             ) : (
-              value
+              escapeHidden(value)
             )}
           </dd>
         </div>

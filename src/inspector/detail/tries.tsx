@@ -5,6 +5,7 @@ import { actOnItem } from '../model/actions.ts'
 import { drop, isInboxWritable, replay } from '../model/inbox.ts'
 import { Button, Confirm } from '../parts/fields.tsx'
 import { Ago } from '../parts/small.tsx'
+import { escapeHidden } from '../text/bytes.ts'
 
 /** The tries of an accepted event, the newest first, each with its error. */
 export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.Element {
@@ -23,7 +24,7 @@ export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.
                 <span class="mono">{worker}</span>
               </span>
             </p>
-            {error !== undefined && <pre>{error}</pre>}
+            {error !== undefined && <pre>{escapeHidden(error)}</pre>}
           </li>
         ))}
       </ol>

@@ -9,6 +9,7 @@ import { store, useStore } from '../model/store.ts'
 import { ChoiceButtons, Tick, type Ticks, useChoice } from '../parts/choice.tsx'
 import { Button, Switch } from '../parts/fields.tsx'
 import { Ago, Empty, Head, In } from '../parts/small.tsx'
+import { escapeHidden } from '../text/bytes.ts'
 import { shortenError } from '../text/explain.ts'
 
 const HANDLED =
@@ -130,18 +131,18 @@ function Line({ row, choice }: { readonly row: InboxRow; readonly choice: Ticks 
       <td class="type">
         {choice !== undefined && <Tick choice={choice} id={key} name={`${type} ${event}`} />}
         <a class="item" href={toPageUrl({ ...address, item: key })} data-key={key}>
-          {type}
+          {escapeHidden(type)}
         </a>
-        <span class="second mono">{event}</span>
+        <span class="second mono">{escapeHidden(event)}</span>
       </td>
-      <td class="wide mono dim">{event}</td>
-      <td class="widest dim">{account}</td>
+      <td class="wide mono dim">{escapeHidden(event)}</td>
+      <td class="widest dim">{escapeHidden(account)}</td>
       <td>
         {last === null ? (
           <span class="dim">not started</span>
         ) : (
-          <span class="result bad" title={last.error ?? undefined}>
-            <b>{last.code}</b> <span class="error dim">{shortenError(last.error)}</span>
+          <span class="result bad" title={escapeHidden(last.error ?? '')}>
+            <b>{last.code}</b> <span class="error dim">{escapeHidden(shortenError(last.error))}</span>
           </span>
         )}
       </td>
