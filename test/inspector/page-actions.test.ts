@@ -205,9 +205,10 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     const before = crm.clock.now()
     await page.getByRole('button', { name: '+ 5m', exact: true }).click()
     await expect.poll(() => crm.clock.now() - before).toBe(300_000)
-    await page.getByText('No attempt is planned').waitFor()
+    await page.locator('main p').getByText('No attempt is planned').waitFor()
+    crm.webhooks.create({ url: 'http://localhost:9/', events: ['sync.failed'] })
     crm.events.emit({ type: 'sync.failed' })
-    await page.getByText('Next attempt now').waitFor()
+    await page.locator('main p').getByText('Next attempt').waitFor()
     await page.getByRole('button', { name: 'Faults' }).click()
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"answer":"429","count":3}' }
     await fetch(`${crm.url}/_emulator/faults`, init)
