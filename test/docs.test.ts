@@ -108,7 +108,11 @@ describe('servers in the documents', () => {
     const url = `http://127.0.0.1:${port}${pathIn(example)}`
     try {
       await untilItListens(port, server)
-      await mustServe((delivery) => fetch(delivery.request(url)))
+      await mustServe((delivery) => {
+        const request = delivery.request(url)
+        request.headers.set('connection', 'close') // a kept one may end between two deliveries
+        return fetch(request)
+      })
       for (const { document, program } of examplesFor('send').filter(isSentTo(example))) {
         const sent = start(program, env, url)
         expect(await sent.exitCode, sent.output).toBe(0)
