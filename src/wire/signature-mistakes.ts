@@ -167,7 +167,7 @@ export const SIGNATURE_MISTAKES = {
     sign: withBodies((text) => {
       try {
         const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''))
-        return [value, sortKeys(value), sortInnerKeys(value)].flatMap(listForms)
+        return [value, sortKeys(value), sortKeys(value, 'inner')].flatMap(listForms)
       } catch {
         return [] // not JSON, or nested too deeply to be serialized
       }
@@ -193,13 +193,10 @@ function listForms(value: unknown): readonly string[] {
   return [...plain, ...ascii, ...[...plain, ...ascii].map(escapeSlashes)]
 }
 
-/** Sorts as Go does if the envelope is a struct, and its data a map. */
-function sortInnerKeys(value: unknown): unknown {
-  return Object.fromEntries(Object.entries(Object(value)).map(([key, inner]) => [key, sortKeys(inner)]))
-}
-
-function sortKeys(value: unknown): unknown {
+/** Sorts the keys of objects: of all, or only of inner ones, as Go does if the envelope is a struct and its data a map. */
+function sortKeys(value: unknown, which: 'all' | 'inner' = 'all'): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  const entries = Object.entries(value)
+  if (which === 'all') entries.sort(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(entries.map(([key, inner]) => [key, sortKeys(inner)]))
 }
