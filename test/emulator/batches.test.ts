@@ -3,7 +3,7 @@ import { createClock } from '../../src/emulator/clock.ts'
 import { DeliveryLog } from '../../src/emulator/delivery-log.ts'
 import { newDelivery } from '../../src/emulator/events.ts'
 import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
-import { CallLog, createBatches } from '../../src/emulator/inspector/batches.ts'
+import { CallLog, createBatches, readBatch } from '../../src/emulator/inspector/batches.ts'
 import { openJournal } from '../../src/emulator/journal.ts'
 import { quiet } from './support.ts'
 
@@ -13,11 +13,8 @@ function open() {
   const log = new DeliveryLog(openJournal(), { kept: 99_999, pending: 99_999, bytes: 1e9 })
   const parts = { feed, clock, log, bootId: 'boot' }
   const calls = new CallLog(parts)
-  const follow = (after?: string) => {
-    const batches = createBatches(parts, calls, after)
-    onTestFinished(() => batches.stop())
-    return batches
-  }
+  const batches = createBatches(parts, calls)
+  onTestFinished(() => batches.stop())
   const webhook = {
     id: 'w',
     accountKey: 'acme',
@@ -40,7 +37,8 @@ function open() {
     log.update(made, { status: 'success', nextAttemptAt: undefined })
     for (const delivery of made) feed.publish({ type: 'delivery', delivery })
   }
-  return { feed, calls, batches: follow(), follow, clock, log, make, end }
+  const read = (after: string) => readBatch(parts, calls, after)
+  return { feed, calls, batches, read, clock, log, make, end }
 }
 
 const call = (path: string, fields = {}): FeedMessage => ({
@@ -75,15 +73,15 @@ describe('a batch', () => {
   })
 
   it('begins after the cursor of any earlier one, in parts of 2,000 for a page that did not read', async () => {
-    const { make, end, batches, follow } = open()
+    const { make, end, read } = open()
     make(...Array.from({ length: 4_500 }, (_, n) => `d${n}`))
-    const first = batches.read()
+    const first = read('boot.0.0')
     expect([first.rows.length, first.cursor]).toEqual([2_000, 'boot.2000.0'])
     end(...make('e'))
-    const late = follow(first.cursor)
-    const sizes = [late.read(), late.read()].map(({ rows }) => rows.length)
-    expect(sizes).toEqual([2_000, 501])
-    expect(late.read()).toMatchObject({ rows: [], cursor: 'boot.4502.0' })
+    const second = read(first.cursor)
+    const third = read(second.cursor)
+    expect([second, third].map(({ rows }) => rows.length)).toEqual([2_000, 501])
+    expect(read(third.cursor)).toMatchObject({ rows: [], cursor: 'boot.4502.0' })
   })
 
   it('asks for a new list after a reset, with what was made since', async () => {

@@ -17,18 +17,42 @@ export function writeCursor({ bootId, log }: Parts, calls: CallLog, change = log
   return `${bootId}.${change}.${calls.lastId}`
 }
 
+/** Reads a position: the numbers of the last change and of the last call, or numbers before all if it is of another run. */
+function readCursor({ bootId }: Parts, cursor: string): readonly [change: number, call: number] {
+  const [, boot, ...numbers] = /^(\w+)\.(\d+)\.(\d+)$/.exec(cursor) ?? []
+  const [change = -1, call = 0] = boot === bootId ? numbers.map(Number) : []
+  return [change, call]
+}
+
 /**
- * Reads what changed after a position. Nothing waits in memory for a page that does not read: a delivery that changes often is sent once,
- * with its last state.
+ * Reads what changed after a position. A delivery that changed often is in it once, with its last state.
  *
  * @param after cursor of the batch or of the list that the page has
  */
+export function readBatch(service: Parts, calls: CallLog, after: string): Batch {
+  const { clock, log } = service
+  const [change, call] = readCursor(service, after)
+  const changes = log.listChanges(change)
+  const rows = (changes ?? []).slice(0, MOST_ROWS)
+  const isCut = changes !== undefined && rows.length < changes.length
+  return {
+    cursor: writeCursor(service, calls, isCut ? rows.at(-1)?.change : log.lastChange),
+    now: writeTime(clock.now()),
+    mustReload: changes === undefined,
+    isStateNew: change !== log.lastChange,
+    rows: rows.map(describeRow),
+    calls: calls.list().filter(({ id }) => id > call),
+    warnings: [],
+    total: log.size,
+  }
+}
+
+/** Reads one batch after the other. Nothing but the last position waits in memory for a page that does not read. */
 export function createBatches(service: Parts, calls: CallLog, after = writeCursor(service, calls)) {
-  const { feed, clock, log, bootId } = service
-  const [, boot, ...numbers] = /^(\w+)\.(\d+)\.(\d+)$/.exec(after) ?? []
-  let [change = -1, call = 0] = boot === bootId ? numbers.map(Number) : []
+  const { feed, log } = service
+  let cursor = after
   let isClockNew = false
-  let isStateNew = change !== log.lastChange
+  let isStateNew = readCursor(service, after)[0] !== log.lastChange
   let warnings: string[] = []
   let isStopped = false
   let wake = () => {}
@@ -39,9 +63,7 @@ export function createBatches(service: Parts, calls: CallLog, after = writeCurso
     wake()
   })
   const hasNews = () =>
-    [isStopped, isClockNew, isStateNew, warnings.length > 0].includes(true) ||
-    log.lastChange !== change ||
-    calls.lastId !== call
+    [isStopped, isClockNew, isStateNew, warnings.length > 0].includes(true) || cursor !== writeCursor(service, calls)
   const wait = (ms: number, isEnough: () => boolean) =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
@@ -52,7 +74,7 @@ export function createBatches(service: Parts, calls: CallLog, after = writeCurso
       }
     })
   let lastAt = 0
-  const batches = {
+  return {
     /** Returns the next batch, after a while an empty one; undefined after `stop`. */
     async next(): Promise<Batch | undefined> {
       if (!hasNews()) await wait(BEAT_MS, hasNews)
@@ -60,20 +82,8 @@ export function createBatches(service: Parts, calls: CallLog, after = writeCurso
       if (pauseMs > 0 && !isStopped) await wait(pauseMs, () => isStopped)
       if (isStopped) return undefined
       lastAt = performance.now()
-      return batches.read()
-    },
-    /** Returns what is there now. */
-    read(): Batch {
-      const changes = log.listChanges(change)
-      const rows = (changes ?? []).slice(0, MOST_ROWS)
-      const isCut = changes !== undefined && rows.length < changes.length
-      change = isCut ? (rows.at(-1)?.change ?? change) : log.lastChange
-      const batch = {
-        ...{ cursor: writeCursor(service, calls, change), now: writeTime(clock.now()), total: log.size },
-        ...{ mustReload: changes === undefined, isStateNew, warnings, rows: rows.map(describeRow) },
-        calls: calls.list().filter(({ id }) => id > call),
-      }
-      call = calls.lastId
+      const batch: Batch = { ...readBatch(service, calls, cursor), isStateNew, warnings }
+      cursor = batch.cursor
       isClockNew = false
       isStateNew = false
       warnings = []
@@ -85,7 +95,6 @@ export function createBatches(service: Parts, calls: CallLog, after = writeCurso
       wake()
     },
   }
-  return batches
 }
 
 export class CallLog {

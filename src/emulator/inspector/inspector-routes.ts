@@ -10,7 +10,7 @@ import type { Env } from '../http/env.ts'
 import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from '../http/read-json.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
-import { type CallLog, createBatches, writeCursor } from './batches.ts'
+import { type CallLog, readBatch, writeCursor } from './batches.ts'
 import { explainSignature } from './explain-signature.ts'
 
 const MOST_ROWS = 10_000
@@ -30,11 +30,7 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
   const app = new Hono<Env>()
 
   app.get('/rows', (c) => c.json(listRows(c, service, calls)))
-  app.get('/changes', (c) => {
-    const batches = createBatches(service, calls, c.req.query('after'))
-    batches.stop()
-    return c.json(batches.read())
-  })
+  app.get('/changes', (c) => c.json(readBatch(service, calls, c.req.query('after') ?? writeCursor(service, calls))))
   app.get('/calls', (c) => c.json(calls.list()))
   app.get('/types', (c) => c.json(TYPES))
   app.get('/samples/:type', (c) => c.json({ data: events.sampleOf(c.req.param('type')) }))
