@@ -1,4 +1,5 @@
-import { findHint, isRedirect } from '../wire/find-hint.ts'
+import { isRedirect } from '../protocol/redirect.ts'
+import { findHint } from '../wire/find-hint.ts'
 import { showTarget } from '../wire/target.ts'
 import type { Answer, Verdict } from './case.ts'
 import { FORGED } from './maker.ts'

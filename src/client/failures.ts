@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../protocol/errors.ts'
+import { isRedirect } from '../protocol/redirect.ts'
 import { BodyTooLarge, type WholeAnswer } from './read-body.ts'
 import { parseJson } from './records.ts'
 import { chainOf, codeOf, type Redactor } from './redactor.ts'
@@ -48,15 +49,13 @@ export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor)
   return outcomeUnknown(cause.message, call, { cause })
 }
 
-const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
-
 /** Makes the error of a call that the service answered with another status than 2xx. */
 export function refusalOf(reply: WholeAnswer, call: CallFacts, redactor: Redactor): ServiceError {
   const { status } = reply
   const text = redactor.redact(reply.text.slice(0, MAX_READ))
   const serviceMessage = findMessage(text)
   const facts = { ...call, status, body: text.slice(0, MAX_TEXT), serviceMessage }
-  if (REDIRECTS.includes(status)) {
+  if (isRedirect(status)) {
     const message = `${call.route}: the service redirects${targetOf(reply)}. Redirects are not followed, since they would carry the credentials elsewhere. Give the final address as baseUrl.`
     return new ServiceError('redirect_refused', message, facts)
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../host/clock.ts'
+import { isRedirect } from '../protocol/redirect.ts'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
 import { type ExchangePhase, exchange, type WireAnswer, type WireRequest } from '../wire/exchange.ts'
-import { isRedirect } from '../wire/find-hint.ts'
 import { BlockedAddress, findHostProblem, guardLookup, type UrlRule } from './addresses.ts'
 import type { DeliveryAttempt, FailureKind } from './delivery.ts'
 

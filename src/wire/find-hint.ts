@@ -1,10 +1,6 @@
+import { isRedirect } from '../protocol/redirect.ts'
 import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import { showTarget } from './target.ts'
-
-/** Returns true for the statuses that lead to another address: a 304, for example, does not. */
-export function isRedirect(status: number | undefined): boolean {
-  return [301, 302, 303, 307, 308].some((each) => each === status)
-}
 
 /**
  * Returns advice on a delivery that was not acknowledged; undefined if its result has no usual cause.

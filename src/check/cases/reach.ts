@@ -1,6 +1,6 @@
 import { isLoopback } from '../../protocol/loopback.ts'
+import { isRedirect } from '../../protocol/redirect.ts'
 import { SERVICE_DEADLINE_MS } from '../../protocol/schedule.ts'
-import { isRedirect } from '../../wire/find-hint.ts'
 import { SIGNATURE_NAME } from '../../wire/signature-name.ts'
 import type { Case } from '../case.ts'
 import { FORGED } from '../maker.ts'
@@ -72,14 +72,13 @@ export const reach: readonly Case[] = [
     run: async ({ make, sendInTurn }) => {
       const changes = [{}, FORGED, {}, { signature: () => undefined }, {}]
       const answers = await sendInTurn(changes.map((change) => make.delivery(make.event(), change)))
-      const [first, ...others] = answers
-      if (first === undefined || !isSuccess(first)) return notAccepted(answers)
-      const isForged = others.some((answer, at) => at % 2 === 0 && isSuccess(answer))
+      const isGenuine = (at: number) => at % 2 === 0
+      const wrong = answers.findIndex((answer, at) => !(isGenuine(at) ? isSuccess(answer) : isRefusal(answer)))
+      if (wrong < 0) return toVerdict('pass', answers)
+      if (wrong === 0) return notAccepted(answers)
+      const isForged = answers.some((answer, at) => !isGenuine(at) && isSuccess(answer))
       if (!isForged && answers.some(isPutOff)) return toVerdict('skipped', answers)
-      const wrong = others.findIndex((answer, at) => !(at % 2 === 0 ? isRefusal(answer) : isSuccess(answer)))
-      return wrong < 0
-        ? toVerdict('pass', answers)
-        : toVerdict('fail', answers, { note: `answer ${wrong + 2} is wrong` })
+      return toVerdict('fail', answers, { note: `answer ${wrong + 1} is wrong` })
     },
   },
   {
