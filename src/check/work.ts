@@ -13,7 +13,7 @@ export interface ProbedScene extends Scene {
   readonly probe: Probe
 }
 
-/** Waits until the work has been done at least once, or `patienceMs` is over, and returns the number of runs. */
+/** Waits for the work of an event like `readAll`, and returns the number of its runs. */
 export async function readRuns(scene: ProbedScene, id: string): Promise<number> {
   const [runs = 0] = await readAll(scene, [id])
   return runs
@@ -56,7 +56,7 @@ async function takeDone({ probe, acknowledged }: ProbedScene, ahead: Set<string>
 }
 
 /** Sends an event, and returns the answer and, if it is acknowledged, the number of runs of its work. */
-export async function deliver(scene: ProbedScene, event: TestEvent) {
+export async function sendEvent(scene: ProbedScene, event: TestEvent) {
   const answer = await scene.send(scene.make.delivery(event))
   return { answer, runs: isSuccess(answer) ? await readRuns(scene, event.id) : 0 }
 }
@@ -64,7 +64,7 @@ export async function deliver(scene: ProbedScene, event: TestEvent) {
 /** Returns the numbers of runs after a second run had time to happen: a later event shows that a queue has passed these. */
 export async function readSettled(scene: ProbedScene, ...ids: readonly string[]): Promise<readonly number[]> {
   const [type] = await scene.countedTypes()
-  await deliver(scene, makeEvent(scene.make, type))
+  await sendEvent(scene, makeEvent(scene.make, type))
   await scene.wait(SETTLE_MS)
   return Promise.all(ids.map((id) => scene.probe.runs(id)))
 }
@@ -77,7 +77,7 @@ export async function makeEvents(scene: ProbedScene, types: readonly string[]): 
   const events = types.map(async (type) => {
     const contact = scene.make.contact()
     const isChange = type === 'contact.updated' || type === 'contact.deleted'
-    if (isChange && types.includes(PLAIN)) await deliver(scene, makeEvent(scene.make, PLAIN, contact))
+    if (isChange && types.includes(PLAIN)) await sendEvent(scene, makeEvent(scene.make, PLAIN, contact))
     return makeEvent(scene.make, type, contact)
   })
   return Promise.all(events)
@@ -102,7 +102,7 @@ export async function findCounted(scene: ProbedScene): Promise<readonly string[]
   if (plain === undefined) return []
   await Promise.all(others.map((event) => send(make.delivery(event))))
   // The plain event comes last: once its work is done, a queue has passed the others.
-  await deliver(scene, plain)
+  await sendEvent(scene, plain)
   await scene.wait(SETTLE_MS)
   const runs = await Promise.all([plain, ...others].map(({ id }) => probe.runs(id)))
   return TYPES.filter((_, at) => (runs[at] ?? 0) > 0)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { checkReceiver, type Probe } from 'postern/check'
 import { expect, it, onTestFinished } from 'vitest'
-import { deliver, judgeWork } from '../../src/check/work.ts'
+import { judgeWork, sendEvent } from '../../src/check/work.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from './faulty/hand-written.ts'
 import { play } from './play.ts'
@@ -74,5 +74,5 @@ it('is waited for as long as the work of earlier events is done', async () => {
     return (earlier.includes(id) ? earlier.indexOf(id) < done : done === earlier.length) ? 1 : 0
   }
   const probed = { ...scene, probe: { runs, fail: async () => {} }, acknowledged: new Set(earlier) }
-  expect(await deliver(probed, scene.make.event())).toMatchObject({ runs: 1 })
+  expect(await sendEvent(probed, scene.make.event())).toMatchObject({ runs: 1 })
 })

@@ -1,7 +1,7 @@
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { FORGED } from '../maker.ts'
 import { isPutOff, isSuccess, isUnjudged, notAccepted, toVerdict } from '../verdict.ts'
-import { deliver, type ProbedScene, readRuns, readSettled, TYPES } from '../work.ts'
+import { type ProbedScene, readRuns, readSettled, sendEvent, TYPES } from '../work.ts'
 import { COPIES } from './send-at-once.ts'
 import { forEachType, withPlain, withProbe } from './with-probe.ts'
 
@@ -127,7 +127,7 @@ export const effect: readonly Case[] = [
     run: withPlain(async (scene) => {
       const event = scene.make.event()
       const forged = await scene.send(scene.make.delivery(event, FORGED))
-      const { answer, runs } = await deliver(scene, event)
+      const { answer, runs } = await sendEvent(scene, event)
       return isPutOff(answer) ? notAccepted(answer) : toVerdict(runs > 0 ? 'pass' : 'fail', [forged, answer], { runs })
     }),
   },
@@ -144,10 +144,10 @@ export const effect: readonly Case[] = [
       const update = (lastName: string, ms: number) =>
         make.event({ type: 'contact.updated', timestamp: agoOf(ms), data: { record: { ...record, lastName } } })
       const [first, second] = [update('First', 2_000), update('Second', 1_000)]
-      const earlier = await deliver(scene, first)
+      const earlier = await sendEvent(scene, first)
       if (!isSuccess(earlier.answer)) return notAccepted(earlier.answer)
       if (earlier.runs === 0) return toVerdict('skipped', earlier.answer, { cause: 'not_counted' })
-      const { answer, runs } = await deliver(scene, second)
+      const { answer, runs } = await sendEvent(scene, second)
       return toVerdict(runs > 0 ? 'pass' : 'fail', [earlier.answer, answer], { runs })
     }),
   },
@@ -168,8 +168,8 @@ export const effect: readonly Case[] = [
       ] as const
       let verdict = toVerdict('skipped', [], { cause: 'not_counted' })
       for (const [what, first, second] of pairs) {
-        if ((await deliver(scene, { ...scene.make.event(), id: first })).runs === 0) continue // another check reports it
-        const { answer, runs } = await deliver(scene, { ...scene.make.event(), id: second })
+        if ((await sendEvent(scene, { ...scene.make.event(), id: first })).runs === 0) continue // another check reports it
+        const { answer, runs } = await sendEvent(scene, { ...scene.make.event(), id: second })
         if (runs === 0) return toVerdict('fail', answer, { runs, note: `ids differ ${what}` })
         verdict = toVerdict('pass', [], { note: 'each was done' })
       }

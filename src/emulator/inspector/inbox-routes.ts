@@ -32,7 +32,7 @@ export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: In
     const { oldestDueAt, ...counts } = await ask(inbox.counts())
     return c.json({
       ...counts,
-      oldestDueAt: writeTime(oldestDueAt),
+      oldestDueAt: writeInboxTime(oldestDueAt),
       countedTo: MOST_COUNTED,
       isWritable,
     } satisfies InboxCountsShape)
@@ -111,8 +111,8 @@ function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, failures, 
   const last = tries.at(-1)
   return {
     ...{ key, state, type, event: id, account: accountKey, failures },
-    receivedAt: writeTime(receivedAt),
-    dueAt: writeTime(dueAt),
+    receivedAt: writeInboxTime(receivedAt),
+    dueAt: writeInboxTime(dueAt),
     last: last === undefined ? null : { code: last.code, error: last.error ?? null },
   }
 }
@@ -121,13 +121,13 @@ function toDetail(entry: InboxEntry): InboxDetail {
   const { since, deaths, marks, tries, source = null, trace } = entry
   const shown = tries.map(({ dueAt: _dueAt, startedAt, endedAt, ...rest }) => ({
     ...rest,
-    startedAt: writeTime(startedAt),
-    endedAt: writeTime(endedAt),
+    startedAt: writeInboxTime(startedAt),
+    endedAt: writeInboxTime(endedAt),
   }))
   const about = { deaths, marks, source, trace: trace?.traceparent ?? null }
-  return { ...toRow(entry), ...about, since: writeTime(since), tries: shown }
+  return { ...toRow(entry), ...about, since: writeInboxTime(since), tries: shown }
 }
 
-function writeTime(ms: number | undefined): string | null {
+function writeInboxTime(ms: number | undefined): string | null {
   return (ms !== undefined && toIso(ms)) || null
 }

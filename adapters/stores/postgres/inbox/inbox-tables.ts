@@ -36,18 +36,17 @@ export class InboxTables {
     return this.#explained(async () => this.#pool.runKept(await this.#find(pick), [...values]))
   }
 
-  /** Runs a statement that makes items of these accounts ready, in turn. Returns its rows but for the first one. */
+  /** Runs a statement that makes items of these accounts ready, in turn, and returns the row of `next`. */
   async runInTurn(
     pick: Pick,
     accounts: readonly string[],
     toValues: (turns: string, nths: string, hint: number) => readonly unknown[],
-  ): Promise<Rows> {
+  ): Promise<void> {
     const places = this.#turns.assign(accounts)
     const given = toValues(toArrayLiteral(places.turns), toArrayLiteral(places.nths), this.#turns.hint)
-    const [[, next = null, now, isLarge] = [], ...rest] = await this.run(pick, ...given)
+    const [[, next = null, now, isLarge] = []] = await this.run(pick, ...given)
     this.isLarge = isLarge === 'true'
     this.#turns.learn(places, next === null ? undefined : Number(next), Number(now))
-    return rest
   }
 
   async #find(pick: Pick): Promise<string> {
