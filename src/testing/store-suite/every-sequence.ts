@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Comparison, type Step } from './store-model.ts'
 import type { CaseDefinition, Trial } from './trial.ts'
 
-/** Length of a unit at first, in milliseconds. Each step takes one. It is doubled for stores and machines that need longer for a step. */
+/** Length of a unit at first, in milliseconds. Each step takes one. It is made longer for stores and machines that need more time for a step. */
 const UNIT_MS = 1_000
 const LONGEST_UNIT_MS = 64_000
-/** The part of a unit in which all calls of a step have to be answered, so that no lease ends at the time of a call. */
-const PART_FOR_CALLS = 1 / 4
+/** The part of a unit in which all calls of a step have to be answered: leases end half a unit after their call, at no time of a call. */
+const PART_FOR_CALLS = 2 / 5
 /** Units of a lease that does not end within a sequence. */
 const FOR_EVER = 1_000
 
@@ -32,17 +32,20 @@ export function everySequence(depth: number): CaseDefinition {
   return {
     name: `answers as the contract in its plainest form does: every sequence of ${depth} steps`,
     run: async (trial) => {
-      for (let unitMs = UNIT_MS; unitMs <= LONGEST_UNIT_MS; unitMs *= 2)
-        if (await isJudged(trial, depth, unitMs)) return
+      for (let unitMs = UNIT_MS; unitMs <= LONGEST_UNIT_MS; ) {
+        const tooLongMs = await judge(trial, depth, unitMs)
+        if (tooLongMs === undefined) return
+        unitMs = Math.max(2 * unitMs, Math.ceil(tooLongMs / PART_FOR_CALLS))
+      }
       throw new Error(
-        `The store, or the machine, is too slow to judge: it needs more than 16 s for ${MOVES.length ** (depth - 1)} calls.`,
+        `The store, or the machine, is too slow to judge: it needs more than 25 s for ${MOVES.length ** (depth - 1)} calls.`,
       )
     },
   }
 }
 
-/** Takes the sequences step by step, all of them at the same time. Returns false if a step took too long to judge. */
-async function isJudged({ store, another, key, host }: Trial, depth: number, unitMs: number): Promise<boolean> {
+/** Takes the sequences step by step, all of them at the same time. Returns the milliseconds of a step that took too long to judge. */
+async function judge({ store, another, key, host }: Trial, depth: number, unitMs: number) {
   const begin = `${key}:${unitMs}`
   const comparisons = makeSequences(depth).map((moves, number) => {
     const storeOf = (step: number) => (moves[step]?.process === 1 ? another : store)
@@ -53,13 +56,13 @@ async function isJudged({ store, another, key, host }: Trial, depth: number, uni
     const taken = await Promise.allSettled(comparisons.map((comparison) => comparison.take(step)))
     const nextAt = begunAt + (step + 1) * unitMs
     const leftMs = host.pass === undefined ? nextAt - performance.now() : unitMs
-    if (leftMs < unitMs * (1 - PART_FOR_CALLS)) return false
+    if (leftMs < unitMs * (1 - PART_FOR_CALLS)) return unitMs - leftMs
     const failed = taken.find((one) => one.status === 'rejected')
     if (failed !== undefined) throw failed.reason
     await (host.pass ?? sleep)(leftMs)
     for (const comparison of comparisons) comparison.pass(1)
   }
-  return true
+  return undefined
 }
 
 function makeSequences(depth: number): readonly (readonly Move[])[] {
