@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts'
 import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
-import type { Target, TargetAnswer, TargetRequest } from './target.ts'
+import type { Target, TargetRequest } from './target.ts'
 
 /** Reason why an attempt was not acknowledged: another status than 2xx, none in time, none at all, or a connection cut by the test. */
 export type AttemptFailure = 'status' | 'timeout' | 'connection' | 'aborted'
@@ -51,34 +51,21 @@ async function attempt(target: Target, clock: Clock, plan: AttemptPlan): Promise
     }, ms)
   const timers = [cutAfter(SERVICE_DEADLINE_MS, 'timeout')]
   if (plan.abortAfterMs !== undefined) timers.push(cutAfter(plan.abortAfterMs, 'aborted'))
-  const conclude = (
-    answer: TargetAnswer | undefined,
-    failure: AttemptFailure | undefined,
-    error?: unknown,
-  ): Attempt => ({
-    number: plan.number,
-    at,
-    durationMs: clock.monotonic() - startedAt,
-    status: answer?.status,
-    headers: answer?.headers ?? {},
-    body: answer?.body ?? '',
-    failure,
-    error,
+  const conclude = (result: Pick<Attempt, 'failure'> & Partial<Attempt>): Attempt => ({
+    ...{ number: plan.number, at, durationMs: clock.monotonic() - startedAt },
+    ...{ status: undefined, headers: {}, body: '', error: undefined },
+    ...result,
   })
   try {
     const { signal } = controller
-    const answer = await Promise.race([callTarget(target, { ...plan.request, signal }), whenAborted(signal)])
-    return conclude(answer, answer.status >= 200 && answer.status < 300 ? undefined : 'status')
+    const answer = await Promise.race([target.send({ ...plan.request, signal }), whenAborted(signal)])
+    const { status, headers, body } = answer
+    return conclude({ status, headers, body, failure: status >= 200 && status < 300 ? undefined : 'status' })
   } catch (error) {
-    return conclude(undefined, cutBy ?? 'connection', error)
+    return conclude({ failure: cutBy ?? 'connection', error })
   } finally {
     for (const timer of timers) clock.clearTimeout(timer)
   }
-}
-
-/** Sends a request. A custom target may throw instead of rejecting. */
-async function callTarget(target: Target, request: TargetRequest): Promise<TargetAnswer> {
-  return target.send(request)
 }
 
 /** Rejects when the signal aborts, so that the sender goes on even if the target ignores the signal. */

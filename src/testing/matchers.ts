@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { formatDuration, parseDuration } from '../host/duration.ts'
 import { isThenable } from '../protocol/promises.ts'
 import { show } from '../protocol/show.ts'
@@ -52,7 +53,6 @@ export const matchers = {
 
   toHaveAttempts(this: MatcherContext, received: unknown, count: number): MatcherResult {
     const { attempts } = asDelivery(received, 'toHaveAttempts')
-    if (!Number.isInteger(count)) throw new TypeError(`toHaveAttempts takes a whole number, not ${show(count)}.`)
     return say(
       this,
       attempts.length === count,
@@ -63,7 +63,6 @@ export const matchers = {
 
   toHaveHandled(this: MatcherContext, received: unknown, type: string, partial: object = {}): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandled')
-    mustBeText(type, 'toHaveHandled', 'the type of an event')
     const meant = received instanceof Recorder ? received.checkType(type) : undefined
     const finished = runs.filter(({ event, state }) => state === 'finished' && event.type === type)
     const differences = finished.map(({ event }) =>
@@ -76,7 +75,6 @@ export const matchers = {
 
   toHaveHandledOnce(this: MatcherContext, received: unknown, eventId: string): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandledOnce')
-    mustBeText(eventId, 'toHaveHandledOnce', 'the id of an event')
     const finished = runs.filter(({ event, state }) => event.id === eventId && state === 'finished')
     const names = new Set(finished.map(({ handlerName }) => handlerName))
     const pass = names.size > 0 && names.size === finished.length
@@ -112,16 +110,12 @@ function statusOf(received: unknown): { readonly status: unknown; readonly text:
   return { status: answer.status, text: describe(answer) }
 }
 
-function describe(answer: object): string {
-  const { status, failure, body, code, error }: Readonly<Record<string, unknown>> = { ...answer, ...pickStatus(answer) }
+function describe(answer: { readonly status: unknown }): string {
+  const { status } = answer
+  const { failure, body, code, error }: Readonly<Record<string, unknown>> = { ...answer }
   const why = error instanceof Error ? `: ${error.message}` : ''
   if (status === undefined) return `no answer came (${String(failure)}${why})`
   return `its status is ${String(status)}${typeof code === 'string' ? ` ${code}` : ''}${typeof body === 'string' ? ` ${body}` : ''}${why}`
-}
-
-/** Picks the status of an answer. In a Response, `status` is not an own property. */
-function pickStatus(answer: object): object {
-  return 'status' in answer ? { status: answer.status } : {}
 }
 
 function list(attempts: DeliveryResult['attempts']): string {
@@ -163,17 +157,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function write(value: unknown): string {
-  try {
-    return String(JSON.stringify(value, (_name, field) => (typeof field === 'bigint' ? `${field}n` : field)))
-  } catch {
-    return 'fields that JSON cannot hold'
-  }
-}
-
-function mustBeText(value: unknown, matcher: string, what: string): void {
-  if (typeof value !== 'string') throw new TypeError(`${matcher} takes ${what}, not ${show(value)}.`)
-}
+const write = (value: unknown) => inspect(value, { breakLength: Number.POSITIVE_INFINITY })
 
 function name(value: unknown): string {
   return isObject(value) ? 'This object' : String(value)

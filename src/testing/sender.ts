@@ -74,65 +74,38 @@ export interface AbortOptions extends SendOptions {
  * const attempt = await sender.send(events.contact.created(), { tamper: 'flip-bit' })
  */
 export function createSender(options: SenderOptions): Sender {
-  const { target, clock = systemClock, ...defaults } = options ?? {}
+  const { target, clock = systemClock, ...defaults } = options
   const { secret: _secret, format: _format, tamper: _tamper, seed: _seed, ...unknown } = defaults
   new OptionChecker('createSender').isKnown(unknown, ['target', 'clock', ...SIGNED_OPTIONS])
   if (typeof target?.send !== 'function')
     throw new TypeError(
       `createSender() takes a target, not ${show(target)}: nodeTarget(app), fastifyTarget(app), fetchTarget(handler) or urlTarget(url).`,
     )
-  if (typeof clock.setTimeout !== 'function' || typeof clock.now !== 'function')
-    throw new TypeError(`createSender() takes a clock such as manualClock(), not ${show(clock)}.`)
   const attempt = (event: Sendable, options: SendOptions | undefined, shape: Partial<Shape> = {}) =>
-    makeAttempt(target, clock, toPlan(signed(event, merge(defaults, options)), shape))
+    makeAttempt(target, clock, toPlan(signed(event, { ...defaults, ...options }), shape))
 
   return {
     send: async (event, options) => attempt(event, options),
     async duplicate(event, count, options) {
-      checkCount('duplicate', count)
       const attempts: Attempt[] = []
       while (attempts.length < count) attempts.push(await attempt(event, options))
       return attempts
     },
-    async concurrently(event, count, options) {
-      checkCount('concurrently', count)
-      return Promise.all(Array.from({ length: count }, () => attempt(event, options)))
-    },
+    concurrently: async (event, count, options) =>
+      Promise.all(Array.from({ length: count }, () => attempt(event, options))),
     async outOfOrder(events, options) {
-      if (!Array.isArray(events)) throw new TypeError(`outOfOrder() takes a list of events, not ${show(events)}.`)
       const attempts: Attempt[] = []
       for (const event of events.toReversed()) attempts.unshift(await attempt(event, options))
       return attempts
     },
-    async chunked(event, size, options) {
-      if (!(Number.isInteger(size) && size > 0))
-        throw new RangeError(`chunked() takes the bytes of a part as its second argument, 1 or more, not ${size}.`)
-      return attempt(event, options, { partSize: size })
-    },
-    async abortAfter(event, time, given) {
-      const { bytes, ...options } = merge({}, given)
-      if (bytes !== undefined && !(Number.isInteger(bytes) && bytes >= 0))
-        throw new RangeError(`abortAfter() sends 0 bytes or more of the body, not ${bytes}.`)
-      return attempt(event, options, { abortAfterMs: parseDuration(time), bytes })
-    },
+    chunked: async (event, size, options) => attempt(event, options, { partSize: size }),
+    abortAfter: async (event, time, { bytes, ...options } = {}) =>
+      attempt(event, options, { abortAfterMs: parseDuration(time), bytes }),
     deliver(event, options) {
-      const delivery = signed(event, merge(defaults, options))
+      const delivery = signed(event, { ...defaults, ...options })
       return deliver((number) => makeAttempt(target, clock, toPlan(delivery, { number })), clock)
     },
   }
-}
-
-/** Overrides the options of a sender by those of one call. */
-function merge<Defaults, Given extends object>(defaults: Defaults, given: Given | undefined): Defaults & Given {
-  if (given !== undefined) new OptionChecker('A sender').isObject(given, "{ tamper: 'flip-bit' }")
-  return { ...defaults, ...(given as Given) } // spreading undefined adds nothing
-}
-
-function checkCount(method: string, count: unknown): void {
-  if (!Number.isInteger(count) || Number(count) < 1)
-    throw new RangeError(
-      `${method}() takes how many times to send as its second argument, 1 or more, not ${String(count)}.`,
-    )
 }
 
 /** Differences of an attempt from a plain one. */

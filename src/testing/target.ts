@@ -1,5 +1,4 @@
 import { OptionChecker } from '../protocol/option-checker.ts'
-import { show } from '../protocol/show.ts'
 
 /** Request of a sender. */
 export interface TargetRequest {
@@ -31,11 +30,7 @@ export interface TargetOptions {
   readonly path?: string
 }
 
-/** Returns the path in the options of a target; default `/webhooks`. */
-export function pathOf(options: TargetOptions): string {
-  if (typeof options !== 'object' || options === null)
-    throw new TypeError(`A target takes its path as { path: ${show(options)} }.`)
-  const { path = '/webhooks', ...unknown } = options
+export function pathOf({ path = '/webhooks', ...unknown }: TargetOptions): string {
   new OptionChecker('A target').isKnown(unknown, ['path'])
   return path
 }

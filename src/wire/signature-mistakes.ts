@@ -18,9 +18,6 @@ const FAULTS: Readonly<Record<SignatureFault, (right: string, body: Uint8Array, 
     'non-hex': (right) => [`${right.slice(0, -1)}g`],
   }
 
-/** Every fault of a signature header. */
-export const SIGNATURE_FAULTS = Object.keys(FAULTS) as SignatureFault[] // its own keys
-
 /** Returns the values of a body's signature header with that fault. */
 export function spoilSignature(fault: SignatureFault, body: Uint8Array, secret: Secret): readonly string[] {
   return FAULTS[fault](sign(body, secret), body, secret)

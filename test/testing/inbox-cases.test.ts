@@ -1,4 +1,4 @@
-import type { Inbox, InboxItem, InboxWorkOptions } from 'postern'
+import type { Inbox, InboxWorkOptions } from 'postern'
 import { inboxSuite } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { type Fault, MemoryInbox, type MemoryTable } from './memory-inbox.ts'
@@ -23,11 +23,6 @@ function replace(inbox: MemoryInbox, methods: Partial<Inbox>): Inbox {
 }
 
 describe('the cases of the inbox suite', () => {
-  it('have unique names', () => {
-    const names = inboxSuite((table) => new MemoryInbox(table, new Map(), 'none')).map(({ name }) => name)
-    expect(new Set(names).size).toBe(names.length)
-  })
-
   it('use two inboxes of one name each, which no other case uses and every engine takes', async () => {
     const made: string[] = []
     const tables = new Map<string, MemoryTable>()
@@ -40,24 +35,6 @@ describe('the cases of the inbox suite', () => {
     expect([made.length, same, again]).toEqual([4, one, other])
     expect(one).not.toBe(other)
     for (const name of made) expect(name).toMatch(/^suite_[0-9a-f]{32}$/)
-  })
-
-  it('put whole items, each with an id and a body of its own', async () => {
-    const items: InboxItem[] = []
-    await runCase(LISTS, (inbox) =>
-      replace(inbox, {
-        put: (item) => {
-          items.push(item)
-          return inbox.put(item)
-        },
-      }),
-    )
-    expect(new Set(items.map(({ id }) => id)).size).toBe(items.length)
-    for (const { key, id, bytes, accountKey, type, receivedAt } of items) {
-      expect([key, accountKey, type]).toEqual([`suite:acme:${id}`, 'acme', 'contact.created'])
-      expect(JSON.parse(new TextDecoder().decode(bytes))).toEqual({ id })
-      expect(Math.abs(Date.now() - receivedAt)).toBeLessThan(60_000)
-    }
   })
 
   it('fail with each error that the engine reports to its worker', async () => {

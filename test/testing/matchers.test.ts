@@ -103,9 +103,9 @@ describe('toHaveHandled', () => {
   it('shows the difference to the last event of the type', () => {
     const partial = { email: 'bob@example.test', phone: '1', tags: ['a', 'b'], address: { city: 'Basel', zip: '3000' } }
     const difference = [
-      'evt_1.email: "bob@example.test" was wanted, not "zoe@example.test"',
+      "evt_1.email: 'bob@example.test' was wanted, not 'zoe@example.test'",
       'evt_1.phone: is not there',
-      'evt_1.address.city: "Basel" was wanted, not "Bern"',
+      "evt_1.address.city: 'Basel' was wanted, not 'Bern'",
     ]
     mustFail(check(handled, 'contact.created', partial), new RegExp(`finished\n  ${difference.join('\n  ')}$`))
   })

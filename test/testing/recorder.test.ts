@@ -156,14 +156,3 @@ describe('the type that toHaveHandled takes', () => {
     )
   })
 })
-
-describe('testReceiver', () => {
-  it('passes events to the handlers, and records them', async () => {
-    const { dispatch, handled } = testReceiver(newReceiver().on('contact.created', () => {}))
-    const event = events.contact.created({ email: 'zoe@example.test' })
-    expect(await dispatch(event)).toBeAcknowledged()
-    expect(await dispatch(event)).toMatchObject({ outcome: 'duplicate' })
-    expect(handled).toHaveHandledOnce(event.id)
-    expect(handled).toHaveHandled('contact.created', { email: 'zoe@example.test' })
-  })
-})

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { createReceiver, type Secret, verify } from 'postern'
 import { type BodyFormat, events, signed, silentLogger, type Tamper } from 'postern/testing'
-import { fetchHandler } from 'postern/web'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../support/runs.ts'
 
@@ -74,12 +73,6 @@ describe('signed', () => {
     )
   })
 
-  it.each(FORMATS)('writes a megabyte of text and of escapes %s', (format) => {
-    const event = events.raw('invoice.paid', { text: 'x'.repeat(1_000_000), escapes: '"'.repeat(500_000) })
-    const { body } = signed(event, { secret: SECRET, format })
-    expect(JSON.parse(textOf(body))).toEqual({ ...event })
-  })
-
   it.each<[string, string | Uint8Array]>([
     ['text', '{"id":  "žluť"}'],
     ['no text', ''],
@@ -119,12 +112,6 @@ describe('signed', () => {
 })
 
 describe('a tampered delivery', () => {
-  it('is refused if the tamper is unknown, with the existing names', () => {
-    expect(() => signed(events.syncCompleted(), { secret: SECRET, tamper: 'flipbit' as never })).toThrow(
-      /"flipbit".*flip-bit/,
-    )
-  })
-
   const EVERY_EVENT = [events.contact.created(), events.raw('sync.failed', { text: '🐎/ž' })]
 
   describe.each(tampers)('by %s', (tamper, code) => {
@@ -161,41 +148,17 @@ describe('a tampered delivery', () => {
     expect(verify(body, signature, 'a secret that the receiver does not have')).toBe(true)
   })
 
-  it.each<[Tamper, string | Uint8Array]>([
-    ['reserialised', '{"id":"evt_1"}'],
-    ['reserialised', new Uint8Array([1])],
-    ['flip-bit', ''],
-    ['flip-bit', new Uint8Array()],
-  ])('by %s cannot be made of %j, and reports it', (tamper, raw) => {
-    expect(() => signed(raw, { secret: SECRET, tamper })).toThrow(
-      expect.objectContaining({ message: expect.stringContaining(tamper) }),
-    )
+  it.each(['{"id":"evt_1"}', new Uint8Array([1])])('by reserialised cannot be made of %j, and reports it', (raw) => {
+    expect(() => signed(raw, { secret: SECRET, tamper: 'reserialised' })).toThrow(/"reserialised" needs an event/)
   })
 })
 
-it('makes the argument of receive()', async () => {
-  const receiver = createReceiver({ secret: SECRET, logger: silentLogger }).on('sync.completed', () => {})
-  expect((await receiver.receive(signed(events.syncCompleted(), { secret: SECRET }))).outcome).toBe('handled')
-})
-
-describe('request()', () => {
-  it('returns a Fetch request of the same bytes and headers, as often as wanted', async () => {
-    const delivery = signed(events.contact.created(), { secret: SECRET })
-    for (const url of [undefined, 'http://localhost/hooks/acme?x=1']) {
-      const request = delivery.request(url)
-      expect([request.method, request.url]).toEqual(['POST', url ?? 'http://localhost/webhooks'])
-      expect(Object.fromEntries(request.headers)).toMatchObject(delivery.headers)
-      expect(new Uint8Array(await request.arrayBuffer())).toEqual(delivery.body)
-    }
-  })
-
-  it('is handled by a receiver on a Fetch host', async () => {
-    const handle = fetchHandler(createReceiver({ secret: SECRET, logger: silentLogger }).on('sync.completed', () => {}))
-    const good = await handle(signed(events.syncCompleted(), { secret: SECRET }).request())
-    expect([good.status, await good.json()]).toEqual([200, { code: 'handled', id: expect.any(String) }])
-    for (const [tamper] of tampers) {
-      const bad = await handle(signed(events.syncCompleted(), { secret: SECRET, tamper }).request())
-      expect([bad.status, await bad.json()], tamper).toEqual([401, { code: 'unauthorized' }])
-    }
-  })
+it('request() returns a Fetch request of the same bytes and headers, as often as wanted', async () => {
+  const delivery = signed(events.contact.created(), { secret: SECRET })
+  for (const url of [undefined, 'http://localhost/hooks/acme?x=1']) {
+    const request = delivery.request(url)
+    expect([request.method, request.url]).toEqual(['POST', url ?? 'http://localhost/webhooks'])
+    expect(Object.fromEntries(request.headers)).toMatchObject(delivery.headers)
+    expect(new Uint8Array(await request.arrayBuffer())).toEqual(delivery.body)
+  }
 })

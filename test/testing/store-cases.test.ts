@@ -10,11 +10,6 @@ const outage = { begin() {}, end() {} }
 const transaction = { write: () => {}, has: () => true }
 
 describe('the cases', () => {
-  it('have unique names', () => {
-    const names = storeSuite(makeStore, { outage, transaction }).map(({ name }) => name)
-    expect(new Set(names).size).toBe(names.length)
-  })
-
   it('are those that the store supports', () => {
     const count = (options?: Parameters<typeof storeSuite>[1]) => storeSuite(makeStore, options).length
     expect(count({ outage }) - count()).toBe(4)
@@ -23,12 +18,6 @@ describe('the cases', () => {
     expect(count({ isShared: false, hasOwnClock: false })).toBe(count({ isShared: false }))
     expect(count({ transaction }) - count()).toBe(18)
     expect(count({ transaction }) - count({ transaction: { ...transaction, isAsynchronous: false } })).toBe(3)
-  })
-
-  it('say which of them take the engine away', () => {
-    const takers = storeSuite(makeStore, { outage }).filter(({ takesEngineAway }) => takesEngineAway)
-    expect(takers).toHaveLength(4)
-    for (const { name } of takers) expect(name).toMatch(/engine|arrived late/)
   })
 
   it('use two stores for each retention, and one if stores share nothing', async () => {

@@ -1,5 +1,4 @@
 import type { Inbox } from '../../inbox/inbox.ts'
-import { show } from '../../protocol/show.ts'
 import { deadCases } from './dead-cases.ts'
 import { deathCases } from './death-cases.ts'
 import { putCases } from './put-cases.ts'
@@ -22,8 +21,6 @@ export interface InboxCase {
  * for (const { name, run } of inboxSuite((table) => sqliteInbox({ database, table }))) test(name, run)
  */
 export function inboxSuite(makeInbox: (name: string) => Inbox | Promise<Inbox>): readonly InboxCase[] {
-  if (typeof makeInbox !== 'function')
-    throw new TypeError(`inboxSuite() takes a function that makes an inbox, not ${show(makeInbox)}.`)
   return Object.entries(CASES).map(([name, run]) => ({
     name,
     async run() {

@@ -1,5 +1,4 @@
 import { OptionChecker } from '../../protocol/option-checker.ts'
-import { show } from '../../protocol/show.ts'
 import type { Store } from '../../store/store.ts'
 import { claimCases } from './claim-cases.ts'
 import { completeCases } from './complete-cases.ts'
@@ -60,8 +59,6 @@ export function storeSuite(
   makeStore: (options: { readonly retentionMs?: number }) => Store | Promise<Store>,
   options: StoreSuiteOptions = {},
 ): readonly StoreCase[] {
-  if (typeof makeStore !== 'function')
-    throw new TypeError(`storeSuite() takes a function that makes a store, not ${show(makeStore)}.`)
   const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true, ...unknown } = options
   const check = new OptionChecker('storeSuite')
   check.isKnown(unknown, ['pass', 'isShared', 'hasOwnClock', 'outage', 'depth', 'transaction'])
