@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
-import type { InboxItem, TakenItem } from '../../inbox/inbox.ts'
+import type { InboxItem } from '../../inbox/inbox.ts'
 import { bury, DONE, fail, makeItem, type Runs, type Trial } from './trial.ts'
 
 /** Turns items into dead letters with marks, and closes the worker. */
@@ -35,35 +35,22 @@ export const deadCases: Runs = {
     const { since } = await trial.get(item.key)
     ok(await trial.another.replay(item.key))
     strictEqual(await trial.another.replay(item.key), false)
-    const again: TakenItem[] = []
-    trial.work((taken) => {
-      again.push(taken)
-      return DONE
-    })
-    await trial.until('it ran again', () => again.length === 1)
-    deepStrictEqual([again[0]?.failures, again[0]?.marks], [0, ['one']])
-    ok((again[0]?.since ?? 0) >= since)
-    deepStrictEqual(
-      again[0]?.tries.map(({ n }) => n),
-      [1, 2],
-    )
-    await trial.until('it is gone', async () => (await trial.inbox.get(item.key)) === undefined)
+    trial.work(() => DONE)
+    await trial.untilGone(item)
+    const again = trial.taken.at(-1)
+    const numbers = again?.tries.map(({ n }) => n)
+    deepStrictEqual([trial.taken.length, again?.failures, again?.marks, numbers], [3, 0, ['one'], [1, 2]])
+    ok((again?.since ?? 0) >= since)
   },
   'replays a dead letter that three workers died at as if none had': async (trial) => {
     const item = makeItem()
     await trial.put(item)
     for (let death = 0; death < 3; death++) await trial.dieAt(item.key)
-    const seen: TakenItem[] = []
-    trial.work((taken) => (seen.push(taken) === 1 ? bury(taken) : DONE))
+    trial.work((taken) => (trial.taken.length === 1 ? bury(taken) : DONE))
     await trial.until('it was replayed', () => trial.another.replay(item.key))
-    await trial.until('it ran again', () => seen.length === 2)
-    deepStrictEqual(
-      seen.map(({ deaths, isSuspect }) => [deaths, isSuspect === true]),
-      [
-        [1, true],
-        [0, false],
-      ],
-    )
+    await trial.until('it ran again', () => trial.taken.length === 2)
+    const seen = trial.taken.map(({ deaths, isSuspect }) => `${deaths} ${isSuspect === true}`)
+    deepStrictEqual(seen, ['1 true', '0 false'])
   },
   'has a dead letter wait again that comes in again': async (trial) => {
     const item = makeItem()
@@ -80,13 +67,9 @@ export const deadCases: Runs = {
       ...[trial.inbox.replay(item.key), trial.another.replay(item.key)],
     ])
     strictEqual(answers.filter((isReplayed) => isReplayed).length, 1)
-    let runs = 0
-    trial.work(() => {
-      runs++
-      return DONE
-    })
-    await trial.until('it is gone', async () => (await trial.inbox.get(item.key)) === undefined)
-    strictEqual(runs, 1)
+    trial.work(() => DONE)
+    await trial.untilGone(item)
+    strictEqual(trial.taken.length, 2) // buried, and replayed
   },
   'replays only what is dead, and drops what is not wanted': async (trial) => {
     const [waiting, dead] = [makeItem(), makeItem()]

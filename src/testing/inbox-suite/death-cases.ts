@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Settlement, TakenItem } from '../../inbox/inbox.ts'
+import type { Settlement } from '../../inbox/inbox.ts'
 import { DONE, fail, makeItem, makeTry, type Runs, SHORT_LEASE_MS, type Trial } from './trial.ts'
 
 /** Two workers die at the item, so that it is a suspect. */
@@ -14,15 +14,14 @@ export const deathCases: Runs = {
     await trial.put(item)
     await trial.dieAt(item.key)
     await trial.put(other)
-    const running = new Map<string, TakenItem>()
-    const work = async (taken: TakenItem) => {
-      running.set(taken.key, taken)
-      await trial.until('both run', () => running.size === 2)
+    const work = async () => {
+      await trial.until('both run', () => trial.taken.length === 2)
       return DONE
     }
     trial.work(work, { leaseMs: SHORT_LEASE_MS }) // it renews its own lease, while that of the other worker ends
-    await trial.until('both are done', async () => (await trial.inbox.counts()).running === 0 && running.size === 2)
-    for (const { isSuspect, deaths } of running.values()) deepStrictEqual([isSuspect === true, deaths], [false, 0])
+    await trial.untilGone(item)
+    await trial.untilGone(other)
+    for (const { isSuspect, deaths } of trial.taken) deepStrictEqual([isSuspect === true, deaths], [false, 0])
   },
   'runs an item alone at which two workers died, until it has run for longer than before': async (trial) => {
     const [item, other] = [makeItem(), makeItem()]
@@ -57,22 +56,14 @@ export const deathCases: Runs = {
     await suspect(trial, item.key)
     strictEqual((await trial.get(item.key)).deaths, 0)
     await trial.dieAt(item.key)
-    const seen: TakenItem[] = []
     trial.work((taken): Settlement => {
-      seen.push(taken)
-      if (seen.length === 1)
+      if (trial.taken.length === 1)
         return { next: 'wait', afterMs: 0, isFailure: false, tried: makeTry(taken, 'busy'), isUnproven: true }
-      return seen.length === 2 ? fail(taken) : DONE
+      return trial.taken.length === 2 ? fail(taken) : DONE
     })
-    await trial.until('it ran three times', () => seen.length === 3)
-    deepStrictEqual(
-      seen.map(({ deaths, isSuspect }) => [deaths, isSuspect === true]),
-      [
-        [1, true],
-        [1, true],
-        [0, false],
-      ],
-    )
+    await trial.until('it ran three times', () => trial.taken.length === 3)
+    const seen = trial.taken.map(({ deaths, isSuspect }) => `${deaths} ${isSuspect === true}`)
+    deepStrictEqual(seen, ['1 true', '1 true', '0 false'])
   },
   'leaves an item with a worker that was suspended if no other worker took it': async (trial) => {
     const item = makeItem()
@@ -80,7 +71,7 @@ export const deathCases: Runs = {
     const { resume, loop } = await trial.dieAt(item.key)
     await sleep(2 * SHORT_LEASE_MS)
     resume(DONE)
-    await trial.until('it is gone', async () => (await trial.inbox.get(item.key)) === undefined)
+    await trial.untilGone(item)
     await loop.close(10_000) // it learns of the answer later
     deepStrictEqual(trial.settled, [{ key: item.key, next: 'remove' }])
   },
@@ -93,12 +84,9 @@ export const deathCases: Runs = {
     await first.loop.close(10_000)
     const entry = await trial.get(item.key)
     deepStrictEqual([entry.state, trial.settled, trial.stalled], ['running', [], [item.key]])
-    let again: TakenItem | undefined
-    trial.work((taken) => {
-      again = taken
-      return DONE
-    })
-    await trial.until('it ran again', () => again !== undefined)
+    trial.work(() => DONE)
+    await trial.until('it ran again', () => trial.taken.length === 1)
+    const [again] = trial.taken
     deepStrictEqual([again?.isSuspect === true, again?.deaths], [false, 0])
   },
 }

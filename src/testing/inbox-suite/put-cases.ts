@@ -1,6 +1,5 @@
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { InboxItem } from '../../inbox/inbox.ts'
 import { DONE, expectWhole, fail, makeItem, type Runs } from './trial.ts'
 
 export const putCases: Runs = {
@@ -40,28 +39,22 @@ export const putCases: Runs = {
     const item = makeItem()
     await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 ? trial.inbox : trial.another).put(item)))
     strictEqual((await trial.inbox.counts()).waiting, 1)
-    let runs = 0
-    trial.work(() => {
-      runs++
-      return DONE
-    })
-    await trial.until('the item is gone', async () => (await trial.inbox.get(item.key)) === undefined)
+    trial.work(() => DONE)
+    await trial.untilGone(item)
     await sleep(100)
-    strictEqual(runs, 1)
+    strictEqual(trial.taken.length, 1)
   },
   'leaves an item as it is that comes again while it runs': async (trial) => {
     const item = makeItem()
     await trial.put(item)
-    let runs = 0
     trial.work(async () => {
-      runs++
       await trial.another.put({ ...item, bytes: new Uint8Array(3) })
       deepStrictEqual(new Uint8Array((await trial.get(item.key)).bytes), item.bytes)
       return DONE
     })
-    await trial.until('the item is gone', async () => (await trial.inbox.get(item.key)) === undefined)
+    await trial.untilGone(item)
     await sleep(100)
-    strictEqual(runs, 1)
+    strictEqual(trial.taken.length, 1)
   },
   'leaves an item as it is that comes again while it waits for its next try, which any worker makes': async (trial) => {
     const [item, delayMs] = [makeItem(), 1_000]
@@ -91,26 +84,18 @@ export const putCases: Runs = {
     const [first = makeItem(), ...others] = Array.from({ length: 6 }, () => makeItem())
     for (const other of others) await trial.put(first, other)
     await trial.another.put(first)
-    const ran: string[] = []
-    const work = ({ key }: InboxItem) => {
-      ran.push(key)
-      return DONE
-    }
-    trial.work(work, { concurrency: 1 })
-    await trial.until('all ran', () => ran.length === 6)
-    notStrictEqual(ran.at(-1), first.key)
+    trial.work(() => DONE, { concurrency: 1 })
+    await trial.until('all ran', () => trial.taken.length === 6)
+    notStrictEqual(trial.taken.at(-1)?.key, first.key)
   },
   'takes a key again that is done': async (trial) => {
     const item = makeItem()
-    let runs = 0
-    trial.work(() => {
-      runs++
-      return DONE
-    })
+    trial.work(() => DONE)
     await trial.put(item)
-    await trial.until('it ran', async () => runs === 1 && (await trial.inbox.get(item.key)) === undefined)
+    await trial.until('it ran', () => trial.taken.length === 1)
+    await trial.untilGone(item)
     await trial.put(item)
-    await trial.until('it ran again', () => runs === 2)
+    await trial.until('it ran again', () => trial.taken.length === 2)
   },
   'counts, and finds nothing where there is nothing': async (trial) => {
     deepStrictEqual(await trial.inbox.counts(), { waiting: 0, running: 0, dead: 0, oldestDueAt: undefined })

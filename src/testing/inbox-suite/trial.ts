@@ -56,11 +56,16 @@ class StoppableClock implements Clock {
   }
 }
 
+type Run = (item: TakenItem) => Settlement | Promise<Settlement>
+type WorkerOptions = Partial<InboxWorkOptions> & { readonly inbox?: Inbox }
+
 /** Inbox of one case, which no other case uses, with the workers that the case started. */
 export class Trial {
   readonly inbox: Inbox
   /** Second instance of the inbox on the same engine, as in another process. */
   readonly another: Inbox
+  /** Items that workers took, in this order, except for workers that die. */
+  readonly taken: TakenItem[] = []
   /** Errors of workers: from the engine, or from a check. */
   readonly errors: unknown[] = []
   /** Settlements of which workers told. */
@@ -75,11 +80,20 @@ export class Trial {
     this.another = another
   }
 
+  get keysTaken(): readonly string[] {
+    return this.taken.map(({ key }) => key)
+  }
+
   /** Starts a worker that runs until the case ends. */
-  work(
-    run: (item: TakenItem) => Settlement | Promise<Settlement>,
-    { inbox = this.inbox, ...options }: Partial<InboxWorkOptions> & { readonly inbox?: Inbox } = {},
-  ): InboxLoop {
+  work(run: Run, options?: WorkerOptions): InboxLoop {
+    const record = (item: TakenItem) => {
+      this.taken.push(item)
+      return run(item)
+    }
+    return this.#start(record, options)
+  }
+
+  #start(run: Run, { inbox = this.inbox, ...options }: WorkerOptions = {}): InboxLoop {
     const runOrFail = async (item: TakenItem) => {
       try {
         return await run(item)
@@ -107,7 +121,7 @@ export class Trial {
       isRunning ||= item.key === key
       return new Promise<Settlement>((resolve) => void ends.push(resolve))
     }
-    const loop = this.work(run, { inbox: this.another, leaseMs: SHORT_LEASE_MS, clock })
+    const loop = this.#start(run, { inbox: this.another, leaseMs: SHORT_LEASE_MS, clock })
     await this.until('a worker took it', () => isRunning)
     await sleep(ranMs)
     clock.stop()
@@ -128,6 +142,10 @@ export class Trial {
     const entry = await this.another.get(key)
     if (entry === undefined) throw new Error(`the inbox has no ${key}`)
     return entry
+  }
+
+  untilGone({ key }: InboxItem): Promise<void> {
+    return this.until('it is gone', async () => (await this.inbox.get(key)) === undefined)
   }
 
   /** Waits until the condition is true. */

@@ -12,14 +12,10 @@ export const workCases: Runs = {
     const bytes = new Uint8Array([...Array(256).keys(), 0, 255])
     const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
     const item = makeItem({ bytes, trace, source: 'shop' })
-    const taken: TakenItem[] = []
-    trial.work((given) => {
-      taken.push(given)
-      return DONE
-    })
+    trial.work(() => DONE)
     await trial.put(item)
-    await trial.until('it ran', () => taken.length === 1)
-    const [given] = taken as [TakenItem] // it ran
+    await trial.until('it ran', () => trial.taken.length === 1)
+    const [given] = trial.taken as [TakenItem] // it ran
     expectWhole(given, item)
     ok(!given.signal.aborted)
     ok(given.worker.length > 0)
@@ -27,15 +23,11 @@ export const workCases: Runs = {
   'runs what is there already, and what another process puts in': async (trial) => {
     const [first, second] = [makeItem(), makeItem()]
     await trial.put(first)
-    const ran: string[] = []
-    trial.work(({ key }) => {
-      ran.push(key)
-      return DONE
-    })
-    await trial.until('the first ran', () => ran.length === 1)
+    trial.work(() => DONE)
+    await trial.until('the first ran', () => trial.taken.length === 1)
     await trial.another.put(second)
-    await trial.until('the second ran', () => ran.length === 2)
-    deepStrictEqual(ran, [first.key, second.key])
+    await trial.until('the second ran', () => trial.taken.length === 2)
+    deepStrictEqual(trial.keysTaken, [first.key, second.key])
   },
   'runs as many at once as it is told, and no more': async (trial) => {
     await trial.put(...Array.from({ length: 12 }, () => makeItem()))
@@ -70,19 +62,17 @@ export const workCases: Runs = {
   },
   'gives an item to one of several workers': async (trial) => {
     const items = Array.from({ length: 60 }, () => makeItem())
-    const ran: string[] = []
-    const work = async ({ key }: TakenItem) => {
-      ran.push(key)
-      await sleep(5)
-      return DONE
-    }
+    const work = () => sleep(5, DONE)
     trial.work(work)
     trial.work(work)
     trial.work(work, { inbox: trial.another })
     await trial.put(...items)
-    await trial.until('all are gone', async () => (await trial.inbox.counts()).waiting === 0 && ran.length >= 60)
+    await trial.until(
+      'all are gone',
+      async () => (await trial.inbox.counts()).waiting === 0 && trial.taken.length >= 60,
+    )
     await sleep(100)
-    deepStrictEqual([...ran].sort(), items.map(({ key }) => key).sort())
+    deepStrictEqual([...trial.keysTaken].sort(), items.map(({ key }) => key).sort())
   },
   'tries again when it is told to, and not before': async (trial) => {
     const item = makeItem()
@@ -99,14 +89,13 @@ export const workCases: Runs = {
   },
   'counts the tries that count, and keeps each': async (trial) => {
     const item = makeItem()
-    const seen: TakenItem[] = []
+    const seen = trial.taken
     const tries: InboxTry[] = []
     const wait = (isFailure: boolean, tried?: InboxTry): Settlement => {
       if (tried !== undefined) tries.push(tried)
       return { next: 'wait', afterMs: 0, isFailure, ...(tried && { tried }) }
     }
     trial.work((taken) => {
-      seen.push(taken)
       if (seen.length === 5) return DONE
       if (seen.length === 2) return wait(false, makeTry(taken, 'busy'))
       return seen.length === 3 ? wait(false) : wait(true, makeTry(taken)) // the third try did not begin
@@ -129,16 +118,11 @@ export const workCases: Runs = {
   },
   'keeps the last 20 tries': async (trial) => {
     const item = makeItem()
-    let last: TakenItem | undefined
-    let runs = 0
-    trial.work((taken) => {
-      last = taken
-      return ++runs === 26 ? DONE : fail(taken)
-    })
+    trial.work((taken) => (trial.taken.length === 26 ? DONE : fail(taken)))
     await trial.put(item)
-    await trial.until('it ran 26 times', () => runs === 26)
+    await trial.until('it ran 26 times', () => trial.taken.length === 26)
     deepStrictEqual(
-      last?.tries.map(({ n }) => n),
+      trial.taken.at(-1)?.tries.map(({ n }) => n),
       Array.from({ length: 20 }, (_, index) => index + 6),
     )
   },
@@ -193,38 +177,26 @@ export const workCases: Runs = {
   },
   'leaves an item with its worker for longer than the lease': async (trial) => {
     const item = makeItem()
-    const ran: string[] = []
-    const work = async ({ worker }: TakenItem) => {
-      ran.push(worker)
-      await sleep(LONGER_THAN_LEASE_MS)
-      return DONE
-    }
+    const work = () => sleep(LONGER_THAN_LEASE_MS, DONE)
     await trial.put(item)
     trial.work(work, { leaseMs: SHORT_LEASE_MS })
     trial.work(work, { inbox: trial.another, leaseMs: SHORT_LEASE_MS })
-    await trial.until('it is gone', async () => (await trial.inbox.get(item.key)) === undefined)
-    strictEqual(ran.length, 1, `${ran.length} workers ran it`)
+    await trial.untilGone(item)
+    strictEqual(trial.taken.length, 1, `${trial.taken.length} workers ran it`)
   },
   'takes accounts in turn: the backlog of one does not stand before the first item of another': async (trial) => {
     await trial.put(...Array.from({ length: 200 }, () => makeItem({ account: 'flood' })))
-    const ran: string[] = []
-    const work = async ({ accountKey }: TakenItem) => {
-      ran.push(accountKey)
-      await sleep(2)
-      return DONE
-    }
-    trial.work(work, { concurrency: 2 })
-    await trial.until('some ran', () => ran.length >= 20)
+    trial.work(() => sleep(2, DONE), { concurrency: 2 })
+    await trial.until('some ran', () => trial.taken.length >= 20)
     await trial.another.put(makeItem({ account: 'small' }))
-    const before = ran.length // the worker ran others while it was put
-    await trial.until('the small one ran', () => ran.includes('small'))
-    ok(ran.indexOf('small') - before < 40, `it ran after ${ran.indexOf('small') - before} others`)
+    const before = trial.taken.length // the worker ran others while it was put
+    const findSmall = () => trial.taken.findIndex(({ accountKey }) => accountKey === 'small')
+    await trial.until('the small one ran', () => findSmall() >= 0)
+    ok(findSmall() - before < 40, `it ran after ${findSmall() - before} others`)
   },
   'closes: takes nothing more, and waits for what runs': async (trial) => {
-    const ran: string[] = []
     const loop = trial.work(
-      async ({ key, signal }) => {
-        ran.push(key)
+      async ({ signal }) => {
         await sleep(200)
         ok(!signal.aborted, 'it was aborted before the time to close was over')
         return DONE
@@ -232,25 +204,23 @@ export const workCases: Runs = {
       { concurrency: 1 },
     )
     await trial.put(makeItem(), makeItem())
-    await trial.until('one runs', () => ran.length === 1)
+    await trial.until('one runs', () => trial.taken.length === 1)
     strictEqual(await loop.close(20_000), 0)
     await sleep(100)
-    strictEqual(ran.length, 1)
+    strictEqual(trial.taken.length, 1)
     const { waiting, running } = await trial.inbox.counts()
     deepStrictEqual([waiting, running], [1, 0])
   },
   'aborts what outlasts the time to close, and settles it': async (trial) => {
     const item = makeItem()
-    let isRunning = false
     const loop = trial.work(async (taken) => {
-      isRunning = true
       await new Promise<void>((resolve) => {
         taken.signal.addEventListener('abort', () => resolve())
       })
       return { next: 'wait', afterMs: 0, isFailure: false, tried: makeTry(taken, 'worker_closed') }
     })
     await trial.put(item)
-    await trial.until('it runs', () => isRunning)
+    await trial.until('it runs', () => trial.taken.length === 1)
     strictEqual(await loop.close(50), 0)
     const entry = await trial.get(item.key)
     deepStrictEqual([entry.state, entry.failures, entry.tries.length], ['waiting', 0, 1])
