@@ -34,7 +34,9 @@ const FLOORS: Floors = {
   'src/testing/': {
     files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/testing/'],
     types: ['src/models/', 'src/store/', 'src/inbox/', 'src/receiver/'],
-    packages: ['node:assert/strict', 'node:crypto', 'node:http', 'node:stream', 'node:timers/promises'],
+    packages: [
+      ...['node:assert/strict', 'node:crypto', 'node:http', 'node:stream', 'node:timers/promises', 'node:util'],
+    ],
   },
   'src/testing/vitest.ts': { files: ['src/testing/'], packages: ['vitest'] },
   'src/check/': {

@@ -1,5 +1,5 @@
+import type { Secret } from '../protocol/signature.ts'
 import type { ConnectionFailure } from '../wire/connection-failure.ts'
-import type { SignatureFault } from '../wire/signature-mistakes.ts'
 import type { Probe } from './probe.ts'
 
 /** Groups of checks, in the order in which they run. */
@@ -104,10 +104,8 @@ export interface Maker {
 
 /** Differences from a genuine delivery. Its `pipe` makes the same change to the right signature. */
 export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'signatures' | 'event'>> {
-  /** Computes the signature header from the right signature: one value, several, or none. */
-  readonly signature?: (right: string) => string | readonly string[] | undefined
-  /** Fault of the signature header. */
-  readonly fault?: SignatureFault
+  /** Computes the signature header from the right signature, or from the body and the secret: one value, several, or none. */
+  readonly signature?: (right: string, body: Uint8Array, secret: Secret) => string | readonly string[] | undefined
   /** Bytes to send instead of the signed body. */
   readonly bytes?: Uint8Array
 }

@@ -1,15 +1,16 @@
+import { isUtf8 } from 'node:buffer'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { isLoopback } from '../protocol/loopback.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
+import { quoteForShell } from '../protocol/show.ts'
 import { importSecret, type Secret } from '../protocol/signature.ts'
 import { showTarget } from '../wire/target.ts'
-import { type Cause, GROUPS, type Scene, type Verdict } from './case.ts'
+import { type Cause, GROUPS, type Scene, type TestDelivery, type Verdict } from './case.ts'
 import { CASES, type GroupedCase } from './cases.ts'
 import { createHangTest, diagnose, type Finding, findLate, type Judged, toDiagnosis } from './diagnose.ts'
 import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
-import { toCommand, toCurl } from './repro.ts'
 import { createScene } from './scene.ts'
 import { capAt, toReason } from './verdict.ts'
 import { judgeWork } from './work.ts'
@@ -177,6 +178,38 @@ function toResult(conclusion: Conclusion, target: URL): CheckResult {
     ...{ reason: toReason(conclusion), why, hint: hint ?? fix, doc: `npx postern check --explain ${id}` },
     repro: repro ?? toCommand(showTarget(target), single),
   }
+}
+
+const MAX_BODY_BYTES = 2_000
+
+/**
+ * Writes a POSIX shell command that sends the same delivery. `postern sign` makes the signature, so that the command holds neither a
+ * secret nor a digest. Undefined if no single command can send it.
+ */
+export function toCurl(target: string, delivery: TestDelivery): string | undefined {
+  const { method, body, contentType, pieceSize, isChunked } = delivery
+  if (method === 'GET') return `curl -i ${quoteForShell(target)}`
+  const written = Buffer.from(body).toString()
+  const isText = isUtf8(body) && !/[^\P{Cc}\n]/u.test(written)
+  const isPlain = isText && body.length > 0 && body.length <= MAX_BODY_BYTES
+  if (!isPlain || pieceSize !== undefined || isChunked) return undefined
+  const text = quoteForShell(written)
+  const header = toHeader(delivery, text)
+  if (header === undefined) return undefined
+  const parts = [`curl -i ${quoteForShell(target)}`, `-H ${quoteForShell(`Content-Type: ${contentType}`)}`, header]
+  return `${parts.filter(Boolean).join(' ')} --data-binary ${text}`
+}
+
+function toHeader({ signatureName, signatures, pipe }: TestDelivery, text: string): string | undefined {
+  if (signatures.length === 0) return ''
+  if (signatures.length === 1 && signatures[0] === '') return `-H '${signatureName};'`
+  if (pipe === undefined) return undefined
+  return `-H "${signatureName}: $(printf %s ${text} | npx postern sign${pipe})"`
+}
+
+/** Writes the command that runs one check alone. */
+export function toCommand(target: string, { id, group }: GroupedCase): string {
+  return `npx postern check ${quoteForShell(target)} --only ${id}${group === 'effect' ? ' --probe URL' : ''}`
 }
 
 /** Groups checks that may run concurrently, in order; a check marked `alone` is a batch by itself. */

@@ -1,7 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { type Secret, sign } from '../protocol/signature.ts'
 import { formatJson } from '../wire/json-forms.ts'
-import { spoilSignature } from '../wire/signature-mistakes.ts'
 import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { DeliveryChanges, Maker, TestDelivery, TestEvent, TestRecord } from './case.ts'
 
@@ -38,16 +37,16 @@ const HEAD = {
 } as const
 
 function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryChanges = {}): TestDelivery {
-  const { signature = (right: string) => right, fault, bytes, pipe, ...head } = changes
-  const given = fault === undefined ? signature(sign(signed, secret)) : spoilSignature(fault, signed, secret)
-  const isGenuine = (changes.signature ?? fault ?? bytes ?? head.contentEncoding) === undefined
+  const { signature = (right: string) => right, bytes, pipe, ...head } = changes
+  const given = signature(sign(signed, secret), signed, secret)
+  const isGenuine = (changes.signature ?? bytes ?? head.contentEncoding) === undefined
   return {
     ...HEAD,
     ...head,
     event: isGenuine ? readEvent(signed) : undefined,
     body: bytes ?? signed,
     signatures: given === undefined ? [] : typeof given === 'string' ? [given] : given,
-    pipe: (changes.signature ?? fault ?? bytes) ? pipe : '',
+    pipe: (changes.signature ?? bytes) ? pipe : '',
   }
 }
 
@@ -73,6 +72,7 @@ export const FORGED: DeliveryChanges = { signature: () => WRONG_SIGNATURE }
 
 /** Makes a delivery that is signed with another key than the secret; the key may be empty. */
 export function signWith(make: Maker, key: string | Uint8Array, event: TestEvent = make.event()): TestDelivery {
-  const { body } = make.delivery(event)
-  return make.delivery(body, { signature: () => `sha256=${createHmac('sha256', key).update(body).digest('hex')}` })
+  const signature = (_right: string, body: Uint8Array) =>
+    `sha256=${createHmac('sha256', key).update(body).digest('hex')}`
+  return make.delivery(event, { signature })
 }

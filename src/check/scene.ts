@@ -70,10 +70,11 @@ export function createScene(options: SceneOptions) {
     acknowledged,
     sendOnce: (delivery: TestDelivery) => sendOnce(delivery),
     send: (delivery: TestDelivery) => sendPatiently(() => sendOnce(delivery)),
-    sendInTurn: (deliveries: readonly TestDelivery[]) =>
-      sendInTurn(target, deliveries, (delivery, agent, isFirst) =>
-        sendPatiently(() => sendTwice(() => sendOnce(delivery, agent), isFirst)),
-      ),
+    sendInTurn: (deliveries: readonly TestDelivery[]) => {
+      const agent = keepConnection(target)
+      const send = (delivery: TestDelivery) => sendPatiently(() => sendOnce(delivery, agent))
+      return sendInTurn(deliveries, send).finally(() => agent.destroy())
+    },
     wait,
     countedTypes: (): Promise<readonly string[]> =>
       (counted ??= probe === undefined ? Promise.resolve([]) : findCounted({ ...scene, probe })),
@@ -96,28 +97,17 @@ export function createScene(options: SceneOptions) {
   return scene
 }
 
-/** Sends again if the connection ended: the receiver may close an idle one, and clients then open another. */
-async function sendTwice(send: () => Promise<Answer>, isFirst: boolean): Promise<Answer> {
-  const answer = await send()
-  return answer.failureKind === 'reset' && !isFirst ? send() : answer
-}
-
-/** Sends deliveries one after the other over one connection. */
 async function sendInTurn(
-  target: URL,
   deliveries: readonly TestDelivery[],
-  send: (delivery: TestDelivery, agent: KeptConnection, isFirst: boolean) => Promise<Answer>,
+  send: (delivery: TestDelivery) => Promise<Answer>,
 ): Promise<readonly Answer[]> {
-  const agent = keepConnection(target)
   const answers: Answer[] = []
-  try {
-    for (const delivery of deliveries) {
-      const answer = await send(delivery, agent, answers.length === 0)
-      answers.push(answer)
-      await answer.body
-    }
-  } finally {
-    agent.destroy()
+  for (const delivery of deliveries) {
+    const first = await send(delivery)
+    // The receiver may close an idle connection, and clients then open another.
+    const answer = first.failureKind === 'reset' && answers.length > 0 ? await send(delivery) : first
+    answers.push(answer)
+    await answer.body
   }
   return answers
 }

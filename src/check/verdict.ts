@@ -10,11 +10,6 @@ export function mustBeRefused(answer: Answer): Verdict {
   return toVerdict('pass', answer, answer.status === 401 ? {} : { note: '401 is usual' })
 }
 
-/** Passes like `mustBeRefused`, but only warns if the delivery was accepted, which does little harm. A crash is still a failure. */
-export function shouldBeRefused(answer: Answer): Verdict {
-  return isSuccess(answer) ? toVerdict('warn', answer) : mustBeRefused(answer)
-}
-
 /** Passes if the delivery was accepted or refused, and fails if the receiver crashed. */
 export function mustNotCrash(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) || isRefusal(answer) ? 'pass' : 'fail', answer)
@@ -36,10 +31,7 @@ export const MUST_BE_REFUSED = {
   expects: '401; another 4xx passes with a note. Never 2xx, never 5xx.',
   judge: mustBeRefused,
 } as const
-export const SHOULD_BE_REFUSED = {
-  expects: '401; a warning if it is accepted. Never 5xx.',
-  judge: shouldBeRefused,
-} as const
+export const SHOULD_BE_REFUSED = { level: 'warn', expects: '401; otherwise a warning.', judge: mustBeRefused } as const
 export const MUST_NOT_CRASH = { expects: '2xx or 4xx, never 5xx.', judge: mustNotCrash } as const
 
 /** Skips a check: an event that it needs was not acknowledged. */

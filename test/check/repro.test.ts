@@ -78,16 +78,10 @@ describe.skipIf(curl === undefined)('the line for the shell', () => {
         'signature-of-duplicate',
         'signature-one-digit',
       ],
-      ...[
-        'signature-other-body',
-        'signature-other-secret',
-        'signature-other-types',
-        'signature-prefix-only',
-        'signature-put',
-      ],
+      ...['signature-other-secret', 'signature-other-types', 'signature-put'],
       'signature-remembered',
       ...['signature-replaced-byte', 'signature-reserialised', 'signature-right-first', 'signature-right-last'],
-      ...['signature-sha1', 'signature-text', 'signature-two-headers'],
+      ...['signature-sha1', 'signature-text'],
       'signature-unknown-account',
     ])
   })

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import type { TestDelivery } from '../../src/check/case.ts'
 import { CASES, type GroupedCase } from '../../src/check/cases.ts'
 import { createMaker } from '../../src/check/maker.ts'
-import { spoilSignature } from '../../src/wire/signature-mistakes.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
 const make = createMaker({ secret: SECRET, accountKey: 'acme' })
@@ -45,7 +44,6 @@ const withRecord = (changes: object) => ({ ...PLAIN, data: { record: { ...PLAIN.
 describe('a genuine event', () => {
   it.each<readonly [id: string, event: object]>([
     ['accepts-valid', PLAIN],
-    ['no-redirect', PLAIN],
     ['alive-after-all', PLAIN],
     ['bytes-escaped-slashes', { ...PLAIN, note: 'https://example.test/a/b' }],
     ['bytes-escaped-unicode', { ...PLAIN, note: 'Zoë, 東京' }],
@@ -144,15 +142,11 @@ describe('a delivery to be refused', () => {
     ['signature-text', () => [WRONG]],
     ['signature-sha1', (_, body) => [`sha1=${sign(body, 'sha1')}`]],
     ['signature-empty', () => ['']],
-    ['signature-prefix-only', () => ['sha256=']],
     ['signature-short', (right) => [right.slice(0, 69)]],
-    ['signature-long', (right) => [`${right}00`]],
-    ['signature-non-hex', (right) => [`${right.slice(0, 70)}g`]],
     ['signature-non-ascii', (right) => [`${right.slice(0, 70)}é`]],
     ['signature-tail', (right) => [`${right}zz`]],
     ['signature-list', (right) => [`${right},v1=${right.slice(7)}`]],
-    ['signature-two-headers', () => [WRONG, `sha256=${'1'.repeat(64)}`]],
-    ['signature-right-first', (right, body) => [right, ...spoilSignature('other-secret', body, SECRET)]],
+    ['signature-right-first', (right) => [right, WRONG]],
     ['signature-right-last', (right) => [WRONG, right]],
     ['signature-no-prefix', (right) => [right.slice(7)]],
     ['signature-other-prefix', (right) => [right.replace('sha256=', 'md5=')]],
@@ -163,13 +157,11 @@ describe('a delivery to be refused', () => {
     expect(signatures).toEqual(toSignatures(right, body))
   })
 
-  it('has a signature of the right form that belongs to another secret or event', () => {
-    for (const id of ['signature-other-secret', 'signature-other-body']) {
-      const { text, right, signatures } = sentBy(id)
-      expect(JSON.parse(text)).toEqual(PLAIN)
-      expect(signatures).toEqual([expect.stringMatching(/^sha256=[0-9a-f]{64}$/)])
-      expect([WRONG, right]).not.toContain(signatures[0])
-    }
+  it('has a signature of the right form that belongs to another secret', () => {
+    const { text, right, signatures } = sentBy('signature-other-secret')
+    expect(JSON.parse(text)).toEqual(PLAIN)
+    expect(signatures).toEqual([expect.stringMatching(/^sha256=[0-9a-f]{64}$/)])
+    expect([WRONG, right]).not.toContain(signatures[0])
   })
 
   it('is one bit from the signed event, and still an event', () => {

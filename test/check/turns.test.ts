@@ -159,19 +159,14 @@ describe('a check of one delivery', () => {
   const STATUSES = [200, 302, 400, 401, 413, 500, undefined]
 
   it.each([
-    ['accepts-valid', 'pass fail fail fail fail fail fail'],
-    ['no-redirect', 'pass fail pass pass pass pass fail'],
     ['get-not-2xx', 'warn pass pass pass pass pass warn'],
-    ['signature-missing', 'fail fail pass pass pass fail fail'],
     ['gzip-after-signing', 'fail fail pass pass pass fail fail'],
-    ['signature-no-prefix', 'warn fail pass pass pass fail fail'],
+    ['signature-no-prefix', 'warn warn pass pass pass warn warn'],
     ['signature-hex-case', 'pass fail pass info pass fail fail'],
     ['bytes-duplicate-keys', 'pass warn warn warn warn warn warn'],
     ['unknown-account', 'pass warn pass pass pass warn warn'],
-    ['text-quotes', 'pass fail fail fail fail fail fail'],
     ['text-half-character', 'pass warn info info info warn warn'],
     ['huge-body', 'pass fail warn warn pass fail warn'],
-    ['signed-null', 'pass fail pass pass pass fail fail'],
   ])(`%s judges the statuses ${STATUSES.slice(0, -1).join(', ')} and none`, (id, verdicts) => {
     const single = CASES.find((each) => each.id === id)
     if (single === undefined || !('judge' in single)) throw new Error(`${id} does not judge one answer`)

@@ -7,7 +7,6 @@ import {
   mustNotCrash,
   notAccepted,
   readRetryAfterMs,
-  shouldBeRefused,
   toReason,
   toVerdict,
 } from '../../src/check/verdict.ts'
@@ -20,7 +19,6 @@ describe('the verdict on an answer', () => {
   it.each([
     ['accepted', mustBeAccepted, 'fail pass pass fail fail fail fail fail fail fail'],
     ['refused', mustBeRefused, 'fail fail fail fail fail pass pass pass fail fail'],
-    ['refused or warned of', shouldBeRefused, 'fail warn warn fail fail pass pass pass fail fail'],
     ['anything but a crash', mustNotCrash, 'fail pass pass fail fail pass pass pass fail fail'],
   ])('follows its status, if the delivery must be %s', (_what, judge, verdicts) => {
     expect(STATUSES.map((status) => judge(toStatus(status)).status).join(' ')).toBe(verdicts)
@@ -34,9 +32,9 @@ describe('the verdict on an answer', () => {
 
   it('is no refusal if the delivery is only put off: nobody has judged it', () => {
     const limited = toAnswer({ status: 429, headers: { 'retry-after': '60' } })
-    const verdicts = [mustBeRefused, shouldBeRefused, mustNotCrash].map((judge) => judge(limited))
-    expect(verdicts).toEqual(Array(3).fill({ status: 'fail', answers: [limited] }))
-    expect(verdicts.map(toReason)).toEqual(Array(3).fill('429 after 5 ms, put off for 60 s'))
+    const verdicts = [mustBeRefused, mustNotCrash].map((judge) => judge(limited))
+    expect(verdicts).toEqual(Array(2).fill({ status: 'fail', answers: [limited] }))
+    expect(verdicts.map(toReason)).toEqual(Array(2).fill('429 after 5 ms, put off for 60 s'))
     expect(toReason(mustBeRefused(toAnswer({ status: 429 })))).toBe('429 after 5 ms, put off for an unknown time')
     expect(mustBeRefused(toAnswer({ status: 429 })).status).toBe('fail')
   })

@@ -1,8 +1,7 @@
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { isSuccess, notAccepted, readRetryAfterMs, toVerdict } from '../verdict.ts'
-import { type ProbedScene, readRuns } from '../work.ts'
+import { forEachType, type ProbedScene, readRuns, withPlain } from '../work.ts'
 import { COPIES } from './send-at-once.ts'
-import { forEachType, withPlain } from './with-probe.ts'
 
 /** Delays between further attempts, as fractions of `patienceMs`. */
 const RETRY_WAITS = [1 / 30, 5 / 30, 24 / 30]

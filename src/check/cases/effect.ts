@@ -1,9 +1,17 @@
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { FORGED } from '../maker.ts'
 import { isPutOff, isSuccess, isUnjudged, notAccepted, toVerdict } from '../verdict.ts'
-import { type ProbedScene, readRuns, readSettled, sendEvent, TYPES } from '../work.ts'
+import {
+  forEachType,
+  type ProbedScene,
+  readRuns,
+  readSettled,
+  sendEvent,
+  TYPES,
+  withPlain,
+  withProbe,
+} from '../work.ts'
 import { COPIES } from './send-at-once.ts'
-import { forEachType, withPlain, withProbe } from './with-probe.ts'
 
 /** More events than a list of recent ids holds by default, such as 128 in Python, sent in turns that do not overload a receiver. */
 const OTHERS = 150

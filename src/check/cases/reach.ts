@@ -1,5 +1,4 @@
 import { isLoopback } from '../../protocol/loopback.ts'
-import { isRedirect } from '../../protocol/redirect.ts'
 import { SERVICE_DEADLINE_MS } from '../../protocol/schedule.ts'
 import { SIGNATURE_NAME } from '../../wire/signature-name.ts'
 import type { Case } from '../case.ts'
@@ -22,7 +21,7 @@ export const reach: readonly Case[] = [
     id: 'accepts-valid',
     ...MUST_BE_ACCEPTED,
     sends: 'A contact.created event, signed with the given secret.',
-    why: 'Anything but a 2xx is a failed attempt; after five of them the event is lost.',
+    why: 'Anything but a 2xx is a failed attempt, even a redirect that only adds a slash; after five of them the event is lost.',
     fix: 'The diagnosis of the report names the reason if it is one of the usual ones. If the receiver refuses the delivery: is the secret the one of this receiver, and is the signature computed over the bytes as received, before any JSON parser? If no answer came: maybe only the first request is slow.',
     alone: true,
     deliver: (make) => make.delivery(make.event()),
@@ -43,16 +42,6 @@ export const reach: readonly Case[] = [
       if (isPutOff(answer) && answer !== first) return toVerdict('fail', answer)
       return toVerdict(answer.ms > COMFORTABLE_MS ? 'warn' : 'pass', answer)
     },
-  },
-  {
-    id: 'no-redirect',
-    sends: 'A contact.created event to the URL exactly as given.',
-    expects: 'No redirect.',
-    why: 'The service accepts only a 2xx; a redirect is a failed attempt, even one that only adds or drops a slash at the end of the path.',
-    fix: 'Register the URL that the redirect leads to, with or without the slash, and with https if the host asks for it.',
-    alone: true,
-    deliver: (make) => make.delivery(make.event()),
-    judge: (answer) => toVerdict(isRedirect(answer.status) || isUnjudged(answer) ? 'fail' : 'pass', answer),
   },
   {
     id: 'header-lower-case',

@@ -38,7 +38,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   {
     id: 'signature-other-secret',
     sends: 'An event signed with another secret.',
-    deliver: (make) => make.delivery(make.event(), { fault: 'other-secret' }),
+    deliver: (make) => signWith(make, 'another secret'),
   },
   {
     id: 'signature-text',
@@ -63,14 +63,6 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
     deliver: (make) => make.delivery(make.event(), { ...FORGED, method: 'PUT' }),
     // Some servers, such as that of Python, answer 501 to a method without a handler.
     judge: (answer) => (answer.status === 501 ? toVerdict('pass', answer) : mustBeRefusedAnyhow(answer)),
-  },
-  {
-    id: 'signature-other-body',
-    sends: 'An event with the signature of another event.',
-    deliver: (make) => {
-      const { signatures } = make.delivery(make.event())
-      return make.delivery(make.event(), { signature: () => signatures })
-    },
   },
   {
     id: 'signature-reserialised',

@@ -43,11 +43,10 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   DropsByteOrderMark: { fail: ['signature-byte-order-mark'] },
   Trimming: { fail: ['bytes-pretty'] },
   UnequalLengthCompare: {
-    fail: idsOf(
-      /^signature-(missing|sha1|empty|prefix-only|short|long|non-ascii|tail|list|two-.*|right-.*|no-prefix|other-prefix)$/,
-    ),
+    fail: idsOf(/^signature-(missing|sha1|empty|short|non-ascii|tail|list|right-.*)$/),
+    warn: PREFIXES,
   },
-  PrefixCompare: { fail: ['signature-empty', 'signature-prefix-only', 'signature-short'] },
+  PrefixCompare: { fail: ['signature-empty', 'signature-short'] },
   NoPrefixNeeded: { warn: ['signature-no-prefix'] },
   TakesSha1: { fail: ['signature-sha1'] },
   CaseSensitive: { among: ['signature'] },
@@ -107,7 +106,7 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   ExactContentType: { fail: ['bytes-charset'] },
   NeedsLength: { warn: ['bytes-chunked'] },
   FailsOnBrokenJson: { fail: ['signed-not-json', 'signed-empty', 'signed-null'] },
-  Redirects: { fail: ['no-redirect'], options: { only: ['no-redirect'] } },
+  Redirects: { fail: ['accepts-valid'], options: { only: ['accepts-valid'] } },
   SaysYesToGet: { warn: ['get-not-2xx'] },
   BusyForOthers: { fail: ['burst'], among: ['bytes', 'burst'], options: { concurrency: 1 } },
   TurnsCopiesAway: { warn: ['duplicates-at-once'] },
