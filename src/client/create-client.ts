@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 import { SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import type { CallOptions, Client, WebhookCalls, WebhookChanges } from './api.ts'
-import { type Guess, MAX_ENTRIES, readPages } from './read-pages.ts'
+import { type Guess, readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
 import { ServiceError } from './service-error.ts'
 import { Session } from './session.ts'
@@ -9,8 +9,6 @@ import { type ClientOptions, checkOptions, type Settings } from './settings.ts'
 import { type Answer, type Call, Transport } from './transport.ts'
 
 const WEBHOOKS = ['api', 'integrations', 'webhooks']
-/** Limit for the list, which is kept in memory; no account has as many. */
-const MAX_WEBHOOKS = 100_000
 const CONTACTS = ['api', 'sales', 'contacts']
 
 /** Sends a call with a token. */
@@ -72,8 +70,7 @@ function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
     },
     list: async ({ signal } = {}) => {
       const webhooks: Webhook[] = []
-      for await (const webhook of list(send, WEBHOOKS, toWebhook, ['page'], signal, MAX_WEBHOOKS))
-        webhooks.push(webhook)
+      for await (const webhook of list(send, WEBHOOKS, toWebhook, ['page'], signal)) webhooks.push(webhook)
       return webhooks
     },
     get,
@@ -104,9 +101,8 @@ function list<T extends { readonly id: string }>(
   toRecord: (item: unknown) => T | undefined,
   guesses: readonly Guess[],
   signal: AbortSignal | undefined,
-  most = MAX_ENTRIES,
 ): AsyncIterable<T> {
-  return readPages((query) => send({ method: 'GET', path, query, isRepeatable: true, signal }), toRecord, guesses, most)
+  return readPages((query) => send({ method: 'GET', path, query, isRepeatable: true, signal }), toRecord, guesses)
 }
 
 /** Statuses with which services refuse a retry (assumption A14). */
@@ -128,10 +124,10 @@ function invalid(message: string): ConfigurationError {
   return new ConfigurationError('option_invalid', message)
 }
 
-/** Checks an id, which becomes a segment of a path: an empty id, or one of dots, would change the path. */
-function checkId(id: unknown): string {
-  if (typeof id === 'string' && id.length <= 256 && !/^\.{0,2}$/.test(id)) return id
-  throw invalid('The id of a webhook or delivery has to be a text of 1 to 256 characters.')
+/** Checks an id, which becomes a segment of a path: an empty id would change the path. */
+function checkId(id: string | undefined): string {
+  if (id) return id
+  throw invalid('The id of a webhook or delivery is empty.')
 }
 
 function checkUrl(url: unknown): void {

@@ -1,14 +1,11 @@
 import type { ErrorCode } from '../protocol/errors.ts'
 import { isRedirect } from '../protocol/redirect.ts'
-import { BodyTooLarge, type WholeAnswer } from './read-body.ts'
 import { parseJson } from './records.ts'
 import { chainOf, codeOf, type Redactor } from './redactor.ts'
 import { type FailedCall, ServiceError } from './service-error.ts'
 
 /** Number of characters of a refusal that are kept. */
 const MAX_TEXT = 2_048
-/** Number of characters of a refusal that are read: a larger error is an HTML page. */
-const MAX_READ = 65_536
 
 /** Failures that occur before a byte of the request was sent. */
 const NOT_SENT = new Set([
@@ -25,6 +22,13 @@ export function wasNotSent(failure: unknown): boolean {
   return chainOf(failure).some((each) => NOT_SENT.has(codeOf(each) ?? ''))
 }
 
+/** Answer whose whole body was read. */
+export interface WholeAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
 /** Facts about a call that its error needs. */
 export interface CallFacts extends FailedCall {
   readonly attempts: number
@@ -37,10 +41,6 @@ export interface CallFacts extends FailedCall {
 export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor): ServiceError {
   const cause = redactor.redactError(failure)
   const { route, attempts, isRepeatable } = call
-  if (isRepeatable && failure instanceof BodyTooLarge) {
-    const message = `${route}: the answer can't be used: ${cause.message}.`
-    return new ServiceError('answer_unusable', message, call, { cause })
-  }
   if (isRepeatable || wasNotSent(failure)) {
     const tries = attempts === 1 ? '1 try' : `${attempts} tries`
     const message = `${route}: no answer after ${tries} (${cause.message}). Is the base URL right, and the service up?`
@@ -52,7 +52,7 @@ export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor)
 /** Makes the error of a call that the service answered with another status than 2xx. */
 export function refusalOf(reply: WholeAnswer, call: CallFacts, redactor: Redactor): ServiceError {
   const { status } = reply
-  const text = redactor.redact(reply.text.slice(0, MAX_READ))
+  const text = redactor.redact(reply.text)
   const serviceMessage = findMessage(text)
   const facts = { ...call, status, body: text.slice(0, MAX_TEXT), serviceMessage }
   if (isRedirect(status)) {

@@ -2,9 +2,6 @@ import { type Entry, findList, idOf, isEntry } from './records.ts'
 import { hasCode } from './service-error.ts'
 import type { Answer } from './transport.ts'
 
-/** Limit of entries in a list, far above any real one, for a service whose pages never end. */
-export const MAX_ENTRIES = 5_000_000
-
 /** Query parameter to try if an answer does not name the next page: each is tried until the service understands one. */
 export type Guess = 'before' | 'page'
 
@@ -15,27 +12,23 @@ type Query = Readonly<Record<string, string>>
  * further page. Yields an entry once even if it is on two pages because the list grew in the meantime.
  *
  * @param guesses parameters to try, in this order, if the list has no pagination fields
- * @param most limit that the number of entries stays below, those that are on several pages counted for each
- * @throws ServiceError `answer_unusable` if there is no list, no entry has an id, or the pages never end
+ * @throws ServiceError `answer_unusable` if there is no list, or no entry has an id
  */
 export async function* readPages<T extends { readonly id: string }>(
   ask: (query: Query) => Promise<Answer>,
   toRecord: (item: unknown) => T | undefined,
   guesses: readonly Guess[],
-  most = MAX_ENTRIES,
 ): AsyncGenerator<T, void, undefined> {
   const seen = new Set<string>()
   const asked = new Set<string>()
   let answer = await ask({})
   let untried = guesses
-  let read = 0
-  for (let page = 1; read < most; page++) {
+  for (let page = 1; ; page++) {
     const list = findList(answer.body)
     if (list === undefined) throw answer.unusable('there is no list in it')
     if (list.items.length === 0) return
     const records = list.items.map(toRecord).filter((record) => record !== undefined)
     if (records.length === 0) throw answer.unusable('nothing in its list has an id')
-    read += records.length
     const known = seen.size
     for (const record of records) {
       if (seen.has(record.id)) continue
@@ -56,7 +49,6 @@ export async function* readPages<T extends { readonly id: string }>(
     answer = guessed.answer
     untried = [guessed.guess]
   }
-  throw answer.unusable(`its pages do not end: ${read} entries were read`)
 }
 
 /** Requests the next page by the first guess that the service understands: its answer has new entries or is empty. */

@@ -32,12 +32,8 @@ export class Redactor {
 
 /** Returns an error and its causes, the outermost first. */
 export function chainOf(thrown: unknown): readonly unknown[] {
-  const chain: unknown[] = []
-  for (let each = thrown; each !== undefined && each !== null && chain.length < 5 && !chain.includes(each); ) {
-    chain.push(each)
-    each = each instanceof Error ? each.cause : undefined
-  }
-  return chain
+  if (thrown instanceof Error) return [thrown, ...chainOf(thrown.cause)]
+  return thrown === undefined ? [] : [thrown]
 }
 
 /** Reads the `code` that Node and its HTTP client put on errors. */

@@ -75,18 +75,10 @@ export function checkOptions(options: ClientOptions): Settings {
   const redactor = new Redactor()
   redactor.add(checkText('password', password))
   return {
+    ...{ timeoutMs, maxRetries, maxWaitMs, fetch, clock, random, logger, onWait, redactor },
     baseUrl: checkBaseUrl(baseUrl, allowHttp),
     email: checkText('email', email),
     password: checkText('password', password),
-    timeoutMs,
-    maxRetries,
-    maxWaitMs,
-    fetch,
-    clock,
-    random,
-    logger,
-    onWait,
-    redactor,
   }
 }
 

@@ -1,6 +1,5 @@
-import { failureOf, refusalOf, wasNotSent } from './failures.ts'
+import { failureOf, refusalOf, type WholeAnswer, wasNotSent } from './failures.ts'
 import { RateGate, type RateHints, readRateHeaders } from './rate-gate.ts'
-import { BodyTooLarge, readWhole, type WholeAnswer } from './read-body.ts'
 import { parseJson } from './records.ts'
 import { ServiceError } from './service-error.ts'
 import type { Settings, Wait } from './settings.ts'
@@ -151,10 +150,14 @@ export class Transport {
         signal: either,
       })
       this.#sent.add(request)
-      const work = fetch(request)
-        .then(readWhole)
-        .finally(() => this.#sent.delete(request))
-      return await untilAborted(work, either)
+      const readWhole = async (): Promise<WholeAnswer> => {
+        const response = await fetch(request)
+        return { status: response.status, headers: response.headers, text: await response.text() }
+      }
+      return await untilAborted(
+        readWhole().finally(() => this.#sent.delete(request)),
+        either,
+      )
     } finally {
       clock.clearTimeout(timer)
     }
@@ -164,7 +167,7 @@ export class Transport {
   #decide(status: number | undefined, failure: unknown, progress: Progress): Wait | undefined {
     const { call, authorisation, header } = progress
     // A ServiceError comes from the login for this call, which made its own retries.
-    if (progress.signal.aborted || failure instanceof ServiceError || failure instanceof BodyTooLarge) return undefined
+    if (progress.signal.aborted || failure instanceof ServiceError) return undefined
     if (status === 401 && authorisation !== undefined && header !== undefined && !progress.isRenewed) {
       authorisation.refuse(header)
       progress.isRenewed = true

@@ -120,26 +120,6 @@ describe('a temporary failure', () => {
     expect([service.logins, service.calls.length]).toEqual([2, maxRetries + 2])
     expect(clock.waits).toHaveLength(maxRetries) // none before the login
   })
-
-  it('may be an answer of more than 64 MB, which is not requested again', async () => {
-    const chunk = new Uint8Array(1024 * 1024).fill(0x20)
-    let cancelled = false
-    const flood = () =>
-      new ReadableStream({
-        pull: (stream) => stream.enqueue(chunk),
-        cancel: () => {
-          cancelled = true
-        },
-      })
-    const service = await serve(() => ({}))
-    const client = clientOf(service, {
-      fetch: async (request) => (request.url.endsWith('/login') ? fetch(request) : new Response(flood())),
-    })
-    const error = await failureOf(client.webhooks.get('w1'))
-    expect(error).toMatchObject({ code: 'answer_unusable', attempts: 1 })
-    expect(String(error)).toContain(`over ${64 * 1024 * 1024} bytes`)
-    expect(cancelled).toBe(true)
-  })
 })
 
 describe('a request that may have been carried out', () => {

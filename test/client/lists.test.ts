@@ -1,8 +1,5 @@
 import { ServiceError } from 'postern/client'
 import { describe, expect, it } from 'vitest'
-import { readPages } from '../../src/client/read-pages.ts'
-import { toContact } from '../../src/client/records.ts'
-import type { Answer } from '../../src/client/transport.ts'
 import { clientOf, collect, failureOf, type Reply, type Seen, serve } from './support.ts'
 
 const idsOf = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id)
@@ -141,28 +138,12 @@ describe('contacts', () => {
     expect(service.seen.at(-1)?.query.get('from')).toBe('4')
   })
 
-  it('have all known fields, no matter how their bytes are split', async () => {
-    const raw = { _id: 'c1', firstName: 'Zoë', lastName: '🐎', email: 'z@example.test', status: 'active' }
-    const bytes = Buffer.from(JSON.stringify({ data: [raw], hasMore: false }))
-    const service = await serve(() => ({}))
-    const inBytes = () =>
-      new ReadableStream({
-        start(stream) {
-          for (const byte of bytes) stream.enqueue(Uint8Array.of(byte))
-          stream.close()
-        },
-      })
-    const client = clientOf(service, {
-      fetch: async (request) => (request.url.endsWith('/login') ? fetch(request) : new Response(inBytes())),
-    })
-    const { _id: id, ...fields } = raw
-    expect(await collect(client.contacts())).toEqual([{ id, ...fields, raw }])
-  })
-
   it('keep the valid entries, and leave out those of a wrong type', async () => {
+    const { _id: id, ...fields } = { _id: 'c1', firstName: 'Zoë', lastName: 'Z', email: 'z@a.test', status: 'active' }
     const raw = { _id: 7, id: 'other', firstName: null, lastName: 5, email: 'z@example.test', more: { a: 1 } }
-    const service = await serve(() => ({ body: { data: [raw], hasMore: false } }))
+    const service = await serve(() => ({ body: { data: [{ _id: id, ...fields }, raw], hasMore: false } }))
     expect(await collect(clientOf(service).contacts())).toEqual([
+      { id, ...fields, raw: { _id: id, ...fields } },
       { id: '7', firstName: undefined, lastName: undefined, email: 'z@example.test', status: undefined, raw },
     ])
   })
@@ -298,34 +279,4 @@ describe('the delivery log', () => {
     const service = await serve(() => ({ body: { data: [raw], hasMore: false } }))
     expect(await collect(clientOf(service).deliveries('w1'))).toMatchObject([{ id: 'd1', raw, ...expected }])
   })
-})
-
-describe('a long list', () => {
-  /** Pages of so many entries, without HTTP: 10,000 requests take ten seconds. */
-  function servePages(pages: number, size: number, toPage = (page: number) => page) {
-    let page = 0
-    return async (): Promise<Answer> => {
-      const start = toPage(page) * size
-      const data = make(start, page < pages ? start + size - 1 : start - 1)
-      page++
-      const unusable = (why: string) => new ServiceError('answer_unusable', why, { route: 'GET /api/sales/contacts' })
-      return { headers: new Headers(), body: { data, next: `n${page}` }, unusable }
-    }
-  }
-
-  it('is read to its end, after 12,000 pages', async () => {
-    expect(await collect(readPages(servePages(12_000, 1), toContact, []))).toHaveLength(12_000)
-  })
-
-  it.each([
-    ['new', (page: number) => page],
-    ['known', () => 0],
-  ])(
-    'fails after as many entries as no list has if its pages never end, and hold %s entries',
-    async (_what, toPage) => {
-      const endless = readPages(servePages(Number.POSITIVE_INFINITY, 10, toPage), toContact, [], 10_000)
-      const message = expect.stringContaining('10000 entries were read')
-      expect(await failureOf(collect(endless))).toMatchObject({ code: 'answer_unusable', message })
-    },
-  )
 })

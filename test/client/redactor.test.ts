@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chainOf, codeOf, Redactor } from '../../src/client/redactor.ts'
+import { Redactor } from '../../src/client/redactor.ts'
 
 /** Makes a redactor with these secrets. */
 function knowing(...secrets: readonly string[]): Redactor {
@@ -55,25 +55,5 @@ describe('the redactor', () => {
     expect(redactor.redactError(Object.assign(new Error(''), { code: 'EPIPE' })).message).toBe('EPIPE')
     expect(redactor.redactError('text').message).toBe('something that is not an error was thrown')
     expect(Object.keys(redactor.redactError(new Error('plain')))).toEqual([])
-  })
-})
-
-describe('the chain of an error', () => {
-  it('ends at a circle, after five, and if there is no cause', () => {
-    const circle = new Error('a')
-    circle.cause = new Error('b', { cause: circle })
-    expect(chainOf(circle)).toHaveLength(2)
-    let deep = new Error('0')
-    for (let n = 1; n < 9; n++) deep = new Error(String(n), { cause: deep })
-    expect(chainOf(deep)).toHaveLength(5)
-    expect([chainOf(undefined), chainOf(null), chainOf(0)]).toEqual([[], [], [0]])
-    expect(chainOf({ cause: new Error('not of an error') })).toHaveLength(1)
-  })
-
-  it('has a code only if it is text', () => {
-    expect(codeOf(Object.assign(new Error('a'), { code: 'E' }))).toBe('E')
-    expect([codeOf(Object.assign(new Error('a'), { code: 5 })), codeOf({ code: 'E' }), codeOf(new Error('a'))]).toEqual(
-      [undefined, undefined, undefined],
-    )
   })
 })

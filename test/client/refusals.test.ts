@@ -72,14 +72,6 @@ describe('redirects', () => {
     expect(String(error)).toContain(': the service redirects. ')
   })
 
-  it('are reported if the custom fetch follows them anyway', async () => {
-    const service = await serve(({ path }) =>
-      path === '/there' ? { body: WEBHOOK } : { status: 302, headers: { location: '/there' } },
-    )
-    const options = { fetch: (request: Request) => fetch(new Request(request, { redirect: 'follow' })) }
-    expect(await failureOf(clientOf(service, options).webhooks.get('w1'))).toMatchObject({ code: 'redirect_refused' })
-  })
-
   it('keeps the text of the service on the line of its message', async () => {
     const message = 'no\r\npostern: all is well\u2028\u001b[2J'
     const service = await serve(() => ({ status: 400, body: { message } }))
