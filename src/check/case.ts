@@ -39,7 +39,6 @@ export interface Verdict {
   /** Answers that the status follows from, in the order of the deliveries. */
   readonly answers: readonly Answer[]
   readonly cause?: Cause
-  /** Number of times that the work was done. */
   readonly runs?: number
   /** Words that end the reason. */
   readonly note?: string
@@ -50,32 +49,25 @@ interface CaseText {
   readonly id: string
   /** Default `fail`. */
   readonly level?: Level
-  /** Describes the deliveries. */
   readonly sends: string
-  /** Describes the expected answer. */
   readonly expects: string
-  /** Explains the harm if the check fails. */
   readonly why: string
-  /** Describes the usual fix. */
   readonly fix: string
   /** Set if no other check may run at the same time. */
   readonly alone?: true
 }
 
-/** Check of one delivery and its answer. */
 export interface SingleCase extends CaseText {
   readonly deliver: (make: Maker) => TestDelivery
   readonly judge: (answer: Answer) => Verdict
 }
 
-/** Check of several deliveries, or of one that needs the probe. */
 interface SeriesCase extends CaseText {
   readonly run: (scene: Scene) => Promise<Verdict>
 }
 
 export type Case = SingleCase | SeriesCase
 
-/** Envelope of a test event. */
 export interface TestEvent {
   readonly id: string
   readonly type: string
@@ -84,7 +76,6 @@ export interface TestEvent {
   readonly data: unknown
 }
 
-/** Record of a test event. */
 export interface TestRecord {
   readonly _id: string
   readonly [field: string]: unknown
@@ -92,7 +83,6 @@ export interface TestRecord {
 
 /** Factory of the events and deliveries of one run, shared by all its checks. */
 export interface Maker {
-  /** Account of the events. */
   readonly accountKey: string
   /** Makes an event with an id that no other run uses. */
   event(changes?: Readonly<Record<string, unknown>>): TestEvent
@@ -102,8 +92,8 @@ export interface Maker {
   delivery(body: TestEvent | string | Uint8Array, changes?: DeliveryChanges): TestDelivery
 }
 
-/** Differences from a genuine delivery. Its `pipe` makes the same change to the right signature. */
-export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'signatures' | 'event'>> {
+/** Differences from a genuine delivery. */
+export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'signatures' | 'isSigned' | 'event'>> {
   /** Computes the signature header from the right signature, or from the body and the secret: one value, several, or none. */
   readonly signature?: (right: string, body: Uint8Array, secret: Secret) => string | readonly string[] | undefined
   /** Bytes to send instead of the signed body. */
@@ -114,7 +104,6 @@ export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'si
 export interface TestDelivery {
   readonly method: 'POST' | 'GET' | 'PUT'
   readonly body: Uint8Array
-  /** Name of the signature header. */
   readonly signatureName: string
   /** Signatures, each sent in a separate header line. */
   readonly signatures: readonly string[]
@@ -124,21 +113,17 @@ export interface TestDelivery {
   readonly pieceSize?: number
   /** Time before the last byte is sent: deliveries that are sent together then arrive at the same moment. */
   readonly holdMs?: number
-  /** True if the body is sent in chunked encoding, without a declared length. */
   readonly isChunked: boolean
   /** Event of a genuine delivery: a 2xx promises its work. */
   readonly event: TestEvent | undefined
-  /** Shell pipe that makes the signature from the output of `postern sign`; undefined if no pipe can make it. */
-  readonly pipe: string | undefined
+  /** True if it has the right signature of its body. */
+  readonly isSigned: boolean
 }
 
 /** Answer to a delivery, or the reason why none came. */
 export interface Answer {
-  /** HTTP status; undefined if there was no answer. */
   readonly status: number | undefined
-  /** Describes the failure if there was no answer. */
   readonly failure?: string | undefined
-  /** Kind of the failure as one word. */
   readonly failureKind?: ConnectionFailure['kind'] | 'timeout'
   /** True if nothing listens at the target, or it does not speak TLS. */
   readonly isUnreachable: boolean
@@ -149,7 +134,6 @@ export interface Answer {
   /** First 64 KiB of the body, as far as they arrive in time. Checks search them, and no report shows them. */
   readonly body: Promise<string>
   readonly ms: number
-  /** Event of the delivery, if it was genuine. */
   readonly event?: TestEvent | undefined
 }
 
@@ -157,7 +141,6 @@ export interface Answer {
 export interface Scene {
   readonly make: Maker
   readonly target: URL
-  /** Secret that no answer may hold. */
   readonly secret: Uint8Array
   /** Time for which a receiver may put a delivery off, and time for the work of an acknowledged event. */
   readonly patienceMs: number
@@ -166,12 +149,10 @@ export interface Scene {
   readonly acknowledged: Set<string>
   /** Sends a delivery, and retries as long as the answer is a 429 or 503 with `Retry-After`. */
   send(delivery: TestDelivery): Promise<Answer>
-  /** Sends a delivery once. */
   sendOnce(delivery: TestDelivery): Promise<Answer>
   /** Sends deliveries one after the other over one connection; opens another if the receiver closed it. */
   sendInTurn(deliveries: readonly TestDelivery[]): Promise<readonly Answer[]>
   /** Lists the event types whose work the probe counts, `contact.created` first. */
   countedTypes(): Promise<readonly string[]>
-  /** Waits for the given time. Rejects when the run is interrupted. */
   wait(ms: number): Promise<void>
 }

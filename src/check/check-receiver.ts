@@ -111,7 +111,7 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   for (const batch of toBatches(cases)) await runAll(batch, concurrency, check)
 
   const conclusions = cases.flatMap(({ id }) => found.get(id) ?? [])
-  finding ??= await unlessInterrupted(findLate(scene, conclusions), signal)
+  finding ??= findLate(scene, conclusions)
   scene.close()
   const checks = conclusions.map((conclusion) => toResult(conclusion, url))
   return {
@@ -134,7 +134,6 @@ async function unlessInterrupted<T>(search: Promise<T>, signal: AbortSignal | un
   })
 }
 
-/** Facts of a check that was carried out or left out. */
 interface Conclusion extends Judged, Pick<CheckResult, 'ms'>, Partial<Pick<CheckResult, 'repro' | 'hint'>> {
   readonly single: GroupedCase
 }
@@ -187,27 +186,19 @@ const MAX_BODY_BYTES = 2_000
  * secret nor a digest. Undefined if no single command can send it.
  */
 export function toCurl(target: string, delivery: TestDelivery): string | undefined {
-  const { method, body, contentType, pieceSize, isChunked } = delivery
+  const { method, body, contentType, pieceSize, isChunked, signatureName, signatures, isSigned } = delivery
   if (method === 'GET') return `curl -i ${quoteForShell(target)}`
   const written = Buffer.from(body).toString()
   const isText = isUtf8(body) && !/[^\P{Cc}\n]/u.test(written)
   const isPlain = isText && body.length > 0 && body.length <= MAX_BODY_BYTES
-  if (!isPlain || pieceSize !== undefined || isChunked) return undefined
+  const isUnsigned = signatures.length === 0
+  if (!isPlain || pieceSize !== undefined || isChunked || !(isSigned || isUnsigned)) return undefined
   const text = quoteForShell(written)
-  const header = toHeader(delivery, text)
-  if (header === undefined) return undefined
-  const parts = [`curl -i ${quoteForShell(target)}`, `-H ${quoteForShell(`Content-Type: ${contentType}`)}`, header]
-  return `${parts.filter(Boolean).join(' ')} --data-binary ${text}`
+  const header = isUnsigned ? '' : ` -H "${signatureName}: $(printf %s ${text} | npx postern sign)"`
+  const type = quoteForShell(`Content-Type: ${contentType}`)
+  return `curl -i ${quoteForShell(target)} -H ${type}${header} --data-binary ${text}`
 }
 
-function toHeader({ signatureName, signatures, pipe }: TestDelivery, text: string): string | undefined {
-  if (signatures.length === 0) return ''
-  if (signatures.length === 1 && signatures[0] === '') return `-H '${signatureName};'`
-  if (pipe === undefined) return undefined
-  return `-H "${signatureName}: $(printf %s ${text} | npx postern sign${pipe})"`
-}
-
-/** Writes the command that runs one check alone. */
 export function toCommand(target: string, { id, group }: GroupedCase): string {
   return `npx postern check ${quoteForShell(target)} --only ${id}${group === 'effect' ? ' --probe URL' : ''}`
 }

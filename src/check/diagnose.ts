@@ -8,7 +8,6 @@ import type { RunScene } from './scene.ts'
 import { describe, findPutOff, isRefusal, isSuccess } from './verdict.ts'
 import { FAIL_AS_WELL, listWrongForms } from './wrong-forms.ts'
 
-/** Check with the facts that it has found. */
 export interface Judged extends Verdict, Pick<CheckResult, 'id' | 'group'> {}
 
 /** Reason why a plain delivery is not accepted, or no longer is. */
@@ -91,23 +90,11 @@ async function findMistake({ make, send, secret }: RunScene, isOpen: boolean): P
 }
 
 /** Finds out why a receiver that accepted a plain delivery did not accept or answer later ones. */
-export async function findLate(scene: RunScene, checks: readonly Judged[]): Promise<Finding | undefined> {
-  const isKnown = checks.some(({ id, status }) => id === 'alive-after-all' && status !== 'skipped')
-  // Without that check, nobody has seen if the receiver survived a delivery that it did not answer.
-  const last = scene.isShaken() && !isKnown ? await sendLast(scene) : undefined
-  if (scene.isGone() || last?.failureKind === 'reset') return findEnd(scene.target, checks, last)
+export function findLate(scene: RunScene, checks: readonly Judged[]): Finding | undefined {
+  if (scene.isGone()) return findEnd(scene.target, checks)
   // A receiver that answers again at the end has not been judged by the checks that were left out.
-  const hung = scene.isSilent() || last?.failureKind === 'timeout' || checks.some(({ cause }) => cause === 'hangs')
-  if (hung) return findSilence(checks)
+  if (scene.isSilent() || checks.some(({ cause }) => cause === 'hangs')) return findSilence(checks)
   return scene.putOffBy.size > 0 ? findLimit(checks, scene.putOffBy.has(429)) : undefined
-}
-
-/** Sends a plain delivery, and again if its connection was cut: a process that is ending still takes some. */
-async function sendLast({ make, send, wait }: RunScene): Promise<Answer> {
-  const answer = await send(make.delivery(make.event()))
-  if (answer.failureKind !== 'reset') return answer
-  await wait(END_MS)
-  return send(make.delivery(make.event()))
 }
 
 const isSilence = ({ failureKind }: Answer) => failureKind === 'timeout'
@@ -130,20 +117,18 @@ const toFinding = (code: Finding['code'], text: string, also: readonly Judged[])
   also: also.map(({ id }) => id),
 })
 
-/** Makes the finding for a receiver that has answered, but no longer listens. */
-export function findEnd(target: URL, checks: readonly Judged[], last?: Answer): Finding {
+export function findEnd(target: URL, checks: readonly Judged[]): Finding {
   // The probe of an app ends with it.
   const also = checks.filter(({ answers, cause }) => answers.some(isEnd) || cause === 'probe_failed')
   const isRefused = also.some(({ answers }) => answers.some(({ failureKind }) => failureKind === 'refused'))
   const end =
-    (isRefused || also.length === 0) && last?.failureKind !== 'reset'
+    isRefused || also.length === 0
       ? `nothing listened at ${showTarget(target)} any more: a delivery ended its process`
       : `no connection to ${showTarget(target)} was answered any more: a delivery ended its process, or what is in front of it fails`
   const text = `The receiver answered, and then ${end}. See the first checks whose connection ended without an answer, and the log of the receiver.`
   return toFinding('ended', text, also)
 }
 
-/** Makes the finding for a receiver that has answered, but hangs. */
 function findSilence(checks: readonly Judged[]): Finding {
   const text =
     'The receiver answered, and then no delivery got an answer in time any more: it hangs, or still works on earlier requests. Often it waits for something that these hold, such as connections to its database or a lock. Every way out of a request has to release them, refusals and errors too. If it only works on one request after the other, lower the concurrency of the checks.'
@@ -162,12 +147,8 @@ function findLimit(checks: readonly Judged[], isLimiting: boolean): Finding | un
   return isLimiting || isHarmed ? toFinding('put_off', text, also) : undefined
 }
 
-/** Time for the end of a process. */
-const END_MS = 300
-
 const isComplaint = ({ status }: Judged) => status === 'fail' || status === 'warn'
 
-/** Returns true if a check was left out because there is no receiver. */
 const isLeftOut = ({ cause }: Judged) => cause === 'absent' || cause === 'unreachable'
 
 /** Codes of a receiver that fails on every delivery. */

@@ -100,7 +100,6 @@ function toParagraph(diagnosis: Diagnosis): string {
     : `${told}\n\n${showFollowing(diagnosis)}: ${follows.map((id) => `\`${id}\``).join(', ')}.`
 }
 
-/** Lists the details of a check that did not pass, one per line. */
 export function toDetail(check: CheckResult): readonly string[] {
   return [...toText(check), `explained: ${check.doc}`, `again: ${check.repro}`]
 }

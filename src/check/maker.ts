@@ -37,16 +37,16 @@ const HEAD = {
 } as const
 
 function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryChanges = {}): TestDelivery {
-  const { signature = (right: string) => right, bytes, pipe, ...head } = changes
+  const { signature = (right: string) => right, bytes, ...head } = changes
   const given = signature(sign(signed, secret), signed, secret)
-  const isGenuine = (changes.signature ?? bytes ?? head.contentEncoding) === undefined
+  const isSigned = (changes.signature ?? bytes) === undefined
   return {
     ...HEAD,
     ...head,
-    event: isGenuine ? readEvent(signed) : undefined,
+    event: isSigned && head.contentEncoding === undefined ? readEvent(signed) : undefined,
     body: bytes ?? signed,
     signatures: given === undefined ? [] : typeof given === 'string' ? [given] : given,
-    pipe: (changes.signature ?? bytes) ? pipe : '',
+    isSigned,
   }
 }
 

@@ -1,6 +1,5 @@
 import type { GroupedCase } from './cases.ts'
 
-/** Writes the page of a check for a terminal. */
 export function toPage(single: GroupedCase): string {
   return `# ${single.id}
 

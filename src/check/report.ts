@@ -66,7 +66,6 @@ export interface Report {
   readonly checks: readonly CheckResult[]
 }
 
-/** Counts the checks of each status. */
 export function summarize(checks: readonly CheckResult[]): Report['summary'] {
   const summary = { pass: 0, fail: 0, warn: 0, info: 0, skipped: 0 }
   for (const { status } of checks) summary[status] += 1
@@ -83,7 +82,6 @@ export function showSummary({ fail, warn, info, pass, skipped }: Report['summary
 
 const ORDER: readonly Status[] = ['fail', 'warn', 'info', 'skipped', 'pass']
 
-/** Sorts checks by status: failures first, passes last. */
 export function sortByStatus(checks: readonly CheckResult[]): readonly CheckResult[] {
   return [...checks].sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status))
 }

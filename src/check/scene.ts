@@ -15,7 +15,6 @@ export interface SceneOptions extends MakerOptions, Pick<Scene, 'target' | 'pati
   readonly signal: AbortSignal | undefined
 }
 
-/** Scene of one run, which knows if the receiver has ever answered. */
 export type RunScene = ReturnType<typeof createScene>
 
 export function createScene(options: SceneOptions) {
@@ -24,7 +23,7 @@ export function createScene(options: SceneOptions) {
   const cut = new AbortController()
   const cutSoon = () => setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
   signal?.addEventListener('abort', cutSoon, { once: true })
-  let [sent, answers, unansweredInARow] = [0, 0, 0]
+  let [answers, unansweredInARow] = [0, 0]
   let isUnreachable = false
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
   let patience = patienceMs
@@ -37,7 +36,6 @@ export function createScene(options: SceneOptions) {
     const answer = await sendDelivery(target, delivery, { timeoutMs, cut: cut.signal, agent })
     if (answer.status === undefined) cut.signal.throwIfAborted()
     else answers++
-    sent++
     isUnreachable = answer.isUnreachable
     unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
     if (delivery.event?.type === PLAIN && isSuccess(answer)) acknowledged.add(delivery.event.id)
@@ -80,15 +78,10 @@ export function createScene(options: SceneOptions) {
       (counted ??= probe === undefined ? Promise.resolve([]) : findCounted({ ...scene, probe })),
     /** Returns true if nothing listens at the target, and nothing has during this run. */
     isLost: () => answers === 0 && isUnreachable,
-    /** Returns true if nothing listens at the target any more. */
     isGone: () => answers > 0 && isUnreachable,
-    /** Returns true if the receiver has answered, but none of the last deliveries. */
     isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
-    /** Returns true if the receiver has answered, but not every delivery. */
-    isShaken: () => answers > 0 && sent > answers,
     /** Statuses by which deliveries were put off for longer than `patienceMs`, or for an unknown time. */
     putOffBy,
-    /** Ends all connections. */
     close() {
       signal?.removeEventListener('abort', cutSoon)
       cut.abort()

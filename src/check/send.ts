@@ -8,7 +8,6 @@ const NOTHING = { status: undefined, isUnreachable: false, words: '', headers: {
 
 interface Connecting {
   readonly timeoutMs: number
-  /** Signal that cuts the connection. */
   readonly cut: AbortSignal
   /** Agent that keeps the connection. Default: a new connection for each delivery. */
   readonly agent?: KeptConnection | undefined

@@ -15,7 +15,6 @@ export function mustNotCrash(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) || isRefusal(answer) ? 'pass' : 'fail', answer)
 }
 
-/** Returns a verdict that is no worse than the level of its check. */
 export function capAt(level: Level, verdict: Verdict): Verdict {
   return verdict.status === 'fail' ? { ...verdict, status: level } : verdict
 }
@@ -54,7 +53,6 @@ export function isPutOff(answer: Pick<Answer, 'status' | 'headers'>): boolean {
   return answer.status === 429 || (answer.status === 503 && readRetryAfterMs(answer) !== undefined)
 }
 
-/** Returns true if the receiver gave no answer, or only put the delivery off. */
 export function isUnjudged(answer: Answer): boolean {
   return answer.status === undefined || isPutOff(answer)
 }
@@ -69,7 +67,6 @@ export function readRetryAfterMs({
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0)
 }
 
-/** Makes a verdict from one answer or several. */
 export function toVerdict(
   status: Status,
   answers: Answer | readonly Answer[],
@@ -106,7 +103,6 @@ function showWait(answer: Answer | undefined): string {
   return `, put off for ${ms === undefined ? 'an unknown time' : `${Math.ceil(ms / 1_000)} s`}`
 }
 
-/** Describes the status and its time, or why there is none. */
 export function describe({ status, failure, isUnreachable, ms }: Answer): string {
   if (status !== undefined) return `${status} after ${Math.round(ms)} ms`
   return isUnreachable

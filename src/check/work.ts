@@ -3,7 +3,6 @@ import type { Answer, Maker, Scene, TestEvent, Verdict } from './case.ts'
 import type { Probe } from './probe.ts'
 import { isSuccess } from './verdict.ts'
 
-/** Time for work that is done after the acknowledgement. */
 const SETTLE_MS = 300
 
 /** Type of a plain event, which is first in the list. */
@@ -83,7 +82,6 @@ export async function makeEvents(scene: ProbedScene, types: readonly string[]): 
   return Promise.all(events)
 }
 
-/** Makes an event of one of the types, about the given contact. */
 function makeEvent(make: Maker, type = PLAIN, contact = make.contact()): TestEvent {
   const { _id } = contact
   const records: Readonly<Record<string, object>> = {
@@ -108,8 +106,10 @@ export async function findCounted(scene: ProbedScene): Promise<readonly string[]
   return TYPES.filter((_, at) => (runs[at] ?? 0) > 0)
 }
 
+type Run = (scene: Scene) => Promise<Verdict>
+
 /** Wraps a check that needs a probe; it is skipped without one. */
-export function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
+export function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): Run {
   return async (scene) => {
     const { probe } = scene
     if (probe === undefined) return { status: 'skipped', answers: [], cause: 'no_probe' }
@@ -118,20 +118,17 @@ export function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (sce
 }
 
 /** Wraps a check of plain events; it is skipped if the receiver has work only for others. */
-export function withPlain(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
+export function withPlain(judge: (scene: ProbedScene) => Promise<Verdict>): Run {
   return withProbe(async (scene) => {
     const types = await scene.countedTypes()
     return types.includes(PLAIN) ? judge(scene) : { status: 'skipped', answers: [], cause: 'not_counted' }
   })
 }
 
-/** So many types are judged at the same time. */
 const WIDTH = 3
 
 /** Wraps a check that judges an event of each type whose work is counted: it fails if one does, and otherwise passes if one does. */
-export function forEachType(
-  judge: (scene: ProbedScene, event: TestEvent) => Promise<Verdict>,
-): (scene: Scene) => Promise<Verdict> {
+export function forEachType(judge: (scene: ProbedScene, event: TestEvent) => Promise<Verdict>): Run {
   return withProbe(async (scene) => {
     const events = await makeEvents(scene, await scene.countedTypes())
     const verdicts: Verdict[] = []

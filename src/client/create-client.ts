@@ -11,7 +11,6 @@ import { type Answer, type Call, Transport } from './transport.ts'
 const WEBHOOKS = ['api', 'integrations', 'webhooks']
 const CONTACTS = ['api', 'sales', 'contacts']
 
-/** Sends a call with a token. */
 type Send = (call: Call) => Promise<Answer>
 
 /**

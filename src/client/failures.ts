@@ -4,7 +4,6 @@ import { parseJson } from './records.ts'
 import { chainOf, codeOf, type Redactor } from './redactor.ts'
 import { type FailedCall, ServiceError } from './service-error.ts'
 
-/** Number of characters of a refusal that are kept. */
 const MAX_TEXT = 2_048
 
 /** Failures that occur before a byte of the request was sent. */
@@ -22,14 +21,12 @@ export function wasNotSent(failure: unknown): boolean {
   return chainOf(failure).some((each) => NOT_SENT.has(codeOf(each) ?? ''))
 }
 
-/** Answer whose whole body was read. */
 export interface WholeAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** Facts about a call that its error needs. */
 export interface CallFacts extends FailedCall {
   readonly attempts: number
   readonly isLogin: boolean
@@ -37,7 +34,6 @@ export interface CallFacts extends FailedCall {
   readonly isRepeatable: boolean
 }
 
-/** Makes the error of a call that got no answer, or an incomplete one. */
 export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor): ServiceError {
   const cause = redactor.redactError(failure)
   const { route, attempts, isRepeatable } = call
@@ -49,7 +45,6 @@ export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor)
   return outcomeUnknown(cause.message, call, { cause })
 }
 
-/** Makes the error of a call that the service answered with another status than 2xx. */
 export function refusalOf(reply: WholeAnswer, call: CallFacts, redactor: Redactor): ServiceError {
   const { status } = reply
   const text = redactor.redact(reply.text)

@@ -14,7 +14,6 @@ export class RateGate {
   #limit: number | undefined
   /** End of the window, by the monotonic clock: the wall clock may jump. */
   #resetAt = 0
-  /** Number of the last request that passed the gate. */
   #last = 0
   /** Number of the last request before the current window. */
   #lastBefore = 0
@@ -36,7 +35,6 @@ export class RateGate {
     return this.#last
   }
 
-  /** Updates the limit from the answer to a request. */
   learn(number: number, hints: RateHints, status: number): void {
     const remaining = status === 429 ? 0 : hints.remaining
     const resetMs = status === 429 ? hints.retryAfterMs : hints.resetMs

@@ -97,7 +97,6 @@ export function idOf(entry: Entry): string | undefined {
   return id.safeParse(entry._id).data ?? id.safeParse(entry.id).data
 }
 
-/** Finds the object with an id in an answer. */
 export function findIdentified(body: unknown): Entry | undefined {
   return findEntry(body, (entry) => idOf(entry) !== undefined)
 }
@@ -183,7 +182,6 @@ export function findList(body: unknown): FoundList | undefined {
   return undefined
 }
 
-/** Parses JSON. Returns undefined for other text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

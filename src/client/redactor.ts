@@ -36,7 +36,6 @@ export function chainOf(thrown: unknown): readonly unknown[] {
   return thrown === undefined ? [] : [thrown]
 }
 
-/** Reads the `code` that Node and its HTTP client put on errors. */
 export function codeOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 }

@@ -13,7 +13,6 @@ export interface SecretKeeper {
   saveSecret(secret: string, webhook: Webhook): void | Promise<void>
 }
 
-/** Registrations with and without a saved secret, the oldest first. */
 export interface Registrations {
   readonly saved: readonly Webhook[]
   readonly unsaved: readonly Webhook[]
@@ -69,12 +68,10 @@ export class Registry {
     throw new ServiceError('answer_unusable', message, { route: 'GET /api/integrations/webhooks' })
   }
 
-  /** Reads a webhook. Returns undefined if it is gone. */
   read(id: string): Promise<Webhook | undefined> {
     return ifThere(this.#webhooks.get(id, this.#call))
   }
 
-  /** Deletes a webhook, if it still exists. */
   async delete(id: string): Promise<void> {
     await ifThere(this.#webhooks.delete(id, this.#call))
   }
@@ -128,7 +125,6 @@ export function toDescription(text: string | undefined, replaces?: string): stri
   return `${(text ?? '').replace(MARK, '')} ${mark}`.trimStart()
 }
 
-/** Returns true if `ensureWebhook` created the webhook. */
 export function isMade({ description }: Webhook): boolean {
   const match = MARK.exec(description ?? '')
   return match !== null && match[1] === undefined

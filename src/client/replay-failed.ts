@@ -72,7 +72,6 @@ export interface ReplayResult {
   readonly since: Date | undefined
 }
 
-/** Event that is being replayed. */
 interface Item {
   readonly before: Delivery
   /** True if an earlier run requested the retry. */
@@ -160,7 +159,6 @@ function settle(item: Item, line: Delivery): void {
   if (item.outcome !== undefined) item.after = line
 }
 
-/** Replay in progress. */
 class Replay {
   readonly #client: Client
   readonly #options: ReplayOptions

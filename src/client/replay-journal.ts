@@ -9,7 +9,6 @@ export interface ReplayJournal {
   append(line: string): void | Promise<void>
 }
 
-/** Retry of an earlier run. */
 export interface JournaledRetry {
   readonly eventId: string | undefined
   /** Number of attempts in the log before the retry. */
@@ -18,7 +17,6 @@ export interface JournaledRetry {
   readonly isAccepted: boolean
 }
 
-/** Journal entries of earlier runs. */
 interface Journaled {
   /** Start of the period to replay. `null` for the whole log; undefined if no earlier run recorded it. */
   readonly since: Date | null | undefined

@@ -1,7 +1,6 @@
 import type { Client } from './api.ts'
 import type { Delivery } from './records.ts'
 
-/** Plan for the failures of a log. */
 export interface ReplayPlan {
   /** One delivery of each event that was never delivered, the oldest first. */
   readonly toRetry: readonly Delivery[]

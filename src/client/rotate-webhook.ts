@@ -141,7 +141,6 @@ function notActive({ id }: Webhook): ServiceError {
   })
 }
 
-/** Returns the result for a webhook that no longer exists. */
 async function findFinished(registry: Registry, webhookId: string): Promise<Rotation> {
   const webhook = pick(await findSuccessors(registry, webhookId))
   const unknown = { isProven: undefined, unsuccessful: 0, sharesEventIds: undefined }
@@ -188,7 +187,6 @@ async function waitForOld(
 }
 
 interface Survey {
-  /** Events that failed for good, and that only the old webhook's log has. */
   readonly failed: readonly Delivery[]
   readonly rotation: Rotation
 }

@@ -12,7 +12,6 @@ interface Token {
 
 interface Login {
   readonly controller: AbortController
-  /** Value of the `Authorization` header. */
   readonly header: Promise<string>
   waiting: number
 }

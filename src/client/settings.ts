@@ -36,7 +36,6 @@ export interface ClientOptions {
   readonly onWait?: (wait: Wait) => void
 }
 
-/** Options after validation, with all defaults filled in. */
 export interface Settings extends Required<Omit<ClientOptions, 'baseUrl' | 'email' | 'password' | 'allowHttp'>> {
   /** URL that ends in a slash. */
   readonly baseUrl: string

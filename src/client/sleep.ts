@@ -5,7 +5,6 @@ export const MAX_POLL_MS = 3_600_000
 /** Longest time to wait for results in a log, in milliseconds: a year. */
 export const MAX_WAIT_MS = 365 * 86_400_000
 
-/** Waits by the clock. Rejects with the signal's reason when it aborts. */
 export async function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   let timer: unknown
   const isOver = new Promise<void>((resolve) => {

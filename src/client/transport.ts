@@ -5,7 +5,6 @@ import { ServiceError } from './service-error.ts'
 import type { Settings, Wait } from './settings.ts'
 import { sleep, untilAborted } from './sleep.ts'
 
-/** Call of the service's API. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Segments of the path, not yet encoded. */
@@ -17,7 +16,6 @@ export interface Call {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Answer with a 2xx status. */
 export interface Answer {
   readonly headers: Headers
   /** Parsed body; undefined if it is empty or not JSON. */
@@ -32,7 +30,6 @@ export interface Authorisation {
   refuse(header: string): void
 }
 
-/** State of one call. */
 interface Progress {
   readonly call: Call
   readonly route: string
@@ -96,7 +93,6 @@ export class Transport {
     }
   }
 
-  /** Makes attempts until one succeeds, or fails in a way that allows no other. */
   async #run(progress: Progress): Promise<Answer> {
     for (;;) {
       let reply: WholeAnswer | undefined

@@ -26,14 +26,12 @@ export interface Attempt {
 /** Clock of a sender. A clock that the test moves waits for work passed to `track`. */
 export type SenderClock = Clock & { track?(work: PromiseLike<unknown>): void }
 
-/** Plan of an attempt: what to send, and when to cut the connection. */
 export interface AttemptPlan {
   readonly number: number
   readonly request: Omit<TargetRequest, 'signal'>
   readonly abortAfterMs: number | undefined
 }
 
-/** Makes one attempt. Never rejects. */
 export function makeAttempt(target: Target, clock: SenderClock, plan: AttemptPlan): Promise<Attempt> {
   const made = attempt(target, clock, plan)
   clock.track?.(made)

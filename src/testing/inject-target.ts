@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import { show } from '../protocol/show.ts'
 import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
 
-/** Request to an app with `inject`. */
 interface Injection {
   readonly method: 'POST'
   readonly url: string
@@ -11,7 +10,6 @@ interface Injection {
   readonly signal: AbortSignal
 }
 
-/** Answer of an app with `inject`. */
 interface Injected {
   readonly statusCode: number
   readonly headers: object

@@ -80,7 +80,6 @@ interface OpenRun extends HandlerRun {
 
 /** Recorder that also knows which types of events there are. */
 export class Recorder implements HandlerRecorder {
-  /** Types of the events that the test dispatched. */
   readonly dispatched = new Set<string>()
   readonly #receiver: RecordedReceiver
   #runs: OpenRun[] = []

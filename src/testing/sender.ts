@@ -108,7 +108,6 @@ export function createSender(options: SenderOptions): Sender {
   }
 }
 
-/** Differences of an attempt from a plain one. */
 interface Shape {
   readonly number: number
   readonly partSize: number

@@ -20,7 +20,6 @@ export interface SignedOptions {
   readonly seed?: string | number
 }
 
-/** Names of the options of `signed`. */
 export const SIGNED_OPTIONS: readonly string[] = ['secret', 'format', 'tamper', 'seed']
 
 /** One delivery: an argument of `receiver.receive`, and of each HTTP client. */

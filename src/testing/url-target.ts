@@ -16,7 +16,6 @@ export function urlTarget(url: string | URL): Target {
   return { send: (request) => sendOverHttp(address, request, { agent: false }) }
 }
 
-/** Sends a request of the test kit over a connection. */
 export async function sendOverHttp(
   url: URL,
   request: TargetRequest,

@@ -29,7 +29,6 @@ async function judge(
 }
 
 const TIGHT = { digest: 'pass', secret: 'pass', stack: 'pass' }
-const base64Of = (hex: string) => Buffer.from(hex, 'hex').toString('base64')
 
 describe('a refusal', () => {
   it('leaks nothing if it holds nothing', async () => {
@@ -57,17 +56,9 @@ describe('a refusal', () => {
     expect(new Set(events.map(({ body }) => body)).size).toBe(1)
   })
 
-  it.each<readonly [form: string, toAnswer: (digest: string) => Partial<Answer>]>([
-    ['its body', (digest) => ({ text: `expected ${digest}, got another` })],
-    ['a header', (digest) => ({ headers: { 'x-debug': digest } })],
-    ['its first line', (digest) => ({ words: digest })],
-    ['upper case', (digest) => ({ text: digest.toUpperCase() })],
-    ['base64', (digest) => ({ text: base64Of(digest) })],
-    ['base64 without its end', (digest) => ({ text: base64Of(digest).replace('=', '') })],
-    ['base64url', (digest) => ({ text: base64Of(digest).replaceAll('+', '-').replaceAll('/', '_') })],
-    ['a list of numbers', (digest) => ({ text: JSON.stringify(Buffer.from(digest, 'hex'), null, 1) })],
-  ])('leaks the digest in %s', async (_form, toAnswer) => {
-    expect((await judge(toAnswer)).statuses).toEqual({ ...TIGHT, digest: 'fail' })
+  it('leaks the digest in base64 without its end', async () => {
+    const leaking = await judge((digest) => ({ text: Buffer.from(digest, 'hex').toString('base64').replace('=', '') }))
+    expect(leaking.statuses).toEqual({ ...TIGHT, digest: 'fail' })
   })
 
   it('leaks the digest even if only the answer to a signed body holds it', async () => {
@@ -91,10 +82,7 @@ describe('a refusal', () => {
   })
 
   it.each([
-    ['its body', { text: `the secret is ${SECRET}!` }],
-    ['a header', { headers: { 'x-secret': SECRET } }],
     ['JSON', { text: JSON.stringify({ secret: SECRET }) }],
-    ['a URL', { text: `?secret=${encodeURIComponent(SECRET)}` }],
     ['base64', { text: Buffer.from(SECRET).toString('base64') }],
     ['hexadecimal digits', { text: Buffer.from(SECRET).toString('hex') }],
   ])('leaks the secret in %s', async (_form, answer) => {

@@ -6,7 +6,6 @@ import { COPIES } from './send-at-once.ts'
 /** Delays between further attempts, as fractions of `patienceMs`. */
 const RETRY_WAITS = [1 / 30, 5 / 30, 24 / 30]
 
-/** Sends a delivery until it is accepted: as often as the service does, but faster. */
 async function sendUntilAccepted({ sendOnce, patienceMs, wait }: Scene, delivery: TestDelivery): Promise<Answer> {
   let answer = await sendOnce(delivery)
   for (const part of RETRY_WAITS) {
@@ -43,7 +42,6 @@ const failCopies = withFailure(async (scene, event, delivery) =>
   judgeAnswers(scene, event, await Promise.all(Array.from({ length: COPIES }, () => scene.sendOnce(delivery)))),
 )
 
-/** Checks the outcome of an event whose work fails. */
 export const effectFailure: readonly Case[] = [
   {
     id: 'effect-ack-after-work',

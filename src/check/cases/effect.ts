@@ -32,7 +32,6 @@ const once =
     return toVerdict(runs === 1 ? 'pass' : 'fail', [first, second], { runs })
   }
 
-/** Judges a plain event alone. */
 const oncePlain = (more: Parameters<typeof once>[0]) => withPlain((scene) => once(more)(scene, scene.make.event()))
 
 const sendAll = ({ send }: Scene, deliveries: readonly TestDelivery[]) => Promise.all(deliveries.map(send))

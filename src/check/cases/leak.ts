@@ -6,11 +6,9 @@ interface Refusal extends Omit<Answer, 'body'> {
   readonly body: string
   /** Digest that would have been right. */
   readonly digest: string
-  /** Signatures that were sent. */
   readonly sent: readonly string[]
 }
 
-/** Sends a genuine event and deliveries to be refused, and returns their answers. */
 async function collectRefusals({ make, send }: Scene): Promise<readonly Refusal[]> {
   const event = make.event()
   const digestOf = ({ signatures: [right = ''] }: TestDelivery) => right.slice('sha256='.length)
@@ -59,15 +57,11 @@ function holds(text: string, bytes: Buffer): boolean {
 /** Refusals by run: all checks of this group search the same ones. */
 const refusals = new WeakMap<Scene, ReturnType<typeof collectRefusals>>()
 
-function refusalsOf(scene: Scene): ReturnType<typeof collectRefusals> {
-  const collected = refusals.get(scene) ?? collectRefusals(scene)
-  refusals.set(scene, collected)
-  return collected
-}
-
 /** Searches all refusals; skipped if no answer came, or if some deliveries were not judged. */
 async function search(scene: Scene, what: string, isTold: (answer: Refusal) => boolean): Promise<Verdict> {
-  const answers = await refusalsOf(scene)
+  const collecting = refusals.get(scene) ?? collectRefusals(scene)
+  refusals.set(scene, collecting)
+  const answers = await collecting
   const conclude = (status: Status, note: string) => toVerdict(status, [], { note })
   if (answers.some(isTold)) return conclude('fail', `an answer holds ${what}`)
   if (answers.every(({ status }) => status === undefined)) return conclude('skipped', 'no answer came')

@@ -128,7 +128,6 @@ async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: 
 const MISSING = 'an empty secret, and with the words "undefined", "null", "None", "<nil>" and "changeme"'
 const REFUSED = '401 or another 4xx to each. Never 2xx, never 5xx.'
 
-/** Makes events that are signed as by a program without a secret. */
 const withoutSecret = (make: Maker, changes: Readonly<Record<string, unknown>> = {}) =>
   MISSING_SECRETS.map((key) => [`signed with "${key}"`, signWith(make, key, make.event(changes))] as const)
 

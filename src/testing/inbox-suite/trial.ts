@@ -31,7 +31,6 @@ interface DeadWorker {
   resume(settlement: Settlement): void
 }
 
-/** Clock whose timers do not fire while it is stopped, as in a process that is suspended or dead. */
 class StoppableClock implements Clock {
   readonly now = systemClock.now
   readonly monotonic = systemClock.monotonic
@@ -66,7 +65,6 @@ export class Trial {
   readonly another: Inbox
   /** Items that workers took, in this order, except for workers that die. */
   readonly taken: TakenItem[] = []
-  /** Errors of workers: from the engine, or from a check. */
   readonly errors: unknown[] = []
   /** Settlements of which workers told. */
   readonly settled: { readonly key: string; readonly next: Settlement['next'] }[] = []
@@ -84,7 +82,6 @@ export class Trial {
     return this.taken.map(({ key }) => key)
   }
 
-  /** Starts a worker that runs until the case ends. */
   work(run: Run, options?: WorkerOptions): InboxLoop {
     const record = (item: TakenItem) => {
       this.taken.push(item)
@@ -133,7 +130,6 @@ export class Trial {
     return { loop, resume }
   }
 
-  /** Puts items, one after the other. */
   async put(...items: readonly InboxItem[]): Promise<void> {
     for (const item of items) await this.inbox.put(item)
   }
@@ -148,7 +144,6 @@ export class Trial {
     return this.until('it is gone', async () => (await this.inbox.get(key)) === undefined)
   }
 
-  /** Waits until the condition is true. */
   async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
     const end = performance.now() + LIMIT_MS
     while (!(await isSo())) {

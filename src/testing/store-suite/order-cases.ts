@@ -4,7 +4,6 @@ import type { Position } from '../../store/store.ts'
 import { type CaseDefinition, DONE, type Runs, STRANGER, type Trial, toCases } from './trial.ts'
 import { forWrongClocks, withWrongClock } from './wrong-clock.ts'
 
-/** Base of the times of events. */
 const TIME = 1_750_000_000_000
 
 const CASES: Runs = {
@@ -217,7 +216,6 @@ function positionOf(trial: Trial, at: number, name = 'a'): Position {
   return { key: keyOf(trial, name), at }
 }
 
-/** Returns the key of another event. */
 function freshKey(trial: Trial): string {
   return `${trial.key}:${randomUUID()}`
 }

@@ -72,7 +72,6 @@ const CASES: Runs = {
   },
 }
 
-/** Requirements of a store while its engine is away, and above all afterwards. */
 export const outageCases = toCases(CASES, { needs: 'outage' })
 
 /** Stops the engine while `work` runs, and starts it again even if the work fails. */

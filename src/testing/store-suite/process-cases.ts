@@ -56,7 +56,6 @@ const WITH_WRONG_CLOCK = forWrongClocks((direction, offMs) => ({
   },
 }))
 
-/** Requirements of stores in two processes that share an engine. */
 export const processCases = [
   ...toCases(CASES, { needs: 'sharing' }),
   // No other case has this retention: both stores have claimed nothing yet, like processes that have just started.

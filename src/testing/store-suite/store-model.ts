@@ -24,13 +24,11 @@ interface ModelSubject {
   readonly unitMs: number
 }
 
-/** A store and the model that take the same steps. */
 export class Comparison {
   readonly #subject: ModelSubject
   readonly #steps: readonly Step[]
   readonly #model = new StoreModel()
   readonly #tokens = new Map<string, string[]>()
-  /** The greatest position that was given so far. */
   #latest: number | undefined
 
   constructor(subject: ModelSubject, steps: readonly Step[]) {
@@ -38,7 +36,6 @@ export class Comparison {
     this.#steps = steps
   }
 
-  /** Lets units of time pass for the model. */
   pass(time: number): void {
     this.#model.now += time
   }

@@ -129,7 +129,6 @@ const ASYNCHRONOUS: Runs = {
   },
 }
 
-/** Requirements of a store that commits the writes of handlers together with their finish marks. */
 export const transactionCases = [
   ...toCases(CASES, { needs: 'transaction' }),
   ...toCases(ASYNCHRONOUS, { needs: 'asynchronous transaction' }),

@@ -5,7 +5,6 @@ import { isThenable } from '../../protocol/promises.ts'
 import type { Claim, Store } from '../../store/store.ts'
 import type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from '../../store/transactional-store.ts'
 
-/** Needs of a case besides a store. */
 interface CaseNeeds {
   /**
    * `sharing`: two stores on one engine. `engine clock`: also a clock that is independent of their processes. `outage`: an engine that
@@ -28,7 +27,6 @@ export function toCases(runs: Runs, needs: CaseNeeds = {}): readonly CaseDefinit
   return Object.entries(runs).map(([name, run]) => ({ ...needs, name, run }))
 }
 
-/** Source of the stores of a trial, and of their time. */
 export interface TrialHost {
   /** Returns the same two stores for every trial with the same retention. */
   stores(retentionMs: number | undefined): Promise<{ readonly store: Store; readonly another: Store }>
@@ -109,14 +107,12 @@ export class Trial {
     return await store.claim(key, this.leaseMs)
   }
 
-  /** Claims a key that must be free. */
   async take(key: string = this.key, store: Store = this.store): Promise<Claimed> {
     const claim = await this.claim(key, store)
     if (claim.state !== 'claimed') strictEqual(claim.state, 'claimed', `claim of ${key}`)
     return claim as Claimed // the line above throws otherwise
   }
 
-  /** Runs work in a transaction of the store, for a handler of the claim. */
   async transact(
     {
       key = this.key,
@@ -163,10 +159,8 @@ export class Trial {
   }
 }
 
-/** Answer to a claim of a key that is done. */
 export const DONE: Claim = { state: 'done' }
 export const BUSY: Claim = { state: 'busy' }
-/** Token that no store ever returned. */
 export const STRANGER = 'a-token-of-nobody'
 
 export function sorted(marks: readonly string[]): readonly string[] {
