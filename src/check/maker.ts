@@ -64,7 +64,6 @@ function toBytes(body: TestEvent | string | Uint8Array): Uint8Array {
   return Buffer.from(typeof body === 'string' ? body : formatJson(body, 'spaced'))
 }
 
-/** Well-formed signature that matches no body. */
 export const WRONG_SIGNATURE: string = `sha256=${'0'.repeat(64)}`
 
 /** Changes that replace the signature of a delivery with a well-formed wrong one. */

@@ -6,18 +6,11 @@ import type { Answer, TestDelivery } from './case.ts'
 const MAX_READ_BYTES = 64 * 1_024
 const NOTHING = { status: undefined, isUnreachable: false, words: '', headers: {}, body: Promise.resolve('') }
 
-interface Connecting {
-  readonly timeoutMs: number
-  readonly cut: AbortSignal
-  /** Agent that keeps the connection. Default: a new connection for each delivery. */
-  readonly agent?: KeptConnection | undefined
-}
-
 /** Sends one delivery, and returns its answer once the status has arrived. Never rejects: the answer reports any failure. */
 export function sendDelivery(
   target: URL,
   delivery: TestDelivery,
-  { timeoutMs, cut, agent }: Connecting,
+  { timeoutMs, cut, agent }: { timeoutMs: number; cut: AbortSignal; agent?: KeptConnection | undefined },
 ): Promise<Answer> {
   const started = performance.now()
   const timeout = AbortSignal.timeout(Math.ceil(timeoutMs)) // which takes whole numbers only

@@ -10,7 +10,6 @@ export function mustBeRefused(answer: Answer): Verdict {
   return toVerdict('pass', answer, answer.status === 401 ? {} : { note: '401 is usual' })
 }
 
-/** Passes if the delivery was accepted or refused, and fails if the receiver crashed. */
 export function mustNotCrash(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) || isRefusal(answer) ? 'pass' : 'fail', answer)
 }

@@ -16,7 +16,6 @@ const NOT_SENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Returns true if the service cannot have received any part of the request. */
 export function wasNotSent(failure: unknown): boolean {
   return chainOf(failure).some((each) => NOT_SENT.has(codeOf(each) ?? ''))
 }

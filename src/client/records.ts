@@ -162,14 +162,8 @@ export function findEntry(body: unknown, isMeant: (entry: Entry) => boolean): En
   return isMeant(body) ? body : undefined
 }
 
-/** List in an answer, with the objects that enclose it, which may name the next page. */
-export interface FoundList {
-  readonly items: readonly unknown[]
-  readonly around: readonly Entry[]
-}
-
 /** Finds a list under a known name, at the top or in a known wrapper; otherwise the first in a known wrapper, or at the top. */
-export function findList(body: unknown): FoundList | undefined {
+export function findList(body: unknown): { items: readonly unknown[]; around: readonly Entry[] } | undefined {
   if (Array.isArray(body)) return { items: body, around: [] }
   if (!isEntry(body)) return undefined
   const inside = WRAPPERS.map((name) => body[name]).filter(isEntry)

@@ -135,7 +135,6 @@ export function readReplaced({ description }: Webhook): string | undefined {
   return MARK.exec(description ?? '')?.[1]
 }
 
-/** Returns the answer of a call, or undefined if its webhook is gone. */
 async function ifThere<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call

@@ -74,14 +74,12 @@ export interface ReplayResult {
 
 interface Item {
   readonly before: Delivery
-  /** True if an earlier run requested the retry. */
   readonly isResumed: boolean
   /** Number of attempts in the log before the retry. */
   readonly attempts: number | undefined
   after: Delivery | undefined
   outcome: ReplayOutcome | undefined
   tries: number
-  /** True if the service may or may not have accepted the last retry. */
   isUncertain: boolean
 }
 

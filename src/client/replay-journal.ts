@@ -11,17 +11,8 @@ export interface ReplayJournal {
 
 export interface JournaledRetry {
   readonly eventId: string | undefined
-  /** Number of attempts in the log before the retry. */
   readonly attempts: number | undefined
-  /** True if the service is known to have accepted the retry. */
   readonly isAccepted: boolean
-}
-
-interface Journaled {
-  /** Start of the period to replay. `null` for the whole log; undefined if no earlier run recorded it. */
-  readonly since: Date | null | undefined
-  /** Retries by the id of their delivery. */
-  readonly retries: ReadonlyMap<string, JournaledRetry>
 }
 
 export function toWindowLine(webhookId: string, since: Date | undefined): string {
@@ -43,14 +34,13 @@ const entry = z.object({
   deliveryId: z.string().optional(),
   eventId: z.string().optional(),
   attempts: z.number().optional(),
-  /** Earlier versions omitted `step`, and wrote only accepted retries. */
-  step: z.enum(['asked', 'accepted']).default('accepted'),
+  step: z.enum(['asked', 'accepted']).optional(),
 })
 
-/** Reads the entries of one webhook. A crash may have truncated the last line. */
-export async function readJournal(journal: ReplayJournal | undefined, webhookId: string): Promise<Journaled> {
+/** Reads the entries of one webhook: the retries by the id of their delivery. A crash may have truncated the last line. */
+export async function readJournal(journal: ReplayJournal | undefined, webhookId: string) {
   const retries = new Map<string, JournaledRetry>()
-  let since: Date | null | undefined
+  let since: Date | null | undefined // null: the whole log
   for (const line of (await journal?.read()) ?? []) {
     const read = entry.safeParse(parseJson(line)).data
     if (read?.webhookId !== webhookId) continue

@@ -1,13 +1,6 @@
 import type { Client } from './api.ts'
 import type { Delivery } from './records.ts'
 
-export interface ReplayPlan {
-  /** One delivery of each event that was never delivered, the oldest first. */
-  readonly toRetry: readonly Delivery[]
-  /** Numbers of failed events with another delivery that succeeded or is pending. */
-  readonly skipped: { readonly delivered: number; readonly pending: number }
-}
-
 /** Reads a log to its end, or to `since` if it is sorted by time with the newest first. */
 export async function readLog(
   client: Client,
@@ -29,11 +22,12 @@ export async function readLog(
 }
 
 /**
- * Groups a log by event: an event that was delivered once is not retried, however many of its deliveries failed.
+ * Groups a log by event, and picks one delivery of each event that was never delivered, the oldest first. Counts the failed events of
+ * which another delivery succeeded or is pending.
  *
  * @param isWanted selects the failed deliveries to consider
  */
-export function planReplay(log: readonly Delivery[], isWanted: (delivery: Delivery) => boolean): ReplayPlan {
+export function planReplay(log: readonly Delivery[], isWanted: (delivery: Delivery) => boolean) {
   const groups = new Map<string, Delivery[]>()
   for (const delivery of log) {
     const key = delivery.eventId === undefined ? `delivery ${delivery.id}` : `event ${delivery.eventId}`

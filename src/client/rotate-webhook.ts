@@ -186,13 +186,8 @@ async function waitForOld(
   }
 }
 
-interface Survey {
-  readonly failed: readonly Delivery[]
-  readonly rotation: Rotation
-}
-
 /** Finds what only the old webhook can still deliver: an event in the log of the new one is left to the new one. */
-async function look(client: Client, old: Webhook, webhook: Webhook, signal: AbortSignal | undefined): Promise<Survey> {
+async function look(client: Client, old: Webhook, webhook: Webhook, signal: AbortSignal | undefined) {
   // Reads the old log first: an event that is younger than the new webhook is in the new log by the time that one is read.
   const oldLog = await readLog(client, old.id, undefined, signal)
   const newLog = await readLog(client, webhook.id, undefined, signal)
@@ -211,7 +206,8 @@ async function look(client: Client, old: Webhook, webhook: Webhook, signal: Abor
   const isProven = unsuccessful < newLog.length
   const held = old.active === false ? pending : 0
   const counts = { pending: pending - held, held, failed: failed.length, unsuccessful }
-  return { failed, rotation: { state: 'waiting', webhook, ...counts, isProven, sharesEventIds } }
+  const rotation: Rotation = { state: 'waiting', webhook, ...counts, isProven, sharesEventIds }
+  return { failed, rotation }
 }
 
 /** Returns true for a success that the service names in its own word, too. */

@@ -34,19 +34,8 @@ function toRequest(url: URL, request: TargetRequest): Request {
     method: 'POST',
     headers,
     signal,
-    body: isWhole ? whole : toStream(request),
+    body: isWhole ? whole : ReadableStream.from(sendParts(request)),
     duplex: 'half', // Fetch requires it for streams
   }
   return new Request(url, init)
-}
-
-function toStream(request: TargetRequest): ReadableStream<Uint8Array> {
-  const parts = sendParts(request)
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await parts.next()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-  })
 }

@@ -10,15 +10,11 @@ interface Injection {
   readonly signal: AbortSignal
 }
 
-interface Injected {
-  readonly statusCode: number
-  readonly headers: object
-  readonly payload: string
-}
-
 /** App that receives requests by `inject`. */
 export interface InjectableApp {
-  inject(request: Injection): PromiseLike<Injected>
+  inject(
+    request: Injection,
+  ): PromiseLike<{ readonly statusCode: number; readonly headers: object; readonly payload: string }>
 }
 
 /**

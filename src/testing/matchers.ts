@@ -97,7 +97,6 @@ function isIn(status: unknown, from: number): boolean {
   return typeof status === 'number' && status >= from && status < from + 100
 }
 
-/** Returns the status of a response, an attempt or an outcome, or of the last attempt of a delivery. */
 function statusOf(received: unknown): { readonly status: unknown; readonly text: string } {
   const answer = isDelivery(received) ? received.attempts.at(-1) : received
   if (isDelivery(received) && answer === undefined) return { status: undefined, text: 'no attempt has ended yet' }

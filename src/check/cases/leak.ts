@@ -4,7 +4,6 @@ import { isPutOff, toVerdict } from '../verdict.ts'
 
 interface Refusal extends Omit<Answer, 'body'> {
   readonly body: string
-  /** Digest that would have been right. */
   readonly digest: string
   readonly sent: readonly string[]
 }

@@ -2,7 +2,6 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import type { InboxItem } from '../../inbox/inbox.ts'
 import { bury, DONE, fail, makeItem, type Runs, type Trial } from './trial.ts'
 
-/** Turns items into dead letters with marks, and closes the worker. */
 async function buryAll(trial: Trial, items: readonly InboxItem[], marks: readonly string[] = []): Promise<void> {
   await trial.put(...items)
   const loop = trial.work((taken) => bury(taken, marks))

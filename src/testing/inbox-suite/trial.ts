@@ -13,7 +13,6 @@ import type {
   TakenItem,
 } from '../../inbox/inbox.ts'
 
-/** Cases by their names. Each throws if the inbox violates the contract. */
 export type Runs = Readonly<Record<string, (trial: Trial) => Promise<void>>>
 
 /** Time limit of a wait, in milliseconds: longer than any wait of a case takes on a very busy machine. */
@@ -24,13 +23,7 @@ export const SHORT_LEASE_MS = 1_500
 
 export const DONE: Settlement = { next: 'remove' }
 
-/** Worker without a sign of life until it is resumed. */
-interface DeadWorker {
-  readonly loop: InboxLoop
-  /** Lets the worker go on, and settles what it ran. */
-  resume(settlement: Settlement): void
-}
-
+/** Clock whose timers do not fire while it is stopped, as in a process that is suspended or dead. */
 class StoppableClock implements Clock {
   readonly now = systemClock.now
   readonly monotonic = systemClock.monotonic
@@ -66,9 +59,7 @@ export class Trial {
   /** Items that workers took, in this order, except for workers that die. */
   readonly taken: TakenItem[] = []
   readonly errors: unknown[] = []
-  /** Settlements of which workers told. */
   readonly settled: { readonly key: string; readonly next: Settlement['next'] }[] = []
-  /** Keys of items of which workers told that another one took them. */
   readonly stalled: string[] = []
   readonly #loops: InboxLoop[] = []
   readonly #dead: (() => void)[] = []
@@ -109,8 +100,8 @@ export class Trial {
     return loop
   }
 
-  /** Starts a worker on the other instance, which dies when it has run the item for so long. */
-  async dieAt(key: string, ranMs = 0): Promise<DeadWorker> {
+  /** Starts a worker on the other instance, which dies when it has run the item for so long. `resume` settles what it ran. */
+  async dieAt(key: string, ranMs = 0) {
     const clock = new StoppableClock()
     const ends: ((settlement: Settlement) => void)[] = []
     let isRunning = false
@@ -177,14 +168,12 @@ export function makeItem({
   }
 }
 
-/** Checks that the inbox has changed nothing of an item. */
 export function expectWhole(entry: InboxItem, item: InboxItem): void {
   for (const name of ['key', 'accountKey', 'id', 'type', 'receivedAt', 'source', 'trace'] as const)
     deepStrictEqual(entry[name], item[name], name)
   deepStrictEqual(new Uint8Array(entry.bytes), item.bytes)
 }
 
-/** Makes the record of a try, as a worker writes it. */
 export function makeTry(item: TakenItem, code = 'handler_failed'): InboxTry {
   const n = (item.tries.at(-1)?.n ?? 0) + 1
   const { dueAt, worker } = item

@@ -15,9 +15,7 @@ export type Step =
   | { readonly call: 'release'; readonly key: number; readonly holder: number; readonly marks: readonly string[] }
   | { readonly call: 'pass'; readonly time: number }
 
-/** Store under test, with the meaning of the steps. */
 interface ModelSubject {
-  /** Returns the store that takes the nth step. */
   readonly storeOf: (step: number) => Store
   readonly keys: readonly string[]
   /** Unit of leases and passages of time, in milliseconds. */

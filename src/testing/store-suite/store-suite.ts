@@ -1,14 +1,13 @@
 import { OptionChecker } from '../../protocol/option-checker.ts'
 import type { Store } from '../../store/store.ts'
 import { claimCases } from './claim-cases.ts'
-import { completeCases } from './complete-cases.ts'
 import { everySequence } from './every-sequence.ts'
 import { orderCases } from './order-cases.ts'
 import { outageCases } from './outage-cases.ts'
 import { processCases } from './process-cases.ts'
-import { releaseCases } from './release-cases.ts'
 import { renewCases } from './renew-cases.ts'
 import { retentionCases } from './retention-cases.ts'
+import { settleCases } from './settle-cases.ts'
 import { transactionCases } from './transaction-cases.ts'
 import { type CaseDefinition, type TransactionTools, Trial, type TrialHost } from './trial.ts'
 
@@ -94,8 +93,7 @@ export function storeSuite(
 const CASES: readonly CaseDefinition[] = [
   ...claimCases,
   ...renewCases,
-  ...completeCases,
-  ...releaseCases,
+  ...settleCases,
   ...retentionCases,
   ...processCases,
   ...orderCases,

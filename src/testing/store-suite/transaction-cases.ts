@@ -107,7 +107,7 @@ const CASES: Runs = {
 const ASYNCHRONOUS: Runs = {
   'makes nobody wait for a transaction, and rolls back if another one takes the key meanwhile': async (trial) => {
     const { token } = await trial.take()
-    await expectLostAfter(trial, token, async () => {
+    await expectLost(trial, token, trial.key, async () => {
       ok(await trial.renew(token))
       deepStrictEqual(await trial.claim(trial.key, trial.another), BUSY)
       ok(await trial.store.complete(`${trial.key}:other`, (await trial.take(`${trial.key}:other`)).token))
@@ -141,17 +141,14 @@ async function expectNothing(trial: Trial, token: string): Promise<void> {
   deepStrictEqual((await trial.take()).marks, [])
 }
 
-function expectLost(trial: Trial, token: string, key = trial.key): Promise<void> {
-  return expectLostAfter(trial, token, undefined, key)
-}
-
-async function expectLostAfter(
+/** Checks that a transaction is rolled back since another one has the claim, or takes it meanwhile. */
+async function expectLost(
   trial: Trial,
   token: string,
-  meanwhile: (() => Promise<void>) | undefined,
   key = trial.key,
+  meanwhile: () => unknown = () => {},
 ): Promise<void> {
-  const work = (tx: unknown) => trial.writeThen(tx, key, () => meanwhile?.())
+  const work = (tx: unknown) => trial.writeThen(tx, key, meanwhile)
   await rejects(trial.transact({ key, token }, work), { code: 'lease_lost' })
   strictEqual(await trial.has(key), false)
 }

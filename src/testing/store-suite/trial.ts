@@ -15,7 +15,6 @@ interface CaseNeeds {
   readonly retention?: number
 }
 
-/** Cases by their names. Each throws if the store violates the contract. */
 export type Runs = Readonly<Record<string, (trial: Trial) => Promise<void>>>
 
 export interface CaseDefinition extends CaseNeeds {
@@ -77,7 +76,6 @@ export class Trial {
     this.#latestMs = Math.max(this.#latestMs, performance.now() - this.#onTime)
   }
 
-  /** Lets the time of several leases pass. */
   async pass(leases: number): Promise<void> {
     const from = performance.now()
     const ms = Math.round(leases * this.leaseMs)
@@ -144,7 +142,6 @@ export class Trial {
     return answer
   }
 
-  /** Writes and then calls `next`, immediately if the write is synchronous. */
   writeThen(tx: unknown, row: string, next: () => unknown): unknown {
     const written = this.write(tx, row)
     return isThenable(written) ? written.then(next) : next()

@@ -7,7 +7,6 @@ export const CLIENT_TESTS: TestsByFile = {
   failures: ['refusals', 'calls', 'login'],
   'find-drift': ['find-drift'],
   'rate-gate': ['rate-gate', 'rate-limit'],
-  'read-body': ['read-body', 'calls'],
   'read-pages': ['lists'],
   records: ['lists', 'webhooks', 'secrecy'],
   redactor: ['redactor', 'secrecy'],
