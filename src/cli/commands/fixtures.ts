@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
@@ -41,7 +40,7 @@ export function addFixtures(program: Command, io: Io): void {
       await writeFiles(out, { seed, fixtures }, files)
       if (options.json) writeJson(io, { seed, fixtures })
       else for (const { body } of fixtures) io.stdout.write(`${join(out, body)}\n`)
-      io.stderr.write(`${fixtures.length} events; ${join(out, 'README.md')} says how to send them\n`)
+      io.stderr.write(`${fixtures.length} events; ${join(out, README)} says how to send them\n`)
     })
 }
 
@@ -62,7 +61,7 @@ async function makeFixtures({ model = [], account, seed }: FixturesOptions, secr
     files.set(fixture.headers, Buffer.from(lines.join('')))
     return fixture
   })
-  files.set('README.md', Buffer.from(toReadme(fixtures)))
+  files.set(README, Buffer.from(toReadme(fixtures)))
   return { fixtures, files }
 }
 
@@ -101,52 +100,46 @@ const EXAMPLES = [
 
 const TOOL = 'postern fixtures'
 const INDEX = 'index.json'
-const writtenIndex = z.looseObject({ tool: z.literal(TOOL), sha256: z.record(z.string(), z.unknown()).default({}) })
+const README = 'README.md'
+const writtenIndex = z.looseObject({
+  tool: z.literal(TOOL),
+  fixtures: z.array(z.looseObject({ body: z.string(), headers: z.string() })).default([]),
+})
 
 /**
- * Writes files and an index with their digests into a folder, and removes files of an earlier run that are no longer among them. Ends the
- * command before it writes anything if one of the files is not from this command, or was changed.
+ * Writes files and their index into a folder, in place of those that the index of an earlier run names. Ends the command before it writes
+ * anything if one of the files would replace another one.
  */
 async function writeFiles(folder: string, index: object, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
   try {
     await mkdir(folder, { recursive: true })
-    const digests = await readDigests(join(folder, INDEX))
-    for (const [name, bytes] of files) await mustBeOwn(join(folder, name), digests.get(name), bytes)
-    for (const [name, recorded] of digests) {
-      if (files.has(name) || name !== basename(name)) continue // an index may name files outside of the folder
-      const bytes = await readIfThere(join(folder, name))
-      if (bytes !== undefined && digest(bytes) === recorded) await rm(join(folder, name))
-    }
-    const sha256 = Object.fromEntries([...files].map(([name, bytes]) => [name, digest(bytes)]))
-    const text = `${JSON.stringify({ tool: TOOL, ...index, sha256 }, null, 2)}\n`
-    for (const [name, bytes] of [...files, [INDEX, Buffer.from(text)] as const]) {
-      await rm(join(folder, name), { force: true }) // replaces a link, and not its target
+    const before = await readNames(join(folder, INDEX))
+    for (const name of files.keys())
+      if (!before.includes(name) && (await readIfThere(join(folder, name))) !== undefined)
+        throw refuseOther(join(folder, name))
+    for (const name of before) await rm(join(folder, name), { force: true })
+    const text = `${JSON.stringify({ tool: TOOL, ...index }, null, 2)}\n`
+    // The index first: with it, a run that was killed can be repeated.
+    for (const [name, bytes] of [[INDEX, Buffer.from(text)] as const, ...files])
       await writeFile(join(folder, name), bytes, { flag: 'wx' })
-    }
   } catch (error) {
     throw error instanceof ExitError ? error : refuseFile(folder, 'written', error)
   }
 }
 
-async function readDigests(path: string): Promise<ReadonlyMap<string, unknown>> {
+/** Returns the names of the files of an earlier run; none if there was none. */
+async function readNames(path: string): Promise<readonly string[]> {
   const text = await readIfThere(path)
-  if (text === undefined) return new Map()
+  if (text === undefined) return []
   const { data } = writtenIndex.safeParse(readJson(text.toString()))
-  if (data === undefined) throw refuseOther(path, 'is not from this command')
-  return new Map(Object.entries(data.sha256))
+  if (data === undefined) throw refuseOther(path)
+  const names = data.fixtures.flatMap(({ body, headers }) => [body, headers])
+  // An index may have been edited to name files outside of the folder.
+  return [INDEX, README, ...names.filter((name) => name === basename(name))]
 }
 
-/** Accepts also a file that has the next content already: a run that was killed has not written its index. */
-async function mustBeOwn(path: string, recorded: unknown, next: Uint8Array): Promise<void> {
-  const bytes = await readIfThere(path)
-  if (bytes === undefined || digest(bytes) === recorded || Buffer.compare(bytes, next) === 0) return
-  throw refuseOther(path, recorded === undefined ? 'is not from this command' : 'was changed since it was written')
-}
-
-function digest(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
-}
-
-function refuseOther(path: string, why: string): ExitError {
-  return usageError(`${path} ${why}, and is not overwritten. Name another folder, or move that file away.`)
+function refuseOther(path: string): ExitError {
+  return usageError(
+    `${path} is not from this command, and is not overwritten. Name another folder, or move that file away.`,
+  )
 }
