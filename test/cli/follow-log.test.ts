@@ -71,23 +71,6 @@ describe('a log that is followed', () => {
     },
   )
 
-  it('is seldom read down to a line that may still change if that is far away', async () => {
-    const log = await follow()
-    const open = log.add('open', { status: 'pending' })
-    for (let n = 0; n < 1_200; n++) log.add(`e${n}`)
-    await log.look()
-    const all = log.pages
-    open.status = 'success'
-    for (let n = 0; n < 2; n++) {
-      await lookOn(log, 1)
-      expect(log.pages).toBe(1)
-    }
-    expect(await log.look()).toEqual(['open'])
-    expect(log.pages).toBeGreaterThan(all - 2)
-    await lookOn(log, 1)
-    expect(log.pages).toBe(1)
-  })
-
   it('has every change of lines of the same time', async () => {
     const log = await follow()
     for (let n = 0; n < 120; n++) log.add(`e${n}`)
