@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -231,10 +230,6 @@ describe('the journal', () => {
     await writeFile(file, 'Dear Ada')
     expect(await run('--journal', file)).toEqual(ended(2, 'not a journal'))
     expect(await run('--journal', folder.at('none', 'x'))).toMatchObject({ code: 2 })
-    const pipe = folder.at('pipe')
-    execFileSync('mkfifo', [pipe])
-    for (const more of [[], ['--dry-run']])
-      expect(await run('--journal', pipe, ...more)).toEqual(ended(2, 'not a file'))
     expect(await readFile(file, 'utf8')).toBe('Dear Ada')
     expect(retried).toEqual([])
   })

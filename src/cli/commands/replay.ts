@@ -1,4 +1,4 @@
-import { open, stat } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import type { Command } from 'commander'
 import {
   type Client,
@@ -12,7 +12,7 @@ import { confirm } from '../input/keys.ts'
 import { readIfThere } from '../input/read-bytes.ts'
 import { durationOption, readCount } from '../input/read-option.ts'
 import { defined, EXIT, ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
-import { type HeldFile, holdFile } from '../output/own-file.ts'
+import { holdFile } from '../output/own-file.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable } from '../output/print-table.ts'
 import { ProgressDisplay } from '../output/replay-progress.ts'
@@ -57,28 +57,18 @@ export function addReplay(program: Command, io: Io): void {
 
 async function replay(options: ReplayCommandOptions, io: Io): Promise<void> {
   if (options.journal === undefined) return replayWith(undefined, options, io)
-  await mustBeFile(options.journal)
   if (options.dryRun) {
     const text = await readJournal(options.journal)
     return replayWith({ read: () => text.split('\n'), append: async () => {} }, options, io)
   }
   // Two runs with one journal would retry the same events.
-  await using held = await holdFile(options.journal, async () => false, io)
-  await using journal = await openJournal(options.journal, held)
+  await using _held = await holdFile(options.journal, async () => false, io)
+  await using journal = await openJournal(options.journal)
   await replayWith(journal, options, io)
 }
 
 /** Journal in a file that only its owner can read. */
 interface JournalFile extends ReplayJournal, AsyncDisposable {}
-
-/** Ends the command if the path is not that of a file: opening a pipe would wait for its reader. */
-async function mustBeFile(path: string): Promise<void> {
-  const isFile = await stat(path).then(
-    (stats) => stats.isFile(),
-    () => true, // does not exist yet
-  )
-  if (!isFile) throw usageError(`${path} cannot be written: it is not a file`)
-}
 
 /** Reads a journal, if it exists. Ends the command if the file is something else. */
 async function readJournal(path: string): Promise<string> {
@@ -87,18 +77,15 @@ async function readJournal(path: string): Promise<string> {
   throw usageError(`${path} is not a journal of this command. Name another file.`)
 }
 
-async function openJournal(path: string, held: HeldFile): Promise<JournalFile> {
+async function openJournal(path: string): Promise<JournalFile> {
   const text = await readJournal(path)
   const file = await open(path, 'a', 0o600).catch((error: unknown) => {
     throw refuseFile(path, 'written', error)
   })
-  const append = async (lines: string) => {
-    if (!(await held.isHeld()))
-      throw new ExitError(EXIT.failed, `Another run has taken over ${path}, while this one stood still.`)
-    await file.appendFile(lines).catch((error: Error) => {
+  const append = (lines: string) =>
+    file.appendFile(lines).catch((error: Error) => {
       throw new ExitError(EXIT.failed, `${path} cannot be written: ${error.message}. Nothing is retried without it.`)
     })
-  }
   // A line that a crash has cut must not run into the next one.
   if (text !== '' && !text.endsWith('\n')) await append('\n')
   return {

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import { chmod, chown, open, readFile, realpath, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { chmod, chown, open, realpath, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EXIT, ExitError, type Io, messageOf, refuseFile, usageError } from '../io.ts'
+import { EXIT, ExitError, type Io, refuseFile, usageError } from '../io.ts'
 
 /** Creates an empty file that only its owner can read, as a place for a secret. Ends the command if there is a file already. */
 export async function reserveFile(path: string): Promise<void> {
@@ -60,14 +59,8 @@ const TIMES = {
 }
 export type LockTimes = Readonly<typeof TIMES>
 
-/** A file that no other run fills until this is disposed of. */
-export interface HeldFile extends AsyncDisposable {
-  /** Resolves with false once another run has taken the file over, because this one stood still, as after Ctrl-Z. */
-  isHeld(): Promise<boolean>
-}
-
 /**
- * Keeps other runs from filling a file, by a lock beside it. Waits for a run that holds the lock. If that has filled the file, no lock is
+ * Keeps other runs from filling a file until it is disposed of, by a lock beside it. Waits for a run that holds the lock. If that has filled the file, no lock is
  * taken, since nothing is written then. Ends the command if this takes long, or if the folder cannot be written.
  */
 export async function holdFile(
@@ -75,20 +68,16 @@ export async function holdFile(
   isFilled: () => Promise<boolean>,
   io: Io,
   times: LockTimes = TIMES,
-): Promise<HeldFile> {
-  const lock = `${await resolveLinks(path)}.lock`
-  const owner = randomUUID()
+): Promise<AsyncDisposable> {
+  const lock = `${path}.lock`
   const start = performance.now()
   let [beat, beatAt, isTold] = [0, start, false]
   while (!(await isFilled())) {
-    if (await take(lock, owner, path)) return hold(lock, owner, times)
+    if (await take(lock, path)) return hold(lock, times)
     const last = (await stat(lock).catch(() => undefined))?.mtimeMs ?? 0 // 0 if it has just been released
     const now = performance.now()
     if (last !== beat) [beat, beatAt] = [last, now]
-    else if (now - beatAt > times.abandonedAfterMs)
-      await rm(lock, { force: true }).catch((error: unknown) => {
-        throw usageError(`${lock} cannot be removed: ${messageOf(error)}`)
-      })
+    else if (now - beatAt > times.abandonedAfterMs) await rm(lock, { force: true })
     if (now - start > times.waitMs)
       throw new ExitError(EXIT.gaveUp, `Another run is using ${path}.`, {
         fix: 'Run the command again when that one has ended.',
@@ -99,21 +88,13 @@ export async function holdFile(
     }
     await sleep(times.lookMs, undefined, { signal: io.interrupt }).catch(() => io.interrupt.throwIfAborted())
   }
-  return { isHeld: async () => false, async [Symbol.asyncDispose]() {} }
-}
-
-/** Returns the path without links, so that a lock holds the file under all its names. */
-async function resolveLinks(path: string): Promise<string> {
-  const inFolder = async () => join(await realpath(dirname(path)), basename(path))
-  return realpath(path)
-    .catch(inFolder) // the file does not exist yet
-    .catch(() => path)
+  return { async [Symbol.asyncDispose]() {} }
 }
 
 /** Tries to take the lock, and returns true if it succeeded. */
-async function take(lock: string, owner: string, path: string): Promise<boolean> {
+async function take(lock: string, path: string): Promise<boolean> {
   try {
-    await writeFile(lock, owner, { flag: 'wx', mode: 0o600 })
+    await writeFile(lock, '', { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
     if (Object(error).code === 'EEXIST') return false
@@ -122,14 +103,12 @@ async function take(lock: string, owner: string, path: string): Promise<boolean>
   }
 }
 
-function hold(lock: string, owner: string, { beatMs }: LockTimes): HeldFile {
+function hold(lock: string, { beatMs }: LockTimes): AsyncDisposable {
   const timer = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), beatMs)
-  const isHeld = async () => (await readFile(lock, 'utf8').catch(() => '')) === owner
   return {
-    isHeld,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      if (await isHeld()) await rm(lock, { force: true })
+      await rm(lock, { force: true })
     },
   }
 }
