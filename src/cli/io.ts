@@ -20,8 +20,6 @@ export interface Io {
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean; readonly readableEnded?: boolean }
   readonly stdout: Output
   readonly stderr: Output
-  /** Resolves with true if no process can read standard output: `>/dev/null`. */
-  readonly isOutputDiscarded?: () => Promise<boolean>
   /** Adds advice about the command line to errors of this code. */
   readonly advise?: (code: ErrorCode, fix: string) => void
   /** Aborted by Ctrl-C, or by a BrokenOutput. */

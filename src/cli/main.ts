@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { stat } from 'node:fs/promises'
 import { argv, env, platform, stderr, stdin, stdout } from 'node:process'
 import { BrokenOutput, EXIT } from './io.ts'
 import { run } from './run.ts'
@@ -42,17 +41,7 @@ function suspend(toRawMode: () => void): void {
   setTimeout(toRawMode, 100).unref() // a job without a shell, as in a container, does not stop
 }
 
-/** Returns true for `>/dev/null`, and for `>&-`, for which Node opens /dev/null. */
-async function isOutputDiscarded(): Promise<boolean> {
-  try {
-    const [out, nothing] = await Promise.all(['/dev/stdout', '/dev/null'].map((path) => stat(path)))
-    return out !== undefined && out.rdev === nothing?.rdev
-  } catch {
-    return false // Windows has no such files
-  }
-}
-
-const io = { env, stdin, stdout, stderr, isOutputDiscarded, interrupt: interrupt.signal }
+const io = { env, stdin, stdout, stderr, interrupt: interrupt.signal }
 let isEnded = false
 run(argv.slice(2), stdin.isTTY ? { ...io, listenToKeys } : io).then((code) => {
   isEnded = true

@@ -5,7 +5,7 @@ import { run as runProgram } from '../../src/cli/run.ts'
 import type { Reply } from '../client/support.ts'
 import { startWebhookService } from '../client/webhook-service.ts'
 import { useFolder } from './folder.ts'
-import { ended, readLines, runCli } from './run-cli.ts'
+import { readLines, runCli } from './run-cli.ts'
 import { ADA, APP, serve, serveHandMade } from './serve.ts'
 import { createTestIo } from './test-io.ts'
 
@@ -96,24 +96,6 @@ describe('postern webhooks create', () => {
     expect(stderr).not.toContain('It may be registered')
   })
 
-  /** Runs it with another standard output. */
-  async function runWith(other: Partial<Io>, url: string, ...more: readonly string[]) {
-    const { io, written } = createTestIo({ env: { ...ADA, POSTERN_BASE_URL: url } })
-    const args = ['webhooks', 'create', '--url', APP, '--events', 'sync.failed', '--retries', '0', ...more]
-    return { code: await runProgram(args, { ...io, ...other }), stderr: written.stderr, stdout: written.stdout }
-  }
-
-  it('registers nothing if standard output is thrown away, unless the secret goes to a file', async () => {
-    const { crm } = await serve()
-    const discarded = { isOutputDiscarded: async () => true }
-    const advice = /^postern: Standard output is discarded, .* Give --secret-file FILE\.\n$/
-    expect(await runWith(discarded, crm.url)).toEqual(ended(2, advice))
-    expect(crm.webhooks.list()).toEqual([])
-    const file = folder.at('discarded.secret')
-    expect(await runWith(discarded, crm.url, '--secret-file', file)).toMatchObject({ code: 0 })
-    expect(await runWith({ isOutputDiscarded: async () => false }, crm.url)).toMatchObject({ code: 0 })
-  })
-
   it.each([
     [true, 'is deleted again'],
     [false, 'is of no use: delete it'],
@@ -122,8 +104,10 @@ describe('postern webhooks create', () => {
     onTestFinished(() => service.close())
     service.onAnswer = ({ method }) => (method === 'DELETE' && !canDelete ? { status: 500 } : undefined)
     const stdout: Io['stdout'] = { write: (_text, callback) => callback?.(new Error('no space left')) }
-    const { code, stderr } = await runWith({ stdout }, service.url)
+    const { io, written } = createTestIo({ env: { ...ADA, POSTERN_BASE_URL: service.url } })
+    const args = ['webhooks', 'create', '--url', APP, '--events', 'sync.failed', '--retries', '0']
+    const code = await runProgram(args, { ...io, stdout })
     const message = `standard output cannot be written: no space left. Webhook w1 ${words}.`
-    expect([code, stderr]).toEqual([1, `postern: ${message}\n`])
+    expect([code, written.stderr]).toEqual([1, `postern: ${message}\n`])
   })
 })

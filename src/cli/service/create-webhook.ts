@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { type Client, type CreatedWebhook, ServiceError, type Webhook } from '../../client/client.ts'
 import { hasCode } from '../../client/service-error.ts'
-import { defined, EXIT, ExitError, type Io, messageOf, usageError, writeJson, writeOut } from '../io.ts'
+import { defined, EXIT, ExitError, type Io, messageOf, writeJson, writeOut } from '../io.ts'
 import { replaceFile, reserveFile } from '../output/own-file.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { type ServiceOptions, writeServiceOptions } from './service-client.ts'
@@ -19,10 +19,6 @@ export interface CreateOptions extends ServiceOptions {
 export async function createWebhook(client: Client, options: CreateOptions, io: Io): Promise<void> {
   const { secretFile, inactive, json } = options
   if (secretFile !== undefined) await reserveFile(secretFile)
-  else if (await io.isOutputDiscarded?.())
-    throw usageError('Standard output is discarded, and with it the secret, which is shown only once.', {
-      fix: 'Give --secret-file FILE.',
-    })
   const created = await register(client, options, io)
   const { webhook } = created
   await save(client, created, options, io)
