@@ -59,10 +59,8 @@ describe('a point in time', () => {
   })
 
   it.each([
-    ['2025-02-30', 'It must be a duration, 24h or 7d, or a date'],
     ['yesterday', 'It must be a duration, 24h or 7d, or a date'],
     ['', 'It must be a duration, 24h or 7d, or a date'],
-    ['36501d', 'at most 100 years'],
   ])('is none: %s', (text, message) => {
     expect(() => readSince(text)).toThrow(message)
   })

@@ -128,19 +128,6 @@ describe('postern records', () => {
     expect(readLines(gone.stdout)).toEqual([{ _id: 'o1', isDeleted: true }])
   })
 
-  it.each([
-    ['delete', '..', 'faults', '--yes'],
-    ['delete', 'contact', '.', '--yes'],
-    ['update', 'contact', '', '--data', '{}'],
-    ['list', '..'],
-  ])('reaches nothing else by dots: %s %s', async (...args) => {
-    const { run } = await serveEmulator()
-    await run('faults', 'set', '--fail', '0.5')
-    const { code, stderr } = await run('records', ...args)
-    expect([code, stderr]).toEqual([2, 'postern: The model and the id of a record are names.\n'])
-    expect((await run('faults', 'show')).stdout).toContain('0.5 of the attempts are lost')
-  })
-
   it('asks before it deletes, and refuses without a terminal', async () => {
     const { crm, env, begin } = await serveEmulator()
     const { _id: id } = crm.records.create('contact', {})

@@ -95,8 +95,6 @@ async function callRecords<Answer extends z.ZodType>(
   io: Io,
   body?: object,
 ): Promise<z.output<Answer>> {
-  // Dots would lead to other routes, such as that of the faults.
-  if (path.some((each) => /^\.{0,2}$/.test(each))) throw usageError('The model and the id of a record are names.')
   const emulator = await connectToEmulator(options, io)
   const query = account === undefined ? '' : `?accountKey=${encodeURIComponent(account)}`
   const route = ['records', ...path.map(encodeURIComponent)].join('/')

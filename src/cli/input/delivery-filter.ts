@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import type { Delivery } from '../../client/client.ts'
 import { findMeant } from './event-types.ts'
-import { collectWords, mustBeLived, tryDuration } from './read-option.ts'
+import { collectWords, tryDuration } from './read-option.ts'
 
 /** Returns a filter for events of these types. `*` stands for any text: `contact.*`, `*.deleted`. Undefined passes all events. */
 export function isOfTypes(types: readonly string[] | undefined): (of: Pick<Delivery, 'eventType'>) => boolean {
@@ -28,15 +28,12 @@ function escapeRegExp(text: string): string {
 /** Reads a point in time: a duration ago, `24h`, or a date. */
 export function readSince(value: string): Date {
   const length = tryDuration(value)
-  return length === undefined ? readDate(value) : new Date(Date.now() - mustBeLived(length))
+  return length === undefined ? readDate(value) : new Date(Date.now() - length)
 }
 
 function readDate(value: string): Date {
-  const [day = ''] = /^\d{4}-\d\d-\d\d/.exec(value) ?? []
-  // JavaScript reads 30 February as a day of March.
-  const isDay = new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day) === true
-  const date = isDay ? new Date(value) : undefined
-  if (date === undefined || Number.isNaN(date.getTime()))
+  const date = new Date(/^\d{4}-\d\d-\d\d/.test(value) ? value : Number.NaN)
+  if (Number.isNaN(date.getTime()))
     throw new InvalidArgumentError('It must be a duration, 24h or 7d, or a date: 2025-01-31T12:00:00Z.')
   if (date.getTime() > Date.now())
     throw new InvalidArgumentError('That is in the future. A date without a time begins at midnight in UTC.')

@@ -28,7 +28,7 @@ export function readRate(value: string): number {
 export function readDuration(value: string): number {
   const ms = tryDuration(value) ?? 0
   if (ms < 1) throw new InvalidArgumentError('It must be a number and a unit: 500ms, 10s, 5m30s, 2h.')
-  return mustBeLived(ms)
+  return ms
 }
 
 /** Reads a duration; undefined if the text is none. */
@@ -43,12 +43,6 @@ export function tryDuration(text: string): number | undefined {
 /** Makes an option for a duration, whose help shows the default value as this text. */
 export function durationOption(flags: string, description: string, ms: number, text: string): Option {
   return new Option(flags, description).argParser(readDuration).default(ms, text)
-}
-
-/** Refuses a duration for which no date could be computed. */
-export function mustBeLived(ms: number): number {
-  if (ms > 36_500 * 86_400_000) throw new InvalidArgumentError('It must be at most 100 years.')
-  return ms
 }
 
 /** Names an invalid URL in a message. The value of a variable may be a secret, and is not repeated. */

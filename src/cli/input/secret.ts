@@ -30,8 +30,6 @@ export async function readSecret(options: SecretOptions, io: Io): Promise<string
   if (secretStdin) return toSecret(await readStdin(io), 'Standard input')
   if (secretFile !== undefined) return toSecret(await readBytes(secretFile), secretFile)
   const { [secretEnv]: secret } = await readVariables(options, io)
-  // Decoding has replaced bytes that are not UTF-8.
-  if (secret?.includes('\ufffd')) throw usageError(`The value of ${secretEnv} is not UTF-8 text.`)
   if (secret) return secret
   throw usageError(
     `There is no secret: ${secretEnv} is not set${inFile(options)}. Set it, or name another variable (--secret-env), a file (--secret-file, --env) or standard input (--secret-stdin).`,

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LONGEST_TIMER_MS } from '../../host/clock.ts'
 
 export interface Pace {
   readonly concurrency: number
@@ -29,8 +28,8 @@ export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<vo
   const work = async () => {
     for (let index = next++; index < all.length && !signal.aborted; index = next++) {
       const due = rate === undefined ? 0 : begin + (index * 1_000) / rate
-      for (let ms = due - performance.now(); ms > 0 && !signal.aborted; ms = due - performance.now())
-        await sleep(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal }).catch(ignore)
+      const ms = due - performance.now()
+      if (ms > 0) await sleep(ms, undefined, { signal }).catch(ignore)
       const one = all[index]
       if (one !== undefined && !signal.aborted) await send(one)
     }
