@@ -120,7 +120,7 @@ async function isRolledBack(client: PgClient): Promise<boolean> {
 }
 
 const ENDED_IT =
-  'The work ended its transaction itself, without the client that it was given: its earlier writes may be committed without the finish mark.'
+  'The work ended its transaction itself: its earlier writes may be committed without the finish mark. Leave BEGIN, COMMIT and ROLLBACK out of it.'
 
 const OTHER_ROLE =
   "Postgres refused the finish mark, or a deferred check, for lack of rights: the transaction was rolled back. The pool's user writes the mark: work that changes its role (SET LOCAL ROLE) has to end with RESET ROLE."

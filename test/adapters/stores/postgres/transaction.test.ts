@@ -190,77 +190,38 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
   })
 
   describe('hand out a client that', () => {
-    it.each([
-      'BEGIN',
-      'START  TRANSACTION',
-      'end',
-      'rollback',
-      "PREPARE TRANSACTION 'x'",
-      '/* x */ COMMIT',
-      '-- x\rCOMMIT',
-      '/* a /* nested */ one */ rollback',
-      'SELECT 1; COMMIT',
-      "SELECT E'\\'; COMMIT --'; COMMIT; --'",
-      'SELECT $a$ ; $b$ $a$; COMMIT; BEGIN',
-      'SELECT 1 AS "a;""b"; END',
-      'CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END; COMMIT',
-      'BEGIN ATOMIC',
-    ])('refuses %j', async (statement) => {
-      const claim = await claimFor(store)
-      for (const query of [statement, { text: statement }]) {
-        const run = store.transaction(claim, async (tx) => {
-          await insert(claim.key)(tx)
-          await tx.query(query as string) // either form
-        })
-        await expect(run).rejects.toMatchObject({ code: 'transaction_misused' })
-      }
-      expect(await rowsOf(claim.key)).toBe(0)
-    })
+    it.each(['BEGIN', 'START  TRANSACTION', 'end', 'rollback', "PREPARE TRANSACTION 'x'"])(
+      'refuses %j',
+      async (statement) => {
+        const claim = await claimFor(store)
+        for (const query of [statement, { text: statement }]) {
+          const run = store.transaction(claim, async (tx) => {
+            await insert(claim.key)(tx)
+            await tx.query(query as string) // either form
+          })
+          await expect(run).rejects.toMatchObject({ code: 'transaction_misused' })
+        }
+        expect(await rowsOf(claim.key)).toBe(0)
+      },
+    )
 
-    it.each([
-      "SELECT 'a''; COMMIT'",
-      "SELECT E'a\\'; COMMIT'",
-      '/* ; COMMIT */ SELECT 1',
-      'SELECT 1 -- ; COMMIT',
-      'SELECT $x$; COMMIT; $$ $x$',
-      'SELECT 1 AS "; COMMIT"',
-      'SAVEPOINT a; ROLLBACK TO a; RELEASE a',
-      'CREATE OR REPLACE FUNCTION f(a int) RETURNS int BEGIN ATOMIC SELECT 2; SELECT CASE WHEN a > 1 THEN 1 END; END',
-    ])('accepts %j', async (statement) => {
+    it('accepts savepoints', async () => {
       const claim = await claimFor(store)
       await store.transaction(claim, async (tx) => {
-        await tx.query(statement)
+        for (const text of ['SAVEPOINT a', 'ROLLBACK TO a', 'rollback work to savepoint a', 'RELEASE a'])
+          await tx.query(text)
         await insert(claim.key)(tx)
       })
       expect(await rowsOf(claim.key)).toBe(1)
     })
 
-    it.each<[string, string]>([
-      ['literal', `SELECT length('${'x'.repeat(30_000_000)}')`],
-      ['literal with a backslash', `SELECT length(E'${'x'.repeat(30_000_000)}\\'')`],
-      ['text between dollars', `SELECT length($a$${'x'.repeat(30_000_000)}$a$)`],
-    ])('accepts a %s of 30 MB', async (_what, text) => {
-      const claim = await claimFor(store)
-      await store.transaction(claim, async (tx) => {
-        expect((await tx.query(text)).rows[0].length).toBeGreaterThanOrEqual(30_000_000)
-      })
-    })
-
-    it('reads 100,000 tags of texts in linear time', async () => {
-      const claim = await claimFor(store)
-      const tags = Array.from({ length: 100_000 }, (_, index) => `$a${index}$`).join(' ')
-      await expect(store.transaction(claim, (tx) => tx.query(`SELECT ${tags}`))).rejects.toMatchObject({
-        code: '42601',
-      })
-    })
-
     it.each(['ROLLBACK', 'COMMIT', 'ROLLBACK; BEGIN', 'COMMIT; BEGIN'])(
-      'cannot have its mark without its transaction, if other code sends %j past the check',
+      'cannot have its mark without its transaction, if %j stands in the middle of a text',
       async (text) => {
         const claim = await claimFor(store)
         const run = store.transaction(claim, async (tx) => {
           await insert(claim.key)(tx)
-          await Object.getPrototypeOf(tx).query(text) // on the client itself
+          await tx.query(`SELECT 1; ${text}`)
         })
         await expect(run).rejects.toMatchObject({ code: 'transaction_misused' })
         await store.release(claim.key, claim.token, [])
