@@ -8,10 +8,6 @@ export interface FetchHandlerOptions extends AdapterOptions<Request> {
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
 
-const NOT_BYTES: BodyFailure = {
-  failure: 'body_consumed',
-  fix: 'The stream of the request returned something other than bytes, usually text that was decoded before. Give fetchHandler the untouched Request.',
-}
 const CONSUMED: BodyFailure = {
   failure: 'body_consumed',
   fix: 'Something read the request before fetchHandler did. Give it the untouched Request, or read a clone: await request.clone().json().',
@@ -126,7 +122,6 @@ class FetchDelivery implements DeliveryRequest {
     let length = 0
     intake.onCut = () => chunks.splice(0)
     for (let part = await this.#reader.read(); !part.done; part = await this.#reader.read()) {
-      if (!(part.value instanceof Uint8Array)) return NOT_BYTES // a stream that the app made
       length += part.value.byteLength
       if (length > limit || !intake.take(part.value.byteLength)) return { failure: 'body_too_large' }
       chunks.push(toKept(part.value))

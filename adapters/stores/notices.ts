@@ -7,22 +7,13 @@ export class Notices {
 
   addLogger(logger: Logger): void {
     this.#loggers.push(logger)
-    for (const message of this.#messages) warn(logger, message)
+    for (const message of this.#messages) logger.warn({}, message)
   }
 
   /** Reports a message once, no matter how often it is called. */
   warn(message: string): void {
     if (this.#messages.has(message)) return
     this.#messages.add(message)
-    for (const logger of this.#loggers) warn(logger, message)
-  }
-}
-
-/** A logger that throws must not fail the call that was under way. */
-function warn(logger: Logger, message: string): void {
-  try {
-    logger.warn({}, message)
-  } catch {
-    // The receiver reports broken loggers to its owner.
+    for (const logger of this.#loggers) logger.warn({}, message)
   }
 }

@@ -182,20 +182,6 @@ it.each([
 })
 
 describe('a Fetch request', () => {
-  it('whose stream returns text reports the mistake, and does not affect others', async () => {
-    const { receiver, errors } = createScene()
-    const handle = fetchHandler(receiver)
-    const delivery = sample()
-    const text = new Blob([new Uint8Array(delivery.bytes)]).stream().pipeThrough(new TextDecoderStream())
-    const { 'content-length': _, ...undeclared } = delivery.headers
-    // Node's own Request refuses such a stream; other hosts do not.
-    const odd = standInFor(post(undeclared, null), { body: { value: text }, bodyUsed: { value: false } })
-    expect((await handle(odd)).status).toBe(500)
-    expect(errors[0]).toMatchObject({ code: 'body_consumed', message: expect.stringContaining('other than bytes') })
-    const good = sample()
-    expect((await handle(post(good.headers, good.bytes))).status).toBe(200)
-  })
-
   it('whose sender has disconnected is an incomplete body, not a wrong signature', async () => {
     const { receiver, outcomes } = createScene()
     const delivery = sample()
