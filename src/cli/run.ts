@@ -28,6 +28,7 @@ export async function run(args: readonly string[], given: Io): Promise<number> {
   const io = isJson(args) ? { ...given, stdout: toJsonOutput(given.stdout) } : given
   const program = createProgram({ ...io, advise: (code, fix) => fixes.set(code, fix) })
   try {
+    mustBeUtf8(args)
     await program.parseAsync(askForKnownHelp(program, args), { from: 'user' })
     return EXIT.done
   } catch (error) {
@@ -42,6 +43,12 @@ export async function run(args: readonly string[], given: Io): Promise<number> {
     if (isJson(args)) writeJson(io, { error: { code, message, fix } })
     return failure.exitCode
   }
+}
+
+/** Ends the command if an argument has the character that Node puts in the place of bytes that are not UTF-8: it would be another name. */
+function mustBeUtf8(args: readonly string[]): void {
+  const at = args.findIndex((arg) => arg.includes('\ufffd'))
+  if (at >= 0) throw usageError(`Argument ${at + 1} is not UTF-8 text.`)
 }
 
 function createProgram(io: Io): Command {

@@ -79,6 +79,7 @@ describe('a genuine event', () => {
 describe('a delivery to be refused', () => {
   it.each<readonly [id: string, toSignatures: (right: string, body: Uint8Array) => readonly string[]]>([
     ['signature-sha1', (_, body) => [`sha1=${sign(body, 'sha1')}`]],
+    ['signature-hex-case', (right) => [`sha256=${right.slice(7).toUpperCase()}`]],
     ['signature-non-ascii', (right) => [`${right.slice(0, 70)}é`]],
   ])('is a genuine event with another signature: %s', (id, toSignatures) => {
     const { text, body, right, signatures } = sentBy(id)

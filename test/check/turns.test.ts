@@ -105,6 +105,9 @@ describe('a check of one delivery', () => {
     ['get-not-2xx', 'warn pass pass pass pass pass warn'],
     ['gzip-after-signing', 'fail fail pass pass pass fail fail'],
     ['signature-no-prefix', 'warn warn pass pass pass warn warn'],
+    ['signature-hex-case', 'pass fail pass info pass fail fail'],
+    ['unknown-account', 'pass warn pass pass pass warn warn'],
+    ['huge-body', 'pass fail warn warn pass fail warn'],
     ['bytes-duplicate-keys', 'pass warn warn warn warn warn warn'],
     ['text-half-character', 'pass warn info info info warn warn'],
   ])(`%s judges the statuses ${STATUSES.slice(0, -1).join(', ')} and none`, (id, verdicts) => {

@@ -29,6 +29,7 @@ describe('postern', () => {
   it.each([
     ['an unknown command', 'chekc --json', 'usage', 2, /unknown command 'chekc'/],
     ['a secret that is missing', 'sign --json', 'usage', 2, /There is no secret/],
+    ['an argument that is not UTF-8', 'sign body\ufffd.json --json', 'usage', 2, /^Argument 2 is not UTF-8 text\.$/],
     ['a check without a URL, in one word', 'check --json=-', 'usage', 2, /URL of the receiver/],
     ['a port that is taken', 'emulator --json --port PORT', 'port_in_use', 3, /cannot listen/],
   ])('writes an error as one JSON object: %s', async (_what, args, code, exitCode, message) => {

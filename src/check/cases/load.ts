@@ -1,5 +1,5 @@
 import type { Case } from '../case.ts'
-import { isPutOff, isSuccess, MUST_BE_ACCEPTED, MUST_NOT_CRASH, toVerdict } from '../verdict.ts'
+import { isPutOff, isRefusal, isSuccess, MUST_BE_ACCEPTED, MUST_NOT_CRASH, toVerdict } from '../verdict.ts'
 import { sendAtOnce } from './send-at-once.ts'
 
 const BURST = 50
@@ -12,6 +12,19 @@ const cases: readonly Case[] = [
     why: 'Users decide how many fields a record has and how long they are, and the service documents no limit. Parsers often stop at 100 kB.',
     fix: 'Raise the limit of the body reader, and of the proxy in front of it, to 1 MiB.',
     deliver: (make) => make.delivery(make.event({ note: 'x'.repeat(256 * 1_024) })),
+  },
+  {
+    id: 'huge-body',
+    sends: 'An event of 2 MiB.',
+    expects: '2xx or 413; a warning for another 4xx or a connection that ends. Never 5xx.',
+    why: 'A receiver needs some limit, and 413 tells the sender that it was reached.',
+    fix: 'Answer 413 from the declared length, and end the connection after the answer.',
+    deliver: (make) => make.delivery(make.event({ note: 'x'.repeat(2_048 * 1_024) })),
+    judge: (answer) => {
+      if (isSuccess(answer)) return toVerdict('pass', answer)
+      if (answer.status === 413) return toVerdict('pass', answer, { note: 'the limit is below 2 MiB' })
+      return toVerdict(isRefusal(answer) || answer.status === undefined ? 'warn' : 'fail', answer)
+    },
   },
   {
     id: 'signed-not-json',

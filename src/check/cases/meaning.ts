@@ -1,6 +1,14 @@
 import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import type { Case } from '../case.ts'
-import { isPutOff, isSuccess, MUST_BE_ACCEPTED, notAccepted, SHOULD_BE_ACCEPTED, toVerdict } from '../verdict.ts'
+import {
+  isPutOff,
+  isSuccess,
+  MUST_BE_ACCEPTED,
+  mustNotCrash,
+  notAccepted,
+  SHOULD_BE_ACCEPTED,
+  toVerdict,
+} from '../verdict.ts'
 import { records } from './records.ts'
 import { COPIES, sendAtOnce } from './send-at-once.ts'
 
@@ -67,6 +75,16 @@ export const meaning: readonly Case[] = [
       const event = make.event()
       return make.delivery({ ...event, id: `${event.id}_`.padEnd(200, 'x') })
     },
+  },
+  {
+    id: 'unknown-account',
+    level: 'warn',
+    sends: 'An event with an accountKey that the receiver cannot know.',
+    expects: '2xx, or a 4xx from a receiver that knows its accounts; otherwise a warning.',
+    why: 'The secret of one account must not authenticate another, but a missing secret must not cause an error.',
+    fix: 'Answer 401 if the account has no secret.',
+    deliver: (make) => make.delivery(make.event({ accountKey: 'check-unheard-of' })),
+    judge: mustNotCrash,
   },
   {
     id: 'duplicate',

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Case, DeliveryChanges, Maker, SingleCase, TestDelivery } from '../case.ts'
 import { WRONG_SIGNATURE } from '../maker.ts'
-import { MUST_BE_REFUSED, SHOULD_BE_REFUSED } from '../verdict.ts'
+import { isSuccess, MUST_BE_REFUSED, mustBeRefused, SHOULD_BE_REFUSED, toVerdict } from '../verdict.ts'
 
 const WHY =
   'Anyone can send this. Code that compares a header without checking its form can find a match, throw, or end the process.'
@@ -85,5 +85,19 @@ export const signatureForms: readonly Case[] = [
     why: 'Only the holder of the secret can make it, but a receiver that ignores the prefix will accept the digest of a weaker algorithm as soon as its code knows one.',
     fix: FIX,
     deliver: signed((right) => right.replace('sha256', 'md5')),
+  },
+  {
+    id: 'signature-hex-case',
+    sends: 'An event with the right signature, its digits in upper case.',
+    expects: 'Anything but a 5xx; the report says if upper case is accepted.',
+    why: 'The service writes lower case today. A receiver that compares bytes instead of text accepts both.',
+    fix: FIX,
+    deliver: signed((right) => `sha256=${right.slice('sha256='.length).toUpperCase()}`),
+    judge: (answer) => {
+      if (isSuccess(answer)) return toVerdict('pass', answer, { note: 'upper case is taken' })
+      return answer.status === 401
+        ? toVerdict('info', answer, { note: 'upper case is refused' })
+        : mustBeRefused(answer)
+    },
   },
 ]

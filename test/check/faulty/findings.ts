@@ -21,7 +21,7 @@ interface Finding {
 
 const idsOf = (pattern: RegExp) => CASES.map(({ id }) => id).filter((id) => pattern.test(id))
 const PREFIXES = ['signature-no-prefix', 'signature-other-prefix']
-const FORGED = idsOf(/^(signature-(?!byte-order-mark|form|null|put)|keep-alive$)/).filter(
+const FORGED = idsOf(/^(signature-(?!hex-case|byte-order-mark|form|null|put)|keep-alive$)/).filter(
   (id) => !PREFIXES.includes(id),
 )
 const RECORDLESS = idsOf(/^(finance|sync|import|export)-/)
@@ -150,7 +150,7 @@ const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
 }
 
 const LOSSES: Readonly<Record<keyof typeof losses, Finding>> = {
-  LosesLargeBodies: { fail: ['large-body'] },
+  LosesLargeBodies: { fail: ['large-body', 'huge-body'] },
   LosesNullCharacters: { fail: ['text-null-character'] },
   LosesLongText: { fail: ['text-long'] },
   LosesKnownAddresses: { fail: ['same-email'] },
