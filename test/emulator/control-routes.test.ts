@@ -145,6 +145,8 @@ describe('the control interface, without a port', () => {
       expect((await ask(`GET records/deal${query}`)).json).toEqual([{ _id: 'x', name }])
       expect((await ask(`GET records/deal/x${query}`)).json).toEqual({ _id: 'x', name })
       expect((await ask(`PUT records/deal/x${query}`, { size: 1 })).json).toEqual({ _id: 'x', name, size: 1 })
+      const removed = await ask(`PUT records/deal/x${query === '' ? '?' : `${query}&`}remove=size`, {})
+      expect(removed.json).toEqual({ _id: 'x', name })
     }
     expect(await ask('DELETE records/deal/x?accountKey=globex')).toMatchObject({ status: 204, text: '' })
     expect((await ask('GET records/deal/x?accountKey=globex')).status).toBe(404)

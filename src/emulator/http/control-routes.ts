@@ -93,9 +93,11 @@ function addRecordRoutes(app: Hono<Env>, { accounts, records }: Service): void {
   app.post('/records/:model', async (c) =>
     c.json(records.create(keyOf(c), c.req.param('model'), await readObject(c)), 201),
   )
-  app.put('/records/:model/:id', async (c) =>
-    c.json(records.update(keyOf(c), c.req.param('model'), c.req.param('id'), await readObject(c))),
-  )
+  app.put('/records/:model/:id', async (c) => {
+    const removed = Object.fromEntries((c.req.queries('remove') ?? []).map((name) => [name, undefined]))
+    const fields = { ...(await readObject(c)), ...removed }
+    return c.json(records.update(keyOf(c), c.req.param('model'), c.req.param('id'), fields))
+  })
   app.delete('/records/:model/:id', (c) => {
     records.delete(keyOf(c), c.req.param('model'), c.req.param('id'))
     return c.body(null, 204)
