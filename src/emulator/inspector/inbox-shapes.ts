@@ -32,13 +32,24 @@ export interface InboxRow {
   readonly failures: number
   /** The outcome of the last try. */
   readonly last: { readonly code: string; readonly error: string | null } | null
+  /** The code and the error of the last try without ids and numbers: the same for all events that failed alike. Empty before the first try. */
+  readonly cause: string
 }
 
-/** A page of the list, oldest first. */
+/** A page of the list. Dead letters come newest first, other events by the time at which they are due. */
 export interface InboxRowPage {
   readonly rows: readonly InboxRow[]
   /** Position of the next page; null on the last one. */
   readonly next: string | null
+  /** Number of events that match the query. */
+  readonly matched: number
+  /** False if the state has more events than are read, which the list leaves out. */
+  readonly isWhole: boolean
+  /** Types and accounts of all events of the state. */
+  readonly types: readonly string[]
+  readonly accounts: readonly string[]
+  /** Causes of all events of the type and the account of the query, the most frequent first. */
+  readonly causes: readonly { readonly cause: string; readonly count: number; readonly newest: InboxTime }[]
 }
 
 /** An accepted event with all of its tries, but without its body. */
