@@ -1,6 +1,6 @@
 /**
- * Photographs every screen of the inspector, in both themes and at 1,440, 1,024 and 390 px, into `.screenshots`: `npx tsx scripts/screenshots.ts`. With
- * `--docs` it also updates the small pictures of the documents.
+ * Photographs every screen of the inspector, in both themes and at 1,440, 1,024 and 390 px, into `.screenshots`: `npx tsx scripts/screenshots.ts`, or
+ * those named after it. With `--docs` it updates the small pictures of the documents instead.
  */
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -87,8 +87,12 @@ async function fillInbox(): Promise<{ readonly inbox: Inbox; readonly close: () 
   const inbox = sqliteInbox({ database })
   const receiver = createReceiver({ secret: 'test-secret', inbox, logger: silentLogger })
   let end = () => {}
+  let customer = 0
+  receiver.on('sync.failed', () => {
+    throw new DeadLetter('the list "leads" is gone')
+  })
   receiver.on('contact.created', () => {
-    throw new DeadLetter('the customer c_1042 does not exist')
+    throw new DeadLetter(`the customer c_${1_042 + customer++} does not exist`)
   })
   receiver.on('import.completed', () => {
     throw new Error('connect ECONNREFUSED 127.0.0.1:5432')
@@ -97,6 +101,7 @@ async function fillInbox(): Promise<{ readonly inbox: Inbox; readonly close: () 
   const make = createEvents({ seed: 'screenshots' })
   const made = [
     ...Array.from({ length: 4 }, () => make.contact.created()),
+    ...['globex', 'acme'].map((accountKey) => make.syncFailed({}, { accountKey })),
     make.importCompleted(),
     make.exportCompleted(),
   ]
@@ -151,15 +156,16 @@ function listViews(crm: Emulator): readonly View[] {
           .then(() => page.getByText('Retry 2').click()),
     ],
     ['webhooks', '?screen=webhooks'],
-    ['webhook-open', '?screen=webhooks', (page) => page.getByText('Open').first().click()],
+    ['webhook-menu', '?screen=webhooks', (page) => page.locator('.menu summary').first().click()],
     ['webhook-new', '?screen=webhooks', (page) => page.getByText('New webhook').click()],
-    ['service', '?screen=service'],
-    ['records', '?screen=service&open=records', (page) => page.locator('.record button').first().click()],
+    ['records', '?screen=service&open=records'],
+    ['record', '?screen=service&open=records', (page) => page.locator('td button').first().click()],
     ['calls', '?screen=service&open=calls'],
     ['clock', '?screen=service&open=clock'],
     ['faults', '?screen=service&open=faults'],
     ['assumptions', '?screen=service&open=assumptions'],
     ['inbox', '?screen=inbox', (page) => page.locator('a.item').first().waitFor()],
+    ['inbox-errors', '?screen=inbox&by=cause', (page) => page.locator('td button').first().waitFor()],
     ['inbox-waiting', '?screen=inbox&state=waiting', (page) => page.locator('a.item').first().waitFor()],
     [
       'inbox-item',
@@ -183,14 +189,19 @@ async function openView(page: Page, crm: Emulator, query = ''): Promise<void> {
 
 async function photograph(browser: Browser, crm: Emulator): Promise<void> {
   const looks = [
-    ['light', 'light', 1440, 900],
-    ['dark', 'dark', 1440, 900],
-    ['middle', 'light', 1024, 768],
-    ['narrow', 'dark', 390, 800],
+    ['light', 1440, 900],
+    ['dark', 1440, 900],
+    ['light', 1024, 768],
+    ['dark', 1024, 768],
+    ['light', 390, 800],
+    ['dark', 390, 800],
   ] as const
-  for (const [look, colorScheme, width, height] of looks) {
+  const wanted = process.argv.slice(2)
+  for (const [colorScheme, width, height] of looks) {
+    const look = `${colorScheme}-${width}`
     const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
     for (const [name, query, prepare] of listViews(crm)) {
+      if (wanted.length > 0 && !wanted.includes(name)) continue
       const page = await context.newPage()
       page.on('console', (message) => console.log(look, name, message.text()))
       page.on('pageerror', (error) => console.log(look, name, String(error)))

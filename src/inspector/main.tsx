@@ -1,18 +1,19 @@
 import { type JSX, render } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { DialogHost } from './dialogs/dialog-host.tsx'
 import { listScreens, readAddress, type Screen, SECTIONS } from './model/address.ts'
 import { IS_ALONE } from './model/api.ts'
 import { connect } from './model/connection.ts'
 import { watchInbox } from './model/inbox.ts'
 import { listenToKeys } from './model/keys.ts'
+import { countFailed } from './model/list.ts'
 import { paint, store, useStore } from './model/store.ts'
-import { Announcer, ToastLine } from './parts/announcer.tsx'
 import { Header } from './parts/header.tsx'
 import { DeliveriesScreen } from './screens/deliveries.tsx'
 import { InboxScreen } from './screens/inbox.tsx'
 import { ServiceScreen } from './screens/service.tsx'
 import { WebhooksScreen } from './screens/webhooks.tsx'
+import { count } from './text/count.ts'
 
 const SCREENS: Readonly<Record<Screen, () => JSX.Element>> = {
   deliveries: DeliveriesScreen,
@@ -25,14 +26,43 @@ const SCREENS: Readonly<Record<Screen, () => JSX.Element>> = {
 function nameView(): string {
   const { screen, delivery, item, section } = readAddress()
   const type = delivery && (store.rows.find(delivery)?.type ?? 'Delivery')
-  const open = type ?? item ?? (section && SECTIONS[section])
+  const event = store.inbox.listed?.page.rows.find(({ key }) => key === item)
   const name = listScreens().find(([each]) => each === screen)?.[1] ?? 'Inspector'
-  return [open, name, 'Postern'].filter(Boolean).join(' · ')
+  const opened = event ? `${event.type} · ${event.account}` : item && 'Event'
+  return [type ?? opened ?? (section && SECTIONS[section]), name, 'Postern'].filter(Boolean).join(' · ')
+}
+
+const ANNOUNCE_EVERY_MS = 2_000
+
+/** Announces the connection and counts of new and failed deliveries to screen readers, at most every two seconds. */
+function Announcer(): JSX.Element {
+  const [text, setText] = useState('')
+  useEffect(() => {
+    const read = () => ({ link: store.link, last: store.rows.lastOrder, failed: countFailed() })
+    let told = read()
+    const timer = setInterval(() => {
+      const now = read()
+      const words = [
+        now.link !== told.link && `connection ${now.link}`,
+        now.last > told.last && count(now.last - told.last, 'new delivery', 'new deliveries'),
+        now.failed > told.failed && `${now.failed - told.failed} failed`,
+      ].filter(Boolean)
+      told = now
+      if (words.length > 0) setText(words.join(', '))
+    }, ANNOUNCE_EVERY_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <div class="unseen" aria-live="polite">
+      {text}
+    </div>
+  )
 }
 
 function App(): JSX.Element {
   const { screen } = useStore(readAddress)
   const title = useStore(nameView)
+  const toast = useStore(() => store.toast)
   useEffect(() => {
     document.title = title
   }, [title])
@@ -45,7 +75,10 @@ function App(): JSX.Element {
       </main>
       <DialogHost />
       <Announcer />
-      <ToastLine />
+      <div class={toast?.isError ? 'toast bad' : 'toast'} role="status" hidden={toast === undefined}>
+        {toast?.isError && '✕ '}
+        {toast?.text}
+      </div>
     </>
   )
 }
@@ -60,6 +93,14 @@ function closeMenus(): void {
   })
 }
 
+/** Follows the colours and the zone of times that another tab sets. */
+function followTabs(): void {
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === 'postern.theme') store.setTheme(newValue === 'light' || newValue === 'dark' ? newValue : 'system')
+    if (key === 'postern.zone') store.setUtc(newValue === 'utc')
+  })
+}
+
 const root = document.getElementById('page')
 if (root !== null) {
   paint()
@@ -67,6 +108,7 @@ if (root !== null) {
   render(<App />, root)
   listenToKeys()
   closeMenus()
+  followTabs()
   if (!IS_ALONE) connect()
   watchInbox()
 }

@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { escapeHidden } from '../../src/inspector/text/bytes.ts'
 import { type RunningCli, startCli } from '../cli/run-cli.ts'
 import { Scene, SECRET, until } from '../inbox/scene.ts'
-import { beginEach, CHROMIUM, context, findViolations, open, openAt, serve, start, widthOf } from './support.ts'
+import { beginEach, CHROMIUM, context, findViolations, leave, open, openAt, serve, start, widthOf } from './support.ts'
 
 // The inbox in the page: a real receiver with its worker on SQLite, joined with the emulator's deliveries, and alone.
 
@@ -82,8 +82,8 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     const { page, complaints } = await openAt(url)
     expect(page.url()).not.toContain('token')
     await linksOf(page).waitFor()
-    expect(await page.locator('.items').innerText()).toMatch(
-      /evt_dead\s+acme\s+dead_letter\s+DeadLetter: no such customer/,
+    expect(await page.locator('.events').innerText()).toMatch(
+      /contact.created\s+acme · evt_dead\s+dead_letter\s+DeadLetter: no such customer/,
     )
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
@@ -110,7 +110,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await linksOf(page).click()
     await page.getByText(/waiting · first try · in (59|60) min|in 1 h/).waitFor()
     await press(page, 'Drop…')
-    await press(page, 'Drop')
+    await page.getByRole('button', { name: 'Drop', exact: true }).click()
     await toast(page, 'dropped')
     expect((await scene.inbox.counts()).waiting).toBe(0)
     await page.getByText('No events are waiting').waitFor()
@@ -126,8 +126,8 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     const named = (name: string) => page.getByRole('button', { name, exact: true })
     await named('Drop…').focus()
     await page.keyboard.press('Enter')
-    await expect.poll(() => page.evaluate('document.activeElement.textContent.slice(0, 9)')).toBe('Keep')
-    await page.keyboard.press('Enter')
+    await expect.poll(() => page.evaluate('document.activeElement.textContent.slice(0, 4)')).toBe('Drop')
+    await leave(page)
     await expect.poll(() => page.evaluate('document.activeElement.textContent.slice(0, 9)')).toBe('Drop…')
     await named('Drop…').dblclick()
     await page.getByText('Drop this event for good').waitFor()
@@ -155,7 +155,13 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await press(page, 'First page')
     await expect.poll(() => linksOf(page).count()).toBe(50)
     isBroken = false
-    await press(page, 'Select all')
+    await press(page, 'Select all 50 on this page')
+    await linksOf(page).nth(3).focus()
+    await page.keyboard.press('x')
+    await press(page, 'Replay 49 selected')
+    await leave(page)
+    await linksOf(page).nth(3).focus()
+    await page.keyboard.press('x')
     await press(page, 'Replay 50 selected')
     await page.getByRole('dialog').getByLabel('Per second').fill('500')
     await page.getByRole('button', { name: 'Replay 50', exact: true }).click()
@@ -164,6 +170,39 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await scene.untilIdle()
     await expect.poll(() => linksOf(page).count()).toBe(20)
     await page.getByRole('button', { name: 'Dead 20' }).waitFor()
+  })
+
+  it('groups dead letters by error, filters them, and replays all that match', async () => {
+    const scene = new Scene()
+    scene.receiver.on('*', ({ type, id }) => {
+      throw new DeadLetter(type === 'sync.failed' ? `no list ${id}` : 'broken')
+    })
+    for (let n = 0; n < 3; n++) await scene.deliver(events.contact.created({}, { id: `evt_${n}` }))
+    for (let n = 3; n < 63; n++) await scene.deliver(events.syncFailed({}, { id: `evt_${n}`, accountKey: 'acme' }))
+    scene.work()
+    await until('all are dead', () => scene.dead.length === 63)
+    const { page } = await openAt((await serveInbox(scene, '--write')).url)
+    const types = page.getByRole('combobox').first()
+    await types.selectOption('contact.created')
+    await expect.poll(() => linksOf(page).count()).toBe(3)
+    expect(await linksOf(page).evaluateAll((links) => links.map((link) => link.dataset.key?.at(-1)))).toEqual([
+      '2',
+      '1',
+      '0',
+    ])
+    await page.getByRole('button', { name: 'Replay all 3 that match' }).waitFor()
+    await types.selectOption('')
+    await page.keyboard.press('g')
+    await press(page, 'dead_letter DeadLetter: no list #')
+    await page.getByRole('button', { name: 'Replay all 60 that match' }).waitFor()
+    await page.keyboard.press('R')
+    await page.getByRole('dialog').getByLabel('Per second').fill('500')
+    await page.keyboard.press('Control+Enter')
+    await page.getByText('60 of 60').waitFor()
+    await leave(page)
+    await until('all died again', () => scene.dead.length === 123)
+    await linksOf(page).first().click()
+    await expect.poll(() => page.title()).toBe('sync.failed · acme · Inbox · Postern')
   })
 
   it('is read-only unless it was started to write, and says so', async () => {
@@ -194,7 +233,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
   it('shows nothing of another state while it loads, also by Back', async () => {
     const { url } = await serveInbox(await fill())
     const { page } = await openAt(url)
-    const rows = page.locator('.items')
+    const rows = page.locator('.events')
     await rows.getByText('dead_letter').waitFor()
     await press(page, /^Waiting 1/)
     await rows.getByText('contact.updated').waitFor()
@@ -296,9 +335,9 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     const { page } = await openAt(url)
     for (const scheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: scheme })
-      for (const view of ['', '?state=waiting', '?state=running', '?item=7:default4:acme8:evt_dead']) {
+      for (const view of ['', '?by=cause', '?state=waiting', '?state=running', '?item=7:default4:acme8:evt_dead']) {
         await page.goto(new URL(`/_inspector${view}`, url).href)
-        await linksOf(page).waitFor()
+        await page.locator('.events tbody a, .events tbody button').first().waitFor()
         if (view.includes('item')) await page.locator('.facts').waitFor()
         expect(await findViolations(page), `${scheme} ${view}`).toEqual([])
       }

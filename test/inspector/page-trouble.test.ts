@@ -106,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     await delay(page, '**/samples/sync.completed')
     const late = page.waitForResponse('**/samples/sync.completed')
     await page.keyboard.press('t')
-    await page.locator('dialog input[list=types]').fill('opportunity.created')
+    await page.locator('dialog input[list=list-Type]').fill('opportunity.created')
     const data = page.locator('dialog textarea')
     await expect.poll(() => data.inputValue()).toContain('"record":')
     await late

@@ -106,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect(await page.getByRole('dialog').locator('textarea').inputValue()).toMatch(/^curl -gi 'http:/)
     await leave(page)
     await page.keyboard.press('3')
-    await page.getByRole('button', { name: 'Calls of the API' }).click()
+    await page.getByRole('link', { name: 'Calls of the API' }).click()
     await page.getByText('/api/sales/contacts').waitFor()
     expect(await page.locator('tbody tr').count()).toBe(1)
   })
@@ -204,6 +204,49 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect(violations).toEqual([])
   })
 
+  it('reaches each action by a key, lists all keys, and follows the colours and the zone of another tab', async () => {
+    const crm = await startWith(['sync.failed'], answer(500, 'handler_failed'), { clock: 'manual' })
+    crm.records.create('contact', { firstName: 'Zoë' })
+    crm.events.emit({ type: 'sync.failed' })
+    await crm.clock.advance('3h')
+    const { page } = await open(crm)
+    const shown: string[] = []
+    for (const query of ['', `?d=${crm.deliveries.list()[0]?.id}`, ...SCREENS]) {
+      await page.goto(`${crm.url}/_inspector${query}`)
+      await page.locator('#link.live').waitFor()
+      expect(await page.evaluate(WITHOUT_TAB), query).toEqual([])
+      shown.push(
+        ...(await page.locator('[data-hotkey]').evaluateAll((all) => all.map((each) => each.dataset.hotkey ?? ''))),
+      )
+    }
+    await page.keyboard.press('?')
+    const listed = (await page.locator('dialog dt').allInnerTexts()).flatMap((names) => names.split(/\s+/))
+    expect(shown.filter((key) => !listed.includes(key))).toEqual([])
+    await leave(page)
+    await page.keyboard.press('2')
+    await page.locator('tbody tr').waitFor()
+    for (const key of ['j', 'a', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
+    await page.getByRole('dialog', { name: 'Pause?' }).waitFor()
+    await leave(page)
+    const other = (await open(crm)).page
+    for (const key of ['l', 'u']) await page.keyboard.press(key)
+    await other.getByRole('button', { name: 'Colours: light' }).waitFor()
+    await other.getByRole('button', { name: 'Times: UTC' }).waitFor()
+  })
+
+  it('shows a webhook that fails, with its actions, whatever its URL is', async () => {
+    const crm = await start({ clock: 'manual' })
+    crm.webhooks.create({ url: `http://127.0.0.1:9/${'x'.repeat(900)}`, events: ['sync.failed'] })
+    crm.events.emit({ type: 'sync.failed' })
+    await crm.clock.advance('3h')
+    const { page } = await open(crm, '?screen=webhooks')
+    await page.setViewportSize({ width: 390, height: 800 })
+    await page.locator('tr.failing').getByText('failing').waitFor()
+    expect(await page.locator('tr.failing').innerText()).toMatch(/0 %\s+1 failed/)
+    const { x = 0, width = 0 } = (await page.locator('summary').boundingBox()) ?? {}
+    expect([await widthOf(page), x + width <= 390]).toEqual([390, true])
+  })
+
   it('fits into 320 px', async () => {
     const crm = await start({ clock: 'manual' })
     const url = 'http://localhost:9/a-rather-long-path/of-a-receiver/hooks'
@@ -237,6 +280,10 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     }
   })
 })
+
+/** The controls that Tab does not reach. Rows of the list are reached by j and k. */
+const WITHOUT_TAB = `[...document.querySelectorAll('button, a, input, select, textarea, summary')]
+  .filter((each) => each.tabIndex < 0 && !each.closest('tbody')).map((each) => each.outerHTML)`
 
 /** Numbers of types that are cut, the heads of columns that are too narrow for a word, and the pixels of the list beside all columns. */
 const MEASURE = `(() => {

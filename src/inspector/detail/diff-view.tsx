@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { AttemptDetail } from '../../emulator/contract.ts'
-import { Choice } from '../parts/fields.tsx'
+import { Field } from '../parts/fields.tsx'
 import { showExactly } from '../text/bytes.ts'
 import { diffLines } from '../text/diff-lines.ts'
 import { toPretty } from '../text/pretty-json.ts'
@@ -33,8 +33,8 @@ export function DiffView({ attempts }: { readonly attempts: readonly AttemptDeta
         </h2>
       </summary>
       <p>
-        <Choice label="Attempt" options={options} value={`${one.number}`} onInput={(n) => setBefore(Number(n))} />{' '}
-        <Choice label="with" options={options} value={`${other.number}`} onInput={(n) => setAfter(Number(n))} />
+        <Field label="Attempt" options={options} value={`${one.number}`} onInput={(n) => setBefore(Number(n))} />{' '}
+        <Field label="with" options={options} value={`${other.number}`} onInput={(n) => setAfter(Number(n))} />
       </p>
       <pre>
         {lines.map(({ sign, text }, index) => (

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SignatureSteps } from '../../emulator/contract.ts'
-import { TextField } from '../parts/fields.tsx'
+import { Field } from '../parts/fields.tsx'
 import { Icon } from '../parts/small.tsx'
 import { nameSigning } from '../text/explain.ts'
 import type { Loaded } from './use-detail.ts'
@@ -80,12 +80,7 @@ function Compare({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
       : 'This is not one of the usual mistakes: your code used another secret or other bytes. Compare the SHA-256 of the body first.'
   return (
     <>
-      <TextField
-        class="field"
-        label="Does your code compute another digest? Paste it:"
-        value={given}
-        onInput={setGiven}
-      />
+      <Field class="field" label="Does your code compute another digest? Paste it:" value={given} onInput={setGiven} />
       <p role="status">{wanted.length >= 8 && word}</p>
     </>
   )

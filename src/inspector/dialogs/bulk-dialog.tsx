@@ -2,18 +2,12 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { describeError, NoAnswer } from '../model/api.ts'
 import { type Bulk, store } from '../model/store.ts'
-import { Button, NumberField } from '../parts/fields.tsx'
+import { Button, Field } from '../parts/fields.tsx'
+import { Notes } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
-import { DialogFrame } from './dialog-frame.tsx'
+import { closeDialog, Dialog } from './dialog.tsx'
 
-interface Progress {
-  readonly done: number
-  readonly refused: number
-  readonly lastError: string | undefined
-  readonly isRunning: boolean
-}
-
-const START: Progress = { done: 0, refused: 0, lastError: undefined, isRunning: false }
+const START = { done: 0, refused: 0, lastError: '', isRunning: false }
 
 /** Runs one action on many targets. It shows first how many, and why some are left out. The user can stop it. */
 export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
@@ -24,54 +18,38 @@ export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
   const made = done + refused
   const isOver = made > 0 && !isRunning
   return (
-    <DialogFrame title={`${verb} ${count(calls.length, ...noun)}`} onSubmit={() => (isOver ? undefined : start())}>
-      <p>{text}</p>
-      {leftOut.size > 0 && (
-        <ul class="advice">
-          {[...leftOut].map(([reason, number]) => (
-            <li key={reason}>
-              {number.toLocaleString('en')} left out: {reason}
-            </li>
-          ))}
-        </ul>
-      )}
-      <div class="fields">
-        <NumberField label="Per second" max={500} value={rate} onInput={setRate} />
-        <span class="push" />
-        {isRunning && <Button label="Stop" onClick={stop} />}
-        {isOver ? (
-          <Button class="main" label="Close" onClick={() => store.set({ dialog: undefined })} />
-        ) : (
-          <Button
-            type="submit"
-            class="main"
-            label={`${verb} ${calls.length.toLocaleString('en')}`}
-            disabled={calls.length === 0 || isRunning}
-          />
-        )}
-      </div>
+    <Dialog
+      title={`${verb} ${count(calls.length, ...noun)}`}
+      verb={isOver ? 'Close' : `${verb} ${calls.length.toLocaleString('en')}`}
+      disabled={calls.length === 0 || isRunning}
+      buttons={isRunning && <Button label="Stop" onClick={stop} />}
+      onSubmit={async () => (isOver ? closeDialog() : start())}
+    >
+      <Notes
+        text={text}
+        advice={[...leftOut].map(([reason, number]) => `${number.toLocaleString('en')} left out: ${reason}`)}
+      />
+      <Field label="Per second" max={500} value={rate} onInput={setRate} />
       <progress max={calls.length || 1} value={made} aria-label="Progress" />
       <p role="status" class="dim">
         {made > 0 && `${made} of ${calls.length}${isOver && made < calls.length ? ', stopped' : ''}`}
         {refused > 0 && `, ${refused} refused: ${lastError}`}
       </p>
-    </DialogFrame>
+    </Dialog>
   )
 }
 
 /** Makes the calls one after the other, at the chosen rate, until all are made, the user stops it, or the server does not answer. */
 function useBulk(calls: Bulk['calls'], rate: number) {
   const [progress, setProgress] = useState(START)
-  const isStopped = useRef(false)
-  const isClosed = useRef(false)
+  const end = useRef<'stopped' | 'closed' | undefined>(undefined)
   const pace = useRef(rate)
   pace.current = rate
   const start = async () => {
-    isStopped.current = false
-    let now: Progress = { ...START, isRunning: true }
+    let now = { ...START, isRunning: true }
     setProgress(now)
     for (const call of calls) {
-      if (isStopped.current) break
+      if (end.current !== undefined) break
       const next = performance.now() + 1_000 / pace.current
       try {
         await call()
@@ -85,14 +63,13 @@ function useBulk(calls: Bulk['calls'], rate: number) {
       if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs))
     }
     setProgress({ ...now, isRunning: false })
-    if (isClosed.current) store.say(`stopped: ${now.done} of ${calls.length} done, ${now.refused} refused`)
+    if (end.current === 'closed') store.say(`stopped: ${now.done} of ${calls.length} done, ${now.refused} refused`)
   }
   const stop = () => {
-    isStopped.current = true
+    end.current = 'stopped'
   }
   const close = () => {
-    isClosed.current = true
-    stop()
+    end.current = 'closed'
   }
   useEffect(() => close, []) // closing the dialog stops the calls
   return { progress, start, stop }

@@ -1,73 +1,66 @@
 import type { JSX } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { useDetail } from '../detail/use-detail.ts'
 import { resend } from '../model/actions.ts'
-import { store } from '../model/store.ts'
-import { Button, Check, Choice, Editor, NumberField } from '../parts/fields.tsx'
+import { Button, Fields } from '../parts/fields.tsx'
 import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
 import { SIGNING_OPTIONS } from '../text/explain.ts'
 import { toPretty } from '../text/pretty-json.ts'
-import { DialogFrame } from './dialog-frame.tsx'
+import { Dialog, useDraft } from './dialog.tsx'
 
 /** Edits the body of a delivery and sends it, with a new signature or one that is wrong in one way. */
 export function EditDialog({ id }: { readonly id: string }): JSX.Element {
   const { value, error } = useDetail(id)
-  if (value === undefined)
-    return (
-      <DialogFrame title="Edit and resend">
-        <p>{error ?? 'Loading'}</p>
-      </DialogFrame>
-    )
-  return <EditForm detail={value} />
+  if (value !== undefined) return <EditForm detail={value} />
+  return (
+    <Dialog title="Edit and resend">
+      <p>{error ?? 'Loading'}</p>
+    </Dialog>
+  )
+}
+
+const SHAPES = {
+  body: { label: 'Body, sent exactly as it is written here', rows: 14, autofocus: true },
+  keepsId: { label: 'keep the event id' },
+  signing: { label: 'Signature', options: SIGNING_OPTIONS },
+  count: { label: 'Times' },
 }
 
 function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
   const original = detail.body.text
-  const [body, setBody] = useState(original)
-  const [keepsId, setKeepsId] = useState(false)
-  const [signing, setSigning] = useState('valid')
-  const [count, setCount] = useState(1)
-  const problem = useMemo(() => findJsonProblem(body), [body])
-  const isUnreadable = original.includes('\ufffd')
+  const start = () => ({ body: original, keepsId: false, signing: 'valid', count: 1 })
+  const { values, set, forget } = useDraft(`edit ${detail.id}`, start)
+  const { body, keepsId, signing, count } = values
+  const problem = findJsonProblem(body)
   const send = async () => {
     const sent = renew(body, original, keepsId)
     const isSame = sent === original && signing !== 'stale-bytes'
-    if (await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing, count }))
-      store.set({ dialog: undefined })
+    const isDone = await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing, count })
+    if (isDone) forget()
+    return isDone
   }
   return (
-    <DialogFrame title="Edit and resend" onSubmit={send}>
-      <Editor label="Body, sent exactly as it is written here" text={body} rows={14} hasFocus onInput={setBody} />
+    <Dialog
+      title="Edit and resend"
+      verb="Send"
+      buttons={<Button label="Format the JSON" onClick={() => set({ ...values, body: toPretty(body) })} />}
+      onSubmit={send}
+    >
+      <Fields shapes={SHAPES} values={values} onInput={set} />
       <p class="dim" role="status">
-        {problem !== undefined && `Not JSON (${problem}). It is sent anyway, and a receiver answers 400.`}
+        {problem !== undefined && `Not JSON (${problem}). It is sent anyway, and a receiver answers 400. `}
+        {keepsId
+          ? 'A receiver that has handled the event answers “duplicate”.'
+          : 'It gets a new id, so that it is not a duplicate.'}
+        {signing !== 'valid' && ' A receiver that checks signatures refuses it with 401.'}
+        {count > 1 && ' At most eight are sent at the same time.'}
       </p>
-      {isUnreadable && (
+      {original.includes('\ufffd') && (
         <p class="problem">
           Parts of this body are not UTF-8. Any edit changes them; without an edit, the exact bytes are sent.
         </p>
       )}
-      <div class="fields">
-        <Check label="keep the event id" value={keepsId} onInput={setKeepsId} />
-        <Button class="plain" label="Format the JSON" onClick={() => setBody(toPretty(body))} />
-        <span class="dim">
-          {keepsId
-            ? 'A receiver that has handled it answers “duplicate”.'
-            : 'It gets a new id, so that it is not a duplicate.'}
-        </span>
-      </div>
-      <div class="fields">
-        <Choice label="Signature" options={SIGNING_OPTIONS} value={signing} onInput={setSigning} />
-        <NumberField label="Times" value={count} onInput={setCount} />
-        <span class="push" />
-        <Button type="submit" class="main" label="Send" hotkey="Ctrl ⏎" />
-      </div>
-      <p class="dim">
-        {signing === 'valid'
-          ? 'At most eight are sent at the same time.'
-          : 'A receiver that checks signatures refuses it with 401.'}
-      </p>
-    </DialogFrame>
+    </Dialog>
   )
 }
 

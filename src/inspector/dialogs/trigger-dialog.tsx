@@ -4,180 +4,127 @@ import { useCall } from '../detail/use-detail.ts'
 import { act, openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { store } from '../model/store.ts'
-import { Button, Choice, Editor, NumberField, Switch, TextField } from '../parts/fields.tsx'
-import { Problem } from '../parts/small.tsx'
+import { Button, Fields, Switch } from '../parts/fields.tsx'
+import { Notes } from '../parts/small.tsx'
 import { adviseOnData, findJsonProblem, readPasted } from '../text/edit-body.ts'
-import { DialogFrame } from './dialog-frame.tsx'
+import { Dialog, useDraft } from './dialog.tsx'
 
 interface Emitted {
-  readonly id: string
+  readonly type: string
   readonly deliveries: readonly string[]
 }
 
-const LAST_TYPE = 'postern.type'
 const FORMS = [
   ['event', 'An event'],
   ['body', 'A recorded body'],
 ] as const
 
+const TYPE_SHAPE = { label: 'Type', autofocus: true, class: 'field' }
+const EVENT_SHAPES = {
+  data: { label: 'Data of the event', rows: 12 },
+  count: { label: 'Times' },
+  id: { label: 'Event id', placeholder: 'a new one' },
+}
+const BODY_SHAPES = {
+  body: { label: 'The body as received, a copied fixture, or a line of “postern deliveries list --json”', rows: 14 },
+}
+
+type Wanted = Readonly<Record<'account' | 'type' | 'data' | 'id', string>> & { readonly count: number }
+
+async function sendEvent({ account, type, data, id, count }: Wanted): Promise<readonly Emitted[]> {
+  const event = { type, count, accountKey: account, ...(data && { data: JSON.parse(data) }), ...(id && { id }) }
+  return (await api<{ readonly events: readonly Emitted[] }>('POST events', event)).events
+}
+
+async function sendBody(account: string, text: string): Promise<readonly Emitted[]> {
+  const pasted = readPasted(text)
+  const sent = pasted?.base64 === undefined ? { body: pasted?.text } : { bodyBase64: pasted.base64 }
+  return [await api<Emitted>('POST bodies', { ...sent, accountKey: account })]
+}
+
 /** Triggers an event with data that the user can edit, or sends a body that was recorded elsewhere. */
 export function TriggerDialog(): JSX.Element {
-  const [form, setForm] = useState<'event' | 'body'>('event')
   const accounts = store.state?.accounts.map(({ key }) => key) ?? []
-  const [account, setAccount] = useState(accounts[0] ?? '')
-  const Form = form === 'body' ? PasteForm : EventForm
-  return (
-    <Form account={account}>
-      <div class="fields">
-        <Switch options={FORMS} value={form} onInput={setForm} />
-        <Choice label="Account" options={accounts} value={account} onInput={setAccount} />
-      </div>
-    </Form>
-  )
-}
-
-interface FormOptions {
-  readonly account: string
-  readonly children: JSX.Element
-}
-
-/** Opens the first new delivery, or shows why there is none. */
-function finish({ deliveries }: { readonly deliveries: readonly string[] }, account: string, type: string): void {
-  store.set({ dialog: undefined })
-  const [first] = deliveries
-  if (first === undefined) store.say(`nothing was sent: no active webhook of ${account} subscribes to ${type}`, true)
-  else openMade(first)
-}
-
-function EventForm({ account, children }: FormOptions): JSX.Element {
-  const [type, setType] = useState(sessionStorage.getItem(LAST_TYPE) ?? firstType())
-  const [data, setData, resetData] = useSample(type)
-  const types = useTypes()
-  const [count, setCount] = useState(1)
-  const [id, setId] = useState('')
-  const problem = data === '' ? undefined : findJsonProblem(data)
-  const send = () => {
-    if (problem !== undefined) return undefined
-    sessionStorage.setItem(LAST_TYPE, type)
-    return act(async () => {
-      const { events } = await api<{ readonly events: readonly Emitted[] }>('POST events', {
-        ...{ type, count, accountKey: account },
-        ...(data !== '' && { data: JSON.parse(data) }),
-        ...(id !== '' && { id }),
-      })
-      finish({ deliveries: events.flatMap(({ deliveries }) => deliveries) }, account, type)
+  const { values, set } = useDraft('trigger', () => ({
+    ...{ form: 'event' as 'event' | 'body', account: accounts[0] ?? '', type: firstType(), count: 1, id: '', body: '' },
+    data: undefined as string | undefined, // the sample, until the user edits it
+  }))
+  const { form, account, type, body } = values
+  const [sample, renewSample] = useSample(type)
+  const data = values.data ?? sample
+  const { value: types = [] } = useCall<readonly string[]>('GET types', '')
+  const accountShape = { label: 'Account', options: accounts }
+  const shapes = { type: { ...TYPE_SHAPE, list: listTypes(types) }, ...EVENT_SHAPES }
+  const pasted = readPasted(body)
+  const problem = form === 'event' ? data && findJsonProblem(data) : pasted || body === '' ? undefined : NO_BODY
+  const advice =
+    form === 'body'
+      ? [BYTES]
+      : [...adviseOnType(account, type), ...(problem || !data ? [] : adviseOnData(type, JSON.parse(data)))]
+  const send = () =>
+    act(async () => {
+      const made = await (form === 'event' ? sendEvent({ ...values, data }) : sendBody(account, body))
+      set({ ...values, data: undefined, id: '', body: '' })
+      const [first] = made.flatMap(({ deliveries }) => deliveries)
+      const sent = made[0]?.type ?? type
+      if (first === undefined)
+        store.say(`nothing was sent: no active webhook of ${account} subscribes to ${sent}`, true)
+      else openMade(first)
     })
-  }
   return (
-    <DialogFrame title="Trigger an event" onSubmit={send}>
-      {children}
-      <TextField class="field" label="Type" autofocus list="types" value={type} onInput={setType} />
-      <datalist id="types">
-        {types.map((each) => (
-          <option key={each} value={each} />
-        ))}
-      </datalist>
-      <Editor label="Data of the event" text={data} rows={12} onInput={setData} />
-      <Problem text={problem} />
-      <Advice account={account} type={type} data={problem === undefined ? data : ''} />
-      <div class="fields">
-        <NumberField label="Times" value={count} onInput={setCount} />
-        <TextField label="Event id" placeholder="a new one" value={id} onInput={setId} />
-        <span class="push" />
-        <Button label="New sample" onClick={resetData} />
-        <Button
-          type="submit"
-          class="main"
-          label="Send"
-          hotkey="Ctrl ⏎"
-          disabled={problem !== undefined || type === ''}
-        />
-      </div>
-    </DialogFrame>
-  )
-}
-
-function Advice({ account, type, data }: Readonly<Record<'account' | 'type' | 'data', string>>): JSX.Element {
-  const webhooks = store.state?.webhooks ?? []
-  const isWanted = webhooks.some((each) => each.accountKey === account && each.active && takes(each.events, type))
-  const advice = data === '' ? [] : adviseOnData(type, JSON.parse(data))
-  return (
-    <div role="status">
-      <ul class="advice">
-        {!isWanted && type !== '' && (
-          <li>
-            No active webhook of {account} subscribes to {type}, so nothing would be sent.
-          </li>
-        )}
-        {advice.map((text) => (
-          <li key={text}>{text}</li>
-        ))}
-      </ul>
-    </div>
-  )
-}
-
-function PasteForm({ account, children }: FormOptions): JSX.Element {
-  const [text, setText] = useState('')
-  const pasted = text.trim() === '' ? undefined : readPasted(text)
-  const problem =
-    text.trim() !== '' && pasted === undefined
-      ? 'This is neither the body of an event nor a line that contains one.'
-      : undefined
-  const send = () => {
-    if (pasted === undefined) return undefined
-    const body = pasted.base64 === undefined ? { body: pasted.text } : { bodyBase64: pasted.base64 }
-    return act(async () => {
-      const { type, deliveries } = await api<Emitted & { readonly type: string }>('POST bodies', {
-        ...body,
-        accountKey: account,
-      })
-      finish({ deliveries }, account, type)
-    })
-  }
-  return (
-    <DialogFrame title="Send a recorded body" onSubmit={send}>
-      {children}
-      <Editor
-        label="The body as received, a copied fixture, or a line of “postern deliveries list --json”"
-        text={text}
-        rows={14}
-        onInput={setText}
+    <Dialog
+      title={form === 'event' ? 'Trigger an event' : 'Send a recorded body'}
+      verb="Send"
+      disabled={Boolean(problem) || (form === 'event' ? type === '' : pasted === undefined)}
+      buttons={
+        form === 'event' && (
+          <Button
+            label="New sample"
+            onClick={() => {
+              set({ ...values, data: undefined })
+              renewSample()
+            }}
+          />
+        )
+      }
+      onSubmit={send}
+    >
+      <Switch options={FORMS} value={form} onInput={(next) => set({ ...values, form: next })} />
+      <Fields
+        shapes={form === 'event' ? { account: accountShape, ...shapes } : { account: accountShape, ...BODY_SHAPES }}
+        values={{ ...values, data }}
+        onInput={(next) => set({ ...next, data: next.data === sample ? undefined : next.data })}
       />
-      <Problem text={problem} />
-      <div class="fields">
-        <p class="dim">
-          The exact bytes are sent to the webhooks of {account} that subscribe to the type, signed with their secrets.
-        </p>
-        <span class="push" />
-        <Button type="submit" class="main" label="Send" disabled={pasted === undefined} />
-      </div>
-    </DialogFrame>
+      <Notes problem={problem} advice={advice} />
+    </Dialog>
   )
 }
+
+const NO_BODY = 'This is neither the body of an event nor a line that contains one.'
+const BYTES = 'The exact bytes go to the webhooks of the account that subscribe to the type, signed with their secrets.'
 
 function firstType(): string {
-  return (
-    store.state?.webhooks.find(({ active }) => active)?.events.find((type) => !type.includes('*')) ?? 'contact.created'
-  )
+  return listTypes(['contact.created'])[0] ?? ''
 }
 
-function useTypes(): readonly string[] {
-  const { value: types = [] } = useCall<readonly string[]>('GET types', '')
-  const asked = store.state?.webhooks.flatMap(({ events }) => events) ?? []
-  return [...new Set([...asked, ...types])].filter((type) => !type.includes('*'))
+/** The types of all webhooks, and then others. */
+function listTypes(others: readonly string[]): readonly string[] {
+  const wanted = store.state?.webhooks.filter(({ active }) => active).flatMap(({ events }) => events) ?? []
+  return [...new Set([...wanted, ...others])].filter((type) => !type.includes('*'))
 }
 
-/** Loads sample data of a type, until the user edits it. */
-function useSample(type: string): readonly [string, (data: string) => void, () => void] {
-  const [edited, setEdited] = useState<string>()
+/** Loads sample data of a type. */
+function useSample(type: string): readonly [sample: string, renew: () => void] {
   const [version, setVersion] = useState(0)
   const { value } = useCall<{ readonly data?: unknown }>(`GET samples/${encodeURIComponent(type)}`, `${version}`)
-  const reset = () => {
-    setEdited(undefined)
-    setVersion(version + 1)
-  }
-  return [edited ?? JSON.stringify(value?.data, null, 2) ?? '', setEdited, reset]
+  return [JSON.stringify(value?.data, null, 2) ?? '', () => setVersion(version + 1)]
+}
+
+function adviseOnType(account: string, type: string): readonly string[] {
+  const webhooks = store.state?.webhooks ?? []
+  if (type === '' || webhooks.some((each) => each.accountKey === account && each.active && takes(each.events, type)))
+    return []
+  return [`No active webhook of ${account} subscribes to ${type}, so nothing would be sent.`]
 }
 
 function takes(events: readonly string[], type: string): boolean {

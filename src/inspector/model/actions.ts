@@ -5,7 +5,7 @@ import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
 import { refreshInbox } from './inbox.ts'
 import { release, select } from './list.ts'
-import { store } from './store.ts'
+import { store, type Theme } from './store.ts'
 
 /** Runs an action of the user, and shows its error if it fails. */
 export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
@@ -86,6 +86,17 @@ export function pauseOrResume({ id, url, active }: WebhookShape): void {
     const question = `No delivery is sent to ${url} until you resume it.`
     store.set({ dialog: { kind: 'ask', question, verb: 'Pause', onYes: () => setActive(id, false) } })
   }
+}
+
+/** The icon of each theme, and the next one. */
+export const THEMES: Readonly<Record<Theme, readonly [icon: string, next: Theme]>> = {
+  system: ['◐', 'light'],
+  light: ['○', 'dark'],
+  dark: ['●', 'system'],
+}
+
+export function switchTheme(): void {
+  store.setTheme(THEMES[store.theme][1])
 }
 
 /** Moves a manual clock. */

@@ -22,10 +22,10 @@ export function bulkOf(action: 'retry' | 'resend', rows: readonly PlacedRow[]): 
   return { ...(action === 'retry' ? RETRY : RESEND), noun: DELIVERIES, calls, leftOut }
 }
 
-/** Plans replays of dead letters. @param rows oldest first */
+/** Plans replays of dead letters. @param rows newest first */
 export function replaysOf(rows: readonly InboxRow[]): Bulk {
-  const calls = rows.map((row) => () => replay(row.key))
+  const calls = rows.toReversed().map((row) => () => replay(row.key))
   const text =
-    'Each event waits for a worker again, and gets all of its tries again. Handlers that had finished do not run again.'
+    'Each event waits for a worker again, the oldest first, with all of its tries. Handlers that had finished do not run again.'
   return { verb: 'Replay', noun: ['dead letter', 'dead letters'], text, calls, leftOut: new Map() }
 }

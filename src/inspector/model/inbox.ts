@@ -1,10 +1,16 @@
 import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { type Address, readAddress } from './address.ts'
 import { api, describeError, IS_ALONE, NoAnswer } from './api.ts'
+import { readWord } from './filter.ts'
 import { store } from './store.ts'
 
 const ROUTES = '/_inspector/inbox'
 const ASK_EVERY_MS = 2_000
+/** Limit of the dead letters that are replayed together: as many are read. */
+const MOST_REPLAYED = 10_000
+
+/** The states of accepted events, in the order of the page. */
+export const INBOX_STATES: readonly InboxStateName[] = ['dead', 'waiting', 'running']
 
 /** The page of the inbox's list that the address names; undefined until it is loaded. */
 export function readListed(): InboxRowPage | undefined {
@@ -86,13 +92,28 @@ async function change(action: string, key: string, refusal: string): Promise<voi
   if (!isDone) throw new Error(refusal)
 }
 
-function toListLine({ state, after }: Pick<Address, 'state' | 'after'>): string {
-  return `GET ${ROUTES}/items?${new URLSearchParams({ state, ...(after !== undefined && { after }) })}`
+/** Loads all dead letters that match the filter, the newest first. */
+export async function listMatching(cause?: string): Promise<InboxRowPage['rows']> {
+  const { query } = readAddress()
+  const line = toListLine(
+    { state: 'dead', after: undefined, query },
+    { limit: `${MOST_REPLAYED}`, ...(cause && { cause }) },
+  )
+  return (await api<InboxRowPage>(line)).rows
+}
+
+function toListLine(
+  { state, after = '', query }: Pick<Address, 'state' | 'after' | 'query'>,
+  more: Readonly<Record<string, string>> = {},
+): string {
+  const [type = '', account = '', cause = ''] = ['type', 'account', 'error'].map((key) => readWord(query, key))
+  const parts = Object.entries({ state, after, type, account, cause, ...more }).filter(([, value]) => value !== '')
+  return `GET ${ROUTES}/items?${new URLSearchParams(parts)}`
 }
 
 async function readStates(): Promise<ReadonlyMap<string, InboxStateName>> {
-  const states = ['dead', 'waiting', 'running'] as const
-  const pages = await Promise.all(states.map((state) => api<InboxRowPage>(toListLine({ state, after: undefined }))))
+  const lines = INBOX_STATES.map((state) => toListLine({ state, after: undefined, query: '' }, { limit: '500' }))
+  const pages = await Promise.all(lines.map((line) => api<InboxRowPage>(line)))
   return new Map(
     pages.flatMap(({ rows }) => rows.map(({ account, event, state }) => [nameEvent(account, event), state])),
   )

@@ -7,48 +7,55 @@ import {
   moveClock,
   pauseOrResume,
   resend,
+  switchTheme,
 } from './actions.ts'
-import { type Address, go, listScreens, readAddress, toView } from './address.ts'
+import { go, listScreens, readAddress, toView } from './address.ts'
 import { IS_ALONE } from './api.ts'
 import { readWord, writeWord } from './filter.ts'
 import { isInboxWritable, replay } from './inbox.ts'
 import { listShown, release, select } from './list.ts'
 import { store } from './store.ts'
 
-/** The keys of an inbox, as the help lists them. */
-const INBOX_KEYS: readonly (readonly [string, string])[] = [
-  ['j  k  ↓  ↑', 'next, previous event'],
-  ['Enter', 'open it'],
-  ['Esc', 'back'],
-  ['r', 'replay the dead letter that is open'],
-  ['?', 'these keys'],
+/** Keys as the help lists them, and their function, which returns false if the key has no meaning here. */
+type Key = readonly [names: string, text: string, run: (key: string) => unknown]
+
+/** The keys that an inbox alone has too. */
+const INBOX_KEYS: readonly Key[] = [
+  ['j  k  ↓  ↑', 'next, previous row', move],
+  ['Enter', 'open it', () => onRow((id) => go({ delivery: id }))],
+  ['Esc', 'back', leave],
+  ['r', 'resend the same bytes; in the inbox, replay', repeat],
+  ['R', 'replay all that match', pressButton],
+  ['x', 'select the row', () => pressInRow('input')],
+  ['X', 'select all of the page', pressButton],
+  ['[  ]', 'first page, next page', pressButton],
+  ['g', 'group failures by cause', () => (readAddress().screen === 'inbox' ? pressButton('g') : showFailed(true))],
+  ['/', 'filter', () => focusSoon('#filter, .filters select')],
+  ['u', 'times in UTC, or local', () => store.setUtc(!store.isUtc)],
+  ['l', 'light, dark, or as the system', switchTheme],
+  ['?', 'these keys', () => store.set({ dialog: { kind: 'help' } })],
 ]
 
-const DELIVERY_KEYS: readonly (readonly [string, string])[] = [
-  ['j  k  ↓  ↑', 'next, previous delivery'],
-  ['Enter', 'open it'],
-  ['Esc', 'back'],
-  ['r', 'resend the same bytes'],
-  ['e', 'edit and resend'],
-  ['t', 'trigger an event'],
-  ['c', 'copy as curl'],
-  ['p', 'pause its webhook, or resume it'],
-  ['m', 'pin it: “Clear the list” keeps it'],
-  ['n', 'next attempt (manual clock)'],
-  ['f', 'failed deliveries only, or all'],
-  ['g', 'group failed deliveries by cause'],
-  ['.', 'show new deliveries'],
-  ['/', 'filter'],
-  ['1 – 4', 'screens'],
-  ['u', 'times in UTC, or local'],
-  ['?', 'these keys'],
+const KEYS: readonly Key[] = [
+  ...INBOX_KEYS,
+  ['e', 'edit and resend', () => onRow((id) => store.set({ dialog: { kind: 'edit', id } }), 'e')],
+  ['c', 'copy as curl', () => onRow((id) => copyDelivery(id, 'curl'))],
+  ['m', 'pin it: “Clear the list” keeps it', () => onRow((id) => store.pin(id))],
+  ['p', 'pause its webhook, or resume it', () => onRow(pauseWebhookOf, 'p')],
+  ['a', 'actions of the row, or of what is open', openMenu],
+  ['t', 'trigger an event', () => store.set({ dialog: { kind: 'trigger' } })],
+  ['+', 'new webhook, new record', pressButton],
+  ['n', 'next attempt (manual clock)', () => store.state?.clock.isManual === true && moveClock({ next: true })],
+  ['f', 'failed deliveries only, or all', () => showFailed(false)],
+  ['.', 'show new deliveries', () => release()],
 ]
 
-const ARROWS: Readonly<Record<string, string>> = { ArrowDown: 'j', ArrowUp: 'k' }
+const NAMES: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc' }
 
 /** The keys, as the help lists them. */
-export function listKeys(): readonly (readonly [string, string])[] {
-  return IS_ALONE ? INBOX_KEYS : DELIVERY_KEYS
+export function listKeys(): readonly (readonly [names: string, text: string])[] {
+  if (IS_ALONE) return INBOX_KEYS.map(([names, text]) => [names, text])
+  return [...KEYS.map(([names, text]) => [names, text] as const), [`1 – ${listScreens().length}`, 'screens']]
 }
 
 /** Handles keys, except in a field or a dialog, and except with modifiers. */
@@ -61,37 +68,61 @@ export function listenToKeys(): void {
     if (store.dialog !== undefined || target.closest('input:not([type=checkbox]), textarea, select') !== null) return
     // Enter belongs to the link or button that has the focus.
     if (event.key === 'Enter' && target.closest('a, button, summary') !== null) return
-    if (press(ARROWS[event.key] ?? event.key)) event.preventDefault()
+    if (press(event.key)) event.preventDefault()
   })
-}
-
-/** Closes an open menu, and focuses its button. Returns true if one was open. */
-function closeMenu(): boolean {
-  const menu = document.querySelector<HTMLDetailsElement>('.menu[open]')
-  if (menu === null) return false
-  menu.open = false
-  menu.querySelector('summary')?.focus()
-  return true
 }
 
 /** Handles a key. Returns false if the key has no meaning here. */
 function press(key: string): boolean {
-  if (key === 'Escape' && closeMenu()) return true
-  const { screen, item } = readAddress()
-  const index = Number(key) - 1
-  const tab = listScreens()[index]
+  const tab = listScreens()[Number(key) - 1]
   if (tab !== undefined) go(toView({ screen: tab[0] }))
-  else if (key === '?') store.set({ dialog: { kind: 'help' } })
-  else if (key === 'u') store.setUtc(!store.isUtc)
-  else if (screen === 'inbox' && pressOnInbox(key, item)) return true
-  else if (IS_ALONE) return false
-  else if (key === 't') store.set({ dialog: { kind: 'trigger' } })
-  else if (key === '/') document.getElementById('filter')?.focus()
-  else if (key === 'n' && store.state?.clock.isManual) moveClock({ next: true })
-  else if (key === 'f' || key === 'g') showFailed(key === 'g')
-  else if (screen === 'deliveries') return pressOnList(key)
-  else return false
-  return true
+  const found = (IS_ALONE ? INBOX_KEYS : KEYS).find(([names]) => names.split('  ').includes(NAMES[key] ?? key))
+  return tab !== undefined || (found !== undefined && found[2](key) !== false)
+}
+
+/** Presses the button of the screen that has the key. */
+function pressButton(key: string): boolean {
+  const buttons = [...document.querySelectorAll<HTMLElement>('main button')]
+  const button = buttons.find(({ dataset }) => dataset.hotkey === key)
+  button?.click()
+  return button !== undefined
+}
+
+/** Presses a control of the row that has the focus. */
+function pressInRow(selector: string): boolean {
+  const control = document.activeElement?.closest('tr, li')?.querySelector<HTMLElement>(selector)
+  control?.click()
+  return control != null
+}
+
+/** Acts on the open delivery, or on the row of the cursor if the list shows it; on another screen, presses the button of the row with the key. */
+function onRow(work: (id: string) => unknown, key?: string): unknown {
+  const { screen, delivery, isGrouped } = readAddress()
+  if (screen !== 'deliveries') return key !== undefined && pressInRow(`[data-hotkey=${key}]`)
+  const id = delivery ?? (isGrouped ? undefined : listShown().rows.find((row) => row.id === store.cursor)?.id)
+  return id !== undefined && work(id)
+}
+
+function pauseWebhookOf(id: string): unknown {
+  const webhook = store.webhook(store.rows.find(id)?.webhook ?? '')
+  return webhook !== undefined && pauseOrResume(webhook)
+}
+
+/** Resends a delivery, or replays the event of the inbox that is open or has the focus. */
+function repeat(): unknown {
+  const { screen, item = (document.activeElement as HTMLElement | null)?.dataset.key } = readAddress() // a page has HTML only
+  if (screen === 'deliveries') return onRow((id) => resend(id))
+  return item !== undefined && isInboxWritable() && actOnItem(replay, item, 'replayed')
+}
+
+/** Opens the menu of the row that has the focus, of the open delivery, or of the list. */
+function openMenu(): unknown {
+  const menus = [...document.querySelectorAll<HTMLDetailsElement>('.menu')]
+  const row = document.activeElement?.closest('tr')
+  const menu = menus.find((each) => row?.contains(each)) ?? menus.at(-1)
+  if (menu === undefined) return false
+  menu.open = true
+  return menu.querySelector('button')?.focus()
 }
 
 /** Shows the failed deliveries, in a list or by cause; all of them again if these are shown. */
@@ -99,60 +130,31 @@ export function showFailed(isGrouped: boolean): void {
   const address = readAddress()
   const isShown = readWord(address.query, 'status') === 'failed' && address.isGrouped === isGrouped
   const query = writeWord(address.query, 'status', isShown ? undefined : 'failed')
-  go(toView({ screen: 'deliveries', query, isGrouped: isGrouped && !isShown } satisfies Partial<Address>))
-}
-
-/** Handles a key on the list. Keys act on the open delivery, or on the row of the cursor if the list shows it. */
-function pressOnList(key: string): boolean {
-  const { delivery, isGrouped } = readAddress()
-  const id = delivery ?? (isGrouped ? undefined : listShown().rows.find((row) => row.id === store.cursor)?.id)
-  if (key === 'j' || key === 'k') move(key)
-  else if (key === '.') release()
-  else if (key === 'Escape') leave(delivery)
-  else if (id === undefined) return false
-  else if (key === 'Enter') go({ delivery: id })
-  else return pressOnRow(key, id)
-  return true
-}
-
-function pressOnRow(key: string, id: string): boolean {
-  const webhook = store.webhook(store.rows.find(id)?.webhook ?? '')
-  if (key === 'r') resend(id)
-  else if (key === 'e') store.set({ dialog: { kind: 'edit', id } })
-  else if (key === 'c') copyDelivery(id, 'curl')
-  else if (key === 'm') store.pin(id)
-  else if (key === 'p' && webhook !== undefined) pauseOrResume(webhook)
-  else return false
-  return true
-}
-
-function pressOnInbox(key: string, item: string | undefined): boolean {
-  if (key === 'j' || key === 'k') moveFocus(key)
-  else if (item === undefined) return false
-  else if (key === 'Escape') closeItem(item)
-  else if (key === 'r' && isInboxWritable()) actOnItem(replay, item, 'replayed')
-  else return false
-  return true
+  go(toView({ screen: 'deliveries', query, isGrouped: isGrouped && !isShown }))
 }
 
 /** Returns the next or the previous of several, or the first if none is at that place. */
-function takeNext<T>(all: readonly T[], at: number, key: 'j' | 'k'): T | undefined {
-  return all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, key === 'j' ? at + 1 : at - 1))]
+function takeNext<T>(all: readonly T[], at: number, key: string): T | undefined {
+  const next = key === 'j' || key === 'ArrowDown' ? at + 1 : at - 1
+  return all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, next))]
 }
 
-/** Moves the focus to another event of the inbox, and opens it if one was open. */
-function moveFocus(key: 'j' | 'k'): void {
-  const links = [...document.querySelectorAll<HTMLAnchorElement>('a.item')]
-  const { item } = readAddress()
-  const at = links.findIndex((link) => link === document.activeElement || link.dataset.key === item)
-  const link = takeNext(links, at, key)
-  link?.focus()
-  if (item !== undefined) go({ item: link?.dataset.key }, false)
+/** Moves the focus in an open menu, or to another row, and opens the row if one was open. */
+function move(key: string): unknown {
+  const { screen, delivery, item, isGrouped } = readAddress()
+  const menu = [...document.querySelectorAll<HTMLElement>('.menu[open] button')]
+  if (screen === 'deliveries' && !isGrouped && menu.length === 0) return moveCursor(key, delivery)
+  const rows = [...document.querySelectorAll<HTMLElement>('main tbody tr, .picks li')]
+  const places = menu.length > 0 ? menu : rows.flatMap((row) => row.querySelector<HTMLElement>('a, button') ?? [])
+  const at = places.findIndex((place) => place === document.activeElement || (item && place.dataset.key === item))
+  const place = takeNext(places, at, key)
+  place?.focus()
+  if (item !== undefined && menu.length === 0) go({ item: place?.dataset.key }, false)
+  return place !== undefined
 }
 
-/** Moves the cursor, and an open delivery with it. */
-function move(key: 'j' | 'k'): void {
-  const { delivery } = readAddress()
+/** Moves the cursor of the list, and an open delivery with it. */
+function moveCursor(key: string, delivery: string | undefined): void {
   const { rows } = listShown()
   const at = rows.findIndex(({ id }) => id === (delivery ?? store.cursor))
   const row = takeNext(rows, at, key)
@@ -163,9 +165,16 @@ function move(key: 'j' | 'k'): void {
   if (delivery !== undefined) go({ delivery: row.id }, false)
 }
 
-/** Leaves the detail for the list, or removes the cursor from the list. */
-function leave(delivery: string | undefined): void {
+/** Closes an open menu, leaves the detail for the list, or removes the cursor from the list. */
+function leave(): unknown {
+  const { delivery, item } = readAddress()
+  const menu = document.querySelector<HTMLDetailsElement>('.menu[open]')
+  if (menu !== null) {
+    menu.open = false
+    return menu.querySelector('summary')?.focus()
+  }
   if (delivery !== undefined) return closeDelivery(delivery)
+  if (item !== undefined) return closeItem(item)
   select(undefined)
-  release()
+  return release()
 }

@@ -1,3 +1,4 @@
+import type { JSX } from 'preact'
 import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
 import type { ApiCall, EmulatorState, WebhookShape } from '../../emulator/contract.ts'
 import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
@@ -16,6 +17,7 @@ type Dialog =
   | { readonly kind: 'bulk'; readonly bulk: Bulk }
   | { readonly kind: 'ask'; readonly question: string; readonly verb: string; readonly onYes: () => Promise<unknown> }
   | { readonly kind: 'text'; readonly title: string; readonly text: string }
+  | { readonly kind: 'form'; readonly draw: () => JSX.Element }
   | { readonly kind: 'help' }
 
 /** One action on many deliveries or events. */

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Button } from './fields.tsx'
 
 /** The ticked rows, by key. */
@@ -19,14 +19,8 @@ export function useChoice(): Ticks {
   return { chosen, choose }
 }
 
-interface TickOptions {
-  readonly choice: Ticks
-  readonly id: string
-  readonly name: string
-}
-
 /** The checkbox of a row. */
-export function Tick({ choice, id, name }: TickOptions): JSX.Element {
+export function Tick({ choice, id, name }: { readonly choice: Ticks; readonly id: string; readonly name: string }) {
   return (
     <input
       type="checkbox"
@@ -43,26 +37,34 @@ interface ChoiceButtonsOptions<Row> {
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly choice: Ticks
-  /** Called with the ticked rows, which are unticked afterwards. */
+  /** Called with the ticked rows. Each stays ticked as long as it is in the list. */
   readonly onRun: (selected: readonly Row[]) => void
+  /** Says what “all” means if there are more rows than these. */
+  readonly where?: string
 }
 
 /** Buttons that tick all rows or none, and run an action on the ticked ones. */
-export function ChoiceButtons<Row>({ verb, rows, keyOf, choice, onRun }: ChoiceButtonsOptions<Row>): JSX.Element {
+export function ChoiceButtons<Row>(options: ChoiceButtonsOptions<Row>): JSX.Element {
+  const { verb, rows, keyOf, choice, onRun, where = '' } = options
+  const keys = rows.map(keyOf)
   const selected = rows.filter((row) => choice.chosen.has(keyOf(row)))
   const isPartial = selected.length < rows.length
-  const number = selected.length === 0 ? '' : `${selected.length.toLocaleString('en')} `
-  const run = () => {
-    onRun(selected)
-    choice.choose(rows.map(keyOf), false)
-  }
+  const number = selected.length.toLocaleString('en')
+  useEffect(() => {
+    if (choice.chosen.size > selected.length)
+      choice.choose(
+        [...choice.chosen].filter((key) => !keys.includes(key)),
+        false,
+      )
+  }, [choice.chosen.size > selected.length])
   return (
     <>
       <Button
-        label={isPartial ? 'Select all' : 'Select none'}
-        onClick={() => choice.choose(rows.map(keyOf), isPartial)}
+        label={isPartial ? `Select all ${rows.length.toLocaleString('en')}${where}` : 'Select none'}
+        hotkey="X"
+        onClick={() => choice.choose(keys, isPartial)}
       />
-      <Button class="main" label={`${verb} ${number}selected`} disabled={number === ''} onClick={run} />
+      {selected.length > 0 && <Button label={`${verb} ${number} selected`} onClick={() => onRun(selected)} />}
     </>
   )
 }

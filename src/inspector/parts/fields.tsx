@@ -1,5 +1,5 @@
-import type { ButtonHTMLAttributes, JSX } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import type { ButtonHTMLAttributes, InputHTMLAttributes, JSX } from 'preact'
+import { store } from '../model/store.ts'
 
 interface ButtonOptions extends ButtonHTMLAttributes {
   readonly label: string
@@ -10,7 +10,7 @@ interface ButtonOptions extends ButtonHTMLAttributes {
 /** A button that submits no form unless its type is `submit`. */
 export function Button({ label, hotkey, ...attributes }: ButtonOptions): JSX.Element {
   return (
-    <button type="button" {...attributes}>
+    <button type="button" data-hotkey={hotkey} {...attributes}>
       {label}
       {hotkey !== undefined && (
         <span class="kbd" aria-hidden="true">
@@ -28,117 +28,107 @@ interface ConfirmOptions {
   readonly onYes: () => Promise<unknown>
 }
 
-/** A button that asks before it acts. */
-export function Confirm({ label, question, verb, onYes }: ConfirmOptions): JSX.Element {
-  const [isAsked, setAsked] = useState(false)
-  const box = useRef<HTMLSpanElement>(null)
-  const run = async (click: MouseEvent) => {
-    if (click.detail > 1) return // the second click of a double click
-    await onYes()
-    // The pressed button goes, and the focus would go with it.
-    if (box.current?.contains(document.activeElement))
-      box.current.querySelector<HTMLElement>('button:last-child')?.focus()
-    setAsked(false)
-  }
-  return (
-    <span class="bar" ref={box}>
-      {isAsked && (
-        <>
-          {question}
-          <Button class="danger" label={verb} onClick={run} />
-        </>
-      )}
-      <Button
-        class={isAsked ? '' : 'plain delete'}
-        label={isAsked ? 'Keep' : label}
-        onClick={() => setAsked(!isAsked)}
-      />
-    </span>
-  )
+/** A button that asks before it deletes. */
+export function Confirm({ label, ...question }: ConfirmOptions): JSX.Element {
+  return <Button class="danger" label={label} onClick={() => store.set({ dialog: { kind: 'ask', ...question } })} />
 }
 
-interface InputOptions<T> {
+type Attributes = Pick<InputHTMLAttributes, 'class' | 'placeholder' | 'pattern' | 'size' | 'autofocus'>
+
+interface FieldShape extends Attributes {
   readonly label: string
-  readonly value: T
-  readonly onInput: (value: T) => void
+  /** Values to choose from, each with its text if that differs. */
+  readonly options?: readonly (string | readonly [value: string, text: string])[]
+  /** Proposed values. */
+  readonly list?: readonly string[]
+  /** Height of a field for several lines. */
+  readonly rows?: number
   /** Text after the field. */
   readonly after?: string
-}
-
-interface TextOptions extends InputOptions<string> {
-  readonly class?: string
-  readonly size?: number
-  readonly autofocus?: boolean
-  readonly list?: string
-  readonly pattern?: string
-  readonly placeholder?: string
-}
-
-/** A field for a line of text. Of the class `field`, it is as wide as the form. */
-export function TextField({ label, after, onInput, class: name, ...attributes }: TextOptions): JSX.Element {
-  return (
-    <label class={name}>
-      {label}{' '}
-      <input
-        type="text"
-        class="mono"
-        spellcheck={false}
-        autocomplete="off"
-        {...attributes}
-        onInput={(event) => onInput(event.currentTarget.value)}
-      />{' '}
-      {after}
-    </label>
-  )
-}
-
-interface NumberOptions extends InputOptions<number> {
   readonly min?: number
   readonly max?: number
 }
 
-/** A field for a whole number. */
-export function NumberField({ label, after, onInput, min = 1, max = 1_000, value }: NumberOptions): JSX.Element {
-  const read = (text: string) => Math.min(max, Math.max(min, Number(text) || min))
+type Value = string | number | boolean
+
+interface FieldOptions<T> extends FieldShape {
+  readonly value: T
+  readonly onInput: (value: T) => void
+}
+
+/** A field for a line of text, several lines, one of several values, a whole number, or a tick. Its value says which. */
+export function Field<T extends Value>({ label, after, class: name, onInput, ...shape }: FieldOptions<T>): JSX.Element {
+  const { value, options, list, rows, min = 1, max = 1_000, ...attributes } = shape
+  const set = ({ currentTarget }: { readonly currentTarget: HTMLElement }) => {
+    const { value: text, checked } = currentTarget as HTMLInputElement // each of the elements below has a value
+    const number = Math.min(max, Math.max(min, Number(text) || min))
+    onInput((typeof value === 'boolean' ? checked : typeof value === 'number' ? number : text) as T) // of the type of the old value
+  }
+  const choices = (options ?? list)?.map((option) => {
+    const [each, text = each] = [option].flat()
+    return (
+      <option key={each} value={each}>
+        {text}
+      </option>
+    )
+  })
+  const common = {
+    ...attributes,
+    value: `${value}`,
+    spellcheck: false,
+    autocomplete: 'off',
+    class: 'mono',
+    onInput: set,
+  } as const
+  if (typeof value === 'boolean')
+    return (
+      <label class={name}>
+        <input type="checkbox" checked={value} onChange={set} /> {label}
+      </label>
+    )
   return (
-    <label>
+    // biome-ignore lint/a11y/noLabelWithoutControl: each branch below is a control
+    <label class={rows === undefined ? name : 'field'}>
       {label}{' '}
-      <input type="number" {...{ min, max, value }} onInput={(event) => onInput(read(event.currentTarget.value))} />{' '}
+      {options !== undefined ? (
+        <select value={value} onChange={set}>
+          {choices}
+        </select>
+      ) : rows !== undefined ? (
+        <textarea rows={rows} {...common} />
+      ) : typeof value === 'number' ? (
+        <input type="number" {...{ min, max, value }} onInput={set} />
+      ) : (
+        <input type="text" list={list && `list-${label}`} {...common} />
+      )}{' '}
       {after}
+      {list !== undefined && <datalist id={`list-${label}`}>{choices}</datalist>}
     </label>
   )
 }
 
-/** A box to tick. */
-export function Check({ label, value, onInput }: InputOptions<boolean>): JSX.Element {
-  return (
-    <label>
-      <input type="checkbox" checked={value} onChange={(event) => onInput(event.currentTarget.checked)} /> {label}
-    </label>
-  )
+interface FieldsOptions<V> {
+  /** Shapes of the values that have a field. */
+  readonly shapes: { readonly [Name in keyof V]?: FieldShape }
+  readonly values: V
+  readonly onInput: (values: V) => void
 }
 
-interface ChoiceOptions extends InputOptions<string> {
-  /** Values, each with its text if that differs. */
-  readonly options: readonly (string | readonly [value: string, text: string])[]
-}
-
-/** A field to choose one of several values. */
-export function Choice({ label, options, value, onInput }: ChoiceOptions): JSX.Element {
+/** The fields of a form, in the order of their shapes. */
+export function Fields<V extends Readonly<Record<keyof V, Value>>>(options: FieldsOptions<V>): JSX.Element {
+  const { shapes, values, onInput } = options
+  const named = Object.entries(shapes) as [keyof V & string, FieldShape][] // shapes of the values
   return (
-    <label>
-      {label}{' '}
-      <select value={value} onChange={(event) => onInput(event.currentTarget.value)}>
-        {options.map((option) => {
-          const [name, text] = typeof option === 'string' ? [option, option] : option
-          return (
-            <option key={name} value={name}>
-              {text}
-            </option>
-          )
-        })}
-      </select>
-    </label>
+    <div class="fields">
+      {named.map(([name, shape]) => (
+        <Field<Value>
+          key={name}
+          {...shape}
+          value={values[name]}
+          onInput={(value) => onInput({ ...values, [name]: value })}
+        />
+      ))}
+    </div>
   )
 }
 
@@ -156,30 +146,5 @@ export function Switch<T extends string>({ options, value, onInput }: SwitchOpti
         <Button key={name} label={text} aria-pressed={value === name} onClick={() => onInput(name)} />
       ))}
     </span>
-  )
-}
-
-interface EditorOptions {
-  readonly label: string
-  readonly text: string
-  readonly rows: number
-  readonly hasFocus?: boolean
-  readonly onInput: (text: string) => void
-}
-
-/** A large field for text, such as JSON. */
-export function Editor({ label, text, rows, hasFocus = false, onInput }: EditorOptions): JSX.Element {
-  return (
-    <label class="field">
-      {label}
-      <textarea
-        autofocus={hasFocus}
-        class="mono"
-        rows={rows}
-        value={text}
-        spellcheck={false}
-        onInput={(event) => onInput(event.currentTarget.value)}
-      />
-    </label>
   )
 }

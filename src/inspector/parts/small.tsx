@@ -1,35 +1,18 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useMemo, useReducer, useRef } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import type { LastResult } from '../../emulator/contract.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { store, useStore } from '../model/store.ts'
 import { showAgo, showExact, showIn } from '../text/times.ts'
 
-const listeners = new Set<() => void>()
-
 setInterval(() => {
-  if (!document.hidden) for (const listener of [...listeners]) listener()
+  if (!document.hidden) store.changed()
 }, 1_000)
 
-/**
- * Computes something from the emulator's time, or the machine's for an inbox. It is computed again every second, and the component is
- * drawn again if it has changed.
- */
+/** Computes something from the emulator's time, or the machine's for an inbox, and draws the component again when it has changed. */
 export function useTime<T extends string | number>(compute: (now: number) => T, isReal = false): T {
-  const [, draw] = useReducer((count: number) => count + 1, 0)
-  const read = () => compute(isReal ? Date.now() : store.now())
-  const value = read()
-  const shown = useRef({ read, value })
-  shown.current = { read, value }
-  useEffect(() => {
-    const listener = () => {
-      if (shown.current.read() !== shown.current.value) draw(undefined)
-    }
-    listeners.add(listener)
-    return () => listeners.delete(listener)
-  }, [])
-  return value
+  return useStore(() => compute(isReal ? Date.now() : store.now()))
 }
 
 /** Draws a component again only if its properties have changed. */
@@ -45,14 +28,9 @@ interface TimeOptions {
 }
 
 /** A time in the past, relative to now. Its tooltip shows the exact time. */
-export function Ago(options: TimeOptions): JSX.Element {
-  return <Time {...options} show={showAgo} />
-}
-
+export const Ago = (options: TimeOptions): JSX.Element => <Time {...options} show={showAgo} />
 /** A countdown. Its tooltip shows the exact time. */
-export function In(options: TimeOptions): JSX.Element {
-  return <Time {...options} show={showIn} />
-}
+export const In = (options: TimeOptions): JSX.Element => <Time {...options} show={showIn} />
 
 function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn }): JSX.Element {
   const ms = Date.parse(at ?? '')
@@ -106,9 +84,7 @@ export function Status({ state, word = STATES[state][1], children }: StatusOptio
     <span class={`status ${state}`}>
       <Icon sign={STATES[state][0]} />
       <span>
-        {word}
-        {children && ' '}
-        {children}
+        {word} {children}
       </span>
     </span>
   )
@@ -171,22 +147,33 @@ export function Head({ columns }: { readonly columns: Columns }): JSX.Element {
   )
 }
 
-interface FlatTableOptions {
+interface TableOptions {
   readonly name: string
   readonly columns: Columns
-  readonly children: ComponentChildren
+  readonly rows: readonly {
+    readonly key: string | number
+    readonly cells: readonly ComponentChildren[]
+    readonly class?: string | undefined
+  }[]
 }
 
-/** A table in a page of other things. */
-export function FlatTable({ name, columns, children }: FlatTableOptions): JSX.Element {
+/** A table of a page, as wide as the page. The classes of a column are those of its cells. */
+export function Table({ name, columns, rows }: TableOptions): JSX.Element {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by the keyboard
-    <section class="scroll flat" tabIndex={0} aria-label={name}>
-      <table>
-        <Head columns={columns} />
-        <tbody>{children}</tbody>
-      </table>
-    </section>
+    <table class="flat" aria-label={name}>
+      <Head columns={columns} />
+      <tbody>
+        {rows.map(({ key, cells, ...attributes }) => (
+          <tr key={key} {...attributes}>
+            {cells.map((cell, index) => (
+              <td key={index} class={columns[index]?.[1]}>
+                {cell}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 
@@ -207,12 +194,25 @@ export function Empty({ title, text, children }: EmptyOptions): JSX.Element {
   )
 }
 
-/** The problem with a text or a call; nothing if there is none. */
-export function Problem({ text }: { readonly text: string | undefined }): JSX.Element | null {
-  if (text === undefined) return null
+interface NotesOptions {
+  readonly text?: string | undefined
+  readonly advice?: readonly string[]
+  readonly problem?: string | undefined
+}
+
+/** Notes of a form or a list: a text, advice, and the problem with the input or a call. */
+export function Notes({ text, advice = [], problem }: NotesOptions): JSX.Element {
   return (
-    <p class="problem">
-      <Icon sign="✕" /> {text}
-    </p>
+    <div role="status">
+      {text && <p class="dim">{text}</p>}
+      {advice.map((each) => (
+        <p key={each}>— {each}</p>
+      ))}
+      {problem && (
+        <p class="problem">
+          <Icon sign="✕" /> {problem}
+        </p>
+      )}
+    </div>
   )
 }

@@ -1,192 +1,241 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
-import type { InboxRow, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
+import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { ItemDetail } from '../detail/item-detail.tsx'
+import { act } from '../model/actions.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { replaysOf } from '../model/bulk.ts'
-import { hasInbox, isInboxWritable, readListed, refreshInbox } from '../model/inbox.ts'
+import { readWord, writeWord } from '../model/filter.ts'
+import { hasInbox, INBOX_STATES, isInboxWritable, listMatching, readListed, refreshInbox } from '../model/inbox.ts'
 import { store, useStore } from '../model/store.ts'
 import { ChoiceButtons, Tick, type Ticks, useChoice } from '../parts/choice.tsx'
-import { Button, Switch } from '../parts/fields.tsx'
+import { Button, Field, Switch } from '../parts/fields.tsx'
 import { Ago, Empty, Head, In } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
-import { shortenError } from '../text/explain.ts'
 
-const HANDLED =
+const WAITING =
   'An accepted event waits until a worker takes it, and leaves the inbox when its handlers have succeeded.'
+const DEAD = 'An event appears here when its handlers have failed for the last time. You can replay it by hand.'
 
 /** Words of each state: its name, the head of the times, and the title and the text of an empty list. */
 const WORDS: Readonly<Record<InboxStateName, readonly [name: string, time: string, none: string, text: string]>> = {
-  dead: [
-    'Dead',
-    'Dead since',
-    'No dead letters',
-    'An event appears here when its handlers have failed for the last time. You can replay it by hand.',
-  ],
-  waiting: ['Waiting', 'Next try', 'No events are waiting', HANDLED],
-  running: ['Running', 'Was due', 'No events are running', HANDLED],
+  dead: ['Dead', 'Dead since', 'No dead letters', DEAD],
+  waiting: ['Waiting', 'Next try', 'No events are waiting', WAITING],
+  running: ['Running', 'Was due', 'No events are running', WAITING],
+}
+
+/** Keys of the filter that the inbox has. */
+const KEYS = ['type', 'account', 'error'] as const
+
+function isFiltered(): boolean {
+  return KEYS.some((key) => readWord(readAddress().query, key) !== undefined)
+}
+
+/** Shows the first page of another list. */
+function show(change: Parameters<typeof go>[0]): void {
+  go({ after: undefined, item: undefined, ...change })
 }
 
 /** Accepted events whose handlers have not succeeded: waiting, running or dead. */
 export function InboxScreen(): JSX.Element {
-  const { item, state, after } = useStore(readAddress)
+  const { item, state, after, query, isGrouped } = useStore(readAddress)
   const isThere = useStore(hasInbox)
-  useStore(() => store.inbox)
-  useStore(() => store.state)
+  const { counts, error } = useStore(() => store.inbox)
   const choice = useChoice()
   useEffect(() => {
     if (isThere) refreshInbox()
-  }, [state, after, isThere])
-  if (!isThere) return <NoInbox />
-  const rows = readListed()?.rows ?? []
+  }, [state, after, query, isThere])
+  const listed = readListed()
+  const page = listed ?? store.inbox.listed?.page // while another is loaded, its filters stay
+  if (!isThere || page === undefined || counts === undefined) return <NoInbox isThere={isThere} error={error} />
+  const canReplay = state === 'dead' && counts.isWritable
+  const [, , none, text] = WORDS[state]
+  const next = { after: page.next ?? undefined }
   return (
     <div class={item === undefined ? 'split' : 'split open'}>
       <section class="list" aria-label="Inbox">
         {item === undefined && <h1 class="unseen">Inbox</h1>}
         <div class="bar">
-          <StateSwitch />
+          <StateSwitch counts={counts} />
           <span class="push" />
-          {state === 'dead' && isInboxWritable() && rows.length > 0 && (
-            <ChoiceButtons
-              verb="Replay"
-              rows={rows}
-              keyOf={({ key }) => key}
-              choice={choice}
-              onRun={(selected) => store.set({ dialog: { kind: 'bulk', bulk: replaysOf(selected) } })}
-            />
-          )}
+          {canReplay && page.matched > 0 && <Replays page={page} choice={choice} />}
         </div>
-        <Hint />
-        {rows.length > 0 ? <Table rows={rows} choice={choice} /> : <NoRows />}
-        <Pager />
+        <Filters page={page} />
+        <p class="hint-line">
+          {error !== undefined && <span class="problem">{error}</span>}
+          {error === undefined && counts.oldestDueAt !== null && (
+            <span>
+              The oldest waiting event was due <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
+            </span>
+          )}
+          {!page.isWhole && <span>Only the oldest 10,000 are read.</span>}
+          {!counts.isWritable && <span>Read-only: to replay and drop, start “postern inbox serve --write”.</span>}
+        </p>
+        {listed === undefined ? (
+          <Empty title="Loading" />
+        ) : page.matched > 0 ? (
+          <div class="scroll">
+            {isGrouped ? <Causes page={page} /> : <Rows page={page} choice={canReplay ? choice : undefined} />}
+          </div>
+        ) : isFiltered() ? (
+          <Empty title="No event matches this filter">
+            <Button label="Clear the filter" onClick={() => show({ query: '' })} />
+          </Empty>
+        ) : (
+          <Empty title={none} text={text} />
+        )}
+        {!isGrouped && (after !== undefined || page.next !== null) && (
+          <div class="bar">
+            <Button label="First page" hotkey="[" disabled={after === undefined} onClick={() => show({})} />
+            <Button label="Next page" hotkey="]" disabled={page.next === null} onClick={() => show(next)} />
+          </div>
+        )}
       </section>
       {item !== undefined && <ItemDetail key={item} itemKey={item} />}
     </div>
   )
 }
 
-function StateSwitch(): JSX.Element {
-  const { counts } = store.inbox
+function StateSwitch({ counts }: { readonly counts: InboxCountsShape }): JSX.Element {
   const nameOf = (state: InboxStateName) => {
-    const number = counts?.[state] ?? 0
-    const shown = `${number.toLocaleString('en')}${number >= (counts?.countedTo ?? 0) ? '+' : ''}`
-    return [state, `${WORDS[state][0]} ${counts === undefined ? '' : shown}`] as const
+    const isMore = counts[state] >= counts.countedTo
+    return [state, `${WORDS[state][0]} ${counts[state].toLocaleString('en')}${isMore ? '+' : ''}`] as const
   }
+  return <Switch options={INBOX_STATES.map(nameOf)} value={readAddress().state} onInput={(state) => show({ state })} />
+}
+
+/** Says why there is no list. */
+function NoInbox({ isThere, error }: { readonly isThere: boolean; readonly error: string | undefined }): JSX.Element {
+  if (error !== undefined && isThere)
+    return <Empty title="The inbox cannot be read" text={`${error}. The page tries again every two seconds.`} />
+  if (isThere || store.state === undefined) return <Empty title="Loading" />
   return (
-    <Switch
-      options={(['dead', 'waiting', 'running'] as const).map(nameOf)}
-      value={readAddress().state}
-      onInput={(state) => go({ state, after: undefined, item: undefined })}
+    <Empty
+      title="The emulator has no inbox"
+      text="Start it with --inbox sqlite:FILE, redis://HOST or postgres://HOST/DATABASE."
     />
   )
 }
 
-function Hint(): JSX.Element {
-  const { counts, error } = store.inbox
+/** Opens the dialog that replays all dead letters that match the filter, and have the cause if one is given. */
+function replayMatching(cause?: string): void {
+  act(async () => store.set({ dialog: { kind: 'bulk', bulk: replaysOf(await listMatching(cause)) } }))
+}
+
+interface PageOptions {
+  readonly page: InboxRowPage
+}
+
+interface ChoiceOptions<Choice> extends PageOptions {
+  readonly choice: Choice
+}
+
+function Replays({ page: { rows, matched }, choice }: ChoiceOptions<Ticks>): JSX.Element {
   return (
-    <div class="hint-line">
-      {error !== undefined && counts !== undefined && <span class="problem">{error}</span>}
-      {error === undefined && counts !== undefined && counts.oldestDueAt !== null && (
-        <span>
-          The oldest waiting event was due <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
-        </span>
+    <>
+      {!readAddress().isGrouped && (
+        <ChoiceButtons
+          verb="Replay"
+          rows={rows}
+          keyOf={({ key }) => key}
+          choice={choice}
+          where=" on this page"
+          onRun={(selected) => store.set({ dialog: { kind: 'bulk', bulk: replaysOf(selected) } })}
+        />
       )}
-      {counts !== undefined && !counts.isWritable && (
-        <span>Read-only: to replay and drop, start “postern inbox serve --write”.</span>
-      )}
+      <Button
+        class="main"
+        label={`Replay all ${matched.toLocaleString('en')}${isFiltered() ? ' that match' : ''}`}
+        hotkey="R"
+        onClick={() => replayMatching()}
+      />
+    </>
+  )
+}
+
+function Filters({ page }: PageOptions): JSX.Element {
+  const { query, isGrouped } = readAddress()
+  const values = { type: page.types, account: page.accounts, error: page.causes.map(({ cause }) => cause) }
+  return (
+    <div class="bar filters">
+      <Button label="By error" hotkey="g" aria-pressed={isGrouped} onClick={() => show({ isGrouped: !isGrouped })} />
+      {KEYS.map((key) => {
+        const value = readWord(query, key) ?? ''
+        const others = [...new Set([...values[key], value])].filter(Boolean)
+        const options = [['', `any ${key}`], ...others.map((each) => [each, escapeHidden(each)] as const)] as const
+        const filter = (next: string) => show({ query: writeWord(query, key, next || undefined), isGrouped: false })
+        return <Field key={key} label={key} options={options} value={value} onInput={filter} />
+      })}
     </div>
   )
 }
 
-function Table({ rows, choice }: { readonly rows: readonly InboxRow[]; readonly choice: Ticks }): JSX.Element {
-  const { state } = readAddress()
-  const isChoosable = state === 'dead' && isInboxWritable()
-  const columns = [
-    ['Type'],
-    ['Event', 'wide'],
-    ['Account', 'widest'],
-    ['Last try'],
-    [WORDS[state][1], 'number'],
-  ] as const
+/** Shows a countdown to a planned try, or the time since. */
+function When({ at }: { readonly at: string | null }): JSX.Element {
+  const Shown = readAddress().state === 'waiting' ? In : Ago
   return (
-    <div class="scroll">
-      <table class="rows items">
-        <Head columns={columns} />
-        <tbody>
-          {rows.map((row) => (
-            <Line key={row.key} row={row} choice={isChoosable ? choice : undefined} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <td class="number dim">
+      <Shown at={at} isReal />
+    </td>
   )
 }
 
-function Line({ row, choice }: { readonly row: InboxRow; readonly choice: Ticks | undefined }): JSX.Element {
+/** The events by cause of their last failure. */
+function Causes({ page: { causes } }: PageOptions): JSX.Element {
+  const canReplay = readAddress().state === 'dead' && isInboxWritable()
+  const query = (cause: string) => writeWord(readAddress().query, 'error', cause)
+  return (
+    <table class="events" aria-label="Errors">
+      <Head columns={[['Error'], ['Events', 'number'], ['Newest', 'number']]} />
+      <tbody>
+        {causes.map(({ cause, count, newest }) => (
+          <tr key={cause}>
+            <td>
+              <Button
+                class="plain"
+                label={escapeHidden(cause)}
+                onClick={() => show({ query: query(cause), isGrouped: false })}
+              />
+            </td>
+            <td class="number">
+              {canReplay ? <Button label={`Replay ${count}`} onClick={() => replayMatching(cause)} /> : count}
+            </td>
+            <When at={newest} />
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Rows({ page, choice }: ChoiceOptions<Ticks | undefined>): JSX.Element {
   const address = readAddress()
-  const { key, type, event, account, last } = row
-  const open = (click: MouseEvent) => follow(click, () => go({ item: key }))
   return (
-    <tr class="row" aria-current={key === address.item || undefined} onClick={open}>
-      <td class="type">
-        {choice !== undefined && <Tick choice={choice} id={key} name={`${type} ${event}`} />}
-        <a class="item" href={toPageUrl({ ...address, item: key })} data-key={key}>
-          {escapeHidden(type)}
-        </a>
-        <span class="second mono">{escapeHidden(event)}</span>
-      </td>
-      <td class="wide mono dim">{escapeHidden(event)}</td>
-      <td class="widest dim">{escapeHidden(account)}</td>
-      <td>
-        {last === null ? (
-          <span class="dim">not started</span>
-        ) : (
-          <span class="result bad" title={escapeHidden(last.error ?? '')}>
-            <b>{last.code}</b> <span class="error dim">{escapeHidden(shortenError(last.error))}</span>
-          </span>
-        )}
-      </td>
-      <td class="number dim">
-        {row.state === 'waiting' ? <In at={row.dueAt} isReal /> : <Ago at={row.dueAt} isReal />}
-      </td>
-    </tr>
-  )
-}
-
-/** Shown if the emulator was restarted without an inbox. */
-function NoInbox(): JSX.Element {
-  if (store.state === undefined) return <Empty title="Loading" />
-  return (
-    <Empty title="The emulator has no inbox">
-      <p>
-        Start it with <code>--inbox sqlite:FILE</code>, <code>redis://HOST</code> or{' '}
-        <code>postgres://HOST/DATABASE</code>.
-      </p>
-    </Empty>
-  )
-}
-
-function NoRows(): JSX.Element {
-  const { state, after } = readAddress()
-  const { counts, error } = store.inbox
-  if (readListed() === undefined || counts === undefined) {
-    if (error === undefined) return <Empty title="Loading" />
-    return <Empty title="The inbox cannot be read" text={`${error}. The page tries again every two seconds.`} />
-  }
-  if (after !== undefined) return <Empty title="No more events" />
-  const [, , none, text] = WORDS[state]
-  return <Empty title={none} text={text} />
-}
-
-function Pager(): JSX.Element | null {
-  const { after } = readAddress()
-  const next = readListed()?.next ?? null
-  if (after === undefined && next === null) return null
-  const show = (place: string | undefined) => () => go({ after: place, item: undefined })
-  return (
-    <div class="bar">
-      <Button label="First page" disabled={after === undefined} onClick={show(undefined)} />
-      <Button label="Next page" disabled={next === null} onClick={show(next ?? undefined)} />
-    </div>
+    <table class="events" aria-label="Events">
+      <Head columns={[['Event'], ['Last try'], [WORDS[address.state][1], 'number']]} />
+      <tbody>
+        {page.rows.map(({ key, type, event, account, last, dueAt }) => (
+          <tr
+            key={key}
+            class="row"
+            aria-current={key === address.item || undefined}
+            onClick={(click) => follow(click, () => go({ item: key }))}
+          >
+            <td>
+              {choice !== undefined && <Tick choice={choice} id={key} name={`${type} ${event}`} />}
+              <a class="item" href={toPageUrl({ ...address, item: key })} data-key={key}>
+                {escapeHidden(type)}
+              </a>
+              <small>{escapeHidden(`${account} · ${event}`)}</small>
+            </td>
+            <td title={escapeHidden(last?.error ?? '')}>
+              {last === null ? 'not started' : <b class="result bad">{last.code}</b>}
+              <small>{escapeHidden(last?.error ?? '')}</small>
+            </td>
+            <When at={dueAt} />
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }

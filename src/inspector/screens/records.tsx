@@ -1,19 +1,22 @@
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { ModelCount } from '../../emulator/contract.ts'
 import { useCall } from '../detail/use-detail.ts'
+import { Dialog, useDraft } from '../dialogs/dialog.tsx'
 import { act } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import { api } from '../model/api.ts'
-import { remember, store, useStore } from '../model/store.ts'
-import { Button, Choice, Confirm, Editor } from '../parts/fields.tsx'
-import { Empty, Problem } from '../parts/small.tsx'
+import type { PlacedRow } from '../model/rows.ts'
+import { store, useStore } from '../model/store.ts'
+import { Button, Confirm, Field, Fields } from '../parts/fields.tsx'
+import { Empty, Notes, Table, useTime } from '../parts/small.tsx'
 import { adviseOnData, findJsonProblem } from '../text/edit-body.ts'
 
-type Fields = Readonly<Record<string, unknown>>
+type Record = Readonly<{ [field: string]: unknown }>
 
 const SUGGESTED = ['contact', 'opportunity', 'financeInvoice']
 const MOST_SHOWN = 200
+const TO_CREATE = 'Create one: its event fires when you save it.'
 
 /** Records by account and model. Saving one fires its event. */
 export function Records(): JSX.Element | null {
@@ -21,141 +24,79 @@ export function Records(): JSX.Element | null {
   return accounts === undefined ? null : <RecordList accounts={accounts.map(({ key }) => key)} />
 }
 
-/** Changes when an event of a record of that account and model was delivered. */
-function useEventsOf(account: string, model: string): number {
-  const findLast = useMemo(
-    () =>
-      remember(
-        () => [store.rows.version],
-        () => store.rows.all.find((row) => row.account === account && row.type.startsWith(`${model}.`))?.made ?? 0,
-      ),
-    [account, model],
-  )
-  const last = useStore(findLast)
-  const [taken, setTaken] = useState(last)
-  // At most once a second, however many come.
-  useEffect(() => {
-    const timer = setTimeout(() => setTaken(last), 1_000)
-    return () => clearTimeout(timer)
-  }, [taken, last !== taken])
-  return taken
-}
-
 function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX.Element {
-  const address = useStore(readAddress)
-  const account = address.account ?? accounts[0] ?? ''
-  const model = address.model ?? 'contact'
+  const { account = accounts[0] ?? '', model = 'contact' } = useStore(readAddress)
   const [version, setVersion] = useState(0)
-  const [open, setOpen] = useState<string>()
-  const seen = `${version} ${useEventsOf(account, model)}`
-  const where = encodeURIComponent(model)
-  const query = `accountKey=${encodeURIComponent(account)}`
-  const { value: records = [], error } = useCall<readonly Fields[]>(`GET records/${where}?${query}`, seen)
-  const { value: counts = [] } = useCall<readonly ModelCount[]>('GET records', seen)
-  const change = async (line: string, event: string, body?: object) => {
-    const isDone = await act(() => api(`${line}?${query}`, body), `${event} goes to the webhooks that subscribe to it`)
-    if (isDone) setOpen(undefined)
-    setVersion(version + 1)
+  const last = useLastOf(account, model)
+  const where = `records/${encodeURIComponent(model)}`
+  const query = `?accountKey=${encodeURIComponent(account)}`
+  const { value: records = [], error } = useCall<readonly Record[]>(`GET ${where}${query}`, `${version} ${last}`)
+  const { value: counts = [] } = useCall<readonly ModelCount[]>('GET records', `${version} ${last}`)
+  const call = async (line: string, event: string, body?: object, removed: readonly string[] = []) => {
+    const whole = [line + query, ...removed.map(encodeURIComponent)].join('&remove=')
+    const isDone = await act(() => api(whole, body), `${model}.${event} goes to the webhooks that subscribe to it`)
+    setVersion((before) => before + 1)
+    return isDone
   }
+  const open = (record: Record | undefined, line: string, event: string) => {
+    const save: FormOptions['save'] = (body, removed) => call(line, event, body, removed)
+    const draw = () => <RecordForm {...{ account, model, record, event, save }} />
+    store.set({ dialog: { kind: 'form', draw } })
+  }
+  const rows = records.slice(0, MOST_SHOWN).map((record) => {
+    const id = String(record._id)
+    const line = `${where}/${encodeURIComponent(id)}`
+    const question = `Delete ${id}? ${model}.deleted fires.`
+    return {
+      key: id,
+      cells: [
+        <>
+          <Button class="plain" label={id} onClick={() => open(record, `PUT ${line}`, 'updated')} />
+          <small>{summarize(record)}</small>
+        </>,
+        <Confirm label="Delete…" verb="Delete" question={question} onYes={() => call(`DELETE ${line}`, 'deleted')} />,
+      ],
+    }
+  })
   return (
     <>
-      <Bar {...{ accounts, account, model, counts }} onNew={() => setOpen(open === '' ? undefined : '')} />
-      <Problem text={error} />
-      {open === '' && (
-        <RecordForm
-          key="new"
-          model={model}
-          record={undefined}
-          onSave={(body) => change(`POST records/${where}`, `${model}.created`, body)}
+      <div class="bar">
+        <Field label="Account" options={accounts} value={account} onInput={(key) => go({ account: key }, false)} />
+        <Field
+          label="Model"
+          size={16}
+          list={[...new Set([...SUGGESTED, ...counts.map((each) => each.model)])]}
+          value={model}
+          onInput={(name) => go({ model: name.trim() || undefined }, false)}
         />
-      )}
-      {records.length === 0 && open !== '' && (
-        <Empty title={`${account} has no ${model} records`} text="Create one: its event fires when you save it." />
-      )}
-      {records.slice(0, MOST_SHOWN).map((record) => {
-        const id = String(record._id)
-        const line = `records/${where}/${encodeURIComponent(id)}`
-        return (
-          <RecordCard
-            key={id}
-            model={model}
-            record={record}
-            isOpen={open === id}
-            onOpen={() => setOpen(open === id ? undefined : id)}
-            onSave={(body) => change(`PUT ${line}`, `${model}.updated`, body)}
-            onDelete={() => change(`DELETE ${line}`, `${model}.deleted`)}
-          />
-        )
-      })}
+        <span class="push" />
+        <Button
+          class="main"
+          label={`New ${model}`}
+          hotkey="+"
+          onClick={() => open(undefined, `POST ${where}`, 'created')}
+        />
+      </div>
+      <Notes problem={error} />
+      {records.length === 0 && <Empty title={`${account} has no ${model} records`} text={TO_CREATE} />}
+      {records.length > 0 && <Table name="Records" columns={[['Record'], ['Actions', 'number']]} rows={rows} />}
       {records.length > MOST_SHOWN && <p class="dim">and {records.length - MOST_SHOWN} more</p>}
     </>
   )
 }
 
-interface BarOptions {
-  readonly accounts: readonly string[]
-  readonly account: string
-  readonly model: string
-  readonly counts: readonly ModelCount[]
-  readonly onNew: () => void
+/** Number of the last event of a record of that account and model. It is looked for once a second, however many come. */
+function useLastOf(account: string, model: string): number | undefined {
+  const second = useTime((now) => Math.floor(now / 1_000), true)
+  const isOfModel = (row: PlacedRow) => row.account === account && row.type.startsWith(`${model}.`)
+  return useMemo(() => store.rows.all.find(isOfModel)?.made, [second, account, model])
 }
 
-function Bar({ accounts, account, model, counts, onNew }: BarOptions): JSX.Element {
-  const models = [...new Set([...SUGGESTED, model, ...counts.map((each) => each.model)])]
-  return (
-    <div class="bar">
-      <Choice label="Account" options={accounts} value={account} onInput={(key) => go({ account: key }, false)} />
-      <Choice label="Model" options={models} value={model} onInput={(name) => go({ model: name }, false)} />
-      <input
-        type="text"
-        class="mono"
-        size={9}
-        placeholder="another model"
-        aria-label="Another model"
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.currentTarget.value === '') return
-          go({ model: event.currentTarget.value.trim() }, false)
-          event.currentTarget.value = ''
-        }}
-      />
-      <span class="push" />
-      <Button class="main" label={`New ${model}`} onClick={onNew} />
-    </div>
-  )
-}
-
-interface CardOptions extends FormOptions {
-  readonly record: Fields
-  readonly isOpen: boolean
-  readonly onOpen: () => void
-  readonly onDelete: () => Promise<unknown>
-}
-
-function RecordCard({ model, record, isOpen, onOpen, onSave, onDelete }: CardOptions): JSX.Element {
-  const { _id, ...fields } = record
-  return (
-    <section class="card record" aria-label={String(_id)}>
-      <header>
-        <Button class="plain mono" label={String(_id)} aria-expanded={isOpen} onClick={onOpen} />
-        {!isOpen && <span class="summary">{summarize(fields)}</span>}
-        <Confirm label="Delete…" question={`Delete ${String(_id)}?`} verb="Delete" onYes={onDelete} />
-      </header>
-      {isOpen && <RecordForm model={model} record={record} onSave={onSave} />}
-    </section>
-  )
-}
-
-function summarize(fields: Fields): string {
+function summarize({ _id, ...fields }: Record): string {
   return Object.entries(fields)
     .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' · ')
     .slice(0, 200)
-}
-
-interface FormOptions {
-  readonly model: string
-  readonly record: Fields | undefined
-  readonly onSave: (body: object) => void
 }
 
 function findNoObject(json: string): string | undefined {
@@ -164,41 +105,51 @@ function findNoObject(json: string): string | undefined {
   return isObject ? undefined : 'a record must be a JSON object'
 }
 
-function findChanges(before: Fields, after: Fields): Fields {
-  return Object.fromEntries(
-    Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
-  )
+/** The fields that the user changed. Others are not sent: they may have changed since. */
+function findChanges(before: Record, after: Record): Record {
+  const isChanged = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(before[name])
+  return Object.fromEntries(Object.entries(after).filter(isChanged))
+}
+
+function findRemoved(before: Record, after: Record): readonly string[] {
+  return Object.keys(before).filter((name) => !Object.hasOwn(after, name))
 }
 
 const CONTACT = { firstName: 'Zoë', lastName: 'Okafor', email: 'zoe@example.test', status: 'active' }
 
-function RecordForm({ model, record, onSave }: FormOptions): JSX.Element {
-  // The fields as they were when the form was opened. Those that the user leaves are not sent: they may have changed since.
-  const [start] = useState<Fields>(record ?? (model === 'contact' ? CONTACT : { name: 'A first one' }))
-  const [text, setText] = useState(JSON.stringify(start, null, 2))
-  const problem = findJsonProblem(text) ?? findNoObject(text)
-  const value = problem === undefined ? JSON.parse(text) : undefined
-  const advice = problem === undefined ? adviseOnData(`${model}.updated`, { record: { _id: 'new', ...value } }) : []
-  const save = (event: Event) => {
-    event.preventDefault()
-    if (problem === undefined) onSave(record === undefined ? value : findChanges(start, value))
+interface FormOptions {
+  readonly account: string
+  readonly model: string
+  /** Undefined for a new one. */
+  readonly record: Record | undefined
+  readonly event: string
+  readonly save: (body: object, removed: readonly string[]) => Promise<boolean>
+}
+
+function RecordForm({ account, model, record, event, save }: FormOptions): JSX.Element {
+  const start = record ?? (model === 'contact' ? CONTACT : { name: 'A first one' })
+  const name = JSON.stringify([account, model, start])
+  const { values, set, forget } = useDraft(name, () => ({ text: JSON.stringify(start, null, 2) }))
+  const problem = findJsonProblem(values.text) ?? findNoObject(values.text)
+  const value = problem === undefined ? JSON.parse(values.text) : undefined
+  const submit = async () => {
+    const isDone = await (record ? save(findChanges(record, value), findRemoved(record, value)) : save(value, []))
+    if (isDone) forget()
+    return isDone
   }
   return (
-    <form onSubmit={save}>
-      <Editor label="Fields as JSON" text={text} rows={Math.min(16, text.split('\n').length + 1)} onInput={setText} />
-      <Problem text={problem} />
-      {advice.map((each) => (
-        <p key={each} class="dim">
-          {each}
-        </p>
-      ))}
-      <div class="bar">
-        <span class="dim">
-          Fires {model}.{record === undefined ? 'created' : 'updated with the fields that you change'}.
-        </span>
-        <span class="push" />
-        <Button type="submit" class="main" label="Save" disabled={problem !== undefined} />
-      </div>
-    </form>
+    <Dialog
+      title={record === undefined ? `New ${model} of ${account}` : `${model} ${record._id} of ${account}`}
+      verb="Save"
+      disabled={problem !== undefined}
+      onSubmit={submit}
+    >
+      <Fields shapes={{ text: { label: 'Fields as JSON', rows: 12, autofocus: true } }} values={values} onInput={set} />
+      <Notes
+        text={`Fires ${model}.${event}${record && ' with the fields that you change'}.`}
+        advice={value ? adviseOnData(`${model}.${event}`, { record: { _id: 'new', ...value } }) : []}
+        problem={problem}
+      />
+    </Dialog>
   )
 }

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
-import { go, readAddress, SECTIONS, type Section } from '../model/address.ts'
-import { useStore } from '../model/store.ts'
-import { Assumptions } from './assumptions.tsx'
-import { Calls } from './calls.tsx'
+import type { AssumptionShape } from '../../emulator/contract.ts'
+import { useCall } from '../detail/use-detail.ts'
+import { readAddress, SECTIONS, type Section } from '../model/address.ts'
+import { store, useStore } from '../model/store.ts'
+import { Ago, Empty, Notes, Table, ViewLink } from '../parts/small.tsx'
 import { Clock, Faults } from './clock-and-faults.tsx'
 import { Records } from './records.tsx'
 
@@ -16,38 +17,89 @@ const PARTS: Readonly<Record<Section, () => JSX.Element | null>> = {
 
 /** The emulated service. Each section is loaded when it is opened. */
 export function ServiceScreen(): JSX.Element {
-  const { section } = useStore(readAddress)
+  const { section = 'records' } = useStore(readAddress)
+  const Part = PARTS[section]
   return (
     <div class="page">
-      <h1>Service</h1>
-      {Object.entries(SECTIONS).map(([name, title]) => (
-        <SectionCard key={name} name={name as Section} title={title} isOpen={name === section} />
-      ))}
+      <h1 class="unseen">Service</h1>
+      <nav class="bar" aria-label="Sections">
+        {Object.entries(SECTIONS).map(([name, title]) => (
+          <ViewLink
+            key={name}
+            view={{ screen: 'service', section: name as Section }} // a key of the sections
+            isCurrent={name === section}
+          >
+            {title}
+          </ViewLink>
+        ))}
+      </nav>
+      <section aria-label={SECTIONS[section]}>
+        <Part />
+      </section>
     </div>
   )
 }
 
-interface SectionOptions {
-  readonly name: Section
-  readonly title: string
-  readonly isOpen: boolean
+const CALL_COLUMNS = [['Call'], ['Status'], ['Rate left', 'number'], ['When', 'number dim']] as const
+const NO_CALLS = "Your client's calls of /api/… appear here, with their status and the remaining rate limit."
+
+/** Every call of the service's API, the newest first. */
+function Calls(): JSX.Element {
+  const calls = useStore(() => store.calls)
+  if (calls.length === 0) return <Empty title="No API calls yet" text={NO_CALLS} />
+  const rows = calls.slice(0, 200).map(({ id, status, method, path, account, rateRemaining, at }) => ({
+    key: id,
+    cells: [
+      <>
+        <code>{`${method} ${path}`}</code>
+        <small>{account ?? 'no account'}</small>
+      </>,
+      status < 400 ? `✓ ${status}` : <b class="result bad">✕ {status}</b>,
+      rateRemaining ?? '–',
+      <Ago at={at} />,
+    ],
+  }))
+  return (
+    <>
+      <p class="dim">The last {calls.length} calls of your client.</p>
+      <Table name="Calls" columns={CALL_COLUMNS} rows={rows} />
+    </>
+  )
 }
 
-function SectionCard({ name, title, isOpen }: SectionOptions): JSX.Element {
-  const Part = PARTS[name]
+/** Assumptions about what the service's documents leave open: first those that differ from the default. */
+function Assumptions(): JSX.Element {
+  const bootId = useStore(() => store.state?.bootId ?? '')
+  const { value = [], error } = useCall<readonly AssumptionShape[]>('GET assumptions', bootId)
+  const sorted = value.toSorted((one, other) => Number(one.isDefault) - Number(other.isDefault))
+  const rows = sorted.map(({ id, name, subject, value: assumed, meaning, isDefault }) => ({
+    key: id,
+    cells: [
+      <>
+        <Marked text={`${id} ${subject}`} />
+        <small>{name}</small>
+      </>,
+      <>
+        <code>{assumed}</code>
+        {!isDefault && <small>changed</small>}
+      </>,
+      <Marked text={meaning} />,
+    ],
+  }))
   return (
-    <section class="card" aria-label={title}>
-      <h2>
-        <button
-          type="button"
-          class="opener"
-          aria-expanded={isOpen}
-          onClick={() => go({ section: isOpen ? undefined : name })}
-        >
-          {title}
-        </button>
-      </h2>
-      {isOpen && <Part />}
-    </section>
+    <>
+      <p class="dim">
+        The service's documents leave these points open. The emulator assumes one answer to each. Dialect:{' '}
+        {store.state?.settings.dialect}. Choose another one at the start, with <code>--dialect</code> or{' '}
+        <code>--assume name=value</code>.
+      </p>
+      <Notes problem={error} />
+      <Table name="Assumptions" columns={[['Open point'], ['Assumed'], ['Meaning']]} rows={rows} />
+    </>
   )
+}
+
+/** Text with code between backticks. */
+function Marked({ text }: { readonly text: string }): JSX.Element {
+  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
 }

@@ -1,184 +1,157 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import type { WebhookShape } from '../../emulator/contract.ts'
+import { Dialog, useDraft } from '../dialogs/dialog.tsx'
 import { act, change, copyText, pauseOrResume } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { remember, store, useStore } from '../model/store.ts'
-import { Button, Confirm } from '../parts/fields.tsx'
-import { Empty, FlatTable, Status, ViewLink } from '../parts/small.tsx'
-import { WebhookForm } from '../parts/webhook-form.tsx'
+import { Button, Confirm, Fields } from '../parts/fields.tsx'
+import { Empty, Status, Table, ViewLink } from '../parts/small.tsx'
+import { escapeHidden } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
 
-/** Time after which a revealed secret is hidden again. */
-const SHOWN_MS = 30_000
+const COLUMNS = [['Webhook'], ['State'], ['Delivered', 'number'], ['p95', 'number'], ['Actions', 'number']] as const
+const TO_REGISTER =
+  "Your client can register one through the service's API. To register one here, choose “New webhook”."
 
 /** The registrations of all accounts. */
 export function WebhooksScreen(): JSX.Element {
-  const [isNew, setNew] = useState(false)
   const webhooks = useStore(() => store.state?.webhooks) ?? []
   const figures = useStore(countDeliveries)
+  const rows = webhooks.map((webhook) => describeWebhook(webhook, figures.get(webhook.id) ?? NONE))
   return (
     <div class="page">
       <div class="bar">
         <h1>Webhooks</h1>
         <span class="push" />
-        <Button class="main" label={isNew ? 'Cancel' : 'New webhook'} onClick={() => setNew(!isNew)} />
+        <Button class="main" label="New webhook" hotkey="+" onClick={() => openForm(undefined)} />
       </div>
-      {isNew && <WebhookForm webhook={undefined} onDone={() => setNew(false)} />}
-      {webhooks.length === 0 && !isNew && (
-        <Empty
-          title="No webhook is registered"
-          text="Your client can register one through the service's API. To register one here, choose “New webhook”."
-        />
-      )}
-      {webhooks.length > 0 && (
-        <FlatTable name="Webhooks" columns={COLUMNS}>
-          {webhooks.map((webhook) => (
-            <Line key={webhook.id} webhook={webhook} figures={figures.get(webhook.id) ?? NONE} />
-          ))}
-        </FlatTable>
-      )}
+      {rows.length === 0 && <Empty title="No webhook is registered" text={TO_REGISTER} />}
+      {rows.length > 0 && <Table name="Webhooks" columns={COLUMNS} rows={rows} />}
     </div>
   )
 }
 
-interface Figures {
-  readonly known: number
-  readonly succeeded: number
-  readonly failed: number
-  /** 95 % of the last attempts took at most this long. */
-  readonly p95: number | undefined
-}
+const NONE = { known: 0, succeeded: 0, failed: 0, times: [] as number[], lastAt: '', isFailing: false }
+type Figures = typeof NONE
 
 /** Figures of the known deliveries of each webhook. */
 const countDeliveries = remember(
   () => [store.rows.version],
   () => {
-    const found = new Map<string, { known: number; succeeded: number; failed: number; times: number[] }>()
+    const found = new Map<string, Figures>()
     for (const { webhook, status, last, isGone } of store.rows.all) {
       if (isGone) continue
-      const figures = found.get(webhook) ?? { known: 0, succeeded: 0, failed: 0, times: [] }
+      const figures = found.get(webhook) ?? { ...NONE, times: [] }
+      found.set(webhook, figures)
       figures.known++
       if (status === 'success') figures.succeeded++
       if (status === 'failed') figures.failed++
-      if (last !== null) figures.times.push(last.ms)
-      found.set(webhook, figures)
+      if (last === null) continue
+      figures.times.push(last.ms)
+      if (last.at >= figures.lastAt) Object.assign(figures, { lastAt: last.at, isFailing: !last.isAcknowledged })
     }
-    return new Map(
-      [...found].map(([id, { times, ...counts }]): [string, Figures] => {
-        const p95 = times.sort((one, other) => one - other)[Math.ceil(times.length * 0.95) - 1]
-        return [id, { ...counts, p95 }]
-      }),
-    )
+    return found
   },
 )
 
-const NONE: Figures = { known: 0, succeeded: 0, failed: 0, p95: undefined }
-const COLUMNS = [
-  ['URL'],
-  ['State'],
-  ['Account'],
-  ['Deliveries', 'number'],
-  ['Delivered', 'number'],
-  ['p95', 'number'],
-  ['Details', 'number'],
-] as const
-
-interface LineOptions {
-  readonly webhook: WebhookShape
-  readonly figures: Figures
+/** 95 % of the times are at most this long. */
+function findP95(times: readonly number[]): string {
+  const ms = times.toSorted((one, other) => one - other)[Math.ceil(times.length * 0.95) - 1]
+  return ms === undefined ? '–' : `${ms} ms`
 }
 
-function Line({ webhook, figures }: LineOptions): JSX.Element {
-  const [isOpen, setOpen] = useState(false)
-  const { id, accountKey, url, active } = webhook
-  const { known, succeeded, failed, p95 } = figures
-  const finished = succeeded + failed
-  return (
-    <>
-      <tr class={active ? undefined : 'off'}>
-        <td class="mono url">{url}</td>
-        <td>{active ? <Status state="ok" word="active" /> : <Status state="held" word="paused" />}</td>
-        <td>{accountKey}</td>
-        <td class="number">
+/** The row of a webhook. It fails if its last attempt did. */
+function describeWebhook(webhook: WebhookShape, { known, succeeded, failed, times, isFailing }: Figures) {
+  const { id, accountKey, url, active, events, description } = webhook
+  const state = active ? (isFailing ? 'failed' : 'ok') : 'held'
+  const rate = `${Math.floor((succeeded / (succeeded + failed)) * 100)} %`
+  return {
+    key: id,
+    class: state === 'failed' ? 'failing' : undefined,
+    cells: [
+      <>
+        <code class="url" title={`${id}\n${events.join('\n')}`}>
+          {url}
+        </code>
+        <small>
+          {accountKey} ·{' '}
           <ViewLink view={{ screen: 'deliveries', query: `webhook:${id}` }}>
             {count(known, 'delivery', 'deliveries')}
-          </ViewLink>
-        </td>
-        <td class={failed > 0 ? 'number result bad' : 'number'}>
-          {finished === 0 ? '–' : `${Math.round((succeeded / finished) * 100)} %`}
-          {failed > 0 && `, ${failed} failed`}
-        </td>
-        <td class="number">{p95 === undefined ? '–' : `${p95} ms`}</td>
-        <td class="number">
-          <Button
-            label={isOpen ? 'Close' : 'Open'}
-            aria-label={`${isOpen ? 'Close' : 'Open'} ${url}`}
-            aria-expanded={isOpen}
-            onClick={() => setOpen(!isOpen)}
-          />
-        </td>
-      </tr>
-      {isOpen && (
-        <tr>
-          <td colSpan={COLUMNS.length}>
-            <Opened webhook={webhook} />
-          </td>
-        </tr>
-      )}
-    </>
-  )
+          </ViewLink>{' '}
+          · {events.length === 1 ? events[0] : `${events.length} types`}{' '}
+          {description && escapeHidden(`· ${description}`)}
+        </small>
+      </>,
+      <Status state={state} word={{ failed: 'failing', ok: 'active', held: 'paused' }[state]} />,
+      <>
+        {succeeded + failed === 0 ? '–' : rate}
+        {failed > 0 && <small class="problem">{failed.toLocaleString('en')} failed</small>}
+      </>,
+      findP95(times),
+      <Actions webhook={webhook} />,
+    ],
+  }
 }
 
-function Opened({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
-  const [isEdited, setEdited] = useState(false)
-  const { id, events, active, description } = webhook
+function Actions({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
+  const { id, url, active } = webhook
+  const showSecret = (text: string) => store.set({ dialog: { kind: 'text', title: `Secret of ${url}`, text } })
   return (
-    <div class="section opened">
-      <p class="dim">
-        <span class="mono">{id}</span>
-        {description !== undefined && ` · ${description}`}
-      </p>
-      {isEdited ? (
-        <WebhookForm webhook={webhook} onDone={() => setEdited(false)} />
-      ) : (
-        <p class="types">
-          {events.map((event) => (
-            <code key={event}>{event}</code>
-          ))}
-        </p>
-      )}
-      <div class="bar">
-        <Button label={active ? 'Pause…' : 'Resume'} onClick={() => pauseOrResume(webhook)} />
-        <Button label={isEdited ? 'Cancel' : 'Edit'} onClick={() => setEdited(!isEdited)} />
-        <Secret id={id} />
-        <span class="push" />
+    <details class="menu">
+      <summary aria-label={`Actions of ${url}`} />
+      <div class="items">
+        <Button label="Edit…" hotkey="e" onClick={() => openForm(webhook)} />
+        <Button label={active ? 'Pause…' : 'Resume'} hotkey="p" onClick={() => pauseOrResume(webhook)} />
+        <Button label="Show its secret" onClick={() => readSecret(id, showSecret)} />
+        <Button label="Copy its secret" onClick={() => readSecret(id, (secret) => copyText(secret, 'secret'))} />
         <Confirm
           label="Delete…"
-          question="Delete this webhook and its secret for good?"
+          question={`Delete the webhook of ${url} and its secret for good?`}
           verb="Delete"
           onYes={() => change(`DELETE webhooks/${id}`, undefined, 'webhook deleted')}
         />
       </div>
-    </div>
+    </details>
   )
 }
 
-function Secret({ id }: { readonly id: string }): JSX.Element {
-  const [secret, setSecret] = useState<string>()
-  useEffect(() => {
-    if (secret === undefined) return
-    const timer = setTimeout(() => setSecret(undefined), SHOWN_MS)
-    return () => clearTimeout(timer)
-  }, [secret])
-  const reveal = () =>
-    act(async () => setSecret((await api<{ readonly secret: string }>(`POST webhooks/${id}/secret`)).secret))
-  if (secret === undefined) return <Button label="Reveal secret" onClick={reveal} />
+function readSecret(id: string, use: (secret: string) => unknown): Promise<boolean> {
+  return act(async () => use((await api<{ readonly secret: string }>(`POST webhooks/${id}/secret`)).secret))
+}
+
+function openForm(webhook: WebhookShape | undefined): void {
+  store.set({ dialog: { kind: 'form', draw: () => <WebhookForm webhook={webhook} /> } })
+}
+
+/** A form for a registration, or for a new one. */
+function WebhookForm({ webhook }: { readonly webhook: WebhookShape | undefined }): JSX.Element {
+  const accounts = store.state?.accounts.map(({ key }) => key) ?? []
+  const { values, set, forget } = useDraft(JSON.stringify(webhook ?? 'a new webhook'), () => ({
+    account: accounts[0] ?? '',
+    url: webhook?.url ?? 'http://localhost:3000/webhooks',
+    events: webhook?.events.join('\n') ?? 'contact.created\ncontact.updated\ncontact.deleted',
+  }))
+  const save = async () => {
+    const fields = { url: values.url, events: values.events.split(/[\s,]+/).filter(Boolean) }
+    const isDone =
+      webhook === undefined
+        ? await change('POST webhooks', { ...fields, accountKey: values.account }, 'webhook registered')
+        : await change(`PUT webhooks/${webhook.id}`, fields, 'webhook changed')
+    if (isDone) forget()
+    return isDone
+  }
+  const shapes = {
+    ...(webhook === undefined && { account: { label: 'Account', options: accounts } }),
+    url: { label: 'URL', class: 'field', autofocus: true },
+    events: { label: 'Event types, one per line; the service has no wildcards', rows: 8 },
+  }
   return (
-    <span class="bar">
-      <code class="url">{secret}</code>
-      <Button label="Copy" onClick={() => copyText(secret, 'secret')} />
-      <Button label="Hide" onClick={() => setSecret(undefined)} />
-    </span>
+    <Dialog
+      title={webhook === undefined ? 'New webhook' : 'Edit the webhook'}
+      verb={webhook === undefined ? 'Register' : 'Save'}
+      onSubmit={save}
+    >
+      <Fields shapes={shapes} values={values} onInput={set} />
+    </Dialog>
   )
 }

@@ -54,11 +54,6 @@ export function adviseOn(
   return URL.canParse(url) ? findHint(result, new URL(url), deadlineMs) : undefined
 }
 
-/** Removes from the error of a try what its code says already: `DeadLetter: no such customer` stays. */
-export function shortenError(error: string | null): string {
-  return error?.replace(/^Handlers of ".*?" failed: .*?\. (?=\w+: )/, '') ?? ''
-}
-
 /** Kinds of signatures: `valid`, and then those that are wrong in one way. */
 export const SIGNING_OPTIONS: readonly (readonly [string, string])[] = Object.entries(SIGNINGS)
 
