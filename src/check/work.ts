@@ -72,7 +72,7 @@ export async function readSettled(scene: ProbedScene, ...ids: readonly string[])
 export const TYPES = [PLAIN, 'contact.updated', 'contact.deleted', 'opportunity.created', ...SERVICE_EVENT_TYPES]
 
 /** Makes an event of each of the types; contacts that it changes are created before, if that is one of the types. */
-export async function makeEvents(scene: ProbedScene, types: readonly string[]): Promise<readonly TestEvent[]> {
+async function makeEvents(scene: ProbedScene, types: readonly string[]): Promise<readonly TestEvent[]> {
   const events = types.map(async (type) => {
     const contact = scene.make.contact()
     const isChange = type === 'contact.updated' || type === 'contact.deleted'

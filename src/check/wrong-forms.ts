@@ -9,6 +9,7 @@ interface WrongForm {
   readonly deliver: (make: Maker) => readonly TestDelivery[]
 }
 
+/** Code of a mistake that makes a receiver refuse plain deliveries. */
 export type WrongFormCode = SignatureMistakeCode | 'other_header' | 'header_case' | 'decoded'
 
 /** Checks of other groups that fail because of a mistake as well. */

@@ -119,9 +119,7 @@ async function retry(send: Send, webhookId: string, deliveryId: string, signal: 
   }
 }
 
-function invalid(message: string): ConfigurationError {
-  return new ConfigurationError('option_invalid', message)
-}
+const invalid = (message: string) => new ConfigurationError('option_invalid', message)
 
 /** Checks an id, which becomes a segment of a path: an empty id would change the path. */
 function checkId(id: string | undefined): string {

@@ -1,14 +1,12 @@
 import type { Settings } from './settings.ts'
 import { sleep } from './sleep.ts'
 
-type GateSettings = Pick<Settings, 'clock' | 'maxWaitMs' | 'onWait'>
-
 /** Windows that end within this time of each other are the same window. */
 const SAME_WINDOW_MS = 1_500
 
 /** Holds requests back while the service's headers say that none are left, so that the service refuses none. */
 export class RateGate {
-  readonly #settings: GateSettings
+  readonly #settings: Pick<Settings, 'clock' | 'maxWaitMs' | 'onWait'>
   /** Number of requests left before `#resetAt`; undefined if unknown. */
   #left: number | undefined
   #limit: number | undefined
@@ -18,7 +16,7 @@ export class RateGate {
   /** Number of the last request before the current window. */
   #lastBefore = 0
 
-  constructor(settings: GateSettings) {
+  constructor(settings: Pick<Settings, 'clock' | 'maxWaitMs' | 'onWait'>) {
     this.#settings = settings
   }
 

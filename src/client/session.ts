@@ -81,7 +81,7 @@ export class Session implements Authorisation {
     const { data } = loginAnswer.safeParse(findEntry(answer.body, ({ accessToken }) => accessToken !== undefined))
     if (data === undefined) throw answer.unusable('it has no accessToken that a header can hold')
     redactor.add(data.accessToken)
-    const lifetime = tokenLifetime(data.accessToken, data.expiresIn, clock.now()) ?? Number.POSITIVE_INFINITY
+    const lifetime = tokenLifetime(data.expiresIn, clock.now())
     const header = `Bearer ${data.accessToken}`
     this.#token = { header, renewAt: askedAt + lifetime - Math.min(MARGIN_MS, lifetime / 10) }
     return header
@@ -92,34 +92,12 @@ export class Session implements Authorisation {
 const MAX_SECONDS = 100_000
 
 /**
- * Computes the lifetime of a token in milliseconds from its issue: from its own `exp` if it is a JWT, otherwise from `expiresIn` in any
- * unit. Undefined if neither makes sense; then only a 401 shows that the token expired.
- *
- * @param now local time
+ * Computes the lifetime of a token in milliseconds from `expiresIn` in any unit. Infinite if it makes no sense: then only a 401 shows that
+ * the token expired.
  */
-export function tokenLifetime(token: string, expiresIn: number | undefined, now: number): number | undefined {
-  const { exp, iat } = readClaims(token)
-  const byClaims = toEpochMs(exp) - (iat === undefined ? now : toEpochMs(iat))
-  return [byClaims, toLifetime(expiresIn ?? 0, now)].find((ms) => ms > 0)
-}
-
-function toLifetime(value: number, now: number): number {
-  if (value > 1e9) return toEpochMs(value) - now
-  return value > MAX_SECONDS ? value : value * 1_000
-}
-
-function toEpochMs(value: number): number {
-  return value > 1e12 ? value : value * 1_000
-}
-
-const claims = z.object({ exp: z.number(), iat: z.number().optional().catch(undefined) })
-
-/** Reads the times in a JWT. They need no trust: a wrong time causes an early login or a 401. */
-function readClaims(token: string): z.infer<typeof claims> {
-  const [, payload = ''] = token.split('.')
-  try {
-    return claims.parse(JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))))
-  } catch {
-    return { exp: 0 }
-  }
+export function tokenLifetime(expiresIn: number | undefined, now: number): number {
+  const value = expiresIn ?? 0
+  const epochMs = value > 1e12 ? value : value * 1_000
+  const ms = value > 1e9 ? epochMs - now : value > MAX_SECONDS ? value : value * 1_000
+  return ms > 0 ? ms : Number.POSITIVE_INFINITY
 }

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { show } from '../protocol/show.ts'
 import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
 
+/** Request to an app with `inject`. */
 interface Injection {
   readonly method: 'POST'
   readonly url: string

@@ -104,7 +104,7 @@ function statusOf(received: unknown): { readonly status: unknown; readonly text:
     throw new TypeError(
       isThenable(received)
         ? 'A promise has no status: await it.'
-        : `${name(received)} has no status: give an attempt, a delivery, an outcome or a response.`,
+        : `${isObject(received) ? 'This object' : String(received)} has no status: give an attempt, a delivery, an outcome or a response.`,
     )
   return { status: answer.status, text: describe(answer) }
 }
@@ -157,7 +157,3 @@ function isObject(value: unknown): value is object {
 }
 
 const write = (value: unknown) => inspect(value, { breakLength: Number.POSITIVE_INFINITY })
-
-function name(value: unknown): string {
-  return isObject(value) ? 'This object' : String(value)
-}

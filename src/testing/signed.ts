@@ -90,12 +90,11 @@ function tamperedSignature(body: Uint8Array, event: Sendable, secret: Secret, ta
           'The tamper "reserialised" needs an event: raw text or bytes have no other way to be written.',
         )
       // Signs the format of JSON.stringify(JSON.parse(body)), or another one if the body has that format already.
-      return sign(formatJson(event, isCompact(body, event) ? 'pretty' : 'compact'), secret)
+      return sign(
+        formatJson(event, Buffer.from(formatJson(event, 'compact')).equals(body) ? 'pretty' : 'compact'),
+        secret,
+      )
     default:
       return spoilSignature(tamper, body, secret).join(', ') // as HTTP joins the values of one header
   }
-}
-
-function isCompact(body: Uint8Array, event: WebhookEvent<string, unknown>): boolean {
-  return Buffer.from(formatJson(event, 'compact')).equals(body)
 }

@@ -37,19 +37,6 @@ const forms: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<Si
     deliver: (make) => make.delivery(JSON.stringify(make.event())),
   },
   {
-    id: 'bytes-number-forms',
-    sends: 'An event with numbers written 1.50e2, 10.0 and -0.',
-    deliver: (make) => make.delivery(writeSpaced(make).replace(/}$/, ', "numbers": [1.50e2, 10.0, -0]}')),
-  },
-  {
-    id: 'bytes-key-order',
-    sends: 'An event with its keys in another order: data first, id last.',
-    deliver: (make) => {
-      const { id, type, timestamp, accountKey, data } = make.event()
-      return make.delivery(formatJson({ data, timestamp, accountKey, type, id }, 'spaced'))
-    },
-  },
-  {
     id: 'bytes-four-byte-characters',
     sends: 'A contact whose last name has characters that take three and four bytes in UTF-8.',
     why: 'People type such characters into every field. Some databases store at most three bytes per character, such as the "utf8" of MySQL.',

@@ -1,5 +1,6 @@
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict'
-import { BUSY, DONE, nextTurn, toCases } from './trial.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { BUSY, DONE, toCases } from './trial.ts'
 
 export const claimCases = toCases({
   'claims a key that it does not know, with a token and without marks': async (trial) => {

@@ -200,17 +200,10 @@ export const orderCases: readonly CaseDefinition[] = [
   run: async (trial) => (trial.store.keepsPositions === true ? definition.run(trial) : undefined),
 }))
 
-function keyOf(trial: Trial, name: string): string {
-  return `${trial.key}@${name}`
-}
-
-function positionOf(trial: Trial, at: number, name = 'a'): Position {
-  return { key: keyOf(trial, name), at }
-}
-
-function freshKey(trial: Trial): string {
-  return `${trial.key}:${randomUUID()}`
-}
+const keyOf = (trial: Trial, name: string) => `${trial.key}@${name}`
+const positionOf = (trial: Trial, at: number, name = 'a'): Position => ({ key: keyOf(trial, name), at })
+/** Returns the key of another event. */
+const freshKey = (trial: Trial) => `${trial.key}:${randomUUID()}`
 
 /** Returns what the claim of another event says of these positions. */
 async function find(trial: Trial, names: readonly string[], store = trial.store): Promise<unknown> {

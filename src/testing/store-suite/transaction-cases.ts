@@ -1,5 +1,6 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict'
-import { BUSY, nextTurn, type Runs, sorted, type Trial, toCases } from './trial.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { BUSY, type Runs, sorted, type Trial, toCases } from './trial.ts'
 
 const CASES: Runs = {
   'commits what a transaction wrote together with its mark, and returns what its work returned': async (trial) => {

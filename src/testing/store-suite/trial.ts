@@ -5,7 +5,9 @@ import { isThenable } from '../../protocol/promises.ts'
 import type { Claim, Store } from '../../store/store.ts'
 import type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from '../../store/transactional-store.ts'
 
-interface CaseNeeds {
+export interface CaseDefinition {
+  readonly name: string
+  run(trial: Trial): Promise<void>
   /**
    * `sharing`: two stores on one engine. `engine clock`: also a clock that is independent of their processes. `outage`: an engine that
    * can be stopped. `transaction`: a store with transactions, `asynchronous` if work may wait inside them.
@@ -17,12 +19,7 @@ interface CaseNeeds {
 
 export type Runs = Readonly<Record<string, (trial: Trial) => Promise<void>>>
 
-export interface CaseDefinition extends CaseNeeds {
-  readonly name: string
-  run(trial: Trial): Promise<void>
-}
-
-export function toCases(runs: Runs, needs: CaseNeeds = {}): readonly CaseDefinition[] {
+export function toCases(runs: Runs, needs: Omit<CaseDefinition, 'name' | 'run'> = {}): readonly CaseDefinition[] {
   return Object.entries(runs).map(([name, run]) => ({ ...needs, name, run }))
 }
 
@@ -162,9 +159,4 @@ export const STRANGER = 'a-token-of-nobody'
 
 export function sorted(marks: readonly string[]): readonly string[] {
   return [...marks].sort()
-}
-
-/** Lets other tasks run, so that calls interleave even on stores that answer synchronously. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
