@@ -31,7 +31,11 @@ export async function readNow(backend: RedisQueueBackend): Promise<number> {
 }
 
 /** Queries Redis. Resolves with undefined if there is no answer: managed servers forbid many commands. */
-export async function ask(backend: RedisQueueBackend, ...words: readonly string[]): Promise<unknown> {
+export function ask(backend: RedisQueueBackend, ...words: readonly string[]): Promise<unknown> {
+  return call(backend, ...words).catch(() => undefined)
+}
+
+export async function call(backend: RedisQueueBackend, ...words: readonly string[]): Promise<unknown> {
   const client: { call?(...words: readonly string[]): Promise<unknown> } = Object(await backend.client)
-  return client.call?.(...words).catch(() => undefined)
+  return client.call?.(...words)
 }

@@ -7,7 +7,8 @@ import {
   type ListOptions,
   MOST_COUNTED,
 } from '../../../src/index.ts'
-import { checkList } from '../../stores/check-list.ts'
+import { checkList } from '../../stores/inbox-lines.ts'
+import { call } from './durability.ts'
 import { type JobItem, readJob, toEntry } from './job-data.ts'
 import { findUnlocked } from './jobs.ts'
 
@@ -85,7 +86,7 @@ async function readLines(
   const [from = '', offset = '0'] = after.split(':')
   const types = TYPES[state]
   const entries: InboxEntry[] = []
-  const first = types.findIndex((type) => from === type)
+  const first = types.map(String).indexOf(from)
   let start = Number(offset)
   for (const type of types.slice(Math.max(first, 0))) {
     const room = limit - entries.length
@@ -106,12 +107,12 @@ async function filterActive(backend: RedisQueueBackend, type: JobType, state: In
 }
 
 /** Lists from the time of the last job, not its number: a caller that replays removes the jobs before it. */
-async function readDead(backend: IQueueBackend, limit: number, after: string): Promise<InboxPage> {
+async function readDead(backend: RedisQueueBackend, limit: number, after: string): Promise<InboxPage> {
   const [from = '0', listed = ''] = after.split(':')
   const before = new Set(listed.split(','))
-  const start = after === '' ? 0 : await findDead(backend, Number(from))
-  const [ids = []] = await backend.getRanges(['failed'], start, start + limit + before.size, true)
-  const left = ids.filter((id) => !before.has(encodeURIComponent(id)))
+  const range = [from, '+inf', 'LIMIT', '0', String(limit + before.size + 1)]
+  const ids = await call(backend, 'ZRANGEBYSCORE', backend.toKey('failed'), ...range)
+  const left = (ids as readonly string[]).filter((id) => !before.has(encodeURIComponent(id))) // the command returns a list
   const jobs = await readRaw(backend, left.slice(0, limit))
   const entries = jobs.flatMap(({ id, raw }) => readJob(id, raw, true) ?? []).map((job) => toEntry(job, 'dead'))
   const at = Number(jobs.at(-1)?.raw.finishedOn)
@@ -119,23 +120,6 @@ async function readDead(backend: IQueueBackend, limit: number, after: string): P
   const same = jobs.filter(({ raw }) => Number(raw.finishedOn) === at).map(({ id }) => encodeURIComponent(id))
   if (Number(from) === at) same.unshift(...before)
   return { entries, next: `${at}:${same.join(',')}` }
-}
-
-/** Finds the first dead letter of that time or later, by binary search. */
-async function findDead(backend: IQueueBackend, at: number): Promise<number> {
-  const isBefore = async (index: number) => {
-    const [[id] = []] = await backend.getRanges(['failed'], index, index, true)
-    const raw = id === undefined ? undefined : await backend.getJobData(id)
-    return raw !== undefined && Number(raw.finishedOn) < at
-  }
-  let [low, high] = [-1, 0]
-  while (await isBefore(high)) [low, high] = [high, 2 * high + 1]
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2)
-    if (await isBefore(middle)) low = middle
-    else high = middle
-  }
-  return high
 }
 
 /** Leaves out jobs that were removed since they were listed, and jobs of other programs. */

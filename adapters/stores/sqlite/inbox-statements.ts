@@ -1,15 +1,5 @@
+import { DEAD, DELAYED, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
 import { prepareAll, type SqliteDatabase } from './database.ts'
-
-/**
- * The states of a row. Its rows are ordered by `position`, which has another meaning in each state: the turn of a ready row, the due time
- * of a delayed one, the end of a running one's lease, the time since when a suspect or dead one is in its state.
- */
-export const READY = 0
-export const DELAYED = 1
-export const RUNNING = 2
-/** Two or more workers died while they ran it: it runs alone at first. */
-export const SUSPECT = 3
-export const DEAD = 4
 
 /** Bodies have a table of their own: a row is written often, and its body once. */
 export function createTables(name: string): string {

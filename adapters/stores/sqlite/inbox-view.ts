@@ -6,20 +6,11 @@ import {
   type ListOptions,
   MOST_COUNTED,
 } from '../../../src/index.ts'
-import { checkList } from '../check-list.ts'
-import type { SqliteDatabase, SqliteRow, SqliteValue } from './database.ts'
+import { DEAD, DELAYED, LAPSED, listLines, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
+import type { SqliteDatabase, SqliteValue } from './database.ts'
 import { resultCodeOf } from './faults.ts'
 import { toEntry, toListed } from './inbox-rows.ts'
-import { DEAD, DELAYED, prepareReads, READY, RUNNING, SUSPECT } from './inbox-statements.ts'
-
-/** Stands for running rows whose lease has ended: their items wait. */
-const LAPSED = 5
-/** Lists that hold the rows of each state, in the order in which they run. */
-const LINES: Readonly<Record<InboxState, readonly number[]>> = {
-  waiting: [SUSPECT, READY, DELAYED, LAPSED],
-  running: [RUNNING],
-  dead: [DEAD],
-}
+import { prepareReads } from './inbox-statements.ts'
 
 /** Reads items, outside of transactions. */
 export class SqliteInboxView {
@@ -54,42 +45,33 @@ export class SqliteInboxView {
 
   counts(): InboxCounts {
     const now = this.#now()
-    const countLine = (line: number) => Number(this.#statements.count.get(...rangeOf(line, now), MOST_COUNTED)?.count)
-    const count = (state: InboxState) => LINES[state].reduce((sum, line) => sum + countLine(line), 0)
+    const count = (...lines: readonly number[]) => {
+      const counts = lines.map((line) => this.#statements.count.get(...rangeOf(line, now), MOST_COUNTED)?.count)
+      return counts.reduce<number>((sum, one) => sum + Number(one), 0)
+    }
     const oldest = this.#statements.oldest.get(MOST_COUNTED, MOST_COUNTED, now, now)?.due_at
     return {
-      waiting: Math.min(count('waiting'), MOST_COUNTED),
-      running: count('running'),
-      dead: count('dead'),
+      waiting: Math.min(count(SUSPECT, READY, DELAYED, LAPSED), MOST_COUNTED),
+      running: count(RUNNING),
+      dead: count(DEAD),
       oldestDueAt: oldest === undefined || oldest === null ? undefined : Number(oldest),
     }
   }
 
   /** @throws ConfigurationError `option_invalid` */
-  list(state: InboxState, options: ListOptions): InboxPage {
-    const lines = LINES[state]
-    // A page begins after the last entry of the page before: its line, position and number.
-    const isPlace = (text: string) => /^\d:-?\d+:\d+$/.test(text) && lines.includes(Number(text[0]))
-    const { limit, after } = checkList(state, options, isPlace)
-    const [from = -1, position = 0, seq = 0] = after === '' ? [] : after.split(':').map(Number)
+  list(state: InboxState, options: ListOptions): Promise<InboxPage> {
     const now = this.#now()
-    const rows: { readonly line: number; readonly row: SqliteRow }[] = []
-    for (const line of lines.slice(Math.max(lines.indexOf(from), 0))) {
-      const start = line === from ? [position, seq] : [Number.MIN_SAFE_INTEGER, 0]
-      const page = this.#statements.page.all(...rangeOf(line, now), ...start, limit + 1 - rows.length)
-      rows.push(...page.map((row) => ({ line, row })))
-      if (rows.length > limit) break
-    }
-    const kept = rows.slice(0, limit)
-    const last = kept.at(-1)
-    const next = rows.length > limit && last ? `${last.line}:${last.row.position}:${last.row.seq}` : undefined
-    return { entries: kept.map(({ row }) => toListed(row, state)), next }
+    return listLines(state, options, {
+      read: (line, ...after) => this.#statements.page.all(...rangeOf(line, now), ...after),
+      placeOf: ({ position, seq }) => [position, seq],
+      toListed: (row) => toListed(row, state),
+    })
   }
 }
 
 /** Returns the state of a line's rows, and their first and last position. */
 function rangeOf(line: number, now: number): readonly [state: number, first: number, last: number] {
-  const [first, last] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+  const [first, last] = [0, Number.MAX_SAFE_INTEGER]
   if (line === LAPSED) return [RUNNING, first, now - 1]
   return line === RUNNING ? [RUNNING, now, last] : [line, first, last]
 }

@@ -78,9 +78,9 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
 }
 
 /** Reads need no transaction. They fail in the same way as writes. */
-async function read<T>(step: () => T): Promise<T> {
+async function read<T>(step: () => T): Promise<Awaited<T>> {
   try {
-    return step()
+    return await step()
   } catch (error) {
     throw explain(error)
   }

@@ -1,5 +1,6 @@
+import { DEAD, DELAYED, RUNNING, SUSPECT } from '../../inbox-lines.ts'
 import { BATCH, NOW, type Pieces } from './pieces.ts'
-import { DEAD, DELAYED, type Names, RUNNING, SUSPECT } from './tables.ts'
+import type { Names } from './tables.ts'
 
 /** The time for which a worker without a sign of life is remembered, in microseconds. */
 const WORKER_KEPT = 3_600_000_000

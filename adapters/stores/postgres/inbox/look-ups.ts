@@ -1,6 +1,7 @@
 import { MOST_COUNTED, MOST_LISTED } from '../../../../src/index.ts'
+import { DEAD, DELAYED, LAPSED, READY, RUNNING, SUSPECT } from '../../inbox-lines.ts'
 import { ENTRY, NOW, type Pieces, REPLAY } from './pieces.ts'
-import { DEAD, DELAYED, type Names, READY, RUNNING, SUSPECT } from './tables.ts'
+import type { Names } from './tables.ts'
 
 /** The statements for people, and for metrics. Only `get` reads a body. An item whose worker's lease has ended waits. */
 export function makeLookUps({ items, bodies, workers }: Names, { body, itemsOf, workersThat }: Pieces) {
@@ -52,6 +53,3 @@ WITH gone AS (
 SELECT 1 FROM gone`,
   }
 }
-
-/** Stands for running items whose worker's lease has ended. */
-export const LAPSED = 5

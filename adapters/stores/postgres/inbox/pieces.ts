@@ -1,5 +1,6 @@
+import { DELAYED, READY, RUNNING, SUSPECT } from '../../inbox-lines.ts'
 import { asText } from '../encode.ts'
-import { DELAYED, type Names, READY, RUNNING, SUSPECT } from './tables.ts'
+import type { Names } from './tables.ts'
 
 /** The most rows that one step moves: a hundred thousand due rows must not delay the first. */
 export const BATCH = 100

@@ -13,7 +13,7 @@ import {
   type Settlement,
   type TakenItem,
 } from '../../../../src/index.ts'
-import { checkList } from '../../check-list.ts'
+import { DEAD, listLines, RUNNING } from '../../inbox-lines.ts'
 import { nameWorker } from '../../name-worker.ts'
 import { PutListeners } from '../../put-listeners.ts'
 import { encodeKey, toArrayLiteral } from '../encode.ts'
@@ -24,11 +24,10 @@ import { Table, type TableKind } from '../table.ts'
 import { toCommandOptions } from './command-options.ts'
 import { type StoredItem, toEntry, toListed, toMs, toStored } from './entry.ts'
 import { InboxTables } from './inbox-tables.ts'
-import { LAPSED } from './look-ups.ts'
 import { checkInboxName, checkInboxOptions, DAY_MS, type PostgresInboxOptions } from './options.ts'
 import { BATCH, ENTRY_LENGTH } from './pieces.ts'
 import { type InboxStatements, makeInboxStatements } from './statements.ts'
-import { COMMENT, DEAD, DELAYED, ENDINGS, READY, RUNNING, SUSPECT } from './tables.ts'
+import { COMMENT, ENDINGS } from './tables.ts'
 import { WorkTable } from './work-table.ts'
 
 /** An inbox on Postgres. */
@@ -52,13 +51,6 @@ const KIND: TableKind<InboxStatements> = {
 const SWEEP_MS = 60_000
 /** Groups of items that may be under way while earlier ones have no answer yet. */
 const MOST_PUTTING = 2
-/** Lists that hold the rows of each state, in the order in which they run. */
-const LINES: Readonly<Record<InboxState, readonly number[]>> = {
-  waiting: [SUSPECT, READY, DELAYED, LAPSED],
-  running: [RUNNING],
-  dead: [DEAD],
-}
-
 /**
  * An inbox in tables of Postgres, for any number of machines. Events that arrive together share a statement and a commit. It works behind
  * PgBouncer in transaction mode.
@@ -165,25 +157,12 @@ class InboxOnPostgres implements PostgresInbox {
     }
   }
 
-  /** A page begins behind the last entry of the page before: its line, position and number. */
   async list(state: InboxState, options: ListOptions = {}): Promise<InboxPage> {
-    const lines = LINES[state]
-    const isPlace = (text: string) => /^\d:\d+:\d+$/.test(text) && lines.includes(Number(text[0]))
-    const { limit, after } = checkList(state, options, isPlace)
-    const [from = -1, position = 0, seq = 0] = after === '' ? [] : after.split(':').map(Number)
-    const rows: { readonly line: number; readonly row: readonly unknown[] }[] = []
-    for (const line of lines.slice(Math.max(lines.indexOf(from), 0))) {
-      const start = line === from ? [position, seq] : [0, 0]
-      const page = await this.#tables.run(({ pages }) => pages[line] ?? '', ...start, limit + 1 - rows.length)
-      rows.push(...page.map((row) => ({ line, row })))
-      if (rows.length > limit) break
-    }
-    const kept = rows.slice(0, limit)
-    const last = kept.at(-1)
-    return {
-      entries: kept.map(({ row }) => toListed(row, state)),
-      next: rows.length > limit && last ? [last.line, ...last.row.slice(ENTRY_LENGTH)].join(':') : undefined,
-    }
+    return listLines<readonly unknown[]>(state, options, {
+      read: (line, ...after) => this.#tables.run(({ pages }) => pages[line] ?? '', ...after),
+      placeOf: (row) => row.slice(ENTRY_LENGTH),
+      toListed: (row) => toListed(row, state),
+    })
   }
 
   async get(key: string): Promise<InboxEntry | undefined> {

@@ -1,8 +1,9 @@
+import { DEAD, DELAYED, READY, RUNNING } from '../../inbox-lines.ts'
 import type { TableName } from '../statements.ts'
 import { makeLeases } from './leases.ts'
 import { makeLookUps } from './look-ups.ts'
 import { ASYNC, BATCH, makePieces, NOW, type Pieces, REPLAY, TURN } from './pieces.ts'
-import { DEAD, DEFAULT_TABLE, DELAYED, makeCreate, type Names, namesOf, READY, RUNNING } from './tables.ts'
+import { DEFAULT_TABLE, makeCreate, type Names, namesOf } from './tables.ts'
 import { makePromotions, makeTakes } from './takes.ts'
 
 /**

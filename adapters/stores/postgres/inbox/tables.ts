@@ -1,3 +1,4 @@
+import { DELAYED } from '../../inbox-lines.ts'
 import { asText, quoteName } from '../encode.ts'
 import { nameOf, type TableName } from '../statements.ts'
 
@@ -8,17 +9,6 @@ export const COMMENT = 'postern inbox 1'
 export const ENDINGS: readonly string[] = ['', '_bodies', '_workers']
 /** The ending of the longest name, which is that of an index. */
 export const LONGEST_ENDING = '_workers_ended'
-
-/**
- * The states of a row. Rows are ordered by `position`, which has another meaning in each state: the turn of a ready row, the due time of a
- * delayed one, the number of a running one's worker, the time since when a suspect or dead one is in its state.
- */
-export const READY = 0
-export const DELAYED = 1
-export const RUNNING = 2
-/** Two or more workers died while they ran it: it runs alone at first. */
-export const SUSPECT = 3
-export const DEAD = 4
 
 /** The names of the tables, in the form for statements. */
 export interface Names {

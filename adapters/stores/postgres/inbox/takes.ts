@@ -1,5 +1,6 @@
+import { DELAYED, READY, SUSPECT } from '../../inbox-lines.ts'
 import { ASYNC, BATCH, ENTRY, NOW, type Pieces, TURN } from './pieces.ts'
-import { DELAYED, type Names, READY, SUSPECT } from './tables.ts'
+import type { Names } from './tables.ts'
 
 /** The most items that a worker runs concurrently. */
 const MOST_TAKEN = 1_000

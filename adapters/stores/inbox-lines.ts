@@ -1,0 +1,72 @@
+import { type InboxPage, type InboxState, type ListOptions, MOST_LISTED, OptionChecker } from '../../src/index.ts'
+
+/**
+ * The states of a row in the tables of an inbox. Its rows are ordered by `position`, which has another meaning in each state: the turn of a
+ * ready row, the due time of a delayed one, the time since when a suspect or dead one is in its state; for a running one, the end of its
+ * lease (SQLite) or the number of its worker (Postgres).
+ */
+export const READY = 0
+export const DELAYED = 1
+export const RUNNING = 2
+/** Two or more workers died while they ran it: it runs alone at first. */
+export const SUSPECT = 3
+export const DEAD = 4
+/** Stands for running rows whose lease has ended: their items wait. */
+export const LAPSED = 5
+
+/** Lines that hold the rows of each state, in the order in which they run. */
+const LINES: Readonly<Record<InboxState, readonly number[]>> = {
+  waiting: [SUSPECT, READY, DELAYED, LAPSED],
+  running: [RUNNING],
+  dead: [DEAD],
+}
+
+const check = new OptionChecker('inbox.list')
+
+/** Checks the arguments of an inbox's `list`. Returns an empty `after` for the first page. */
+export function checkList(
+  state: InboxState,
+  options: ListOptions,
+  isPlace: (after: string) => boolean,
+): { readonly limit: number; readonly after: string } {
+  if (!Object.hasOwn(LINES, state))
+    throw check.invalid(`the state is ${JSON.stringify(state)}; give waiting, running or dead.`)
+  check.isObject(options, "'dead', { limit: 100 }")
+  const { after, limit = 100 } = options
+  check.isWhole('limit', limit, 1, MOST_LISTED)
+  if (after === undefined) return { limit, after: '' }
+  if (typeof after !== 'string') throw check.invalid('after is not a string; give next of the previous page.')
+  // It would return an empty page, or the first one.
+  if (!isPlace(after)) throw check.invalid(`after is ${JSON.stringify(after)}; give next of a page of the same state.`)
+  return { limit, after }
+}
+
+/** The rows of one line behind a position and a number, each with its own. */
+interface Line<Row> {
+  read(line: number, position: number, seq: number, most: number): readonly Row[] | Promise<readonly Row[]>
+  placeOf(row: Row): readonly unknown[]
+  toListed(row: Row): InboxPage['entries'][number]
+}
+
+/** Lists the lines of a state. A page begins behind the last row of the page before: its line, position and number. */
+export async function listLines<Row>(
+  state: InboxState,
+  options: ListOptions,
+  { read, placeOf, toListed }: Line<Row>,
+): Promise<InboxPage> {
+  const isPlace = (text: string) => /^\d:\d+:\d+$/.test(text) && LINES[state].includes(Number(text[0]))
+  const { limit, after } = checkList(state, options, isPlace)
+  const lines = LINES[state]
+  const [from = -1, position = 0, seq = 0] = after === '' ? [] : after.split(':').map(Number)
+  const rows: { readonly line: number; readonly row: Row }[] = []
+  for (const line of lines.slice(Math.max(lines.indexOf(from), 0))) {
+    const start = line === from ? ([position, seq] as const) : ([0, 0] as const)
+    const page = await read(line, ...start, limit + 1 - rows.length)
+    rows.push(...page.map((row) => ({ line, row })))
+    if (rows.length > limit) break
+  }
+  const kept = rows.slice(0, limit)
+  const last = kept.at(-1)
+  const next = rows.length > limit && last ? [last.line, ...placeOf(last.row)].join(':') : undefined
+  return { entries: kept.map(({ row }) => toListed(row)), next }
+}
