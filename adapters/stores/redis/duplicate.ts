@@ -17,7 +17,6 @@ interface OfIoRedis {
   readonly evalsha?: unknown
   /** `wait` until it is told to connect, `end` once it was closed for good. */
   readonly status?: string
-  readonly manuallyClosing?: boolean
   readonly stream?: { unref?(): unknown }
   /** Only a cluster has it. */
   readonly nodes?: unknown
@@ -121,10 +120,8 @@ function toOptionsOfIoRedis({ options, nodes }: DuplicableClient, database: numb
 }
 
 /** Returns whether the app has closed the client, or the client has given up. ioredis clusters may stay at `close`. */
-export function isClosed({ isOpen, status, manuallyClosing }: DuplicableClient): boolean {
-  if (isOpen === false || status === 'end' || status === 'close') return true
-  // ioredis clients that are closed between two attempts to connect never reach the end.
-  return manuallyClosing === true && (status === 'reconnecting' || status === 'disconnecting')
+export function isClosed({ isOpen, status }: DuplicableClient): boolean {
+  return isOpen === false || status === 'end' || status === 'close'
 }
 
 function isOfIoRedis(client: DuplicableClient): boolean {

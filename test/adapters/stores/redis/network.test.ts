@@ -245,23 +245,6 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     },
   )
 
-  it('is followed by the duplicate if it is closed between two attempts to connect', async (context) => {
-    const server = await start(context)
-    const proxy = new FaultyProxy(server.port)
-    context.onTestFinished(() => proxy.close())
-    const client = new Redis(await proxy.listen(), '127.0.0.1', { retryStrategy: () => 60_000 })
-    client.on('error', () => {})
-    const store = redisStore({ client })
-    await untilClaimed(store, () => 'a')
-    proxy.mute()
-    await untilClaimed(store, () => 'b')
-    proxy.closeMuted()
-    await vi.waitFor(() => expect(client.status).toBe('reconnecting'), LIMIT)
-    expect(proxy.held).toBe(1)
-    client.disconnect()
-    await vi.waitFor(() => expect(proxy.held).toBe(0), LIMIT)
-  })
-
   it.for(['node-redis', 'node-redis 4', 'ioredis'])(
     'is replaced in the database that the app selected: %s',
     async (kind, context) => {
@@ -404,26 +387,6 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
       await untilClaimed(store, () => 'a')
     },
   )
-
-  it('stays closed if the app closes it while a duplicate is probed', async (context) => {
-    const [server, successor] = [await start(context), await start(context)]
-    const client = createClient({ url: server.url })
-    client.on('error', () => {})
-    await client.connect()
-    const store = redisStore({ client })
-    await untilClaimed(store, () => 'a')
-    await server.demote(successor.port)
-    await expect(store.claim('b', LEASE_MS)).rejects.toThrow()
-    server.freeze()
-    await sleep(10)
-    client.destroy()
-    server.thaw()
-    for (let count = 0; count < 4; count++) {
-      await expect(store.claim('b', LEASE_MS)).rejects.toThrow()
-      await sleep(250)
-    }
-    expect(client.isOpen).toBe(false)
-  })
 
   it('keeps its connection if the server answers again', async (context) => {
     const server = await start(context)
