@@ -1,9 +1,7 @@
 import { appendFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compareContents, formatContents } from '../scripts/release/contents.ts'
 import { release as obey } from '../scripts/release/release.ts'
 import { run as runCommand } from '../scripts/release/run.ts'
@@ -115,25 +113,6 @@ async function expectRefusal(root: string, args: readonly string[], why: string 
   expect(await stateOf(root)).toEqual(before)
 }
 
-/** A registry on loopback that knows these versions, or one that is away; npm is set up for it. */
-async function useRegistry(versions: readonly string[] | 'away'): Promise<void> {
-  const server = createServer((_request, response) => {
-    const manifests = Object.fromEntries(
-      (versions as readonly string[]).map((version) => [version, { name: 'postern', version }]),
-    )
-    const known = { name: 'postern', 'dist-tags': { latest: versions.at(-1) }, versions: manifests }
-    response.writeHead(versions.length > 0 ? 200 : 404, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(versions.length > 0 ? known : { error: 'not_found' }))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const close = () => new Promise((resolve) => server.close(resolve))
-  if (versions === 'away') await close()
-  else onTestFinished(() => void close())
-  process.env.npm_config_registry = `http://127.0.0.1:${port}/`
-  onTestFinished(() => void delete process.env.npm_config_registry)
-}
-
 describe('npm run release', () => {
   it.each<[string, (root: string) => Promise<unknown>, string]>([
     ['a branch other than main', (root) => runCommand(root, 'git', 'switch', '-qc', 'other'), 'the branch is other'],
@@ -160,29 +139,6 @@ describe('npm run release', () => {
   it.each([[[]], [['patch', 'minor']], [['1.0']]])('refuses the arguments %j', async (args) => {
     const { root } = await newRepository()
     await expectRefusal(root, args, /usage:|Unknown option|is no version/)
-  })
-
-  it('refuses a tag and commits that only origin has, and an origin that is away', async () => {
-    await useRegistry([])
-    const { root, origin } = await newRepository()
-    await runCommand(origin, 'git', 'tag', 'v0.1.1')
-    await expectRefusal(root, ['patch'], 'the tag v0.1.1 is on origin already')
-    const other = join(origin, '../other')
-    await runCommand(folder, 'git', 'clone', '--quiet', origin, other)
-    await appendFile(join(other, 'README.md'), 'more')
-    await commit(other)
-    await runCommand(other, 'git', 'push', '--quiet', 'origin', 'main')
-    await expectRefusal(root, ['minor'], 'main of origin has commits that are not here')
-    await rm(origin, { recursive: true })
-    await expectRefusal(root, ['minor'], 'origin cannot be reached; --offline')
-  })
-
-  it('refuses a version that the registry has, and a registry that is away', async () => {
-    const { root } = await newRepository()
-    await useRegistry(['0.1.0', '0.1.1'])
-    await expectRefusal(root, ['patch'], 'postern 0.1.1 is in the registry already')
-    await useRegistry('away')
-    await expectRefusal(root, ['minor'], 'the registry cannot be reached; --offline')
   })
 
   it('leaves nothing behind when a check fails, or the tarball is not as listed', async () => {

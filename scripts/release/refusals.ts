@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasEntries } from './changelog.ts'
-import { CommandFailure, run, succeeds } from './run.ts'
+import { run } from './run.ts'
 
 export interface Plan {
   /** The folder of the repository. */
@@ -9,14 +9,13 @@ export interface Plan {
   readonly name: string
   readonly version: string
   readonly tag: string
-  /** Neither the remote repository nor the registry is asked. */
+  /** No runtime is downloaded. */
   readonly isOffline: boolean
 }
 
 /** Everything that speaks against a release, each with its fix. */
 export async function findRefusals(plan: Plan): Promise<readonly string[]> {
   const checks = [checkBranch, checkTree, checkRepository, checkChanges, checkTag]
-  if (!plan.isOffline) checks.push(checkRemote, checkRegistry)
   const found = await Promise.all(checks.map((check) => check(plan)))
   return found.filter((refusal) => refusal !== undefined)
 }
@@ -49,33 +48,4 @@ async function checkChanges({ root }: Plan): Promise<Refusal> {
 
 async function checkTag({ root, tag }: Plan): Promise<Refusal> {
   return (await run(root, 'git', 'tag', '--list', tag)) === '' ? undefined : `the tag ${tag} is there already`
-}
-
-async function checkRemote({ root, tag }: Plan): Promise<Refusal> {
-  let refs: string
-  try {
-    refs = await run(root, 'git', 'ls-remote', 'origin', 'refs/heads/main', `refs/tags/${tag}`)
-  } catch (error) {
-    return `origin cannot be reached; --offline releases without asking it. ${messageOf(error)}`
-  }
-  if (refs.includes(`refs/tags/${tag}`)) return `the tag ${tag} is on origin already`
-  const head = /^(\w+)\trefs\/heads\/main$/m.exec(refs)?.[1]
-  const isHere = head === undefined || (await succeeds(root, 'git', 'merge-base', '--is-ancestor', head, 'HEAD'))
-  return isHere ? undefined : 'main of origin has commits that are not here: git pull --rebase'
-}
-
-async function checkRegistry({ root, name, version }: Plan): Promise<Refusal> {
-  try {
-    const found = await run(root, 'npm', 'view', `${name}@${version}`, 'version', '--json', '--fetch-retries=0')
-    return found === '' ? undefined : `${name} ${version} is in the registry already`
-  } catch (error) {
-    const isUnknown = error instanceof CommandFailure && /"code": *"E404"/.test(error.stdout)
-    return isUnknown
-      ? undefined
-      : `the registry cannot be reached; --offline releases without asking it. ${messageOf(error)}`
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

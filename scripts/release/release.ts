@@ -20,7 +20,7 @@ const USAGE = `usage: npm run release -- patch|minor|major|VERSION [--dry-run] [
        npm run release -- --contents
 
 Tries a release of main and makes its commit and tag; pushing the tag publishes it, by the workflow. --dry-run makes neither.
---offline asks neither origin nor the registry. --contents writes ${CONTENTS} from a new build.`
+--offline downloads no Node to try it on. --contents writes ${CONTENTS} from a new build.`
 
 /** Called with a line about each step, for the maintainer. */
 export type Say = (line: string) => void
@@ -50,7 +50,6 @@ export async function release(root: string, args: readonly string[], say: Say): 
   const plan: Plan = { root, name, version, tag: `v${version}`, isOffline: values.offline }
   const refusals = await findRefusals(plan)
   if (refusals.length > 0) throw new Error(`no release of ${version}:\n${refusals.map((why) => `- ${why}`).join('\n')}`)
-  say(plan.isOffline ? 'neither origin nor the registry was asked' : `${version} is on neither origin nor the registry`)
 
   await inFolder(async (folder) => {
     const commit = await inTree(root, join(folder, 'tree'), (tree) => prepare(plan, tree, folder, say))
