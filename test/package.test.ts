@@ -3,14 +3,13 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join, posix } from 'node:path'
+import { join, posix } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { bundledPackages, entries } from '../scripts/entries.ts'
 import { packOnce } from './support/build-once.ts'
 import { readFacts } from './support/imports.ts'
-import { listLinks } from './support/markdown.ts'
 import { installAlone, run } from './support/package.ts'
 import { findFreePort } from './support/programs.ts'
 import { listFiles, ROOT, readText } from './support/repository.ts'
@@ -75,18 +74,6 @@ describe('the tarball', () => {
 
   it('has 400 kB at most', async () => {
     expect((await stat(tarball)).size).toBeLessThanOrEqual(400_000)
-  })
-
-  it('links only to files of the repository, in which its readers look for them', () => {
-    const isDead = (document: string, link: string) =>
-      !existsSync(join(ROOT, dirname(document), link.replace(/#.*/, '')))
-    const pages = documents.filter((file) => file.endsWith('.md') || file.endsWith('.txt'))
-    const dead = pages.flatMap((document) =>
-      listLinks(readText(document))
-        .filter((link) => !/^(?:https?:|#)/.test(link) && isDead(document, link))
-        .map((link) => `${document} -> ${link}`),
-    )
-    expect(dead).toEqual([])
   })
 
   it('does not contain the machine or the folder that made it', async () => {
@@ -267,18 +254,13 @@ describe("a newcomer's first five minutes, as typed", () => {
 describe('every subpath except those for Vitest, OpenTelemetry and BullMQ', () => {
   const toKeys = (names: readonly string[]) => [...names].sort()
 
-  it('is imported', async () => {
-    const list = standalone.map((specifier) => `[${JSON.stringify(specifier)}, await import('${specifier}')]`)
+  it.each([
+    ['imported', 'import.mjs', (specifier: string) => `await import('${specifier}')`],
+    ['required', 'require.cjs', (specifier: string) => `require('${specifier}')`],
+  ] as const)('is %s', async (_how, file, load) => {
+    const list = standalone.map((specifier) => `[${JSON.stringify(specifier)}, ${load(specifier)}]`)
     const code = `const all = [${list}].map(([name, module]) => [name, Object.keys(module)])\nconsole.log(JSON.stringify(all))`
-    const found = await runProgram('import.mjs', code)
-    const expected = standalone.map(async (name) => [name, toKeys(Object.keys(await import(/* @vite-ignore */ name)))])
-    expect(found).toEqual(await Promise.all(expected))
-  })
-
-  it('is required', async () => {
-    const list = standalone.map((specifier) => `[${JSON.stringify(specifier)}, require('${specifier}')]`)
-    const code = `const all = [${list}].map(([name, module]) => [name, Object.keys(module)])\nconsole.log(JSON.stringify(all))`
-    const found = await runProgram('require.cjs', code)
+    const found = await runProgram(file, code)
     const expected = standalone.map(async (name) => [name, toKeys(Object.keys(await import(/* @vite-ignore */ name)))])
     expect(found).toEqual(await Promise.all(expected))
   })

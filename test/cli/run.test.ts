@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { BrokenOutput } from '../../src/cli/io.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { ended, runCli } from './run-cli.ts'
 
@@ -112,12 +111,4 @@ describe('postern', () => {
       expect(stdout.match(/^ {2}\$ .*postern /gm), command.join(' ')).toHaveLength(count)
     }
   })
-})
-
-it.each([
-  ['EPIPE', 141, 'standard output was closed'],
-  ['ENOSPC', 1, 'standard output cannot be written: no space left'],
-])('names why standard output is broken, with its exit code: %s', (code, exitCode, message) => {
-  const cause = Object.assign(new Error('no space left'), { code })
-  expect(new BrokenOutput(cause)).toMatchObject({ exitCode, message, cause })
 })

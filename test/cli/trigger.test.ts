@@ -127,12 +127,6 @@ describe('postern trigger --to', () => {
     expect(stderr.match(/does not follow redirects/g)).toHaveLength(1)
   })
 
-  it('explains at 422 how to add a field', async () => {
-    const { url } = await recordDeliveries(() => 422)
-    const { stderr } = await runCli(['trigger', 'contact.created', '--to', url])
-    expect(stderr).toContain('Add a field with --set data.record.NAME=VALUE')
-  })
-
   it('exits 130 when interrupted, with a summary', async () => {
     const stop = new AbortController()
     const { url } = await recordDeliveries((_request, count) => {

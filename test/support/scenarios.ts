@@ -112,34 +112,6 @@ export function sendSignedByNothing(app: RequestListener): Promise<number> {
   return serve(app, (post) => post({ body, signature }).answer)
 }
 
-/**
- * Measures how much longer a comparison takes if the last digit differs than if the first one does. The fastest of many interleaved rounds
- * counts, so that other work on the machine does not. Fast code needs many rounds until it is compiled.
- */
-export function measureLeak(compare: (given: string, expected: string) => boolean, rounds: number): number {
-  const digests = Array.from({ length: 200 }, (_, index) =>
-    createHmac('sha256', SECRET).update(String(index)).digest('hex'),
-  )
-  // Through a Buffer: separate flat strings, like those from a request.
-  const toText = (digest: string) => Buffer.from(`sha256=${digest}`).toString('latin1')
-  const other = (digit: string | undefined) => (digit === '0' ? '1' : '0')
-  const expected = digests.map(toText)
-  const sets = [
-    digests.map((digest) => toText(other(digest[0]) + digest.slice(1))),
-    digests.map((digest) => toText(digest.slice(0, -1) + other(digest.at(-1)))),
-  ]
-  const quickest = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-  for (let round = 0; round < rounds; round++)
-    for (const [which, given] of sets.entries()) {
-      const startedAt = performance.now()
-      for (let at = 0; at < given.length; at++)
-        if (compare(given[at] ?? '', expected[at] ?? '')) throw new Error('they differ')
-      quickest[which] = Math.min(quickest[which] ?? 0, performance.now() - startedAt)
-    }
-  const [first = 0, last = 0] = quickest
-  return last / first
-}
-
 const saveNothing = async () => {}
 
 interface Posted {
