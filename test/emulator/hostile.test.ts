@@ -1,10 +1,9 @@
 import { once } from 'node:events'
-import { request as requestHttp } from 'node:http'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../support/runs.ts'
-import { call, quiet, sink, start } from './support.ts'
+import { call, quiet, start } from './support.ts'
 
 const WEBHOOKS = '/api/integrations/webhooks'
 
@@ -164,53 +163,5 @@ describe('a connection that makes no sense', () => {
     expect((await call(crm, 'GET /_emulator/ready')).status).toBe(200)
     await crm.close()
     expect(failures).toEqual([])
-  })
-})
-
-describe('a web page', () => {
-  /** Sends a request with any head; fetch cannot set a custom `Host`. */
-  const send = (url: string, method: string, headers: Readonly<Record<string, string>>, body = '') =>
-    new Promise<{ status: number | undefined; headers: object }>((resolve, reject) => {
-      requestHttp(url, { method, headers, agent: false }, (response) => {
-        response.resume().on('end', () => resolve({ status: response.statusCode, headers: response.headers }))
-      })
-        .on('error', reject)
-        .end(body)
-    })
-
-  it('reaches nothing by a form, which can send no JSON', async () => {
-    const crm = await start()
-    const receiver = await sink()
-    crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', ''])
-      for (const path of ['events', 'reset', 'faults', 'clock', 'accounts', 'records/contact']) {
-        const headers = { 'content-type': type }
-        const { status } = await send(`${crm.url}/_emulator/${path}`, 'POST', headers, '{"type":"sync.failed"}')
-        expect(status).toBe(415)
-      }
-    await crm.clock.advance(0)
-    expect([receiver.received, crm.webhooks.list().length]).toEqual([[], 1])
-  })
-
-  it('of another origin gets no answer, and no header that would let it read one', async () => {
-    const crm = await start()
-    for (const origin of ['http://evil.test', 'null', 'http://localhost:1'])
-      for (const line of ['GET state', 'POST events', 'DELETE records/contact/x', 'GET stream', 'OPTIONS events']) {
-        const [method = '', path = ''] = line.split(' ')
-        const head = { origin, 'content-type': 'application/json' }
-        const { status, headers } = await send(`${crm.url}/_emulator/${path}`, method, head)
-        expect([line, status]).toEqual([line, 403])
-        expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
-      }
-    expect((await send(`${crm.url}/_emulator/state`, 'GET', { origin: crm.url })).status).toBe(200)
-  })
-
-  it('reaches nothing by another name that leads to loopback', async () => {
-    const crm = await start({ hostAllow: ['Emulator'] })
-    const statusOf = async (host: string, path: string) => (await send(crm.url + path, 'GET', { host })).status
-    for (const path of ['/_emulator/state', '/api/identity/auth/login', '/_inspector'])
-      expect(await statusOf('localhost.evil.test', path)).toBe(403)
-    for (const host of ['localhost', `127.0.0.1:${new URL(crm.url).port}`, 'emulator:4010'])
-      expect(await statusOf(host, '/_emulator/state')).toBe(200)
   })
 })

@@ -75,7 +75,8 @@ describe('a token', () => {
   it('that nobody issued is refused', async () => {
     const { tokens } = make()
     const { accessToken } = await make().tokens.issue(ACCOUNT)
-    for (const token of [accessToken, 'x', 'opaque_', `opaque_${accessToken}`, `${accessToken}opaque_`])
+    const unsigned = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${accessToken.split('.')[1]}.`
+    for (const token of [accessToken, unsigned, 'x', 'opaque_', `opaque_${accessToken}`, `${accessToken}opaque_`])
       await expect(tokens.resolve(`Bearer ${token}`)).rejects.toMatchObject(refusal('the token is invalid'))
   })
 
