@@ -13,8 +13,6 @@ export const SEEDED_ACCOUNTS: readonly Account[] = [
   { key: 'globex', email: 'gus@globex.test', password: 'password' },
 ]
 
-const MAX_ACCOUNTS = 1_000
-
 export class Accounts {
   readonly #byKey = new Map<string, Account>()
   readonly #journal: Journal
@@ -52,8 +50,6 @@ export class Accounts {
   add(account: Account): Account {
     if (this.#byKey.has(account.key)) throw new Refusal('exists', `there is an account ${account.key} already`)
     this.#mustBeFree(account)
-    if (this.#byKey.size >= MAX_ACCOUNTS)
-      throw new Refusal('full', `the emulator takes ${MAX_ACCOUNTS} accounts at most`)
     return this.#save(account)
   }
 

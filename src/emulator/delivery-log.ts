@@ -232,6 +232,6 @@ function sizeOfAnswer({ responseBody, responseHeaders }: DeliveryAttempt): numbe
   )
 }
 
-export const showMiB = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
+const showMiB = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
 const signedIdOf = (id: string) => `${id}:signed`

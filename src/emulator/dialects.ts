@@ -31,7 +31,7 @@ export type Dialect = keyof typeof DIALECTS
  * Computes the assumptions that hold in a dialect.
  *
  * @param assume single assumptions that differ from the dialect, by name or by id
- * @throws ConfigurationError `option_invalid` for an unknown dialect, assumption or value, and for two values of one assumption
+ * @throws ConfigurationError `option_invalid` for an unknown dialect, assumption or value
  */
 export function assumeAll(dialect: string = 'default', assume: Readonly<Record<string, string>> = {}): Assumed {
   if (!Object.hasOwn(DIALECTS, dialect))
@@ -39,12 +39,8 @@ export function assumeAll(dialect: string = 'default', assume: Readonly<Record<s
   const assumed: Record<string, string> = {}
   for (const [name, assumption] of Object.entries(ASSUMPTIONS)) assumed[name] = assumption.default
   Object.assign(assumed, DIALECTS[dialect as Dialect]) // checked above: it is a dialect
-  const given = new Set<string>()
   for (const [idOrName, value] of Object.entries(assume)) {
-    const name = readName(idOrName, value)
-    if (given.has(name)) throw invalid(`${name} is given twice, by its name and by its id; give one of them.`)
-    given.add(name)
-    assumed[name] = value
+    assumed[readName(idOrName, value)] = value
   }
   return assumed as Assumed // checked above: each has one of its values
 }

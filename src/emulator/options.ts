@@ -136,13 +136,6 @@ const accounts = z
   .array(account)
   .default([])
   .transform((added): readonly Account[] => [...SEEDED_ACCOUNTS, ...added])
-  .superRefine((all, context) => {
-    for (const field of ['key', 'email'] as const) {
-      const values = all.map((each) => each[field])
-      const twice = values.find((value, index) => values.indexOf(value) < index)
-      if (twice !== undefined) context.addIssue(`two accounts have the ${field} ${twice}; give one of them another.`)
-    }
-  })
 
 const schema = z.strictObject({
   port: z.union([z.literal(false), z.number().int().min(0).max(65_535)]).default(0),

@@ -18,7 +18,6 @@ export interface PostOptions {
 }
 
 const MAX_KEPT_BYTES = 64 * 1_024
-const MAX_KEPT_HEADERS = 50
 
 /**
  * Sends one request on a new connection. It succeeds if a 2xx status arrives before the deadline. Reads the body until then, so that it
@@ -54,7 +53,7 @@ function conclude({ status, headers, body, isWhole }: WireAnswer): PostResult {
   const isCut = !isWhole || kept.length < body.length
   const seen = {
     status,
-    responseHeaders: Object.fromEntries(Object.entries(headers).slice(0, MAX_KEPT_HEADERS)),
+    responseHeaders: headers,
     // As a stream, the decoder leaves out a character that was cut.
     responseBody: new TextDecoder('utf-8', { ignoreBOM: true }).decode(kept, { stream: isCut }),
     ...(isCut && { responseCutAt: kept.length }),

@@ -31,9 +31,7 @@ export class RateLimiter {
       if (resetAt > now) break
       this.#windows.delete(oldest)
     }
-    const known = this.#windows.get(caller)
-    // After the clock was set back, a window that has ended may be behind one that has not.
-    const window = known !== undefined && known.resetAt > now ? known : { count: 0, resetAt: now + windowMs }
+    const window = this.#windows.get(caller) ?? { count: 0, resetAt: now + windowMs }
     this.#windows.set(caller, window)
     window.count++
     const remaining = Math.max(0, limit - window.count)

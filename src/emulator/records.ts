@@ -1,6 +1,5 @@
 import type { Action } from '../protocol/events.ts'
 import { writeAsJson } from './check-input.ts'
-import { showMiB } from './delivery-log.ts'
 import type { Journal } from './journal.ts'
 import type { Ids } from './random.ts'
 import { Refusal } from './refusal.ts'
@@ -16,7 +15,6 @@ export interface RecordsParts {
   readonly journal: Journal
   readonly ids: Ids
   readonly max: number
-  readonly maxBytes: number
   /** Emits the event of a change. Calls `write` in the transaction that writes the deliveries, or throws and changes nothing. */
   readonly announce: (change: RecordChange, write: () => void) => void
 }
@@ -37,11 +35,10 @@ const MAX_ID_LENGTH = 256
 export class Records {
   readonly #all = new Map<string, WrittenRecord>()
   readonly #parts: RecordsParts
-  #bytes = 0
 
   constructor(parts: RecordsParts) {
     this.#parts = parts
-    for (const { id, value } of parts.journal.load<WrittenRecord>('record')) this.#keep(id, value)
+    for (const { id, value } of parts.journal.load<WrittenRecord>('record')) this.#all.set(id, value)
   }
 
   get size(): number {
@@ -92,41 +89,27 @@ export class Records {
   }
 
   delete(accountKey: string, model: string, id: string): void {
-    const record = this.get(accountKey, model, id)
+    this.get(accountKey, model, id)
     const key = keyOf(accountKey, model, id)
     const change: RecordChange = { accountKey, model, action: 'deleted', record: { _id: id } }
     this.#parts.announce(change, () => this.#parts.journal.remove('record', key))
     this.#all.delete(key)
-    this.#bytes -= sizeOf(record)
   }
 
   clear(): void {
     this.#all.clear()
-    this.#bytes = 0
   }
 
   #put(accountKey: string, model: string, action: Action, given: EmulatorRecord): EmulatorRecord {
     // Stores the JSON value, as the file and the events hold it, and not the caller's object.
     const record: EmulatorRecord = writeAsJson(() => JSON.parse(JSON.stringify(given)))
-    if (record?._id !== given._id) throw new Refusal('invalid', '_id: the JSON of the record has another _id')
     const key = keyOf(accountKey, model, record._id)
-    const added = sizeOf(record) - sizeOf(this.#all.get(key)?.record)
-    const { maxBytes } = this.#parts
-    if (added > 0 && this.#bytes + added > maxBytes)
-      throw new Refusal('full', `the emulator takes ${showMiB(maxBytes)} of records at most; delete some`)
     const written: WrittenRecord = { accountKey, model, record }
     this.#parts.announce({ accountKey, model, action, record }, () => this.#parts.journal.save('record', key, written))
-    this.#keep(key, written)
+    this.#all.set(key, written)
     return record
   }
-
-  #keep(key: string, written: WrittenRecord): void {
-    this.#bytes += sizeOf(written.record) - sizeOf(this.#all.get(key)?.record)
-    this.#all.set(key, written)
-  }
 }
-
-const sizeOf = (record?: EmulatorRecord) => (record === undefined ? 0 : Buffer.byteLength(JSON.stringify(record)))
 
 const keyOf = (...parts: readonly string[]) => JSON.stringify(parts)
 

@@ -20,7 +20,6 @@ export const LIMITS = {
   bodyBytes: 1_024 * 1_024,
   webhooksPerAccount: 200,
   records: 50_000,
-  recordBytes: 256 * 1_024 * 1_024,
   deliveriesKept: 10_000,
   deliveriesPending: 50_000,
   deliveryBytes: 256 * 1_024 * 1_024,
@@ -86,7 +85,6 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
     journal,
     ids,
     max: LIMITS.records,
-    maxBytes: LIMITS.recordBytes,
     announce: (change, write) => events.announce(change, write),
   })
   const deliveries = new DeliveryActions({ clock, assumed, ids, log, webhooks, engine, feed, format })

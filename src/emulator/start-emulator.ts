@@ -3,7 +3,6 @@ import { createHandles } from './handles.ts'
 import { createApp } from './http/create-app.ts'
 import { listen, stop, urlOf } from './http/listen.ts'
 import { checkEmulatorOptions, type EmulatorOptions } from './options.ts'
-import { Refusal } from './refusal.ts'
 import { createService } from './service.ts'
 
 /**
@@ -39,14 +38,8 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     ...createHandles(service),
     url,
     clock: service.clock,
-    async fetch(request) {
-      if (!(request instanceof Request)) throw new Refusal('invalid', 'fetch takes a Request')
-      return app.fetch(request)
-    },
-    subscribe(listener) {
-      if (typeof listener !== 'function') throw new Refusal('invalid', 'subscribe takes a function of a message')
-      return service.feed.subscribe(listener)
-    },
+    fetch: async (request) => app.fetch(request),
+    subscribe: (listener) => service.feed.subscribe(listener),
     reset: () => service.reset(),
     close,
     [Symbol.asyncDispose]: close,

@@ -29,13 +29,6 @@ it('no two accounts have one key or one user', () => {
   expect(accounts.list()).toHaveLength(2)
 })
 
-it('at most 1000 accounts can exist', () => {
-  const accounts = new Accounts(openJournal())
-  for (let made = 0; made < 1_000; made++) accounts.add(make(`a${made}`))
-  expect(() => accounts.add(make('more'))).toThrow(refusal('full'))
-  expect(accounts.find('more')).toBeUndefined()
-})
-
 it('an account with a user of another one is refused, and does not change', () => {
   const accounts = new Accounts(openJournal())
   const [one, two] = [accounts.add(make('one')), accounts.add(make('two'))]

@@ -3,8 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { type ClockHooks, createClock } from '../../src/emulator/clock.ts'
 import { systemClock } from '../../src/host/clock.ts'
 
-const LAST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
-
 /** A clock at 1000 ms, with a plan of due times and a list of its moves. */
 function make(given: Parameters<typeof createClock>[0]) {
   const due: number[] = []
@@ -81,13 +79,5 @@ describe('the clock of the emulator', () => {
     const { clock, moves } = make('manual')
     await expect(clock.advance(by)).rejects.toMatchObject({ kind: 'invalid', message: /^advance: ./ })
     expect([clock.now(), moves]).toEqual([1_000, []])
-  })
-
-  it('goes to the end of the year 9999, and not further', async () => {
-    const { clock } = make('manual')
-    await clock.advance(LAST - 1_000)
-    const told = 'advance: the clock goes to 9999-12-31T23:59:59.999Z at most'
-    await expect(clock.advance(1)).rejects.toMatchObject({ kind: 'invalid', message: told })
-    expect(clock.now()).toBe(LAST)
   })
 })

@@ -153,15 +153,6 @@ it.each([
   expect(open).toThrow(`The emulator cannot use the database app.db: ${told}`)
 })
 
-it.each([undefined, 'text'])('an error that is no object is left alone: %s', (error) => {
-  expect.assertions(1)
-  try {
-    openJournal(failingDatabase(error))
-  } catch (thrown) {
-    expect(thrown).toBe(error)
-  }
-})
-
 it('a database of the emulator may have further tables', () => {
   const database = makeDatabase()
   openJournal(database).close()

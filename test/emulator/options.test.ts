@@ -109,14 +109,6 @@ describe('the options of the emulator', () => {
     [{ faults: { latency: ['1s', '25d'] } }, /faults\.latency/],
     [{ dialect: 'klingon' }, /there is no dialect "klingon"; give one of default, hostile\./],
     [{ dialect: 'toString' }, /there is no dialect "toString"/],
-    [
-      { accounts: [{ key: 'acme', email: 'me@x', password: 'y' }] },
-      /two accounts have the key acme; give one of them another\./,
-    ],
-    [
-      { accounts: [{ key: 'a', email: 'gus@globex.test', password: 'y' }] },
-      /two accounts have the email gus@globex\.test/,
-    ],
     [{ accounts: [{ key: 'a', email: 'x' }] }, /accounts\.0\.password: /],
     [{ database: 'emulator.db' }, /database: must be a database that openSqlite of postern\/sqlite opened/],
     [
@@ -142,7 +134,6 @@ describe('assumptions', () => {
     [{ A04: 'constructor' }, 'A04 cannot be "constructor"; give one of array, data, items, named, docs.'],
     [{ listBody: 'constructor' }, 'listBody cannot be "constructor"'],
     [{ listBody: '' }, 'listBody cannot be ""'],
-    [{ A04: 'items', listBody: 'items' }, 'listBody is given twice, by its name and by its id; give one of them.'],
   ])('are refused if there is none of that name or value: %j', (assume, told) => {
     expect(() => assumeAll('default', assume as Record<string, string>)).toThrow(
       expect.objectContaining({ code: 'option_invalid', message: expect.stringContaining(`startEmulator: ${told}`) }),

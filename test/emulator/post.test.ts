@@ -69,14 +69,11 @@ describe('a request', () => {
   it.each([
     ['whole up to 64 KiB', `a${'é'.repeat(32_767)}b`, `a${'é'.repeat(32_767)}b`, undefined],
     ['up to that length, and says that it was cut', `a${'é'.repeat(40_000)}`, `a${'é'.repeat(32_767)}`, 65_536],
-  ])('keeps 50 headers of the answer, and its body %s', async (_what, body, kept, cutAt) => {
-    const { result } = await send((response) => {
-      for (let number = 0; number < 60; number++) response.setHeader(`x-${number}`, 'x')
-      response.end(body)
-    })
-    const { responseBody, responseCutAt, responseHeaders } = await result
+  ])('keeps the body of the answer %s', async (_what, body, kept, cutAt) => {
+    const { result } = await send((response) => response.end(body))
+    const { responseBody, responseCutAt } = await result
     expect(responseBody === kept).toBe(true)
-    expect([responseCutAt, Object.keys(responseHeaders).length]).toEqual([cutAt, 50])
+    expect(responseCutAt).toBe(cutAt)
   })
 
   it('says after how many bytes the receiver cut its answer', async () => {

@@ -4,7 +4,7 @@ import { createIds, createRandom } from '../../src/emulator/random.ts'
 import { type RecordChange, Records } from '../../src/emulator/records.ts'
 import { makeDatabase } from './support.ts'
 
-function makeRecords(max = 3, maxBytes = 1_000_000) {
+function makeRecords(max = 3) {
   const database = makeDatabase()
   const journal = openJournal(database)
   const ids = createIds(createRandom('seed'), 'hex')
@@ -15,7 +15,7 @@ function makeRecords(max = 3, maxBytes = 1_000_000) {
     changes.push(change)
     write()
   }
-  const open = () => new Records({ journal, ids, max, maxBytes, announce })
+  const open = () => new Records({ journal, ids, max, announce })
   const refuse = () => {
     isRefused = true
   }
@@ -47,28 +47,6 @@ describe('records', () => {
     records.create('a', 'contact', { _id: 'x', size: 1 })
     expect(() => records.update('a', 'contact', 'x', { _id, size: 2 })).toThrow(refusal('invalid'))
     expect([records.get('a', 'contact', 'x'), changes.length]).toEqual([{ _id: 'x', size: 1 }, 1])
-  })
-
-  it('have so many bytes at most, and a change that is refused for it changes nothing', () => {
-    const { records, open, changes } = makeRecords(9, 100)
-    const text = 'é'.repeat(20) // {"_id":"x","a":"…"} has 58 bytes
-    records.create('a', 'contact', { _id: 'x', a: text })
-    const full = expect.objectContaining({ kind: 'full', message: expect.stringContaining('of records at most') })
-    for (const each of [records, open()]) {
-      expect(() => each.create('a', 'contact', { _id: 'y', a: text })).toThrow(full)
-      expect(() => each.update('a', 'contact', 'x', { b: text })).toThrow(full)
-      expect(each.get('a', 'contact', 'x')).toEqual({ _id: 'x', a: text })
-    }
-    expect([records.size, changes.length]).toEqual([1, 1])
-    expect(records.create('a', 'contact', { _id: 'y', a: 'é'.repeat(12) })._id).toBe('y') // 42 bytes: just as many
-    expect(() => records.create('a', 'contact', { _id: 'z' })).toThrow(full)
-    // Smaller records and fewer of them leave room.
-    records.update('a', 'contact', 'x', { a: '' })
-    records.create('a', 'contact', { _id: 'z' })
-    records.delete('a', 'contact', 'y')
-    records.update('a', 'contact', 'x', { a: text })
-    records.clear()
-    records.create('a', 'contact', { _id: 'x', a: 'é'.repeat(41) }) // all of them
   })
 
   it('are of one account and one model', () => {
@@ -166,13 +144,4 @@ describe('records', () => {
       { accountKey: 'a', model: 'contact', count: 1 },
     ])
   })
-
-  it.each([{ toJSON: () => null }, { _id: 'x', toJSON: () => ({ _id: 'y' }) }])(
-    'whose JSON has another id are refused',
-    (fields) => {
-      const { records, changes } = makeRecords()
-      expect(() => records.create('a', 'contact', fields)).toThrow(refusal('invalid'))
-      expect([records.size, changes]).toEqual([0, []])
-    },
-  )
 })

@@ -3,23 +3,18 @@ import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
 import type { StreamMessage } from '../contract.ts'
 import type { FeedMessage } from '../feed.ts'
 import { type CallLog, createBatches } from '../inspector/batches.ts'
-import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { describeMessage, writeTime } from './describe.ts'
 import type { Env } from './env.ts'
 
-const MAX_STREAMS = 64
 const MAX_WAITING = 1_000
 
 /** Creates the route that streams all messages as server-sent events: one by one, or with `?form=rows` grouped for a page. */
 export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
   const { feed, bootId, clock } = service
   const app = new Hono<Env>()
-  let streams = 0
-  app.get('/', (c) => {
-    if (streams >= MAX_STREAMS) throw new Refusal('full', `the emulator has ${MAX_STREAMS} listeners already`)
-    streams++
-    return streamSSE(c, async (stream) => {
+  app.get('/', (c) =>
+    streamSSE(c, async (stream) => {
       const isForPage = c.req.query('form') === 'rows'
       const after = c.req.header('last-event-id') ?? c.req.query('after')
       const messages = isForPage ? listenForPage(stream, after) : listen(stream)
@@ -30,10 +25,9 @@ export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
           await stream.writeSSE({ ...message, data: JSON.stringify(message.data) })
       } finally {
         messages.stop()
-        streams--
       }
-    })
-  })
+    }),
+  )
   return app
 
   function listen(stream: SSEStreamingApi) {
