@@ -1,6 +1,6 @@
 import type { Attributes, BatchObservableResult, Meter, ObservableResult } from '@opentelemetry/api'
 import { type Clock, type InboxCounts, type ReceiverView, systemClock } from '../index.ts'
-import { ATTRIBUTES, METRICS } from './names.ts'
+import { ATTRIBUTES, GAUGES, IN_FLIGHT, makeAll, QUERY_FAILURES } from './names.ts'
 
 /** Minimum time between two queries of the inbox, in milliseconds, however often metrics are collected. */
 const QUERY_EVERY_MS = 30_000
@@ -10,23 +10,17 @@ const QUERY_LIMIT_MS = 3_000
 /** Registers gauges of running work and of the inbox, which is queried when metrics are collected, so that no timer runs. Returns what removes them. */
 export function observeGauges(meter: Meter, view: ReceiverView, clock: Clock = systemClock): () => void {
   const attributes: Attributes = { [ATTRIBUTES.destination]: view.name }
-  const gauge = (name: string, unit: string, description: string) =>
-    meter.createObservableGauge(name, { unit, description })
-  const inFlight = meter.createObservableUpDownCounter(METRICS.inFlight, {
-    unit: '{event}',
-    description: 'Events whose handlers run in this process',
-  })
+  const description = 'Events whose handlers run in this process'
+  const inFlight = meter.createObservableUpDownCounter(IN_FLIGHT, { unit: '{event}', description })
   const tellInFlight = (result: ObservableResult) => result.observe(view.inFlight, attributes)
   inFlight.addCallback(tellInFlight)
   const stopInFlight = () => inFlight.removeCallback(tellInFlight)
   if (view.inbox === undefined) return stopInFlight
 
-  const of = 'of the inbox, in any process; 10,000 stands for as many or more'
-  const waiting = gauge(METRICS.waiting, '{event}', `Events that wait, ${of}`)
-  const running = gauge(METRICS.running, '{event}', `Events that run, ${of}`)
-  const dead = gauge(METRICS.dead, '{event}', `Dead letters ${of}`)
-  const oldestAge = gauge(METRICS.oldestAge, 's', 'How long the oldest event of the inbox could have run')
-  const failures = meter.createCounter(METRICS.queryFailures, {
+  const gauges = makeAll(GAUGES, ([name, unit, description]) =>
+    meter.createObservableGauge(name, { unit, description }),
+  )
+  const failures = meter.createCounter(QUERY_FAILURES, {
     unit: '{query}',
     description: 'Collections in which the inbox did not answer',
   })
@@ -35,21 +29,20 @@ export function observeGauges(meter: Meter, view: ReceiverView, clock: Clock = s
   const tellInbox = async (result: BatchObservableResult) => {
     const snapshot = await snapshots.read()
     if (snapshot === undefined) return failures.add(1, attributes) // the SDK repeats the previous numbers
-    result.observe(waiting, snapshot.waiting, attributes)
-    result.observe(running, snapshot.running, attributes)
-    result.observe(dead, snapshot.dead, attributes)
-    result.observe(oldestAge, snapshot.oldestAgeMs / 1_000, attributes)
+    for (const name of Object.keys(gauges) as (keyof typeof GAUGES)[])
+      result.observe(gauges[name], snapshot[name], attributes)
   }
-  const gauges = [waiting, running, dead, oldestAge]
-  meter.addBatchObservableCallback(tellInbox, gauges)
+  const observed = Object.values(gauges)
+  meter.addBatchObservableCallback(tellInbox, observed)
   return () => {
     stopInFlight()
-    meter.removeBatchObservableCallback(tellInbox, gauges)
+    meter.removeBatchObservableCallback(tellInbox, observed)
   }
 }
 
 interface Snapshot extends InboxCounts {
-  readonly oldestAgeMs: number
+  /** In seconds. */
+  readonly oldestAge: number
 }
 
 /** Cache of the last counts of the inbox. */
@@ -81,8 +74,8 @@ class Snapshots {
       const counts = await this.#count()
       if (counts === undefined) return undefined
       const { oldestDueAt } = counts
-      const oldestAgeMs = oldestDueAt === undefined ? 0 : Math.max(this.#clock.now() - oldestDueAt, 0)
-      return { ...counts, oldestAgeMs }
+      const oldestAge = oldestDueAt === undefined ? 0 : Math.max(this.#clock.now() - oldestDueAt, 0) / 1_000
+      return { ...counts, oldestAge }
     } catch {
       return undefined
     } finally {

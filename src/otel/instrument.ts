@@ -72,8 +72,8 @@ class InstrumentedReceiver implements Observer {
     this.#options = options
     this.#view = receiver.observe(this)
     this.#recording = { tracer, metrics: undefined, receiver: this.#view.name }
-    attempt(() => this.#findMeter())
     try {
+      this.#findMeter()
       receiver.intercept((run, event, _context, name) => this.#handle(run, event, name))
     } catch (error) {
       this.stop()
@@ -88,10 +88,10 @@ class InstrumentedReceiver implements Observer {
   }
 
   begin(work: 'delivery' | 'dispatch' | TakenItem): Watch {
-    attempt(() => this.#findMeter())
+    this.#findMeter()
     if (work === 'delivery') return watchDelivery(this.#recording, 'deliveries')
     if (work === 'dispatch') return watchDelivery(this.#recording, 'dispatches')
-    attempt(() => this.#recording.metrics?.taken(work))
+    this.#recording.metrics?.taken(work)
     return watchTry(this.#recording, work, this.#options.parent === true)
   }
 
@@ -111,38 +111,21 @@ class InstrumentedReceiver implements Observer {
   #handle(run: () => unknown, event: AnyEvent<unknown>, name: string): unknown {
     const handler = this.#isStopped ? undefined : attempt(() => new HandlerRun(this.#recording, event, name))
     if (handler === undefined) return run()
-    let result: unknown
-    try {
-      result = handler.within(run)
-    } catch {
-      return this.#endFailed(run, handler)
-    }
-    if (!(result instanceof Promise)) {
+    const succeed = <T>(result: T): T => {
       attempt(() => handler.end())
       return result
     }
-    return result.then(
-      (value) => {
-        attempt(() => handler.end())
-        return value
-      },
-      (error) => {
-        attempt(() => handler.endWith(error))
-        throw error
-      },
-    )
-  }
-
-  /** Ends a run after the handler or the SDK threw: `run` runs a handler only once, and returns or throws the result of that run. */
-  #endFailed(run: () => unknown, handler: HandlerRun): unknown {
-    try {
-      const result = run()
-      attempt(() => handler.end())
-      return result
-    } catch (error) {
+    const fail = (error: unknown): never => {
       attempt(() => handler.endWith(error))
       throw error
     }
+    let result: unknown
+    try {
+      result = handler.within(run)
+    } catch (error) {
+      return fail(error)
+    }
+    return result instanceof Promise ? result.then(succeed, fail) : succeed(result)
   }
 
   /** Gets a meter once an SDK is registered: unlike a tracer, a meter from before that time never takes effect. */

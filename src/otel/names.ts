@@ -28,31 +28,52 @@ export const ATTRIBUTES = {
   alone: 'postern.try.alone',
 } as const
 
-export const METRICS = {
-  deliveries: 'postern.deliveries',
-  dispatches: 'postern.dispatches',
-  lateEnds: 'postern.late_ends',
-  tries: 'postern.tries',
-  deadLetters: 'postern.inbox.dead_letters',
-  stalls: 'postern.inbox.stalls',
-  suspects: 'postern.inbox.suspects',
-  revivals: 'postern.inbox.revivals',
-  answerTime: 'postern.delivery.duration',
-  handlerTime: 'messaging.process.duration',
-  putTime: 'messaging.client.operation.duration',
-  inboxTime: 'postern.inbox.wait.duration',
-  inFlight: 'postern.in_flight',
-  waiting: 'postern.inbox.waiting',
-  running: 'postern.inbox.running',
-  dead: 'postern.inbox.dead',
-  oldestAge: 'postern.inbox.oldest.age',
-  queryFailures: 'postern.inbox.query_failures',
+/** Counters of outcomes, by the path on which they occurred, and of the inbox: the name, the unit and the description of each. */
+export const COUNTERS = {
+  deliveries: ['postern.deliveries', '{delivery}', 'Deliveries by the outcome they were answered with'],
+  dispatches: ['postern.dispatches', '{event}', 'Events given to dispatch(), by outcome'],
+  lateEnds: ['postern.late_ends', '{delivery}', 'Deliveries answered late, by the outcome they came to'],
+  tries: ['postern.tries', '{try}', 'Tries of workers by outcome'],
+  deadLetters: ['postern.inbox.dead_letters', '{event}', 'Events that became dead letters, by why'],
+  stalls: ['postern.inbox.stalls', '{event}', 'Events that another worker took while they ran here'],
+  suspects: ['postern.inbox.suspects', '{try}', 'Tries of events that ran alone since their worker died'],
+  revivals: ['postern.inbox.revivals', '{event}', 'Dead letters that were tried again'],
 } as const
 
 /** Buckets from 5 ms to an hour, in seconds. */
-export const WORK_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
+const WORK_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
 /** Buckets from 5 ms to 7 days, in seconds. */
-export const WAIT_BUCKETS = [0.005, 0.05, 0.25, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400, 259_200, 604_800]
+const WAIT_BUCKETS = [0.005, 0.05, 0.25, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400, 259_200, 604_800]
+
+/** Histograms of durations in seconds: the name, the buckets and the description of each. */
+export const HISTOGRAMS = {
+  answerTime: ['postern.delivery.duration', WORK_BUCKETS, 'From the first sight of a delivery to its answer'],
+  handlerTime: ['messaging.process.duration', WORK_BUCKETS, 'Of each run of a handler'],
+  putTime: ['messaging.client.operation.duration', WORK_BUCKETS, 'Of putting an event into the inbox'],
+  inboxTime: ['postern.inbox.wait.duration', WAIT_BUCKETS, 'From when an event was due to its try'],
+} as const
+
+const OF_INBOX = 'of the inbox, in any process; 10,000 stands for as many or more'
+
+/** Gauges: the name, the unit and the description of each. */
+export const GAUGES = {
+  waiting: ['postern.inbox.waiting', '{event}', `Events that wait, ${OF_INBOX}`],
+  running: ['postern.inbox.running', '{event}', `Events that run, ${OF_INBOX}`],
+  dead: ['postern.inbox.dead', '{event}', `Dead letters ${OF_INBOX}`],
+  oldestAge: ['postern.inbox.oldest.age', 's', 'How long the oldest event of the inbox could have run'],
+} as const
+
+export const IN_FLIGHT = 'postern.in_flight'
+export const QUERY_FAILURES = 'postern.inbox.query_failures'
+
+/** Makes an instrument of each definition. */
+export function makeAll<Name extends string, Definition, Instrument>(
+  definitions: Readonly<Record<Name, Definition>>,
+  make: (definition: Definition) => Instrument,
+): Readonly<Record<Name, Instrument>> {
+  const made = Object.entries<Definition>(definitions).map(([name, definition]) => [name, make(definition)])
+  return Object.fromEntries(made) as Record<Name, Instrument> // the same names
+}
 
 /** Returns the attributes that describe an operation on an event in the conventions. */
 export function toOperation(receiver: string, operation: 'process' | 'send'): Attributes {

@@ -26,7 +26,6 @@ export interface Recording {
 }
 
 const WATCH = createContextKey('postern.watch')
-const CLASS_NAME = /^[A-Za-z_$][\w$]{0,63}$/
 /** Value of `error.type` in the conventions for an error without a name. */
 const OTHER = '_OTHER'
 
@@ -88,25 +87,19 @@ export class WatchedWork implements Watch {
   onOutcome(outcome: Outcome, { durationMs }: OutcomeInfo): void {
     const { metrics } = this.#recording
     const isLateEnd = 'late' in outcome && outcome.late === true
-    try {
-      if (!isLateEnd) this.#end(outcome)
-      // Handlers that still run were given up.
-      if (outcome.outcome !== 'late') for (const run of [...this.open]) run.end('handler_abandoned')
-    } finally {
-      metrics?.ended(isLateEnd ? 'lateEnds' : this.#path, outcome)
-      if (this.#path === 'deliveries' && !isLateEnd) metrics?.answered(outcome, durationMs)
-    }
+    metrics?.ended(isLateEnd ? 'lateEnds' : this.#path, outcome)
+    if (this.#path === 'deliveries' && !isLateEnd) metrics?.answered(outcome, durationMs)
+    if (!isLateEnd) this.#end(outcome)
+    // Handlers that still run were given up.
+    if (outcome.outcome !== 'late') for (const run of [...this.open]) run.end('handler_abandoned')
   }
 
   #end(outcome: Outcome): void {
-    try {
-      if (this.#sending !== undefined) this.#endSending(this.#sending, outcome)
-    } finally {
-      this.#span.setAttributes(toAttributes(outcome))
-      if (this.#path === 'deliveries') this.#span.setAttribute(ATTRIBUTES.status, outcome.status)
-      if (this.#hasFailed(outcome)) fail(this.#span, codeOf(outcome))
-      this.#span.end()
-    }
+    if (this.#sending !== undefined) this.#endSending(this.#sending, outcome)
+    this.#span.setAttributes(toAttributes(outcome))
+    if (this.#path === 'deliveries') this.#span.setAttribute(ATTRIBUTES.status, outcome.status)
+    if (this.#hasFailed(outcome)) fail(this.#span, codeOf(outcome))
+    this.#span.end()
   }
 
   #endSending({ span, startedAt }: { readonly span: Span; readonly startedAt: number }, outcome: Outcome): void {
@@ -185,8 +178,7 @@ function toAttributes(outcome: Outcome): Attributes {
 
 /** Returns the class of the value that a handler threw. Never its message or its `name`, which may hold any text of the app. */
 function classOf(thrown: unknown): string {
-  const name: unknown = thrown instanceof Error ? thrown.constructor.name : undefined
-  return typeof name === 'string' && CLASS_NAME.test(name) ? name : OTHER
+  return (thrown instanceof Error && thrown.constructor.name) || OTHER
 }
 
 /** Returns the W3C Trace Context headers of a span, as an item carries them; undefined if there is no trace. */

@@ -36,11 +36,8 @@ describe('the gauges', () => {
     ])
   })
 
-  it.each([
-    ['throws', () => JSON.parse('{')],
-    ['rejects', () => Promise.reject(new Error('away'))],
-  ])('leave out an inbox that %s, count that, and report the rest', async (_how, counts) => {
-    const { read } = observe(counts)
+  it('leave out an inbox that fails, count that, and report the rest', async () => {
+    const { read } = observe(() => Promise.reject(new Error('away')))
     expect(await read('postern.inbox.waiting')).toEqual([])
     expect(await read('postern.in_flight')).toEqual([3])
     expect(await read('postern.inbox.query_failures')).toEqual([3])

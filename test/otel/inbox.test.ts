@@ -18,12 +18,11 @@ afterAll(() => context.disable())
 /** A receiver with an inbox in a file, under instrumentation. */
 class InstrumentedScene extends Scene {
   readonly sdk: Sdk
-  readonly instrumentation: ReturnType<typeof instrument>
 
   constructor(options: InstrumentOptions = {}, sdk = new Sdk(), path?: string) {
     super({ name: 'shop' }, path)
     this.sdk = sdk
-    this.instrumentation = instrument(this.receiver, { ...sdk.providers, ...options })
+    instrument(this.receiver, { ...sdk.providers, ...options })
   }
 
   async onlyEntry(): Promise<ListedEntry> {
@@ -261,17 +260,6 @@ describe('the gauges of an inbox', () => {
     expect(queries).toBe(1)
     await one.deliver(events.contact.created())
     expect(await gauge(one, 'waiting')).toEqual([2])
-  })
-
-  it('report nothing if the inbox cannot be queried, and nothing once it is stopped', async () => {
-    const scene = new InstrumentedScene()
-    scene.instrumentation.stop()
-    expect(await scene.sdk.points('postern.in_flight')).toEqual([])
-    const other = instrument(scene.receiver, scene.sdk.providers)
-    Object.assign(scene.inbox, { counts: () => Promise.reject(new Error('away')) })
-    expect(await scene.sdk.points('postern.in_flight')).toEqual([[{}, 0]])
-    expect(await gauge(scene, 'waiting')).toEqual([])
-    other.stop()
   })
 
   it('report how many events are under way', async () => {
