@@ -1,7 +1,7 @@
 import type { Disturbance, Grant, HandlerRun, LifeFacts } from './facts.ts'
 import type { History } from './history.ts'
 import type { EventPlan, SettingsPlan } from './plan.ts'
-import { bearableOutageMs, bearableStallMs, RECOVERY_MS, STALLS_APART_MS } from './tolerance.ts'
+import { bearableMs, RECOVERY_MS, STALLS_APART_MS } from './tolerance.ts'
 
 /** Tolerance of timers. */
 const SLACK_MS = 1_000
@@ -22,19 +22,13 @@ export class Causes {
 
   /** Returns why the store may not have known the result of a run when the next one began; undefined if nothing explains it. */
   whyUnknown(run: HandlerRun, next: HandlerRun): string | undefined {
-    const doneAt = run.completedAt ?? run.beganAt
-    const until = Math.min(next.beganAt, doneAt + OFFERED_MS)
-    return (
-      this.whyLost(run.life, run.grant, run.beganAt, until) ??
-      this.#whyForgotten(run.event, run.beganAt, next.beganAt) ??
-      this.#whyBegunLate(next)
-    )
+    return this.whyOverlapping(run, next, Math.min(next.beganAt, (run.completedAt ?? run.beganAt) + OFFERED_MS))
   }
 
-  /** Returns why a run may be under way when the next one begins. */
-  whyOverlapping(run: HandlerRun, next: HandlerRun): string | undefined {
+  /** Returns why a run may be under way when the next one begins, or at an earlier time. */
+  whyOverlapping(run: HandlerRun, next: HandlerRun, until = next.beganAt): string | undefined {
     return (
-      this.whyLost(run.life, run.grant, run.beganAt, next.beganAt) ??
+      this.whyLost(run.life, run.grant, run.beganAt, until) ??
       this.#whyForgotten(run.event, run.beganAt, next.beganAt) ??
       this.#whyBegunLate(next)
     )
@@ -78,9 +72,9 @@ export class Causes {
       own.filter(({ isStall }) => isStall),
       STALLS_APART_MS,
     )
-    if (stalls.some(isLonger(bearableStallMs(leaseMs)))) return true
+    if (stalls.some(isLonger(bearableMs(leaseMs)))) return true
     const outages = merge(own, RECOVERY_MS).filter(({ isStall }) => !isStall)
-    return outages.some(isLonger(bearableOutageMs(leaseMs)))
+    return outages.some(isLonger(bearableMs(leaseMs)))
   }
 }
 

@@ -11,7 +11,7 @@ import type {
   Theme,
 } from './plan.ts'
 import { Chance } from './random.ts'
-import { bearableOutageMs, bearableStallMs } from './tolerance.ts'
+import { bearableMs } from './tolerance.ts'
 
 interface Frame {
   readonly theme: Theme
@@ -118,7 +118,7 @@ function drawFault(
   const at = drawTime(chance, frame)
   const process = chance.int(0, frame.processes - 1)
   const { leaseMs } = frame.settings
-  const shortMs = chance.int(20, bearableOutageMs(leaseMs))
+  const shortMs = chance.int(20, bearableMs(leaseMs))
   const longMs =
     mood === 'rough' ? chance.weigh([50, chance.int(3_000, 15_000)], [50, chance.int(15_000, 100_000)]) : shortMs
   const ms = chance.happens(0.5) ? shortMs : longMs
@@ -143,7 +143,7 @@ function drawFault(
         downMs: chance.int(1, 5_000),
       }
     case 'stall': {
-      const most = mood === 'rough' ? 12_000 : Math.floor(bearableStallMs(leaseMs))
+      const most = mood === 'rough' ? 12_000 : Math.floor(bearableMs(leaseMs))
       return { kind, process, at, step: chance.happens(0.5) ? chance.int(1, 12) : undefined, ms: chance.int(50, most) }
     }
     case 'clock jump':

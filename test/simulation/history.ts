@@ -121,6 +121,13 @@ export class History {
     return this.runsOf(event, handler).findLast((run) => run.life === life)
   }
 
+  /** Returns whether a process was disturbed between two times, also at one of them. */
+  isDisturbed(process: number, since: number, until: number): boolean {
+    return this.disturbances.some(
+      (each) => (each.process ?? process) === process && each.from <= until && each.to >= since,
+    )
+  }
+
   disturb(process: number | undefined, ms: number, isStall = false): void {
     this.disturbances.push({ process, from: this.#now(), to: this.#now() + ms, isStall })
   }

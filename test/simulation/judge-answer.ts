@@ -70,10 +70,10 @@ function judgeTime({ plan, findings }: World, life: Life, delivery: DeliveryFact
     findings.add('answered late', `${life.name} answered ${toName(delivery)} after ${tookMs} ms`)
 }
 
-function visit({ states }: World, outcome: Outcome): void {
+function visit(world: World, outcome: Outcome): void {
   const name = 'code' in outcome ? outcome.code : outcome.outcome
   const state = RARE_STATES.direct.find((each) => each === `answered ${name}`)
-  if (state !== undefined) states.visit(state)
+  if (state !== undefined) world.visit(state)
 }
 
 function isRefusedBySchema(event: EventPlan, outcome: Outcome): boolean {

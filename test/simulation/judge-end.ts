@@ -40,7 +40,7 @@ function judgeRuns(world: World, causes: Causes): void {
     if (grant === undefined) world.findings.add('overlapping', `${life.name} began ${what} without a claim`)
     for (const run of world.history.runsOf(event, handler).slice(0, next.number)) {
       if (endOf(run) > next.beganAt) {
-        world.states.visit('runs overlapped')
+        world.visit('runs overlapped')
         if (causes.whyOverlapping(run, next) === undefined)
           world.findings.add(
             'overlapping',
@@ -48,7 +48,7 @@ function judgeRuns(world: World, causes: Causes): void {
           )
       }
       if (run.completedAt === undefined || run.completedAt > next.beganAt || isForgotten(world, run, next)) continue
-      world.states.visit('handler ran again')
+      world.visit('handler ran again')
       const isTold = grant?.marks.has(handler) === true
       if (isTold || grant === run.grant || causes.whyUnknown(run, next) === undefined)
         world.findings.add(

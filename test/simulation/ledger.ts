@@ -1,10 +1,8 @@
 import type { Claim } from 'postern'
 import type { Grant, LifeFacts } from './facts.ts'
-import type { Findings } from './findings.ts'
-import type { History } from './history.ts'
 import { isFinished } from './judge-order.ts'
 import { type EventPlan, handlersOf, nameOf } from './plan.ts'
-import type { RareState } from './rare-states.ts'
+import type { World } from './world.ts'
 
 /** A call to a store, when it was carried out. */
 export interface Call {
@@ -38,18 +36,6 @@ export interface Lapse {
   readonly at: number
 }
 
-interface LedgerOptions {
-  readonly history: History
-  readonly findings: Findings
-  readonly now: () => number
-  /** A worker asks for the marks of an event that it has no handler for. */
-  readonly hasInbox: boolean
-  readonly retentionMs: number
-  /** Returns whether the store reported that it dropped events for lack of room. */
-  readonly isForgetful: () => boolean
-  readonly visit: (state: RareState) => void
-}
-
 /**
  * Tracks which token holds which key and which events are done, from the calls that were carried out, and checks the store's answers
  * against it.
@@ -57,14 +43,14 @@ interface LedgerOptions {
 export class Ledger {
   readonly grants: Grant[] = []
   readonly lapses: Lapse[] = []
-  readonly #options: LedgerOptions
+  readonly #world: World
   readonly #keys = new Map<string, KeyState>()
   readonly #byToken = new Map<string, Grant>()
   /** The undoing of each change, the oldest first. */
   readonly #changes: Change[] = []
 
-  constructor(options: LedgerOptions) {
-    this.#options = options
+  constructor(world: World) {
+    this.#world = world
   }
 
   onClaim(call: Call, leaseMs: number, answer: Claim): Grant | undefined {
@@ -83,11 +69,11 @@ export class Ledger {
     }
     if (holder !== undefined && holder.token !== answer.token)
       this.#breach(call, `claim was granted although ${holder.life.name} holds the key by ${holder.token}`)
-    if (isDone && !this.#options.isForgetful()) this.#breach(call, 'claim was granted although the event is done')
+    if (isDone && !this.#world.isForgetful) this.#breach(call, 'claim was granted although the event is done')
     this.#checkMarks(call, state, answer.marks)
-    if (answer.marks.length > 0) this.#options.visit('claimed with marks')
+    if (answer.marks.length > 0) this.#world.visit('claimed with marks')
     if (holder === undefined && this.lapses.some(({ grant }) => grant.token === state.lastClaim))
-      this.#options.visit('claimed after a lease had ended')
+      this.#world.visit('claimed after a lease had ended')
     return this.#grant(call, state, answer, leaseMs)
   }
 
@@ -96,14 +82,14 @@ export class Ledger {
     if (state === undefined) return
     this.#checkWork(call, state, marks)
     const isFenced = this.#isFenced(call, state) || this.#isDone(state)
-    if (isHeld === isFenced && !this.#options.isForgetful())
+    if (isHeld === isFenced && !this.#world.isForgetful)
       this.#breach(call, `renew answered ${isHeld} although ${this.#whoHolds(call, state)}`)
     const grant = this.#byToken.get(toTokenKey(call))
-    if (!isHeld) this.#options.visit('renewal refused')
+    if (!isHeld) this.#world.visit('renewal refused')
     if (!isHeld || grant === undefined) return
     this.#note(call, state)
     state.holder = grant
-    grant.endsAt = this.#options.now() + leaseMs
+    grant.endsAt = this.#world.now + leaseMs
     this.#keep(state, marks)
   }
 
@@ -111,19 +97,19 @@ export class Ledger {
     const state = this.#stateOf(call)
     if (state === undefined) return
     this.#checkAnswer(call, state, 'complete', isDone)
-    if (!isDone) return this.#options.visit('completion refused')
-    if (this.#isDone(state)) this.#options.visit('completed twice')
+    if (!isDone) return this.#world.visit('completion refused')
+    if (this.#isDone(state)) this.#world.visit('completed twice')
     const { event, life } = { event: state.event, life: call.life }
     const missing = handlersOf(life.handlers, event.type)
       .map(nameOf)
-      .filter((name) => !isFinished(this.#options.history, life, event, name))
+      .filter((name) => !isFinished(this.#world.history, life, event, name))
     if (missing.length > 0)
-      this.#options.findings.add(
+      this.#world.findings.add(
         'done early',
         `${life.name} completed event ${event.number}, but ${missing.join(', ')} had not succeeded`,
       )
     this.#note(call, state)
-    state.doneAt = this.#options.now()
+    state.doneAt = this.#world.now
     state.done ??= { at: state.doneAt, life }
     this.#settle(call, state)
   }
@@ -133,7 +119,7 @@ export class Ledger {
     if (state === undefined) return
     this.#checkWork(call, state, marks)
     this.#checkAnswer(call, state, 'release', isReleased)
-    if (!isReleased) return this.#options.visit('release refused')
+    if (!isReleased) return this.#world.visit('release refused')
     this.#note(call, state)
     this.#settle(call, state)
     this.#keep(state, marks)
@@ -143,7 +129,7 @@ export class Ledger {
   onSettling(call: Call): void {
     const grant = this.#byToken.get(toTokenKey(call))
     if (grant?.abandonedAt === undefined) return
-    this.#options.findings.add(
+    this.#world.findings.add(
       'settled after it was given up',
       `${call.life.name} settled event ${grant.event.number} although it had given its handlers up`,
     )
@@ -169,7 +155,7 @@ export class Ledger {
   /** Returns the handlers of an event whose marks the engine has, and had at a time. */
   marksOf(event: EventPlan, since: number): readonly string[] {
     const state = this.#find(event)
-    if (state === undefined || this.#options.isForgetful()) return []
+    if (state === undefined || this.#world.isForgetful) return []
     const isOlder = (name: string) => (state.marks.get(name) ?? since) < since
     return [...state.marks.keys()].filter((name) => isOlder(name) && this.#isKept(state, name))
   }
@@ -233,9 +219,12 @@ export class Ledger {
   #stateOf({ key, life }: Call): KeyState | undefined {
     const known = this.#keys.get(key)
     if (known !== undefined) return known
-    const { history, findings } = this.#options
+    const { history, findings } = this.#world
     const event = history.findByKey(key)
-    if (event === undefined || (!this.#options.hasInbox && handlersOf(life.handlers, event.type).length === 0)) {
+    if (
+      event === undefined ||
+      (this.#world.inbox === undefined && handlersOf(life.handlers, event.type).length === 0)
+    ) {
       findings.add(
         'trace of a refused delivery',
         `${life.name} asked the store for ${key}, which no event with a handler has`,
@@ -256,7 +245,7 @@ export class Ledger {
 
   #grant(call: Call, state: KeyState, answer: Extract<Claim, { state: 'claimed' }>, leaseMs: number): Grant {
     this.#note(call, state)
-    const now = this.#options.now()
+    const now = this.#world.now
     const tokenKey = `${call.key} ${answer.token}`
     const known = this.#byToken.get(tokenKey)
     const grant: Grant = known ?? {
@@ -290,24 +279,24 @@ export class Ledger {
       this.#keys.set(key, before)
       if (holder !== undefined && endsAt !== undefined) holder.endsAt = endsAt
     }
-    this.#changes.push({ at: this.#options.now(), key, event, undo })
+    this.#changes.push({ at: this.#world.now, key, event, undo })
   }
 
   #noteLoss(state: KeyState | undefined): void {
-    if (state?.holder !== undefined) this.#options.visit('engine lost a holder')
-    if (state?.doneAt !== undefined) this.#options.visit('engine lost a completion')
-    if ((state?.marks.size ?? 0) > 0) this.#options.visit('engine lost a mark')
+    if (state?.holder !== undefined) this.#world.visit('engine lost a holder')
+    if (state?.doneAt !== undefined) this.#world.visit('engine lost a completion')
+    if ((state?.marks.size ?? 0) > 0) this.#world.visit('engine lost a mark')
   }
 
   #settle(call: Call, state: KeyState): void {
     const grant = this.#byToken.get(toTokenKey(call))
-    if (grant !== undefined) grant.settledAt ??= this.#options.now()
+    if (grant !== undefined) grant.settledAt ??= this.#world.now
     state.holder = undefined
   }
 
   #holderOf(state: KeyState): Grant | undefined {
     const { holder } = state
-    if (holder === undefined || holder.endsAt > this.#options.now()) return holder
+    if (holder === undefined || holder.endsAt > this.#world.now) return holder
     this.lapses.push({ grant: holder, at: holder.endsAt })
     state.holder = undefined
     return undefined
@@ -319,11 +308,11 @@ export class Ledger {
   }
 
   #isDone({ doneAt }: KeyState): boolean {
-    return doneAt !== undefined && doneAt + this.#options.retentionMs > this.#options.now()
+    return doneAt !== undefined && doneAt + this.#world.plan.settings.retentionMs > this.#world.now
   }
 
   #isKept({ marks }: KeyState, mark: string): boolean {
-    return (marks.get(mark) ?? Number.NEGATIVE_INFINITY) + this.#options.retentionMs > this.#options.now()
+    return (marks.get(mark) ?? Number.NEGATIVE_INFINITY) + this.#world.plan.settings.retentionMs > this.#world.now
   }
 
   #whoHolds(call: Call, state: KeyState): string {
@@ -341,10 +330,10 @@ export class Ledger {
   /** Checks the marks of a claim against those that were kept. */
   #checkMarks(call: Call, state: KeyState, answered: readonly string[]): void {
     const { marks, doneAt } = state
-    const { isForgetful } = this.#options
+    const { isForgetful } = this.#world
     const stray = answered.find((name) => !marks.has(name))
     if (stray !== undefined) this.#breach(call, `the claim carries the mark "${stray}", which nobody made`)
-    if (isForgetful() || doneAt !== undefined) return
+    if (isForgetful || doneAt !== undefined) return
     for (const name of marks.keys())
       if (this.#isKept(state, name) && !answered.includes(name)) this.#breach(call, `the mark "${name}" is lost`)
   }
@@ -352,19 +341,19 @@ export class Ledger {
   /** Checks the marks of a call against the acts of the handlers. */
   #checkWork({ life }: Call, { event }: KeyState, marks: readonly string[]): void {
     for (const name of marks)
-      if (!isFinished(this.#options.history, life, event, name))
-        this.#options.findings.add(
+      if (!isFinished(this.#world.history, life, event, name))
+        this.#world.findings.add(
           'mark without work',
           `${life.name} told the store that "${name}" finished event ${event.number}, but it had not`,
         )
   }
 
   #keep(state: KeyState, marks: readonly string[]): void {
-    for (const name of marks) state.marks.set(name, this.#options.now())
+    for (const name of marks) state.marks.set(name, this.#world.now)
   }
 
   #breach({ life, token, key }: Call, what: string): void {
-    this.#options.findings.add('store broke its contract', `${what} (${life.name}, token ${token}, ${key})`)
+    this.#world.findings.add('store broke its contract', `${what} (${life.name}, token ${token}, ${key})`)
   }
 }
 

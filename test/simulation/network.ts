@@ -1,21 +1,16 @@
-import type { Claim, Position, Store, TransactionClaim } from 'postern'
+import type { Claim, TransactionClaim } from 'postern'
 import type { LostClaims } from '../../adapters/stores/lost-claims.ts'
+import type { Grant } from './facts.ts'
 import { contextOfDelivery, judgeContext } from './judge-context.ts'
 import type { Life } from './life.ts'
-import type { Fate, Method } from './plan.ts'
+import type { Fate } from './plan.ts'
 import { Chance } from './random.ts'
 import { commit, noteEnd, type Tx } from './transactions.ts'
+import { type CallWords, WatchedStore } from './watched-store.ts'
 import type { World } from './world.ts'
 
 /** After this time without an answer a connection in a transaction counts as lost. */
 const TRANSACTION_LIMIT_MS = 20_000
-
-/** The content of a call. */
-interface CallWords {
-  readonly method: Method
-  readonly key: string
-  readonly details: string
-}
 
 /** One call on its way to the engine and back. */
 interface Way<T> {
@@ -31,86 +26,40 @@ interface Way<T> {
 }
 
 /** A process's connection to the engine: a store whose calls and answers go through the simulated network. */
-export class Connection implements Store {
-  readonly retentionMs: number
-  readonly keepsPositions = true
-  protected readonly world: World
-  protected readonly life: Life
+export class Connection extends WatchedStore {
   readonly #lost: LostClaims
-  #tokens = 0
   /** Tokens of claims that got another answer. */
   readonly #refused = new Set<string>()
   readonly #calls = new Map<string, number>()
 
   constructor(world: World, life: Life) {
-    this.world = world
-    this.life = life
+    super(world, life)
     // What a store does by itself belongs to no delivery.
-    const giveBack = (key: string, token: string) =>
+    const giveBack = async (key: string, token: string) =>
       contextOfDelivery.run(world.history.findByKey(key), () => this.release(key, token, []))
     this.#lost = new world.subject.LostClaims(giveBack, life.driverClock)
-    this.retentionMs = world.plan.settings.retentionMs
   }
 
-  claim(key: string, leaseMs: number, positionKeys?: readonly string[]): Promise<Claim> {
-    const { life, world } = this
-    const token = `${life.name}-${++this.#tokens}`
-    const call = { life, key, token, askedAt: world.now }
-    const claiming = this.send({ method: 'claim', key, details: `for ${token}` }, () => {
-      const answer = world.host.engine.claim(key, token, leaseMs, positionKeys)
-      const grant = world.ledger.onClaim(call, leaseMs, answer)
-      if (grant !== undefined && this.#refused.has(token)) {
-        grant.isEcho = true
-        world.states.visit('claimed without its process knowing')
-      }
-      return answer
-    })
+  override async claim(key: string, leaseMs: number, positionKeys?: readonly string[]): Promise<Claim> {
+    const { world } = this
+    const token = this.nextToken()
+    const claiming = Promise.resolve(this.claimBy(token, key, leaseMs, positionKeys))
     const watched = world.givesBackLostClaims ? this.#lost.watch(key, token, leaseMs, claiming) : claiming
-    return this.noteArrival(watched, key, token)
+    const answer = await watched
+    const grant = answer.state === 'claimed' ? world.ledger.grantOf(key, token) : undefined
+    if (grant !== undefined) grant.answeredAt ??= world.now
+    if (answer.state !== 'claimed') this.#refused.add(token)
+    return answer
   }
 
-  renew(
-    key: string,
-    token: string,
-    leaseMs: number,
-    marks: readonly string[],
-    positions?: readonly Position[],
-  ): Promise<boolean> {
-    const { life, world } = this
-    const call = { life, key, token, askedAt: world.now }
-    const kept = [...marks]
-    return this.send({ method: 'renew', key, details: `for ${token}${showMarks(marks)}` }, () => {
-      const isHeld = world.host.engine.renew(key, token, leaseMs, kept, positions)
-      world.ledger.onRenew(call, leaseMs, kept, isHeld)
-      return isHeld
-    })
-  }
-
-  complete(key: string, token: string, positions?: readonly Position[]): Promise<boolean> {
-    const { life, world } = this
-    const call = { life, key, token, askedAt: world.now }
-    if (life.isAlive) world.ledger.onSettling(call)
-    return this.send({ method: 'complete', key, details: `for ${token}` }, () => {
-      const isDone = world.host.engine.complete(key, token, positions)
-      world.ledger.onComplete(call, isDone)
-      return isDone
-    })
-  }
-
-  release(key: string, token: string, marks: readonly string[], positions?: readonly Position[]): Promise<boolean> {
-    const { life, world } = this
-    const call = { life, key, token, askedAt: world.now }
-    const kept = [...marks]
-    if (life.isAlive) world.ledger.onSettling(call)
-    return this.send({ method: 'release', key, details: `for ${token}${showMarks(marks)}` }, () => {
-      const isReleased = world.host.engine.release(key, token, kept, positions)
-      world.ledger.onRelease(call, kept, isReleased)
-      return isReleased
-    })
+  protected override onGrant(grant: Grant): void {
+    if (!this.#refused.has(grant.token)) return
+    grant.isEcho = true
+    this.world.visit('claimed without its process knowing')
   }
 
   /** Sends a call to the engine. The promise never settles if the call or its answer is lost, or the process is dead. */
-  protected send<T>({ method, key, details }: CallWords, carryOut: () => T): Promise<T> {
+  protected override ask<T>({ method, key, details }: CallWords, carryOut: () => T): Promise<T> {
     const { world, life } = this
     return new Promise((resolve, reject) => {
       if (!life.step()) return
@@ -139,16 +88,6 @@ export class Connection implements Store {
     const count = this.#calls.get(kind) ?? 0
     this.#calls.set(kind, count + 1)
     return count
-  }
-
-  /** Records when the process learned of its claim. */
-  protected noteArrival(claiming: Promise<Claim>, key: string, token: string): Promise<Claim> {
-    return claiming.then((answer) => {
-      const grant = answer.state === 'claimed' ? this.world.ledger.grantOf(key, token) : undefined
-      if (grant !== undefined) grant.answeredAt ??= this.world.now
-      if (answer.state !== 'claimed') this.#refused.add(token)
-      return answer
-    })
   }
 
   #depart<T>(way: Way<T>): void {
@@ -237,7 +176,7 @@ export class TransactionalConnection extends Connection {
     const lost = this.life.sleep(TRANSACTION_LIMIT_MS).then(() => {
       throw new Error(`no answer: ${words.method} may have been carried out, or not`)
     })
-    return Promise.race([this.send(words, carryOut), lost])
+    return Promise.race([this.ask(words, carryOut), lost])
   }
 }
 
@@ -251,10 +190,6 @@ function untilAborted<T>(signal: AbortSignal, work: () => T | PromiseLike<T>): P
       .then(resolve, reject)
       .finally(() => signal.removeEventListener('abort', onAbort))
   })
-}
-
-function showMarks(marks: readonly string[]): string {
-  return marks.length === 0 ? '' : ` with the marks ${marks.join(', ')}`
 }
 
 function showFate(fate: Fate): string {

@@ -1,26 +1,18 @@
 /** Returns a value that JavaScript can throw. */
 export function oddValue(choice: number): unknown {
-  switch (choice % 10) {
-    case 0:
-    case 1:
-      return new Error('bad luck')
-    case 2:
-      return undefined
-    case 3:
-      return null
-    case 4:
-      return 'a text'
-    case 5:
-      return Number.NaN
-    case 6:
-      return Symbol('odd')
-    case 7:
-      return Object.freeze({})
-    case 8:
-      return { code: 'odd' }
-    default:
-      return () => {}
-  }
+  const error = new Error('bad luck')
+  const values = [
+    error,
+    error,
+    undefined,
+    null,
+    'a text',
+    Number.NaN,
+    Symbol('odd'),
+    Object.freeze({}),
+    { code: 'odd' },
+  ]
+  return [...values, () => {}][choice % 10]
 }
 
 /** Describes a thrown value, which need not be an error. */

@@ -8,18 +8,16 @@ export const HELP = `npm run simulate -- [options]
   --inbox           with receivers that have an inbox, and workers: a world in which each seed is another run
   --trace           with each step of the run
   --shrunk          the shortest run that fails like this seed, instead of the whole one
-  --seeds A..B      many runs on all cores; the same as --from A --count N
-  --from N          the first of many runs (default 0)
-  --count N         how many of them (default 1000)
+  --seeds A..B      many runs on all cores (default 0..999)
   --fault NAME      with a planted fault; see test/simulation/planted
   --faults          lists the planted faults
-  --find            searches for each planted fault, or the one that --fault names, from the first seed on
+  --find            searches these seeds for each planted fault, or for the one that --fault names
   --help
 
   npm run simulate -- --seed 7 --trace
   npm run simulate -- --seeds 0..99999
   npm run simulate -- --inbox --seeds 0..9999
-  npm run simulate -- --fault released-without-marks --count 200
+  npm run simulate -- --fault released-without-marks --seeds 0..199
 
 Exit codes: 0 all is well, 1 a violation was found, 2 usage.`
 
@@ -52,9 +50,7 @@ export function readTask(args: readonly string[]): Task {
       inbox: { type: 'boolean', default: false },
       trace: { type: 'boolean', default: false },
       shrunk: { type: 'boolean', default: false },
-      seeds: { type: 'string' },
-      from: { type: 'string' },
-      count: { type: 'string' },
+      seeds: { type: 'string', default: '0..999' },
       fault: { type: 'string' },
       faults: { type: 'boolean', default: false },
       find: { type: 'boolean', default: false },
@@ -71,13 +67,10 @@ export function readTask(args: readonly string[]): Task {
   if (seed !== undefined)
     return { do: 'run one', world, seed: toSeed('seed', seed), isTraced: values.trace, isShrunk: values.shrunk, fault }
   if (values.trace || values.shrunk) throw new Error('--trace and --shrunk need a --seed.')
-  if (seeds === undefined) {
-    const [from, count] = [toSeed('from', values.from ?? '0'), toSeed('count', values.count ?? '1000')]
-    return values.find ? { do: 'find faults', from, count, fault } : { do: 'run many', world, from, count, fault }
-  }
   const [first = '', last = ''] = seeds.split('..')
   const from = toSeed('seeds', first)
-  return { do: 'run many', world, from, count: Math.max(0, toSeed('seeds', last) - from + 1), fault }
+  const count = Math.max(0, toSeed('seeds', last) - from + 1)
+  return values.find ? { do: 'find faults', from, count, fault } : { do: 'run many', world, from, count, fault }
 }
 
 function toSeed(option: string, text: string): number {

@@ -44,12 +44,3 @@ export type RareState = (typeof RARE_STATES)[keyof typeof RARE_STATES][number]
 
 /** The number of visits of each state. */
 export type Visits = Readonly<Partial<Record<string, number>>>
-
-/** Counts the visits of one run. */
-export class Visitor {
-  readonly visits = new Map<RareState, number>()
-
-  readonly visit = (state: RareState): void => {
-    this.visits.set(state, (this.visits.get(state) ?? 0) + 1)
-  }
-}

@@ -16,7 +16,8 @@ const drain = () => new Promise<void>((resolve) => setImmediate(resolve))
 export class Scheduler {
   /** The number of steps so far. */
   taken = 0
-  readonly #heap: Step[] = []
+  /** The next step is the last one. */
+  readonly #steps: Step[] = []
   #now = 0
   #order = 0
 
@@ -27,7 +28,7 @@ export class Scheduler {
   /** Plans a step. Among the steps of one moment, those of the lowest urgency number come first. */
   at(time: number, action: () => void, urgency = 0): Step {
     const step: Step = { at: Math.max(time, this.#now), urgency, order: this.#order++, action }
-    this.#push(step)
+    this.#steps.splice(this.#steps.findLastIndex((other) => isBefore(step, other)) + 1, 0, step)
     return step
   }
 
@@ -37,7 +38,7 @@ export class Scheduler {
 
   /** Takes steps until none is left, or `most` have been taken. Returns true if none is left. */
   async run(most: number): Promise<boolean> {
-    for (let step = this.#pop(); step !== undefined; step = this.#pop()) {
+    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
       const { action } = step
       if (action === undefined) continue // it was cancelled
       if (++this.taken > most) return false
@@ -46,40 +47,6 @@ export class Scheduler {
       await drain()
     }
     return true
-  }
-
-  #push(step: Step): void {
-    const heap = this.#heap
-    let index = heap.length
-    heap.push(step)
-    while (index > 0) {
-      const parent = (index - 1) >> 1
-      const above = heap[parent]
-      if (above === undefined || isBefore(above, step)) break
-      heap[index] = above
-      index = parent
-    }
-    heap[index] = step
-  }
-
-  #pop(): Step | undefined {
-    const heap = this.#heap
-    const first = heap[0]
-    const last = heap.pop()
-    if (first === undefined || last === undefined || heap.length === 0) return first
-    let index = 0
-    for (;;) {
-      const left = heap[2 * index + 1]
-      const right = heap[2 * index + 2]
-      if (left === undefined) break
-      const isRight = right !== undefined && isBefore(right, left)
-      const next = isRight ? right : left
-      if (isBefore(last, next)) break
-      heap[index] = next
-      index = 2 * index + (isRight ? 2 : 1)
-    }
-    heap[index] = last
-    return first
   }
 }
 

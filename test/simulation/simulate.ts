@@ -45,7 +45,7 @@ export async function simulate(plan: Plan, subject: Subject, isTraced = false): 
     rejections.stop()
     Math.random = random
   }
-  const { history, scheduler, findings, trace, faultsMet, states } = world
+  const { history, scheduler, findings, trace, faultsMet, visits } = world
   const figures = {
     events: plan.events.length,
     deliveries: history.deliveries.length,
@@ -53,8 +53,8 @@ export async function simulate(plan: Plan, subject: Subject, isTraced = false): 
     repeatedRuns: history.countRepeated(),
     steps: scheduler.taken,
     simulatedMs: scheduler.now,
-    faults: Object.fromEntries(faultsMet),
-    states: Object.fromEntries(states.visits),
+    faults: faultsMet,
+    states: visits,
   }
   return { violations: findings.all, figures, trace: trace.lines }
 }

@@ -2,7 +2,6 @@ import { createReceiver, memoryStore, pollInbox } from 'postern'
 import { LostClaims } from '../../adapters/stores/lost-claims.ts'
 import { SqliteInboxTable } from '../../adapters/stores/sqlite/inbox-table.ts'
 import { Engine } from './engine.ts'
-import { PlainInboxEngine } from './inbox/inbox-engine.ts'
 
 /** The subject: the library, the shared parts of its stores, and their engines. Planted faults are bundled from here. */
 export const subject = {
@@ -11,7 +10,6 @@ export const subject = {
   LostClaims,
   Engine,
   pollInbox,
-  PlainInboxEngine,
   SqliteInboxTable,
 }
 

@@ -5,13 +5,11 @@ const RETRY_MS = 1_000
 /** The time that network and timers add to any of these times. */
 const SLACK_MS = 1_000
 
-/** Returns the longest outage that does not cost a lease: as promised, the lease less one renewal. */
-export function bearableOutageMs(leaseMs: number): number {
-  return (leaseMs * 2) / 3 - SLACK_MS
-}
-
-/** Returns the longest stall: the renewals that became due are made when it ends. */
-export function bearableStallMs(leaseMs: number): number {
+/**
+ * Returns the longest outage or stall that does not cost a lease: as promised, the lease less one renewal. After a stall, the renewals that
+ * became due are made when it ends.
+ */
+export function bearableMs(leaseMs: number): number {
   return (leaseMs * 2) / 3 - SLACK_MS
 }
 

@@ -20,7 +20,7 @@ export function noteEnd({ history }: World, life: Life, { key, mark }: Transacti
 /** Commits the row of a handler with its mark, if the engine accepts it. */
 export function commit(world: World, life: LifeFacts, claim: TransactionClaim): Commit {
   const answer = world.host.engine.commit(claim, () => noteCommit(world, life, claim))
-  if (answer !== 'committed') world.states.visit(`commit refused: ${answer}`)
+  if (answer !== 'committed') world.visit(`commit refused: ${answer}`)
   return answer
 }
 

@@ -5,7 +5,7 @@ import { InboxHouse } from './inbox/inbox-house.ts'
 import { Ledger } from './ledger.ts'
 import type { FaultKind, Plan } from './plan.ts'
 import { Chance } from './random.ts'
-import { Visitor } from './rare-states.ts'
+import type { RareState } from './rare-states.ts'
 import { Scheduler } from './scheduler.ts'
 import { SecretRing } from './secret-ring.ts'
 import type { Subject } from './subject.ts'
@@ -23,13 +23,13 @@ export class World {
   readonly trace: Trace
   readonly findings: Findings
   readonly history: History
-  readonly ledger: Ledger
+  readonly ledger = new Ledger(this)
   readonly host: EngineHost
   readonly inbox: InboxHouse | undefined
   readonly weather: Weather
   readonly secrets: SecretRing
-  readonly faultsMet = new Map<FaultKind, number>()
-  readonly states = new Visitor()
+  readonly faultsMet: Partial<Record<FaultKind, number>> = {}
+  readonly visits: Partial<Record<RareState, number>> = {}
   /** True if the store releases claims whose answer was lost. The library's stores do; the receiver must cope with others. */
   readonly givesBackLostClaims: boolean
   /** Set by a memory store that dropped events for lack of room. */
@@ -43,15 +43,6 @@ export class World {
     this.trace = new Trace(isTraced, now)
     this.findings = new Findings((toText) => this.trace.say('judge', toText))
     this.history = new History(plan.events, now)
-    this.ledger = new Ledger({
-      history: this.history,
-      findings: this.findings,
-      now,
-      hasInbox: plan.inbox !== undefined,
-      retentionMs: plan.settings.retentionMs,
-      isForgetful: () => this.isForgetful,
-      visit: this.states.visit,
-    })
     this.host = new EngineHost(new subject.Engine(now, plan.settings.retentionMs))
     this.inbox = plan.inbox && new InboxHouse(this, plan.inbox)
     this.weather = new Weather(this.history, now)
@@ -78,6 +69,10 @@ export class World {
   }
 
   meet(kind: FaultKind): void {
-    this.faultsMet.set(kind, (this.faultsMet.get(kind) ?? 0) + 1)
+    this.faultsMet[kind] = (this.faultsMet[kind] ?? 0) + 1
+  }
+
+  visit(state: RareState): void {
+    this.visits[state] = (this.visits[state] ?? 0) + 1
   }
 }

@@ -31,12 +31,12 @@ type Ask = <T>(method: Method, key: string, carryOut: () => T) => Promise<T>
 
 /** The path of an inbox's calls to an engine behind a network. */
 class InboxConnection extends Connection {
-  readonly ask: Ask = (method, key, carryOut) =>
+  readonly askInbox: Ask = (method, key, carryOut) =>
     new Promise((resolve, reject) => {
       const { driverClock } = this.life
       const timer = driverClock.setTimeout(() => reject(new Error('no answer from the inbox')), CALL_LIMIT_MS)
       const end = () => driverClock.clearTimeout(timer)
-      this.send({ method, key, details: '' }, carryOut).then(resolve, reject).finally(end)
+      this.ask({ method, key, details: '' }, carryOut).then(resolve, reject).finally(end)
     })
 }
 
@@ -65,7 +65,7 @@ export class InboxClient implements Pick<Inbox, 'put' | 'work'> {
     this.#world = world
     this.#house = house
     this.#life = life
-    this.#ask = world.plan.engine === 'shared file' ? askFile(world, life) : new InboxConnection(world, life).ask
+    this.#ask = world.plan.engine === 'shared file' ? askFile(world, life) : new InboxConnection(world, life).askInbox
   }
 
   async put(item: InboxItem): Promise<void> {

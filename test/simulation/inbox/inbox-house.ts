@@ -1,28 +1,34 @@
 import type { InboxEntry, InboxItem, Settlement, Taken, TakeRequest } from 'postern'
 import { openSqlite } from 'postern/sqlite'
 import type { Life } from '../life.ts'
+import type { Subject } from '../subject.ts'
 import type { World } from '../world.ts'
-import type { InboxEngine } from './inbox-engine.ts'
 import { InboxLedger } from './inbox-ledger.ts'
 import type { InboxPlan } from './inbox-plan.ts'
 
 /** The time of the engine's clock at the start of a run. */
 const EPOCH = Date.UTC(2025, 0, 1)
 
-/** The engine of the inbox, which reports each call to the ledger and to listeners. It survives the processes. */
+/**
+ * The engine of the inbox: the library's own table, on SQLite in memory. It reports each call to the ledger and to listeners, and survives
+ * the processes.
+ */
 export class InboxHouse {
   readonly plan: InboxPlan
   readonly ledger: InboxLedger
   readonly #world: World
-  readonly #engine: InboxEngine
+  readonly #engine: InstanceType<Subject['SqliteInboxTable']>
   readonly #listeners = new Set<() => void>()
 
   constructor(world: World, plan: InboxPlan) {
     this.plan = plan
     this.#world = world
-    const now = () => world.now
-    this.ledger = new InboxLedger({ history: world.history, findings: world.findings, now, visit: world.states.visit })
-    this.#engine = this.#openEngine()
+    this.ledger = new InboxLedger(world)
+    this.#engine = new world.subject.SqliteInboxTable(
+      openSqlite(':memory:'),
+      'inbox',
+      () => EPOCH + Math.floor(world.now),
+    )
   }
 
   get now(): number {
@@ -80,13 +86,6 @@ export class InboxHouse {
   listen(callback: () => void): () => void {
     this.#listeners.add(callback)
     return () => this.#listeners.delete(callback)
-  }
-
-  /** In the process itself, the engine is the library's own table, on SQLite in memory. */
-  #openEngine(): InboxEngine {
-    const { plan, subject, scheduler } = this.#world
-    if (plan.engine !== 'shared file') return new subject.PlainInboxEngine(() => EPOCH + scheduler.now)
-    return new subject.SqliteInboxTable(openSqlite(':memory:'), 'inbox', () => EPOCH + Math.floor(scheduler.now))
   }
 
   #step<T>(step: () => T): T {

@@ -1,11 +1,8 @@
 import type { InboxEntry, InboxItem, Settlement, Taken, TakeRequest } from 'postern'
-import type { Disturbance } from '../facts.ts'
-import type { Findings } from '../findings.ts'
-import type { History } from '../history.ts'
 import type { Life } from '../life.ts'
 import { toBody } from '../messages.ts'
 import type { EventPlan } from '../plan.ts'
-import type { RareState } from '../rare-states.ts'
+import type { World } from '../world.ts'
 
 /** One item in the hands of a worker, from its take to its settlement or the end of its lease. */
 export interface Taking {
@@ -53,28 +50,21 @@ interface Place {
 /** The longest time for which a suspect runs alone. */
 export const LONGEST_ALONE_MS = 10_000
 
-interface LedgerOptions {
-  readonly history: History
-  readonly findings: Findings
-  readonly now: () => number
-  readonly visit: (state: RareState) => void
-}
-
 /** Tracks the contents of the inbox, from the calls that were carried out, and checks the engine's answers against it. */
 export class InboxLedger {
   readonly takings: Taking[] = []
   readonly accepted = new Set<EventPlan>()
-  readonly #options: LedgerOptions
+  readonly #world: World
   readonly #places = new Map<string, Place>()
   /** The worker that makes room for the next suspect, since a time. */
   #awaited: { readonly worker: string; readonly at: number; readonly next: Place | undefined } | undefined
 
-  constructor(options: LedgerOptions) {
-    this.#options = options
+  constructor(world: World) {
+    this.#world = world
   }
 
   onPut(life: Life, item: InboxItem): void {
-    const { history, findings } = this.#options
+    const { history, findings } = this.#world
     const event = history.findByKey(item.key)
     const { accountKey, id, type, bytes } = item
     const isSame = event?.account === accountKey && event.id === id && event.type === type
@@ -83,14 +73,14 @@ export class InboxLedger {
       return
     }
     const place = this.#places.get(item.key)
-    if (place?.state === 'running') this.#options.visit('put while running')
-    if (place?.state === 'dead') this.#options.visit('put while dead')
+    if (place?.state === 'running') this.#world.visit('put while running')
+    if (place?.state === 'dead') this.#world.visit('put while dead')
     if (place === undefined || place.state === 'gone') this.#places.set(item.key, this.#newPlace(event))
     else if (place.state === 'dead') this.#replay(place)
   }
 
   onTake(life: Life, request: TakeRequest, taken: Taken): void {
-    const now = this.#options.now()
+    const now = this.#world.now
     const { worker, limit, leaseMs } = request
     this.#revive(worker, now + leaseMs)
     if (request.suspects === 'join') this.#join(worker)
@@ -105,7 +95,7 @@ export class InboxLedger {
       }
       this.#compare(place, item)
       const isSuspect = place.losses > 1
-      if (isSuspect) this.#options.visit('suspect taken')
+      if (isSuspect) this.#world.visit('suspect taken')
       if (isSuspect !== (taken.ranMs !== undefined))
         this.#breach(`take gave ${item.key} after ${place.losses} losses as ${isSuspect ? 'any other' : 'a suspect'}`)
       const times = { at: now, endsAt: now + leaseMs, readySince: Math.max(place.dueAt, place.lost?.lapsedAt ?? 0) }
@@ -128,7 +118,7 @@ export class InboxLedger {
   }
 
   onRenew(worker: string, leaseMs: number): void {
-    const endsAt = this.#options.now() + leaseMs
+    const endsAt = this.#world.now + leaseMs
     this.#revive(worker, endsAt)
     for (const { state, taking } of this.#places.values())
       if (state === 'running' && taking?.worker === worker) taking.endsAt = endsAt
@@ -136,21 +126,21 @@ export class InboxLedger {
 
   onSettle({ key }: InboxEntry, worker: string, settlement: Settlement, isHeld: boolean): void {
     const place = this.#places.get(key)
-    const now = this.#options.now()
+    const now = this.#world.now
     if (place?.lost?.worker === worker) this.#reviveOne(place, now)
     const taking = place?.state === 'running' && place.taking?.worker === worker ? place.taking : undefined
     if (isHeld && taking === undefined)
       this.#breach(`settle of ${key} was carried out for ${worker}, which does not hold it`)
-    if (!isHeld) this.#options.visit('settlement refused')
+    if (!isHeld) this.#world.visit('settlement refused')
     if (!isHeld || place === undefined || taking === undefined) return
-    if (settlement.next === 'bury') this.#options.visit('dead letter made')
+    if (settlement.next === 'bury') this.#world.visit('dead letter made')
     taking.settledAt = now
     place.taking = undefined
     place.lost = undefined
     if (settlement.next === 'remove') place.state = 'gone'
     else if (settlement.next === 'bury') Object.assign(place, { state: 'dead', marks: settlement.marks })
     else {
-      if (settlement.isUnproven === true) this.#options.visit('run without a proof')
+      if (settlement.isUnproven === true) this.#world.visit('run without a proof')
       const isUnproven = settlement.isUnproven === true || settlement.tried === undefined
       place.state = 'waiting'
       place.dueAt = now + Math.ceil(settlement.afterMs)
@@ -163,7 +153,7 @@ export class InboxLedger {
     const place = this.#places.get(key)
     if (isReplayed !== (place?.state === 'dead')) this.#breach(`replay of ${key} answered ${isReplayed}`)
     if (isReplayed && place !== undefined) {
-      this.#options.visit('dead letter replayed')
+      this.#world.visit('dead letter replayed')
       this.#replay(place)
     }
   }
@@ -172,7 +162,7 @@ export class InboxLedger {
     const place = this.#places.get(key)
     const isThere = place?.state === 'waiting' || place?.state === 'dead' || this.#hasLapsed(place)
     if (isDropped && !isThere) this.#breach(`drop of ${key} answered true`)
-    if (isDropped && this.#hasLapsed(place)) this.#options.visit('dropped after its lease had ended')
+    if (isDropped && this.#hasLapsed(place)) this.#world.visit('dropped after its lease had ended')
     if (isDropped && place !== undefined) place.state = 'gone'
     this.#awaited = undefined
   }
@@ -195,7 +185,7 @@ export class InboxLedger {
   }
 
   onClose(worker: string): void {
-    for (const taking of this.takings) if (taking.worker === worker) taking.closingAt ??= this.#options.now()
+    for (const taking of this.takings) if (taking.worker === worker) taking.closingAt ??= this.#world.now
   }
 
   /** Returns whether nothing else may run beside an item: another worker has not taken it. */
@@ -224,24 +214,24 @@ export class InboxLedger {
   }
 
   #newPlace(event: EventPlan): Place {
-    const now = this.#options.now()
+    const now = this.#world.now
     const known = { dueAt: now, losses: 0, failures: 0, deaths: 0, marks: [] }
     const none = { lost: undefined, lastLost: undefined, taking: undefined }
     return { event, state: 'waiting', ...known, ...none }
   }
 
   #replay(place: Place): void {
-    const now = this.#options.now()
+    const now = this.#world.now
     Object.assign(place, { state: 'waiting', dueAt: now, losses: 0, failures: 0, deaths: 0 })
   }
 
   #endLeases(worker: string): void {
-    const now = this.#options.now()
+    const now = this.#world.now
     for (const place of this.#places.values()) {
       const { taking } = place
       if (!this.#hasLapsed(place) || taking === undefined || taking.worker === worker) continue
       taking.lapsedAt = now
-      if (taking.isAlone) this.#options.visit('died alone')
+      if (taking.isAlone) this.#world.visit('died alone')
       place.deaths += taking.isAlone ? 1 : 0
       place.losses++
       Object.assign(place, { state: 'waiting', lost: taking, lastLost: taking, taking: undefined })
@@ -260,7 +250,7 @@ export class InboxLedger {
     place.deaths -= lost.isAlone ? 1 : 0
     place.lost = undefined
     lost.isForgiven = state === 'running'
-    this.#options.visit(lost.isForgiven ? 'lease taken back while another worker ran it' : 'lease taken back')
+    this.#world.visit(lost.isForgiven ? 'lease taken back while another worker ran it' : 'lease taken back')
     this.#awaited = undefined
     if (state === 'running') return
     Object.assign(lost, { endsAt, lapsedAt: undefined })
@@ -269,7 +259,7 @@ export class InboxLedger {
 
   /** Checks what a take answered about suspects. */
   #checkSuspects({ worker, leaseMs, suspects }: TakeRequest, { items, ranMs, isAwaited }: Taken): void {
-    const now = this.#options.now()
+    const now = this.#world.now
     const due = [...this.#places.values()].filter((place) => place.losses > 1 && isDue(place, now))
     const isOneAlone = [...this.#places.values()].some(
       ({ state, taking }) => state === 'running' && taking?.isAlone === true && taking.endsAt >= now,
@@ -289,7 +279,7 @@ export class InboxLedger {
     if (ranMs !== undefined || this.#awaited?.next !== next || (this.#awaited?.at ?? 0) < now - leaseMs)
       this.#awaited = undefined
     if (isAwaited !== true) return
-    this.#options.visit('room made for a suspect')
+    this.#world.visit('room made for a suspect')
     const isOther = this.#awaited !== undefined && this.#awaited.worker !== worker
     if (suspects !== 'await' || due.length === 0 || isOneAlone || items.length > 0 || isOther)
       this.#breach(
@@ -305,27 +295,25 @@ export class InboxLedger {
 
   /** Allows others to begin beside a suspect only if it has run for longer than it had when its process died, or for ten seconds. */
   #joinOne(taking: Taking): void {
-    const now = this.#options.now()
-    this.#options.visit('suspect joined')
+    const now = this.#world.now
+    this.#world.visit('suspect joined')
     taking.isAlone = false
     taking.joinedAt = now
     const { lastLost } = [...this.#places.values()].find((place) => place.taking === taking) ?? {}
     const diedAt = lastLost?.life.death?.at
     if (lastLost === undefined || diedAt === undefined) return
     // Without its renewals nobody knows how long it ran.
-    const isMeanwhile = ({ process, from, to }: Disturbance) =>
-      (process ?? lastLost.life.process) === lastLost.life.process && from <= diedAt && to >= lastLost.at
-    if (this.#options.history.disturbances.some(isMeanwhile)) return
+    if (this.#world.history.isDisturbed(lastLost.life.process, lastLost.at, diedAt)) return
     const wantedMs = Math.min(diedAt - lastLost.at, LONGEST_ALONE_MS)
     if (now - taking.at < wantedMs)
-      this.#options.findings.add(
+      this.#world.findings.add(
         'not alone',
         `${taking.worker} lets others join event ${taking.event.number} after ${now - taking.at} ms instead of ${wantedMs}`,
       )
   }
 
   #hasLapsed(place: Place | undefined): boolean {
-    return place?.state === 'running' && place.taking !== undefined && place.taking.endsAt < this.#options.now()
+    return place?.state === 'running' && place.taking !== undefined && place.taking.endsAt < this.#world.now
   }
 
   #compare({ event, failures, deaths, marks }: Place, item: InboxEntry): void {
@@ -339,7 +327,7 @@ export class InboxLedger {
   }
 
   #breach(what: string): void {
-    this.#options.findings.add('inbox broke its contract', what)
+    this.#world.findings.add('inbox broke its contract', what)
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Outcome, WorkedOnce } from 'postern'
 import type { Causes } from '../causes.ts'
-import type { Disturbance } from '../facts.ts'
 import type { Life } from '../life.ts'
 import type { EventPlan } from '../plan.ts'
 import type { World } from '../world.ts'
@@ -43,20 +42,22 @@ export function judgeAccepted(
   ledger.accepted.add(event)
 }
 
+/** The result of a `close()`, and the time it took. */
+interface Closed {
+  readonly timeoutMs: number
+  readonly tookMs: number
+  readonly unfinished: number
+}
+
 /** Checks that a closed worker has ended and released its items, unless it could not reach the engine, or did not wait for hung handlers. */
 export function judgeClosedWorker(
   world: World,
   { ledger }: InboxHouse,
   life: Life,
-  {
-    timeoutMs,
-    tookMs,
-    unfinished,
-  }: { readonly timeoutMs: number; readonly tookMs: number; readonly unfinished: number },
+  { timeoutMs, tookMs, unfinished }: Closed,
 ): void {
   const { findings, history, now } = world
-  const isMeanwhile = (each: Disturbance) => isOf(life, each) && each.from <= now && each.to >= now - tookMs
-  if (history.disturbances.some(isMeanwhile)) return
+  if (history.isDisturbed(life.process, now - tookMs, now)) return
   if (unfinished > 0 && timeoutMs >= ABORT_MS)
     findings.add('kept by a closed worker', `${life.name} is closed with ${unfinished} unfinished`)
   // What an earlier worker of the process left running is not this one's.
@@ -79,14 +80,9 @@ export function judgeWorkedOnce(
 ): void {
   if (done.handled + done.failed > (max ?? Number.POSITIVE_INFINITY))
     findings.add('worked too long', `${life.name} ran ${done.handled + done.failed} events of at most ${max}`)
-  const isMeanwhile = (each: Disturbance) => isOf(life, each) && each.from <= now && each.to >= now - tookMs
   if (life.isClosing) return // `close` has a time of its own
-  if (tookMs > forMs + afterAbortMs(0) + ANSWER_MS && !history.disturbances.some(isMeanwhile))
+  if (tookMs > forMs + afterAbortMs(0) + ANSWER_MS && !history.isDisturbed(life.process, now - tookMs, now))
     findings.add('worked too long', `${life.name} worked once for ${tookMs} ms instead of ${forMs}`)
-}
-
-function isOf(life: Life, { process }: Disturbance): boolean {
-  return process === undefined || process === life.process
 }
 
 /** Judges the state of the inbox at the end of a run. */
@@ -144,15 +140,13 @@ function judgeSolitude({ findings, history, now }: World, taking: Taking): void 
   const until = Math.min(
     ...[joinedAt, settledAt, lapsedAt, closingAt, life.death?.at, now].filter((at) => at !== undefined),
   )
-  const isMeanwhile = (each: Disturbance) => isOf(life, each) && each.from <= until && each.to >= answeredAt
-  if (until - answeredAt > LONGEST_ALONE_MS + ANSWER_MS && !history.disturbances.some(isMeanwhile))
+  if (until - answeredAt > LONGEST_ALONE_MS + ANSWER_MS && !history.isDisturbed(life.process, answeredAt, until))
     findings.add('held up', `${worker} ran event ${event.number} alone for ${until - answeredAt} ms`)
 }
 
 /** Returns whether a worker was closed that could not reach the engine: its aborted items are released once, or their leases end. */
 function isLeftBehind({ history }: World, { life, at, endsAt }: Taking): boolean {
-  const isCutOff = (abortAt: number) =>
-    history.disturbances.some((each) => isOf(life, each) && each.from <= abortAt + ABORT_MS && each.to >= abortAt)
+  const isCutOff = (abortAt: number) => history.isDisturbed(life.process, abortAt, abortAt + ABORT_MS)
   return life.workAborts.some((abortAt) => abortAt >= at && abortAt <= endsAt && isCutOff(abortAt))
 }
 

@@ -153,15 +153,13 @@ class SettlementJudge {
       return this.#add('miscounted', `it is put off for ${wishedMs} ms, and that counts as a failure`)
     if (settlement.isUnproven === true)
       this.#add('miscounted', 'its handlers ran to their end, and it counts as unproven')
-    if (settlement.afterMs < Math.max(wishedMs, LEAST_DELAY_MS))
-      this.#add('back too soon', `it is put off for ${wishedMs} ms, and comes back after ${settlement.afterMs}`)
-    if (settlement.afterMs > Math.max(wishedMs, LEAST_DELAY_MS))
-      this.#add('held up', `it is put off for ${wishedMs} ms, and comes back after ${settlement.afterMs}`)
+    const wantedMs = Math.max(wishedMs, LEAST_DELAY_MS)
+    this.#judgeDelay(settlement.afterMs, wantedMs, wantedMs)
   }
 
   #judgeFailure(settlement: Settlement, code: string): void {
     const { item } = this.#trial
-    const { attempts } = this.#house.plan.work
+    const { attempts, delaysMs } = this.#house.plan.work
     if (!this.#hasFailed()) this.#add('miscounted', `its try counts as failed (${code}), and nothing failed`)
     const failures = item.failures + 1
     if (failures >= attempts) return this.#expectBurial(settlement, code)
@@ -169,25 +167,15 @@ class SettlementJudge {
       return this.#add('miscounted', `failure ${failures} of ${attempts} (${code}) makes it ${settlement.next}`)
     if (settlement.isUnproven === true)
       this.#add('miscounted', 'its handlers ran to their end, and it counts as unproven')
-    const { leastMs, mostMs } = this.#delayAfter(failures)
-    if (settlement.afterMs < leastMs)
-      this.#add(
-        'back too soon',
-        `after failure ${failures} it comes back after ${settlement.afterMs} ms instead of ${leastMs}`,
-      )
-    if (settlement.afterMs > mostMs)
-      this.#add(
-        'held up',
-        `after failure ${failures} it comes back after ${settlement.afterMs} ms instead of ${mostMs}`,
-      )
+    const wanted = delaysMs?.[failures - 1]
+    if (wanted !== undefined) return this.#judgeDelay(settlement.afterMs, wanted, wanted)
+    const delayMs = DEFAULT_DELAYS_MS[failures - 1] ?? 86_400_000
+    this.#judgeDelay(settlement.afterMs, delayMs * (1 - JITTER) - 1, delayMs * (1 + JITTER) + 1)
   }
 
-  #delayAfter(failures: number): { readonly leastMs: number; readonly mostMs: number } {
-    const { delaysMs } = this.#house.plan.work
-    const wanted = delaysMs?.[failures - 1]
-    if (wanted !== undefined) return { leastMs: wanted, mostMs: wanted }
-    const delayMs = DEFAULT_DELAYS_MS[failures - 1] ?? 86_400_000
-    return { leastMs: delayMs * (1 - JITTER) - 1, mostMs: delayMs * (1 + JITTER) + 1 }
+  #judgeDelay(afterMs: number, leastMs: number, mostMs: number): void {
+    if (afterMs < leastMs) this.#add('back too soon', `it comes back after ${afterMs} ms instead of ${leastMs}`)
+    if (afterMs > mostMs) this.#add('held up', `it comes back after ${afterMs} ms instead of ${mostMs}`)
   }
 
   /** Returns whether a failure in this try is the fault of the event, or of its handlers. */
