@@ -1,15 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { transformSync } from 'esbuild'
 import { ROOT } from '../support/repository.ts'
-import { CHECK_TESTS } from './mutated/check.ts'
-import { CLI_TESTS } from './mutated/cli.ts'
-import { CLIENT_TESTS } from './mutated/client.ts'
-import { EMULATOR_TESTS } from './mutated/emulator.ts'
-import { INBOX_TESTS } from './mutated/inbox.ts'
-import { TESTING_TESTS } from './mutated/testing.ts'
-import type { TestsByFile } from './mutated/tests-by-file.ts'
-import { WIRE_TESTS } from './mutated/wire.ts'
 
 const PROTOCOL = 'protocol/**/*'
 const RECEIVER = 'receiver/**/*'
@@ -23,36 +15,78 @@ export interface Judged {
   readonly leastPercent: number
 }
 
-/** Tests of a file of the receiver, if they are not only those of its own name. Those of another folder are named with it. */
-const RECEIVER_TESTS: Readonly<Record<string, readonly string[]>> = {
-  attempt: ['attempt', 'run', 'lease', 'transaction'],
-  bodies: ['bodies', 'handle'],
-  context: ['transaction', 'attempt'],
-  'create-receiver': ['create-receiver', 'handle', 'runs'],
-  deliver: ['handle', 'create-receiver', 'outcomes', 'run'],
-  'inbox-path': ['inbox/work', 'inbox/mishaps'],
-  lease: ['lease', 'runs', 'run'],
-  options: ['create-receiver', 'bodies'],
-  run: ['run', 'runs', 'lease', 'attempt'],
-  reporter: ['reporter', 'bodies'],
-  'run-event': ['run', 'runs', 'lease', 'outcomes'],
-  runs: ['runs', 'run'],
-  shared: ['runs', 'handle', 'outcomes'],
-  'store-call': ['run', 'lease', 'runs'],
-  waiting: ['run', 'runs', 'async-context', 'lease'],
+/**
+ * Tests that were written for a file, or for the files of a folder, that has no test of its own name. Those of another area are named with it.
+ * A file without either is judged by all tests of its area.
+ */
+const TESTS: Readonly<Record<string, readonly string[]>> = {
+  'check/case': ['page'],
+  'check/cases': ['alone', 'effects', 'leaks', 'page', 'reaches', 'sends', 'turns'],
+  'check/check-receiver': ['runs', 'options'],
+  'check/diagnose': ['finding', 'mistakes', 'late'],
+  'check/format-report': ['report'],
+  'check/wrong-forms': ['mistakes'],
+  'cli/commands/add-group': ['run'],
+  'cli/commands/faults': ['emulator-commands', 'run'],
+  'cli/commands/records': ['emulator-commands', 'run'],
+  'cli/commands/running-emulator': ['emulator-commands'],
+  'cli/input/make-events': ['trigger'],
+  'cli/input/read-bytes': ['secret', 'verify'],
+  'cli/input/read-delivery': ['verify'],
+  'cli/io': ['run', 'create-webhook'],
+  'cli/output/print-delivery': ['deliveries', 'replay'],
+  'cli/output/replay-progress': ['progress-line'],
+  'cli/output/secret-keeper': ['registrations', 'rotation'],
+  'cli/service/service-client': ['service', 'default-port'],
+  'client/create-client': ['webhooks', 'options', 'lists', 'calls'],
+  'client/failures': ['refusals', 'calls', 'login'],
+  'client/read-pages': ['lists'],
+  'client/records': ['lists', 'webhooks', 'secrecy'],
+  'client/registrations': ['ensure-webhook', 'rotate-webhook'],
+  'client/replay-journal': ['replay-failed'],
+  'client/replay-plan': ['replay-failed'],
+  'client/service-error': ['refusals', 'calls', 'secrecy'],
+  'client/session': ['login', 'signals', 'calls'],
+  'client/settings': ['options'],
+  'client/transport': ['calls', 'login', 'refusals', 'signals', 'rate-limit', 'lists'],
+  'emulator/assumptions': ['assumptions-page'],
+  'emulator/delivery-actions': ['retry'],
+  'emulator/http/env': ['gate'],
+  'emulator/http/service-gate': ['gate'],
+  'emulator/http/service-routes': ['gate', 'webhook-routes'],
+  'emulator/http/stream-route': ['stream'],
+  'emulator/inspector': ['inbox-routes', 'inspector-routes'],
+  'receiver/context': ['transaction', 'attempt'],
+  'receiver/deliver': ['handle', 'create-receiver', 'outcomes', 'run'],
+  'receiver/inbox-path': ['inbox/work', 'inbox/mishaps'],
+  'receiver/options': ['create-receiver', 'bodies'],
+  'receiver/run-event': ['run', 'runs', 'lease', 'outcomes'],
+  'receiver/shared': ['runs', 'handle', 'outcomes'],
+  'receiver/store-call': ['run', 'lease', 'runs'],
+  'receiver/waiting': ['run', 'runs', 'async-context', 'lease'],
+  'testing/attempt': ['sender', 'targets'],
+  'testing/fetch-target': ['targets', 'wrong-use'],
+  'testing/inbox-suite': ['inbox-cases', 'inbox-faults'],
+  'testing/inject-target': ['targets', 'wrong-use'],
+  'testing/node-target': ['targets', 'wrong-use'],
+  'testing/silent-logger': ['sender'],
+  'testing/store-suite': ['store-cases', 'store-faults', 'transaction-faults'],
+  'testing/target': ['targets', 'wrong-use'],
+  'testing/url-target': ['sender', 'wrong-use'],
+  'wire/signature-name': ['samples'],
+  'wire/signings': ['signature-mistakes'],
 }
 
-/** Pure files of the receiver, with the receiver's tests that judge them. */
-const PURE_TESTS: Readonly<Record<string, readonly string[]>> = {
-  authenticate: ['secrets', 'handle'],
-  'check-schemas': ['create-receiver'],
-  'copy-plain': ['create-receiver', 'attempt'],
-  envelope: ['create-receiver', 'routes'],
-  promises: ['attempt', 'intercept', 'secrets'],
-  'option-checker': ['create-receiver', 'runs'],
-  outcome: ['outcomes', 'handle'],
-  pattern: ['routes'],
+/** Returns the tests that judge a file of an area first. */
+function testsOf(area: string, file: string): string {
+  const name = file.replace(/\.ts$/, '')
+  const hasOwn = existsSync(join(ROOT, 'test', area, `${basename(name)}.test.ts`))
+  const tests = hasOwn ? [basename(name)] : (TESTS[`${area}/${name}`] ?? TESTS[`${area}/${dirname(name)}`] ?? ['**/*'])
+  return tests.map((test) => (test.includes('/') && test !== '**/*' ? test : `${area}/${test}`)).join()
 }
+
+/** Pure files of the receiver, which the receiver's tests judge as well. */
+const PURE = 'authenticate check-schemas copy-plain envelope promises option-checker outcome pattern'.split(' ')
 
 const RECEIVING: readonly Omit<Judged, 'leastPercent'>[] = [
   ...['signature', 'head', 'dedup-key'].map((name) => ({
@@ -60,20 +94,20 @@ const RECEIVING: readonly Omit<Judged, 'leastPercent'>[] = [
     tests: PROTOCOL,
     allTests: PROTOCOL,
   })),
-  ...Object.entries(PURE_TESTS).map(([name, tests]) => ({
+  ...PURE.map((name) => ({
     file: `src/protocol/${name}.ts`,
-    tests: [PROTOCOL, ...tests.map((test) => `receiver/${test}`)].join(),
+    tests: PROTOCOL,
     allTests: `${PROTOCOL},${RECEIVER}`,
   })),
   { file: 'src/host/manual-clock.ts', tests: 'host/manual-clock', allTests: 'host/**/*,testing/**/*' },
   { file: 'src/host/duration.ts', tests: 'host/manual-clock', allTests: 'host/**/*,testing/**/*' },
   { file: 'src/host/timer-queue.ts', tests: 'host/timer-queue', allTests: `host/**/*,${RECEIVER}` },
   { file: 'src/store/memory-store.ts', tests: 'store/**/*', allTests: `store/**/*,${RECEIVER}` },
-  ...readdirSync(join(ROOT, 'src/receiver')).map((file) => {
-    const name = file.replace(/\.ts$/, '')
-    const tests = (RECEIVER_TESTS[name] ?? [name]).map((test) => (test.includes('/') ? test : `receiver/${test}`))
-    return { file: `src/receiver/${file}`, tests: tests.join(), allTests: `${RECEIVER},inbox/**/*` }
-  }),
+  ...readdirSync(join(ROOT, 'src/receiver')).map((file) => ({
+    file: `src/receiver/${file}`,
+    tests: testsOf('receiver', file),
+    allTests: `${RECEIVER},inbox/**/*`,
+  })),
   {
     file: 'adapters/http/body.ts',
     tests: ['body', 'ends', 'express', 'fastify', 'node'].map((name) => `adapters/http/${name}`).join(),
@@ -89,17 +123,13 @@ function hasCode(path: string): boolean {
   return code.replaceAll(/^(import|export) [^;=(]*;$/gm, '').trim() !== ''
 }
 
-/** A file without a row is judged by all tests of its folder. */
-function listFolder(folder: string, tests: TestsByFile): readonly Judged[] {
-  const allTests = `${folder}/**/*`
+function listFolder(folder: string): readonly Judged[] {
   return readdirSync(join(ROOT, 'src', folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && hasCode(join(ROOT, 'src', folder, file)))
     .map((file) => ({
       file: `src/${folder}/${file}`,
-      tests:
-        tests[file.replace(/\.ts$/, '')]?.map((name) => (name.includes('/') ? name : `${folder}/${name}`)).join() ??
-        allTests,
-      allTests,
+      tests: testsOf(folder, file),
+      allTests: `${folder}/**/*`,
       leastPercent: 85,
     }))
 }
@@ -107,11 +137,5 @@ function listFolder(folder: string, tests: TestsByFile): readonly Judged[] {
 /** Files in the order of the run. */
 export const FILES: readonly Judged[] = [
   ...RECEIVING.map((each) => ({ ...each, leastPercent: 92 })),
-  ...listFolder('inbox', INBOX_TESTS),
-  ...listFolder('client', CLIENT_TESTS),
-  ...listFolder('testing', TESTING_TESTS),
-  ...listFolder('wire', WIRE_TESTS),
-  ...listFolder('check', CHECK_TESTS),
-  ...listFolder('emulator', EMULATOR_TESTS),
-  ...listFolder('cli', CLI_TESTS),
+  ...['inbox', 'client', 'testing', 'wire', 'check', 'emulator', 'cli'].flatMap(listFolder),
 ]
