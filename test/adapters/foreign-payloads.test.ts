@@ -1,15 +1,9 @@
 import { join } from 'node:path'
 import examples from '@octokit/webhooks-examples'
-import pg from 'pg'
-import { createReceiver, memoryStore, type Receiver, type Store, type WebhookEvent } from 'postern'
-import { postgresStore } from 'postern/postgres'
-import { redisStore } from 'postern/redis'
+import { createReceiver, type Receiver, type WebhookEvent } from 'postern'
 import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { events, signed, silentLogger } from 'postern/testing'
-import { createClient } from 'redis'
 import { expect, it, onTestFinished } from 'vitest'
-import { postgresProgram, startPostgres } from '../engines/postgres-server.ts'
-import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { hosts } from './http/hosts.ts'
 
@@ -65,42 +59,6 @@ it.each(hosts)('reach the handler behind $name', async (host) => {
       return fetch(`http://127.0.0.1:${running.port}/webhooks`, { method: 'POST', headers: given, body })
     }
   })
-})
-
-const stores: Readonly<Record<string, (() => Promise<Store>) | undefined>> = {
-  memory: async () => memoryStore(),
-  SQLite: async () => sqliteStore({ database: openSqlite(join(makeTestFolder(), 'events.db')) }),
-  Redis:
-    redisProgram === undefined
-      ? undefined
-      : async () => {
-          const server = await startRedis()
-          const client = createClient({ url: server.url })
-          await client.connect()
-          onTestFinished(async () => {
-            client.destroy()
-            await server.remove()
-          })
-          return redisStore({ client })
-        },
-  Postgres:
-    postgresProgram === undefined
-      ? undefined
-      : async () => {
-          const server = await startPostgres()
-          const pool = new pg.Pool({ connectionString: server.url })
-          onTestFinished(async () => {
-            await pool.end()
-            await server.remove()
-          })
-          const store = postgresStore({ pool })
-          await store.migrate()
-          return store
-        },
-}
-
-it.each(Object.entries(stores))('reach the handler with the store of %s', async (_name, open) => {
-  if (open !== undefined) await expectAll({ store: await open() }, (receiver) => receiver.receive)
 })
 
 it('reach the handler through the inbox', async () => {

@@ -101,18 +101,6 @@ describe('a request that was read before', () => {
     expectAnswer(await deliver(scene, sample({ tamper: 'flip-bit' })), 401, 'unauthorized')
   })
 
-  it.each([
-    ['text', 'text'],
-    ['an object', {}],
-    ['null', null],
-  ])('is answered 500 if rawBody is %s', async (_, rawBody) => {
-    const scene = await start({}, async (request) => {
-      await text(request)
-      Object.assign(request, { rawBody })
-    })
-    expectAnswer(await deliver(scene, sample()), 500, 'body_consumed')
-  })
-
   it('is not read from rawBody or body if the stream was not read', async () => {
     const scene = await start({}, async (request) => {
       Object.assign(request, { rawBody: Buffer.from('other bytes'), body: Buffer.from('other bytes') })

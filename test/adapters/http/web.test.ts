@@ -7,26 +7,6 @@ import { createScene, exposeGc, SECRET, sample } from './scene.ts'
 
 const URL = 'https://app.example.test/webhooks'
 
-it('answers a Request', async () => {
-  const { receiver, runs } = createScene()
-  const event = events.contact.created()
-  const response = await fetchHandler(receiver)(signed(event, { secret: SECRET }).request())
-  expect(response.status).toBe(200)
-  expect(response.headers.get('content-type')).toBe('application/json')
-  expect(await response.json()).toEqual({ code: 'handled', id: event.id })
-  expect(runs.get(event.id)).toBe(1)
-})
-
-it.each([1, 1_000])('joins a body of %i-byte parts', async (size) => {
-  const { receiver } = createScene()
-  const { bytes, headers } = sample()
-  const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
-    bytes.subarray(at * size, (at + 1) * size),
-  )
-  const response = await fetchHandler(receiver)(post(headers, streamOf(parts).stream))
-  expect(response.status).toBe(200)
-})
-
 it.each([
   ['was read', async (request: Request) => void (await request.text())],
   ['was read in part', async (request: Request) => void (await readOnce(request))],

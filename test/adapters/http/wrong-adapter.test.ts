@@ -1,8 +1,6 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
-import express from 'express'
-import express4 from 'express4'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import { expressHandler } from 'postern/express'
@@ -64,6 +62,12 @@ describe('a handler that is called by the wrong host', () => {
       [{ request: newRequest() }],
       'an object with a Request in it, not a Request: pass its request',
     ],
+    [
+      'fetchHandler',
+      'a request of node:http',
+      [{ httpVersionMajor: 1, headers: {} }, {}],
+      'was given a request of node:http, not a Request: use nodeHandler, or expressHandler under Express',
+    ],
     ['nextHandler', 'nothing', [], 'was given undefined, not a Request: use the adapter of your framework'],
     [
       'nodeHandler',
@@ -87,25 +91,6 @@ describe('a handler that is called by the wrong host', () => {
     await response.arrayBuffer()
     return response.status
   }
-
-  it.each([
-    ['Express 4', express4],
-    ['Express 5', express],
-  ] as const)('reaches the error handling of %s', async (_name, create) => {
-    for (const name of ['fetchHandler', 'nextHandler'] as const) {
-      let seen: unknown
-      const app = (create as typeof express)()
-      app.post('/webhooks', handlers[name] as express.RequestHandler)
-      app.use(((error, _request, response, _next) => {
-        seen = error
-        response.sendStatus(500)
-      }) satisfies express.ErrorRequestHandler)
-      expect(await post(createServer(app))).toBe(500)
-      expect(String(seen)).toContain(
-        `${name} was given a request of node:http, not a Request: use nodeHandler, or expressHandler under Express`,
-      )
-    }
-  })
 
   it('reaches the error handling of Hono, even on its Node server', async () => {
     let seen: unknown
@@ -134,18 +119,4 @@ describe('a handler that is called by the wrong host', () => {
       expect(answer.json().message).toMatch(/was given a request of Fastify, .*: register fastifyPlugin/)
     }
   })
-
-  it.each(['fetchHandler', 'nextHandler', 'expressHandler'] as const)(
-    'throws into node:http: %s as a request listener',
-    async (name) => {
-      let seen: unknown
-      const listener: RequestListener = (request, response) => {
-        seen = errorOf(() => handlers[name](request, response))
-        response.writeHead(500).end()
-      }
-      expect(await post(createServer(listener))).toBe(500)
-      expect(String(seen)).toContain(`${name} was given a request of node:http, not `)
-      expect(String(seen)).toContain('use nodeHandler')
-    },
-  )
 })
