@@ -179,17 +179,26 @@ export interface LastResult {
   readonly ms: number
 }
 
-/** A page of the list, newest first. */
+/** Everything that the page shows at its start. */
 export interface RowPage {
-  readonly bootId: string
-  /** Position in the stream: a batch after it has what the list does not have. */
+  /** Position in the stream: a batch after it has what this does not have. */
   readonly cursor: string
   /** Number of the last change in the list. */
   readonly change: number
   readonly now: string
+  readonly state: EmulatorState
+  /** The newest first. */
+  readonly calls: readonly ApiCall[]
+  /** The newest first. */
   readonly rows: readonly Row[]
   /** Number of deliveries that the emulator has. */
   readonly total: number
+}
+
+/** Deliveries that a search has found, up to the change of that number. */
+export interface Found {
+  readonly ids: readonly string[]
+  readonly change: number
 }
 
 /** A call of the service's API. */
@@ -210,7 +219,7 @@ export interface Batch {
   readonly now: string
   /** True if deliveries were removed, or the emulator was restarted: the page has to load its list again. */
   readonly mustReload: boolean
-  /** True if webhooks or the clock may have changed. */
+  /** True if webhooks have changed. */
   readonly isStateNew: boolean
   readonly rows: readonly Row[]
   /** Calls of the service's API, the newest first. */

@@ -11,6 +11,8 @@ export interface LogLimits {
 }
 
 const KIND: EntryKind = 'delivery'
+/** Number of changes that a reader may be late without a look at all deliveries. */
+const MOST_CHANGES = 5_000
 
 /** Undefined fields, which JSON omits. */
 const NOTHING = { nextAttemptAt: undefined, resendOf: undefined, note: undefined, finishOrder: undefined }
@@ -31,6 +33,9 @@ export class DeliveryLog {
   #madeCount = 0
   #changeCount = 0
   #lostAt = 0
+  /** The id of the delivery of each of the last changes, the first of which is the one after `#changesAfter`. */
+  #changed: string[] = []
+  #changesAfter = 0
   #bytes = 0
   #pendingBytes = 0
   readonly #journal: Journal
@@ -72,8 +77,14 @@ export class DeliveryLog {
   /** Lists what changed after the change of that number, in the order of changes; undefined if deliveries were removed since. */
   listChanges(after: number): readonly StoredDelivery[] | undefined {
     if (after < this.#lostAt || after > this.#changeCount) return undefined
-    if (after === this.#changeCount) return []
-    return [...this.#all.values()].filter(({ change }) => change > after).sort((a, b) => a.change - b.change)
+    if (after < this.#changesAfter)
+      return this.list()
+        .filter(({ change }) => change > after)
+        .sort((a, b) => a.change - b.change)
+    return this.#changed.slice(after - this.#changesAfter).flatMap((id, index) => {
+      const delivery = this.#all.get(id)
+      return delivery?.change === after + index + 1 ? [delivery] : []
+    })
   }
 
   find(id: string): StoredDelivery | undefined {
@@ -139,11 +150,11 @@ export class DeliveryLog {
       for (const delivery of all) this.#erase(delivery)
     })
     for (const delivery of all) this.#forget(delivery)
-    this.#lostAt = ++this.#changeCount
+    this.#lose()
   }
 
   clear(): void {
-    this.#lostAt = ++this.#changeCount
+    this.#lose()
     this.#all.clear()
     this.#finished.clear()
     this.#bytes = 0
@@ -157,11 +168,28 @@ export class DeliveryLog {
   #apply(deliveries: readonly StoredDelivery[], change: Partial<StoredDelivery>): void {
     for (const delivery of deliveries) {
       this.#count(delivery, -1)
-      Object.assign(delivery, change, { change: ++this.#changeCount })
+      Object.assign(delivery, change)
+      this.#number(delivery)
       this.#count(delivery, 1)
       if (delivery.status === 'pending') this.#finished.delete(delivery)
       else this.#finished.add(delivery)
     }
+  }
+
+  /** Numbers a change, and remembers the last ones, so that a reader looks at nothing else. */
+  #number(delivery: StoredDelivery): void {
+    delivery.change = ++this.#changeCount
+    this.#changed.push(delivery.id)
+    if (this.#changed.length < 2 * MOST_CHANGES) return
+    this.#changed.splice(0, MOST_CHANGES)
+    this.#changesAfter += MOST_CHANGES
+  }
+
+  /** Notes that deliveries were removed: no reader can continue from before. */
+  #lose(): void {
+    this.#lostAt = ++this.#changeCount
+    this.#changed = []
+    this.#changesAfter = this.#changeCount
   }
 
   #count(delivery: StoredDelivery, sign: 1 | -1): void {
@@ -172,7 +200,7 @@ export class DeliveryLog {
 
   #keep(delivery: StoredDelivery): void {
     delivery.made = ++this.#madeCount
-    delivery.change = ++this.#changeCount
+    this.#number(delivery)
     this.#count(delivery, 1)
     this.#all.set(delivery.id, delivery)
     if (delivery.status !== 'pending') this.#finished.add(delivery)

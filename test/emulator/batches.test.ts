@@ -1,9 +1,9 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createClock } from '../../src/emulator/clock.ts'
 import { DeliveryLog } from '../../src/emulator/delivery-log.ts'
 import { newDelivery } from '../../src/emulator/events.ts'
 import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
-import { CallLog, createBatches, readBatch } from '../../src/emulator/inspector/batches.ts'
+import { CallLog, readBatch } from '../../src/emulator/inspector/batches.ts'
 import { openJournal } from '../../src/emulator/journal.ts'
 import { quiet } from './support.ts'
 
@@ -13,8 +13,6 @@ function open() {
   const log = new DeliveryLog(openJournal(), { kept: 99_999, pending: 99_999, bytes: 1e9 })
   const parts = { feed, clock, log, bootId: 'boot' }
   const calls = new CallLog(parts)
-  const batches = createBatches(parts, calls)
-  onTestFinished(() => batches.stop())
   const webhook = {
     id: 'w',
     accountKey: 'acme',
@@ -38,7 +36,7 @@ function open() {
     for (const delivery of made) feed.publish({ type: 'delivery', delivery })
   }
   const read = (after: string) => readBatch(parts, calls, after)
-  return { feed, calls, batches, read, clock, log, make, end }
+  return { feed, calls, read, clock, log, make, end }
 }
 
 const call = (path: string, fields = {}): FeedMessage => ({
@@ -49,43 +47,47 @@ const at = (ms: number) => new Date(ms).toISOString()
 const warn = (message: string): FeedMessage => ({ type: 'warning', message })
 const EMPTY = { mustReload: false, isStateNew: false, rows: [], calls: [], warnings: [] }
 
-/** Lets a test move the time of the machine, which batches go by. */
-function stopTime() {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-  vi.advanceTimersByTime(1_000_000)
-}
-
 describe('a batch', () => {
-  it('has the last state of each delivery, and each of them once', async () => {
-    const { make, end, batches } = open()
+  it('has the last state of each delivery, and each of them once', () => {
+    const { make, end, read } = open()
     const [first] = make('d1')
     make('d2')
     end(...(first ? [first] : []))
-    const { rows = [], ...rest } = (await batches.next()) ?? {}
+    const { rows, ...rest } = read('boot.0.0.0')
     expect(rows.map(({ id, status, made }) => [id, status, made])).toEqual([
       ['d2', 'pending', 2],
       ['d1', 'success', 1],
     ])
-    expect(rest).toEqual({ ...EMPTY, rows: undefined, cursor: 'boot.3.0', now: at(1_000), total: 2 })
+    expect(rest).toEqual({ ...EMPTY, rows: undefined, cursor: 'boot.3.0.0', now: at(1_000), total: 2 })
     make('d3')
-    expect((await batches.next())?.rows.map(({ id }) => id)).toEqual(['d3'])
+    expect(read(rest.cursor).rows.map(({ id }) => id)).toEqual(['d3'])
   })
 
   it('begins after the cursor of any earlier one, in parts of 2,000 for a page that did not read', async () => {
     const { make, end, read } = open()
-    make(...Array.from({ length: 4_500 }, (_, n) => `d${n}`))
-    const first = read('boot.0.0')
-    expect([first.rows.length, first.cursor]).toEqual([2_000, 'boot.2000.0'])
+    const made = make(...Array.from({ length: 4_500 }, (_, n) => `d${n}`))
+    const first = read('boot.0.0.0')
+    expect([first.rows.length, first.cursor]).toEqual([2_000, 'boot.2000.0.0'])
     end(...make('e'))
     const second = read(first.cursor)
     const third = read(second.cursor)
     expect([second, third].map(({ rows }) => rows.length)).toEqual([2_000, 501])
-    expect(read(third.cursor)).toMatchObject({ rows: [], cursor: 'boot.4502.0' })
+    expect(read(third.cursor)).toMatchObject({ rows: [], cursor: 'boot.4502.0.0' })
+    for (let n = 0; n < 3; n++) end(...made)
+    const late = read(third.cursor)
+    expect([late.rows.length, late.rows[0]?.change, read('boot.1.0.0').rows.length]).toEqual([2_000, 13_503, 2_000])
   })
 
-  it('asks for a new list after a reset, with what was made since', async () => {
-    const { make, log, feed, calls, batches } = open()
+  it('says that webhooks changed after the position of the list', async () => {
+    const { read, feed } = open()
+    const { cursor } = read('boot.0.0.0')
+    feed.publish({ type: 'webhook', change: 'updated', webhookId: 'w1', accountKey: 'acme' })
+    const changed = read(cursor)
+    expect([changed.isStateNew, read(changed.cursor).isStateNew]).toEqual([true, false])
+  })
+
+  it('asks for a new list after a reset, with what was made since', () => {
+    const { make, log, feed, calls, read } = open()
     make('d1')
     feed.publish(call('/first'))
     feed.publish({ type: 'webhook', change: 'created', webhookId: 'w1', accountKey: 'acme' })
@@ -95,63 +97,11 @@ describe('a batch', () => {
     feed.publish({ type: 'reset' })
     feed.publish(call('/second'))
     make('d2')
-    const reset = await batches.next()
+    const reset = read('boot.0.0.0')
     expect(reset).toMatchObject({ mustReload: true, isStateNew: true, rows: [], warnings: ['careful'], total: 1 })
-    expect(reset?.calls).toEqual([{ ...made, id: 2, path: '/second' }])
+    expect(reset.calls).toEqual([{ ...made, id: 3, path: '/second' }])
     make('d3')
-    expect(await batches.next()).toMatchObject({ ...EMPTY, rows: [{ id: 'd3', made: 3 }] })
-  })
-
-  it('comes as soon as something happens, but 250 ms after the one before', async () => {
-    stopTime()
-    const { make, batches } = open()
-    let count = 0
-    const read = () => batches.next().then((batch) => (count += batch?.rows.length ?? 0))
-    void read()
-    await vi.advanceTimersByTimeAsync(300)
-    make('d1')
-    await vi.advanceTimersByTimeAsync(0)
-    expect(count).toBe(1)
-    void read()
-    make('d2')
-    await vi.advanceTimersByTimeAsync(190)
-    make('d3')
-    await vi.advanceTimersByTimeAsync(59)
-    expect(count).toBe(1)
-    await vi.advanceTimersByTimeAsync(1)
-    expect(count).toBe(3)
-  })
-
-  it('is empty after five seconds without news, and a message without news changes nothing', async () => {
-    stopTime()
-    const { feed, batches } = open()
-    let batch: unknown
-    void batches.next().then((next) => {
-      batch = next
-    })
-    await vi.advanceTimersByTimeAsync(3_000)
-    feed.publish({ ...call('/unknown'), type: 'other' } as never) // as a later version may
-    await vi.advanceTimersByTimeAsync(1_999)
-    expect(batch).toBeUndefined()
-    await vi.advanceTimersByTimeAsync(1)
-    expect(batch).toMatchObject(EMPTY)
-  })
-
-  it.each([0, 1])('does not come once they were stopped, not even in the pause after %i others', async (before) => {
-    stopTime()
-    const { make, batches } = open()
-    if (before > 0) {
-      make('d1')
-      await batches.next()
-      make('d2')
-    }
-    const timers = vi.getTimerCount() // of other files as well, which share the process
-    const waiting = batches.next()
-    batches.stop()
-    expect(vi.getTimerCount()).toBe(timers)
-    expect(await waiting).toBeUndefined()
-    make('d3')
-    expect(await batches.next()).toBeUndefined()
+    expect(read(reset.cursor)).toMatchObject({ ...EMPTY, rows: [{ id: 'd3', made: 3 }] })
   })
 })
 
@@ -176,7 +126,7 @@ describe('the log of calls', () => {
       latest,
       { id: 1, at: at(1_000), method: 'GET', path: '/first', status: 200, account: null, rateRemaining: null },
     ])
-    expect(calls.lastId).toBe(2)
+    expect(calls.lastId).toBe(3)
   })
 
   it('keeps the last 500 calls, and none from before a reset', () => {

@@ -24,16 +24,19 @@ describe('the page', () => {
 })
 
 describe('routes of the page', () => {
-  it('rows: the newest first, one part at a time', async () => {
+  it('rows: the newest first with the state, one of them, and those whose body or answer has a text', async () => {
     const crm = await start({ assume: { eventsWhilePaused: 'kept' } })
     crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'], active: false })
     const ids = crm.events.emitMany({ type: 'sync.failed' }, 5).map(({ deliveries }) => deliveries[0])
-    const first = (await call(crm, 'GET /_emulator/rows?limit=2')).json
-    expect(first).toMatchObject({ total: 5, rows: [{ id: ids[4] }, { id: ids[3], last: null, attempts: 0 }] })
-    const rest = (await call(crm, `GET /_emulator/rows?before=${ids[3]}`)).json
-    expect(rest).toMatchObject({ rows: [{ id: ids[2] }, { id: ids[1] }, { id: ids[0] }] })
-    expect((await call(crm, `GET /_emulator/rows?before=${ids[0]}`)).json).toMatchObject({ total: 5, rows: [] })
-    expect((await call(crm, 'GET /_emulator/rows?before=nothing')).status).toBe(404)
+    const { json } = await call(crm, 'GET /_emulator/rows')
+    expect(json).toMatchObject({ total: 5, calls: [], state: { webhooks: [{ active: false }] } })
+    expect(Object(json).rows).toMatchObject(ids.toReversed().map((id) => ({ id, last: null, attempts: 0 })))
+    expect((await call(crm, `GET /_emulator/rows/${ids[1]}`)).json).toEqual(Object(json).rows[3])
+    expect((await call(crm, 'GET /_emulator/rows/nothing')).status).toBe(404)
+    const [made] = crm.events.emit({ type: 'sync.failed', data: { city: 'Zürich' } }).deliveries
+    const found = (await call(crm, `GET /_emulator/search?text=${encodeURIComponent('ZÜRICH')}`)).json
+    expect(found).toEqual({ ids: [made], change: 6 })
+    expect((await call(crm, 'GET /_emulator/search?text=sync&after=5')).json).toEqual({ ids: [made], change: 6 })
   })
 
   it('changes: what the list of a cursor does not have, and a new list if deliveries were removed', async () => {

@@ -3,10 +3,10 @@ import { expect, it, onTestFinished } from 'vitest'
 import { call, start, until } from './support.ts'
 
 /** Opens a stream; `text` grows as it is read. */
-async function open(crm: Pick<Emulator, 'url'>, query = '', headers: Record<string, string> = {}) {
+async function open(crm: Pick<Emulator, 'url'>) {
   const stop = new AbortController()
   onTestFinished(async () => stop.abort())
-  const response = await fetch(`${crm.url}/_emulator/stream${query}`, { signal: stop.signal, headers })
+  const response = await fetch(`${crm.url}/_emulator/stream`, { signal: stop.signal })
   const stream = { status: response.status, text: '', hasEnded: false, stop: () => stop.abort() }
   const read = async () => {
     for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) stream.text += part
@@ -33,9 +33,7 @@ const countOf = (text: string) => text.split('event: webhook\n').length - 1
 
 /** Returns the data of the messages of one type. */
 const dataOf = (text: string, type: string) =>
-  [...text.matchAll(new RegExp(`event: ${type}\ndata: (.*)\n(?:id: .*\n)?\n`, 'g'))].map(([, json = '']) =>
-    JSON.parse(json),
-  )
+  [...text.matchAll(new RegExp(`event: ${type}\ndata: (.*)\n\n`, 'g'))].map(([, json = '']) => JSON.parse(json))
 
 it('begins with the run of the emulator and its time', async () => {
   const crm = await start()
@@ -61,28 +59,6 @@ it('describes deliveries without their bodies, and times as text', async () => {
   expect(dataOf(stream.text, 'clock')).toEqual([{ type: 'clock', now: new Date(crm.clock.now()).toISOString() }])
 })
 
-it('is grouped for a page that asks for rows', async () => {
-  const crm = await start()
-  const [rows, other] = [await open(crm, '?form=rows'), await open(crm, '?form=other')]
-  publish(crm, 3)
-  await until(() => dataOf(rows.text, 'batch').length > 0 && countOf(other.text) === 3)
-  expect([countOf(rows.text), dataOf(other.text, 'batch')]).toEqual([0, []])
-})
-
-it('continues for a page after the message that it had last', async () => {
-  const crm = await start({ assume: { A31: 'kept' } })
-  crm.webhooks.create({ url: 'http://localhost/', events: ['a.b'], active: false })
-  const first = await open(crm, '?form=rows')
-  crm.events.emit({ type: 'a.b' })
-  await until(() => dataOf(first.text, 'batch').length > 0)
-  const [, id = ''] = /\nid: (.*)\n/.exec(first.text) ?? []
-  first.stop()
-  const [missed] = crm.events.emit({ type: 'a.b' }).deliveries
-  const second = await open(crm, '?form=rows', { 'last-event-id': id })
-  await until(() => dataOf(second.text, 'batch').length > 0)
-  expect(dataOf(second.text, 'batch')[0]).toMatchObject({ mustReload: false, rows: [{ id: missed }] })
-})
-
 it('sends every listener everything, in order', async () => {
   const crm = await start()
   const [one, two] = [await open(crm), await open(crm)]
@@ -103,9 +79,9 @@ it('cuts a listener that has more than 1000 unread messages, and the others cont
   await until(() => countOf(next.text) === 1)
 })
 
-it.each(['', '?form=rows'])('ends with the emulator: %s', async (query) => {
+it('ends with the emulator', async () => {
   const crm = await start()
-  const stream = await open(crm, query)
+  const stream = await open(crm)
   await crm.close()
   await until(() => stream.hasEnded)
 })

@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
 import type { Page } from 'playwright-core'
 import type { Emulator } from 'postern/emulator'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { beginEach, CHROMIUM, open, start } from './support.ts'
+import { describe, expect, it } from 'vitest'
+import { beginEach, CHROMIUM, context, open, start } from './support.ts'
 
 // What a page shows beside the emulator, however many pages are open, opened and closed while deliveries come.
 
@@ -55,31 +53,28 @@ describe.skipIf(CHROMIUM === undefined)('live, the inspector', () => {
     for (const tab of tabs) await expect.poll(() => countOf(tab)).toBe('2 deliveries')
   })
 
-  it('continues a stream that was cut, without loading the list again', async () => {
+  it('continues after the network was lost, without loading the list again', async () => {
     const crm = await startPaused()
-    const ends: Socket[] = []
-    const tunnel = createServer((near) => {
-      const far = connect(Number(new URL(crm.url).port), '127.0.0.1')
-      near.pipe(far).pipe(near)
-      ends.push(near, far)
-      for (const end of [near, far]) end.on('error', () => {})
-    }).listen(0, '127.0.0.1')
-    await once(tunnel, 'listening')
-    const cut = () => ends.splice(0).map((end) => end.destroy())
-    onTestFinished(() => {
-      cut()
-      tunnel.close()
-    })
-    const { page } = await open({ url: `http://127.0.0.1:${Object(tunnel.address()).port}` })
+    const { page } = await open(crm)
     const lists: string[] = []
     page.on('request', (request) => {
       if (request.url().includes('/rows')) lists.push(request.url())
     })
-    cut()
+    await context.setOffline(true)
     await page.locator('#link.reconnecting').waitFor()
     crm.events.emitMany({ type: 'sync.completed' }, 3)
+    await context.setOffline(false)
     await expect.poll(() => countOf(page)).toBe('3 deliveries')
     expect(lists).toEqual([])
+  })
+
+  it('loads the list again if that has failed', async () => {
+    const crm = await startPaused()
+    crm.events.emit({ type: 'sync.completed' })
+    let failures = 1
+    await context.route('**/_emulator/rows', (route) => (failures-- > 0 ? route.abort() : route.continue()))
+    const { page } = await open(crm)
+    await expect.poll(() => countOf(page)).toBe('1 delivery')
   })
 
   it('shows no delivery of a webhook that was deleted, and a way back from one that is open', async () => {

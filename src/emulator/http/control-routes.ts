@@ -79,7 +79,7 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
 
   addRecordRoutes(app, service)
   addDeliveryRoutes(app, service)
-  app.route('/stream', createStreamRoute(service, calls))
+  app.route('/stream', createStreamRoute(service))
   app.route('/', createInspectorRoutes(service, calls))
   return app
 }

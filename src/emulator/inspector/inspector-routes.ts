@@ -1,14 +1,13 @@
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import * as z from 'zod'
 import { ACTIONS, SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import { ASSUMPTIONS } from '../assumptions.ts'
 import { webhookChangeShape, webhookFields } from '../check-input.ts'
-import type { AssumptionShape, ModelCount, RowPage } from '../contract.ts'
+import type { AssumptionShape, Found, ModelCount, RowPage } from '../contract.ts'
 import { createHandles } from '../handles.ts'
-import { describeDelivery, describeRow, describeWebhook, writeTime } from '../http/describe.ts'
+import { describeDelivery, describeRow, describeState, describeWebhook, writeTime } from '../http/describe.ts'
 import type { Env } from '../http/env.ts'
 import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from '../http/read-json.ts'
-import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { type CallLog, readBatch, writeCursor } from './batches.ts'
 import { explainSignature } from './explain-signature.ts'
@@ -29,7 +28,9 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
   const handles = createHandles(service)
   const app = new Hono<Env>()
 
-  app.get('/rows', (c) => c.json(listRows(c, service, calls)))
+  app.get('/rows', (c) => c.json(listRows(service, calls)))
+  app.get('/rows/:id', (c) => c.json(describeRow(deliveries.get(c.req.param('id')))))
+  app.get('/search', (c) => c.json(search(service, c.req.query('text') ?? '', Number(c.req.query('after')) || 0)))
   app.get('/changes', (c) => c.json(readBatch(service, calls, c.req.query('after') ?? writeCursor(service, calls))))
   app.get('/calls', (c) => c.json(calls.list()))
   app.get('/types', (c) => c.json(TYPES))
@@ -72,19 +73,26 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
   return app
 }
 
-function listRows(c: Context<Env>, service: Service, calls: CallLog): RowPage {
-  const { log, clock, bootId } = service
-  const before = c.req.query('before')
-  const limit = Math.min(MOST_ROWS, Number(c.req.query('limit')) || MOST_ROWS)
-  const all = log.list()
-  const end = before === undefined ? all.length : all.findIndex(({ id }) => id === before)
-  if (end < 0) throw new Refusal('unknown', 'before: there is no such delivery')
-  const rows = all
-    .slice(Math.max(0, end - limit), end)
-    .toReversed()
-    .map(describeRow)
-  const position = { cursor: writeCursor(service, calls), change: log.lastChange }
-  return { bootId, ...position, now: writeTime(clock.now()), rows, total: all.length }
+/** Everything that the page shows at its start, with the position from which its stream begins. */
+function listRows(service: Service, calls: CallLog): RowPage {
+  const { log, clock } = service
+  return {
+    ...{ cursor: writeCursor(service, calls), change: log.lastChange, now: writeTime(clock.now()) },
+    ...{ state: describeState(service), calls: calls.list(), total: log.size },
+    rows: log.list().slice(-MOST_ROWS).toReversed().map(describeRow),
+  }
+}
+
+/** Lists the deliveries that changed after a change, and of which the body or an answer has a text in any case. */
+function search({ log }: Service, text: string, after: number): Found {
+  const wanted = text.toLowerCase()
+  const has = (part: string) => part.toLowerCase().includes(wanted)
+  const found = (log.listChanges(after) ?? log.list()).filter(
+    ({ bytes, attempts }) =>
+      has(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) ||
+      attempts.some(({ responseBody }) => has(responseBody)),
+  )
+  return { ids: found.map(({ id }) => id), change: log.lastChange }
 }
 
 function listAssumptions({ settings: { assumed } }: Service): readonly AssumptionShape[] {

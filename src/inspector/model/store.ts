@@ -4,8 +4,8 @@ import type { ApiCall, EmulatorState, WebhookShape } from '../../emulator/contra
 import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { Rows } from './rows.ts'
 
-/** State of the connection. `polling`: there is no stream, and the page asks every few seconds. */
-type Link = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'stopped'
+/** State of the connection. */
+type Link = 'connecting' | 'live' | 'reconnecting' | 'stopped'
 
 /** Chosen colours; `system` follows the machine. */
 export type Theme = 'system' | 'light' | 'dark'
@@ -57,6 +57,8 @@ class Store {
   calls: readonly ApiCall[] = []
   inbox: InboxData = { version: 0, states: new Map() }
   dialog: Dialog | undefined
+  /** Deliveries by a text that their bodies or answers have, up to the change of that number. */
+  found: ReadonlyMap<string, { readonly ids: ReadonlySet<string>; readonly change: number }> = new Map()
   /** A message to the user, shown for a few seconds. */
   toast: { readonly text: string; readonly isError: boolean } | undefined
   /** The row that keys act on. */
@@ -88,7 +90,7 @@ class Store {
   }
 
   /** Sets fields, and redraws what shows them. */
-  set(fields: Partial<Pick<Store, 'link' | 'state' | 'dialog' | 'cursor' | 'held' | 'calls' | 'inbox'>>): void {
+  set(fields: Partial<Store>): void {
     Object.assign(this, fields)
     this.changed()
   }
@@ -118,27 +120,28 @@ class Store {
     const pinned = new Set(this.pinned)
     if (!pinned.delete(id)) pinned.add(id)
     this.pinned = pinned
-    sessionStorage.setItem('postern.pins', [...pinned].join(','))
-    this.changed()
+    this.#keep(sessionStorage, 'pins', [...pinned].join(','))
   }
 
   /** Hides these deliveries, and shows all others again. */
   clear(ids: readonly string[]): void {
     this.cleared = new Set(ids)
-    sessionStorage.setItem('postern.cleared', ids.join(','))
-    this.changed()
+    this.#keep(sessionStorage, 'cleared', ids.join(','))
   }
 
   setTheme(theme: Theme): void {
     this.theme = theme
     paint()
-    keepLocal('theme', theme === 'system' ? undefined : theme)
-    this.changed()
+    this.#keep(localStorage, 'theme', theme)
   }
 
   setUtc(isUtc: boolean): void {
     this.isUtc = isUtc
-    keepLocal('zone', isUtc ? 'utc' : undefined)
+    this.#keep(localStorage, 'zone', isUtc ? 'utc' : 'local')
+  }
+
+  #keep(place: Storage, name: string, value: string): void {
+    place.setItem(`postern.${name}`, value)
     this.changed()
   }
 
@@ -168,11 +171,6 @@ function readSession(name: string): ReadonlySet<string> {
 
 function readLocal<T extends string>(name: string, values: readonly T[]): T | undefined {
   return values.find((value) => value === localStorage.getItem(`postern.${name}`))
-}
-
-function keepLocal(name: string, value: string | undefined): void {
-  if (value === undefined) localStorage.removeItem(`postern.${name}`)
-  else localStorage.setItem(`postern.${name}`, value)
 }
 
 /** The one store of the page. */
