@@ -82,6 +82,9 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.locator('tr.row').first().click()
     await page.locator('.verdict').getByText('200 handled').waitFor()
     const right = await copy(page, 'vitest test')
+    await page.getByRole('button', { name: 'Copy the body' }).click()
+    await page.locator('.toast').getByText('body copied').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toContain("Zoë O'Neil")
     await page.keyboard.press('e')
     await page.locator('dialog select').selectOption('flip-bit')
     await page.keyboard.press('Control+Enter')
@@ -152,7 +155,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     expect(complaints).toEqual([])
   })
 
-  it('retries the selected failures, and reports those that a bulk leaves out', async () => {
+  it('retries failures, and reports those that a bulk leaves out', async () => {
     let status = 500
     const receiver: RequestListener = (request, response) =>
       answer(status, status === 200 ? 'handled' : 'handler_failed')(request, response)
@@ -165,10 +168,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     const { page } = await open(crm, '?q=status:failed&by=cause')
     // On a busy machine the clock may have passed the deadline of some: those are a second cause.
     await page.getByText(/^12 failed deliveries, \d causes?$/).waitFor()
-    await page.locator('.group header input').first().check()
-    await page.locator('.picks input').first().uncheck()
-    await page.getByRole('button', { name: 'Select all' }).click()
-    await page.getByRole('button', { name: 'Retry 12 selected' }).click()
+    await page.getByRole('button', { name: 'Retry all 12…' }).click()
     await page.getByRole('dialog').getByLabel('Per second').fill('500')
     await page.getByRole('button', { name: 'Retry 12', exact: true }).click()
     await page.getByText('12 of 12').waitFor()
@@ -246,7 +246,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
         () => fetch(base + 'events', { method: 'POST', headers: { 'content-type': 'application/json' }, body }),
         () => fetch(base + 'events', { method: 'POST', headers: { 'content-type': 'text/plain' }, body, mode: 'no-cors' }).then(() => { throw 0 }),
         () => fetch(base + 'reset', { method: 'POST', body: '{}', mode: 'no-cors' }).then(() => { throw 0 }),
-        () => new Promise((resolve, reject) => { const s = new EventSource(base + 'stream?form=rows'); s.onmessage = s.onopen = resolve; s.onerror = reject }),
+        () => new Promise((resolve, reject) => { const s = new EventSource(base + 'stream'); s.onmessage = s.onopen = resolve; s.onerror = reject }),
         () => new Promise((resolve, reject) => { const i = new Image(); i.onload = resolve; i.onerror = reject; i.src = base + 'stream' }),
         () => new Promise((resolve, reject) => { const s = document.createElement('script'); s.onload = resolve; s.onerror = reject; s.src = base + 'state'; document.head.append(s) }),
         () => new Promise((resolve, reject) => { const f = document.createElement('iframe'); f.src = base.replace('_emulator/', '_inspector'); f.onload = () => { try { f.contentDocument.body.textContent ? resolve() : reject() } catch { reject() } }; document.body.append(f) }),

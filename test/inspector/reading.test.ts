@@ -57,18 +57,25 @@ describe.skipIf(CHROMIUM === undefined)('read while things change, the inspector
     expect(await rowsOf(page).count()).toBe(2)
   })
 
-  it('moves no row when the advice on a failure comes', async () => {
+  it('counts deliveries a minute by result, filters by a bar, and says that the open delivery does not match', async () => {
     let status = 200
-    const crm = await startWith(['sync.completed'], (...args) => answer(status, 'any')(...args))
-    crm.events.emit({ type: 'sync.completed' })
-    const { page } = await open(crm)
-    await rowsOf(page).getByText('delivered').waitFor()
-    const tableTop = async () => (await page.locator('.rows').boundingBox())?.y
-    const top = await tableTop()
+    const crm = await startWith(['sync.completed'], (...args) => answer(status, 'any')(...args), { clock: 'manual' })
+    const [id] = crm.events.emit({ type: 'sync.completed' }).deliveries
+    await crm.clock.advance('5m')
     status = 500
     crm.events.emit({ type: 'sync.completed' })
-    await page.locator('.trouble').getByText('the receiver threw').waitFor()
-    expect(await tableTop()).toBe(top)
+    await crm.clock.advance(0)
+    const { page } = await open(crm)
+    const [delivered, waiting] = [/: 1 success$/, /: 1 pending$/].map((name) => page.getByRole('button', { name }))
+    await waiting?.waitFor()
+    await delivered?.click()
+    await rowsOf(page).getByText('delivered').waitFor()
+    expect(await rowsOf(page).count()).toBe(1)
+    expect(await page.locator('#filter').inputValue()).toMatch(/^since:\S+ until:\S+$/)
+    await delivered?.click()
+    await expect.poll(() => rowsOf(page).count()).toBe(2)
+    await page.goto(`${crm.url}/_inspector?q=status:retrying&d=${id}`)
+    await page.getByText('The open one does not match').waitFor()
   })
 
   it('saves the fields of a record that were changed or removed, and no others', async () => {

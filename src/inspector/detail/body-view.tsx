@@ -1,11 +1,11 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
-import { store } from '../model/store.ts'
 import { Button, Switch } from '../parts/fields.tsx'
 import { fromBase64, showExactly, showReadably, showSize, toHex } from '../text/bytes.ts'
-import { prettify } from '../text/pretty-json.ts'
-import { HeaderList } from './answer-view.tsx'
+import { tryToParse } from '../text/edit-body.ts'
+import { toPretty } from '../text/pretty-json.ts'
+import { Copy, Headers } from './facts.tsx'
 
 const FORMS = [
   ['pretty', 'Pretty'],
@@ -14,78 +14,76 @@ const FORMS = [
 ] as const
 /** Limit of the bytes shown; a button shows the rest. */
 const SHOWN_BYTES = 32 * 1_024
-/** Keys are not highlighted in bodies of more pieces. */
-const MOST_PIECES = 2_000
+/** Keys are not highlighted in longer bodies. */
+const MOST_HIGHLIGHTED = 64 * 1_024
 
 interface SentOptions {
-  readonly detail: DeliveryDetail
+  readonly body: DeliveryDetail['body']
+  readonly url: string
   /** Values of the signature header. */
   readonly signatures: readonly string[]
 }
 
 /** The body and the headers of a delivery, as they were sent. */
-export function BodyView({ detail, signatures }: SentOptions): JSX.Element {
-  const url = detail.attempts.at(-1)?.url ?? store.urlOf(detail.webhookId)
+export function BodyView({ body, url, signatures }: SentOptions): JSX.Element {
   const headers = [
     ['Host', URL.canParse(url) ? new URL(url).host : ''],
     ['Content-Type', 'application/json'],
-    ['Content-Length', String(fromBase64(detail.body.base64).length)],
+    ['Content-Length', String(fromBase64(body.base64).length)],
     ['User-Agent', 'postern-emulator'],
     ...signatures.map((signature) => ['X-Service-Signature', signature] as const),
   ] as const
   return (
-    <BytesView title="Sent" body={detail.body}>
-      <HeaderList headers={headers} />
-    </BytesView>
+    <>
+      <BytesView title="Sent" body={body} />
+      <Headers headers={headers} />
+    </>
   )
 }
 
 interface BytesOptions {
   readonly title: string
   readonly body: DeliveryDetail['body']
-  readonly children?: ComponentChildren
 }
 
 /** A body in three forms. */
-export function BytesView({ title, body, children }: BytesOptions): JSX.Element {
+export function BytesView({ title, body: { base64, text } }: BytesOptions): JSX.Element {
   const [form, setForm] = useState<(typeof FORMS)[number][0]>('pretty')
   const [isWhole, setWhole] = useState(false)
-  const { base64, text } = body
   const bytes = useMemo(() => fromBase64(base64), [base64])
   const most = isWhole ? bytes.length : SHOWN_BYTES
   const isCut = bytes.length > most
   return (
-    <div class="section" id="sent">
+    <section class="section" id="sent">
       <h2>
         {title} <span class="dim">{showSize(bytes.length)}</span>
+        <Copy text={text} what="body" />
         <Switch options={FORMS} value={form} onInput={setForm} />
       </h2>
-      {form === 'pretty' && <Pretty text={isCut ? text.slice(0, most) : text} isCut={isCut} />}
-      {form === 'exact' && <pre class="exact">{showExactly(text.slice(0, most))}</pre>}
-      {form === 'hex' && <pre class="hex">{toHex(bytes, most)}</pre>}
+      {text === '' && <p class="dim">The body is empty.</p>}
+      {form === 'hex' ? (
+        <pre class="hex">{toHex(bytes, most)}</pre>
+      ) : form === 'exact' || isCut ? (
+        <pre>{showExactly(text.slice(0, most))}</pre>
+      ) : (
+        <Pretty text={text} />
+      )}
       {isCut && <Button class="plain" label={`Show all ${showSize(bytes.length)}`} onClick={() => setWhole(true)} />}
-      {children}
-    </div>
+    </section>
   )
 }
 
-function Pretty({ text, isCut }: { readonly text: string; readonly isCut: boolean }): JSX.Element {
-  const pieces = useMemo(() => (isCut ? undefined : prettify(text)), [text, isCut])
-  if (pieces === undefined)
-    return (
-      <>
-        {!isCut && (
-          <p class="dim">{text === '' ? 'The body is empty.' : 'The body is not JSON, and is shown as it was sent.'}</p>
-        )}
-        <pre>{showExactly(text)}</pre>
-      </>
-    )
-  if (pieces.length > MOST_PIECES) return <pre>{showReadably(pieces.map((piece) => piece.text).join(''))}</pre>
+/** JSON with its keys highlighted; other text as it was sent. */
+export function Pretty({ text }: { readonly text: string }): JSX.Element {
+  const pretty = useMemo(() => toPretty(text), [text])
+  if (tryToParse(text) === undefined) return <pre>{showExactly(text)}</pre>
+  if (pretty.length > MOST_HIGHLIGHTED) return <pre>{showReadably(pretty)}</pre>
+  const pieces = pretty.split(/^( *"(?:[^"\\]|\\.)*")(?=: )/m)
   return (
     <pre>
       {pieces.map((piece, index) => (
-        <span key={index} class={piece.isKey ? 'key' : undefined}>
-          {showReadably(piece.text)}
+        <span key={index} class={index % 2 === 1 ? 'key' : undefined}>
+          {showReadably(piece)}
         </span>
       ))}
     </pre>

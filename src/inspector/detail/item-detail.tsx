@@ -2,16 +2,15 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
 import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
-import { closeItem, copyText } from '../model/actions.ts'
+import { closeItem } from '../model/actions.ts'
 import { toItemPath } from '../model/inbox.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
-import { Ago, Empty, Icon, In } from '../parts/small.tsx'
+import { Ago, At, Empty, Icon, In } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
-import { showExact } from '../text/times.ts'
 import { BytesView } from './body-view.tsx'
-import { DetailTitle } from './detail-title.tsx'
+import { Copy, DetailTitle, Facts } from './facts.tsx'
 import { ItemActions, Tries } from './tries.tsx'
 import { useCall } from './use-detail.ts'
 
@@ -20,10 +19,13 @@ export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Eleme
   const version = useStore(() => store.inbox.version)
   const { value, error } = useCall<InboxDetail>(`GET ${toItemPath('item', itemKey)}`, String(version))
   const isGone = error !== undefined
+  const title = value === undefined ? 'Event' : `${value.type} · ${value.account}`
   return (
     <section class="detail" aria-label="Event of the inbox">
-      <DetailTitle title={escapeHidden(value?.type ?? 'Event')} onClose={() => closeItem(itemKey)}>
-        {escapeHidden(value === undefined ? itemKey : `${value.event} · ${value.account}`)}
+      <DetailTitle title={title} onClose={() => closeItem(itemKey)}>
+        <p class="mono dim">
+          {escapeHidden(value?.event ?? itemKey)} <Copy text={value?.event ?? itemKey} what="event id" />
+        </p>
       </DetailTitle>
       {value === undefined && isGone && <Empty title={error} />}
       {value !== undefined && (
@@ -31,7 +33,7 @@ export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Eleme
           {isGone ? <p class="verdict">{error}</p> : <Standing item={value} />}
           {!isGone && <ItemActions item={value} />}
           <Tries item={value} />
-          <Facts item={value} />
+          <ItemFacts item={value} />
           {!isGone && <Body itemKey={itemKey} />}
         </div>
       )}
@@ -40,81 +42,51 @@ export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Eleme
 }
 
 /** The state of an accepted event, in one line. */
-export function Standing({ item }: { readonly item: InboxDetail }): JSX.Element {
-  const { state, dueAt, failures, last } = item
+export function Standing({ item: { state, dueAt, failures, last } }: { readonly item: InboxDetail }): JSX.Element {
+  const tries = failures === 0 ? 'first try' : `after ${count(failures, 'failed try', 'failed tries')}`
+  const code = last && last.code !== 'dead_letter' ? `${last.code} · ` : ''
+  const [sign, word, text] = {
+    dead: ['✕', 'dead letter', ` · ${code}`],
+    running: ['◌', 'a worker is running it', ''],
+    waiting: [failures === 0 ? '○' : '↻', 'waiting', ` · ${tries} · `],
+  }[state]
   return (
     <div class={state === 'dead' ? 'verdict bad' : 'verdict'}>
-      {state === 'dead' && (
-        <p class="line">
-          <Icon sign="✕" /> <b>dead letter</b>
-          {last && last.code !== 'dead_letter' && ` · ${last.code}`} · <Ago at={dueAt} isReal />
-        </p>
-      )}
-      {state === 'running' && (
-        <p class="line">
-          <Icon sign="◌" /> <b>a worker is running it</b>
-        </p>
-      )}
-      {state === 'waiting' && (
-        <p class="line">
-          <Icon sign={failures === 0 ? '○' : '↻'} /> <b>waiting</b> ·{' '}
-          {failures === 0 ? 'first try' : `after ${count(failures, 'failed try', 'failed tries')}`} ·{' '}
-          <In at={dueAt} isReal />
-        </p>
-      )}
+      <p class="line">
+        <Icon sign={sign ?? ''} /> <b>{word}</b>
+        {text}
+        {state === 'dead' && <Ago at={dueAt} isReal />}
+        {state === 'waiting' && <In at={dueAt} isReal />}
+      </p>
       {last?.code === 'crashed' && <p>Its processes died while they ran this event and nothing else.</p>}
     </div>
   )
 }
 
-function Facts({ item }: { readonly item: InboxDetail }): JSX.Element {
-  const isUtc = useStore(() => store.isUtc)
+function ItemFacts({ item }: { readonly item: InboxDetail }): JSX.Element {
   const { key, state, receivedAt, since, deaths, marks, source, trace } = item
   const facts = [
-    ['key', key],
-    ['received', showExact(receivedAt, isUtc)],
-    ['last queued', since !== null && since === receivedAt ? undefined : showExact(since, isUtc)],
-    ['processes died', deaths === 0 ? undefined : String(deaths)],
-    ['finished handlers', state === 'dead' ? marks.join(', ') || 'none' : undefined],
-    ['source', source ?? undefined],
-    ['trace', trace ?? undefined],
-  ].filter((fact): fact is [string, string] => fact[1] !== undefined)
-  return (
-    <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            {name === 'key' ? (
-              <Button
-                class="plain mono"
-                label={escapeHidden(value)}
-                title="Copy the key"
-                onClick={() => copyText(value, 'key')}
-              />
-            ) : (
-              escapeHidden(value)
-            )}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  )
+    ['key', [escapeHidden(key), ' ', <Copy text={key} what="key" />]],
+    ['received', <At at={receivedAt} />],
+    ['last queued', (since === null || since !== receivedAt) && <At at={since} />],
+    ['processes died', deaths > 0 && deaths],
+    ['finished handlers', state === 'dead' && escapeHidden(marks.join(', ') || 'none')],
+    ['source', source && escapeHidden(source)],
+    ['trace', trace && escapeHidden(trace)],
+  ] as const
+  return <Facts facts={facts.filter(([, value]) => value)} />
 }
 
+/** The body, on request. */
 function Body({ itemKey }: { readonly itemKey: string }): JSX.Element {
   const [isAsked, setAsked] = useState(false)
-  if (isAsked) return <AskedBody itemKey={itemKey} />
+  const line = `GET ${toItemPath('body', itemKey)}`
+  const { value, error } = useCall<DeliveryDetail['body']>(isAsked ? line : undefined, '')
+  if (value !== undefined) return <BytesView title="Received" body={value} />
   return (
     <p>
-      <Button label="Show the body" onClick={() => setAsked(true)} />{' '}
-      <span class="dim">It may contain personal data.</span>
+      {!isAsked && <Button label="Show the body" onClick={() => setAsked(true)} />}{' '}
+      <span class="dim">{isAsked ? (error ?? 'Loading') : 'It may contain personal data.'}</span>
     </p>
   )
-}
-
-function AskedBody({ itemKey }: { readonly itemKey: string }): JSX.Element {
-  const { value, error } = useCall<DeliveryDetail['body']>(`GET ${toItemPath('body', itemKey)}`, '')
-  if (value === undefined) return <p class="dim">{error ?? 'Loading'}</p>
-  return <BytesView title="Received" body={value} />
 }

@@ -1,16 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
+import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { api, describeError, toPath } from '../model/api.ts'
 import { store, useStore } from '../model/store.ts'
 
 /** The last answer of a call, or its error. */
 export interface Loaded<T> {
   /** Undefined until there is an answer. */
-  readonly value: T | undefined
-  readonly error: string | undefined
+  readonly value?: T | undefined
+  readonly error?: string | undefined
 }
-
-const NOTHING = { value: undefined, error: undefined }
 
 /** Loads a delivery with its body, and again when it has changed. */
 export function useDetail(id: string): Loaded<DeliveryDetail> {
@@ -18,26 +16,21 @@ export function useDetail(id: string): Loaded<DeliveryDetail> {
   return useCall<DeliveryDetail>(`GET ${toPath(id)}`, version)
 }
 
-/** Loads the signature of a delivery, step by step. */
-export function useSignature(id: string): Loaded<SignatureSteps> {
-  return useCall<SignatureSteps>(`GET ${toPath(id)}/signature`, '')
-}
-
-/** Makes a call, and again when the version changes. The old answer stays until the new one arrives. */
-export function useCall<T>(line: string, version: string): Loaded<T> {
-  const [loaded, setLoaded] = useState<Loaded<T> & { readonly line: string }>({ ...NOTHING, line })
+/** Makes a call unless it is undefined, and again when the version changes. The old answer stays until the new one arrives. */
+export function useCall<T>(line: string | undefined, version: string): Loaded<T> {
+  const [loaded, setLoaded] = useState<Loaded<T> & { readonly line?: string }>({})
   useEffect(() => {
+    if (line === undefined) return
     let isWanted = true
     api<T>(line).then(
-      (value) => isWanted && setLoaded({ line, value, error: undefined }),
+      (value) => isWanted && setLoaded({ line, value }),
       (error) =>
-        isWanted &&
-        setLoaded((before) => ({ ...(before.line === line ? before : NOTHING), line, error: describeError(error) })),
+        isWanted && setLoaded((before) => ({ ...(before.line === line && before), line, error: describeError(error) })),
     )
     return () => {
       isWanted = false
     }
   }, [line, version])
   // The answer of another call is never shown as the answer of this one.
-  return loaded.line === line ? loaded : NOTHING
+  return loaded.line === line ? loaded : {}
 }

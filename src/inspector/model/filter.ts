@@ -11,6 +11,7 @@ export const FILTER_KEYS: readonly (readonly [string, string])[] = [
   ['webhook:', 'id, or part of the URL'],
   ['account:', 'acme'],
   ['event:', 'id of the event, or part of it'],
+  ['body:', 'text in the body, or in an answer'],
   ['since:', '10m, 2h, 2025-01-31, 2025-01-31T14:30'],
   ['until:', 'as since:, and a day counts to its end'],
   ['"a: b"', 'text with blanks or colons'],
@@ -29,6 +30,8 @@ interface FilterContext {
   readonly now: number
   /** True to read times without a zone as UTC, as the page then shows them. */
   readonly isUtc: boolean
+  /** Returns true if the body or an answer of a delivery has a text. */
+  readonly hasText: (delivery: string, text: string) => boolean
 }
 
 /** A filter, with the words of it that mean nothing. */
@@ -60,11 +63,28 @@ export function readWord(query: string, key: string): string | undefined {
   return word && unquote(word).slice(key.length + 1)
 }
 
-/** A filter with another value of a key, or without the key. */
+/** The texts that a filter looks for in bodies and answers. */
+export function listTexts(query: string): readonly string[] {
+  return splitWords(query).flatMap((word) => /^-?body:(.+)$/s.exec(unquote(word))?.[1] ?? [])
+}
+
+/** A filter with another value of a key, or without the key, even if it was negated. */
 export function writeWord(query: string, key: string, value: string | undefined): string {
-  const others = splitWords(query).filter((word) => !word.startsWith(`${key}:`))
+  const others = splitWords(query).filter((word) => !word.replace(/^-/, '').startsWith(`${key}:`))
   if (value === undefined) return others.join(' ')
   return [...others, `${key}:${/\s/.test(value) ? `"${value}"` : value}`].join(' ')
+}
+
+/** Completes the last word of a filter: the key, or its value if the values are known. */
+export function completeWord(query: string, values: Readonly<Record<string, readonly string[]>>): readonly string[] {
+  const [, before = '', sign = '', word = ''] = /^(.*?)(-?)(\S*)$/s.exec(query) ?? []
+  const known = Object.entries({ status: STATUSES, ...values })
+  const [key, text] = word.split(/:(.*)/s)
+  const options =
+    text === undefined
+      ? FILTER_KEYS.map(([name]) => name).filter((name) => /^\w/.test(name))
+      : known.flatMap(([name, all]) => (name === key ? all.map((value) => `${name}:${value}`) : []))
+  return options.filter((each) => each.startsWith(word) && each !== word).map((each) => `${before}${sign}${each}`)
 }
 
 /** Returns undefined for a word that means nothing. */
@@ -92,6 +112,8 @@ function toTest(word: string, context: FilterContext): RowTest | undefined {
       return ({ account }) => account.toLowerCase() === wanted
     case 'event':
       return ({ event }) => event.includes(value)
+    case 'body':
+      return ({ id }) => context.hasText(id, value)
     case 'since':
     case 'until': {
       const at = readTime(value, context)

@@ -1,5 +1,7 @@
+import type { Found } from '../../emulator/contract.ts'
 import { readAddress } from './address.ts'
-import { readFilter } from './filter.ts'
+import { api } from './api.ts'
+import { listTexts, readFilter, writeWord } from './filter.ts'
 import type { PlacedRow } from './rows.ts'
 import { remember, store } from './store.ts'
 
@@ -20,29 +22,54 @@ export function readFilterTime(): number {
   return /\d[smhd]\b/.test(readAddress().query) ? Math.floor(store.now() / 1_000) : 0
 }
 
-const readShownFilter = remember(
-  () => [readAddress().query, store.state?.webhooks, store.isUtc, readFilterTime()],
-  () => readFilter(readAddress().query, { urlOf: (id) => store.urlOf(id), now: store.now(), isUtc: store.isUtc }),
+/** The present filter, or without its times. */
+function rememberFilter(toQuery: (query: string) => string) {
+  return remember(
+    () => [readAddress().query, store.state?.webhooks, store.isUtc, store.found, readFilterTime()],
+    () =>
+      readFilter(toQuery(readAddress().query), {
+        urlOf: (id) => store.urlOf(id),
+        hasText: (id, text) => store.found.get(text)?.ids.has(id) === true,
+        now: store.now(),
+        isUtc: store.isUtc,
+      }),
+  )
+}
+const readShownFilter = rememberFilter((query) => query)
+const readTimelessFilter = rememberFilter((query) =>
+  writeWord(writeWord(query, 'since', undefined), 'until', undefined),
+)
+
+/** Rows that are not cleared away. */
+const listKept = remember(
+  () => [store.rows.version, store.cleared, store.pinned],
+  () => store.rows.all.filter(({ id }) => !store.cleared.has(id) || store.pinned.has(id)),
 )
 
 /** The rows that match the filter. While the user reads, the list keeps those that it has, and no other row comes in. */
 export const listShown: () => ShownList = remember(
-  () => [store.rows.version, readShownFilter(), store.held, store.cleared, store.pinned],
+  () => [listKept(), readShownFilter(), store.held],
   () => {
-    const { held, pinned, rows: known } = store
     const { test, unknown } = readShownFilter()
-    const rows: PlacedRow[] = []
-    let [fresh, cleared] = [0, 0]
-    for (const row of known.all) {
-      if (store.cleared.has(row.id) && !pinned.has(row.id)) cleared++
-      else if (held?.has(row.id)) rows.push(row)
-      else if (!test(row)) continue
-      else if (held !== undefined) fresh++
-      else rows.push(row)
-    }
-    return { rows, fresh, cleared, total: known.size - cleared, unknown }
+    const kept = listKept()
+    const matching = kept.filter((row) => store.held?.has(row.id) || test(row))
+    const rows = matching.filter(({ id }) => store.held?.has(id) !== false)
+    const counts = { fresh: matching.length - rows.length, cleared: store.rows.size - kept.length, total: kept.length }
+    return { rows, ...counts, unknown }
   },
 )
+
+/** Searches bodies and answers for the texts of the filter, and later in those that changed since. */
+export async function search(): Promise<void> {
+  for (const text of listTexts(readAddress().query)) {
+    const before = store.found.get(text)
+    const { ids, change } = await api<Found>(
+      `GET search?${new URLSearchParams({ text, after: `${before?.change ?? 0}` })}`,
+    )
+    if (before === undefined || ids.length > 0)
+      store.set({ found: new Map(store.found).set(text, { ids: new Set([...(before?.ids ?? []), ...ids]), change }) })
+  }
+}
 
 /** Keeps the list as it is, because the user reads it. */
 export function hold(): void {
@@ -60,45 +87,46 @@ export function select(id: string | undefined): void {
   if (id !== undefined) hold()
 }
 
-/** Number of failed deliveries that can be retried by hand. */
+/** Number of failed deliveries, as the filter `status:failed` shows them. */
 export const countFailed: () => number = remember(
-  () => [store.rows.version],
-  () => store.rows.all.reduce((sum, row) => sum + Number(isFailed(row)), 0),
+  () => [listKept()],
+  () => listKept().filter(({ status }) => status === 'failed').length,
 )
 
-/** A cause of failures, with the failed deliveries. */
-export interface FailureGroup {
-  readonly key: string
-  readonly webhook: string
-  readonly result: string
-  readonly code: string | null
-  readonly note: string | null
-  readonly rows: readonly PlacedRow[]
+const BARS = 60
+const MINUTE_MS = 60_000
+/** Widths of a bar, in minutes. */
+const STEPS = [1, 2, 5, 10, 30, 60, 180, 720, 1_440]
+
+/** Counts by result the deliveries that match the filter but for its times: a minute a bar, or longer if they span more than an hour. */
+export function countBars() {
+  const rows = listKept().filter(readTimelessFilter().test)
+  const times = rows.map(({ last, at }) => Date.parse(last?.at ?? at))
+  const minutes = (store.now() - times.reduce((least, at) => Math.min(least, at), store.now())) / MINUTE_MS / (BARS - 1)
+  const stepMs = (STEPS.find((step) => step >= minutes) ?? Math.ceil(minutes)) * MINUTE_MS
+  const first = Math.floor(store.now() / stepMs) - BARS + 1
+  const bars = Array.from({ length: BARS }, (_, n) => ({ at: (first + n) * stepMs, success: 0, pending: 0, failed: 0 }))
+  rows.forEach(({ status }, index) => {
+    const bar = bars[Math.floor((times[index] ?? 0) / stepMs) - first]
+    if (bar !== undefined) bar[status]++
+  })
+  return { stepMs, bars }
 }
 
-/** A delivery that was resent by hand is left out: it is such an attempt itself. */
-function isFailed({ status, isGone, resendOf }: PlacedRow): boolean {
-  return status === 'failed' && !isGone && resendOf === null
-}
-
-/** Failed deliveries of the list by webhook and error, the largest group first. */
-export function groupFailures(): readonly FailureGroup[] {
-  const groups = new Map<string, FailureGroup & { rows: PlacedRow[] }>()
-  for (const row of listShown().rows.filter(isFailed)) {
-    const { webhook, last, note } = row
-    const [result, code] = [last?.result ?? '', last?.code ?? null]
-    const key = JSON.stringify([webhook, note, result, code])
-    const group = groups.get(key) ?? { key, webhook, result, code, note, rows: [] }
-    group.rows.push(row)
-    groups.set(key, group)
+/** Failed deliveries of the list by webhook and cause, the largest group first. */
+export function groupFailures(): readonly (readonly PlacedRow[])[] {
+  const groups = new Map<string, PlacedRow[]>()
+  for (const row of listShown().rows.filter(({ status }) => status === 'failed')) {
+    const key = JSON.stringify([row.webhook, row.note, row.last?.result, row.last?.code])
+    groups.set(key, [...(groups.get(key) ?? []), row])
   }
-  return [...groups.values()].sort((a, b) => b.rows.length - a.rows.length)
+  return [...groups.values()].sort((a, b) => b.length - a.length)
 }
 
 /** Reason why a delivery cannot be retried by hand; undefined if it can. */
 export function whyNotRetried(row: PlacedRow): string | undefined {
   const why = { pending: 'the service still retries it', success: 'already acknowledged', failed: undefined }
-  return whyNotResent(row) ?? why[row.status]
+  return whyNotResent(row) ?? (row.resendOf === null ? why[row.status] : 'resent by hand')
 }
 
 /** Reason why a delivery cannot be resent; undefined if it can. */

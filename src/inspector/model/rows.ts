@@ -15,9 +15,8 @@ export interface PlacedRow extends Row {
 export class Rows {
   /** Grows with each change. */
   version = 0
-  readonly #byId = new Map<string, PlacedRow>()
-  /** Oldest first. A change replaces the row, and never changes it. */
-  #sorted: PlacedRow[] = []
+  /** A change replaces the row, and never changes it. */
+  #byId = new Map<string, PlacedRow>()
   #newest: readonly PlacedRow[] = []
   #newestVersion = 0
   /** Added to the numbers of the emulator's present run, so that its rows come after those of previous ones. */
@@ -25,18 +24,19 @@ export class Rows {
 
   /** Newest first. */
   get all(): readonly PlacedRow[] {
-    if (this.#newestVersion !== this.version) this.#newest = this.#sorted.toReversed()
+    // They are nearly in their order, and sorted by one look at each.
+    if (this.#newestVersion !== this.version) this.#newest = [...this.#byId.values()].sort((a, b) => b.order - a.order)
     this.#newestVersion = this.version
     return this.#newest
   }
 
   get size(): number {
-    return this.#sorted.length
+    return this.#byId.size
   }
 
   /** Order of the newest row. */
   get lastOrder(): number {
-    return this.#sorted.at(-1)?.order ?? 0
+    return this.all[0]?.order ?? 0
   }
 
   find(id: string): PlacedRow | undefined {
@@ -52,14 +52,13 @@ export class Rows {
   put(rows: readonly Row[]): void {
     for (const row of rows) {
       const known = this.#byId.get(row.id)
-      if (known !== undefined && !known.isGone && known.change > row.change) continue
-      const placed = this.place(row)
-      if (known !== undefined && known.order !== placed.order) this.#sorted.splice(this.#indexOf(known.order), 1)
-      const at = this.#indexOf(placed.order)
-      this.#sorted.splice(at, this.#sorted[at]?.order === placed.order ? 1 : 0, placed)
-      this.#byId.set(row.id, placed)
+      if (known === undefined || known.isGone || known.change <= row.change) this.#byId.set(row.id, this.place(row))
     }
-    this.#dropOldest()
+    this.version++
+    // Drops the oldest finished rows, as the emulator does.
+    const isFinished = ({ status, isGone }: PlacedRow) => status !== 'pending' || isGone
+    const over = this.size - MOST_ROWS
+    if (over > 0) for (const { id } of this.all.filter(isFinished).slice(-over)) this.#byId.delete(id)
     this.version++
   }
 
@@ -70,38 +69,11 @@ export class Rows {
    */
   keepOnly(ids: ReadonlySet<string>, change: number, isNewRun: boolean): void {
     if (isNewRun) this.#base = this.lastOrder
-    const isKnown = (row: PlacedRow) => !isNewRun && !row.isGone && (ids.has(row.id) || row.change > change)
-    this.#sorted = this.#sorted.flatMap((row) => {
-      if (isKnown(row)) return [row]
-      if (isNewRun || row.isGone) return [row.isGone ? row : { ...row, isGone: true, nextAt: null }]
-      return []
-    })
-    this.#byId.clear()
-    for (const row of this.#sorted) this.#byId.set(row.id, row)
-    this.version++
-  }
-
-  /** Position of the first row that is not older. */
-  #indexOf(order: number): number {
-    if (order > this.lastOrder) return this.#sorted.length
-    let [low, high] = [0, this.#sorted.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#sorted[middle]?.order ?? 0) < order) low = middle + 1
-      else high = middle
+    for (const row of this.#byId.values()) {
+      if (row.isGone) continue
+      if (isNewRun) this.#byId.set(row.id, { ...row, isGone: true, nextAt: null })
+      else if (!ids.has(row.id) && row.change <= change) this.#byId.delete(row.id)
     }
-    return low
-  }
-
-  /** Drops the oldest finished rows, as the emulator does. */
-  #dropOldest(): void {
-    let over = this.#sorted.length - MOST_ROWS
-    if (over <= 0) return
-    this.#sorted = this.#sorted.filter((row) => {
-      if (over <= 0 || (row.status === 'pending' && !row.isGone)) return true
-      this.#byId.delete(row.id)
-      over--
-      return false
-    })
+    this.version++
   }
 }

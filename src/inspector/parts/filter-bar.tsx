@@ -1,53 +1,85 @@
 import type { JSX } from 'preact'
 import { go, readAddress } from '../model/address.ts'
-import { readWord, writeWord } from '../model/filter.ts'
+import { completeWord, readWord, writeWord } from '../model/filter.ts'
 import { showFailed } from '../model/keys.ts'
+import { countBars } from '../model/list.ts'
 import { remember, store, useStore } from '../model/store.ts'
 import { escapeHidden } from '../text/bytes.ts'
+import { showExact } from '../text/times.ts'
 import { Button } from './fields.tsx'
+import { useTime } from './small.tsx'
 
 const listTypes = remember(
   () => [store.rows.version],
-  () => [...new Set(store.rows.all.map(({ type }) => type))].sort(),
+  () => JSON.stringify([...new Set(store.rows.all.map(({ type }) => type))].sort()),
 )
-/** The types as one text, which changes only if there is another type. */
-const typesText = () => JSON.stringify(listTypes())
 
-/** Filters that take one click: failed, retrying, a type, a webhook, an account. */
+/** The values that a filter proposes. The types change only if there is another one. */
+const listValues = remember(
+  () => [listTypes(), store.state],
+  () => {
+    const { webhooks = [], accounts = [] } = store.state ?? {}
+    const type: readonly string[] = JSON.parse(listTypes())
+    return { type, webhook: [...new Set(webhooks.map(({ url }) => url))], account: accounts.map(({ key }) => key) }
+  },
+)
+
+/** The field for the filter. It completes the last word, and is marked if a word means nothing. */
+export function FilterField({ isValid }: { readonly isValid: boolean }): JSX.Element {
+  const { query } = useStore(readAddress)
+  const values = useStore(listValues)
+  return (
+    <>
+      <input
+        id="filter"
+        type="search"
+        value={query}
+        placeholder="Filter: text, status:failed, type:contact.*, body:text, since:10m"
+        aria-label="Filter"
+        aria-invalid={!isValid}
+        list="words"
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => go({ query: event.currentTarget.value }, false)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' && event.key !== 'Enter') return
+          event.preventDefault() // Chromium would empty the field on Esc
+          event.currentTarget.blur()
+        }}
+      />
+      <datalist id="words">
+        {completeWord(query, values).map((text) => (
+          <option key={text} value={text} />
+        ))}
+      </datalist>
+    </>
+  )
+}
+
+/** Filters that take one click: failed, retrying, a type, a webhook, an account, a time. */
 export function FilterBar(): JSX.Element {
   const { query, isGrouped } = useStore(readAddress)
-  const types: readonly string[] = JSON.parse(useStore(typesText))
-  const { webhooks = [], accounts = [] } = useStore(() => store.state) ?? {}
+  const values = useStore(listValues)
   const status = readWord(query, 'status')
   const set = (key: string, value: string | undefined) => go({ query: writeWord(query, key, value) })
+  const retrying = () =>
+    go({ query: writeWord(query, 'status', status === 'retrying' ? undefined : 'retrying'), isGrouped: false })
+  const chips = [
+    ['Failed', status === 'failed' && !isGrouped, () => showFailed(false), 'f'],
+    ['By cause', status === 'failed' && isGrouped, () => showFailed(true), 'g'],
+    ['Retrying', status === 'retrying', retrying],
+  ] as const
   return (
-    <div class="bar filters">
-      <Button
-        label="Failed"
-        aria-pressed={status === 'failed' && !isGrouped}
-        title="f"
-        onClick={() => showFailed(false)}
-      />
-      <Button
-        label="By cause"
-        aria-pressed={status === 'failed' && isGrouped}
-        title="g"
-        onClick={() => showFailed(true)}
-      />
-      <Button
-        label="Retrying"
-        aria-pressed={status === 'retrying'}
-        onClick={() =>
-          go({ query: writeWord(query, 'status', status === 'retrying' ? undefined : 'retrying'), isGrouped: false })
-        }
-      />
-      <Pick name="type" query={query} options={types.map((type) => [type, escapeHidden(type)])} onPick={set} />
-      {webhooks.length > 1 && (
-        <Pick name="webhook" query={query} options={webhooks.map(({ id, url }) => [id, url])} onPick={set} />
-      )}
-      {accounts.length > 1 && (
-        <Pick name="account" query={query} options={accounts.map(({ key }) => [key, key])} onPick={set} />
-      )}
+    <div class="filters">
+      <div class="bar">
+        {chips.map(([label, isOn, onClick, title]) => (
+          <Button key={label} {...{ label, title, onClick, 'aria-pressed': isOn }} />
+        ))}
+        {Object.entries(values).map(
+          ([name, all]) => (name === 'type' || all.length > 1) && <Pick key={name} {...{ name, query, all, set }} />,
+        )}
+      </div>
+      <Chart />
     </div>
   )
 }
@@ -55,28 +87,60 @@ export function FilterBar(): JSX.Element {
 interface PickOptions {
   readonly name: string
   readonly query: string
-  readonly options: readonly (readonly [value: string, text: string])[]
-  readonly onPick: (name: string, value: string | undefined) => void
+  readonly all: readonly string[]
+  readonly set: (name: string, value: string | undefined) => void
 }
 
 /** A choice of one value of a key of the filter. */
-function Pick({ name, query, options, onPick }: PickOptions): JSX.Element {
+function Pick({ name, query, all, set }: PickOptions): JSX.Element {
   const value = readWord(query, name) ?? ''
-  const isListed = value === '' || options.some(([each]) => each === value)
   return (
     <select
       aria-label={`Filter by ${name}`}
       class={value === '' ? undefined : 'chosen'}
       value={value}
-      onChange={(event) => onPick(name, event.currentTarget.value || undefined)}
+      onChange={(event) => set(name, event.currentTarget.value || undefined)}
     >
       <option value="">any {name}</option>
-      {!isListed && <option value={value}>{value}</option>}
-      {options.map(([each, text]) => (
+      {[...new Set(value === '' ? all : [value, ...all])].map((each) => (
         <option key={each} value={each}>
-          {text}
+          {escapeHidden(each)}
         </option>
       ))}
     </select>
+  )
+}
+
+/** Deliveries a minute by result, drawn again each second. A click on a bar filters by its time, and a second click no longer. */
+function Chart(): JSX.Element {
+  useTime((now) => Math.floor(now / 1_000), true)
+  const { query } = useStore(readAddress)
+  const isUtc = useStore(() => store.isUtc)
+  const { stepMs, bars } = countBars()
+  const most = Math.max(1, ...bars.map(({ success, pending, failed }) => success + pending + failed))
+  const write = (at: number) => showExact(new Date(at).toISOString(), isUtc).slice(0, 16).replace(' ', 'T')
+  return (
+    <div class="chart" title={`${stepMs / 60_000} min a bar, at most ${most} deliveries`}>
+      {bars.map(({ at, ...counts }) => {
+        const since = write(at)
+        const isOn = readWord(query, 'since') === since
+        const next = writeWord(query, 'since', isOn ? undefined : since)
+        const parts = (['success', 'pending', 'failed'] as const).filter((status) => counts[status] > 0)
+        const title = `${since.replace('T', ' ')}: ${parts.map((status) => `${counts[status]} ${status}`).join(', ')}`
+        return (
+          <button
+            key={at}
+            type="button"
+            tabIndex={-1} // the keyboard has since: and until:
+            {...{ title, 'aria-label': title, 'aria-pressed': isOn, disabled: parts.length === 0 && !isOn }}
+            onClick={() => go({ query: writeWord(next, 'until', isOn ? undefined : write(at + stepMs)) })}
+          >
+            {parts.map((status) => (
+              <i key={status} class={status} style={{ height: `${(100 * counts[status]) / most}%` }} />
+            ))}
+          </button>
+        )
+      })}
+    </div>
   )
 }

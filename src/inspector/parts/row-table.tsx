@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { stateInInbox } from '../model/inbox.ts'
@@ -7,82 +7,48 @@ import { hold, release, select } from '../model/list.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { store, useStore } from '../model/store.ts'
 import { escapeHidden } from '../text/bytes.ts'
+import { adviseOn } from '../text/explain.ts'
 import { Ago, Head, In, memo, Result, Status, stateOf, useTime } from './small.tsx'
 
-/** Number of rows drawn above and below the visible ones. */
-const MARGIN = 12
-const MOST_DRAWN = 200
+/** Number of rows that are drawn at first, and more each time that the end comes near. There may be ten thousand. */
+const ROWS_DRAWN = 40
+const NEAR_PX = 800
 
-interface View {
-  readonly top: number
-  readonly height: number
-  readonly rowHeight: number
-}
-
-/** The list of deliveries. It draws only the visible rows, since there may be ten thousand. */
+/** The list of deliveries. */
 export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX.Element {
-  const box = useRef<HTMLDivElement>(null)
-  const [view, setView] = useState<View>({ top: 0, height: 800, rowHeight: 29 })
+  const [drawn, setDrawn] = useState(ROWS_DRAWN)
   const currentId = useStore(() => readAddress().delivery ?? store.cursor)
-  const measure = () => {
-    const { scrollTop: top = 0, clientHeight: height = 0 } = box.current ?? {}
-    const row = box.current?.querySelector('tbody tr.row')
-    const rowHeight = row?.getBoundingClientRect().height || view.rowHeight
-    if (top !== view.top || height !== view.height || rowHeight !== view.rowHeight) setView({ top, height, rowHeight })
-  }
-  useLayoutEffect(measure, [rows.length > 0])
-  useEffect(() => {
-    const observer = new ResizeObserver(measure)
-    if (box.current !== null) observer.observe(box.current)
-    return () => observer.disconnect()
-  }, [view.rowHeight])
-  useScrollToCursor(box, rows, view, currentId)
-  const first = Math.max(0, Math.floor(view.top / view.rowHeight) - MARGIN)
-  const drawn = Math.min(MOST_DRAWN, Math.ceil(view.height / view.rowHeight) + 2 * MARGIN)
-  const last = Math.min(rows.length, first + drawn)
-  const onScroll = () => {
-    measure()
+  const current = rows.findIndex(({ id }) => id === currentId)
+  const onScroll = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }: { currentTarget: HTMLElement }) => {
+    if (scrollTop + clientHeight + NEAR_PX > scrollHeight) setDrawn(Math.min(rows.length, drawn + ROWS_DRAWN))
     // At the top, new rows are shown again, unless the user reads one.
-    if ((box.current?.scrollTop ?? 0) > 0) hold()
+    if (scrollTop > 0) hold()
     else if (currentId === undefined) release()
   }
+  useEffect(() => {
+    const row = document.getElementById(`row-${currentId}`)
+    row?.closest('tr')?.scrollIntoView({ block: 'nearest' })
+    const focused = document.activeElement
+    if (focused === document.body || focused?.id.startsWith('row-')) row?.focus({ preventScroll: true })
+  }, [currentId, rows.length > 0])
   return (
-    <div class="scroll" ref={box} onScroll={onScroll}>
-      <div style={{ padding: `${first * view.rowHeight}px 0 ${(rows.length - last) * view.rowHeight}px` }}>
-        <table class="rows sent" aria-rowcount={rows.length + 1}>
-          <Head columns={COLUMNS} />
-          <tbody>
-            {rows.slice(first, last).map((row, index) => (
-              <RowLine
-                key={row.id}
-                row={row}
-                index={first + index}
-                isCurrent={row.id === currentId}
-                canFocus={row.id === currentId || (first + index === 0 && currentId === undefined)}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+    <div class="scroll" onScroll={onScroll}>
+      <table class="rows" aria-rowcount={rows.length + 1}>
+        <Head columns={[['Delivery'], ['Status'], ['Answer']]} />
+        <tbody>
+          {rows.slice(0, Math.max(drawn, current + ROWS_DRAWN)).map((row, index) => (
+            <RowLine
+              key={row.id}
+              row={row}
+              index={index}
+              isCurrent={index === current}
+              canFocus={index === Math.max(0, current)}
+            />
+          ))}
+        </tbody>
+      </table>
     </div>
   )
-}
-
-const COLUMNS = [
-  ['Type'],
-  ['Status'],
-  ['Account', 'account'],
-  ['Event', 'wide'],
-  ['To', 'widest'],
-  ['Answer'],
-  ['Attempt', 'wide number'],
-  ['Took', 'wide number'],
-  ['When', 'when number'],
-] as const
-
-/** Removes the scheme and a local host from a URL. */
-function shorten(url: string): string {
-  return url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '')
 }
 
 interface LineOptions {
@@ -128,63 +94,34 @@ interface CellOptions {
 
 const IN_INBOX = { waiting: '○ waiting', running: '◌ running', dead: '✕ dead letter' } as const
 
-const Cells: (options: CellOptions) => JSX.Element = memo(({ row, canFocus, isPinned, url, inInbox }: CellOptions) => (
-  <>
-    <td class="type">
-      <a href={toPageUrl({ ...readAddress(), delivery: row.id })} tabIndex={canFocus ? 0 : -1} id={`row-${row.id}`}>
-        {isPinned && <span title="pinned">★ </span>}
-        {escapeHidden(row.type)}
-      </a>
-      <span class="second mono">
-        <span class="of">{row.account} · </span>
-        {escapeHidden(row.event)}
-      </span>
-    </td>
-    <td>
-      <StatusMark row={row} />
-    </td>
-    <td class="account dim">{row.account}</td>
-    <td class="wide mono dim">{escapeHidden(row.event)}</td>
-    <td class="widest dim" title={url}>
-      {shorten(url) || 'deleted'}
-    </td>
-    <td>
-      <Result last={row.last} />
-      {inInbox !== undefined && <span class="tag">{IN_INBOX[inInbox]}</span>}
-      {row.isGone && <span class="tag">previous run</span>}
-      {row.signing !== 'valid' && <span class="tag">{row.signing}</span>}
-    </td>
-    <td class="wide number">{row.resendOf !== null ? 'by hand' : row.attempts === 0 ? '–' : `${row.attempts}/5`}</td>
-    <td class="wide number">{row.last === null ? '–' : `${row.last.ms} ms`}</td>
-    <td class="when number dim">
-      <Ago at={row.last?.at ?? row.at} />
-    </td>
-  </>
-))
-
-function StatusMark({ row }: { readonly row: PlacedRow }): JSX.Element {
+const Cells: (options: CellOptions) => JSX.Element = memo(({ row, canFocus, isPinned, url, inInbox }: CellOptions) => {
+  const { id, type, event, account, last, isGone, signing, resendOf, attempts } = row
   const state = useTime((now) => stateOf(row, now))
-  const isPlanned = (state === 'retrying' || state === 'waiting') && row.nextAt !== null
-  return <Status state={state}>{isPlanned && <In at={row.nextAt} />}</Status>
-}
-
-/** Keeps the row of the cursor visible, and focused if the list has the focus. */
-function useScrollToCursor(
-  box: { readonly current: HTMLDivElement | null },
-  rows: readonly PlacedRow[],
-  view: View,
-  id: string | undefined,
-): void {
-  useEffect(() => {
-    const at = id === undefined ? -1 : rows.findIndex((row) => row.id === id)
-    if (at < 0 || box.current === null) return
-    const head = view.rowHeight
-    const [top, bottom] = [at * view.rowHeight, (at + 1) * view.rowHeight + head]
-    if (top < box.current.scrollTop) box.current.scrollTop = top
-    else if (bottom > box.current.scrollTop + box.current.clientHeight)
-      box.current.scrollTop = bottom - box.current.clientHeight
-    const focused = document.activeElement
-    if (focused === document.body || focused?.id.startsWith('row-'))
-      document.getElementById(`row-${id}`)?.focus({ preventScroll: true })
-  }, [id, rows.length > 0])
-}
+  const isPlanned = state === 'retrying' || state === 'waiting'
+  const tags = [inInbox && IN_INBOX[inInbox], isGone && 'previous run', signing !== 'valid' && signing].filter(Boolean)
+  const advice = last && !last.isAcknowledged && adviseOn(last, url, store.state?.settings.deadlineMs)
+  return (
+    <>
+      <td title={`${event} to ${url || 'a deleted webhook'}`}>
+        <a href={toPageUrl({ ...readAddress(), delivery: id })} tabIndex={canFocus ? 0 : -1} id={`row-${id}`}>
+          {isPinned && '★ '}
+          {escapeHidden(type)}
+        </a>
+        <div class="dim">
+          {account} · {escapeHidden(event)} · {url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '')}
+        </div>
+      </td>
+      <td>
+        <Status state={state} />
+        <div class="dim">{isPlanned ? <In at={row.nextAt} /> : <Ago at={last?.at ?? row.at} />}</div>
+      </td>
+      <td title={advice || undefined}>
+        <Result last={last} />
+        {tags.map((tag) => (
+          <span class="tag">{tag}</span>
+        ))}
+        <div class="dim">{last && `${resendOf === null ? `${attempts}/5` : 'by hand'} · ${last.ms} ms`}</div>
+      </td>
+    </>
+  )
+})

@@ -17,7 +17,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   handler_failed: 'A handler threw.',
 }
 
-const HINTS: Readonly<Record<string, string>> = {
+/** Advice by code word, status or failure. */
+const ADVICE: Readonly<Record<string, string>> = {
   '400':
     '400: the signature is valid, but the receiver cannot read the body as an event. Was the body edited? The receiver’s log says what is wrong.',
   '409': '409: another process is handling this event. The next attempt finds the result.',
@@ -26,14 +27,12 @@ const HINTS: Readonly<Record<string, string>> = {
   '500': '500: the receiver threw while it handled the event. The error is in its log.',
   '503':
     '503: the receiver cannot take the event now: it is busy, closing, or its store does not answer. Its log says which.',
-}
-
-const WORD_HINTS: Readonly<Record<string, string>> = {
   no_handlers: '500: no handler is registered in the receiver. Is the module that registers them loaded?',
   body_consumed:
     '500: a body parser ran before the receiver and consumed the body. Mount the receiver above the app’s JSON parser, or turn off the framework’s body parsing.',
   late: '503: the handlers were still running at the deadline. They continue, and the next attempt finds the result.',
-  invalid_record: HINTS['422'] ?? '',
+  'blocked-url': 'blocked-url: the emulator delivers to loopback and public hosts only (A30).',
+  paused: 'paused: the webhook was paused, and the attempt counts as failed (A32).',
 }
 
 /** The meaning of a code word; undefined if the receiver is not one of this package. */
@@ -47,10 +46,8 @@ export function adviseOn(
   url: string,
   deadlineMs?: number,
 ): string | undefined {
-  if (code !== null && Object.hasOwn(WORD_HINTS, code)) return WORD_HINTS[code]
-  if (Object.hasOwn(HINTS, result)) return HINTS[result]
-  if (result === 'blocked-url') return 'blocked-url: the emulator delivers to loopback and public hosts only (A30).'
-  if (result === 'paused') return 'paused: the webhook was paused, and the attempt counts as failed (A32).'
+  const known = [code ?? '', result].find((word) => Object.hasOwn(ADVICE, word))
+  if (known !== undefined) return ADVICE[known]
   return URL.canParse(url) ? findHint(result, new URL(url), deadlineMs) : undefined
 }
 

@@ -4,18 +4,23 @@ import { isTime } from '../../protocol/iso-time.ts'
 /** A time in the past, relative to now: `now`, `12 s ago`, `5 min ago`. */
 export function showAgo(at: number, now: number): string {
   if (!isTime(at)) return 'unknown'
-  const ms = now - at
-  if (ms < 1_000) return 'now'
-  const [count, unit] = showDuration(Math.floor(ms / 1_000) * 1_000).split(' ')
-  return `${count} ${unit} ago`
+  return now - at < 1_000 ? 'now' : `${showShortly(Math.floor((now - at) / 1_000))} ago`
 }
 
-/** A time in the future, relative to now: `now`, `in 12 s`, `in 5 min 30 s`. */
+/** A time in the future, relative to now: `now`, `in 12 s`, `in 5 min`. */
 export function showIn(at: number, now: number): string {
   if (!isTime(at)) return 'unknown'
   const ms = at - now
   if (ms <= 0) return 'now'
-  return ms < 1_000 ? `in ${Math.round(ms)} ms` : `in ${showDuration(Math.ceil(ms / 1_000) * 1_000)}`
+  return ms < 1_000 ? `in ${Math.round(ms)} ms` : `in ${showShortly(Math.ceil(ms / 1_000))}`
+}
+
+/** A duration in its largest unit alone. */
+function showShortly(seconds: number): string {
+  return showDuration(seconds * 1_000)
+    .split(' ')
+    .slice(0, 2)
+    .join(' ')
 }
 
 /** The exact time, in UTC or in the machine's zone: `2025-01-31 14:30:00.000 +01:00`. */
