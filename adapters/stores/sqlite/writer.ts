@@ -1,4 +1,4 @@
-import { explain, isLocked, resultCodeOf } from './faults.ts'
+import { explain, isLocked } from './faults.ts'
 import { OpenedFile } from './opened-file.ts'
 import type { WrappedConnection } from './wrap-connection.ts'
 
@@ -111,7 +111,6 @@ export class Writer {
       for (const job of group) settle.push(job.run())
     } catch (error) {
       this.#database.guard.rollBack()
-      if (resultCodeOf(error) === 'SQLITE_CORRUPT') this.#forgetPages()
       this.#onFailure(group, error)
       return
     }
@@ -137,15 +136,6 @@ export class Writer {
     if (group.length === 1) return group[0]?.fail(error)
     for (const job of group) job.isAlone = true
     this.#jobs.unshift(...group)
-  }
-
-  /** Cached pages of a damaged file would be used even after a sound copy has replaced it. */
-  #forgetPages(): void {
-    try {
-      this.#database.exec('PRAGMA shrink_memory')
-    } catch {
-      // The damage is in the schema, which is read again each time.
-    }
   }
 
   #onClosedDoor(error: unknown): void {

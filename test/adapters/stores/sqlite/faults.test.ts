@@ -165,8 +165,9 @@ describe.each(drivers)('a store on %s', (driver) => {
       closeSync(file)
       expect(await failureOf(store, 'key 250')).toMatchObject(saying(/^The SQLite database .*damaged.*intact copy/))
       copyFileSync(`${path}.copy`, path)
-      expect(await store.claim('key 250', LEASE_MS)).toEqual({ state: 'done' })
-      await handle(store, 'another')
+      const restarted = sqliteStore({ database: open(path) })
+      expect(await restarted.claim('key 250', LEASE_MS)).toEqual({ state: 'done' })
+      await handle(restarted, 'another')
     })
 
     it('if another process has it locked, or the app itself', async () => {
