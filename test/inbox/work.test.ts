@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createReceiver, DeadLetter, memoryStore, RetryLater, type StandardSchema, sign } from 'postern'
+import { createReceiver, DeadLetter, type StandardSchema, sign } from 'postern'
 import { openSqlite } from 'postern/sqlite'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
@@ -172,17 +172,6 @@ describe('an event that fails', () => {
     expect(scene.errors).toMatchObject([{ code: 'dead_letter', cause: new DeadLetter('the customer does not exist') }])
   })
 
-  it('is retried when its handler asks for it, without counting as failed', async () => {
-    const scene = new Scene()
-    const flaky = failing(5, () => new RetryLater(20))
-    scene.receiver.on('*', flaky.handler)
-    await scene.deliver(event())
-    scene.work({ attempts: 2, ...AT_ONCE })
-    await scene.untilIdle()
-    expect(flaky.runs).toBe(6)
-    expect([scene.dead, scene.errors]).toEqual([[], []])
-  })
-
   it('is retried if its record does not match the schema, so that a looser schema can be deployed', async () => {
     let isLoose = false
     const contact: StandardSchema = {
@@ -203,25 +192,6 @@ describe('an event that fails', () => {
     expect([runs, scene.dead]).toEqual([1, []])
   })
 
-  it('is kept if the worker has no handler for its type: an older deployment must not lose events that a newer one accepted', async () => {
-    const scene = new Scene()
-    scene.receiver.on('contact.created', () => {})
-    await scene.deliver(event())
-    await scene.receiver.close()
-    const older = createReceiver({ secret: SECRET, inbox: scene.inbox, store: memoryStore(), logger: silentLogger })
-    older.on('contact.deleted', () => {})
-    const worker = older.work({ delay: () => 50 })
-    await until('it was tried', async () => ((await scene.inbox.list('waiting')).entries[0]?.failures ?? 0) > 1)
-    await worker.close()
-    const newer = createReceiver({ secret: SECRET, inbox: scene.inbox, store: memoryStore(), logger: silentLogger })
-    let runs = 0
-    newer.on('contact.created', () => void runs++)
-    newer.work(AT_ONCE)
-    await scene.untilIdle()
-    await newer.close()
-    expect(runs).toBe(1)
-  })
-
   it('is not run by a receiver of another name', async () => {
     const scene = new Scene()
     scene.receiver.on('*', () => {})
@@ -236,28 +206,6 @@ describe('an event that fails', () => {
     await until('it was tried', () => errors.length > 0)
     await other.close()
     expect([runs, errors]).toEqual([0, ['inbox_shared']])
-  })
-})
-
-describe('a store that is away', () => {
-  it('does not cost an event a try', async () => {
-    let isAway = true
-    const store = memoryStore()
-    const claim = store.claim.bind(store)
-    store.claim = (...of) => {
-      if (isAway) throw new Error('away')
-      return claim(...of)
-    }
-    const scene = new Scene({ store })
-    let runs = 0
-    scene.receiver.on('*', () => void runs++)
-    await scene.deliver(event())
-    scene.work({ attempts: 1 })
-    await until('it was tried', async () => (await scene.inbox.list('waiting')).entries[0]?.tries.length === 1)
-    expect((await scene.inbox.list('waiting')).entries[0]).toMatchObject({ failures: 0 })
-    isAway = false
-    await scene.untilIdle()
-    expect([runs, scene.dead]).toEqual([1, []])
   })
 })
 
@@ -317,8 +265,6 @@ describe('closing', () => {
 })
 
 describe('receiver.work', () => {
-  const inbox = () => new Scene().receiver
-
   it('needs an inbox', () => {
     const receiver = createReceiver({ secret: SECRET })
     expect(() => receiver.work()).toThrow(expect.objectContaining({ code: 'no_inbox' }))
@@ -330,11 +276,5 @@ describe('receiver.work', () => {
     expect(() => receiver.work()).toThrow(/has a worker already/)
     await worker.close()
     await receiver.work().close()
-  })
-
-  it('refuses options that cannot work, such as retries that outlast the memory of the store', () => {
-    expect(() => inbox().work({ delay: () => 86_400_000 })).toThrow(
-      /10 tries can take 21\d\.\d h, but the store forgets/,
-    )
   })
 })
