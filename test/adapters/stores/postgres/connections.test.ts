@@ -46,18 +46,6 @@ describe.skipIf(postgresProgram === undefined)('postgresStore on connections tha
     },
   )
 
-  it('claims on the kept connection if the server has no room for another', async () => {
-    const { pool: admin } = await scene.store()
-    await admin.query('CREATE USER narrow CONNECTION LIMIT 1; GRANT ALL ON postern_claims TO narrow')
-    const pool = scene.pool({ connectionString: scene.server.url.replace('postgres@', 'narrow@') })
-    const store = postgresStore({ pool })
-    for (let turn = 0; turn < 3; turn++) {
-      const key = newKey()
-      const { token } = await take(store, key)
-      expect(await store.complete(key, token)).toBe(true)
-    }
-  })
-
   it('sends a connection one statement after the other, as pg 9 will require', async () => {
     let most = 0
     class Counting extends pg.Client {

@@ -126,20 +126,6 @@ describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
     expect(ran.indexOf('small')).toBeLessThan(50)
   })
 
-  it('works on while another version of it adds a column', async () => {
-    const { inbox, table, pool } = await open()
-    let runs = 0
-    work(inbox, (item) => (++runs % 2 ? { next: 'wait', afterMs: 0, isFailure: true, tried: tried(item) } : DONE))
-    const putAndRun = async (id: string) => {
-      await inbox.put(makeItem(id))
-      await until(async () => (await inbox.get(`k${id}`)) === undefined)
-    }
-    await putAndRun('1')
-    await pool.query(`ALTER TABLE ${table} ADD COLUMN later text NOT NULL DEFAULT ''`)
-    await putAndRun('2')
-    expect(runs).toBe(4)
-  })
-
   it('does not wait for rows that another transaction has locked, nor for one that stays open', async () => {
     const { inbox, table } = await open()
     for (const id of ['1', '2', '3']) await inbox.put(makeItem(id))

@@ -76,25 +76,4 @@ describe.skipIf(postgresProgram === undefined)('the statements of postgresStore'
     for (const claim of claims) expect(claim).toMatchObject({ positions: [299] })
     expect(statements).toBeLessThan(20)
   })
-
-  it('are prepared by other connections, even if one has lost its own', async () => {
-    const { store, pool } = await scene.store({ max: 3 })
-    const useOne = async (query: string, isOver: boolean) => {
-      const client = await pool.connect()
-      const { rows } = await client.query(query)
-      client.release(isOver)
-      return rows.length
-    }
-    await take(store, newKey())
-    await useOne('DEALLOCATE ALL', false)
-    await take(store, newKey())
-    await useOne('SELECT 1', true)
-    const giveUpAt = performance.now() + 10_000
-    let found = 0
-    while (found === 0 && performance.now() < giveUpAt) {
-      await take(store, newKey())
-      found = await useOne(`SELECT 1 FROM pg_prepared_statements WHERE name LIKE 'postern%'`, false)
-    }
-    expect(found).toBeGreaterThan(0)
-  })
 })

@@ -107,22 +107,6 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
   })
 
-  it('survives cut connections, including idle ones', async () => {
-    const { store } = await scene.store()
-    const other = scene.pool()
-    for (let turn = 0; turn < 3; turn++) {
-      const key = newKey()
-      const { token } = await take(store, key)
-      expect(await store.renew(key, token, LEASE_MS, [])).toBe(true)
-      await other.query(
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = $1',
-        ['client backend'],
-      )
-      await expect.poll(async () => store.complete(key, token)).toBe(true)
-      expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
-    }
-  })
-
   it('does not delay the end of its pool', async () => {
     const { store, pool } = await scene.store()
     await store.complete(newKey(), (await take(store, newKey())).token)
