@@ -25,7 +25,6 @@ export function waitUntilOf(host: readonly unknown[]): AdapterOptions<unknown>['
   return context && ((work) => context.waitUntil(work))
 }
 
-/** Checks the path that an adapter serves. */
 export function checkPath(name: string, option: string, path: unknown): void {
   if (path !== undefined && !(typeof path === 'string' && path.startsWith('/') && !/[?#]/.test(path)))
     throw invalid(`${name}: ${option} is ${JSON.stringify(path)}; give a path that begins with "/", without a query.`)

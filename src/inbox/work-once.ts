@@ -26,7 +26,6 @@ export interface WorkedOnce {
   readonly left: number
 }
 
-/** Limits of the work. */
 interface Limits {
   /** On the monotonic clock, in milliseconds. */
   readonly until: number

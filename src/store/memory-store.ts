@@ -33,7 +33,6 @@ const MOST = 10_000_000
 /** The rest of an event that nobody holds: until when it counts as done, or the marks of handlers that finished. */
 type Finished = number | { readonly until: number; readonly marks: readonly string[] }
 
-/** The position of a record for one handler. */
 interface Place {
   readonly until: number
   readonly at: number
@@ -230,7 +229,6 @@ function untilOf(finished: Finished | Place): number {
   return typeof finished === 'number' ? finished : finished.until
 }
 
-/** Returns true if another holder has a lease that has not ended. */
 function isHeldByAnother(lease: HeldLease | undefined, token: string, now: number): boolean {
   return lease !== undefined && lease.token !== token && lease.endsAt > now
 }

@@ -13,7 +13,6 @@ export interface BullmqInboxOptions {
   readonly deadLetterMs?: number
 }
 
-/** Options after the check. */
 export interface Checked extends Required<BullmqInboxOptions> {
   readonly connection: RedisOptions
 }

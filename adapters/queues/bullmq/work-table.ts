@@ -26,10 +26,8 @@ interface HeldEntry extends InboxEntry {
   readonly jobId: string
 }
 
-/** The parts that a worker uses. */
 interface Parts extends Pick<InboxTable, 'onPut'> {
   readonly connection: Connection
-  /** Its name. */
   readonly worker: string
   readonly leaseMs: number
   /** Called before each search for items, for periodic tasks. */

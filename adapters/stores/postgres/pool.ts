@@ -46,12 +46,10 @@ export const CALL_LIMIT_MS = 3_000
 /** The limit for a statement that no receiver waits for, and for the ends of transactions. */
 export const STATEMENT_LIMIT_MS = 10_000
 
-/** The SQLSTATE of a missing privilege. */
 export const INSUFFICIENT_PRIVILEGE = '42501'
 
 const DEFAULT_MAX = 10
 
-/** Returns the number of connections that a pool may have open. */
 export function maxOf({ options }: PgPool): number {
   return options?.max ?? DEFAULT_MAX
 }

@@ -46,12 +46,10 @@ interface Fence {
   readonly transaction: string
 }
 
-/** Returns the table's name in the form for statements. */
 export function nameOf({ schema, table = DEFAULT_TABLE }: TableName): string {
   return schema === undefined ? quoteName(table) : `${quoteName(schema)}.${quoteName(table)}`
 }
 
-/** Returns the pieces of SQL that several statements share. */
 function makePieces(tableName: TableName, retentionMs: number) {
   const retention = `interval '${retentionMs} ms'`
   // Rows are swept somewhat later than they expire, so that a completion need not move the time: it stays out of the index.

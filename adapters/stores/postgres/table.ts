@@ -16,7 +16,6 @@ const MIGRATE_LIMIT_MS = LOCKED_FOR_S * 1_000 + CALL_LIMIT_MS
 /** Undoes, for one message, a search path that an app has set: it would lead to another table. */
 const DEFAULT_PATH = 'SET LOCAL search_path TO DEFAULT'
 const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE'
-/** The functions that return the SQL of `migrate()`. */
 const SCHEMA_OF = { store: 'postgresSchema', inbox: 'postgresInboxSchema' } as const
 
 /** Differences between the table of a store and that of an inbox. */
@@ -78,7 +77,6 @@ export class Table<S extends { readonly create: string }> {
       )
   }
 
-  /** Returns the owner's error for a failed statement. */
   explain(cause: unknown): unknown {
     const state = sqlStateOf(cause)
     if (state === UNDEFINED_TABLE) return this.#missing(cause)

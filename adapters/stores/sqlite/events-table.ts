@@ -7,7 +7,6 @@ const CLOCK_SLACK_MS = 1_000
 /** Rows that are checked for each claim: with two, expired rows never fill more than half of the table. */
 const SWEPT_PER_CLAIM = 2
 
-/** The stored state of an event. */
 interface Entry {
   readonly isDone: boolean
   /** The last token: a lease that has ended keeps its token until another process claims the event. */

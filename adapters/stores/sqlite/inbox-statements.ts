@@ -39,7 +39,6 @@ CREATE TRIGGER IF NOT EXISTS ${name}_gone AFTER DELETE ON ${name} WHEN OLD.is_bo
 END`
 }
 
-/** The statements of the steps that write. */
 export function prepareSteps(database: SqliteDatabase, name: string) {
   const some = (where: string) => `seq IN (SELECT seq FROM ${name} WHERE ${where} LIMIT ?)`
   const free = 'worker = NULL, is_alone = 0, lost_by = NULL'
@@ -98,7 +97,6 @@ export function prepareSteps(database: SqliteDatabase, name: string) {
   })
 }
 
-/** The statements that read. */
 export function prepareReads(database: SqliteDatabase, name: string) {
   const inLine = 'state = ? AND position BETWEEN ? AND ?'
   return prepareAll(database, {

@@ -5,7 +5,6 @@ import { CANNOT_OPEN, findFix, untilUnlocked } from './faults.ts'
 import { connect, openSqlite } from './open-sqlite.ts'
 import { sqliteInbox } from './sqlite-inbox.ts'
 
-/** An inbox and its connection. */
 export interface OpenedInbox extends Disposable {
   readonly inbox: Inbox
 }

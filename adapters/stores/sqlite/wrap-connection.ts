@@ -18,7 +18,6 @@ interface DriverStatement {
   all(...parameters: readonly unknown[]): readonly SqliteRow[]
 }
 
-/** Wraps the connection of any driver. */
 export class WrappedConnection implements SqliteDatabase {
   readonly driver: SqliteDriver
   readonly connection: SqliteConnection

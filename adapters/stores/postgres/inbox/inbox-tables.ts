@@ -23,7 +23,6 @@ export class InboxTables {
     this.#table = table
   }
 
-  /** Returns the owner's error for a failed statement. */
   readonly explain = (error: unknown): unknown => this.#table.explain(error)
 
   /** Runs a statement on its own connection, if one is free. */

@@ -5,7 +5,6 @@ import type { Names } from './tables.ts'
 /** The time for which a worker without a sign of life is remembered, in microseconds. */
 const WORKER_KEPT = 3_600_000_000
 
-/** The statements about the leases of workers. */
 export function makeLeases({ items, workers }: Names, { itemsOf, update, workersThat }: Pieces) {
   return {
     /**

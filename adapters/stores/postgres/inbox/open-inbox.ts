@@ -3,7 +3,6 @@ import { toUnreachable } from '../../unreachable.ts'
 import type { TableName } from '../statements.ts'
 import { type PostgresInbox, postgresInbox } from './postgres-inbox.ts'
 
-/** An inbox and its connections. */
 export interface OpenedPostgresInbox extends AsyncDisposable {
   readonly inbox: PostgresInbox
 }

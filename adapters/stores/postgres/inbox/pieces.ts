@@ -31,7 +31,6 @@ export const REPLAY = `state = ${DELAYED}, position = ${NOW}, due_at = ${NOW}, s
 /** An item's place among the ready ones, of its account's last turn, its number behind that, and a row of `next`. */
 export const TURN = 'greatest(turn, coalesce(next.position, next.now)) + nth'
 
-/** The parts that several statements share. */
 export function makePieces({ items, bodies, workers }: Names) {
   const isLarge = `(pg_relation_size(${asText(items)}) >= ${LARGE})::text`
   return {

@@ -7,7 +7,6 @@ const MOST_TAKEN = 1_000
 /** Due rows of an account that one step moves while others are left. */
 const BATCH_OF_ACCOUNT = 5
 
-/** The statements by which a worker takes items. */
 export function makeTakes({ items, workers }: Names, { body, isLarge, me, start, suspect, update }: Pieces) {
   return {
     /**
@@ -59,7 +58,6 @@ SELECT 1 FROM awaited UNION ALL SELECT 1 FROM suspect WHERE awaited_by = (SELECT
   }
 }
 
-/** The statements that make due items ready. */
 export function makePromotions({ items }: Names, { next, turn, update }: Pieces) {
   return {
     /** Makes delayed items ready. Takes keys, the last turns of their accounts, and numbers behind these. Returns a row of the next turn. */
