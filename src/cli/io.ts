@@ -28,13 +28,11 @@ export interface Io {
   readonly listenToKeys?: ((listener: (key: string) => void) => () => void) | undefined
 }
 
-/** Options that many commands have. */
 export interface CommonOptions {
   readonly json?: true
   readonly yes?: true
 }
 
-/** Exit codes of all commands. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -50,7 +48,6 @@ export const EXIT = {
 export class ExitError extends Error {
   override readonly name = 'ExitError'
   readonly exitCode: number
-  /** Advice to the user, which follows the message. */
   readonly fix: string | undefined
 
   constructor(exitCode: number, message = '', { fix, ...options }: ErrorOptions & { readonly fix?: string } = {}) {
@@ -74,12 +71,10 @@ export function endIfInterrupted({ interrupt }: Io): void {
   if (interrupt.aborted) throw new ExitError(EXIT.interrupted)
 }
 
-/** Error for a file that cannot be read or written. */
 export function refuseFile(file: string, done: 'read' | 'written', cause: unknown): ExitError {
   return usageError(`${file} cannot be ${done}: ${messageOf(cause)}`)
 }
 
-/** Writes one JSON object to standard output, on a line. */
 export function writeJson({ stdout }: Io, record: object): void {
   stdout.write(`${JSON.stringify(record)}\n`)
 }

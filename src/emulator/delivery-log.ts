@@ -24,7 +24,6 @@ export type DeliveryChange = Pick<StoredDelivery, 'status' | 'nextAttemptAt'> &
 /** Part of a delivery that is written at each change; its bytes are written separately, and once. */
 type WrittenDelivery = Omit<StoredDelivery, 'bytes' | 'signedBytes' | 'isInFlight' | 'made' | 'change' | 'ticket'>
 
-/** All deliveries, in the order of their creation. */
 export class DeliveryLog {
   readonly #all = new Map<string, StoredDelivery>()
   /** Finished deliveries, in the order in which they finished. */

@@ -197,7 +197,6 @@ export class Engine {
     return work
   }
 
-  /** Waits on the clock, or until the emulator closes. */
   wait(ms: number): Promise<void> {
     const { clock } = this.#parts
     const { signal } = this.#closing

@@ -23,7 +23,6 @@ const ofAccountShape = z.strictObject(accountFields).optional()
 const creationShape = z.strictObject({ ...accountFields, secret: z.string().optional() }).optional()
 const filterShape = z.strictObject({ webhookId: z.string().optional(), eventId: z.string().optional() })
 
-/** Creates the methods for code in the same process. */
 export function createHandles(service: Service): Handles {
   const { accounts, webhooks, deliveries, engine, records, events, tokens } = service
   const keyOf = (options: OfAccount | undefined) => accounts.get(checkInput(options, ofAccountShape)?.accountKey).key

@@ -21,7 +21,6 @@ export function signAs(signing: Signing, signedBytes: Uint8Array, secret: string
   }
 }
 
-/** Bytes to send, and the bytes that the signature covers. */
 export interface SignedBody {
   readonly bytes: Uint8Array
   readonly signedBytes: Uint8Array | undefined

@@ -43,7 +43,6 @@ export interface WebhooksParts {
   readonly maxPerAccount: number
 }
 
-/** Registrations of all accounts, with their states. */
 export class Webhooks {
   readonly #byId = new Map<string, Webhook>()
   /** Accounts of deleted webhooks whose log is kept (A33), by id. */

@@ -40,7 +40,6 @@ interface CheckCommandOptions extends SecretOptions {
   readonly explain?: string
 }
 
-/** Number of checks that the progress names. */
 const MOST_NAMED = 3
 /** Id of the check that a plain delivery is accepted. */
 const PLAIN = 'accepts-valid'

@@ -22,7 +22,6 @@ interface ResendCommandOptions extends ServiceOptions {
   readonly timeout: number
 }
 
-/** Pause before the first look at the result. */
 const FIRST_LOOK_MS = 200
 
 /** `postern deliveries …`: the delivery log of a webhook. */

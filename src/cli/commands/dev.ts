@@ -78,7 +78,6 @@ async function findSecret(options: DevOptions, io: Io): Promise<string | undefin
   return env === undefined ? io.env[secretEnv] || undefined : readEnvFile(env, secretEnv)
 }
 
-/** Description of this command's webhooks. */
 const DESCRIPTION = 'made by postern dev'
 
 /** Updates the webhook of an earlier run, which a data file may have, or replaces it if its secret is not that of the app. */

@@ -18,7 +18,6 @@ interface ReplayCommandOptions extends InboxCommandOptions {
   readonly dryRun?: true
 }
 
-/** Dead letters read at a time. */
 const PAGE = 100
 /** Replays under way at the same time: they share a commit. */
 const CONCURRENCY = 100

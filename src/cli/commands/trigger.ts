@@ -21,7 +21,6 @@ interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions
   readonly timeout: number
 }
 
-/** Maximum number of events, which are all made before the first is sent. */
 const MOST = 100_000
 
 /** `postern trigger`: makes events of a type. */

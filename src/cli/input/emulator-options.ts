@@ -9,10 +9,8 @@ import { LateInbox } from '../service/late-inbox.ts'
 import { collect, readDuration, readRate, tryDuration } from './read-option.ts'
 
 export const DEFAULT_PORT = 4010
-/** Number of further ports to try without `--port`. */
 const PORTS_TRIED = 20
 
-/** Options that `dev` and `emulator` share. */
 export interface EmulatorCommandOptions {
   readonly port?: number
   readonly host: string
@@ -91,7 +89,6 @@ export function inspectorOf({ url }: Pick<Emulator, 'url'>): string {
   return `${url}/_inspector`
 }
 
-/** Number of deliveries that still have an attempt. */
 export function countPending({ deliveries }: Emulator): number {
   return deliveries.list().filter(({ status }) => status === 'pending').length
 }

@@ -12,7 +12,6 @@ export function typesOf(model: string): readonly string[] {
   return ACTIONS.map((action) => `${model}.${action}`)
 }
 
-/** Event types that the service documents. */
 export const KNOWN_TYPES: readonly string[] = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
 /** Names allowed before `.*`. */
 const GROUPS = [...NAMED_MODELS, 'finance.payment', ...SERVICE_EVENT_TYPES.map((type) => type.replace(/\..*/, ''))]

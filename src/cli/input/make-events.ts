@@ -26,7 +26,6 @@ export function addEventOptions(command: Command): Command {
     .option('--count <n>', 'make so many events', readCount, 1)
 }
 
-/** Makes the events, each with its own id. */
 export async function makeEvents(type: string, options: EventOptions, io: Io): Promise<readonly WebhookEvent[]> {
   const { count, late = 0, account, set = [] } = options
   mustBeType(type, options.anyType === true)
@@ -70,7 +69,6 @@ export function buildEvent(builders: EventBuilders, type: string, envelope: Enve
   return JSON.parse(JSON.stringify(build(builders, type, envelope)))
 }
 
-/** Builders of the events that belong to no model. */
 const BUILDERS = new Map<string, `${'payment' | 'sync'}${'Completed' | 'Failed'}` | `${'import' | 'export'}Completed`>([
   ['finance.payment.completed', 'paymentCompleted'],
   ['finance.payment.failed', 'paymentFailed'],

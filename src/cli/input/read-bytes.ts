@@ -18,7 +18,6 @@ async function collectParts(stdin: Io['stdin']): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-/** Reads a file. Ends the command if that fails. */
 export async function readBytes(file: string): Promise<Buffer> {
   try {
     return await readFile(file)

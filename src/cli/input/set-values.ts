@@ -59,7 +59,6 @@ function setValue(event: object, names: readonly string[], text: string): void {
   }
 }
 
-/** Suggests a path instead of one that does not exist. */
 function suggest(event: object, path: string, before: string, known: readonly string[]): string {
   const names = path.split('.')
   const wrong = names[before === '' ? 0 : before.split('.').length] ?? ''

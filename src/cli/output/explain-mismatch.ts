@@ -62,7 +62,6 @@ function repairHeader(header: string, codes: FindingCode[]): string | undefined 
   return undefined
 }
 
-/** Finds the mistake by which this signature was made. */
 function findMistake(body: Uint8Array, signature: string, secret: string): SignatureMistakeCode | undefined {
   const codes = Object.keys(SIGNATURE_MISTAKES) as SignatureMistakeCode[] // its own keys
   return codes.find((code) =>

@@ -46,7 +46,6 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Times of a lock, in milliseconds. */
 const TIMES = {
   /** Interval in which the holder touches its lock. */
   beatMs: 500,
@@ -91,7 +90,6 @@ export async function holdFile(
   return { async [Symbol.asyncDispose]() {} }
 }
 
-/** Tries to take the lock, and returns true if it succeeded. */
 async function take(lock: string, path: string): Promise<boolean> {
   try {
     await writeFile(lock, '', { flag: 'wx', mode: 0o600 })

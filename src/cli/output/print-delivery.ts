@@ -1,6 +1,5 @@
 import type { Delivery, Webhook } from '../../client/client.ts'
 
-/** Names of the columns of `toColumns`. */
 export const COLUMNS = ['DELIVERY', 'CREATED', 'TYPE', 'EVENT', 'STATE', 'ATTEMPTS', 'RESULT']
 
 export function toColumns(delivery: Delivery): readonly (string | number | undefined)[] {

@@ -6,7 +6,6 @@ import { formatTable, toPrintable } from './print-table.ts'
 
 /** Names of the time of an item, by its state. */
 const DUE: Readonly<Record<InboxState, string>> = { dead: 'dead since', waiting: 'next try', running: 'was due' }
-/** Number of characters of an error in a list. */
 const LONGEST_ERROR = 100
 /** Levels of a body that are indented. */
 const DEEPEST = 40

@@ -49,7 +49,6 @@ export class ProgressLine {
     this.#timer = setInterval(() => this.#tick(), REDRAW_MS)
   }
 
-  /** Erases the line. */
   end(): void {
     clearInterval(this.#timer)
     if (this.#isDrawn) this.#io.stderr.write('\r\u001b[K')

@@ -3,7 +3,6 @@ import { showDuration } from '../../host/duration.ts'
 import type { Io } from '../io.ts'
 import { formatProgress, ProgressLine } from './progress-line.ts'
 
-/** Progress of a replay, as a line. */
 export class ProgressDisplay extends ProgressLine {
   #waitsUntil = 0
   #waitsFor: Wait['reason'] = 'rate_limit'

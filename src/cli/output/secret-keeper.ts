@@ -12,7 +12,6 @@ export interface KeeperOptions {
 
 /** A place for one secret and the id of its webhook, so that an interrupted command can continue. Other runs wait for it. */
 export interface NamedKeeper extends SecretKeeper, AsyncDisposable {
-  /** For messages. */
   readonly name: string
 }
 

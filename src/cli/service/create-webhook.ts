@@ -84,7 +84,6 @@ async function save(
   }
 }
 
-/** Removes the file, with the secret if it has one. */
 async function discard(secretFile: string | undefined): Promise<void> {
   if (secretFile !== undefined) await rm(secretFile, { force: true })
 }

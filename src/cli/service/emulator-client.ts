@@ -70,7 +70,6 @@ export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Pr
   throw new ExitError(EXIT.unreachable, `No emulator answers at ${url.origin}${source}.`, { fix: START })
 }
 
-/** Returns true if an emulator answers at the address in time. */
 export async function isEmulator(url: URL, signal: AbortSignal, withinMs = ANSWER_WITHIN_MS): Promise<boolean> {
   try {
     const ready: unknown = await (await send(url, 'GET ready', { signal, withinMs })).json()
@@ -148,7 +147,6 @@ async function send(
   )
 }
 
-/** Splits a stream at its line feeds. */
 async function* splitLines(parts: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

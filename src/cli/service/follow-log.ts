@@ -3,7 +3,6 @@ import type { Client, Delivery } from '../../client/client.ts'
 import { readLog } from '../../client/replay-plan.ts'
 import { toColumns } from '../output/print-delivery.ts'
 
-/** Pause between two looks at the log. */
 const POLL_MS = 2_000
 /** Number of looks after which the whole log is read, for a manual retry of an old delivery. */
 const WHOLE_EVERY = 30

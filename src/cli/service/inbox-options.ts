@@ -5,7 +5,6 @@ import type { Inbox, InboxEntry } from '../../inbox/inbox.ts'
 import { type CommonOptions, defined, EXIT, ExitError, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 
-/** Options for the place of an inbox. */
 export interface InboxOptions {
   readonly sqlite?: string
   readonly redis?: string
@@ -16,10 +15,8 @@ export interface InboxOptions {
   readonly schema?: string
 }
 
-/** Options of a command on an inbox. */
 export interface InboxCommandOptions extends InboxOptions, CommonOptions {}
 
-/** An inbox with its connection. */
 export interface ConnectedInbox extends AsyncDisposable {
   readonly inbox: Inbox
 }
@@ -27,7 +24,6 @@ export interface ConnectedInbox extends AsyncDisposable {
 const ENGINES = ['sqlite', 'redis', 'postgres'] as const
 type Engine = (typeof ENGINES)[number]
 const DETAILS = ['table', 'queue', 'prefix', 'schema'] as const
-/** The further options of each engine. */
 const DETAILS_OF: Readonly<Record<Engine, readonly (typeof DETAILS)[number][]>> = {
   sqlite: ['table'],
   redis: ['queue', 'prefix'],

@@ -8,7 +8,6 @@ export interface Pace {
   readonly signal: AbortSignal
 }
 
-/** Options for the way in which events are sent. */
 export interface SendingOptions {
   readonly duplicate: number
   readonly concurrent: number

@@ -15,7 +15,6 @@ export interface EmulatedOptions extends SendingOptions {
   readonly timeout: number
 }
 
-/** Pause between two looks at pending deliveries. */
 const POLL_MS = 50
 
 /** Lets events occur in an emulator and, with `watch`, shows their deliveries. */

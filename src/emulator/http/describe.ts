@@ -13,7 +13,6 @@ import type { FeedMessage } from '../feed.ts'
 import { LIMITS, type Service } from '../service.ts'
 import type { Webhook } from '../webhooks.ts'
 
-/** Describes a delivery with everything except its body. */
 export function describeDelivery({ attempts, ...delivery }: EmulatorDelivery): DescribedDelivery {
   const { id, accountKey, webhookId, eventId, eventType, status, isInFlight, resendOf, signing, note } = delivery
   return {

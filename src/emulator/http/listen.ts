@@ -42,7 +42,6 @@ export async function stop(server: Server): Promise<void> {
   await closed
 }
 
-/** Returns the URL that a server listens on, without a path. */
 export function urlOf(server: Server, host: string): string {
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : 0
