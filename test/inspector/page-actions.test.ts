@@ -47,7 +47,6 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     const { page, complaints } = await open(crm, `?d=${delivery?.id}`)
     await page.locator('.detail pre').getByText('onerror').first().waitFor()
     for (const name of ['Exact', 'Hex']) await page.getByRole('button', { name, exact: true }).click()
-    await page.locator('.diff summary').click()
     for (const summary of await page.locator('.headers summary').all()) await summary.click()
     const command = await copy(page, 'curl command')
     const test = await copy(page, 'vitest test')

@@ -22,7 +22,7 @@ describe.skipIf(CHROMIUM === undefined)('read while things change, the inspector
     const top = await topOf(page)
     crm.events.emit({ type: 'sync.completed', id: 'evt_new' })
     await crm.clock.advance(0)
-    await page.getByText('1 new').waitFor()
+    await page.locator('.fresh').getByText('1 new').waitFor()
     status = 200
     await crm.clock.advance('1m')
     await page.locator('tr[aria-current]').getByText('delivered').waitFor()

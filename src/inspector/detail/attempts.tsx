@@ -8,8 +8,6 @@ import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Ago, In, Result, ViewLink } from '../parts/small.tsx'
 
-const MOST_RELATED = 10
-
 interface AttemptsOptions {
   readonly detail: DeliveryDetail
   readonly row: PlacedRow
@@ -77,7 +75,7 @@ function Related({ row }: { readonly row: PlacedRow }): JSX.Element {
   const all = ids.split(' ').flatMap((id) => store.rows.find(id) ?? [])
   return (
     <>
-      {all.slice(0, MOST_RELATED).map(({ id, last, resendOf, webhook, at }) => (
+      {all.map(({ id, last, resendOf, webhook, at }) => (
         <tr key={id}>
           <td>
             <ViewLink view={{ delivery: id }}>{resendOf === null ? 'sent' : 'resent'}</ViewLink>
@@ -91,13 +89,6 @@ function Related({ row }: { readonly row: PlacedRow }): JSX.Element {
           </td>
         </tr>
       ))}
-      {all.length > MOST_RELATED && (
-        <tr>
-          <td colSpan={4}>
-            <ViewLink view={{ query: `event:${row.event}` }}>All {all.length + 1} deliveries of the event</ViewLink>
-          </td>
-        </tr>
-      )}
     </>
   )
 }

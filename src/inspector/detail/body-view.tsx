@@ -5,7 +5,7 @@ import { Button, Switch } from '../parts/fields.tsx'
 import { fromBase64, showExactly, showReadably, showSize, toHex } from '../text/bytes.ts'
 import { tryToParse } from '../text/edit-body.ts'
 import { toPretty } from '../text/pretty-json.ts'
-import { Copy, Headers } from './facts.tsx'
+import { Copy } from './facts.tsx'
 
 const FORMS = [
   ['pretty', 'Pretty'],
@@ -16,30 +16,6 @@ const FORMS = [
 const SHOWN_BYTES = 32 * 1_024
 /** Keys are not highlighted in longer bodies. */
 const MOST_HIGHLIGHTED = 64 * 1_024
-
-interface SentOptions {
-  readonly body: DeliveryDetail['body']
-  readonly url: string
-  /** Values of the signature header. */
-  readonly signatures: readonly string[]
-}
-
-/** The body and the headers of a delivery, as they were sent. */
-export function BodyView({ body, url, signatures }: SentOptions): JSX.Element {
-  const headers = [
-    ['Host', URL.canParse(url) ? new URL(url).host : ''],
-    ['Content-Type', 'application/json'],
-    ['Content-Length', String(fromBase64(body.base64).length)],
-    ['User-Agent', 'postern-emulator'],
-    ...signatures.map((signature) => ['X-Service-Signature', signature] as const),
-  ] as const
-  return (
-    <>
-      <BytesView title="Sent" body={body} />
-      <Headers headers={headers} />
-    </>
-  )
-}
 
 interface BytesOptions {
   readonly title: string

@@ -9,12 +9,12 @@ import type { PlacedRow } from '../model/rows.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Empty } from '../parts/small.tsx'
-import { escapeHidden } from '../text/bytes.ts'
+import { escapeHidden, fromBase64 } from '../text/bytes.ts'
 import { nameSigning } from '../text/explain.ts'
 import { AnswerView } from './answer-view.tsx'
 import { Attempts } from './attempts.tsx'
-import { BodyView } from './body-view.tsx'
-import { Copy, DetailTitle } from './facts.tsx'
+import { BytesView } from './body-view.tsx'
+import { Copy, DetailTitle, Headers } from './facts.tsx'
 import { InboxSection } from './inbox-section.tsx'
 import { SignatureView } from './signature-view.tsx'
 import { useCall, useDetail } from './use-detail.ts'
@@ -47,10 +47,8 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
       <DetailTitle title={row?.type ?? 'Delivery'} onClose={() => closeDelivery(id)}>
         {row !== undefined && (
           <p class="mono dim">
-            {escapeHidden(row.event)}
-            <Copy text={row.event} what="event id" /> · {row.account} ·{' '}
-            <span class="url">{url || 'deleted webhook'}</span>
-            {url !== '' && <Copy text={url} what="URL" />}
+            {escapeHidden(row.event)} <Copy text={row.event} what="event id" /> · {row.account} ·{' '}
+            {url || 'deleted webhook'} {url !== '' && <Copy text={url} what="URL" />}
           </p>
         )}
         {value !== undefined && (
@@ -89,18 +87,29 @@ function Parts({ detail, row, url }: PartsOptions): JSX.Element {
   const signature = useCall<SignatureSteps>(`GET ${toPath(detail.id)}/signature`, '')
   const [chosen, setChosen] = useState<number>()
   const shown = detail.attempts.find(({ number }) => number === chosen) ?? detail.attempts.at(-1)
-  const before = detail.attempts.findLast(({ number }) => number < (shown?.number ?? 0))
   return (
     <div class="parts">
       <VerdictView row={row} url={url} />
       <Actions row={row} onRetry={() => setChosen(undefined)} />
       <Attempts detail={detail} row={row} shown={shown} onChoose={setChosen} />
-      {shown !== undefined && <AnswerView attempt={shown} before={before} />}
+      {shown !== undefined && <AnswerView attempt={shown} />}
       {hasInbox() && row.last?.code === 'accepted' && <InboxSection row={row} />}
-      <BodyView body={detail.body} url={url} signatures={signature.value?.sent ?? []} />
+      <BytesView title="Sent" body={detail.body} />
+      <Headers headers={listHeaders(detail, url, signature.value?.sent ?? [])} />
       <SignatureView signature={signature} signing={detail.signing} isDelivered={row.status === 'success'} />
     </div>
   )
+}
+
+/** The headers of a delivery, as they were sent. */
+function listHeaders({ body }: DeliveryDetail, url: string, signatures: readonly string[]) {
+  return [
+    ['Host', URL.canParse(url) ? new URL(url).host : ''],
+    ['Content-Type', 'application/json'],
+    ['Content-Length', String(fromBase64(body.base64).length)],
+    ['User-Agent', 'postern-emulator'],
+    ...signatures.map((signature) => ['X-Service-Signature', signature] as const),
+  ] as const
 }
 
 function Actions({ row, onRetry }: { readonly row: PlacedRow; readonly onRetry: () => void }): JSX.Element {

@@ -20,8 +20,7 @@ export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.
               <span class="dim">{n}.</span> <b class="result bad">{code}</b>{' '}
               <span class="dim">
                 <Ago at={startedAt} isReal /> · took{' '}
-                {showDuration(Date.parse(endedAt ?? '') - Date.parse(startedAt ?? ''))} ·{' '}
-                <span class="mono">{worker}</span>
+                {showDuration(Date.parse(endedAt ?? '') - Date.parse(startedAt ?? ''))} · {worker}
               </span>
             </p>
             {error !== undefined && <pre>{escapeHidden(error)}</pre>}

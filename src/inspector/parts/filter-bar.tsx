@@ -6,7 +6,7 @@ import { countBars } from '../model/list.ts'
 import { remember, store, useStore } from '../model/store.ts'
 import { escapeHidden } from '../text/bytes.ts'
 import { showExact } from '../text/times.ts'
-import { Button } from './fields.tsx'
+import { Button, Choice } from './fields.tsx'
 import { useTime } from './small.tsx'
 
 const listTypes = remember(
@@ -61,7 +61,6 @@ export function FilterBar(): JSX.Element {
   const { query, isGrouped } = useStore(readAddress)
   const values = useStore(listValues)
   const status = readWord(query, 'status')
-  const set = (key: string, value: string | undefined) => go({ query: writeWord(query, key, value) })
   const retrying = () =>
     go({ query: writeWord(query, 'status', status === 'retrying' ? undefined : 'retrying'), isGrouped: false })
   const chips = [
@@ -75,39 +74,16 @@ export function FilterBar(): JSX.Element {
         {chips.map(([label, isOn, onClick, title]) => (
           <Button key={label} {...{ label, title, onClick, 'aria-pressed': isOn }} />
         ))}
-        {Object.entries(values).map(
-          ([name, all]) => (name === 'type' || all.length > 1) && <Pick key={name} {...{ name, query, all, set }} />,
-        )}
+        {Object.entries(values).map(([name, all]) => {
+          const value = readWord(query, name) ?? ''
+          const others = [...new Set([...all, value])].filter(Boolean)
+          const options = [['', `any ${name}`], ...others.map((each) => [each, escapeHidden(each)] as const)] as const
+          const set = (next: string) => go({ query: writeWord(query, name, next || undefined) })
+          return others.length > 1 && <Choice key={name} label={name} {...{ options, value }} onInput={set} />
+        })}
       </div>
       <Chart />
     </div>
-  )
-}
-
-interface PickOptions {
-  readonly name: string
-  readonly query: string
-  readonly all: readonly string[]
-  readonly set: (name: string, value: string | undefined) => void
-}
-
-/** A choice of one value of a key of the filter. */
-function Pick({ name, query, all, set }: PickOptions): JSX.Element {
-  const value = readWord(query, name) ?? ''
-  return (
-    <select
-      aria-label={`Filter by ${name}`}
-      class={value === '' ? undefined : 'chosen'}
-      value={value}
-      onChange={(event) => set(name, event.currentTarget.value || undefined)}
-    >
-      <option value="">any {name}</option>
-      {[...new Set(value === '' ? all : [value, ...all])].map((each) => (
-        <option key={each} value={each}>
-          {escapeHidden(each)}
-        </option>
-      ))}
-    </select>
   )
 }
 
@@ -131,7 +107,6 @@ function Chart(): JSX.Element {
           <button
             key={at}
             type="button"
-            tabIndex={-1} // the keyboard has since: and until:
             {...{ title, 'aria-label': title, 'aria-pressed': isOn, disabled: parts.length === 0 && !isOn }}
             onClick={() => go({ query: writeWord(next, 'until', isOn ? undefined : write(at + stepMs)) })}
           >

@@ -2,19 +2,12 @@ import type { LastResult } from '../../emulator/contract.ts'
 import { findHint } from '../../wire/find-hint.ts'
 import { SIGNINGS } from '../../wire/signings.ts'
 
-/** Meanings of the code words that a receiver of this package answers. */
+/** Meanings of the code words of an acknowledged delivery. */
 const MEANINGS: Readonly<Record<string, string>> = {
   handled: 'Every handler has finished.',
   accepted: 'Stored durably in the inbox. Its handlers have not run yet.',
   duplicate: 'The event was handled before, so no handler ran.',
   ignored: 'No handler is registered for this type, so nothing was done.',
-  busy: 'Another process is handling the event.',
-  late: 'The handlers were still running at the deadline. The next attempt finds the result.',
-  closing: 'The receiver is shutting down.',
-  overloaded: 'The receiver is handling too many events.',
-  unauthorized: 'The signature was not accepted.',
-  failed: 'A handler threw.',
-  handler_failed: 'A handler threw.',
 }
 
 /** Advice by code word, status or failure. */
