@@ -51,7 +51,7 @@ describe('postern trigger --to', () => {
 
   it('reads the data from a file, from standard input or from the line', async () => {
     const folder = makeTestFolder()
-    await writeFile(join(folder, 'data.json'), '{"record": {"_id": "1"}}')
+    await writeFile(join(folder, 'data.json'), '\ufeff{"record": {"_id": "1"}}')
     const { received, url } = await recordDeliveries()
     const stdin = '{"record":{"_id":"2"}}'
     for (const data of [`@${folder}/data.json`, '-', '{"record":{"_id":"3"}}'])

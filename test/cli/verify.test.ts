@@ -57,8 +57,8 @@ it('postern sign --json prints one object', async () => {
 })
 
 describe('postern verify', () => {
-  it('prints nothing to standard output, and exits 0, if the signature is right', async () => {
-    const result = await runCli(['verify', '--header', sign(BODY, SECRET)], { stdin: BODY })
+  it.each(['', 'X-Service-Signature: '])('prints nothing, and exits 0, if the signature is right: %s', async (name) => {
+    const result = await runCli(['verify', '--header', name + sign(BODY, SECRET)], { stdin: BODY })
     expect(result).toEqual({ code: 0, stdout: '', stderr: 'the signature is right\n' })
   })
 
@@ -107,6 +107,7 @@ describe('postern verify --delivery', () => {
   it.each<[string, readonly string[], string]>([
     ['no JSON', ['--delivery', 'line.json'], 'needs one JSON object'],
     ['a parsed body', ['--delivery', JSON.stringify({ headers, body: {} })], 'not what a parser made of it'],
+    ['a body that is not base64', ['--delivery', JSON.stringify({ headers, bodyBase64: '!!!' })], 'base64 as'],
     ['headers that are none', ['--delivery', '{"headers":7,"body":""}'], '"headers", an object'],
     ['a signature that is none', ['--delivery', '{"signature":7,"body":""}'], '"signature", text'],
     ['a header beside it', ['--delivery', '{}', '--header', signature], 'Give --header and the body, or --delivery'],

@@ -12,7 +12,7 @@ export interface CallWords {
   readonly details: string
 }
 
-/** What carries out the calls, each in one step. */
+/** Carries out the calls, each in one step. */
 type StoreEngine = Pick<World['host']['engine'], 'claim' | 'renew' | 'complete' | 'release'>
 
 type Answer<T> = T | Promise<T>

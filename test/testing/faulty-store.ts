@@ -47,7 +47,7 @@ export const FAULTS = {
     'ends a released claim with its lease',
     'loses the marks of a release',
   ],
-  'gathers marks over renewals and attempts, each once': ['replaces marks'],
+  'gathers marks over renewals and attempts, each once': ['replaces marks', 'loses marks with a later claim that ends'],
   'takes any readable name as a mark, and many of them': ['joins marks by commas', 'keeps a hundred marks at most'],
   'keeps marks of its own: a list that changes later changes nothing': ['keeps the list that it was given'],
   'keeps what further releases bring while nobody holds the key': ['loses the marks of a late release'],
@@ -162,6 +162,8 @@ export type Oddity =
 
 interface Row {
   claims?: number
+  /** True if no call has settled its last claim. */
+  hasEnded?: boolean
   done: boolean
   token: string | undefined
   until: number
@@ -315,6 +317,8 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
       if (isLive(row) && is('lengthens a claim that another wants')) row.until = now() + leaseMs
       if (isLive(row) || (is('knows what every object has') && key in {})) return { state: 'busy' }
       if (is('claims in two steps')) await undefined
+      if (row.hasEnded && is('loses marks with a later claim that ends')) row.marks = []
+      row.hasEnded = true
       const token = newToken(row)
       hold(row, token, leaseMs)
       return {
@@ -361,6 +365,7 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
       if (is('releases in two steps') || is('adds marks in two steps')) await undefined
       if (is('adds marks in two steps')) row.marks = known
       if (!is('loses the marks of a release') && !(isLate && is('loses the marks of a late release'))) add(row, marks)
+      row.hasEnded = false
       const until = is('ends a released claim with its lease') ? row.until : 0
       Object.assign(row, { done: false, until, forgetAt: keepUntil(row) })
       return true

@@ -47,7 +47,7 @@ async function expectRun(result: 'passes' | 'fails', name: string, fault: Fault 
       () => 'passes',
       () => 'fails',
     )
-  await vi.waitFor(async () => expect(await run()).toBe(result), { timeout: 60_000 })
+  await vi.waitFor(async () => expect(await run()).toBe(result), { timeout: 240_000 })
 }
 
 const expectNoticed = (name: string, fault: Fault) => expectRun('fails', name, fault)

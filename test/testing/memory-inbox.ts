@@ -47,6 +47,7 @@ const DEATHS = {
   'counts no death of a worker that was suspended, and does not let it settle what another one took': [
     'counts a suspended worker as dead',
     'lets anybody settle',
+    'lets anybody bury',
     'never tells of what it lost',
   ],
   'replays a dead letter that three workers died at as if none had': ['replays with the deaths of before'],
@@ -68,7 +69,7 @@ export const FAULTS = {
     'has null for a missing state of a trace',
   ],
   'keeps bodies without and with many bytes': ['cuts long bodies off'],
-  'holds keys apart that differ in little': ['ignores case', 'trims keys'],
+  'holds keys apart that differ in little': ['ignores case', 'trims keys', 'cuts keys off'],
   'takes a key once, however many put it in at once': ['makes two items of a duplicate', 'never removes'],
   'leaves an item as it is that comes again while it runs': [
     'makes two items of a duplicate',
@@ -343,6 +344,7 @@ export class MemoryInbox implements Inbox {
 
   #toKey(key: string): string {
     if (this.#has('ignores case')) return key.toLowerCase()
+    if (this.#has('cuts keys off')) return key.slice(0, 255)
     return this.#has('trims keys') ? key.trim() : key
   }
 
@@ -472,9 +474,13 @@ export class MemoryInbox implements Inbox {
     this.#revive(worker)
     const row = this.#rows.get(key)
     if (row === undefined || this.#isTakenAway(row)) return false
-    if ((row.state !== 'running' || row.worker !== worker) && !this.#has('lets anybody settle')) return false
+    if ((row.state !== 'running' || row.worker !== worker) && !this.#lets(settlement)) return false
     this.#change(row, tries, settlement)
     return true
+  }
+
+  #lets({ next }: Settlement): boolean {
+    return this.#has('lets anybody settle') || (next === 'bury' && this.#has('lets anybody bury'))
   }
 
   #isTakenAway({ leasedUntil }: Row): boolean {

@@ -51,8 +51,9 @@ async function readData(given: string, io: Io): Promise<string> {
 
 /** Reads the value of `--data`, a file or standard input as JSON text. Ends the command if it is not an object. */
 export async function readJsonOption(given: string, io: Io): Promise<string> {
-  const text =
+  const read =
     given === '-' ? `${await readStdin(io)}` : given.startsWith('@') ? `${await readBytes(given.slice(1))}` : given
+  const text = read.replace(/^\ufeff/, '')
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settlement } from '../../inbox/inbox.ts'
-import { DONE, fail, makeItem, makeTry, type Runs, SHORT_LEASE_MS, type Trial } from './trial.ts'
+import { bury, DONE, fail, makeItem, makeTry, type Runs, SHORT_LEASE_MS, type Trial } from './trial.ts'
 
 /** Two workers die at the item, so that it is a suspect. */
 async function suspect(trial: Trial, key: string, ranMs = 0): Promise<void> {
@@ -70,23 +70,27 @@ export const deathCases: Runs = {
     await trial.put(item)
     const { resume, loop } = await trial.dieAt(item.key)
     await sleep(2 * SHORT_LEASE_MS)
-    resume(DONE)
+    resume(() => DONE)
     await trial.untilGone(item)
     await loop.close(10_000) // it learns of the answer later
     deepStrictEqual(trial.settled, [{ key: item.key, next: 'remove' }])
   },
   'counts no death of a worker that was suspended, and does not let it settle what another one took': async (trial) => {
-    const item = makeItem()
-    await trial.put(item)
-    const first = await trial.dieAt(item.key)
-    await trial.dieAt(item.key)
-    first.resume(DONE)
-    await first.loop.close(10_000)
-    const entry = await trial.get(item.key)
-    deepStrictEqual([entry.state, trial.settled, trial.stalled], ['running', [], [item.key]])
-    trial.work(() => DONE)
-    await trial.until('it ran again', () => trial.taken.length === 1)
-    const [again] = trial.taken
-    deepStrictEqual([again?.isSuspect === true, again?.deaths], [false, 0])
+    for (const settle of [() => DONE, fail, bury]) {
+      const item = makeItem()
+      await trial.put(item)
+      const first = await trial.dieAt(item.key)
+      await trial.dieAt(item.key)
+      first.resume(settle)
+      await first.loop.close(10_000)
+      const entry = await trial.get(item.key)
+      deepStrictEqual([entry.state, trial.settled, trial.stalled.pop()], ['running', [], item.key])
+      const next = trial.work(() => DONE)
+      await trial.untilGone(item)
+      await next.close(10_000)
+      const again = trial.taken.at(-1)
+      deepStrictEqual([again?.key, again?.isSuspect === true, again?.deaths], [item.key, false, 0])
+      trial.settled.pop()
+    }
   },
 }

@@ -14,7 +14,8 @@ export interface InboxCase {
 
 /**
  * Returns the contract of `Inbox` as cases for any test runner. An engine is supported if it passes all of them. Each case uses a
- * separate inbox. A worker whose process is killed is one whose clock stops: the tests of an engine must also kill real processes.
+ * separate inbox. A worker whose process is killed is one whose clock stops: the tests of an engine must also kill real processes, and
+ * prove that `put` rejects while the engine is away.
  *
  * @param makeInbox makes an inbox of that name on the tested engine; called twice for each name, as by two processes
  * @example

@@ -7,7 +7,14 @@ export const putCases: Runs = {
     const bytes = new Uint8Array([...Array(256).keys(), 0, 0, 255])
     const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
     const receivedAt = Date.now() - 60_000
-    const item = makeItem({ bytes, trace, source: 'shop', accountKey: 'Ä "quoted" \\ {key}', type: 'a.b', receivedAt })
+    const item = makeItem({
+      bytes,
+      trace,
+      source: 'účet 💳',
+      accountKey: 'Ä "quoted" \\ {key}',
+      type: 'a.b',
+      receivedAt,
+    })
     await trial.put(item)
     const entry = await trial.get(item.key)
     expectWhole(entry, item)
@@ -29,10 +36,14 @@ export const putCases: Runs = {
     }
   },
   'holds keys apart that differ in little': async (trial) => {
-    const endings = ['a', 'A', 'a ', 'a:', '{a}', '%', '_', '*', "'", '"', '\\', '0', '-1', '__proto__']
-    const items = endings.map((ending) => makeItem({ key: `suite:acme:${ending}`, id: `id ${ending}` }))
+    const long = 'x'.repeat(380)
+    const short = ['a', 'A', 'a ', 'a:', '{a}', '%', '_', '*', "'", '"', '\\', '0', '-1', '__proto__']
+    // Accounts may use the same ids.
+    const items = [...short, `${long}1`, `${long}2`].map((ending) =>
+      makeItem({ key: `suite:acme:${ending}`, id: 'evt_1', source: `of ${ending}` }),
+    )
     await trial.put(...items)
-    for (const item of items) strictEqual((await trial.get(item.key)).id, item.id)
+    for (const item of items) strictEqual((await trial.get(item.key)).source, item.source)
     strictEqual((await trial.inbox.counts()).waiting, items.length)
   },
   'takes a key once, however many put it in at once': async (trial) => {

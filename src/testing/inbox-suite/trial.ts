@@ -103,21 +103,21 @@ export class Trial {
   /** Starts a worker on the other instance, which dies when it has run the item for so long. `resume` settles what it ran. */
   async dieAt(key: string, ranMs = 0) {
     const clock = new StoppableClock()
-    const ends: ((settlement: Settlement) => void)[] = []
+    const ends: ((settle: (item: TakenItem) => Settlement) => void)[] = []
     let isRunning = false
     const run = (item: TakenItem) => {
       isRunning ||= item.key === key
-      return new Promise<Settlement>((resolve) => void ends.push(resolve))
+      return new Promise<Settlement>((resolve) => void ends.push((settle) => resolve(settle(item))))
     }
     const loop = this.#start(run, { inbox: this.another, leaseMs: SHORT_LEASE_MS, clock })
     await this.until('a worker took it', () => isRunning)
     await sleep(ranMs)
     clock.stop()
-    const resume = (settlement: Settlement) => {
+    const resume = (settle: (item: TakenItem) => Settlement) => {
       clock.resume()
-      for (const end of ends.splice(0)) end(settlement)
+      for (const end of ends.splice(0)) end(settle)
     }
-    this.#dead.push(() => resume({ next: 'wait', afterMs: 0, isFailure: false }))
+    this.#dead.push(() => resume(() => ({ next: 'wait', afterMs: 0, isFailure: false })))
     return { loop, resume }
   }
 

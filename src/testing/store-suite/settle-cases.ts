@@ -59,6 +59,8 @@ export const settleCases = toCases({
     deepStrictEqual(sorted(third.marks), ['a', 'b', 'c'])
     ok(await trial.store.release(trial.key, third.token, []))
     deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b', 'c'])
+    await trial.outlastLease()
+    deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b', 'c'])
   },
   'takes any readable name as a mark, and many of them': async (trial) => {
     const many = Array.from({ length: 200 }, (_, index) => `handler-${index}`)
@@ -69,9 +71,8 @@ export const settleCases = toCases({
   },
   'keeps marks of its own: a list that changes later changes nothing': async (trial) => {
     const [first, marks] = [await trial.take(), ['a']]
-    const renewed = trial.renew(first.token, marks)
+    ok(await trial.renew(first.token, marks))
     marks.push('b')
-    ok(await renewed)
     await trial.outlastLease()
     const second = await trial.take()
     marks.push('c')
