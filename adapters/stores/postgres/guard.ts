@@ -5,19 +5,13 @@ import type { PgClient } from './pool.ts'
 const ENDS_IT =
   /^\s*(?:begin|start\s+transaction|commit|end|abort|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|prepare\s+transaction)\b/i
 
-/** The client that `work` gets. */
-export interface GuardedClient<C> {
-  readonly client: C
-  /** Makes the client refuse every query from now on: another handler may have its connection by then. */
-  close(): void
-}
-
 /**
  * Wraps the client and replaces two methods. `query` refuses queries that begin or end a transaction, and every query after the
  * transaction has ended: a query that was not awaited would run outside it, or within another handler's. `release` does nothing, since
- * libraries that get the client as a pool of one call it.
+ * libraries that get the client as a pool of one call it. After `close` the client refuses every query: another handler may have its
+ * connection by then.
  */
-export function guardClient<C extends PgClient>(inner: C): GuardedClient<C> {
+export function guardClient<C extends PgClient>(inner: C) {
   let isOpen = true
   const query = (...given: readonly unknown[]): unknown => {
     if (!isOpen) throw misuse('A query was sent after its transaction had ended. Await every query within the work.')

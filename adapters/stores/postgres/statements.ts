@@ -21,20 +21,6 @@ const NOW = 'clock_timestamp()'
 export const TRANSACTION_SETTING = 'postern.transaction'
 const CURRENT = `current_setting('${TRANSACTION_SETTING}', true)`
 
-/**
- * Every statement of the store, for one table. Times are the server's, by a clock that runs on while a statement waits. Rows are looked up
- * one by one (`LATERAL`, `OFFSET 0`) and written by their key: joins would be planned for the size of the table when a connection prepares
- * the statement, and later read the whole table.
- */
-export interface Statements {
-  /** Creates the missing parts. Several statements, without parameters. */
-  readonly create: string
-  readonly claim: string
-  readonly settle: string
-  commitMark(fence: Fence): string
-  readonly sweep: string
-}
-
 /** The condition and the data of a commit. */
 interface Fence {
   /** Encoded, and so is the mark. */
@@ -61,10 +47,17 @@ function makePieces(tableName: TableName, retentionMs: number) {
 }
 
 type Pieces = ReturnType<typeof makePieces>
+export type Statements = ReturnType<typeof makeStatements>
 
-export function makeStatements(tableName: TableName, retentionMs: number): Statements {
+/**
+ * Every statement of the store, for one table. Times are the server's, by a clock that runs on while a statement waits. Rows are looked up
+ * one by one (`LATERAL`, `OFFSET 0`) and written by their key: joins would be planned for the size of the table when a connection prepares
+ * the statement, and later read the whole table.
+ */
+export function makeStatements(tableName: TableName, retentionMs: number) {
   const pieces = makePieces(tableName, retentionMs)
   return {
+    /** Creates the missing parts. Several statements, without parameters. */
     create: makeCreate(pieces, quoteName(`${tableName.table ?? DEFAULT_TABLE}_swept`)),
     claim: makeClaim(pieces),
     settle: makeSettle(pieces),
@@ -201,7 +194,7 @@ function makeUpsert({ name, retention, slack }: Pieces, from: string): string {
  * later position is stored. The mark is set and the position is tried only if the first two hold. Deferred constraints are checked before:
  * a check that waits must not do so with the claim's row locked.
  */
-function makeCommitMark(pieces: Pieces): Statements['commitMark'] {
+function makeCommitMark(pieces: Pieces): (fence: Fence) => string {
   const { name, retention } = pieces
   return ({ key, token, mark, position, transaction }) => {
     const given = position && `(SELECT ${asText(position.key)} AS key, '${position.at}' AS position FROM marked) w`

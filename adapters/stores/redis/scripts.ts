@@ -6,31 +6,17 @@ export interface Script {
   readonly sha: string
 }
 
-/** The scripts of a store. They contain its retention, so that calls do not pass it. KEYS: the event, and positions. */
-export interface Scripts {
-  /** ARGV: token, lease. Returns 0 busy, 1 done, or the list of marks of a claim, within a list with that of the positions if any are asked. */
-  readonly claim: Script
-  /** ARGV: token, lease, marks, and the time of each position. Returns 1 or 0. */
-  readonly renew: Script
-  /** ARGV: token, times. Returns 1 or 0. */
-  readonly complete: Script
-  /** ARGV: token, marks, times. Returns 1 or 0. */
-  readonly release: Script
-  /** KEYS: one position. Returns it as text, or nothing. */
-  readonly position: Script
-  /** KEYS: one position. ARGV: its time. */
-  readonly advance: Script
-  /** Returns the server's answers to INFO. Scripts may run it, unlike CONFIG, so that every client can send it in one way. */
-  readonly settings: Script
-}
+/** The scripts of a store. */
+export type Scripts = ReturnType<typeof makeScripts>
 
 /**
  * An event is one hash under one key, so that a cluster keeps it in one place: `token` while a process holds it, one field with a dot
  * before it for each finish mark, or `done`. A claim without marks ends by the key's own expiry; one with marks also has `until`, since the
  * marks stay when it ends. A position is text under its own key. The key's expiry removes what is left. Each script is atomic, uses the
- * server's clock, and has the same effect if it is sent again with the same token.
+ * server's clock, and has the same effect if it is sent again with the same token. The scripts contain the retention, so that calls do not
+ * pass it. KEYS: the event, and positions.
  */
-export function makeScripts(retentionMs: number): Scripts {
+export function makeScripts(retentionMs: number) {
   const advance = (first: number) => `
       for i = ${first}, #KEYS do
         local at = ARGV[#ARGV - #KEYS + i]
@@ -48,6 +34,7 @@ export function makeScripts(retentionMs: number): Scripts {
       end
       redis.call('PEXPIRE', KEYS[1], kept)`
   return {
+    /** ARGV: token, lease. Returns 0 busy, 1 done, or the list of marks of a claim, within a list with that of the positions if any are asked. */
     claim: toScript(`
       local fields = redis.call('HGETALL', KEYS[1])
       local token, ends, marks = nil, nil, {}
@@ -64,6 +51,7 @@ export function makeScripts(retentionMs: number): Scripts {
       ${hold('#marks > 0')}
       if #KEYS == 1 then return marks end
       return { marks, redis.call('MGET', unpack(KEYS, 2)) }`),
+    /** ARGV: token, lease, marks, and the time of each position. Returns 1 or 0. */
     renew: toScript(`${advance(2)}
       ${ENTRY}
       if held or entry[1] then return 0 end
@@ -72,6 +60,7 @@ export function makeScripts(retentionMs: number): Scripts {
       for i = 3, #ARGV - #KEYS + 1 do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
       ${hold("redis.call('HLEN', KEYS[1]) > 1")}
       return 1`),
+    /** ARGV: token, times. Returns 1 or 0. */
     complete: toScript(`${advance(2)}
       ${ENTRY}
       if held then return 0 end
@@ -79,6 +68,7 @@ export function makeScripts(retentionMs: number): Scripts {
       redis.call('HSET', KEYS[1], 'done', '')
       redis.call('PEXPIRE', KEYS[1], ${retentionMs})
       return 1`),
+    /** ARGV: token, marks, times. Returns 1 or 0. */
     release: toScript(`${advance(2)}
       ${ENTRY}
       if held then return 0 end
@@ -87,8 +77,11 @@ export function makeScripts(retentionMs: number): Scripts {
       for i = 2, #ARGV - #KEYS + 1 do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
       redis.call('PEXPIRE', KEYS[1], ${retentionMs})
       return 1`),
+    /** KEYS: one position. Returns it as text, or nothing. */
     position: toScript(`return redis.call('GET', KEYS[1])`),
+    /** KEYS: one position. ARGV: its time. */
     advance: toScript(advance(1)),
+    /** Returns the server's answers to INFO. Scripts may run it, unlike CONFIG, so that every client can send it in one way. */
     settings: toScript(`return { redis.call('INFO', 'persistence'), redis.call('INFO', 'memory') }`),
   }
 }
