@@ -1,12 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, expect, it } from 'vitest'
-
-const folder = mkdtempSync(join(tmpdir(), 'postern-example-sqlite-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+import { expect, it } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
 
 async function runExample(...args: readonly string[]): Promise<readonly string[]> {
   const line = ['--no-warnings', '--import', 'tsx', 'examples/sqlite/main.ts', ...args]
@@ -16,7 +12,7 @@ async function runExample(...args: readonly string[]): Promise<readonly string[]
 }
 
 it('examples/sqlite writes each contact once, in every run on its file', async () => {
-  const path = join(folder, 'app.db')
+  const path = join(makeTestFolder(), 'app.db')
   const handled = '200 handled, 200 handled, 200 handled'
   const duplicate = '200 duplicate, 200 duplicate, 200 duplicate'
   const sum = '3 contacts, each written once'

@@ -12,12 +12,8 @@ const HEAD = [
 ]
 const actionsOf = (model: string) => [`"${model}.created"`, `"${model}.updated"`, `"${model}.deleted"`, `"${model}.*"`]
 
-interface Wrong {
-  readonly what: string
-  readonly line: string
-  readonly named: readonly string[]
-  readonly unnamed?: readonly string[]
-}
+/** A slip, its line, and the patterns that its message names and does not name. */
+type Wrong = readonly [slip: string, line: string, named: readonly string[], unnamed?: readonly string[]]
 
 const OPTIONS = 'ReceiverOptions<OpenModels, NoEvents, Store>'
 const OPTIONS_OF_PLAIN = 'ReceiverOptions<{ plain: StandardSchema<Plain, Plain>; }, NoEvents, Store>'
@@ -25,41 +21,31 @@ const unknownOption = (name: string, type: string, meant: string) =>
   `Object literal may only specify known properties, but '${name}' does not exist in type '${type}'. Did you mean to write '${meant}'?`
 
 const wrongPatterns: readonly Wrong[] = [
-  {
-    what: 'a misspelt action',
-    line: "receiver.on('contact.creatd', () => {})",
-    named: actionsOf('contact'),
-    unnamed: ['opportunity'],
-  },
-  {
-    what: 'a model without an action',
-    line: "receiver.on('contact', () => {})",
-    named: actionsOf('contact'),
-    unnamed: ['opportunity'],
-  },
-  {
-    what: 'a misspelt action of every model',
-    line: "receiver.on('*.delete', () => {})",
-    named: ['"*.deleted"', '"*.created"'],
-    unnamed: ['contact'],
-  },
-  { what: 'a misspelt event', line: "receiver.on('invoice.payed', () => {})", named: ['<"invoice.paid">'] },
-  {
-    what: 'a longer one',
-    line: "receiver.on('finance.payment.complete', () => {})",
-    named: ['<"finance.payment.completed" | "finance.payment.failed">'],
-  },
-  {
-    what: 'an event that begins like none',
-    line: "receiver.on('shop.closed', () => {})",
-    named: ['ServiceEventType', '"invoice.paid"'],
-    unnamed: ['contact'],
-  },
-  {
-    what: 'a misspelt event, without declared models',
-    line: "open.on('sync.done', () => {})",
-    named: ['"sync.completed"', '"sync.failed"'],
-  },
+  ['a misspelt action', "receiver.on('contact.creatd', () => {})", actionsOf('contact'), ['opportunity']],
+  ['a model without an action', "receiver.on('contact', () => {})", actionsOf('contact'), ['opportunity']],
+  [
+    'a misspelt action of every model',
+    "receiver.on('*.delete', () => {})",
+    ['"*.deleted"', '"*.created"'],
+    ['contact'],
+  ],
+  ['a misspelt event', "receiver.on('invoice.payed', () => {})", ['<"invoice.paid">']],
+  [
+    'a longer one',
+    "receiver.on('finance.payment.complete', () => {})",
+    ['<"finance.payment.completed" | "finance.payment.failed">'],
+  ],
+  [
+    'an event that begins like none',
+    "receiver.on('shop.closed', () => {})",
+    ['ServiceEventType', '"invoice.paid"'],
+    ['contact'],
+  ],
+  [
+    'a misspelt event, without declared models',
+    "open.on('sync.done', () => {})",
+    ['"sync.completed"', '"sync.failed"'],
+  ],
 ]
 
 /** A slip, and the whole first line of its only message. */
@@ -97,7 +83,7 @@ const OTHER_HANDLER = "receiver.on('contact.created', (event: EventOf<typeof mod
 describe('the message', () => {
   const editor = new Editor([
     ...HEAD,
-    ...wrongPatterns.map(({ line }) => line),
+    ...wrongPatterns.map(([, line]) => line),
     MISSPELT_MODEL,
     MISSPELT_FIELD,
     OTHER_HANDLER,
@@ -121,7 +107,7 @@ describe('the message', () => {
     )
   })
 
-  it.each(wrongPatterns)('names similar patterns to $what', ({ line, named, unnamed = [] }) => {
+  it.each(wrongPatterns)('names similar patterns to %s', (_slip, line, named, unnamed = []) => {
     const message = messageFor(line)
     expect(message).toMatch(
       /^Argument of type '(".*")' is not assignable to parameter of type '\1 & NoSuchPattern<.*>'\.$/,
