@@ -1,7 +1,7 @@
 /** Runs one core's share of many seeds, and reports to the process that started this one. */
 import { loadSubject } from './bundle.ts'
 import { simulate } from './simulate.ts'
-import { count, noTotals, type Totals } from './totals.ts'
+import { add, noTotals, type Totals } from './totals.ts'
 import { drawIn, type WorldName } from './worlds.ts'
 
 /** The seeds to run, and their world. */
@@ -33,7 +33,7 @@ for (let seed = from; seed < end; seed += stride) {
   const { violations, figures } = await simulate(drawIn(world, seed), subject)
   const [violation] = violations
   if (violation !== undefined) failures.push({ seed, violation: `${violation.rule}: ${violation.message}` })
-  count(totals, figures)
+  add(totals, figures)
   if (totals.runs >= TELL_EVERY) tell()
 }
 tell()

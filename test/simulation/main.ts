@@ -13,7 +13,7 @@ import { search } from './search.ts'
 import { shrink } from './shrink.ts'
 import { type Report, simulate } from './simulate.ts'
 import type { Subject } from './subject.ts'
-import { count, noTotals, showTotals } from './totals.ts'
+import { add, noTotals, showTotals } from './totals.ts'
 import { drawIn } from './worlds.ts'
 
 const PROGRESS_MS = 5_000
@@ -78,7 +78,7 @@ function print(plan: Plan, { trace, violations, figures }: Report, startedAt: nu
   for (const line of describePlan(plan)) console.log(line)
   if (trace.length > 0) console.log(`\n${trace.join('\n')}`)
   const totals = noTotals()
-  count(totals, figures)
+  add(totals, figures)
   console.log()
   for (const line of showTotals(totals, (performance.now() - startedAt) / 1_000, violations.length > 0 ? 1 : 0))
     console.log(line)

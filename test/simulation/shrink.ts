@@ -1,5 +1,5 @@
 import type { InboxPlan } from './inbox/inbox-plan.ts'
-import type { EventPlan, FaultPlan, Plan, SettingsPlan } from './plan.ts'
+import type { FaultPlan, Plan, SettingsPlan } from './plan.ts'
 
 /** Runs that a search for a shorter plan may take. */
 const MOST_RUNS = 1_500
@@ -29,20 +29,11 @@ export async function shrink(plan: Plan, isFailing: (plan: Plan) => Promise<bool
   }
   for (let before: Plan | undefined; before !== best && runs <= MOST_RUNS; ) {
     before = best
-    for (const part of ['faults', 'events', 'intruders', 'handlers'] as const)
-      await shorten<unknown>(
-        () => best[part],
-        (list) => ({ ...best, [part]: list }),
-        accept,
-      )
-    const { inbox } = best
-    if (inbox !== undefined)
-      await shorten(
-        () => best.inbox?.acts ?? [],
-        (acts) => ({ ...best, inbox: { ...inbox, acts } }),
-        accept,
-      )
-    for (const place of best.events.keys()) await shortenEvent(place, () => best, accept)
+    for (const path of [['faults'], ['events'], ['intruders'], ['handlers'], ['inbox', 'acts']])
+      await shorten(path, () => best, accept)
+    for (const place of best.events.keys())
+      for (const part of ['duplicatesAfterMs', 'lostAnswers', 'troubles'])
+        await shorten(['events', place, part], () => best, accept)
     for (const simplify of simplifications(best)) await accept(simplify(best))
   }
   return best
@@ -51,32 +42,15 @@ export async function shrink(plan: Plan, isFailing: (plan: Plan) => Promise<bool
 type Accept = (candidate: Plan) => Promise<boolean>
 
 /** Delta debugging: removes halves of a list, then quarters, and finally single elements. */
-async function shorten<T>(
-  read: () => readonly T[],
-  toPlan: (list: readonly T[]) => Plan,
-  accept: Accept,
-): Promise<void> {
-  for (let size = Math.ceil(read().length / 2); size > 0; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let start = 0; start < read().length; ) {
-      const list = read()
-      const isShorter = await accept(toPlan([...list.slice(0, start), ...list.slice(start + size)]))
-      if (!isShorter) start += size
+async function shorten(path: readonly (string | number)[], read: () => Plan, accept: Accept): Promise<void> {
+  const listOf = (plan: Plan): unknown[] => path.reduce((part, key) => Object(part)[key], plan as unknown) as unknown[]
+  for (let size = Math.ceil((listOf(read())?.length ?? 0) / 2); size > 0; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let start = 0; start < listOf(read()).length; ) {
+      const shorter = structuredClone(read())
+      listOf(shorter).splice(start, size)
+      if (!(await accept(shorter))) start += size
     }
   }
-}
-
-async function shortenEvent(place: number, read: () => Plan, accept: Accept): Promise<void> {
-  const withPart = (part: Partial<EventPlan>): Plan => {
-    const plan = read()
-    return { ...plan, events: plan.events.map((event, index) => (index === place ? { ...event, ...part } : event)) }
-  }
-  const parts = ['duplicatesAfterMs', 'lostAnswers', 'troubles'] as const
-  for (const part of parts)
-    await shorten<unknown>(
-      () => read().events[place]?.[part] ?? [],
-      (list) => withPart({ [part]: list }),
-      accept,
-    )
 }
 
 /** Ways to simplify a plan, without those that change nothing. */

@@ -20,6 +20,7 @@ export interface Report {
 }
 
 export interface Figures {
+  readonly runs: number
   readonly events: number
   readonly deliveries: number
   readonly handlerRuns: number
@@ -47,6 +48,7 @@ export async function simulate(plan: Plan, subject: Subject, isTraced = false): 
   }
   const { history, scheduler, findings, trace, faultsMet, visits } = world
   const figures = {
+    runs: 1,
     events: plan.events.length,
     deliveries: history.deliveries.length,
     handlerRuns: history.runs.length,

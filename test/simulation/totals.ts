@@ -22,13 +22,8 @@ export function noTotals(): Totals {
   }
 }
 
-/** Adds the figures of one run. */
-export function count(totals: Totals, figures: Figures): void {
-  add(totals, { ...figures, runs: 1 })
-}
-
 /** Adds the figures of other runs. */
-export function add(totals: Totals, more: Figures & { readonly runs: number }): void {
+export function add(totals: Totals, more: Figures): void {
   for (const name of COUNTED) totals[name] += more[name]
   for (const part of ['faults', 'states'] as const)
     for (const [kind, times = 0] of Object.entries(more[part])) totals[part][kind] = (totals[part][kind] ?? 0) + times
