@@ -13,7 +13,7 @@ import {
 import { observeGauges } from './gauges.ts'
 import { Metrics } from './metrics.ts'
 import { SCHEMA_URL, SYSTEM } from './names.ts'
-import { HandlerRun, type Recording, watchDelivery, watchTry } from './spans.ts'
+import { classOf, HandlerRun, type Recording, watchDelivery, watchTry } from './spans.ts'
 
 /** Options of `instrument`. */
 export interface InstrumentOptions {
@@ -116,7 +116,7 @@ class InstrumentedReceiver implements Observer {
       return result
     }
     const fail = (error: unknown): never => {
-      attempt(() => handler.endWith(error))
+      attempt(() => handler.end(classOf(error)))
       throw error
     }
     let result: unknown

@@ -95,17 +95,16 @@ export class WatchedWork implements Watch {
   }
 
   #end(outcome: Outcome): void {
-    if (this.#sending !== undefined) this.#endSending(this.#sending, outcome)
+    if (this.#sending !== undefined) {
+      const { span, startedAt } = this.#sending
+      if (outcome.outcome !== 'accepted') fail(span, codeOf(outcome))
+      span.end()
+      this.#recording.metrics?.put(outcome, performance.now() - startedAt)
+    }
     this.#span.setAttributes(toAttributes(outcome))
     if (this.#path === 'deliveries') this.#span.setAttribute(ATTRIBUTES.status, outcome.status)
     if (this.#hasFailed(outcome)) fail(this.#span, codeOf(outcome))
     this.#span.end()
-  }
-
-  #endSending({ span, startedAt }: { readonly span: Span; readonly startedAt: number }, outcome: Outcome): void {
-    if (outcome.outcome !== 'accepted') fail(span, codeOf(outcome))
-    span.end()
-    this.#recording.metrics?.put(outcome, performance.now() - startedAt)
   }
 
   /** Returns true if the span failed. A mistake of the sender is no failure of the server; the try of a worker has no sender. */
@@ -141,10 +140,6 @@ export class HandlerRun {
     return context.with(this.#context, run)
   }
 
-  endWith(thrown: unknown): void {
-    this.end(classOf(thrown))
-  }
-
   end(errorType?: string): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -177,7 +172,7 @@ function toAttributes(outcome: Outcome): Attributes {
 }
 
 /** Returns the class of the value that a handler threw. Never its message or its `name`, which may hold any text of the app. */
-function classOf(thrown: unknown): string {
+export function classOf(thrown: unknown): string {
   return (thrown instanceof Error && thrown.constructor.name) || OTHER
 }
 
