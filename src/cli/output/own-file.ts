@@ -96,7 +96,6 @@ async function take(lock: string, path: string): Promise<boolean> {
     return true
   } catch (error) {
     if (Object(error).code === 'EEXIST') return false
-    await rm(lock, { force: true }) // a full disk leaves an empty file
     throw refuseFile(path, 'written', error)
   }
 }

@@ -38,7 +38,7 @@ export function Attempts({ detail, row, shown, onChoose }: AttemptsOptions): JSX
                 <td>{index === attempts.length && nextAttemptAt !== null && <In at={nextAttemptAt} />}</td>
               </tr>
             ) : (
-              <tr key={index}>
+              <tr key={index} aria-current={attempt === shown || undefined}>
                 <td>
                   <Button class="plain" label={label} aria-pressed={attempt === shown} onClick={choose} />
                 </td>

@@ -6,7 +6,7 @@ import { countBars } from '../model/list.ts'
 import { remember, store, useStore } from '../model/store.ts'
 import { escapeHidden } from '../text/bytes.ts'
 import { showExact } from '../text/times.ts'
-import { Button, Choice } from './fields.tsx'
+import { Button } from './fields.tsx'
 import { useTime } from './small.tsx'
 
 const listTypes = remember(
@@ -77,9 +77,22 @@ export function FilterBar(): JSX.Element {
         {Object.entries(values).map(([name, all]) => {
           const value = readWord(query, name) ?? ''
           const others = [...new Set([...all, value])].filter(Boolean)
-          const options = [['', `any ${name}`], ...others.map((each) => [each, escapeHidden(each)] as const)] as const
           const set = (next: string) => go({ query: writeWord(query, name, next || undefined) })
-          return others.length > 1 && <Choice key={name} label={name} {...{ options, value }} onInput={set} />
+          return others.length < 2 ? null : (
+            <select
+              key={name}
+              aria-label={`Filter by ${name}`}
+              value={value}
+              onChange={(event) => set(event.currentTarget.value)}
+            >
+              <option value="">any {name}</option>
+              {others.map((each) => (
+                <option key={each} value={each}>
+                  {escapeHidden(each)}
+                </option>
+              ))}
+            </select>
+          )
         })}
       </div>
       <Chart />
