@@ -13,7 +13,7 @@ const HEAD = [
 const actionsOf = (model: string) => [`"${model}.created"`, `"${model}.updated"`, `"${model}.deleted"`, `"${model}.*"`]
 
 /** A slip, its line, and the patterns that its message names and does not name. */
-type Wrong = readonly [slip: string, line: string, named: readonly string[], unnamed?: readonly string[]]
+type Wrong = readonly [slip: string, line: string, named: readonly string[], unnamed: readonly string[]]
 
 const OPTIONS = 'ReceiverOptions<OpenModels, NoEvents, Store>'
 const OPTIONS_OF_PLAIN = 'ReceiverOptions<{ plain: StandardSchema<Plain, Plain>; }, NoEvents, Store>'
@@ -29,11 +29,12 @@ const wrongPatterns: readonly Wrong[] = [
     ['"*.deleted"', '"*.created"'],
     ['contact'],
   ],
-  ['a misspelt event', "receiver.on('invoice.payed', () => {})", ['<"invoice.paid">']],
+  ['a misspelt event', "receiver.on('invoice.payed', () => {})", ['<"invoice.paid">'], []],
   [
     'a longer one',
     "receiver.on('finance.payment.complete', () => {})",
     ['<"finance.payment.completed" | "finance.payment.failed">'],
+    [],
   ],
   [
     'an event that begins like none',
@@ -45,6 +46,7 @@ const wrongPatterns: readonly Wrong[] = [
     'a misspelt event, without declared models',
     "open.on('sync.done', () => {})",
     ['"sync.completed"', '"sync.failed"'],
+    [],
   ],
 ]
 
@@ -107,7 +109,7 @@ describe('the message', () => {
     )
   })
 
-  it.each(wrongPatterns)('names similar patterns to %s', (_slip, line, named, unnamed = []) => {
+  it.each(wrongPatterns)('names similar patterns to %s', (_slip, line, named, unnamed) => {
     const message = messageFor(line)
     expect(message).toMatch(
       /^Argument of type '(".*")' is not assignable to parameter of type '\1 & NoSuchPattern<.*>'\.$/,

@@ -1,5 +1,5 @@
 import type { DeliveryDetail, SignatureSteps, WebhookShape } from '../../emulator/contract.ts'
-import { type CopiedDelivery, toCurl, toFixture, toVitest } from '../text/copies.ts'
+import { toCurl, toFixture, toVitest } from '../text/copies.ts'
 import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
@@ -113,14 +113,6 @@ export const COPIES = {
   curl: ['curl command', toCurl],
   test: ['vitest test', toVitest],
   fixture: ['fixture line', toFixture],
-  id: ['event id', ({ eventId }: CopiedDelivery) => eventId],
-  url: ['URL', ({ url }: CopiedDelivery) => url],
-  body: ['body', ({ body }: CopiedDelivery) => body.text],
-  headers: [
-    'headers',
-    ({ sent }: CopiedDelivery) =>
-      ['Content-Type: application/json', ...sent.map((value) => `X-Service-Signature: ${value}`)].join('\n'),
-  ],
 } as const
 
 export function copyDelivery(id: string, form: keyof typeof COPIES): Promise<boolean> {
