@@ -127,7 +127,7 @@ const FLOORS: Floors = {
   [`${HTTP}/next.ts`]: { files: [...NODE_ADAPTER, `${HTTP}/web.ts`], ...HTTP_TYPES },
   [`${HTTP}/node.ts`]: { files: NODE_ADAPTER, ...HTTP_TYPES },
   [`${HTTP}/web.ts`]: { files: ['src/index.ts', `${HTTP}/check-options.ts`, `${HTTP}/chunk.ts`] },
-  [`${STORES}/check-list.ts`]: { files: ['src/index.ts'] },
+  [`${STORES}/inbox-lines.ts`]: { files: ['src/index.ts'] },
   [`${STORES}/command-url.ts`]: {},
   [`${STORES}/claims.ts`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
   [`${STORES}/lost-claims.ts`]: { files: ['src/index.ts'] },
@@ -160,13 +160,13 @@ const FLOORS: Floors = {
   [`${STORES}/postgres/inbox/`]: {
     files: [
       ...['src/index.ts', `${STORES}/postgres/`],
-      ...shared('check-list', 'command-url', 'name-worker', 'put-listeners', 'stored-json', 'unreachable'),
+      ...shared('inbox-lines', 'command-url', 'name-worker', 'put-listeners', 'stored-json', 'unreachable'),
     ],
     packages: ['pg'],
   },
   [`${STORES}/sqlite.ts`]: { files: [`${STORES}/sqlite/`] },
   [`${STORES}/sqlite/`]: {
-    files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('check-list', 'claims', 'stored-json')],
+    files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('inbox-lines', 'claims', 'stored-json')],
     packages: ['node:fs', 'node:path'],
   },
   [`${STORES}/sqlite/sqlite-inbox.ts`]: {
@@ -182,7 +182,7 @@ const FLOORS: Floors = {
     files: [
       'src/index.ts',
       `${QUEUES}/bullmq/`,
-      ...shared('check-list', 'command-url', 'name-worker', 'notices', 'put-listeners', 'unreachable'),
+      ...shared('inbox-lines', 'command-url', 'name-worker', 'notices', 'put-listeners', 'unreachable'),
     ],
     packages: ['bullmq', 'node:buffer'],
   },

@@ -121,10 +121,10 @@ async function retry(send: Send, webhookId: string, deliveryId: string, signal: 
 
 const invalid = (message: string) => new ConfigurationError('option_invalid', message)
 
-/** Checks an id, which becomes a segment of a path: an empty id would change the path. */
+/** Checks an id, which becomes a segment of a path: an empty id, or one of dots, would change the path. */
 function checkId(id: string | undefined): string {
-  if (id) return id
-  throw invalid('The id of a webhook or delivery is empty.')
+  if (id !== undefined && !/^\.{0,2}$/.test(id)) return id
+  throw invalid('The id of a webhook or delivery is empty, or a path.')
 }
 
 function checkUrl(url: unknown): void {
