@@ -1,61 +1,35 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { bullmqInbox } from 'postern/bullmq'
 import { postgresInbox, postgresStore } from 'postern/postgres'
-import { openSqlite } from 'postern/sqlite'
 import { FaultyProxy } from '../engines/faulty-proxy.ts'
 import { startPostgres } from '../engines/postgres-server.ts'
 import { startRedis } from '../engines/redis-server.ts'
-import { startInbox } from './inbox-engine.ts'
 import type { EngineName } from './messages.ts'
-import { EFFECTS, type RunningEngine, readEffects } from './running-engine.ts'
+import type { RunningEngine } from './running-engine.ts'
+import { EFFECTS, startSqlite } from './sqlite-engine.ts'
 
 export async function startEngine(name: EngineName): Promise<RunningEngine> {
-  switch (name) {
-    case 'memory':
-      return { address: { name, at: '' }, faults: [], close: async () => {} }
-    case 'redis':
-      return (await startRedisServer(name)).engine
-    case 'inbox-bullmq-redis': {
-      const { engine, url } = await startRedisServer(name)
-      return withBullmq(engine, url)
-    }
-    case 'postgres':
-    case 'postgres-transaction':
-    case 'inbox-postgres':
-    case 'inbox-postgres-transaction':
-      return startPostgresWithTables(name)
-    case 'sqlite':
-    case 'sqlite-transaction':
-      return startSqlite(name)
-    case 'inbox-sqlite':
-    case 'inbox-sqlite-transaction':
-    case 'inbox-sqlite-outage':
-      return startInbox(name)
-  }
-}
-
-async function startRedisServer(name: EngineName): Promise<{ readonly engine: RunningEngine; readonly url: string }> {
-  const server = await startRedis()
-  const { proxy, at } = await startProxy(server)
-  const close = async () => {
-    proxy.close()
-    await server.remove()
-  }
-  return { engine: { address: { name, at }, faults: toFaults(server, proxy, 'SIGTERM'), close }, url: server.url }
+  if (name === 'memory') return { address: { name, at: '' }, faults: [], close: async () => {} }
+  if (name.includes('redis')) return startRedisServer(name)
+  return name.includes('postgres') ? startPostgresWithTables(name) : startSqlite(name)
 }
 
 /** The inbox is read directly and not through the proxy. */
-function withBullmq(engine: RunningEngine, url: string): RunningEngine {
-  const inbox = bullmqInbox({ connection: url })
-  const close = async () => {
-    await inbox.close()
-    await engine.close()
+async function startRedisServer(name: EngineName): Promise<RunningEngine> {
+  const server = await startRedis()
+  const { proxy, at } = await startProxy(server)
+  const inbox = name.startsWith('inbox-') ? bullmqInbox({ connection: server.url }) : undefined
+  return {
+    address: { name, at },
+    faults: toFaults(server, proxy, 'SIGTERM'),
+    ...(inbox && { inbox }),
+    async close() {
+      await inbox?.close()
+      proxy.close()
+      await server.remove()
+    },
   }
-  return { ...engine, inbox, close }
 }
 
 /** The inbox is read directly and not through the proxy. */
@@ -79,25 +53,6 @@ async function startPostgresWithTables(name: EngineName): Promise<RunningEngine>
       await pool.end()
       proxy.close()
       await server.remove()
-    },
-  }
-}
-
-/** There is no server to disturb, only workers. */
-function startSqlite(name: 'sqlite' | 'sqlite-transaction'): RunningEngine {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-chaos-'))
-  const at = join(folder, 'events.db')
-  const database = openSqlite(at)
-  database.exec(EFFECTS)
-  return {
-    address: { name, at },
-    faults: [],
-    ...(name === 'sqlite-transaction' && { readEffects: () => readEffects(database) }),
-    async close() {
-      const isSound = database.pragma('integrity_check')[0]?.integrity_check === 'ok'
-      database.close()
-      if (!isSound) throw new Error(`${at} is damaged`)
-      rmSync(folder, { recursive: true })
     },
   }
 }

@@ -33,37 +33,22 @@ function pick<T>(...all: readonly [T, ...T[]]): T {
 }
 
 export async function openStore({ name, at }: EngineAddress): Promise<OpenStore> {
-  switch (name) {
-    case 'inbox-bullmq-redis':
-      return openBullmq(at)
-    case 'memory':
-      return { store: memoryStore(), close() {} }
-    case 'redis':
-      return pick(openRedis, openIoRedis)(at)
-    case 'postgres':
-    case 'postgres-transaction':
-    case 'inbox-postgres':
-    case 'inbox-postgres-transaction': {
-      const pool = new pg.Pool({ connectionString: at })
-      pool.on('error', () => {}) // it connects again by itself
-      return {
-        ...{ store: postgresStore({ pool }), close: () => pool.end() },
-        ...(name.startsWith('inbox-') && { inbox: postgresInbox({ pool }) }),
-        ...(name.endsWith('-transaction') && { writeEffect: writeToPostgres }),
-      }
-    }
-    case 'sqlite':
-    case 'sqlite-transaction': {
-      const database = openDatabase(at)
-      const opened = { store: sqliteStore({ database }), close: () => database.close() }
-      return name === 'sqlite' ? opened : { ...opened, writeEffect: writeToSqlite }
-    }
-    case 'inbox-sqlite':
-    case 'inbox-sqlite-transaction':
-    case 'inbox-sqlite-outage': {
-      const opened = await openInbox(at)
-      return name === 'inbox-sqlite' ? opened : { ...opened, writeEffect: writeToSqlite }
-    }
+  if (name === 'memory') return { store: memoryStore(), close() {} }
+  const hasInbox = name.startsWith('inbox-')
+  if (name.includes('redis')) {
+    const opened = await pick(openRedis, openIoRedis)(at)
+    return hasInbox ? withBullmq(opened, at) : opened
+  }
+  if (name.includes('sqlite')) {
+    const opened = await openFile(at, hasInbox)
+    return name.endsWith('sqlite') ? opened : { ...opened, writeEffect: writeToSqlite }
+  }
+  const pool = new pg.Pool({ connectionString: at })
+  pool.on('error', () => {}) // it connects again by itself
+  return {
+    ...{ store: postgresStore({ pool }), close: () => pool.end() },
+    ...(hasInbox && { inbox: postgresInbox({ pool }) }),
+    ...(name.endsWith('-transaction') && { writeEffect: writeToPostgres }),
   }
 }
 
@@ -95,8 +80,7 @@ function isInstalled(driver: SqliteDriver): boolean {
 }
 
 /** Store and inbox on one server. */
-async function openBullmq(at: string): Promise<OpenStore> {
-  const { store, close } = await openStore({ name: 'redis', at })
+function withBullmq({ store, close }: OpenStore, at: string): OpenStore {
   const inbox = bullmqInbox({ connection: at })
   return {
     ...{ store, inbox },
@@ -108,13 +92,14 @@ async function openBullmq(at: string): Promise<OpenStore> {
 }
 
 /** Repeats it while the file is locked or its disk is full, as a supervisor would. */
-async function openInbox(path: string): Promise<OpenStore> {
+async function openFile(path: string, hasInbox: boolean): Promise<OpenStore> {
   for (;;) {
     let database: SqliteDatabase | undefined
     try {
       const opened = openDatabase(path)
       database = opened
-      return { store: sqliteStore({ database }), inbox: sqliteInbox({ database }), close: () => opened.close() }
+      const inbox = hasInbox && { inbox: sqliteInbox({ database }) }
+      return { store: sqliteStore({ database }), ...inbox, close: () => opened.close() }
     } catch (error) {
       database?.close()
       if ((error as PosternError).code !== 'database_unusable') throw error // nothing else is thrown

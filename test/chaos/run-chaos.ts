@@ -111,7 +111,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       lastWords: pool.lastWords,
     }
   } finally {
-    sender.close()
     await rm(folder, { recursive: true })
   }
 }

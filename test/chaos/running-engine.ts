@@ -1,5 +1,4 @@
 import type { Inbox } from 'postern'
-import type { SqliteDatabase } from 'postern/sqlite'
 import type { EngineAddress } from './messages.ts'
 import type { Outage } from './verdict.ts'
 
@@ -17,12 +16,4 @@ export interface RunningEngine {
   /** With transactions: the event ids in the user's own table, one for each row. */
   readonly readEffects?: () => Promise<readonly string[]>
   close(): Promise<void>
-}
-
-/** The user's own table. */
-export const EFFECTS = 'CREATE TABLE effects (event_id TEXT NOT NULL)'
-
-export async function readEffects(database: SqliteDatabase): Promise<readonly string[]> {
-  const rows = database.prepare('SELECT event_id FROM effects').all()
-  return rows.map(({ event_id: eventId }) => String(eventId))
 }

@@ -1,4 +1,3 @@
-import { Agent, request } from 'node:http'
 import { sign } from 'postern'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
 
@@ -21,7 +20,6 @@ export class ScheduleSender {
   /** Deliveries that were acknowledged while the engine could not write. */
   acknowledgedWhileLocked = 0
   readonly #options: SenderOptions
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 512 })
 
   constructor(options: SenderOptions) {
     this.#options = options
@@ -52,31 +50,19 @@ export class ScheduleSender {
     return isSuccess(await this.#attempt(bytes, sign(bytes, SECRET)))
   }
 
-  close(): void {
-    this.#agent.destroy()
-  }
-
-  #attempt(bytes: Buffer, signature: string): Promise<number | 'no answer'> {
+  async #attempt(body: Uint8Array, signature: string): Promise<number | 'no answer'> {
     this.attempts++
     const port = this.#options.pickPort()
-    if (port === undefined) return Promise.resolve('no answer')
-    return new Promise((resolve) => {
-      const headers = {
-        'content-type': 'application/json',
-        'content-length': bytes.length,
-        'x-service-signature': signature,
-      }
-      const req = request(
-        { port, host: '127.0.0.1', method: 'POST', path: '/', headers, agent: this.#agent },
-        (res) => {
-          res.resume()
-          res.once('close', () => resolve(res.statusCode ?? 'no answer'))
-        },
-      )
-      req.setTimeout(SERVICE_DEADLINE_MS, () => req.destroy())
-      req.once('error', () => resolve('no answer'))
-      req.end(bytes)
-    })
+    if (port === undefined) return 'no answer'
+    const headers = { 'content-type': 'application/json', 'x-service-signature': signature }
+    const signal = AbortSignal.timeout(SERVICE_DEADLINE_MS)
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body, signal })
+      await response.arrayBuffer()
+      return response.status
+    } catch {
+      return 'no answer'
+    }
   }
 }
 

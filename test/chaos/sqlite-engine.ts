@@ -9,7 +9,7 @@ import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { bundle } from '../support/bundle.ts'
 import { machineTime } from './journal.ts'
 import type { EngineName } from './messages.ts'
-import { EFFECTS, type RunningEngine, readEffects } from './running-engine.ts'
+import type { RunningEngine } from './running-engine.ts'
 import type { Outage } from './verdict.ts'
 
 const HOLD_LOCK = fileURLToPath(new URL('hold-lock.ts', import.meta.url))
@@ -19,9 +19,16 @@ const LONG_LOCK_MS = 60_000
 const FULL_MS = 20_000
 const DISK = 'size=64m'
 
-/** A file that other processes lock repeatedly; with `-outage` for a minute, and then its disk is full for a while. */
-export async function startInbox(name: EngineName & `inbox-sqlite${string}`): Promise<RunningEngine> {
-  const isOutage = name === 'inbox-sqlite-outage'
+/** The user's own table. */
+export const EFFECTS = 'CREATE TABLE effects (event_id TEXT NOT NULL)'
+
+/**
+ * A file. There is no server to disturb: other processes lock the file of an inbox repeatedly; with `-outage` for a minute, and then its disk
+ * is full for a while.
+ */
+export async function startSqlite(name: EngineName): Promise<RunningEngine> {
+  const isOutage = name.endsWith('-outage')
+  const hasInbox = name.startsWith('inbox-')
   const folder = mkdtempSync(join(tmpdir(), 'postern-chaos-'))
   const hasDisk = isOutage && mountDisk(folder)
   const at = join(folder, 'events.db')
@@ -45,15 +52,23 @@ export async function startInbox(name: EngineName & `inbox-sqlite${string}`): Pr
     outages.push({ from, to: machineTime() })
   }
   const long = [asOutage(() => lock(LONG_LOCK_MS)), ...(hasDisk ? [asOutage(() => fillDisk(folder))] : [])]
+  const short = hasInbox ? LOCKS_MS.map((ms) => () => lock(ms)) : []
+  const readEffects = async () =>
+    database
+      .prepare('SELECT event_id FROM effects')
+      .all()
+      .map((row) => String(row.event_id))
   return {
     address: { name, at },
-    faults: isOutage ? long : LOCKS_MS.map((ms) => () => lock(ms)),
+    faults: isOutage ? long : short,
     outages,
     isLocked: () => isLocked,
-    inbox: sqliteInbox({ database }),
-    ...(name !== 'inbox-sqlite' && { readEffects: () => readEffects(database) }),
+    ...(hasInbox && { inbox: sqliteInbox({ database }) }),
+    ...((isOutage || name.endsWith('-transaction')) && { readEffects }),
     async close() {
+      const isSound = database.pragma('integrity_check')[0]?.integrity_check === 'ok'
       database.close()
+      if (!isSound) throw new Error(`${at} is damaged`)
       if (hasDisk) execFileSync('umount', ['--lazy', folder]) // a driver may close its file later
       rmSync(folder, { recursive: true })
     },
