@@ -1,5 +1,5 @@
 import type { Attributes, BatchObservableResult, Meter, ObservableResult } from '@opentelemetry/api'
-import { type Clock, type InboxCounts, type ReceiverView, systemClock } from '../index.ts'
+import { type Clock, type Inbox, type InboxCounts, type ReceiverView, systemClock } from '../index.ts'
 import { ATTRIBUTES, GAUGES, IN_FLIGHT, makeAll, QUERY_FAILURES } from './names.ts'
 
 /** Minimum time between two queries of the inbox, in milliseconds, however often metrics are collected. */
@@ -25,9 +25,9 @@ export function observeGauges(meter: Meter, view: ReceiverView, clock: Clock = s
     description: 'Collections in which the inbox did not answer',
   })
   failures.add(0, attributes)
-  const snapshots = new Snapshots(() => view.inbox?.counts(), clock)
+  const readCounts = cacheCounts(view.inbox, clock)
   const tellInbox = async (result: BatchObservableResult) => {
-    const snapshot = await snapshots.read()
+    const snapshot = await readCounts()
     if (snapshot === undefined) return failures.add(1, attributes) // the SDK repeats the previous numbers
     for (const name of Object.keys(gauges) as (keyof typeof GAUGES)[])
       result.observe(gauges[name], snapshot[name], attributes)
@@ -45,42 +45,31 @@ interface Snapshot extends InboxCounts {
   readonly oldestAge: number
 }
 
-/** Cache of the last counts of the inbox. */
-class Snapshots {
-  readonly #count: () => Promise<InboxCounts> | undefined
-  readonly #clock: Clock
-  #askedAt = Number.NEGATIVE_INFINITY
-  #asked: Promise<Snapshot | undefined> | undefined
-  #isAsking = false
-
-  constructor(count: () => Promise<InboxCounts> | undefined, clock: Clock) {
-    this.#count = count
-    this.#clock = clock
-  }
-
-  /** Resolves with undefined if the inbox failed or did not answer in time. Never rejects. */
-  read(): Promise<Snapshot | undefined> {
-    const now = this.#clock.monotonic()
-    if (this.#asked === undefined || (!this.#isAsking && now - this.#askedAt >= QUERY_EVERY_MS)) {
-      this.#askedAt = now
-      this.#asked = this.#ask()
-    }
-    return withinLimit(this.#asked)
-  }
-
-  async #ask(): Promise<Snapshot | undefined> {
-    this.#isAsking = true
+/** Returns a function that reads the counts of the inbox, or those of a short while ago: undefined if it failed or did not answer in time. */
+function cacheCounts(inbox: Pick<Inbox, 'counts'>, clock: Clock): () => Promise<Snapshot | undefined> {
+  let askedAt = Number.NEGATIVE_INFINITY
+  let asked: Promise<Snapshot | undefined> | undefined
+  let isAsking = false
+  const ask = async () => {
+    isAsking = true
     try {
-      const counts = await this.#count()
-      if (counts === undefined) return undefined
+      const counts = await inbox.counts()
       const { oldestDueAt } = counts
-      const oldestAge = oldestDueAt === undefined ? 0 : Math.max(this.#clock.now() - oldestDueAt, 0) / 1_000
+      const oldestAge = oldestDueAt === undefined ? 0 : Math.max(clock.now() - oldestDueAt, 0) / 1_000
       return { ...counts, oldestAge }
     } catch {
       return undefined
     } finally {
-      this.#isAsking = false
+      isAsking = false
     }
+  }
+  return () => {
+    const now = clock.monotonic()
+    if (asked === undefined || (!isAsking && now - askedAt >= QUERY_EVERY_MS)) {
+      askedAt = now
+      asked = ask()
+    }
+    return withinLimit(asked)
   }
 }
 

@@ -28,12 +28,8 @@ async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`
 }
 
-interface Options extends Partial<ReceiverOptions<never, never>> {
-  readonly name?: string
-}
-
 /** A receiver under instrumentation, and a function that sends to it over HTTP. */
-function makeScene(options: Options = {}, sdk = new Sdk()) {
+function makeScene(options: Partial<ReceiverOptions<never, never>> = {}, sdk = new Sdk()) {
   const receiver = createReceiver({ secret: SECRET, logger: silentLogger, ...options } as ReceiverOptions<never, never>)
   const instrumentation = instrument(receiver, sdk.providers)
   const send = async (url: string, event = events.contact.created(), tamper?: SignedOptions['tamper']) => {
