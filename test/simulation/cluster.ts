@@ -1,19 +1,11 @@
 import { startApp } from './app.ts'
-import { afterAbortMs, judgeClosedWorker } from './inbox/judge-inbox.ts'
+import { afterAbortMs, type Closed, judgeClosedWorker } from './inbox/judge-inbox.ts'
 import { Life } from './life.ts'
 import type { FaultPlan, HandlerPlan } from './plan.ts'
 import type { Chance } from './random.ts'
 import type { World } from './world.ts'
 
 type CloseFault = Extract<FaultPlan, { readonly kind: 'close' }>
-
-/** The result of `close()`, and the time it took. */
-interface Closed {
-  readonly timeoutMs: number
-  readonly unfinished: number
-  readonly tookMs: number
-  readonly stalledMs: number
-}
 
 /** Tolerance of `close()` beyond its own limit. */
 const CLOSE_SLACK_MS = 50
@@ -96,26 +88,21 @@ export class Cluster {
     this.#world.say(life.name, () => `closes, for ${timeoutMs} ms at most`)
     const { unfinished } = (await life.receiver?.close({ timeoutMs })) ?? { unfinished: 0 }
     if (!life.step()) return
-    this.#judgeClose(life, {
-      timeoutMs,
-      unfinished,
-      tookMs: this.#world.now - beganAt,
-      stalledMs: life.stalledMs - stalledMs,
-    })
+    this.#judgeClose(life, { timeoutMs, unfinished, tookMs: this.#world.now - beganAt }, life.stalledMs - stalledMs)
     this.#world.say(life.name, () => `is closed, ${unfinished} unfinished, and exits`)
     life.die(unfinished === 0)
   }
 
   /** Judges the state that `close()` leaves behind, at the moment when the process exits. */
-  #judgeClose(life: Life, { timeoutMs, unfinished, tookMs, stalledMs }: Closed): void {
+  #judgeClose(life: Life, closed: Closed, stalledMs: number): void {
+    const { timeoutMs, unfinished, tookMs } = closed
     const { findings, history } = this.#world
     const abortMs = this.#world.inbox === undefined ? 0 : afterAbortMs(timeoutMs)
     if (tookMs - stalledMs > timeoutMs + abortMs + CLOSE_SLACK_MS)
       findings.add('close late', `close() of ${life.name} took ${tookMs} ms`)
     if (unfinished > 0 && tookMs < timeoutMs - CLOSE_SLACK_MS)
       findings.add('unfinished', `close() of ${life.name} left ${unfinished} events unfinished after ${tookMs} ms`)
-    if (this.#world.inbox !== undefined)
-      judgeClosedWorker(this.#world, this.#world.inbox, life, { timeoutMs, tookMs, unfinished })
+    if (this.#world.inbox !== undefined) judgeClosedWorker(this.#world, this.#world.inbox, life, closed)
     const unanswered = history.deliveries.filter((each) => each.life === life && each.answer === undefined)
     // Runs that are still active at timeoutMs continue while the process lives.
     if (tookMs >= timeoutMs) return

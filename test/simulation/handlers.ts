@@ -1,7 +1,6 @@
 import { type AnyEvent, DeadLetter, type HandlerContext, RetryLater } from 'postern'
 import { checkEvent } from './check-event.ts'
 import type { HandlerRun } from './facts.ts'
-import { judgeAbort } from './judge-abort.ts'
 import { judgeContext } from './judge-context.ts'
 import { judgeBegin } from './judge-order.ts'
 import type { Life } from './life.ts'
@@ -10,6 +9,9 @@ import { type Behaviour, type HandlerPlan, nameOf } from './plan.ts'
 import { Chance } from './random.ts'
 import type { Tx } from './transactions.ts'
 import type { World } from './world.ts'
+
+/** Tolerance of timers. */
+const SLACK_MS = 50
 
 type Context = HandlerContext & { readonly transaction?: (work: (tx: Tx) => unknown) => Promise<unknown> }
 
@@ -225,4 +227,27 @@ export function hang(): Promise<never> {
 
 function showBehaviour(behaviour: Behaviour): string {
   return 'ms' in behaviour ? `${behaviour.kind} (${behaviour.ms} ms)` : behaviour.kind
+}
+
+/** Checks that a handler was aborted at its time limit, or because another process took its event: not at the deadline. */
+function judgeAbort(world: World, life: Life, run: HandlerRun, reason: unknown): void {
+  const { plan, findings, now } = world
+  const { code } = Object(reason) as { readonly code?: unknown } // whatever it is
+  const { event, handler, grant, beganAt, stalledMs } = run
+  const what = `${handler} of event ${event.number} in ${life.name}`
+  if (code === 'worker_closed') return judgeWorkerClosed(world, life, what)
+  if (code !== 'handler_timeout' && code !== 'lease_lost')
+    findings.add('aborted at the wrong time', `${what} was aborted with the code ${String(code)}`)
+  const { handlerTimeoutMs } = plan.settings
+  const ranMs = now - (grant?.answeredAt ?? beganAt)
+  if (code === 'handler_timeout' && ranMs < handlerTimeoutMs - SLACK_MS)
+    findings.add('aborted at the wrong time', `${what} was aborted after ${ranMs} ms of ${handlerTimeoutMs}`)
+  if (now - beganAt - (life.stalledMs - stalledMs) > handlerTimeoutMs + SLACK_MS)
+    findings.add('aborted at the wrong time', `${what} was aborted only after ${now - beganAt} ms`)
+}
+
+/** Checks that a worker's runs are aborted when its time to close is over, and not before. */
+function judgeWorkerClosed({ findings, now }: World, { workAborts }: Life, what: string): void {
+  if (!workAborts.some((at) => now >= at - SLACK_MS))
+    findings.add('aborted at the wrong time', `${what} was aborted as if its worker were closed`)
 }

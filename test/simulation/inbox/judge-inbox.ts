@@ -43,7 +43,7 @@ export function judgeAccepted(
 }
 
 /** The result of a `close()`, and the time it took. */
-interface Closed {
+export interface Closed {
   readonly timeoutMs: number
   readonly tookMs: number
   readonly unfinished: number
