@@ -106,6 +106,7 @@ const FLOORS: Floors = {
       'src/protocol/iso-time.ts',
       'src/wire/code-word.ts',
       'src/wire/find-hint.ts',
+      'src/wire/match-type.ts',
       'src/wire/nearest.ts',
       'src/wire/signings.ts',
     ],

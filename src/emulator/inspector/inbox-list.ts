@@ -1,6 +1,7 @@
 import { type Inbox, type InboxState, type ListedEntry, MOST_COUNTED, MOST_LISTED } from '../../inbox/inbox.ts'
 import { dedupKey, siblingKey } from '../../protocol/dedup-key.ts'
 import { toIso } from '../../protocol/iso-time.ts'
+import { matchType } from '../../wire/match-type.ts'
 import type { InboxRow, InboxRowPage } from './inbox-shapes.ts'
 
 /** Events of a page, unless the query has a `limit`. */
@@ -102,13 +103,6 @@ export function toPage({ rows, isNewestFirst, isWhole }: Listed, query: ListQuer
     accounts: [...new Set(rows.map((row) => row.account))].sort(),
     causes: countCauses(wanted),
   }
-}
-
-/** Matches a type with those below it, or a pattern such as `contact.*`. */
-function matchType(wanted: string): (type: string) => boolean {
-  const pattern = wanted.replace(/[^\w*]/g, '\\$&').replaceAll('*', '.*')
-  const test = new RegExp(`^${pattern}${wanted.includes('*') ? '' : '(\\..*)?'}$`, 'is')
-  return (type) => wanted === '' || test.test(type)
 }
 
 function countCauses(rows: readonly InboxRow[]): InboxRowPage['causes'] {

@@ -1,4 +1,5 @@
 import type { Row } from '../../emulator/contract.ts'
+import { matchType } from '../../wire/match-type.ts'
 
 /** Tests a row by the words of a filter: free text, and `key:value`. A `-` before a word negates it. */
 type RowTest = (row: Row) => boolean
@@ -102,8 +103,10 @@ function toTest(word: string, context: FilterContext): RowTest | undefined {
     case 'status':
       if (!STATUSES.includes(wanted)) return undefined
       return (row) => row.status === wanted || (wanted === 'retrying' && row.status === 'pending' && row.attempts > 0)
-    case 'type':
-      return matchType(wanted)
+    case 'type': {
+      const isWanted = matchType(wanted)
+      return ({ type }) => isWanted(type)
+    }
     case 'code':
       return ({ last }) => last !== null && (last.result === wanted || last.code === wanted)
     case 'webhook':
@@ -124,14 +127,6 @@ function toTest(word: string, context: FilterContext): RowTest | undefined {
     default:
       return undefined
   }
-}
-
-function matchType(wanted: string): RowTest {
-  const parts = wanted.split('*')
-  if (parts.length === 1)
-    return ({ type }) => type.toLowerCase() === wanted || type.toLowerCase().startsWith(`${wanted}.`)
-  const pattern = new RegExp(`^${parts.map((part) => part.replace(/\W/g, '\\$&')).join('.*')}$`, 's')
-  return ({ type }) => pattern.test(type.toLowerCase())
 }
 
 function matchText(wanted: string, urlOf: (webhook: string) => string): RowTest {
