@@ -74,29 +74,48 @@ export function FilterBar(): JSX.Element {
         {chips.map(([label, isOn, onClick, title]) => (
           <Button key={label} {...{ label, title, onClick, 'aria-pressed': isOn }} />
         ))}
-        {Object.entries(values).map(([name, all]) => {
-          const value = readWord(query, name) ?? ''
-          const others = [...new Set([...all, value])].filter(Boolean)
-          const set = (next: string) => go({ query: writeWord(query, name, next || undefined) })
-          return others.length < 2 ? null : (
-            <select
-              key={name}
-              aria-label={`Filter by ${name}`}
-              value={value}
-              onChange={(event) => set(event.currentTarget.value)}
-            >
-              <option value="">any {name}</option>
-              {others.map((each) => (
-                <option key={each} value={each}>
-                  {escapeHidden(each)}
-                </option>
-              ))}
-            </select>
-          )
-        })}
+        <WordSelects values={values} least={2} onChoose={(next) => go({ query: next })} />
       </div>
       <Chart />
     </div>
+  )
+}
+
+interface WordSelectsOptions {
+  /** The known values of each key. */
+  readonly values: Readonly<Record<string, readonly string[]>>
+  /** Number of values from which there is a choice. */
+  readonly least?: number
+  /** Called with the filter that has the chosen value, or no longer the key. */
+  readonly onChoose: (query: string) => void
+}
+
+/** A choice of one value for each key of the filter. */
+export function WordSelects({ values, least = 0, onChoose }: WordSelectsOptions): JSX.Element {
+  const { query } = useStore(readAddress)
+  return (
+    <>
+      {Object.entries(values).map(([key, all]) => {
+        const value = readWord(query, key) ?? ''
+        const known = [...new Set([...all, value])].filter(Boolean)
+        const choose = (chosen: string) => onChoose(writeWord(query, key, chosen || undefined))
+        return known.length < least ? null : (
+          <select
+            key={key}
+            aria-label={`Filter by ${key}`}
+            value={value}
+            onChange={(event) => choose(event.currentTarget.value)}
+          >
+            <option value="">any {key}</option>
+            {known.map((each) => (
+              <option key={each} value={each}>
+                {escapeHidden(each)}
+              </option>
+            ))}
+          </select>
+        )
+      })}
+    </>
   )
 }
 

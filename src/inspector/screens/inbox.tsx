@@ -9,7 +9,8 @@ import { readWord, writeWord } from '../model/filter.ts'
 import { hasInbox, INBOX_STATES, isInboxWritable, listMatching, readListed, refreshInbox } from '../model/inbox.ts'
 import { store, useStore } from '../model/store.ts'
 import { ChoiceButtons, Tick, type Ticks, useChoice } from '../parts/choice.tsx'
-import { Button, Field, Switch } from '../parts/fields.tsx'
+import { Button, Switch } from '../parts/fields.tsx'
+import { WordSelects } from '../parts/filter-bar.tsx'
 import { Ago, Empty, Head, In } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
 
@@ -154,18 +155,14 @@ function Replays({ page: { rows, matched }, choice }: ChoiceOptions<Ticks>): JSX
 }
 
 function Filters({ page }: PageOptions): JSX.Element {
-  const { query, isGrouped } = readAddress()
+  const { isGrouped } = readAddress()
   const values = { type: page.types, account: page.accounts, error: page.causes.map(({ cause }) => cause) }
   return (
-    <div class="bar filters">
-      <Button label="By error" hotkey="g" aria-pressed={isGrouped} onClick={() => show({ isGrouped: !isGrouped })} />
-      {KEYS.map((key) => {
-        const value = readWord(query, key) ?? ''
-        const others = [...new Set([...values[key], value])].filter(Boolean)
-        const options = [['', `any ${key}`], ...others.map((each) => [each, escapeHidden(each)] as const)] as const
-        const filter = (next: string) => show({ query: writeWord(query, key, next || undefined), isGrouped: false })
-        return <Field key={key} label={key} options={options} value={value} onInput={filter} />
-      })}
+    <div class="filters">
+      <div class="bar">
+        <Button label="By error" hotkey="g" aria-pressed={isGrouped} onClick={() => show({ isGrouped: !isGrouped })} />
+        <WordSelects values={values} onChoose={(query) => show({ query, isGrouped: false })} />
+      </div>
     </div>
   )
 }
