@@ -17,8 +17,9 @@ export async function connect(): Promise<void> {
   try {
     if (position !== undefined) await take(await api<Batch>(`GET changes?after=${position}`))
     if (position === undefined) show(await api<RowPage>('GET rows'))
-    // A section of the service shows the clock and the faults, which change without a message.
-    if (readAddress().section !== undefined && !document.hidden) await reloadState()
+    const { section } = readAddress()
+    // They change without a message.
+    if ((section === 'clock' || section === 'faults') && !document.hidden) await reloadState()
     lostAt = undefined
   } catch {
     lostAt ??= performance.now()

@@ -15,6 +15,8 @@ import { useTime } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
 
 const SEARCH_EVERY_MS = 1_000
+/** Time without a further letter after which the filter is searched for: a search reads all bodies. */
+const TYPED_AFTER_MS = 300
 
 /** The first screen: all deliveries, and the open one. */
 export function DeliveriesScreen(): JSX.Element {
@@ -24,9 +26,12 @@ export function DeliveriesScreen(): JSX.Element {
   useStore(() => store.inbox.states)
   useEffect(() => {
     const look = () => void search().catch(() => {}) // the next one looks again
-    look()
+    const first = setTimeout(look, TYPED_AFTER_MS)
     const timer = setInterval(look, SEARCH_EVERY_MS)
-    return () => clearInterval(timer)
+    return () => {
+      clearTimeout(first)
+      clearInterval(timer)
+    }
   }, [query])
   return (
     <div class={delivery === undefined ? 'split' : 'split open'}>
