@@ -2,7 +2,7 @@ import { isDeepStrictEqual, parseEnv } from 'node:util'
 import { type Command, Option } from 'commander'
 import { type Io, refuseFile, usageError } from '../io.ts'
 import { replaceFile } from '../output/own-file.ts'
-import { readBytes, readIfThere } from './read-bytes.ts'
+import { readBytes, readIfThere, toText } from './read-bytes.ts'
 
 /** The option for an env file, which stands in for the environment. */
 export interface EnvOptions {
@@ -39,7 +39,7 @@ export async function readEnvFile(file: string, name: string): Promise<string | 
 /** Returns the variables of an env file. Ends the command if the file is UTF-16, as some shells of Windows write it. */
 export function parseEnvFile(bytes: Buffer, file: string): Io['env'] {
   if (bytes.includes(0)) throw usageError(`${file} is not UTF-8 text. Save it as UTF-8.`)
-  return parseEnv(bytes.toString().replace(/^\ufeff/, ''))
+  return parseEnv(toText(bytes))
 }
 
 /** Sets variables in an env file that has no values for them, and leaves all other lines as they are. */

@@ -3,7 +3,7 @@ import { splitType, type WebhookEvent } from '../../protocol/events.ts'
 import { createEvents, type EnvelopeOptions, type EventBuilders } from '../../testing/events.ts'
 import { defined, type Io, messageOf, usageError } from '../io.ts'
 import { mustBeType } from './event-types.ts'
-import { readBytes, readStdin } from './read-bytes.ts'
+import { readBytes, readStdin, toText } from './read-bytes.ts'
 import { collect, readCount, readDuration } from './read-option.ts'
 import { setValues } from './set-values.ts'
 
@@ -51,9 +51,8 @@ async function readData(given: string, io: Io): Promise<string> {
 
 /** Reads the value of `--data`, a file or standard input as JSON text. Ends the command if it is not an object. */
 export async function readJsonOption(given: string, io: Io): Promise<string> {
-  const read =
-    given === '-' ? `${await readStdin(io)}` : given.startsWith('@') ? `${await readBytes(given.slice(1))}` : given
-  const text = read.replace(/^\ufeff/, '')
+  const file = given === '-' ? await readStdin(io) : given.startsWith('@') ? await readBytes(given.slice(1)) : undefined
+  const text = file === undefined ? given : toText(file)
   let value: unknown
   try {
     value = JSON.parse(text)

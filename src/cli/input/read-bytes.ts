@@ -34,6 +34,11 @@ export async function readIfThere(file: string): Promise<Buffer | undefined> {
   })
 }
 
+/** Decodes UTF-8, without the byte order mark that some editors put in front. */
+export function toText(bytes: Buffer): string {
+  return new TextDecoder().decode(bytes)
+}
+
 /** Parses JSON; null if it is none. */
 export function readJson(text: string): unknown {
   try {

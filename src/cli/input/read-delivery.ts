@@ -22,8 +22,10 @@ export async function readDelivery(given: string, secret: SecretOptions, io: Io)
   if (!isObject(value)) throw unusable('one JSON object, on one line or several')
   const { headers = {}, signature = headerOf(headers), body, bodyBase64 } = value
   if (typeof signature !== 'string') throw unusable('"headers", an object, or "signature", text')
-  if (typeof bodyBase64 === 'string' && !/^[\w+/-]*=*\s*$/.test(bodyBase64)) throw unusable('base64 as "bodyBase64"')
-  if (typeof bodyBase64 === 'string') return { body: Buffer.from(bodyBase64, 'base64'), header: signature }
+  if (typeof bodyBase64 === 'string') {
+    if (!/^[\w+/-]*=*\s*$/.test(bodyBase64)) throw unusable('base64 as "bodyBase64"')
+    return { body: Buffer.from(bodyBase64, 'base64'), header: signature }
+  }
   if (typeof body !== 'string')
     throw unusable('its body: the exact bytes as "bodyBase64", or text as "body", not what a parser made of it')
   return { body: Buffer.from(body), header: signature }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Io, usageError } from '../io.ts'
 import { addEnvOption, type EnvOptions, inFile, readVariables } from './env-file.ts'
-import { readBytes, readStdin } from './read-bytes.ts'
+import { readBytes, readStdin, toText } from './read-bytes.ts'
 
 /** Options for the place of the secret, which is never an argument itself: arguments appear in the process list and in the shell history. */
 export interface SecretOptions extends EnvOptions {
@@ -47,7 +47,7 @@ export async function readBody(file: string | undefined, { secretStdin }: Secret
 function toSecret(bytes: Buffer, source: string): string {
   const text = bytes.toString()
   if (text.includes('\0') || !Buffer.from(text).equals(bytes)) throw usageError(`${source} is not UTF-8 text.`)
-  return text.replace(/^\ufeff/, '').replace(/\r?\n$/, '')
+  return toText(bytes).replace(/\r?\n$/, '')
 }
 
 /** Reads the name of a variable. Anything else may be the secret itself, and is not repeated. */
