@@ -181,7 +181,7 @@ export interface LastResult {
 
 /** Everything that the page shows at its start. */
 export interface RowPage {
-  /** Position in the stream: a batch after it has what this does not have. */
+  /** Position in the changes: a batch after it has what this does not have. */
   readonly cursor: string
   /** Number of the last change in the list. */
   readonly change: number

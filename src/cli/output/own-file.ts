@@ -59,8 +59,8 @@ const TIMES = {
 export type LockTimes = Readonly<typeof TIMES>
 
 /**
- * Keeps other runs from filling a file until it is disposed of, by a lock beside it. Waits for a run that holds the lock. If that has filled the file, no lock is
- * taken, since nothing is written then. Ends the command if this takes long, or if the folder cannot be written.
+ * Keeps other runs from filling a file until it is disposed of, by a lock beside it. Waits for a run that holds the lock. If that has filled
+ * the file, no lock is taken, since nothing is written then. Ends the command if this takes long, or if the folder cannot be written.
  */
 export async function holdFile(
   path: string,

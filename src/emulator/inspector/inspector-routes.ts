@@ -73,7 +73,7 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
   return app
 }
 
-/** Everything that the page shows at its start, with the position from which its stream begins. */
+/** Everything that the page shows at its start, with the position after which it asks for changes. */
 function listRows(service: Service, calls: CallLog): RowPage {
   const { log, clock } = service
   return {
