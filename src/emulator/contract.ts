@@ -183,8 +183,6 @@ export interface LastResult {
 export interface RowPage {
   /** Position in the changes: a batch after it has what this does not have. */
   readonly cursor: string
-  /** Number of the last change in the list. */
-  readonly change: number
   readonly now: string
   readonly state: EmulatorState
   /** The newest first. */

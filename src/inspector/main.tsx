@@ -38,7 +38,7 @@ const ANNOUNCE_EVERY_MS = 2_000
 function Announcer(): JSX.Element {
   const [text, setText] = useState('')
   useEffect(() => {
-    const read = () => ({ link: store.link, last: store.rows.lastOrder, failed: countFailed() })
+    const read = () => ({ link: store.link, last: store.rows.all[0]?.made ?? 0, failed: countFailed() })
     let told = read()
     const timer = setInterval(() => {
       const now = read()

@@ -193,7 +193,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await page.getByRole('button', { name: 'Replay all 3 that match' }).waitFor()
     await types.selectOption('')
     await page.keyboard.press('g')
-    await press(page, 'dead_letter DeadLetter: no list #')
+    await page.getByRole('link', { name: 'dead_letter DeadLetter: no list #' }).click()
     await page.getByRole('button', { name: 'Replay all 60 that match' }).waitFor()
     await page.keyboard.press('R')
     await page.getByRole('dialog').getByLabel('Per second').fill('500')

@@ -96,7 +96,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     const made = crm.deliveries.resend(first?.id ?? '', { body })
     const { page, complaints } = await open(crm, `?d=${made.id}`)
     await page.locator('.verdict').getByText('200 handled').waitFor()
-    await page.getByRole('button', { name: 'Hex', exact: true }).click()
+    await page.getByRole('button', { name: 'Exact', exact: true }).click()
     expect(complaints).toEqual([])
   })
 

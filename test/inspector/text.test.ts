@@ -3,9 +3,9 @@ import { describe, expect, it, vi } from 'vitest'
 import { readDelivery } from '../../src/cli/input/read-delivery.ts'
 import type { Row } from '../../src/emulator/contract.ts'
 import { completeWord, listTexts, readFilter, readWord, writeWord } from '../../src/inspector/model/filter.ts'
-import { showExactly, toHex } from '../../src/inspector/text/bytes.ts'
+import { showExactly } from '../../src/inspector/text/bytes.ts'
 import { toFixture, toVitest } from '../../src/inspector/text/copies.ts'
-import { adviseOnData, readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
+import { readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
 import { toPretty } from '../../src/inspector/text/pretty-json.ts'
 import { showAgo, showExact, showIn } from '../../src/inspector/text/times.ts'
 
@@ -147,13 +147,6 @@ describe('JSON for reading', () => {
 })
 
 describe('bytes', () => {
-  it('are shown in hexadecimal, like hexdump', () => {
-    const text = toHex(Buffer.from('{"name":"Zoë"}\n\u0000end'))
-    expect(text).toBe(
-      '000000  7b 22 6e 61 6d 65 22 3a  22 5a 6f c3 ab 22 7d 0a  {"name":"Zo.."}.\n000010  00 65 6e 64                                       .end',
-    )
-  })
-
   it('show invisible characters', () => {
     expect(showExactly('a\u202eb\u200b\ufeff\r\n\tc\u0000\u{e0041}')).toBe(
       'a\\u202eb\\u200b\\ufeff␍⏎\n→c\\u0000\\u{e0041}',
@@ -171,24 +164,6 @@ describe('a new event id', () => {
     ['no JSON', 'no JSON'],
   ])('goes into %s', (body, expected) => {
     expect(replaceId(body, 'new')).toBe(expected)
-  })
-})
-
-describe('advice on data', () => {
-  it.each([
-    ['contact.created', { record: { _id: '1', email: 'a@b.test' } }, []],
-    ['contact.created', { record: { _id: '1', emial: 'x' } }, ['data.record.emial: did you mean email?']],
-    [
-      'contact.updated',
-      { record: { _id: '1', email: 7 } },
-      ['data.record.email of a contact must be a string: its schema refuses others with 422'],
-    ],
-    ['contact.deleted', { record: { _id: '1' } }, []],
-    ['opportunity.created', { record: {} }, ['data.record._id must be a string: receivers answer 422']],
-    ['opportunity.created', {}, ['data.record is missing: receivers answer 422']],
-    ['sync.failed', null, []],
-  ])('of %s', (type, data, expected) => {
-    expect(adviseOnData(type, data)).toEqual(expected)
   })
 })
 
@@ -225,14 +200,5 @@ describe('a copied delivery', () => {
   it('is a test without any invisible character', () => {
     const text = toVitest(copyOf(Buffer.from(`{"id":"a\u2028'\\"\u202e</script>"}`)))
     expect(text).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]/u)
-    expect(text).toContain('toBe(400)')
-  })
-
-  it.each([
-    [1_024, 200],
-    [1_025, 400],
-  ])('is a test that expects of an id of %i characters the answer %i', (length, status) => {
-    const event = { id: 'x'.repeat(length), type: 'sync.failed', timestamp: 't', accountKey: 'a' }
-    expect(toVitest(copyOf(Buffer.from(JSON.stringify(event))))).toContain(`toBe(${status})`)
   })
 })

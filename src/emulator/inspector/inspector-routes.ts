@@ -77,7 +77,7 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
 function listRows(service: Service, calls: CallLog): RowPage {
   const { log, clock } = service
   return {
-    ...{ cursor: writeCursor(service, calls), change: log.lastChange, now: writeTime(clock.now()) },
+    ...{ cursor: writeCursor(service, calls), now: writeTime(clock.now()) },
     ...{ state: describeState(service), calls: calls.list(), total: log.size },
     rows: log.list().slice(-MOST_ROWS).toReversed().map(describeRow),
   }

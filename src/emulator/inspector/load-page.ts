@@ -19,7 +19,7 @@ export async function buildPage(): Promise<string> {
     minify: true,
     write: false,
     format: 'iife',
-    target: ['chrome109', 'firefox115', 'safari16'],
+    target: ['chrome123', 'firefox120', 'safari17.5'],
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'none',

@@ -1,16 +1,15 @@
 import type { JSX } from 'preact'
-import type { AttemptDetail, DeliveryDetail } from '../../emulator/contract.ts'
+import type { AttemptDetail, DeliveryDetail, Row } from '../../emulator/contract.ts'
 import { showDuration } from '../../host/duration.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../protocol/schedule.ts'
 import { readCode } from '../../wire/code-word.ts'
-import type { PlacedRow } from '../model/rows.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Ago, In, Result, ViewLink } from '../parts/small.tsx'
 
 interface AttemptsOptions {
   readonly detail: DeliveryDetail
-  readonly row: PlacedRow
+  readonly row: Row
   /** The attempt whose answer is shown. */
   readonly shown: AttemptDetail | undefined
   readonly onChoose: (number: number) => void
@@ -67,10 +66,10 @@ function describeGap(index: number, resendOf: string | undefined): string {
 }
 
 /** The other deliveries of the event, and those that were resent by hand from this one or to it, maybe with a new id: the newest first. */
-function Related({ row }: { readonly row: PlacedRow }): JSX.Element {
-  const isResent = ({ id, resendOf }: PlacedRow) => id === row.resendOf || resendOf === row.id
-  const isSame = ({ event, account }: PlacedRow) => event === row.event && account === row.account
-  const isRelated = (each: PlacedRow) => each.id !== row.id && (isResent(each) || isSame(each))
+function Related({ row }: { readonly row: Row }): JSX.Element {
+  const isResent = ({ id, resendOf }: Row) => id === row.resendOf || resendOf === row.id
+  const isSame = ({ event, account }: Row) => event === row.event && account === row.account
+  const isRelated = (each: Row) => each.id !== row.id && (isResent(each) || isSame(each))
   const ids = useStore(() => store.rows.all.flatMap((each) => (isRelated(each) ? [each.id] : [])).join(' '))
   const all = ids.split(' ').flatMap((id) => store.rows.find(id) ?? [])
   return (

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { Button, Switch } from '../parts/fields.tsx'
-import { fromBase64, showExactly, showReadably, showSize, toHex } from '../text/bytes.ts'
+import { fromBase64, showExactly, showReadably, showSize } from '../text/bytes.ts'
 import { tryToParse } from '../text/edit-body.ts'
 import { toPretty } from '../text/pretty-json.ts'
 import { Copy } from './facts.tsx'
@@ -10,7 +10,6 @@ import { Copy } from './facts.tsx'
 const FORMS = [
   ['pretty', 'Pretty'],
   ['exact', 'Exact'],
-  ['hex', 'Hex'],
 ] as const
 /** Limit of the bytes shown; a button shows the rest. */
 const SHOWN_BYTES = 32 * 1_024
@@ -22,7 +21,7 @@ interface BytesOptions {
   readonly body: DeliveryDetail['body']
 }
 
-/** A body in three forms. */
+/** A body, formatted or exactly as it was sent. */
 export function BytesView({ title, body: { base64, text } }: BytesOptions): JSX.Element {
   const [form, setForm] = useState<(typeof FORMS)[number][0]>('pretty')
   const [isWhole, setWhole] = useState(false)
@@ -37,13 +36,7 @@ export function BytesView({ title, body: { base64, text } }: BytesOptions): JSX.
         <Switch options={FORMS} value={form} onInput={setForm} />
       </h2>
       {text === '' && <p class="dim">The body is empty.</p>}
-      {form === 'hex' ? (
-        <pre class="hex">{toHex(bytes, most)}</pre>
-      ) : form === 'exact' || isCut ? (
-        <pre>{showExactly(text.slice(0, most))}</pre>
-      ) : (
-        <Pretty text={text} />
-      )}
+      {form === 'exact' || isCut ? <pre>{showExactly(text.slice(0, most))}</pre> : <Pretty text={text} />}
       {isCut && <Button class="plain" label={`Show all ${showSize(bytes.length)}`} onClick={() => setWhole(true)} />}
     </section>
   )

@@ -5,7 +5,6 @@ import { COPIES, closeDelivery, copyDelivery, pauseOrResume, resend, retry } fro
 import { toPath } from '../model/api.ts'
 import { hasInbox } from '../model/inbox.ts'
 import { hold, whyNotResent, whyNotRetried } from '../model/list.ts'
-import type { PlacedRow } from '../model/rows.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Empty } from '../parts/small.tsx'
@@ -21,6 +20,8 @@ import { useCall, useDetail } from './use-detail.ts'
 import { VerdictView } from './verdict.tsx'
 
 const JUMPS = ['Answer', 'Sent', 'Signature']
+const KEPT =
+  'The emulator keeps the last 10,000 deliveries, none of a webhook that was deleted, and without --data none of a previous run.'
 
 function jumpTo(id: string): void {
   const section = document.getElementById(id)
@@ -34,7 +35,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
   const listed = useStore(() => store.rows.find(id))
   const isKnown = listed !== undefined
   const older = useCall<Row>(isKnown ? undefined : `GET rows/${encodeURIComponent(id)}`, '')
-  const row = listed ?? (older.value && store.rows.place(older.value))
+  const row = listed ?? older.value
   useStore(() => store.state)
   useStore(() => store.pinned)
   const isHeld = useStore(() => store.held !== undefined)
@@ -62,14 +63,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
       {value !== undefined && row !== undefined ? (
         <Parts detail={value} row={row} url={url} />
       ) : (
-        <Empty title={error === undefined ? 'Loading' : row?.isGone ? 'A delivery from a previous run' : error}>
-          {error !== undefined && (
-            <p>
-              {row?.isGone
-                ? 'The emulator was restarted since, and no longer has the body.'
-                : 'The emulator keeps the last 10,000 deliveries, and none of a webhook that was deleted.'}
-            </p>
-          )}
+        <Empty title={error ?? 'Loading'} text={error && KEPT}>
           <Button label="Back to the list" hotkey="Esc" onClick={() => closeDelivery(id)} />
         </Empty>
       )}
@@ -79,7 +73,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
 
 interface PartsOptions {
   readonly detail: DeliveryDetail
-  readonly row: PlacedRow
+  readonly row: Row
   readonly url: string
 }
 
@@ -112,7 +106,7 @@ function listHeaders({ body }: DeliveryDetail, url: string, signatures: readonly
   ] as const
 }
 
-function Actions({ row, onRetry }: { readonly row: PlacedRow; readonly onRetry: () => void }): JSX.Element {
+function Actions({ row, onRetry }: { readonly row: Row; readonly onRetry: () => void }): JSX.Element {
   const { id, signing } = row
   const title = whyNotResent(row)
   const disabled = title !== undefined

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
+import type { Row } from '../../emulator/contract.ts'
 import type { InboxDetail, InboxOfEvent } from '../../emulator/inspector/inbox-shapes.ts'
 import { toEventPath } from '../model/inbox.ts'
-import type { PlacedRow } from '../model/rows.ts'
 import { store, useStore } from '../model/store.ts'
 import { ViewLink } from '../parts/small.tsx'
 import { Standing } from './item-detail.tsx'
@@ -10,7 +10,7 @@ import { ItemActions, Tries } from './tries.tsx'
 import { useCall } from './use-detail.ts'
 
 /** State of an accepted delivery in the inbox of the receiver. */
-export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element {
+export function InboxSection({ row }: { readonly row: Row }): JSX.Element {
   const version = useStore(() => store.inbox.version)
   const { value, error } = useCall<InboxOfEvent>(`GET ${toEventPath(row.account, row.event)}`, String(version))
   const lastSeen = useRef<InboxDetail | undefined>(undefined)

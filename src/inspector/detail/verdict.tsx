@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
-import type { PlacedRow } from '../model/rows.ts'
+import type { Row } from '../../emulator/contract.ts'
 import { store } from '../model/store.ts'
 import { Icon, In, iconOf, stateOf, useTime } from '../parts/small.tsx'
 import { adviseOn, explainCode } from '../text/explain.ts'
 
 /** The state of a delivery in one line, and advice in another. */
-export function VerdictView({ row, url }: { readonly row: PlacedRow; readonly url: string }): JSX.Element {
+export function VerdictView({ row, url }: { readonly row: Row; readonly url: string }): JSX.Element {
   const { last, signing, attempts, note, nextAt, resendOf } = row
   const state = useTime((now) => stateOf(row, now))
   const isRefused = last !== null && !last.isAcknowledged
@@ -25,7 +25,6 @@ export function VerdictView({ row, url }: { readonly row: PlacedRow; readonly ur
     failed: note ?? (attempts > 1 ? `failed after ${attempts} attempts` : done),
     held: `its webhook is paused${before}`,
     sending: `attempt ${attempts + 1} is under way or due${before}`,
-    gone: 'from a previous run',
     ...{ retrying: `attempt ${attempts + 1} of 5 `, waiting: 'attempt 1 of 5 ' },
   }
   return (

@@ -1,12 +1,13 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { matchType } from '../../wire/match-type.ts'
 import { useCall } from '../detail/use-detail.ts'
 import { act, openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { store } from '../model/store.ts'
 import { Button, Fields, Switch } from '../parts/fields.tsx'
 import { Notes } from '../parts/small.tsx'
-import { adviseOnData, findJsonProblem, readPasted } from '../text/edit-body.ts'
+import { findJsonProblem, readPasted } from '../text/edit-body.ts'
 import { Dialog, useDraft } from './dialog.tsx'
 
 interface Emitted {
@@ -57,10 +58,7 @@ export function TriggerDialog(): JSX.Element {
   const shapes = { type: { ...TYPE_SHAPE, list: listTypes(types) }, ...EVENT_SHAPES }
   const pasted = readPasted(body)
   const problem = form === 'event' ? data && findJsonProblem(data) : pasted || body === '' ? undefined : NO_BODY
-  const advice =
-    form === 'body'
-      ? [BYTES]
-      : [...adviseOnType(account, type), ...(problem || !data ? [] : adviseOnData(type, JSON.parse(data)))]
+  const advice = form === 'body' ? [BYTES] : adviseOnType(account, type)
   const send = () =>
     act(async () => {
       const made = await (form === 'event' ? sendEvent({ ...values, data }) : sendBody(account, body))
@@ -129,8 +127,5 @@ function adviseOnType(account: string, type: string): readonly string[] {
 
 function takes(events: readonly string[], type: string): boolean {
   const isMatched = store.state?.assumed.wildcards === 'matched'
-  return events.some(
-    (event) =>
-      event === type || (isMatched && new RegExp(`^${event.replace(/[.]/g, '\\.').replace('*', '.*')}$`).test(type)),
-  )
+  return events.some((event) => (event.includes('*') ? isMatched && matchType(event)(type) : event === type))
 }

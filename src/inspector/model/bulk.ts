@@ -1,8 +1,8 @@
+import type { Row } from '../../emulator/contract.ts'
 import type { InboxRow } from '../../emulator/inspector/inbox-shapes.ts'
 import { api, toPath } from './api.ts'
 import { replay } from './inbox.ts'
 import { whyNotResent, whyNotRetried } from './list.ts'
-import type { PlacedRow } from './rows.ts'
 import type { Bulk } from './store.ts'
 
 const DELIVERIES = ['delivery', 'deliveries'] as const
@@ -10,7 +10,7 @@ const RETRY = { verb: 'Retry', text: 'Each delivery gets one more attempt with t
 const RESEND = { verb: 'Resend', text: 'The same bytes are sent again as new deliveries, the oldest first.' }
 
 /** Plans retries or resends of deliveries. @param rows newest first */
-export function bulkOf(action: 'retry' | 'resend', rows: readonly PlacedRow[]): Bulk {
+export function bulkOf(action: 'retry' | 'resend', rows: readonly Row[]): Bulk {
   const whyNot = action === 'retry' ? whyNotRetried : whyNotResent
   const leftOut = new Map<string, number>()
   const calls: Bulk['calls'][number][] = []

@@ -34,14 +34,11 @@ export async function reloadState(): Promise<void> {
   store.set({ state: await api<EmulatorState>('GET state') })
 }
 
-function show({ cursor, change, now, rows, state, calls, total }: RowPage): void {
-  const isNewRun = store.state !== undefined && store.state.bootId !== state.bootId
+function show({ cursor, now, rows, state, calls, total }: RowPage): void {
   position = cursor
-  Object.assign(store, { state, calls, total, ...(isNewRun && { found: new Map() }) })
+  store.rows.replace(rows)
+  store.set({ state, calls, total, found: new Map() })
   store.setNow(now)
-  store.rows.keepOnly(new Set(rows.map(({ id }) => id)), change, isNewRun)
-  store.rows.put(rows)
-  store.changed()
 }
 
 async function take({ cursor, now, total, rows, calls, warnings, isStateNew, mustReload }: Batch): Promise<void> {

@@ -90,7 +90,7 @@ function pressButton(key: string): boolean {
 
 /** Presses a control of the row that has the focus. */
 function pressInRow(selector: string): boolean {
-  const control = document.activeElement?.closest('tr, li')?.querySelector<HTMLElement>(selector)
+  const control = document.activeElement?.closest('tr')?.querySelector<HTMLElement>(selector)
   control?.click()
   return control != null
 }
@@ -144,7 +144,7 @@ function move(key: string): unknown {
   const { screen, delivery, item, isGrouped } = readAddress()
   const menu = [...document.querySelectorAll<HTMLElement>('.menu[open] button')]
   if (screen === 'deliveries' && !isGrouped && menu.length === 0) return moveCursor(key, delivery)
-  const rows = [...document.querySelectorAll<HTMLElement>('main tbody tr, .picks li')]
+  const rows = [...document.querySelectorAll<HTMLElement>('main tbody tr')]
   const places = menu.length > 0 ? menu : rows.flatMap((row) => row.querySelector<HTMLElement>('a, button') ?? [])
   const at = places.findIndex((place) => place === document.activeElement || (item && place.dataset.key === item))
   const place = takeNext(places, at, key)

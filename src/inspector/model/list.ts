@@ -1,13 +1,12 @@
-import type { Found } from '../../emulator/contract.ts'
+import type { Found, Row } from '../../emulator/contract.ts'
 import { readAddress } from './address.ts'
 import { api } from './api.ts'
 import { listTexts, readFilter, writeWord } from './filter.ts'
-import type { PlacedRow } from './rows.ts'
 import { remember, store } from './store.ts'
 
 /** The list as the page shows it. */
 export interface ShownList {
-  readonly rows: readonly PlacedRow[]
+  readonly rows: readonly Row[]
   /** Rows that match and are held back while the user reads. */
   readonly fresh: number
   /** Rows that were cleared away. */
@@ -54,7 +53,11 @@ export const listShown: () => ShownList = remember(
     const kept = listKept()
     const matching = kept.filter((row) => store.held?.has(row.id) || test(row))
     const rows = matching.filter(({ id }) => store.held?.has(id) !== false)
-    const counts = { fresh: matching.length - rows.length, cleared: store.rows.size - kept.length, total: kept.length }
+    const counts = {
+      fresh: matching.length - rows.length,
+      cleared: store.rows.all.length - kept.length,
+      total: kept.length,
+    }
     return { rows, ...counts, unknown }
   },
 )
@@ -114,8 +117,8 @@ export function countBars() {
 }
 
 /** Failed deliveries of the list by webhook and cause, the largest group first. */
-export function groupFailures(): readonly (readonly PlacedRow[])[] {
-  const groups = new Map<string, PlacedRow[]>()
+export function groupFailures(): readonly (readonly Row[])[] {
+  const groups = new Map<string, Row[]>()
   for (const row of listShown().rows.filter(({ status }) => status === 'failed')) {
     const key = JSON.stringify([row.webhook, row.note, row.last?.result, row.last?.code])
     groups.set(key, [...(groups.get(key) ?? []), row])
@@ -124,13 +127,12 @@ export function groupFailures(): readonly (readonly PlacedRow[])[] {
 }
 
 /** Reason why a delivery cannot be retried by hand; undefined if it can. */
-export function whyNotRetried(row: PlacedRow): string | undefined {
+export function whyNotRetried(row: Row): string | undefined {
   const why = { pending: 'the service still retries it', success: 'already acknowledged', failed: undefined }
   return whyNotResent(row) ?? (row.resendOf === null ? why[row.status] : 'resent by hand')
 }
 
 /** Reason why a delivery cannot be resent; undefined if it can. */
-export function whyNotResent({ isGone, webhook }: PlacedRow): string | undefined {
-  if (isGone) return 'of a previous run'
+export function whyNotResent({ webhook }: Row): string | undefined {
   return store.webhook(webhook) === undefined ? 'the webhook is deleted' : undefined
 }

@@ -206,11 +206,7 @@ export function remember<T>(listInputs: () => readonly unknown[], compute: () =>
   }
 }
 
-const prefersDark = matchMedia('(prefers-color-scheme: dark)')
-
 /** Sets the colours of the page. */
 export function paint(): void {
-  document.documentElement.dataset.theme = store.theme === 'system' && prefersDark.matches ? 'dark' : store.theme
+  document.documentElement.style.colorScheme = store.theme === 'system' ? '' : store.theme
 }
-
-prefersDark.addEventListener('change', paint)

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import type { Row } from '../../emulator/contract.ts'
 import type { InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { stateInInbox } from '../model/inbox.ts'
 import { hold, release, select } from '../model/list.ts'
-import type { PlacedRow } from '../model/rows.ts'
 import { store, useStore } from '../model/store.ts'
 import { escapeHidden } from '../text/bytes.ts'
 import { adviseOn } from '../text/explain.ts'
@@ -15,7 +15,7 @@ const ROWS_DRAWN = 40
 const NEAR_PX = 800
 
 /** The list of deliveries. */
-export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX.Element {
+export function RowTable({ rows }: { readonly rows: readonly Row[] }): JSX.Element {
   const [drawn, setDrawn] = useState(ROWS_DRAWN)
   const currentId = useStore(() => readAddress().delivery ?? store.cursor)
   const current = rows.findIndex(({ id }) => id === currentId)
@@ -52,7 +52,7 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
 }
 
 interface LineOptions {
-  readonly row: PlacedRow
+  readonly row: Row
   readonly index: number
   readonly isCurrent: boolean
   readonly canFocus: boolean
@@ -66,12 +66,7 @@ function RowLine({ row, index, isCurrent, canFocus }: LineOptions): JSX.Element 
       go({ delivery: row.id })
     })
   return (
-    <tr
-      class={row.isGone ? 'row gone' : 'row'}
-      aria-rowindex={index + 2}
-      aria-current={isCurrent || undefined}
-      onClick={open}
-    >
+    <tr class="row" aria-rowindex={index + 2} aria-current={isCurrent || undefined} onClick={open}>
       <Cells
         row={row}
         canFocus={canFocus}
@@ -84,7 +79,7 @@ function RowLine({ row, index, isCurrent, canFocus }: LineOptions): JSX.Element 
 }
 
 interface CellOptions {
-  readonly row: PlacedRow
+  readonly row: Row
   readonly canFocus: boolean
   readonly isPinned: boolean
   readonly url: string
@@ -95,10 +90,10 @@ interface CellOptions {
 const IN_INBOX = { waiting: '○ waiting', running: '◌ running', dead: '✕ dead letter' } as const
 
 const Cells: (options: CellOptions) => JSX.Element = memo(({ row, canFocus, isPinned, url, inInbox }: CellOptions) => {
-  const { id, type, event, account, last, isGone, signing, resendOf, attempts } = row
+  const { id, type, event, account, last, signing, resendOf, attempts } = row
   const state = useTime((now) => stateOf(row, now))
   const isPlanned = state === 'retrying' || state === 'waiting'
-  const tags = [inInbox && IN_INBOX[inInbox], isGone && 'previous run', signing !== 'valid' && signing].filter(Boolean)
+  const tags = [inInbox && IN_INBOX[inInbox], signing !== 'valid' && signing].filter(Boolean)
   const advice = last && !last.isAcknowledged && adviseOn(last, url, store.state?.settings.deadlineMs)
   return (
     <>

@@ -1,8 +1,7 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren, HTMLAttributes, JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { LastResult } from '../../emulator/contract.ts'
+import type { LastResult, Row } from '../../emulator/contract.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
-import type { PlacedRow } from '../model/rows.ts'
 import { store, useStore } from '../model/store.ts'
 import { showAgo, showExact, showIn } from '../text/times.ts'
 
@@ -54,14 +53,12 @@ const STATES = {
   waiting: ['○', 'waiting'],
   sending: ['◌', 'sending'],
   held: ['‖', 'held'],
-  gone: ['–', 'unknown'],
 } as const
 
 /** The state of a delivery as the page shows it. */
-export function stateOf(row: PlacedRow, now: number): keyof typeof STATES {
+export function stateOf(row: Row, now: number): keyof typeof STATES {
   if (row.status === 'success') return 'ok'
   if (row.status === 'failed') return 'failed'
-  if (row.isGone) return 'gone'
   if (store.webhook(row.webhook)?.active === false) return 'held'
   if (row.nextAt !== null && Date.parse(row.nextAt) <= now) return 'sending'
   return row.attempts === 0 ? 'waiting' : 'retrying'
@@ -147,20 +144,22 @@ export function Head({ columns }: { readonly columns: Columns }): JSX.Element {
   )
 }
 
+interface TableRow extends HTMLAttributes<HTMLTableRowElement> {
+  readonly key: string | number
+  readonly cells: readonly ComponentChildren[]
+}
+
 interface TableOptions {
   readonly name: string
+  readonly class?: string
   readonly columns: Columns
-  readonly rows: readonly {
-    readonly key: string | number
-    readonly cells: readonly ComponentChildren[]
-    readonly class?: string | undefined
-  }[]
+  readonly rows: readonly TableRow[]
 }
 
 /** A table of a page, as wide as the page. The classes of a column are those of its cells. */
-export function Table({ name, columns, rows }: TableOptions): JSX.Element {
+export function Table({ name, class: look = 'flat', columns, rows }: TableOptions): JSX.Element {
   return (
-    <table class="flat" aria-label={name}>
+    <table class={look} aria-label={name}>
       <Head columns={columns} />
       <tbody>
         {rows.map(({ key, cells, ...attributes }) => (
@@ -179,7 +178,7 @@ export function Table({ name, columns, rows }: TableOptions): JSX.Element {
 
 interface EmptyOptions {
   readonly title: string
-  readonly text?: string
+  readonly text?: string | undefined
   readonly children?: ComponentChildren
 }
 

@@ -11,7 +11,7 @@ import { store, useStore } from '../model/store.ts'
 import { ChoiceButtons, Tick, type Ticks, useChoice } from '../parts/choice.tsx'
 import { Button, Switch } from '../parts/fields.tsx'
 import { WordSelects } from '../parts/filter-bar.tsx'
-import { Ago, Empty, Head, In } from '../parts/small.tsx'
+import { Ago, Empty, In, Table, ViewLink } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
 
 const WAITING =
@@ -76,7 +76,7 @@ export function InboxScreen(): JSX.Element {
           <Empty title="Loading" />
         ) : page.matched > 0 ? (
           <div class="scroll">
-            {isGrouped ? <Causes page={page} /> : <Rows page={page} choice={canReplay ? choice : undefined} />}
+            {isGrouped ? <Causes page={page} /> : <Events page={page} choice={canReplay ? choice : undefined} />}
           </div>
         ) : isFiltered() ? (
           <Empty title="No event matches this filter">
@@ -167,72 +167,52 @@ function Filters({ page }: PageOptions): JSX.Element {
   )
 }
 
-/** Shows a countdown to a planned try, or the time since. */
+/** A countdown to a planned try, or the time since. */
 function When({ at }: { readonly at: string | null }): JSX.Element {
   const Shown = readAddress().state === 'waiting' ? In : Ago
-  return (
-    <td class="number dim">
-      <Shown at={at} isReal />
-    </td>
-  )
+  return <Shown at={at} isReal />
 }
 
 /** The events by cause of their last failure. */
 function Causes({ page: { causes } }: PageOptions): JSX.Element {
-  const canReplay = readAddress().state === 'dead' && isInboxWritable()
-  const query = (cause: string) => writeWord(readAddress().query, 'error', cause)
-  return (
-    <table class="events" aria-label="Errors">
-      <Head columns={[['Error'], ['Events', 'number'], ['Newest', 'number']]} />
-      <tbody>
-        {causes.map(({ cause, count, newest }) => (
-          <tr key={cause}>
-            <td>
-              <Button
-                class="plain"
-                label={escapeHidden(cause)}
-                onClick={() => show({ query: query(cause), isGrouped: false })}
-              />
-            </td>
-            <td class="number">
-              {canReplay ? <Button label={`Replay ${count}`} onClick={() => replayMatching(cause)} /> : count}
-            </td>
-            <When at={newest} />
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+  const { state, query } = readAddress()
+  const canReplay = state === 'dead' && isInboxWritable()
+  const rows = causes.map(({ cause, count, newest }) => ({
+    key: cause,
+    cells: [
+      <ViewLink view={{ state, query: writeWord(query, 'error', cause), isGrouped: false }}>
+        {escapeHidden(cause)}
+      </ViewLink>,
+      canReplay ? <Button label={`Replay ${count}`} onClick={() => replayMatching(cause)} /> : count,
+      <When at={newest} />,
+    ],
+  }))
+  const columns = [['Error'], ['Events', 'number'], ['Newest', 'number dim']] as const
+  return <Table name="Errors" class="events" columns={columns} rows={rows} />
 }
 
-function Rows({ page, choice }: ChoiceOptions<Ticks | undefined>): JSX.Element {
+function Events({ page, choice }: ChoiceOptions<Ticks | undefined>): JSX.Element {
   const address = readAddress()
-  return (
-    <table class="events" aria-label="Events">
-      <Head columns={[['Event'], ['Last try'], [WORDS[address.state][1], 'number']]} />
-      <tbody>
-        {page.rows.map(({ key, type, event, account, last, dueAt }) => (
-          <tr
-            key={key}
-            class="row"
-            aria-current={key === address.item || undefined}
-            onClick={(click) => follow(click, () => go({ item: key }))}
-          >
-            <td>
-              {choice !== undefined && <Tick choice={choice} id={key} name={`${type} ${event}`} />}
-              <a class="item" href={toPageUrl({ ...address, item: key })} data-key={key}>
-                {escapeHidden(type)}
-              </a>
-              <small>{escapeHidden(`${account} · ${event}`)}</small>
-            </td>
-            <td title={escapeHidden(last?.error ?? '')}>
-              {last === null ? 'not started' : <b class="result bad">{last.code}</b>}
-              <small>{escapeHidden(last?.error ?? '')}</small>
-            </td>
-            <When at={dueAt} />
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+  const rows = page.rows.map(({ key, type, event, account, last, dueAt }) => ({
+    key,
+    class: 'row',
+    'aria-current': key === address.item || undefined,
+    onClick: (click: MouseEvent) => follow(click, () => go({ item: key })),
+    cells: [
+      <>
+        {choice !== undefined && <Tick choice={choice} id={key} name={`${type} ${event}`} />}
+        <a class="item" href={toPageUrl({ ...address, item: key })} data-key={key}>
+          {escapeHidden(type)}
+        </a>
+        <small>{escapeHidden(`${account} · ${event}`)}</small>
+      </>,
+      <>
+        {last === null ? 'not started' : <b class="result bad">{last.code}</b>}
+        <small title={escapeHidden(last?.error ?? '')}>{escapeHidden(last?.error ?? '')}</small>
+      </>,
+      <When at={dueAt} />,
+    ],
+  }))
+  const columns = [['Event'], ['Last try'], [WORDS[address.state][1], 'number dim']] as const
+  return <Table name="Events" class="events" columns={columns} rows={rows} />
 }

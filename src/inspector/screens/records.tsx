@@ -1,16 +1,15 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { ModelCount } from '../../emulator/contract.ts'
+import type { ModelCount, Row } from '../../emulator/contract.ts'
 import { useCall } from '../detail/use-detail.ts'
 import { Dialog, useDraft } from '../dialogs/dialog.tsx'
 import { act } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import { api } from '../model/api.ts'
-import type { PlacedRow } from '../model/rows.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button, Confirm, Field, Fields } from '../parts/fields.tsx'
 import { Empty, Notes, Table, useTime } from '../parts/small.tsx'
-import { adviseOnData, findJsonProblem } from '../text/edit-body.ts'
+import { findJsonProblem } from '../text/edit-body.ts'
 
 type Record = Readonly<{ [field: string]: unknown }>
 
@@ -88,7 +87,7 @@ function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX
 /** Number of the last event of a record of that account and model. It is looked for once a second, however many come. */
 function useLastOf(account: string, model: string): number | undefined {
   const second = useTime((now) => Math.floor(now / 1_000), true)
-  const isOfModel = (row: PlacedRow) => row.account === account && row.type.startsWith(`${model}.`)
+  const isOfModel = (row: Row) => row.account === account && row.type.startsWith(`${model}.`)
   return useMemo(() => store.rows.all.find(isOfModel)?.made, [second, account, model])
 }
 
@@ -145,11 +144,7 @@ function RecordForm({ account, model, record, event, save }: FormOptions): JSX.E
       onSubmit={submit}
     >
       <Fields shapes={{ text: { label: 'Fields as JSON', rows: 12, autofocus: true } }} values={values} onInput={set} />
-      <Notes
-        text={`Fires ${model}.${event}${record && ' with the fields that you change'}.`}
-        advice={value ? adviseOnData(`${model}.${event}`, { record: { _id: 'new', ...value } }) : []}
-        problem={problem}
-      />
+      <Notes text={`Fires ${model}.${event}${record && ' with the fields that you change'}.`} problem={problem} />
     </Dialog>
   )
 }

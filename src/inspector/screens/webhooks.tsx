@@ -39,8 +39,7 @@ const countDeliveries = remember(
   () => [store.rows.version],
   () => {
     const found = new Map<string, Figures>()
-    for (const { webhook, status, last, isGone } of store.rows.all) {
-      if (isGone) continue
+    for (const { webhook, status, last } of store.rows.all) {
       const figures = found.get(webhook) ?? { ...NONE, times: [] }
       found.set(webhook, figures)
       figures.known++

@@ -3,17 +3,6 @@ export function fromBase64(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
 }
 
-/** Dumps bytes in lines of 16: offset, hexadecimal digits, and printable ASCII characters. */
-export function toHex(bytes: Uint8Array, most = bytes.length): string {
-  return Array.from({ length: Math.ceil(Math.min(bytes.length, most) / 16) }, (_, line) => {
-    const row = [...bytes.subarray(16 * line, Math.min(16 * line + 16, most))]
-    const digits = row.map((byte) => byte.toString(16).padStart(2, '0'))
-    const halves = [digits.slice(0, 8), digits.slice(8)].map((half) => half.join(' ').padEnd(23)).join('  ')
-    const text = row.map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '.')).join('')
-    return `${(16 * line).toString(16).padStart(6, '0')}  ${halves}  ${text}`
-  }).join('\n')
-}
-
 /** Makes white space visible, and escapes characters that would hide text or change its direction. */
 export function showExactly(text: string): string {
   return escapeHidden(text.replace(/\r/g, '␍').replace(/\t/g, '→').replace(/\n/g, '⏎\n'))

@@ -1,5 +1,3 @@
-import { findNearest } from '../../wire/nearest.ts'
-
 /** Makes an id of an event, in the emulator's form. */
 export function makeEventId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12))
@@ -34,29 +32,6 @@ export function findJsonProblem(text: string): string | undefined {
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
-}
-
-/** Fields of a contact that the service documents. */
-const CONTACT_FIELDS = ['_id', 'firstName', 'lastName', 'email', 'status']
-
-/** Lists what a receiver with the schemas of this package would object to in the data of an event. */
-export function adviseOnData(type: string, data: unknown): readonly string[] {
-  const [, model, action] = /^([^.]+)\.(created|updated|deleted)$/.exec(type) ?? []
-  if (model === undefined) return []
-  const record: unknown = Object(data).record
-  if (typeof record !== 'object' || record === null) return ['data.record is missing: receivers answer 422']
-  const fields = Object.entries(record)
-  const id: unknown = Object(record)._id
-  const advice = typeof id === 'string' ? [] : ['data.record._id must be a string: receivers answer 422']
-  if (model !== 'contact' || action === 'deleted') return advice
-  for (const [name, value] of fields) {
-    const isKnown = CONTACT_FIELDS.includes(name)
-    if (isKnown && name !== '_id' && value !== null && typeof value !== 'string')
-      advice.push(`data.record.${name} of a contact must be a string: its schema refuses others with 422`)
-    const near = isKnown ? undefined : findNearest(name, CONTACT_FIELDS, 1)
-    if (near !== undefined) advice.push(`data.record.${name}: did you mean ${near}?`)
-  }
-  return advice
 }
 
 /** Finds the exact body in pasted text: a body, a fixture, or a line of `postern deliveries list --json`. */
