@@ -146,7 +146,15 @@ function listViews(crm: Emulator): readonly View[] {
     ['edit', `?d=${good}`, (page) => page.keyboard.press('e')],
     ['help', '', (page) => page.keyboard.press('?')],
     ['failed', '?q=status:failed&by=cause'],
-    ['bulk', '?q=status:failed&by=cause', (page) => page.getByText('Retry 2…').first().click()],
+    [
+      'bulk',
+      '?q=status:failed&by=cause',
+      (page) =>
+        page
+          .getByText(/^Retry \d+…/)
+          .first()
+          .click(),
+    ],
     ['webhooks', '?screen=webhooks'],
     ['webhook-menu', '?screen=webhooks', (page) => page.locator('.menu summary').first().click()],
     ['webhook-new', '?screen=webhooks', (page) => page.getByText('New webhook').click()],

@@ -186,8 +186,6 @@ export interface RowPage {
   readonly now: string
   readonly state: EmulatorState
   /** The newest first. */
-  readonly calls: readonly ApiCall[]
-  /** The newest first. */
   readonly rows: readonly Row[]
   /** Number of deliveries that the emulator has. */
   readonly total: number
@@ -220,8 +218,6 @@ export interface Batch {
   /** True if webhooks have changed. */
   readonly isStateNew: boolean
   readonly rows: readonly Row[]
-  /** Calls of the service's API, the newest first. */
-  readonly calls: readonly ApiCall[]
   readonly warnings: readonly string[]
   /** Number of deliveries that the emulator has. */
   readonly total: number

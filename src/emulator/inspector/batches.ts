@@ -22,7 +22,7 @@ export function writeCursor({ bootId, log }: Parts, calls: CallLog, change = log
 export function readBatch({ clock, log, bootId }: Parts, calls: CallLog, after: string): Batch {
   const [, boot, ...numbers] = /^(\w+)\.(\d+)\.(\d+)\.(\d+)$/.exec(after) ?? []
   // A position of another run is before everything.
-  const [change = -1, call = 0, state = -1] = boot === bootId ? numbers.map(Number) : []
+  const [change = -1, warning = 0, state = -1] = boot === bootId ? numbers.map(Number) : []
   const changes = log.listChanges(change)
   const rows = (changes ?? []).slice(0, MOST_ROWS)
   const isCut = changes !== undefined && rows.length < changes.length
@@ -32,8 +32,7 @@ export function readBatch({ clock, log, bootId }: Parts, calls: CallLog, after: 
     mustReload: changes === undefined,
     isStateNew: state !== calls.stateChanges,
     rows: rows.map(describeRow),
-    calls: calls.list().filter(({ id }) => id > call),
-    warnings: calls.warnings.flatMap(({ id, text }) => (id > call ? [text] : [])),
+    warnings: calls.warnings.flatMap(({ id, text }) => (id > warning ? [text] : [])),
     total: log.size,
   }
 }

@@ -78,7 +78,7 @@ function listRows(service: Service, calls: CallLog): RowPage {
   const { log, clock } = service
   return {
     ...{ cursor: writeCursor(service, calls), now: writeTime(clock.now()) },
-    ...{ state: describeState(service), calls: calls.list(), total: log.size },
+    ...{ state: describeState(service), total: log.size },
     rows: log.list().slice(-MOST_ROWS).toReversed().map(describeRow),
   }
 }

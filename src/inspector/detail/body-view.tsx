@@ -45,7 +45,7 @@ export function BytesView({ title, body: { base64, text } }: BytesOptions): JSX.
 /** JSON with its keys highlighted; other text as it was sent. */
 export function Pretty({ text }: { readonly text: string }): JSX.Element {
   const pretty = useMemo(() => toPretty(text), [text])
-  if (tryToParse(text) === undefined) return <pre>{showExactly(text)}</pre>
+  if (tryToParse(text) === undefined) return <pre title="Not JSON: shown as it was sent">{showExactly(text)}</pre>
   if (pretty.length > MOST_HIGHLIGHTED) return <pre>{showReadably(pretty)}</pre>
   const pieces = pretty.split(/^( *"(?:[^"\\]|\\.)*")(?=: )/m)
   return (

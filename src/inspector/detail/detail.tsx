@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { DeliveryDetail, Row, SignatureSteps } from '../../emulator/contract.ts'
-import { COPIES, closeDelivery, copyDelivery, pauseOrResume, resend, retry } from '../model/actions.ts'
+import { COPIES, closeDetail, copyDelivery, pauseOrResume, resend, retry } from '../model/actions.ts'
 import { toPath } from '../model/api.ts'
 import { hasInbox } from '../model/inbox.ts'
 import { hold, whyNotResent, whyNotRetried } from '../model/list.ts'
@@ -45,7 +45,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
   const url = value?.attempts.at(-1)?.url ?? store.urlOf(row?.webhook ?? '')
   return (
     <section class="detail" aria-label="Delivery" data-id={id}>
-      <DetailTitle title={row?.type ?? 'Delivery'} onClose={() => closeDelivery(id)}>
+      <DetailTitle title={row?.type ?? 'Delivery'} onClose={() => closeDetail(id)}>
         {row !== undefined && (
           <p class="mono dim">
             {escapeHidden(row.event)} <Copy text={row.event} what="event id" /> · {row.account} ·{' '}
@@ -64,7 +64,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
         <Parts detail={value} row={row} url={url} />
       ) : (
         <Empty title={error ?? 'Loading'} text={error && KEPT}>
-          <Button label="Back to the list" hotkey="Esc" onClick={() => closeDelivery(id)} />
+          <Button label="Back to the list" hotkey="Esc" onClick={() => closeDetail(id)} />
         </Empty>
       )}
     </section>
@@ -120,7 +120,14 @@ function Actions({ row, onRetry }: { readonly row: Row; readonly onRetry: () => 
   ]
   return (
     <div class="bar actions">
-      <Button class="main" label="Resend" hotkey="r" {...{ disabled, title }} onClick={() => resend(id)} />
+      <Button
+        class="main"
+        label="Resend"
+        hotkey="r"
+        disabled={disabled}
+        title={title ?? 'A new delivery of the same bytes'}
+        onClick={() => resend(id)}
+      />
       <Button
         label="Edit & resend"
         hotkey="e"
@@ -130,7 +137,7 @@ function Actions({ row, onRetry }: { readonly row: Row; readonly onRetry: () => 
       {whyNotRetried(row) === undefined && (
         <Button
           label="Retry"
-          title="Calls the manual retry of the service"
+          title="One more attempt of this delivery, by the manual retry of the service"
           onClick={async () => (await retry(id)) && onRetry()}
         />
       )}
@@ -142,7 +149,7 @@ function Actions({ row, onRetry }: { readonly row: Row; readonly onRetry: () => 
           ))}
         </div>
       </details>
-      {signing !== 'valid' && <span class="tag">signed wrong on purpose: {nameSigning(signing)}</span>}
+      {signing !== 'valid' && <span class="dim">signed wrong on purpose: {nameSigning(signing)}</span>}
     </div>
   )
 }

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact'
-import { useRef } from 'preact/hooks'
 import type { Row } from '../../emulator/contract.ts'
-import type { InboxDetail, InboxOfEvent } from '../../emulator/inspector/inbox-shapes.ts'
+import type { InboxOfEvent } from '../../emulator/inspector/inbox-shapes.ts'
 import { toEventPath } from '../model/inbox.ts'
 import { store, useStore } from '../model/store.ts'
 import { ViewLink } from '../parts/small.tsx'
@@ -9,12 +8,14 @@ import { Standing } from './item-detail.tsx'
 import { ItemActions, Tries } from './tries.tsx'
 import { useCall } from './use-detail.ts'
 
+const GONE = 'The inbox no longer holds the event: a worker has handled it, or a user dropped it.'
+const NOT_FOUND =
+  'Not found. The event was handled or dropped, or its receiver has a name that the page does not know: it learns names from the events that the screen Inbox has listed.'
+
 /** State of an accepted delivery in the inbox of the receiver. */
 export function InboxSection({ row }: { readonly row: Row }): JSX.Element {
   const version = useStore(() => store.inbox.version)
   const { value, error } = useCall<InboxOfEvent>(`GET ${toEventPath(row.account, row.event)}`, String(version))
-  const lastSeen = useRef<InboxDetail | undefined>(undefined)
-  if (value?.item) lastSeen.current = value.item
   const item = value?.item
   return (
     <section class="section" aria-label="Inbox">
@@ -32,16 +33,7 @@ export function InboxSection({ row }: { readonly row: Row }): JSX.Element {
           <Tries item={item} />
         </>
       )}
-      {value !== undefined && item === null && (
-        <>
-          <p class="verdict">
-            {value.isSure || lastSeen.current !== undefined
-              ? 'The inbox no longer holds the event: a worker has handled it, or a user dropped it.'
-              : 'Not found. The event was handled or dropped, or its receiver has a name that the page does not know: it learns names from the events that the screen Inbox has listed.'}
-          </p>
-          {lastSeen.current !== undefined && <Tries item={lastSeen.current} />}
-        </>
-      )}
+      {item === null && <p class="verdict">{value?.isSure ? GONE : NOT_FOUND}</p>}
     </section>
   )
 }

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
 import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
-import { closeItem } from '../model/actions.ts'
+import { closeDetail } from '../model/actions.ts'
 import { toItemPath } from '../model/inbox.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
@@ -22,7 +22,7 @@ export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Eleme
   const title = value === undefined ? 'Event' : `${value.type} · ${value.account}`
   return (
     <section class="detail" aria-label="Event of the inbox">
-      <DetailTitle title={title} onClose={() => closeItem(itemKey)}>
+      <DetailTitle title={title} onClose={() => closeDetail(itemKey)}>
         <p class="mono dim">
           {escapeHidden(value?.event ?? itemKey)} <Copy text={value?.event ?? itemKey} what="event id" />
         </p>
@@ -58,6 +58,7 @@ export function Standing({ item: { state, dueAt, failures, last } }: { readonly 
         {state === 'dead' && <Ago at={dueAt} isReal />}
         {state === 'waiting' && <In at={dueAt} isReal />}
       </p>
+      {last?.error && <p>{escapeHidden(last.error)}</p>}
       {last?.code === 'crashed' && <p>Its processes died while they ran this event and nothing else.</p>}
     </div>
   )

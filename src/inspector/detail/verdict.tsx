@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { Row } from '../../emulator/contract.ts'
 import { store } from '../model/store.ts'
-import { Icon, In, iconOf, stateOf, useTime } from '../parts/small.tsx'
+import { Icon, In, STATES, stateOf, useTime } from '../parts/small.tsx'
 import { adviseOn, explainCode } from '../text/explain.ts'
 
 /** The state of a delivery in one line, and advice in another. */
@@ -30,7 +30,7 @@ export function VerdictView({ row, url }: { readonly row: Row; readonly url: str
   return (
     <div class={isRefused || row.status === 'failed' ? 'verdict bad' : 'verdict'}>
       <p class="line">
-        <Icon sign={iconOf(state)} /> <b>{state === 'held' || state === 'sending' ? state : (answer ?? state)}</b> ·{' '}
+        <Icon sign={STATES[state][0]} /> <b>{state === 'held' || state === 'sending' ? state : (answer ?? state)}</b> ·{' '}
         {texts[state]}
         {isPlanned && <In at={nextAt} />}
         {isPlanned && store.state?.clock.isManual && ' (the clock stands still)'}

@@ -22,7 +22,7 @@ export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
       title={`${verb} ${count(calls.length, ...noun)}`}
       verb={isOver ? 'Close' : `${verb} ${calls.length.toLocaleString('en')}`}
       disabled={calls.length === 0 || isRunning}
-      buttons={isRunning && <Button label="Stop" onClick={stop} />}
+      buttons={!isOver && <Button label={isRunning ? 'Stop' : 'Cancel'} onClick={isRunning ? stop : closeDialog} />}
       onSubmit={async () => (isOver ? closeDialog() : start())}
     >
       <Notes
@@ -30,7 +30,7 @@ export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
         advice={[...leftOut].map(([reason, number]) => `${number.toLocaleString('en')} left out: ${reason}`)}
       />
       <Field label="Per second" max={500} value={rate} onInput={setRate} />
-      <progress max={calls.length || 1} value={made} aria-label="Progress" />
+      {made > 0 && <progress max={calls.length} value={made} aria-label="Progress" />}
       <p role="status" class="dim">
         {made > 0 && `${made} of ${calls.length}${isOver && made < calls.length ? ', stopped' : ''}`}
         {refused > 0 && `, ${refused} refused: ${lastError}`}

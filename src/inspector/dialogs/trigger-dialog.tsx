@@ -1,11 +1,9 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
-import { matchType } from '../../wire/match-type.ts'
 import { useCall } from '../detail/use-detail.ts'
 import { act, openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { store } from '../model/store.ts'
-import { Button, Fields, Switch } from '../parts/fields.tsx'
+import { Fields, Switch } from '../parts/fields.tsx'
 import { Notes } from '../parts/small.tsx'
 import { findJsonProblem, readPasted } from '../text/edit-body.ts'
 import { Dialog, useDraft } from './dialog.tsx'
@@ -48,17 +46,17 @@ export function TriggerDialog(): JSX.Element {
   const accounts = store.state?.accounts.map(({ key }) => key) ?? []
   const { values, set } = useDraft('trigger', () => ({
     ...{ form: 'event' as 'event' | 'body', account: accounts[0] ?? '', type: firstType(), count: 1, id: '', body: '' },
-    data: undefined as string | undefined, // the sample, until the user edits it
+    data: undefined as string | undefined, // the sample, until the user edits it, and when the field is emptied
   }))
   const { form, account, type, body } = values
-  const [sample, renewSample] = useSample(type)
+  const { value } = useCall<{ readonly data?: unknown }>(`GET samples/${encodeURIComponent(type)}`, '')
+  const sample = JSON.stringify(value?.data, null, 2) ?? ''
   const data = values.data ?? sample
   const { value: types = [] } = useCall<readonly string[]>('GET types', '')
   const accountShape = { label: 'Account', options: accounts }
   const shapes = { type: { ...TYPE_SHAPE, list: listTypes(types) }, ...EVENT_SHAPES }
   const pasted = readPasted(body)
   const problem = form === 'event' ? data && findJsonProblem(data) : pasted || body === '' ? undefined : NO_BODY
-  const advice = form === 'body' ? [BYTES] : adviseOnType(account, type)
   const send = () =>
     act(async () => {
       const made = await (form === 'event' ? sendEvent({ ...values, data }) : sendBody(account, body))
@@ -74,26 +72,15 @@ export function TriggerDialog(): JSX.Element {
       title={form === 'event' ? 'Trigger an event' : 'Send a recorded body'}
       verb="Send"
       disabled={Boolean(problem) || (form === 'event' ? type === '' : pasted === undefined)}
-      buttons={
-        form === 'event' && (
-          <Button
-            label="New sample"
-            onClick={() => {
-              set({ ...values, data: undefined })
-              renewSample()
-            }}
-          />
-        )
-      }
       onSubmit={send}
     >
       <Switch options={FORMS} value={form} onInput={(next) => set({ ...values, form: next })} />
       <Fields
         shapes={form === 'event' ? { account: accountShape, ...shapes } : { account: accountShape, ...BODY_SHAPES }}
         values={{ ...values, data }}
-        onInput={(next) => set({ ...next, data: next.data === sample ? undefined : next.data })}
+        onInput={(next) => set({ ...next, data: ['', sample].includes(next.data) ? undefined : next.data })}
       />
-      <Notes problem={problem} advice={advice} />
+      <Notes text={form === 'body' ? BYTES : undefined} problem={problem} />
     </Dialog>
   )
 }
@@ -109,23 +96,4 @@ function firstType(): string {
 function listTypes(others: readonly string[]): readonly string[] {
   const wanted = store.state?.webhooks.filter(({ active }) => active).flatMap(({ events }) => events) ?? []
   return [...new Set([...wanted, ...others])].filter((type) => !type.includes('*'))
-}
-
-/** Loads sample data of a type. */
-function useSample(type: string): readonly [sample: string, renew: () => void] {
-  const [version, setVersion] = useState(0)
-  const { value } = useCall<{ readonly data?: unknown }>(`GET samples/${encodeURIComponent(type)}`, `${version}`)
-  return [JSON.stringify(value?.data, null, 2) ?? '', () => setVersion(version + 1)]
-}
-
-function adviseOnType(account: string, type: string): readonly string[] {
-  const webhooks = store.state?.webhooks ?? []
-  if (type === '' || webhooks.some((each) => each.accountKey === account && each.active && takes(each.events, type)))
-    return []
-  return [`No active webhook of ${account} subscribes to ${type}, so nothing would be sent.`]
-}
-
-function takes(events: readonly string[], type: string): boolean {
-  const isMatched = store.state?.assumed.wildcards === 'matched'
-  return events.some((event) => (event.includes('*') ? isMatched && matchType(event)(type) : event === type))
 }

@@ -4,7 +4,7 @@ import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
 import { refreshInbox } from './inbox.ts'
-import { release, select } from './list.ts'
+import { release } from './list.ts'
 import { store, type Theme } from './store.ts'
 
 /** Runs an action of the user, and shows its error if it fails. */
@@ -30,20 +30,12 @@ export function change(line: string, body?: object, done?: string): Promise<bool
 /** Opens a delivery that was just made. New rows are no longer held back, so that the list shows it. */
 export function openMade(id: string): void {
   release()
-  store.cursor = id
   go({ screen: 'deliveries', delivery: id })
 }
 
-/** Returns to the list, and focuses the row of the delivery. */
-export function closeDelivery(id: string): void {
-  select(id)
-  go({ delivery: undefined })
-  focusSoon(`#row-${CSS.escape(id)}`)
-}
-
-/** Returns to the list of the inbox, and focuses the row of the event. */
-export function closeItem(key: string): void {
-  go({ item: undefined })
+/** Returns to the list, and focuses the row of the delivery or the event. */
+export function closeDetail(key: string): void {
+  go({ delivery: undefined, item: undefined })
   focusSoon(`[data-key="${CSS.escape(key)}"]`)
 }
 

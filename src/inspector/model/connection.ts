@@ -5,7 +5,6 @@ import { store } from './store.ts'
 
 const ASK_EVERY_MS = 500
 const STOPPED_AFTER_MS = 10_000
-const MOST_CALLS = 500
 
 /** Position in the emulator's changes. Undefined until everything is loaded, and after deliveries were removed or the emulator was restarted. */
 let position: string | undefined
@@ -34,18 +33,17 @@ export async function reloadState(): Promise<void> {
   store.set({ state: await api<EmulatorState>('GET state') })
 }
 
-function show({ cursor, now, rows, state, calls, total }: RowPage): void {
+function show({ cursor, now, rows, state, total }: RowPage): void {
   position = cursor
   store.rows.replace(rows)
-  store.set({ state, calls, total, found: new Map() })
+  store.set({ state, total, found: new Map() })
   store.setNow(now)
 }
 
-async function take({ cursor, now, total, rows, calls, warnings, isStateNew, mustReload }: Batch): Promise<void> {
+async function take({ cursor, now, total, rows, warnings, isStateNew, mustReload }: Batch): Promise<void> {
   if (isStateNew && !mustReload) await reloadState()
   position = mustReload ? undefined : cursor
   for (const warning of warnings) store.say(warning, true)
-  if (calls.length > 0) store.calls = [...calls, ...store.calls].slice(0, MOST_CALLS)
   store.total = total
   store.setNow(now)
   if (rows.length > 0) store.rows.put(rows)

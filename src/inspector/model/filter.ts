@@ -88,6 +88,11 @@ export function completeWord(query: string, values: Readonly<Record<string, read
   return options.filter((each) => each.startsWith(word) && each !== word).map((each) => `${before}${sign}${each}`)
 }
 
+/** The result of a delivery so far. It is retried if an attempt has failed and another one follows. */
+export function resultOf({ status, attempts }: Row): Row['status'] | 'retrying' {
+  return status === 'pending' && attempts > 0 ? 'retrying' : status
+}
+
 /** Returns undefined for a word that means nothing. */
 function toTest(word: string, context: FilterContext): RowTest | undefined {
   if (word.startsWith('-') && word.length > 1) {
@@ -102,7 +107,7 @@ function toTest(word: string, context: FilterContext): RowTest | undefined {
   switch (key) {
     case 'status':
       if (!STATUSES.includes(wanted)) return undefined
-      return (row) => row.status === wanted || (wanted === 'retrying' && row.status === 'pending' && row.attempts > 0)
+      return (row) => row.status === wanted || resultOf(row) === wanted
     case 'type': {
       const isWanted = matchType(wanted)
       return ({ type }) => isWanted(type)

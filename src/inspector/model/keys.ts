@@ -1,7 +1,6 @@
 import {
   actOnItem,
-  closeDelivery,
-  closeItem,
+  closeDetail,
   copyDelivery,
   focusSoon,
   moveClock,
@@ -11,9 +10,8 @@ import {
 } from './actions.ts'
 import { go, listScreens, readAddress, toView } from './address.ts'
 import { IS_ALONE } from './api.ts'
-import { readWord, writeWord } from './filter.ts'
 import { isInboxWritable, replay } from './inbox.ts'
-import { listShown, release, select } from './list.ts'
+import { release } from './list.ts'
 import { store } from './store.ts'
 
 /** Keys as the help lists them, and their function, which returns false if the key has no meaning here. */
@@ -22,14 +20,12 @@ type Key = readonly [names: string, text: string, run: (key: string) => unknown]
 /** The keys that an inbox alone has too. */
 const INBOX_KEYS: readonly Key[] = [
   ['j  k  ↓  ↑', 'next, previous row', move],
-  ['Enter', 'open it', () => onRow((id) => go({ delivery: id }))],
+  ['Enter', 'open it', () => false], // the link of the row
   ['Esc', 'back', leave],
   ['r', 'resend the same bytes; in the inbox, replay', repeat],
   ['R', 'replay all that match', pressButton],
-  ['x', 'select the row', () => pressInRow('input')],
-  ['X', 'select all of the page', pressButton],
   ['[  ]', 'first page, next page', pressButton],
-  ['g', 'group failures by cause', () => (readAddress().screen === 'inbox' ? pressButton('g') : showFailed(true))],
+  ['g', 'group failures by cause', pressButton],
   ['/', 'filter', () => focusSoon('#filter, .filters select')],
   ['u', 'times in UTC, or local', () => store.setUtc(!store.isUtc)],
   ['l', 'light, dark, or as the system', switchTheme],
@@ -46,7 +42,7 @@ const KEYS: readonly Key[] = [
   ['t', 'trigger an event', () => store.set({ dialog: { kind: 'trigger' } })],
   ['+', 'new webhook, new record', pressButton],
   ['n', 'next attempt (manual clock)', () => store.state?.clock.isManual === true && moveClock({ next: true })],
-  ['f', 'failed deliveries only, or all', () => showFailed(false)],
+  ['f', 'failed deliveries only, or all', pressButton],
   ['.', 'show new deliveries', () => release()],
 ]
 
@@ -88,19 +84,18 @@ function pressButton(key: string): boolean {
   return button !== undefined
 }
 
-/** Presses a control of the row that has the focus. */
-function pressInRow(selector: string): boolean {
-  const control = document.activeElement?.closest('tr')?.querySelector<HTMLElement>(selector)
-  control?.click()
-  return control != null
+/** The key of the row that has the focus: the id of a delivery, or the key of an event of the inbox. */
+function readFocused(): string | undefined {
+  return (document.activeElement as HTMLElement | null)?.dataset.key // a page has HTML only
 }
 
-/** Acts on the open delivery, or on the row of the cursor if the list shows it; on another screen, presses the button of the row with the key. */
+/** Acts on the open delivery, or on the row that has the focus; on another screen, presses the button of the row with the key. */
 function onRow(work: (id: string) => unknown, key?: string): unknown {
-  const { screen, delivery, isGrouped } = readAddress()
-  if (screen !== 'deliveries') return key !== undefined && pressInRow(`[data-hotkey=${key}]`)
-  const id = delivery ?? (isGrouped ? undefined : listShown().rows.find((row) => row.id === store.cursor)?.id)
-  return id !== undefined && work(id)
+  const { screen, delivery = readFocused() } = readAddress()
+  if (screen === 'deliveries') return delivery !== undefined && work(delivery)
+  const button = document.activeElement?.closest('tr')?.querySelector<HTMLElement>(`[data-hotkey=${key}]`)
+  button?.click()
+  return button != null
 }
 
 function pauseWebhookOf(id: string): unknown {
@@ -110,7 +105,7 @@ function pauseWebhookOf(id: string): unknown {
 
 /** Resends a delivery, or replays the event of the inbox that is open or has the focus. */
 function repeat(): unknown {
-  const { screen, item = (document.activeElement as HTMLElement | null)?.dataset.key } = readAddress() // a page has HTML only
+  const { screen, item = readFocused() } = readAddress()
   if (screen === 'deliveries') return onRow((id) => resend(id))
   return item !== undefined && isInboxWritable() && actOnItem(replay, item, 'replayed')
 }
@@ -125,56 +120,32 @@ function openMenu(): unknown {
   return menu.querySelector('button')?.focus()
 }
 
-/** Shows the failed deliveries, in a list or by cause; all of them again if these are shown. */
-export function showFailed(isGrouped: boolean): void {
-  const address = readAddress()
-  const isShown = readWord(address.query, 'status') === 'failed' && address.isGrouped === isGrouped
-  const query = writeWord(address.query, 'status', isShown ? undefined : 'failed')
-  go(toView({ screen: 'deliveries', query, isGrouped: isGrouped && !isShown }))
-}
-
-/** Returns the next or the previous of several, or the first if none is at that place. */
-function takeNext<T>(all: readonly T[], at: number, key: string): T | undefined {
-  const next = key === 'j' || key === 'ArrowDown' ? at + 1 : at - 1
-  return all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, next))]
-}
-
 /** Moves the focus in an open menu, or to another row, and opens the row if one was open. */
 function move(key: string): unknown {
-  const { screen, delivery, item, isGrouped } = readAddress()
+  const { delivery, item } = readAddress()
+  const opened = delivery ?? item
   const menu = [...document.querySelectorAll<HTMLElement>('.menu[open] button')]
-  if (screen === 'deliveries' && !isGrouped && menu.length === 0) return moveCursor(key, delivery)
-  const rows = [...document.querySelectorAll<HTMLElement>('main tbody tr')]
+  const rows = [...document.querySelectorAll<HTMLElement>(':is(.list, .page) tbody tr')]
   const places = menu.length > 0 ? menu : rows.flatMap((row) => row.querySelector<HTMLElement>('a, button') ?? [])
-  const at = places.findIndex((place) => place === document.activeElement || (item && place.dataset.key === item))
-  const place = takeNext(places, at, key)
-  place?.focus()
-  if (item !== undefined && menu.length === 0) go({ item: place?.dataset.key }, false)
+  const at = places.findIndex((place) => place === document.activeElement || (opened && place.dataset.key === opened))
+  const next = key === 'j' || key === 'ArrowDown' ? at + 1 : at - 1
+  const place = places[at < 0 ? 0 : Math.min(places.length - 1, Math.max(0, next))]
+  place?.focus({ preventScroll: true })
+  place?.closest('tr')?.scrollIntoView({ block: 'nearest' })
+  if (opened !== undefined && menu.length === 0)
+    go(delivery === undefined ? { item: place?.dataset.key } : { delivery: place?.dataset.key }, false)
   return place !== undefined
 }
 
-/** Moves the cursor of the list, and an open delivery with it. */
-function moveCursor(key: string, delivery: string | undefined): void {
-  const { rows } = listShown()
-  const at = rows.findIndex(({ id }) => id === (delivery ?? store.cursor))
-  const row = takeNext(rows, at, key)
-  if (row === undefined) return
-  select(row.id)
-  // The focus goes to the row, so that Enter no longer belongs to a button that was pressed before.
-  focusSoon(`#row-${CSS.escape(row.id)}`)
-  if (delivery !== undefined) go({ delivery: row.id }, false)
-}
-
-/** Closes an open menu, leaves the detail for the list, or removes the cursor from the list. */
+/** Closes an open menu, leaves the detail for the list, or takes the focus from the list. */
 function leave(): unknown {
-  const { delivery, item } = readAddress()
+  const { delivery, item = delivery } = readAddress()
   const menu = document.querySelector<HTMLDetailsElement>('.menu[open]')
   if (menu !== null) {
     menu.open = false
     return menu.querySelector('summary')?.focus()
   }
-  if (delivery !== undefined) return closeDelivery(delivery)
-  if (item !== undefined) return closeItem(item)
-  select(undefined)
+  if (item !== undefined) return closeDetail(item)
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
   return release()
 }

@@ -1,7 +1,7 @@
 import type { Found, Row } from '../../emulator/contract.ts'
 import { readAddress } from './address.ts'
 import { api } from './api.ts'
-import { listTexts, readFilter, writeWord } from './filter.ts'
+import { listTexts, readFilter, resultOf, writeWord } from './filter.ts'
 import { remember, store } from './store.ts'
 
 /** The list as the page shows it. */
@@ -84,16 +84,16 @@ export function release(): void {
   if (store.held !== undefined) store.set({ held: undefined })
 }
 
-/** Puts the cursor on a row, and holds the list still. */
-export function select(id: string | undefined): void {
-  store.set({ cursor: id })
-  if (id !== undefined) hold()
-}
+const NONE = { success: 0, pending: 0, retrying: 0, failed: 0 }
 
-/** Number of failed deliveries, as the filter `status:failed` shows them. */
-export const countFailed: () => number = remember(
+/** Number of deliveries of each result. */
+export const countResults: () => typeof NONE = remember(
   () => [listKept()],
-  () => listKept().filter(({ status }) => status === 'failed').length,
+  () => {
+    const counts = { ...NONE }
+    for (const row of listKept()) counts[resultOf(row)]++
+    return counts
+  },
 )
 
 const BARS = 60
@@ -108,18 +108,19 @@ export function countBars() {
   const minutes = (store.now() - times.reduce((least, at) => Math.min(least, at), store.now())) / MINUTE_MS / (BARS - 1)
   const stepMs = (STEPS.find((step) => step >= minutes) ?? Math.ceil(minutes)) * MINUTE_MS
   const first = Math.floor(store.now() / stepMs) - BARS + 1
-  const bars = Array.from({ length: BARS }, (_, n) => ({ at: (first + n) * stepMs, success: 0, pending: 0, failed: 0 }))
-  rows.forEach(({ status }, index) => {
+  const bars = Array.from({ length: BARS }, (_, n) => ({ at: (first + n) * stepMs, ...NONE }))
+  rows.forEach((row, index) => {
     const bar = bars[Math.floor((times[index] ?? 0) / stepMs) - first]
-    if (bar !== undefined) bar[status]++
+    if (bar !== undefined) bar[resultOf(row)]++
   })
   return { stepMs, bars }
 }
 
-/** Failed deliveries of the list by webhook and cause, the largest group first. */
+/** Deliveries of the list whose last attempt has failed, by webhook and cause: the largest group first. */
 export function groupFailures(): readonly (readonly Row[])[] {
   const groups = new Map<string, Row[]>()
-  for (const row of listShown().rows.filter(({ status }) => status === 'failed')) {
+  for (const row of listShown().rows) {
+    if (row.status === 'success' || (row.note === null && row.last === null)) continue
     const key = JSON.stringify([row.webhook, row.note, row.last?.result, row.last?.code])
     groups.set(key, [...(groups.get(key) ?? []), row])
   }

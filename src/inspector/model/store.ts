@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
-import type { ApiCall, EmulatorState, WebhookShape } from '../../emulator/contract.ts'
+import type { EmulatorState, WebhookShape } from '../../emulator/contract.ts'
 import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { Rows } from './rows.ts'
 
@@ -54,15 +54,12 @@ class Store {
   state: EmulatorState | undefined
   /** Number of deliveries that the emulator has. */
   total = 0
-  calls: readonly ApiCall[] = []
   inbox: InboxData = { version: 0, states: new Map() }
   dialog: Dialog | undefined
   /** Deliveries by a text that their bodies or answers have, up to the change of that number. */
   found: ReadonlyMap<string, { readonly ids: ReadonlySet<string>; readonly change: number }> = new Map()
   /** A message to the user, shown for a few seconds. */
   toast: { readonly text: string; readonly isError: boolean } | undefined
-  /** The row that keys act on. */
-  cursor: string | undefined
   /** While the user reads: the rows that are shown. Others are held back. */
   held: ReadonlySet<string> | undefined
   /** Deliveries that are hidden unless pinned. */

@@ -8,9 +8,9 @@ import { Button } from './fields.tsx'
 import { Ago, Empty, Table, ViewLink } from './small.tsx'
 
 const COLUMNS = [['Cause'], ['Deliveries', 'number'], ['Newest', 'number dim']] as const
-const NONE = 'A delivery appears here when its fifth attempt has failed. You can retry it by hand.'
+const NONE = 'A delivery appears here when an attempt has failed. After the fifth, you can retry it by hand.'
 
-/** Deliveries that have used up their attempts, by webhook and cause. */
+/** Deliveries whose last attempt has failed, by webhook and cause. */
 export function FailureGroups(): JSX.Element {
   const groups = groupFailures()
   if (groups.length === 0) return <Empty title="Nothing has failed" text={NONE} />
@@ -25,8 +25,9 @@ function describeGroup(rows: readonly Row[]) {
   const { id = '', webhook = '', note = null, last = null, at = null } = rows[0] ?? {}
   const url = store.urlOf(webhook)
   const cause = note ?? [last?.result, last?.code].filter(Boolean).join(' ')
-  const query = `status:failed webhook:${webhook}${note === null ? ` code:${last?.result}` : ''}`
-  const retry = () => store.set({ dialog: { kind: 'bulk', bulk: bulkOf('retry', rows) } })
+  const query = `webhook:${webhook} ${note === null ? `code:${last?.result}` : 'status:failed'}`
+  const failed = rows.filter(({ status }) => status === 'failed')
+  const retry = () => store.set({ dialog: { kind: 'bulk', bulk: bulkOf('retry', failed) } })
   return {
     key: id,
     cells: [
@@ -35,7 +36,10 @@ function describeGroup(rows: readonly Row[]) {
         <small>{url || webhook}</small>
         {note === null && last !== null && <small>{adviseOn(last, url, store.state?.settings.deadlineMs)}</small>}
       </>,
-      <Button label={`Retry ${rows.length.toLocaleString('en')}…`} onClick={retry} />,
+      <>
+        {failed.length > 0 && <Button label={`Retry ${failed.length.toLocaleString('en')}…`} onClick={retry} />}
+        {rows.length > failed.length && <small>{(rows.length - failed.length).toLocaleString('en')} retrying</small>}
+      </>,
       <Ago at={last?.at ?? at} />,
     ],
   }

@@ -4,7 +4,7 @@ import { store } from '../model/store.ts'
 interface ButtonOptions extends ButtonHTMLAttributes {
   readonly label: string
   /** The key of the keyboard that does the same. */
-  readonly hotkey?: string
+  readonly hotkey?: string | undefined
 }
 
 /** A button that submits no form unless its type is `submit`. */

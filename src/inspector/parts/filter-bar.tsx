@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { go, readAddress } from '../model/address.ts'
 import { completeWord, readWord, writeWord } from '../model/filter.ts'
-import { showFailed } from '../model/keys.ts'
-import { countBars } from '../model/list.ts'
+import { countBars, countResults } from '../model/list.ts'
 import { remember, store, useStore } from '../model/store.ts'
 import { escapeHidden } from '../text/bytes.ts'
 import { showExact } from '../text/times.ts'
@@ -34,7 +33,7 @@ export function FilterField({ isValid }: { readonly isValid: boolean }): JSX.Ele
         id="filter"
         type="search"
         value={query}
-        placeholder="Filter: text, status:failed, type:contact.*, body:text, since:10m"
+        placeholder="Filter, such as type:contact.*"
         aria-label="Filter"
         aria-invalid={!isValid}
         list="words"
@@ -60,21 +59,26 @@ export function FilterField({ isValid }: { readonly isValid: boolean }): JSX.Ele
 export function FilterBar(): JSX.Element {
   const { query, isGrouped } = useStore(readAddress)
   const values = useStore(listValues)
+  const counts = useStore(countResults)
   const status = readWord(query, 'status')
-  const retrying = () =>
-    go({ query: writeWord(query, 'status', status === 'retrying' ? undefined : 'retrying'), isGrouped: false })
   const chips = [
-    ['Failed', status === 'failed' && !isGrouped, () => showFailed(false), 'f'],
-    ['By cause', status === 'failed' && isGrouped, () => showFailed(true), 'g'],
-    ['Retrying', status === 'retrying', retrying],
+    ['Failed', 'failed', 'f'],
+    ['Retrying', 'retrying', undefined],
   ] as const
   return (
     <div class="filters">
       <div class="bar">
-        {chips.map(([label, isOn, onClick, title]) => (
-          <Button key={label} {...{ label, title, onClick, 'aria-pressed': isOn }} />
+        {chips.map(([name, wanted, hotkey]) => (
+          <Button
+            key={name}
+            label={`${name} ${counts[wanted].toLocaleString('en')}`}
+            hotkey={hotkey}
+            aria-pressed={status === wanted}
+            onClick={() => go({ query: writeWord(query, 'status', status === wanted ? undefined : wanted) })}
+          />
         ))}
-        <WordSelects values={values} least={2} onChoose={(next) => go({ query: next })} />
+        <Button label="By cause" hotkey="g" aria-pressed={isGrouped} onClick={() => go({ isGrouped: !isGrouped })} />
+        <WordSelects values={values} onChoose={(next) => go({ query: next })} />
       </div>
       <Chart />
     </div>
@@ -84,14 +88,12 @@ export function FilterBar(): JSX.Element {
 interface WordSelectsOptions {
   /** The known values of each key. */
   readonly values: Readonly<Record<string, readonly string[]>>
-  /** Number of values from which there is a choice. */
-  readonly least?: number
   /** Called with the filter that has the chosen value, or no longer the key. */
   readonly onChoose: (query: string) => void
 }
 
 /** A choice of one value for each key of the filter. */
-export function WordSelects({ values, least = 0, onChoose }: WordSelectsOptions): JSX.Element {
+export function WordSelects({ values, onChoose }: WordSelectsOptions): JSX.Element {
   const { query } = useStore(readAddress)
   return (
     <>
@@ -99,7 +101,7 @@ export function WordSelects({ values, least = 0, onChoose }: WordSelectsOptions)
         const value = readWord(query, key) ?? ''
         const known = [...new Set([...all, value])].filter(Boolean)
         const choose = (chosen: string) => onChoose(writeWord(query, key, chosen || undefined))
-        return known.length < least ? null : (
+        return known.length < 2 && value === '' ? null : (
           <select
             key={key}
             aria-label={`Filter by ${key}`}
@@ -125,15 +127,18 @@ function Chart(): JSX.Element {
   const { query } = useStore(readAddress)
   const isUtc = useStore(() => store.isUtc)
   const { stepMs, bars } = countBars()
-  const most = Math.max(1, ...bars.map(({ success, pending, failed }) => success + pending + failed))
+  const most = Math.max(
+    1,
+    ...bars.map(({ success, pending, retrying, failed }) => success + pending + retrying + failed),
+  )
   const write = (at: number) => showExact(new Date(at).toISOString(), isUtc).slice(0, 16).replace(' ', 'T')
   return (
-    <div class="chart" title={`${stepMs / 60_000} min a bar, at most ${most} deliveries`}>
+    <div class="chart">
       {bars.map(({ at, ...counts }) => {
         const since = write(at)
         const isOn = readWord(query, 'since') === since
         const next = writeWord(query, 'since', isOn ? undefined : since)
-        const parts = (['success', 'pending', 'failed'] as const).filter((status) => counts[status] > 0)
+        const parts = (['success', 'pending', 'retrying', 'failed'] as const).filter((status) => counts[status] > 0)
         const title = `${since.replace('T', ' ')}: ${parts.map((status) => `${counts[status]} ${status}`).join(', ')}`
         return (
           <button
@@ -148,6 +153,7 @@ function Chart(): JSX.Element {
           </button>
         )
       })}
+      <small>{`${stepMs / 60_000} min a bar, at most ${most.toLocaleString('en')}`}</small>
     </div>
   )
 }

@@ -20,7 +20,7 @@ export function NothingShown({ list: { fresh, total, cleared } }: { readonly lis
   if (listTexts(query).some((text) => !store.found.has(text))) return <Empty title="Searching" />
   if (query !== '' && total > 0)
     return (
-      <Empty title={`0 of ${total} match this filter`}>
+      <Empty title={`0 of ${total} match this filter`} text={query}>
         <Button label="Clear the filter" onClick={() => go({ query: '' }, false)} />
       </Empty>
     )

@@ -1,5 +1,4 @@
 import type { ComponentChildren, HTMLAttributes, JSX } from 'preact'
-import { useMemo } from 'preact/hooks'
 import type { LastResult, Row } from '../../emulator/contract.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
 import { store, useStore } from '../model/store.ts'
@@ -12,11 +11,6 @@ setInterval(() => {
 /** Computes something from the emulator's time, or the machine's for an inbox, and draws the component again when it has changed. */
 export function useTime<T extends string | number>(compute: (now: number) => T, isReal = false): T {
   return useStore(() => compute(isReal ? Date.now() : store.now()))
-}
-
-/** Draws a component again only if its properties have changed. */
-export function memo<P extends object>(Inner: (properties: P) => JSX.Element): (properties: P) => JSX.Element {
-  return (properties) => useMemo(() => <Inner {...properties} />, Object.values(properties))
 }
 
 interface TimeOptions {
@@ -46,7 +40,8 @@ export function At({ at }: { readonly at: string | null }): JSX.Element {
   return <>{useStore(() => showExact(at, store.isUtc))}</>
 }
 
-const STATES = {
+/** The icon and the word of each state. */
+export const STATES = {
   ok: ['✓', 'delivered'],
   failed: ['✕', 'failed'],
   retrying: ['↻', 'retry'],
@@ -62,11 +57,6 @@ export function stateOf(row: Row, now: number): keyof typeof STATES {
   if (store.webhook(row.webhook)?.active === false) return 'held'
   if (row.nextAt !== null && Date.parse(row.nextAt) <= now) return 'sending'
   return row.attempts === 0 ? 'waiting' : 'retrying'
-}
-
-/** The icon of a state. */
-export function iconOf(state: keyof typeof STATES): string {
-  return STATES[state][0]
 }
 
 interface StatusOptions {

@@ -96,13 +96,10 @@ function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Elemen
     ...{ fail: toPercent(faults.fail), duplicate: toPercent(faults.duplicate) },
     ...{ shuffle: faults.shuffle, latency: faults.latencyMs?.join('-') ?? '' },
   })
-  // A finer share stays as it is until the user changes it.
-  const shareOf = (name: 'fail' | 'duplicate') =>
-    values[name] === toPercent(faults[name]) ? faults[name] : values[name] / 100
   const set = () => {
-    const { latency, shuffle } = values
+    const { fail, duplicate, latency, shuffle } = values
     const [from = '', to = from] = latency.split('-')
-    const shares = { fail: shareOf('fail'), duplicate: shareOf('duplicate') }
+    const shares = { fail: fail / 100, duplicate: duplicate / 100 }
     const deliveries = { ...shares, shuffle, ...(latency !== '' && { latency: [Number(from), Number(to)] }) }
     change('POST faults', { deliveries }, 'faults set')
   }

@@ -75,7 +75,7 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
       {fresh > 0 && <Button class="fresh" label={`${fresh} new`} hotkey="." onClick={release} />}
       {cleared > 0 && <Button class="plain" label={`show ${cleared} cleared`} onClick={() => store.clear([])} />}
       {isOutside && <span>The open one does not match.</span>}
-      {unknown.length > 0 && <span class="problem">not understood: {unknown.join(' ')}</span>}
+      {unknown.length > 0 && <span class="problem">ignored: {unknown.join(' ')}</span>}
     </div>
   )
 }

@@ -8,7 +8,6 @@ import { replaysOf } from '../model/bulk.ts'
 import { readWord, writeWord } from '../model/filter.ts'
 import { hasInbox, INBOX_STATES, isInboxWritable, listMatching, readListed, refreshInbox } from '../model/inbox.ts'
 import { store, useStore } from '../model/store.ts'
-import { ChoiceButtons, Tick, type Ticks, useChoice } from '../parts/choice.tsx'
 import { Button, Switch } from '../parts/fields.tsx'
 import { WordSelects } from '../parts/filter-bar.tsx'
 import { Ago, Empty, In, Table, ViewLink } from '../parts/small.tsx'
@@ -42,28 +41,22 @@ export function InboxScreen(): JSX.Element {
   const { item, state, after, query, isGrouped } = useStore(readAddress)
   const isThere = useStore(hasInbox)
   const { counts, error } = useStore(() => store.inbox)
-  const choice = useChoice()
   useEffect(() => {
     if (isThere) refreshInbox()
   }, [state, after, query, isThere])
   const listed = readListed()
   const page = listed ?? store.inbox.listed?.page // while another is loaded, its filters stay
   if (!isThere || page === undefined || counts === undefined) return <NoInbox isThere={isThere} error={error} />
-  const canReplay = state === 'dead' && counts.isWritable
   const [, , none, text] = WORDS[state]
   const next = { after: page.next ?? undefined }
   return (
     <div class={item === undefined ? 'split' : 'split open'}>
       <section class="list" aria-label="Inbox">
         {item === undefined && <h1 class="unseen">Inbox</h1>}
-        <div class="bar">
-          <StateSwitch counts={counts} />
-          <span class="push" />
-          {canReplay && page.matched > 0 && <Replays page={page} choice={choice} />}
-        </div>
-        <Filters page={page} />
+        <Filters page={page} counts={counts} />
         <p class="hint-line">
           {error !== undefined && <span class="problem">{error}</span>}
+          {!isGrouped && <span>{`${page.rows.length} of ${page.matched.toLocaleString('en')}`}</span>}
           {error === undefined && counts.oldestDueAt !== null && (
             <span>
               The oldest waiting event was due <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
@@ -75,9 +68,7 @@ export function InboxScreen(): JSX.Element {
         {listed === undefined ? (
           <Empty title="Loading" />
         ) : page.matched > 0 ? (
-          <div class="scroll">
-            {isGrouped ? <Causes page={page} /> : <Events page={page} choice={canReplay ? choice : undefined} />}
-          </div>
+          <div class="scroll">{isGrouped ? <Causes page={page} /> : <Events page={page} />}</div>
         ) : isFiltered() ? (
           <Empty title="No event matches this filter">
             <Button label="Clear the filter" onClick={() => show({ query: '' })} />
@@ -97,12 +88,40 @@ export function InboxScreen(): JSX.Element {
   )
 }
 
-function StateSwitch({ counts }: { readonly counts: InboxCountsShape }): JSX.Element {
-  const nameOf = (state: InboxStateName) => {
-    const isMore = counts[state] >= counts.countedTo
-    return [state, `${WORDS[state][0]} ${counts[state].toLocaleString('en')}${isMore ? '+' : ''}`] as const
-  }
-  return <Switch options={INBOX_STATES.map(nameOf)} value={readAddress().state} onInput={(state) => show({ state })} />
+interface PageOptions {
+  readonly page: InboxRowPage
+}
+
+interface FilterOptions extends PageOptions {
+  readonly counts: InboxCountsShape
+}
+
+/** The states with their numbers, the filters, and the button that replays what they show. */
+function Filters({ page: { matched, types, accounts, causes }, counts }: FilterOptions): JSX.Element {
+  const { state, isGrouped } = readAddress()
+  const values = { type: types, account: accounts, error: causes.map(({ cause }) => cause) }
+  const states = INBOX_STATES.map((each) => {
+    const isMore = counts[each] >= counts.countedTo
+    return [each, `${WORDS[each][0]} ${counts[each].toLocaleString('en')}${isMore ? '+' : ''}`] as const
+  })
+  const group = () => show({ isGrouped: !isGrouped })
+  return (
+    <div class="filters">
+      <div class="bar">
+        <Switch options={states} value={state} onInput={(chosen) => show({ state: chosen })} />
+        <Button label="By error" hotkey="g" aria-pressed={isGrouped} onClick={group} />
+        <WordSelects values={values} onChoose={(query) => show({ query, isGrouped: false })} />
+        {state === 'dead' && counts.isWritable && matched > 0 && (
+          <Button
+            class="main"
+            label={`Replay all ${matched.toLocaleString('en')}${isFiltered() ? ' that match' : ''}`}
+            hotkey="R"
+            onClick={() => replayMatching()}
+          />
+        )}
+      </div>
+    </div>
+  )
 }
 
 /** Says why there is no list. */
@@ -121,50 +140,6 @@ function NoInbox({ isThere, error }: { readonly isThere: boolean; readonly error
 /** Opens the dialog that replays all dead letters that match the filter, and have the cause if one is given. */
 function replayMatching(cause?: string): void {
   act(async () => store.set({ dialog: { kind: 'bulk', bulk: replaysOf(await listMatching(cause)) } }))
-}
-
-interface PageOptions {
-  readonly page: InboxRowPage
-}
-
-interface ChoiceOptions<Choice> extends PageOptions {
-  readonly choice: Choice
-}
-
-function Replays({ page: { rows, matched }, choice }: ChoiceOptions<Ticks>): JSX.Element {
-  return (
-    <>
-      {!readAddress().isGrouped && (
-        <ChoiceButtons
-          verb="Replay"
-          rows={rows}
-          keyOf={({ key }) => key}
-          choice={choice}
-          where=" on this page"
-          onRun={(selected) => store.set({ dialog: { kind: 'bulk', bulk: replaysOf(selected) } })}
-        />
-      )}
-      <Button
-        class="main"
-        label={`Replay all ${matched.toLocaleString('en')}${isFiltered() ? ' that match' : ''}`}
-        hotkey="R"
-        onClick={() => replayMatching()}
-      />
-    </>
-  )
-}
-
-function Filters({ page }: PageOptions): JSX.Element {
-  const { isGrouped } = readAddress()
-  const values = { type: page.types, account: page.accounts, error: page.causes.map(({ cause }) => cause) }
-  return (
-    <div class="filters">
-      <div class="bar">
-        <Button label="By error" hotkey="g" aria-pressed={isGrouped} onClick={() => show({ isGrouped: !isGrouped })} />
-        <WordSelects values={values} onChoose={(query) => show({ query, isGrouped: false })} />
-      </div>
-    </div>
-  )
 }
 
 /** A countdown to a planned try, or the time since. */
@@ -188,10 +163,10 @@ function Causes({ page: { causes } }: PageOptions): JSX.Element {
     ],
   }))
   const columns = [['Error'], ['Events', 'number'], ['Newest', 'number dim']] as const
-  return <Table name="Errors" class="events" columns={columns} rows={rows} />
+  return <Table name="Errors" columns={columns} rows={rows} />
 }
 
-function Events({ page, choice }: ChoiceOptions<Ticks | undefined>): JSX.Element {
+function Events({ page }: PageOptions): JSX.Element {
   const address = readAddress()
   const rows = page.rows.map(({ key, type, event, account, last, dueAt }) => ({
     key,
@@ -200,19 +175,18 @@ function Events({ page, choice }: ChoiceOptions<Ticks | undefined>): JSX.Element
     onClick: (click: MouseEvent) => follow(click, () => go({ item: key })),
     cells: [
       <>
-        {choice !== undefined && <Tick choice={choice} id={key} name={`${type} ${event}`} />}
         <a class="item" href={toPageUrl({ ...address, item: key })} data-key={key}>
           {escapeHidden(type)}
         </a>
         <small>{escapeHidden(`${account} · ${event}`)}</small>
       </>,
       <>
-        {last === null ? 'not started' : <b class="result bad">{last.code}</b>}
-        <small title={escapeHidden(last?.error ?? '')}>{escapeHidden(last?.error ?? '')}</small>
+        {last === null ? 'not started' : <span class="result bad">{escapeHidden(last.error ?? last.code)}</span>}
+        <small>{last?.error && last.code}</small>
       </>,
       <When at={dueAt} />,
     ],
   }))
   const columns = [['Event'], ['Last try'], [WORDS[address.state][1], 'number dim']] as const
-  return <Table name="Events" class="events" columns={columns} rows={rows} />
+  return <Table name="Events" class="rows events" columns={columns} rows={rows} />
 }

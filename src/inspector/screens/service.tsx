@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
-import type { AssumptionShape } from '../../emulator/contract.ts'
+import type { ApiCall, AssumptionShape } from '../../emulator/contract.ts'
 import { useCall } from '../detail/use-detail.ts'
 import { readAddress, SECTIONS, type Section } from '../model/address.ts'
 import { store, useStore } from '../model/store.ts'
-import { Ago, Empty, Notes, Table, ViewLink } from '../parts/small.tsx'
+import { Ago, Empty, Notes, Table, useTime, ViewLink } from '../parts/small.tsx'
 import { Clock, Faults } from './clock-and-faults.tsx'
 import { Records } from './records.tsx'
 
@@ -45,8 +45,9 @@ const NO_CALLS = "Your client's calls of /api/… appear here, with their status
 
 /** Every call of the service's API, the newest first. */
 function Calls(): JSX.Element {
-  const calls = useStore(() => store.calls)
-  if (calls.length === 0) return <Empty title="No API calls yet" text={NO_CALLS} />
+  const second = useTime((now) => Math.floor(now / 1_000), true)
+  const { value: calls = [], error } = useCall<readonly ApiCall[]>('GET calls', String(second))
+  if (calls.length === 0) return <Empty title={error ?? 'No API calls yet'} text={NO_CALLS} />
   const rows = calls.slice(0, 200).map(({ id, status, method, path, account, rateRemaining, at }) => ({
     key: id,
     cells: [

@@ -3,13 +3,20 @@ import type { WebhookShape } from '../../emulator/contract.ts'
 import { Dialog, useDraft } from '../dialogs/dialog.tsx'
 import { act, change, copyText, pauseOrResume } from '../model/actions.ts'
 import { api } from '../model/api.ts'
+import { resultOf } from '../model/filter.ts'
 import { remember, store, useStore } from '../model/store.ts'
 import { Button, Confirm, Fields } from '../parts/fields.tsx'
 import { Empty, Status, Table, ViewLink } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
 
-const COLUMNS = [['Webhook'], ['State'], ['Delivered', 'number'], ['p95', 'number'], ['Actions', 'number']] as const
+const COLUMNS = [
+  ['Webhook'],
+  ['State'],
+  ['Delivered', 'number'],
+  ['p95', 'number wide'],
+  ['Actions', 'number'],
+] as const
 const TO_REGISTER =
   "Your client can register one through the service's API. To register one here, choose “New webhook”."
 
@@ -31,7 +38,16 @@ export function WebhooksScreen(): JSX.Element {
   )
 }
 
-const NONE = { known: 0, succeeded: 0, failed: 0, times: [] as number[], lastAt: '', isFailing: false }
+const NONE = {
+  known: 0,
+  success: 0,
+  failed: 0,
+  retrying: 0,
+  pending: 0,
+  times: [] as number[],
+  lastAt: '',
+  isFailing: false,
+}
 type Figures = typeof NONE
 
 /** Figures of the known deliveries of each webhook. */
@@ -39,12 +55,12 @@ const countDeliveries = remember(
   () => [store.rows.version],
   () => {
     const found = new Map<string, Figures>()
-    for (const { webhook, status, last } of store.rows.all) {
+    for (const row of store.rows.all) {
+      const { webhook, last } = row
       const figures = found.get(webhook) ?? { ...NONE, times: [] }
       found.set(webhook, figures)
       figures.known++
-      if (status === 'success') figures.succeeded++
-      if (status === 'failed') figures.failed++
+      figures[resultOf(row)]++
       if (last === null) continue
       figures.times.push(last.ms)
       if (last.at >= figures.lastAt) Object.assign(figures, { lastAt: last.at, isFailing: !last.isAcknowledged })
@@ -60,10 +76,11 @@ function findP95(times: readonly number[]): string {
 }
 
 /** The row of a webhook. It fails if its last attempt did. */
-function describeWebhook(webhook: WebhookShape, { known, succeeded, failed, times, isFailing }: Figures) {
+function describeWebhook(webhook: WebhookShape, { known, success, failed, retrying, times, isFailing }: Figures) {
   const { id, accountKey, url, active, events, description } = webhook
   const state = active ? (isFailing ? 'failed' : 'ok') : 'held'
-  const rate = `${Math.floor((succeeded / (succeeded + failed)) * 100)} %`
+  const tried = success + failed + retrying
+  const counts = Object.entries({ failed, retrying }).filter(([, number]) => number > 0)
   return {
     key: id,
     class: state === 'failed' ? 'failing' : undefined,
@@ -83,8 +100,14 @@ function describeWebhook(webhook: WebhookShape, { known, succeeded, failed, time
       </>,
       <Status state={state} word={{ failed: 'failing', ok: 'active', held: 'paused' }[state]} />,
       <>
-        {succeeded + failed === 0 ? '–' : rate}
-        {failed > 0 && <small class="problem">{failed.toLocaleString('en')} failed</small>}
+        {tried === 0 ? '–' : `${Math.floor((success / tried) * 100)} %`}
+        {counts.map(([status, number]) => (
+          <small key={status}>
+            <ViewLink view={{ screen: 'deliveries', query: `webhook:${id} status:${status}` }}>
+              {`${number.toLocaleString('en')} ${status}`}
+            </ViewLink>
+          </small>
+        ))}
       </>,
       findP95(times),
       <Actions webhook={webhook} />,
