@@ -139,22 +139,14 @@ function listViews(crm: Emulator): readonly View[] {
     ['delivery-failed', `?d=${refused}`],
     ['delivery-spoilt', `?d=${spoilt}`],
     ['signature', `?d=${refused}`, (page) => page.locator('.signature').scrollIntoViewIfNeeded()],
-    ['hex', `?d=${good}`, (page) => page.getByRole('button', { name: 'Hex' }).click()],
+    ['exact', `?d=${good}`, (page) => page.getByRole('button', { name: 'Exact' }).click()],
     ['more-menu', `?d=${good}`, (page) => page.locator('.actions summary').click()],
     ['trigger', '', (page) => page.keyboard.press('t')],
     ['recorded-body', '', (page) => page.keyboard.press('t').then(() => page.getByText('A recorded body').click())],
     ['edit', `?d=${good}`, (page) => page.keyboard.press('e')],
     ['help', '', (page) => page.keyboard.press('?')],
     ['failed', '?q=status:failed&by=cause'],
-    [
-      'bulk',
-      '?q=status:failed&by=cause',
-      (page) =>
-        page
-          .getByText(/^Retry \d+…/)
-          .first()
-          .click(),
-    ],
+    ['bulk', '?q=status:failed&by=cause', (page) => page.locator('td button').first().click()],
     ['webhooks', '?screen=webhooks'],
     ['webhook-menu', '?screen=webhooks', (page) => page.locator('.menu summary').first().click()],
     ['webhook-new', '?screen=webhooks', (page) => page.getByText('New webhook').click()],

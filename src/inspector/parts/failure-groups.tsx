@@ -26,8 +26,9 @@ function describeGroup(rows: readonly Row[]) {
   const url = store.urlOf(webhook)
   const cause = note ?? [last?.result, last?.code].filter(Boolean).join(' ')
   const query = `webhook:${webhook} ${note === null ? `code:${last?.result}` : 'status:failed'}`
-  const failed = rows.filter(({ status }) => status === 'failed')
-  const retry = () => store.set({ dialog: { kind: 'bulk', bulk: bulkOf('retry', failed) } })
+  const bulk = bulkOf('retry', rows)
+  const number = bulk.calls.length.toLocaleString('en')
+  const retried = rows.filter(({ status }) => status === 'pending').length
   return {
     key: id,
     cells: [
@@ -37,8 +38,10 @@ function describeGroup(rows: readonly Row[]) {
         {note === null && last !== null && <small>{adviseOn(last, url, store.state?.settings.deadlineMs)}</small>}
       </>,
       <>
-        {failed.length > 0 && <Button label={`Retry ${failed.length.toLocaleString('en')}…`} onClick={retry} />}
-        {rows.length > failed.length && <small>{(rows.length - failed.length).toLocaleString('en')} retrying</small>}
+        {bulk.calls.length > 0 && (
+          <Button label={`Retry ${number}…`} onClick={() => store.set({ dialog: { kind: 'bulk', bulk } })} />
+        )}
+        {retried > 0 && <small>{retried.toLocaleString('en')} retrying</small>}
       </>,
       <Ago at={last?.at ?? at} />,
     ],
