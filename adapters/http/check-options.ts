@@ -34,30 +34,15 @@ export function checkPath(name: string, option: string, path: unknown): void {
  * Returns the error for a handler that its host calls with arguments that the adapter does not take. Handlers throw it before they return a
  * promise, so that it reaches the host's own error handling.
  */
-export function wrongHost(name: string, wanted: string, given: unknown): ConfigurationError {
-  const [what, fix] = describeHost(given)
-  return invalid(`${name} was given ${what}, not ${wanted}: ${fix}.`)
-}
-
-/** Names the first argument of a host's call, and the fix. */
-function describeHost(given: unknown): readonly [what: string, fix: string] {
-  const { req, raw, request }: { req?: { raw?: unknown }; raw?: unknown; request?: unknown } = Object(given)
-  if (isRequest(given)) return ['a Request', 'use fetchHandler, or nextHandler under Next.js']
-  if (isRequest(req?.raw)) return ['a Hono context', 'pass c.req.raw to fetchHandler(receiver)']
-  if (isRequest(raw)) return ["Hono's own request", 'pass c.req.raw to fetchHandler(receiver)']
-  if (isRequest(request)) return ['an object with a Request in it', 'pass its request to fetchHandler(receiver)']
-  if (isNodeRequest(raw)) return ['a request of Fastify', 'register fastifyPlugin']
-  if (isNodeRequest(given)) return ['a request of node:http', 'use nodeHandler, or expressHandler under Express']
-  return [given == null ? String(given) : `a value of type ${typeof given}`, 'use the adapter of your framework']
+export function wrongHost(name: string, wanted: string): ConfigurationError {
+  return invalid(
+    `${name} was not called with ${wanted}. Use the adapter of the framework that calls it; under Hono, pass c.req.raw to fetchHandler(receiver).`,
+  )
 }
 
 /** Returns whether a value is a Request: its headers have the method `get`. */
 export function isRequest(value: unknown): value is Request {
   return typeof (value as Partial<Request> | undefined)?.headers?.get === 'function' // reading a field is safe on any value
-}
-
-function isNodeRequest(value: unknown): boolean {
-  return typeof Object(value).httpVersionMajor === 'number'
 }
 
 function invalid(message: string): ConfigurationError {

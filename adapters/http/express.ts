@@ -36,7 +36,7 @@ export function expressHandler<Request extends IncomingMessage>(
 ): ExpressHandler<Request> {
   checkAdapter('expressHandler', receiver, options)
   const handler: ExpressHandler<Request> = (request, response, next) => {
-    if (typeof next !== 'function') throw wrongHost('expressHandler', 'request, response and next of Express', request)
+    if (typeof next !== 'function') throw wrongHost('expressHandler', 'request, response and next of Express')
     return answer(request, response, next)
   }
   const answer: ExpressHandler<Request> = async (request, response, next) => {

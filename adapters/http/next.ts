@@ -20,7 +20,7 @@ export function nextHandler(
   checkAdapter('nextHandler', receiver, options)
   const handle = fetchHandler(receiver, options)
   return (request) => {
-    if (!isRequest(request)) throw wrongHost('nextHandler', 'a Request', request)
+    if (!isRequest(request)) throw wrongHost('nextHandler', 'a Request')
     return handle(request, ...findContexts())
   }
 }
@@ -43,7 +43,7 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
     return writeReply(request, response, await receiver.handle(delivery))
   }
   return (request, response) => {
-    if (typeof response?.writeHead !== 'function') throw wrongHost('nextApiHandler', NODE_ARGUMENTS, request)
+    if (typeof response?.writeHead !== 'function') throw wrongHost('nextApiHandler', NODE_ARGUMENTS)
     return answer(request, response)
   }
 }

@@ -40,7 +40,7 @@ export function nodeHandler(
     return writeReply(request, response, reply)
   }
   return (request, response) => {
-    if (typeof response?.writeHead !== 'function') throw wrongHost('nodeHandler', NODE_ARGUMENTS, request)
+    if (typeof response?.writeHead !== 'function') throw wrongHost('nodeHandler', NODE_ARGUMENTS)
     return answer(request as IncomingMessage, response as ServerResponse) // http2's have everything that is used
   }
 }

@@ -32,7 +32,7 @@ export function fetchHandler(
     return new Response(reply.body, { status: reply.status, headers: reply.headers })
   }
   return (request, ...host) => {
-    if (!isRequest(request)) throw wrongHost('fetchHandler', 'a Request', request)
+    if (!isRequest(request)) throw wrongHost('fetchHandler', 'a Request')
     return answer(request, host)
   }
 }

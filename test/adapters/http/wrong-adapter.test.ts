@@ -25,61 +25,20 @@ const handlers = {
 
 const newRequest = () => new Request('http://localhost/webhooks', { method: 'POST', body: '{}' })
 
-/** Returns the error that a handler throws before it returns. */
-function errorOf(call: () => unknown): unknown {
-  try {
-    call()
-  } catch (error) {
-    return error
-  }
-  throw new Error('nothing was thrown')
-}
-
 describe('a handler that is called by the wrong host', () => {
-  it.each<[keyof typeof handlers, string, readonly unknown[], string]>([
-    [
-      'nodeHandler',
-      'a Request',
-      [newRequest()],
-      'was given a Request, not a request and response of node:http: use fetch',
-    ],
-    ['nextApiHandler', 'a Request', [newRequest(), { params: {} }], 'use fetchHandler, or nextHandler under Next.js'],
-    [
-      'expressHandler',
-      'a Request',
-      [newRequest(), {}],
-      'was given a Request, not request, response and next of Express: use fetch',
-    ],
-    [
-      'expressHandler',
-      'no next',
-      [{ httpVersionMajor: 1, headers: {} }, {}],
-      'was given a request of node:http, not request, response and next of Express: use nodeHandler, or',
-    ],
-    [
-      'fetchHandler',
-      'an event around a Request',
-      [{ request: newRequest() }],
-      'an object with a Request in it, not a Request: pass its request',
-    ],
-    [
-      'fetchHandler',
-      'a request of node:http',
-      [{ httpVersionMajor: 1, headers: {} }, {}],
-      'was given a request of node:http, not a Request: use nodeHandler, or expressHandler under Express',
-    ],
-    ['nextHandler', 'nothing', [], 'was given undefined, not a Request: use the adapter of your framework'],
-    [
-      'nodeHandler',
-      'an event of a function platform',
-      [{ headers: {}, body: '{}' }, {}],
-      'was given a value of type object, not ',
-    ],
-  ])('%s, called with %s, throws synchronously and names the fix', (name, _what, args, text) => {
-    const error = errorOf(() => handlers[name](...args))
-    expect(error).toMatchObject({ name: 'ConfigurationError', code: 'option_invalid' })
-    expect(String(error)).toContain(`${name} was given`)
-    expect(String(error)).toContain(text)
+  it.each<[keyof typeof handlers, string, readonly unknown[]]>([
+    ['nodeHandler', 'a Request', [newRequest()]],
+    ['nodeHandler', 'an event of a function platform', [{ headers: {}, body: '{}' }, {}]],
+    ['nextApiHandler', 'a Request', [newRequest(), { params: {} }]],
+    ['expressHandler', 'no next', [{ httpVersionMajor: 1, headers: {} }, {}]],
+    ['fetchHandler', 'an event around a Request', [{ request: newRequest() }]],
+    ['fetchHandler', 'a request of node:http', [{ httpVersionMajor: 1, headers: {} }, {}]],
+    ['nextHandler', 'nothing', []],
+  ])('%s, called with %s, throws synchronously and names the fix', (name, _what, args) => {
+    const message = expect.stringMatching(`^${name} was not called with .*Use the adapter of the framework`)
+    expect(() => handlers[name](...args)).toThrow(
+      expect.objectContaining({ name: 'ConfigurationError', code: 'option_invalid', message }),
+    )
   })
 
   /** Sends one request, and returns the host's message about the error and the status of the answer. */
@@ -102,9 +61,9 @@ describe('a handler that is called by the wrong host', () => {
         return context.text('failed', 500)
       })
     expect((await app.fetch(newRequest())).status).toBe(500)
-    expect(String(seen)).toContain('fetchHandler was given a Hono context, not a Request: pass c.req.raw')
+    expect(String(seen)).toContain('fetchHandler was not called with a Request')
     expect((await app.fetch(new Request('http://localhost/request', { method: 'POST' }))).status).toBe(500)
-    expect(String(seen)).toContain("fetchHandler was given Hono's own request, not a Request: pass c.req.raw")
+    expect(String(seen)).toContain('under Hono, pass c.req.raw to fetchHandler(receiver)')
     seen = undefined
     expect(await post(createAdaptorServer({ fetch: app.fetch }) as Server)).toBe(500)
     expect(String(seen)).toContain('pass c.req.raw')
@@ -116,7 +75,7 @@ describe('a handler that is called by the wrong host', () => {
       app.post('/webhooks', (request, reply) => handlers[name](request, reply))
       const answer = await app.inject({ method: 'POST', url: '/webhooks', payload: {} })
       expect(answer.statusCode).toBe(500)
-      expect(answer.json().message).toMatch(/was given a request of Fastify, .*: register fastifyPlugin/)
+      expect(answer.json().message).toMatch(/Use the adapter of the framework that calls it/)
     }
   })
 })
