@@ -16,18 +16,6 @@ export function parseDuration(length: number | string): number {
   )
 }
 
-/** A length of time above 0 as people write it: `5m30s`. */
-export function formatDuration(ms: number): string {
-  let rest = ms
-  let text = ''
-  for (const [unit, size] of Object.entries(UNITS)) {
-    const count = unit === 'ms' ? rest : Math.floor(rest / size)
-    rest -= count * size
-    if (count > 0) text += `${count}${unit}`
-  }
-  return text
-}
-
 const WORDS = [
   ['d', 86_400_000],
   ['h', 3_600_000],

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { formatDuration, parseDuration } from '../host/duration.ts'
+import { parseDuration, showDuration } from '../host/duration.ts'
 import { isThenable } from '../protocol/promises.ts'
 import { show } from '../protocol/show.ts'
 import { type HandlerRecorder, type HandlerRun, Recorder } from './recorder.ts'
@@ -84,7 +84,7 @@ export const matchers = {
   toHaveScheduledNext(this: MatcherContext, received: unknown, delay: number | string): MatcherResult {
     const { status, next } = asDelivery(received, 'toHaveScheduledNext')
     const text =
-      next === undefined ? `nothing is scheduled: it is ${status}` : `it comes ${formatDuration(next.delayMs)} after`
+      next === undefined ? `nothing is scheduled: it is ${status}` : `it comes ${showDuration(next.delayMs)} after`
     return say(this, next?.delayMs === parseDuration(delay), `to be tried again ${delay} after its last attempt`, text)
   },
 }

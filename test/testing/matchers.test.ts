@@ -158,7 +158,7 @@ describe('toHaveScheduledNext', () => {
       not ? expect(pending).not.toHaveScheduledNext(delay) : expect(pending).toHaveScheduledNext(delay)
     mustPass(check('30s'), /not to be tried again 30s after its last attempt/)
     mustPass(check(30_000), /not to be/)
-    mustFail(check('5m'), /to be tried again 5m after its last attempt; it comes 30s after/)
+    mustFail(check('5m'), /to be tried again 5m after its last attempt; it comes 30 s after/)
     await clock.advance('3h')
     mustFail(check('30s'), /nothing is scheduled: it is failed/)
   })
