@@ -188,7 +188,7 @@ export function makeStores(fault: Fault | Oddity) {
   const is: Is = (other) => fault === other
   let [time, readyAt, wasAway] = [0, 0, false]
   let [back, bringBack]: [Promise<void> | undefined, () => void] = [undefined, () => {}]
-  const shared = { rows: new Map<string, Row>(), places: new Map() }
+  const shared = { rows: new Map<string, Row>(), places: new Map() as Places }
   const makeStore = ({ retentionMs = 7 * 24 * 3_600_000 }: { readonly retentionMs?: number }): Store => {
     const rows = is('shares nothing') ? new Map<string, Row>() : shared.rows
     const places: Places = is('shares no positions') ? new Map() : shared.places
@@ -266,7 +266,7 @@ export function makeStores(fault: Fault | Oddity) {
   const pass = (ms: number) => {
     time += ms
   }
-  return { makeStore, pass, outage }
+  return { makeStore, pass, outage, ...shared, now: () => time }
 }
 
 function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retentionMs: number) {

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import { type Claim, type Position, PosternError, type TransactionalStore } from 'postern'
+import { type Position, PosternError, type TransactionalStore } from 'postern'
 import { type StoreSuiteOptions, storeSuite } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { makeStores } from './faulty-store.ts'
 
 /** Faults of a custom transactional store, each in one line, which each case must notice. */
 const FAULTS = {
@@ -66,84 +66,56 @@ interface Tx {
   write(row: string): void
 }
 
-interface Entry {
-  token: string | undefined
-  before?: string | undefined
-  until: number
-  done: boolean
-  marks: readonly string[]
-}
-
-/** The contract in memory, with one fault at most. */
+/** A store in memory with transactions, and with one fault in these at most. */
 function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
   const is = (other: Fault) => fault === other
-  let time = 0
+  const { makeStore, pass, rows: entries, places, now } = makeStores('none')
+  const plain = makeStore({})
   let working: Promise<void> = Promise.resolve()
   const rows = new Set<string>()
   const staged = new Set<string[]>()
-  const entries = new Map<string, Entry>()
-  const find = (key: string): Entry => {
-    const entry = entries.get(key) ?? { token: undefined, until: 0, done: false, marks: [] }
-    entries.set(key, entry)
+  /** Token of the claim before the last, by key. */
+  const before = new Map<string, string | undefined>()
+  const find = (key: string) => {
+    const entry = entries.get(key)
+    if (entry === undefined) throw new Error('it was never claimed')
     return entry
   }
-  const places = new Map<string, number>()
-  const keep = (positions: readonly Position[] = []) => {
-    for (const { key, at } of positions) places.set(key, Math.max(places.get(key) ?? at, at))
-  }
+  type Entry = ReturnType<typeof find>
+  const keep = ({ key, at }: Position) =>
+    places.set(key, { at: Math.max(places.get(key)?.at ?? at, at), until: Number.POSITIVE_INFINITY })
   const isOutdated = (position: Position | undefined) => {
     if (position === undefined || is('commits for an outdated event')) return false
-    const known = places.get(position.key) ?? Number.NEGATIVE_INFINITY
+    const known = places.get(position.key)?.at ?? Number.NEGATIVE_INFINITY
     return known > position.at || (known === position.at && is('refuses an event of the same time'))
   }
-  const isHeldByAnother = (entry: Entry, token: string) => entry.token !== token && entry.until > time
-  const add = (entry: Entry, marks: readonly string[]) => {
-    entry.marks = [...new Set([...entry.marks, ...marks])]
+  const add = (entry: Entry, mark: string) => {
+    entry.marks = [...new Set([...entry.marks, mark])]
   }
   const mayCommit = (entry: Entry, token: string, mark: string) => {
     if (is('lets anybody commit')) return true
     if (entry.done && !is('commits for what is done')) return false
     if (entry.marks.includes(mark) && !is('commits a mark twice')) return false
-    if (is('refuses once the lease has ended') && entry.until <= time) return false
-    return is('looks at the holder only, not at who came since')
-      ? !isHeldByAnother(entry, token)
-      : entry.token === token
+    if (is('refuses once the lease has ended') && entry.until <= now()) return false
+    const isFree = is('looks at the holder only, not at who came since') && entry.until <= now()
+    return isFree || entry.token === token
   }
   const store: TransactionalStore<Tx> = {
-    retentionMs: 1e9,
-    keepsPositions: true,
-    claim(key, leaseMs, positionKeys = []): Claim {
-      const entry = find(key)
-      if (entry.done) return { state: 'done' }
-      if (entry.until > time) return { state: 'busy' }
-      const token = randomUUID()
-      Object.assign(entry, { token, until: time + leaseMs, before: entry.token })
-      return { state: 'claimed', token, marks: [...entry.marks], positions: positionKeys.map((one) => places.get(one)) }
+    ...plain,
+    async claim(key, ...given) {
+      const token = entries.get(key)?.token
+      const claim = await plain.claim(key, ...given)
+      if (claim.state === 'claimed') before.set(key, token)
+      return claim
     },
-    async renew(key, token, leaseMs, marks, positions) {
-      keep(positions)
+    async renew(...given) {
       if (is('makes renewals wait for the work')) await working
-      const entry = find(key)
-      if (entry.done || isHeldByAnother(entry, token)) return false
-      Object.assign(entry, { token, until: time + leaseMs })
-      add(entry, marks)
-      return true
+      return plain.renew(...given)
     },
-    complete(key, token, positions) {
-      keep(positions)
-      const entry = find(key)
-      if (isHeldByAnother(entry, token)) return false
-      Object.assign(entry, { done: true, until: 0 })
-      return true
-    },
-    release(key, token, marks, positions) {
-      keep(positions)
-      const entry = find(key)
-      if (isHeldByAnother(entry, token)) return false
-      entry.until = 0
-      if (is('gives the key back to its holder of before with a release')) entry.token = entry.before
-      add(entry, marks)
-      return true
+    async release(key, ...given) {
+      const isReleased = await plain.release(key, ...given)
+      if (is('gives the key back to its holder of before with a release')) find(key).token = before.get(key)
+      return isReleased
     },
     async transaction({ key, token, mark: given, signal, position }, work) {
       const mark = is('folds the case of marks') ? given.toLowerCase() : given
@@ -165,11 +137,11 @@ function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
         if (!is('commits for a handler that was given up meanwhile') && !is('begins for a handler that was given up'))
           signal.throwIfAborted()
         const isLost = is('looks at the token before the work only') ? !couldCommit : !mayCommit(find(key), token, mark)
-        if (isLost && position && is('keeps the position of a lease that was lost')) keep([position])
+        if (isLost && position && is('keeps the position of a lease that was lost')) keep(position)
         if (isLost && is('does not say that the lease was lost')) throw new Error('conflict')
         if (isLost) throw new PosternError('lease_lost', 'another one has the event')
         if (is('looks at the position before the work only') ? wasOutdated : isOutdated(position)) {
-          if (is('keeps the mark of an outdated event')) add(find(key), [mark])
+          if (is('keeps the mark of an outdated event')) add(find(key), mark)
           if (is('gives up the claim of an outdated event')) find(key).token = undefined
           throw new PosternError(
             is('says lease_lost of an outdated event') ? 'lease_lost' : 'event_outdated',
@@ -177,15 +149,15 @@ function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
           )
         }
         keepRows()
-        if (position && !is('commits no position')) keep([position])
+        if (position && !is('commits no position')) keep(position)
         if (is('commits the rows before the mark')) await new Promise((resolve) => setImmediate(resolve))
         if (is('gives the claim up with the commit')) find(key).until = 0
-        if (!is('forgets the mark')) add(find(key), [mark])
+        if (!is('forgets the mark')) add(find(key), mark)
         return is('loses what the work returned') ? (undefined as typeof value) : value
       } catch (error) {
         if (is('keeps the rows of work that failed')) keepRows()
-        if (position && is('keeps the position of work that failed')) keep([position])
-        if (is('keeps the mark of work that failed')) add(find(key), [mark])
+        if (position && is('keeps the position of work that failed')) keep(position)
+        if (is('keeps the mark of work that failed')) add(find(key), mark)
         if (is('rolls back what others write at the same time')) for (const other of staged) other.length = 0
         const hasOwnError = signal.aborted && is('has an error of its own for a handler that was given up')
         if (hasOwnError || is('rejects with an error of its own')) throw new Error('rolled back', { cause: error })
@@ -197,9 +169,7 @@ function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
     },
   }
   const cases = storeSuite(() => store, {
-    pass: (ms) => {
-      time += ms
-    },
+    pass,
     transaction: { write: (tx: Tx, row) => tx.write(row), has: (row) => rows.has(row) },
     ...options,
   })
