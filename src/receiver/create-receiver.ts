@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts'
 import { GIVE_UP_AFTER_MS } from './attempt.ts'
 import { DeliveryPath } from './deliver.ts'
 import type { ContextOf } from './handler.ts'
-import { ItemRunner } from './inbox-path.ts'
+import { createItemRunner } from './inbox-path.ts'
 import type { Interceptor } from './intercept.ts'
 import type { Observer, ReceiverView } from './observer.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './options.ts'
@@ -65,7 +65,7 @@ class WebhookReceiver implements NameHolder {
   readonly #shared: Shared
   readonly #runs: Runs
   readonly #path: DeliveryPath
-  readonly #items: ItemRunner
+  readonly #items: ReturnType<typeof createItemRunner>
   #worker: Worker | undefined
   /** Settles when the last call of `workOnce` has ended, if one is under way. */
   #once: Promise<void> | undefined
@@ -76,7 +76,7 @@ class WebhookReceiver implements NameHolder {
     this.#routes = new Routes(settings, logger)
     this.#runs = new Runs(this.#shared)
     this.#path = new DeliveryPath(this.#shared, this.#routes, this.#runs)
-    this.#items = new ItemRunner(this.#shared, this.#routes, this.#runs)
+    this.#items = createItemRunner(this.#shared, this.#routes, this.#runs)
     const older = takeName(settings.store, settings.name, this)
     if (older !== undefined) {
       logger.warn({ code: 'store_shared', receiver: settings.name }, REPLACED)

@@ -16,7 +16,7 @@ import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } 
 import type { Routes } from './routes.ts'
 import type { EventRequest } from './run.ts'
 import type { Runs } from './runs.ts'
-import { type Keys, SecretSource, toSource } from './secrets.ts'
+import { createKeySource, type Keys, toSource } from './secrets.ts'
 import { failWithoutHandlers, type Shared } from './shared.ts'
 import { STORE_LIMIT_MS } from './store-call.ts'
 
@@ -45,14 +45,14 @@ export class DeliveryPath {
   readonly #routes: Routes
   readonly #runs: Runs
   readonly #bodies: Bodies
-  readonly #secrets: SecretSource
+  readonly #keysFor: ReturnType<typeof createKeySource>
 
   constructor(shared: Shared, routes: Routes, runs: Runs) {
     this.#shared = shared
     this.#routes = routes
     this.#runs = runs
     this.#bodies = new Bodies(shared)
-    this.#secrets = new SecretSource(shared)
+    this.#keysFor = createKeySource(shared)
   }
 
   /** Handles a request, from its head to its answer. Never rejects. */
@@ -169,7 +169,7 @@ export class DeliveryPath {
   #answer(body: Uint8Array, signature: string, delivery: EventRequest): Outcome | Promise<Outcome> {
     const mayWait = typeof this.#shared.settings.secret === 'function'
     if (mayWait && !this.#bodies.hasRoom(body.length + LOOK_UP_BYTES)) return { outcome: 'overloaded', status: 503 }
-    const keys = this.#secrets.keysFor(body, delivery) // 3
+    const keys = this.#keysFor(body, delivery) // 3
     return isThenable(keys)
       ? this.#awaitKeys(keys, body, signature, delivery)
       : this.#verify(keys, body, signature, delivery)

@@ -47,59 +47,47 @@ export async function accept(
 }
 
 /** The path of an event from the inbox: stops 5 to 10, without the checks made when it was accepted. */
-export class ItemRunner {
-  readonly #shared: Shared
-  readonly #routes: Routes
-  readonly #runs: Runs
-
-  constructor(shared: Shared, routes: Routes, runs: Runs) {
-    this.#shared = shared
-    this.#routes = routes
-    this.#runs = runs
-  }
-
-  /** Never rejects. */
-  async run(item: TakenItem, watch: Watch | undefined): Promise<Tried> {
-    const delivery = this.#toDelivery(item, watch)
-    const tried = await this.#tryItem(item, delivery)
-    this.#shared.reporter.outcome(tried.outcome, delivery)
-    return tried
-  }
-
-  /** Reads the marks of an event from the store, without parsing the event. Never rejects. */
-  recall(item: TakenItem): Promise<Tried> {
-    return this.#runs.recall(item, toOutcome('ignored', item), this.#toDelivery(item))
-  }
-
-  #toDelivery(item: TakenItem, watch?: Watch): EventRequest {
-    const startedAt = this.#shared.settings.clock.monotonic()
+export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
+  const { reporter, settings } = shared
+  const toDelivery = (item: TakenItem, watch?: Watch): EventRequest => {
+    const startedAt = settings.clock.monotonic()
     const claimBy = startedAt + STORE_LIMIT_MS
     const deadline = Number.POSITIVE_INFINITY
     return { item, startedAt, deadline, claimBy, source: item.source, waitUntil: undefined, watch }
   }
-
-  async #tryItem(item: TakenItem, delivery: EventRequest): Promise<Tried> {
-    const refuse = (outcome: Outcome) => this.#runs.recall(item, outcome, delivery)
+  const tryItem = async (item: TakenItem, delivery: EventRequest): Promise<Tried> => {
+    const refuse = (outcome: Outcome) => runs.recall(item, outcome, delivery)
     try {
       const parsed = parseEnvelope(item.bytes) // 5
       if (parsed instanceof Rejection) return await refuse(toRejected(parsed))
       const { event, text } = parsed
-      if (this.#shared.toKey(event.accountKey, event.id) !== item.key) return await refuse(this.#failForeign(event))
-      if (this.#routes.isEmpty) return await refuse(failWithoutHandlers(this.#shared, event))
-      const route = this.#routes.find(event.type) // 6
+      if (shared.toKey(event.accountKey, event.id) !== item.key) return await refuse(failForeign(reporter, event))
+      if (routes.isEmpty) return await refuse(failWithoutHandlers(shared, event))
+      const route = routes.find(event.type) // 6
       if (route === undefined) return await refuse(toOutcome('ignored', event))
-      return await this.#runs.work(item.key, withModel(event, route), route, delivery, text) // 7 to 10
+      return await runs.work(item.key, withModel(event, route), route, delivery, text) // 7 to 10
     } catch (cause) {
       const error = new PosternError('unexpected', 'Postern itself failed while it worked on an event.', { cause })
-      this.#shared.reporter.error(error)
+      reporter.error(error)
       return { outcome: toFailed(500, 'unexpected', error, item), marks: item.marks }
     }
   }
-
-  #failForeign(event: ParsedEvent): Outcome {
-    const message = `The inbox holds ${quote(event.type)} under the name of another receiver. Give each receiver its own inbox, with its own table or queue.`
-    const error = new PosternError('inbox_shared', message)
-    this.#shared.reporter.errorOnce(error)
-    return toFailed(500, 'unexpected', error, event)
+  return {
+    /** Never rejects. */
+    async run(item: TakenItem, watch: Watch | undefined): Promise<Tried> {
+      const delivery = toDelivery(item, watch)
+      const tried = await tryItem(item, delivery)
+      reporter.outcome(tried.outcome, delivery)
+      return tried
+    },
+    /** Reads the marks of an event from the store, without parsing the event. Never rejects. */
+    recall: (item: TakenItem): Promise<Tried> => runs.recall(item, toOutcome('ignored', item), toDelivery(item)),
   }
+}
+
+function failForeign(reporter: Shared['reporter'], event: ParsedEvent): Outcome {
+  const message = `The inbox holds ${quote(event.type)} under the name of another receiver. Give each receiver its own inbox, with its own table or queue.`
+  const error = new PosternError('inbox_shared', message)
+  reporter.errorOnce(error)
+  return toFailed(500, 'unexpected', error, event)
 }

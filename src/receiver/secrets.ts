@@ -16,18 +16,26 @@ const NO_SECRET = new Rejection('unknown_source', 'The secrets function returned
 /** The keys of a delivery, or the reason that there are none. */
 export type Keys = readonly VerificationKey[] | Rejection | PosternError
 
-/** Stop 3: finds the keys that may have signed a delivery. */
-export class SecretSource {
-  readonly #shared: Shared
-  readonly #keys = new KeyCache(MAX_CACHED_KEYS)
-
-  constructor(shared: Shared) {
-    this.#shared = shared
+/**
+ * Stop 3: returns a function that finds the keys that may have signed a body: a rejection if there are none, and an error if the owner's
+ * function failed.
+ */
+export function createKeySource(shared: Shared): (body: Uint8Array, delivery: EventRequest) => Keys | Promise<Keys> {
+  const cache = new KeyCache(MAX_CACHED_KEYS)
+  const { settings, callTimers } = shared
+  const { secret: choose } = settings
+  const importKeys = (request: LazySecretRequest, secrets: Secrets | null | undefined): Keys => {
+    try {
+      if (secrets == null) return NO_SECRET
+      const keys = importSecrets(secrets, (secret) => cache.keyOf(secret))
+      return request.wasRead && keys.some(({ accountKey }) => accountKey === undefined) ? unbound() : keys
+    } catch (error) {
+      return unavailable(error)
+    } finally {
+      request.forget()
+    }
   }
-
-  /** Returns the keys for a body; a rejection if there are none, and an error if the owner's function failed. */
-  keysFor(body: Uint8Array, delivery: EventRequest): Keys | Promise<Keys> {
-    const choose = this.#shared.settings.secret
+  return (body, delivery) => {
     if (typeof choose !== 'function') return choose
     const request = new LazySecretRequest(body, delivery.source)
     const fail = (cause: unknown) => {
@@ -36,25 +44,12 @@ export class SecretSource {
     }
     try {
       const chosen = choose(request)
-      if (!isThenable(chosen)) return this.#toKeys(request, chosen)
-      const { settings, callTimers } = this.#shared
+      if (!isThenable(chosen)) return importKeys(request, chosen)
       const limitMs = Math.min(SECRETS_LIMIT_MS, Math.max(delivery.deadline - settings.clock.monotonic(), 0))
-      const toKeys = (secrets: Secrets | null | undefined) => this.#toKeys(request, secrets)
+      const toKeys = (secrets: Secrets | null | undefined) => importKeys(request, secrets)
       return callTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail)
     } catch (error) {
       return fail(error)
-    }
-  }
-
-  #toKeys(request: LazySecretRequest, secrets: Secrets | null | undefined): Keys {
-    try {
-      if (secrets == null) return NO_SECRET
-      const keys = importSecrets(secrets, (secret) => this.#keys.keyOf(secret))
-      return request.wasRead && keys.some(({ accountKey }) => accountKey === undefined) ? unbound() : keys
-    } catch (error) {
-      return unavailable(error)
-    } finally {
-      request.forget()
     }
   }
 }
