@@ -108,24 +108,20 @@ export function importSecret(secret: unknown): KeyObject {
   )
 }
 
-/** Caches the keys of secrets: importing one costs as much as using it. */
-export class KeyCache {
-  readonly #keys = new Map<string, KeyObject>()
-  readonly #most: number
-
-  /** @param most the number of keys to keep; beyond it, all are dropped */
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  /** @throws ConfigurationError `secret_unusable` */
-  keyOf(secret: unknown): KeyObject {
+/**
+ * Returns `importSecret` with a cache of the keys of text: importing one costs as much as using it.
+ *
+ * @param most the number of keys to keep; beyond it, all are dropped
+ */
+export function cacheKeys(most: number): (secret: unknown) => KeyObject {
+  const keys = new Map<string, KeyObject>()
+  return (secret) => {
     if (typeof secret !== 'string') return importSecret(secret)
-    const known = this.#keys.get(secret)
+    const known = keys.get(secret)
     if (known !== undefined) return known
     const key = importSecret(secret)
-    if (this.#keys.size === this.#most) this.#keys.clear()
-    this.#keys.set(secret, key)
+    if (keys.size === most) keys.clear()
+    keys.set(secret, key)
     return key
   }
 }

@@ -4,7 +4,7 @@ import { PosternError } from '../protocol/errors.ts'
 import { Rejection } from '../protocol/outcome.ts'
 import { ignoreRejection, isThenable } from '../protocol/promises.ts'
 import { reasonOf, show } from '../protocol/show.ts'
-import { KeyCache } from '../protocol/signature.ts'
+import { cacheKeys } from '../protocol/signature.ts'
 import type { EventRequest } from './run.ts'
 import type { Shared } from './shared.ts'
 
@@ -21,13 +21,13 @@ export type Keys = readonly VerificationKey[] | Rejection | PosternError
  * function failed.
  */
 export function createKeySource(shared: Shared): (body: Uint8Array, delivery: EventRequest) => Keys | Promise<Keys> {
-  const cache = new KeyCache(MAX_CACHED_KEYS)
+  const toKey = cacheKeys(MAX_CACHED_KEYS)
   const { settings, callTimers } = shared
   const { secret: choose } = settings
   const importKeys = (request: LazySecretRequest, secrets: Secrets | null | undefined): Keys => {
     try {
       if (secrets == null) return NO_SECRET
-      const keys = importSecrets(secrets, (secret) => cache.keyOf(secret))
+      const keys = importSecrets(secrets, toKey)
       return request.wasRead && keys.some(({ accountKey }) => accountKey === undefined) ? unbound() : keys
     } catch (error) {
       return unavailable(error)

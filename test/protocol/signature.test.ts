@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { sign, verify } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { importSecret, isWellFormed, KeyCache, matchesKey } from '../../src/protocol/signature.ts'
+import { cacheKeys, importSecret, isWellFormed, matchesKey } from '../../src/protocol/signature.ts'
 import { runs } from '../support/runs.ts'
 
 const SECRET = 'whsec_5f1d3a'
@@ -261,22 +261,22 @@ describe('invalid secrets', () => {
   })
 })
 
-describe('KeyCache', () => {
+describe('cacheKeys', () => {
   it('makes the key of a text once, unless it has to keep too many texts', () => {
-    const cache = new KeyCache(2)
-    const [first, second] = [cache.keyOf('one'), cache.keyOf('two')]
+    const keyOf = cacheKeys(2)
+    const [first, second] = [keyOf('one'), keyOf('two')]
     expect(matchesKey('body', sign('body', 'one'), first)).toBe(true)
-    expect([cache.keyOf('one'), cache.keyOf('two')].map((key, at) => key === [first, second][at])).toEqual([true, true])
-    const third = cache.keyOf('three')
-    expect([cache.keyOf('one') === first, cache.keyOf('three') === third]).toEqual([false, true])
+    expect([keyOf('one'), keyOf('two')].map((key, at) => key === [first, second][at])).toEqual([true, true])
+    const third = keyOf('three')
+    expect([keyOf('one') === first, keyOf('three') === third]).toEqual([false, true])
   })
 
   it('keeps no key of bytes, which may be written to later', () => {
-    const cache = new KeyCache(2)
+    const keyOf = cacheKeys(2)
     const bytes = bytesOf(SECRET)
-    const before = cache.keyOf(bytes)
+    const before = keyOf(bytes)
     bytes.fill(1)
-    expect(cache.keyOf(bytes).equals(before)).toBe(false)
-    expect(() => cache.keyOf('')).toThrow('is an empty string')
+    expect(keyOf(bytes).equals(before)).toBe(false)
+    expect(() => keyOf('')).toThrow('is an empty string')
   })
 })
