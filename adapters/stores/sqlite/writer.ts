@@ -1,5 +1,5 @@
 import { explain, isLocked } from './faults.ts'
-import { OpenedFile } from './opened-file.ts'
+import { watchFile } from './opened-file.ts'
 import type { WrappedConnection } from './wrap-connection.ts'
 
 /** The most jobs of a group: it limits how long the event loop and other processes wait for one commit. */
@@ -22,7 +22,7 @@ const writers = new WeakMap<object, Writer>()
 /** Commits the jobs that wait together, in their order. While the file is locked, it retries after pauses. */
 export class Writer {
   readonly #database: WrappedConnection
-  readonly #file: OpenedFile
+  readonly #checkFile: () => void
   readonly #afterGroup = new Set<() => void>()
   #jobs: Job[] = []
   #isAwaited = false
@@ -31,7 +31,7 @@ export class Writer {
 
   private constructor(database: WrappedConnection, file: string) {
     this.#database = database
-    this.#file = new OpenedFile(file)
+    this.#checkFile = watchFile(file)
   }
 
   /** Returns the only writer of a connection to a file. `afterGroup` is called at the end of each transaction. */
@@ -122,7 +122,7 @@ export class Writer {
     }
     try {
       this.#database.exec('COMMIT')
-      this.#file.check() // a commit counts only in a file that stands at its path
+      this.#checkFile() // a commit counts only in a file that stands at its path
     } catch (error) {
       this.#database.guard.rollBack()
       for (const job of group) job.fail(swept ?? error)
