@@ -2,6 +2,7 @@ import type { Logger } from '../host/logger.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { ACTIONS, type Action, type AnyEvent, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import { type About, canMeet, type EventPattern, parsePattern, takes } from '../protocol/pattern.ts'
 import { isTypeOnly, type StandardSchema } from '../protocol/schema.ts'
 import { show } from '../protocol/show.ts'
@@ -243,12 +244,7 @@ function checkHandlerOptions(options: unknown, pattern: EventPattern, keepsPosit
       `.on('${text}', …) takes a handler, or options and a handler: .on('${text}', { name: '…' }, handler).`,
     )
   const { name, order, ...unknown } = options as HandlerOptions // each field is checked here
-  const [stray] = Object.keys(unknown)
-  if (stray !== undefined)
-    throw new ConfigurationError(
-      'option_unknown',
-      `.on('${text}', …) has no option "${stray}". It takes name and order.`,
-    )
+  new OptionChecker(`.on('${text}', …)`).isKnown(unknown, ['name', 'order'])
   if (name !== undefined && !(typeof name === 'string' && /^[\x21-\x7e]{1,100}$/.test(name)))
     throw new ConfigurationError(
       'handler_invalid',

@@ -109,7 +109,7 @@ describe('patterns', () => {
     ['an async generator', [async function* () {}], 'handler_invalid', 'async (event) => { … }) without the star'],
     ['options without a handler', [{ name: 'a' }], 'handler_invalid', 'is an object'],
     ['null for options', [null, ignore], 'handler_invalid', "{ name: '…' }, handler"],
-    ['an unknown option', [{ title: 'a' }, ignore], 'option_unknown', 'no option "title". It takes name and order.'],
+    ['an unknown option', [{ title: 'a' }, ignore], 'option_unknown', 'no option "title". It takes name, order.'],
     ['an empty name', [{ name: '' }, ignore], 'handler_invalid', 'is ""; give 1 to 100 printable characters'],
     ['a name with a blank', [{ name: 'a b' }, ignore], 'handler_invalid', 'without blanks'],
     ['a name of 101 characters', [{ name: 'x'.repeat(101) }, ignore], 'handler_invalid', '1 to 100'],
