@@ -7,7 +7,6 @@ import { nameOf, type TableName } from './statements.ts'
 /** The lock for creating tables: two processes that create them concurrently would fail. It ends with the transaction. */
 const LOCK = 7_066_398_211
 const UNDEFINED_TABLE = '42P01'
-const UNDEFINED_SCHEMA = '3F000'
 const LOCK_NOT_AVAILABLE = '55P03'
 /** The time for which `migrate()` waits for a lock of another session. */
 const LOCKED_FOR_S = 10
@@ -96,11 +95,9 @@ export class Table<S extends { readonly create: string }> {
   async #explainMigration(client: PgClient, cause: unknown): Promise<PosternError> {
     const state = sqlStateOf(cause)
     if (state === LOCK_NOT_AVAILABLE) return this.#unavailable(LOCKED, cause)
-    if (state !== INSUFFICIENT_PRIVILEGE && state !== UNDEFINED_SCHEMA)
-      return this.#unavailable('migrate() could not create its table.', cause)
+    if (state !== INSUFFICIENT_PRIVILEGE)
+      return this.#unavailable(`migrate() could not create its table: ${Object(cause).message}.`, cause)
     const { schema } = this.#name
-    if (state === UNDEFINED_SCHEMA && schema !== undefined)
-      return this.#unavailable(`the schema ${schema} does not exist: CREATE SCHEMA ${quoteName(schema)}.`, cause)
     const [[name] = []] = await runStatement(client, 'SELECT current_user::text').catch(() => [])
     const user = name === undefined ? 'the user of the pool' : quoteName(String(name))
     const given = schema === undefined ? '' : `{ schema: '${schema}' }`
