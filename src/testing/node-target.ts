@@ -30,7 +30,7 @@ function asIs(this: unknown): unknown {
   return this
 }
 
-/** What apps call and read on a socket: in memory nothing is idle, delayed or kept alive. */
+/** Members of a socket that apps use: in memory nothing is idle, delayed or kept alive. */
 const SOCKET = {
   ...{ remoteAddress: '127.0.0.1', remotePort: 0, address: () => ({}) },
   ...{ setTimeout: asIs, setNoDelay: asIs, setKeepAlive: asIs, ref: asIs, unref: asIs },
