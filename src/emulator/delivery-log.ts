@@ -11,8 +11,6 @@ export interface LogLimits {
 }
 
 const KIND: EntryKind = 'delivery'
-/** Number of changes that a reader may be late without a look at all deliveries. */
-const MOST_CHANGES = 5_000
 
 /** Undefined fields, which JSON omits. */
 const NOTHING = { nextAttemptAt: undefined, resendOf: undefined, note: undefined, finishOrder: undefined }
@@ -31,10 +29,8 @@ export class DeliveryLog {
   #finishCount = 0
   #madeCount = 0
   #changeCount = 0
+  /** Number of the last removal: no reader can continue from before. */
   #lostAt = 0
-  /** The id of the delivery of each of the last changes, the first of which is the one after `#changesAfter`. */
-  #changed: string[] = []
-  #changesAfter = 0
   #bytes = 0
   #pendingBytes = 0
   readonly #journal: Journal
@@ -76,14 +72,8 @@ export class DeliveryLog {
   /** Lists what changed after the change of that number, in the order of changes; undefined if deliveries were removed since. */
   listChanges(after: number): readonly StoredDelivery[] | undefined {
     if (after < this.#lostAt || after > this.#changeCount) return undefined
-    if (after < this.#changesAfter)
-      return this.list()
-        .filter(({ change }) => change > after)
-        .sort((a, b) => a.change - b.change)
-    return this.#changed.slice(after - this.#changesAfter).flatMap((id, index) => {
-      const delivery = this.#all.get(id)
-      return delivery?.change === after + index + 1 ? [delivery] : []
-    })
+    const changed = this.list().filter(({ change }) => change > after)
+    return changed.sort((a, b) => a.change - b.change)
   }
 
   find(id: string): StoredDelivery | undefined {
@@ -149,11 +139,11 @@ export class DeliveryLog {
       for (const delivery of all) this.#erase(delivery)
     })
     for (const delivery of all) this.#forget(delivery)
-    this.#lose()
+    this.#lostAt = ++this.#changeCount
   }
 
   clear(): void {
-    this.#lose()
+    this.#lostAt = ++this.#changeCount
     this.#all.clear()
     this.#finished.clear()
     this.#bytes = 0
@@ -168,27 +158,11 @@ export class DeliveryLog {
     for (const delivery of deliveries) {
       this.#count(delivery, -1)
       Object.assign(delivery, change)
-      this.#number(delivery)
+      delivery.change = ++this.#changeCount
       this.#count(delivery, 1)
       if (delivery.status === 'pending') this.#finished.delete(delivery)
       else this.#finished.add(delivery)
     }
-  }
-
-  /** Numbers a change, and remembers the last ones, so that a reader looks at nothing else. */
-  #number(delivery: StoredDelivery): void {
-    delivery.change = ++this.#changeCount
-    this.#changed.push(delivery.id)
-    if (this.#changed.length < 2 * MOST_CHANGES) return
-    this.#changed.splice(0, MOST_CHANGES)
-    this.#changesAfter += MOST_CHANGES
-  }
-
-  /** Notes that deliveries were removed: no reader can continue from before. */
-  #lose(): void {
-    this.#lostAt = ++this.#changeCount
-    this.#changed = []
-    this.#changesAfter = this.#changeCount
   }
 
   #count(delivery: StoredDelivery, sign: 1 | -1): void {
@@ -199,7 +173,7 @@ export class DeliveryLog {
 
   #keep(delivery: StoredDelivery): void {
     delivery.made = ++this.#madeCount
-    this.#number(delivery)
+    delivery.change = ++this.#changeCount
     this.#count(delivery, 1)
     this.#all.set(delivery.id, delivery)
     if (delivery.status !== 'pending') this.#finished.add(delivery)
