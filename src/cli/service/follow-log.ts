@@ -6,8 +6,6 @@ import { toColumns } from '../output/print-delivery.ts'
 const POLL_MS = 2_000
 /** Number of looks after which the whole log is read, for a manual retry of an old delivery. */
 const WHOLE_EVERY = 30
-/** Number of lines that one look may read. Longer ones are rarer, to spare the rate limit. */
-const LINES_PER_LOOK = 500
 
 /** Yields the deliveries of a log, and then new and changed ones, the newest last, until the signal aborts. */
 export async function* followLog(
@@ -18,9 +16,8 @@ export async function* followLog(
   pollMs = POLL_MS,
 ): AsyncGenerator<readonly Delivery[]> {
   const known = new Map<string, Delivery>()
-  let nextWhole = 0
   for (let look = 0; !signal.aborted; look++) {
-    const isWhole = look >= nextWhole
+    const isWhole = look % WHOLE_EVERY === 0
     const from = isWhole ? since : findStart([...known.values()], since)
     const log = await readLog(client, id, from, signal).catch((error: unknown) => {
       if (!signal.aborted) throw error
@@ -29,10 +26,8 @@ export async function* followLog(
     const news = log.filter((delivery) => toText(known.get(delivery.id)) !== toText(delivery))
     if (isWhole) known.clear() // forgets what the service has forgotten
     for (const delivery of log) known.set(delivery.id, delivery)
-    const paid = Math.floor(log.length / LINES_PER_LOOK)
-    if (isWhole) nextWhole = look + Math.max(WHOLE_EVERY, paid)
     yield news.toReversed()
-    await sleep(isWhole ? pollMs : pollMs * (1 + paid), undefined, { signal }).catch(() => {})
+    await sleep(pollMs, undefined, { signal }).catch(() => {})
   }
 }
 
