@@ -1,16 +1,15 @@
-import type { ReplayProgress } from 'postern/client'
+import type { ReplayProgress, Wait } from 'postern/client'
 import { expect, it } from 'vitest'
-import { ProgressLine } from '../../src/cli/output/progress-line.ts'
-import { formatStatus, ProgressDisplay, toStatus } from '../../src/cli/output/replay-progress.ts'
+import { showProgress } from '../../src/cli/output/progress-line.ts'
+import { formatStatus, ReplayDisplay, toStatus } from '../../src/cli/output/replay-progress.ts'
 import { createTestIo, type IoSetting } from './test-io.ts'
 
 /** A line that counts how often it was looked at. */
 function start(setting: IoSetting, isJson = false) {
   const { io, written } = createTestIo(setting)
   let looks = 0
-  const line = new ProgressLine(io, isJson, () => ({ text: `step ${++looks}`, record: { step: looks } }))
-  line.start()
-  return { written, line }
+  const end = showProgress(io, isJson, () => ({ text: `step ${++looks}`, record: { step: looks } }))
+  return { written, end }
 }
 
 it.concurrent('shows progress after a second: as a line that changes, as a line now and then, as records', async ({
@@ -22,21 +21,21 @@ it.concurrent('shows progress after a second: as a line that changes, as a line 
   const plain = start({})
   const dumb = start({ isTTY: true, env: { TERM: 'dumb' } })
   const json = start({ isTTY: true }, true)
-  onTestFinished(() => [drawn, plain, dumb, json].forEach(({ line }) => void line.end()))
+  onTestFinished(() => [drawn, plain, dumb, json].forEach(({ end }) => void end()))
   await expect.poll(() => drawn.written.stderr, { interval: 10 }).toContain('step 1')
   expect(performance.now() - begin).toBeGreaterThan(890)
   await expect.poll(() => drawn.written.stderr, { interval: 10 }).toContain('step 3')
-  for (const { line } of [drawn, plain, dumb, json]) line.end()
+  for (const { end } of [drawn, plain, dumb, json]) end()
   expect(drawn.written.stderr).toMatch(/^(\r.\[Kstep \d){3,}\r.\[K$/)
   for (const { written } of [plain, dumb]) expect(written.stderr).toBe('step 1\n')
   expect(json.written.stderr).toMatch(/^\{"type":"progress","step":1\}\n(\{"type":"progress","step":2\}\n)?$/)
-  drawn.line.end()
+  drawn.end()
   expect(drawn.written.stderr).not.toMatch(/(\r.\[K){2}/)
 })
 
 it.concurrent('leaves no trace of a command that ends sooner', async ({ expect }) => {
-  const { written, line } = start({ isTTY: true })
-  line.end()
+  const { written, end } = start({ isTTY: true })
+  end()
   expect(written.stderr).toBe('')
 })
 
@@ -45,9 +44,8 @@ it.concurrent('shows the longest wait of a replay with its reason, and the time 
   onTestFinished,
 }) => {
   const { io, written } = createTestIo()
-  const display = new ProgressDisplay(io, true)
-  onTestFinished(() => display.end())
-  display.start()
+  const display = new ReplayDisplay()
+  onTestFinished(display.show(io, true))
   display.onWait({ ms: 60_000, reason: 'rate_limit' })
   display.onWait({ ms: 10, reason: 'back_off' })
   const progress: ReplayProgress = { total: 4, retried: 1, resumed: 0, refused: 0, succeeded: 0, failed: 0 }
@@ -67,12 +65,12 @@ it.concurrent('shows the longest wait of a replay with its reason, and the time 
   expect(etaMs - 2 * waitMs).toBeLessThan(50_000)
 })
 
-const NOW = { waitMs: 0, waitsFor: 'rate_limit', elapsedMs: 0 } as const
+const NOW = { waitMs: 0, waitsFor: 'rate_limit' as Wait['reason'], elapsedMs: 0 }
 const NONE: ReplayProgress = { total: 300, retried: 0, resumed: 0, refused: 0, succeeded: 0, failed: 0 }
 const LIMITED = { waitMs: 1_400, elapsedMs: 5_000 }
 const FAILED = { waitMs: 500, waitsFor: 'back_off', elapsedMs: 1_000 } as const
 
-it.each<[string, Partial<ReplayProgress>, Partial<Parameters<typeof toStatus>[1]>, string]>([
+it.each<[string, Partial<ReplayProgress>, Partial<typeof NOW>, string]>([
   ['at its start', {}, {}, 'retrying 0/300  0.0%'],
   ['waiting', { retried: 120 }, LIMITED, 'retrying 120/300  40.0%  waiting 1.4 s for rate limit  eta 11 s'],
   ['with refusals', { retried: 140, refused: 10 }, { elapsedMs: 15_000 }, 'retrying 150/300  50.0%  eta 15 s'],
@@ -81,9 +79,10 @@ it.each<[string, Partial<ReplayProgress>, Partial<Parameters<typeof toStatus>[1]
   ['with nothing to do', { total: 0 }, {}, 'waiting for results 0/0'],
   ['after a failure', { retried: 150 }, FAILED, 'retrying 150/300  50.0%  waiting 500 ms after a failure  eta 2 s'],
 ])('prints the progress of a replay: %s', (_what, progress, pace, line) => {
-  expect(formatStatus(toStatus({ ...NONE, ...progress }, { ...NOW, ...pace }))).toBe(line)
+  const now = { ...NOW, ...pace }
+  expect(formatStatus({ ...now, ...toStatus({ ...NONE, ...progress }, now) })).toBe(line)
 })
 
 it('prints that a replay reads the log', () => {
-  expect(formatStatus(toStatus(undefined, NOW))).toBe('reading the log')
+  expect(formatStatus({ ...NOW, ...toStatus(undefined, NOW) })).toBe('reading the log')
 })

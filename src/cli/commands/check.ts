@@ -19,7 +19,7 @@ import { listOwn, showFollowing, showSummary, sortByStatus } from '../../check/r
 import { collectWords, readCount, readDuration } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { defined, EXIT, ExitError, endIfInterrupted, hasColour, type Io, messageOf, usageError } from '../io.ts'
-import { ProgressLine } from '../output/progress-line.ts'
+import { showProgress } from '../output/progress-line.ts'
 import { toHelp } from './add-group.ts'
 
 interface CheckCommandOptions extends SecretOptions {
@@ -83,8 +83,7 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   const probe = toProbe(options)
   const secret = await readSecret(options, io)
   let standing: CheckProgress = { done: 0, total: 0, running: [] }
-  const line = new ProgressLine(io, false, () => ({ text: formatStanding(standing), record: {} }))
-  line.start()
+  const end = showProgress(io, false, () => ({ text: formatStanding(standing), record: {} }))
   const report = await checkReceiver(url, {
     secret,
     ...defined({ timeoutMs: timeout, patienceMs: patience, skip, probe }),
@@ -97,7 +96,7 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     onProgress: (progress) => {
       standing = progress
     },
-  }).finally(() => line.end())
+  }).finally(end)
   await writeReports(report, options, io)
   const { fail, warn } = report.summary
   endIfInterrupted(io)

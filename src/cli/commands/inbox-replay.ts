@@ -6,7 +6,7 @@ import { mustBeMeant } from '../input/keys.ts'
 import { readRate } from '../input/read-option.ts'
 import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
-import { formatProgress, ProgressLine } from '../output/progress-line.ts'
+import { formatProgress, showProgress } from '../output/progress-line.ts'
 import { type ConnectedInbox, getEntry, type InboxCommandOptions, openInboxOf } from '../service/inbox-options.ts'
 import { sendAll } from '../service/send-all.ts'
 import type { AddCommand } from './add-group.ts'
@@ -75,10 +75,9 @@ async function readPlan(
   const isOfType = isOfTypes(type)
   const plan: Planned[] = []
   let read = 0
-  const line = new ProgressLine(io, json === true, () => {
+  const end = showProgress(io, json === true, () => {
     return { text: `reading the dead letters ${read}`, record: { phase: 'reading', done: read } }
   })
-  line.start()
   try {
     let after: string | undefined
     do {
@@ -90,7 +89,7 @@ async function readPlan(
       io.interrupt.throwIfAborted()
     } while (after !== undefined)
   } finally {
-    line.end()
+    end()
   }
   return plan
 }
@@ -127,8 +126,7 @@ async function replayAll(
   const done = { replayed: 0, gone: 0 }
   const failure = new AbortController()
   const begin = performance.now()
-  const line = new ProgressLine(io, json === true, () => toStanding(done, plan.length, performance.now() - begin))
-  line.start()
+  const end = showProgress(io, json === true, () => toStanding(done, plan.length, performance.now() - begin))
   const signal = AbortSignal.any([io.interrupt, failure.signal])
   const replayOne = async (item: Planned) => {
     try {
@@ -140,7 +138,7 @@ async function replayAll(
     }
   }
   await sendAll(plan, replayOne, { concurrency: CONCURRENCY, rate, signal })
-  line.end()
+  end()
   const left = plan.length - done.replayed - done.gone
   return { ...done, left, error: failure.signal.reason }
 }

@@ -15,7 +15,7 @@ import { defined, EXIT, ExitError, type Io, refuseFile, usageError, writeJson } 
 import { holdFile } from '../output/own-file.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable } from '../output/print-table.ts'
-import { ProgressDisplay } from '../output/replay-progress.ts'
+import { ReplayDisplay } from '../output/replay-progress.ts'
 import { countErrors, countOutcomes, formatBreak, formatSummary } from '../output/replay-summary.ts'
 import { addServiceOptions, connectToService, type ServiceOptions, tellIfPaused } from '../service/service-client.ts'
 import { toHelp } from './add-group.ts'
@@ -96,7 +96,7 @@ async function openJournal(path: string): Promise<JournalFile> {
 }
 
 async function replayWith(journal: ReplayJournal | undefined, options: ReplayCommandOptions, io: Io): Promise<void> {
-  const display = new ProgressDisplay(io, options.json === true)
+  const display = new ReplayDisplay()
   const client = await connectToService(options, io, (wait) => display.onWait(wait))
   const result = await retryAll(client, journal, display, options, io).catch((error: unknown) => {
     if (display.progress !== undefined || io.interrupt.aborted) tellBreak(display, options, io)
@@ -114,8 +114,8 @@ async function replayWith(journal: ReplayJournal | undefined, options: ReplayCom
 async function retryAll(
   client: Client,
   journal: ReplayJournal | undefined,
-  display: ProgressDisplay,
-  { webhook: webhookId, since, type, limit, concurrency, timeout: waitMs, dryRun, yes }: ReplayCommandOptions,
+  display: ReplayDisplay,
+  { webhook: webhookId, since, type, limit, concurrency, timeout: waitMs, dryRun, yes, json }: ReplayCommandOptions,
   io: Io,
 ): Promise<ReplayResult> {
   const wanted = {
@@ -123,13 +123,13 @@ async function retryAll(
     ...defined({ since, limit, journal }),
   }
   const run = (more: Partial<Parameters<typeof replayFailed>[1]>) => replayFailed(client, { ...wanted, ...more })
-  display.start()
+  let end = display.show(io, json === true)
   try {
     if (dryRun) return await run({ dryRun })
     const plan = yes ? undefined : await run({ dryRun: true })
-    display.end()
+    end()
     if (plan !== undefined) await mustBeMeantIfMany(plan, io)
-    display.start()
+    end = display.show(io, json === true)
     // Events that have failed since the question are left out.
     const ids = plan && new Set(plan.events.map(({ delivery }) => delivery.id))
     const result = await run({
@@ -138,7 +138,7 @@ async function retryAll(
     })
     return plan === undefined ? result : addSkipped(result, plan)
   } finally {
-    display.end()
+    end()
   }
 }
 
@@ -179,7 +179,7 @@ function toLine({ delivery, after, outcome }: ReplayedEvent): object {
   return { type: 'event', outcome, ...withoutRaw(after ?? delivery) }
 }
 
-function tellBreak({ progress }: ProgressDisplay, { json, journal }: ReplayCommandOptions, io: Io): void {
+function tellBreak({ progress }: ReplayDisplay, { json, journal }: ReplayCommandOptions, io: Io): void {
   if (json) writeJson(io, { type: 'summary', isComplete: false, ...progress })
   io.stderr.write(formatBreak(progress))
   const how = journal === undefined ? 'Events that were delivered are left out then' : 'No retry is repeated then'

@@ -27,49 +27,28 @@ export function formatProgress(phase: string, { done, total, etaMs, wait }: Prog
   return [`${phase} ${done}/${total}`, percent, wait, eta].filter(Boolean).join('  ')
 }
 
-/** Shows the progress of a command: as one changing line at a terminal, as a line every 10 s elsewhere, or as JSON. */
-export class ProgressLine {
-  readonly #io: Io
-  readonly #isJson: boolean
-  readonly #look: () => Standing
-  readonly #canRedraw: boolean
-  #timer: NodeJS.Timeout | undefined
-  #shownAt = 0
-  #isDrawn = false
-
-  constructor(io: Io, isJson: boolean, look: () => Standing) {
-    this.#io = io
-    this.#isJson = isJson
-    this.#look = look
-    this.#canRedraw = io.stderr.isTTY === true && io.env.TERM !== 'dumb'
-  }
-
-  start(): void {
-    this.#shownAt = performance.now() + FIRST_AFTER_MS - this.#every
-    this.#timer = setInterval(() => this.#tick(), REDRAW_MS)
-  }
-
-  end(): void {
-    clearInterval(this.#timer)
-    if (this.#isDrawn) this.#io.stderr.write('\r\u001b[K')
-    this.#isDrawn = false
-  }
-
-  get #every(): number {
-    if (this.#isJson) return JSON_EVERY_MS
-    return this.#canRedraw ? REDRAW_MS : LINE_EVERY_MS
-  }
-
-  #tick(): void {
+/**
+ * Shows the progress of a command: as one changing line at a terminal, as a line every 10 s elsewhere, or as JSON. Returns a function that
+ * ends it.
+ */
+export function showProgress({ stderr, env }: Io, isJson: boolean, look: () => Standing): () => void {
+  const canRedraw = !isJson && stderr.isTTY === true && env.TERM !== 'dumb'
+  const everyMs = isJson ? JSON_EVERY_MS : canRedraw ? REDRAW_MS : LINE_EVERY_MS
+  let shownAt = performance.now() + FIRST_AFTER_MS - everyMs
+  let isDrawn = false
+  const timer = setInterval(() => {
     const now = performance.now()
     // A timer may fire a little early.
-    if (now - this.#shownAt < this.#every - REDRAW_MS / 2) return
-    this.#shownAt = now
-    const { text, record } = this.#look()
-    if (this.#isJson) this.#io.stderr.write(`${JSON.stringify({ type: 'progress', ...record })}\n`)
-    else if (this.#canRedraw) {
-      this.#isDrawn = true
-      this.#io.stderr.write(`\r\u001b[K${text}`)
-    } else this.#io.stderr.write(`${text}\n`)
+    if (now - shownAt < everyMs - REDRAW_MS / 2) return
+    shownAt = now
+    const { text, record } = look()
+    const line = isJson ? JSON.stringify({ type: 'progress', ...record }) : text
+    stderr.write(canRedraw ? `\r\u001b[K${line}` : `${line}\n`)
+    isDrawn = canRedraw
+  }, REDRAW_MS)
+  return () => {
+    clearInterval(timer)
+    if (isDrawn) stderr.write('\r\u001b[K')
+    isDrawn = false
   }
 }

@@ -1,22 +1,21 @@
 import type { ReplayProgress, Wait } from '../../client/client.ts'
 import { showDuration } from '../../host/duration.ts'
 import type { Io } from '../io.ts'
-import { formatProgress, ProgressLine } from './progress-line.ts'
+import { formatProgress, showProgress } from './progress-line.ts'
 
-export class ProgressDisplay extends ProgressLine {
+export class ReplayDisplay {
   #waitsUntil = 0
   #waitsFor: Wait['reason'] = 'rate_limit'
   #retryingSince: number | undefined
   progress: ReplayProgress | undefined
 
-  constructor(io: Io, isJson: boolean) {
-    super(io, isJson, () => {
+  /** Shows the progress until the function that it returns is called. */
+  show(io: Io, isJson: boolean): () => void {
+    return showProgress(io, isJson, () => {
       const now = performance.now()
-      const status = toStatus(this.progress, {
-        waitMs: this.#waitsUntil - now,
-        waitsFor: this.#waitsFor,
-        elapsedMs: now - (this.#retryingSince ?? now),
-      })
+      const waitMs = Math.max(0, Math.round(this.#waitsUntil - now))
+      const elapsedMs = now - (this.#retryingSince ?? now)
+      const status = { ...toStatus(this.progress, { waitMs, elapsedMs }), waitMs, waitsFor: this.#waitsFor }
       return { text: formatStatus(status), record: { ...status, ...this.progress } }
     })
   }
@@ -34,40 +33,30 @@ export class ProgressDisplay extends ProgressLine {
   }
 }
 
-/** Times in milliseconds. */
-interface Waiting {
-  readonly waitMs: number
-  readonly waitsFor: Wait['reason']
-}
-
-interface Pace extends Waiting {
-  /** Since the first retry. */
-  readonly elapsedMs: number
-}
-
-interface ReplayStatus extends Waiting {
-  readonly phase: 'reading' | 'retrying' | 'results'
-  readonly done: number
-  readonly total: number
-  readonly etaMs: number | undefined
-}
-
-/** Retries first, and then their results. */
-export function toStatus(progress: ReplayProgress | undefined, { waitMs, waitsFor, elapsedMs }: Pace): ReplayStatus {
-  const wait = { waitMs: Math.max(0, Math.round(waitMs)), waitsFor }
-  if (progress === undefined) return { phase: 'reading', done: 0, total: 0, ...wait, etaMs: undefined }
+/**
+ * Retries first, and then their results.
+ *
+ * @param pace the wait under way, and the time since the first retry, in milliseconds
+ */
+export function toStatus(
+  progress: ReplayProgress | undefined,
+  { waitMs, elapsedMs }: { readonly waitMs: number; readonly elapsedMs: number },
+) {
+  if (progress === undefined) return { phase: 'reading', done: 0, total: 0, etaMs: undefined } as const
   const { total, retried, resumed, refused, succeeded, failed } = progress
   const handed = Math.min(total, retried + resumed + refused)
   if (handed === total)
-    return { phase: 'results', done: succeeded + failed + refused, total, ...wait, etaMs: undefined }
+    return { phase: 'results', done: succeeded + failed + refused, total, etaMs: undefined } as const
   const here = retried + refused
   // The current wait belongs to the retries before it: a rate limit allows a burst, and then a wait.
-  const pace = (elapsedMs + wait.waitMs) / here
-  const etaMs = here > 0 ? Math.round(wait.waitMs + pace * (total - handed)) : undefined
-  return { phase: 'retrying', done: handed, total, ...wait, etaMs }
+  const pace = (elapsedMs + waitMs) / here
+  const etaMs = here > 0 ? Math.round(waitMs + pace * (total - handed)) : undefined
+  return { phase: 'retrying', done: handed, total, etaMs } as const
 }
 
 const PHASES = { retrying: 'retrying', results: 'waiting for results' }
+
+type ReplayStatus = ReturnType<typeof toStatus> & { readonly waitMs: number; readonly waitsFor: Wait['reason'] }
 
 export function formatStatus({ phase, waitMs, waitsFor, ...progress }: ReplayStatus): string {
   const why = waitsFor === 'rate_limit' ? 'for rate limit' : 'after a failure'

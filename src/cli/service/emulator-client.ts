@@ -1,16 +1,15 @@
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import type * as z from 'zod'
-import { deliveryDetail, emitted, state, streamMessage } from '../../emulator/contract.ts'
+import { state, streamMessage } from '../../emulator/contract.ts'
 import { isObject } from '../../protocol/envelope.ts'
-import type { WebhookEvent } from '../../protocol/events.ts'
 import { DEFAULT_PORT } from '../input/emulator-options.ts'
 import { type EnvOptions, readVariables } from '../input/env-file.ts'
 import { readJson } from '../input/read-bytes.ts'
 import { readTargetUrl } from '../input/read-option.ts'
 import { type CommonOptions, EXIT, ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
-import { ProgressLine } from '../output/progress-line.ts'
+import { showProgress } from '../output/progress-line.ts'
 
 /** Variable for the address of the service, or of an emulator. */
 export const BASE_URL = 'POSTERN_BASE_URL'
@@ -18,9 +17,6 @@ export const BASE_URL = 'POSTERN_BASE_URL'
 export const EMULATOR_URL = `http://127.0.0.1:${DEFAULT_PORT}`
 
 export type EmulatorState = z.output<typeof state>
-
-/** Fields of an event to emit. The default of `timestamp` is the emulator's time. */
-type EmittedFields = Omit<WebhookEvent, 'timestamp'> & Partial<Pick<WebhookEvent, 'timestamp'>>
 
 interface CallSettings {
   readonly body?: object
@@ -30,18 +26,7 @@ interface CallSettings {
 }
 
 /** Emulator in another process. Each call ends the command if the emulator refuses it, or is not there. */
-export interface EmulatorClient {
-  readonly url: string
-  /** Calls a route below `/_emulator/`, such as `GET clock`, and checks the JSON of its answer. */
-  call<Answer extends z.ZodType>(line: string, answer: Answer, settings?: CallSettings): Promise<z.output<Answer>>
-  readState(settings?: CallSettings): Promise<EmulatorState>
-  /** Emits an event so many times with the same id. Returns the ids of the deliveries. */
-  emit(event: EmittedFields, count: number): Promise<readonly string[]>
-  /** Resolves with undefined if the emulator has dropped the delivery. */
-  readDelivery(id: string): Promise<z.output<typeof deliveryDetail> | undefined>
-  /** Yields messages until the emulator ends. Rejects with the signal's reason. */
-  listen(signal: AbortSignal): AsyncGenerator<z.output<typeof streamMessage>>
-}
+export type EmulatorClient = ReturnType<typeof createEmulatorClient>
 
 export interface EmulatorUrlOptions extends EnvOptions, CommonOptions {
   readonly emulator?: string
@@ -61,9 +46,8 @@ export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Pr
   // The emulator may run in another container.
   const url = readTargetUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', true)
   const text = `waiting for an answer of ${url.origin}`
-  const line = new ProgressLine(io, options.json === true, () => ({ text, record: { waitsFor: url.origin } }))
-  line.start()
-  const isThere = await isEmulator(url, io.interrupt).finally(() => line.end())
+  const end = showProgress(io, options.json === true, () => ({ text, record: { waitsFor: url.origin } }))
+  const isThere = await isEmulator(url, io.interrupt).finally(end)
   if (isThere) return createEmulatorClient(url, io.interrupt)
   io.interrupt.throwIfAborted()
   const source = options.emulator === undefined && variable !== undefined ? ` (${BASE_URL})` : ''
@@ -83,8 +67,13 @@ const START = `Start one in another terminal:
   npx postern dev --forward http://localhost:3000/webhooks --env .env.local
 or name it with --emulator URL; trigger also sends straight to a receiver, with --to URL.`
 
-function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient {
-  const call: EmulatorClient['call'] = async (line, answer, { signal = interrupt, ...settings } = {}) => {
+function createEmulatorClient(url: URL, interrupt: AbortSignal) {
+  /** Calls a route below `/_emulator/`, such as `GET clock`, and checks the JSON of its answer. */
+  const call = async <Answer extends z.ZodType>(
+    line: string,
+    answer: Answer,
+    { signal = interrupt, ...settings }: CallSettings = {},
+  ) => {
     const response = await send(url, line, { ...settings, signal })
     const text = await response.text().catch((cause: unknown) => {
       signal.throwIfAborted()
@@ -95,17 +84,9 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
   return {
     url: url.origin,
     call,
-    readState: (settings) => call('GET state', state, settings),
-    async emit(event, count) {
-      const { events } = await call('POST events', emitted, { body: { ...event, count } })
-      return events.flatMap(({ deliveries }) => deliveries)
-    },
-    readDelivery: (id) =>
-      call(`GET deliveries/${encodeURIComponent(id)}`, deliveryDetail).catch((error: unknown) => {
-        if (error instanceof ExitError && error.exitCode === EXIT.failed) return undefined
-        throw error
-      }),
-    async *listen(signal) {
+    readState: (settings?: CallSettings) => call('GET state', state, settings),
+    /** Yields messages until the emulator ends. Rejects with the signal's reason. */
+    async *listen(signal: AbortSignal) {
       const { body } = await send(url, 'GET stream', { signal, withinMs: Number.POSITIVE_INFINITY })
       if (body === null) return
       try {
@@ -161,12 +142,8 @@ function goneFrom(url: URL, cause: unknown): ExitError {
   return new ExitError(EXIT.unreachable, `The emulator at ${url.origin} no longer answers.`, { cause })
 }
 
-function noEmulator(url: URL): ExitError {
-  return new ExitError(EXIT.unreachable, `The server at ${url.origin} is not an emulator, or one of another version.`)
-}
-
-function read<Answer extends z.ZodType>(answer: Answer, value: unknown, url: URL): z.output<Answer> {
+function read<Answer extends z.ZodType>(answer: Answer, value: unknown, { origin }: URL): z.output<Answer> {
   const { success, data } = answer.safeParse(value)
-  if (!success) throw noEmulator(url)
-  return data
+  if (success) return data
+  throw new ExitError(EXIT.unreachable, `The server at ${origin} is not an emulator, or one of another version.`)
 }

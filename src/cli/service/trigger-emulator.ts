@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { deliveryDetail, emitted } from '../../emulator/contract.ts'
 import { showDuration } from '../../host/duration.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { inspectorOf } from '../input/emulator-options.ts'
@@ -29,11 +30,12 @@ export async function triggerEmulator(
   if (json) writeJson(io, { type: 'ready', emulator: emulator.url })
   const state = await emulator.readState()
   const watched: string[] = []
-  let emitted = 0
+  let occurred = 0
   const emit = async (event: WebhookEvent) => {
     const { timestamp, ...untimed } = event
-    const deliveries = await emulator.emit(isTimed ? event : untimed, duplicate)
-    emitted++
+    const body = { ...untimed, ...(isTimed && { timestamp }), count: duplicate }
+    const deliveries = (await emulator.call('POST events', emitted, { body })).events.flatMap((each) => each.deliveries)
+    occurred++
     watched.push(...deliveries)
     const { id: eventId, type: eventType } = event
     const count = deliveries.length === 1 ? '1 delivery' : `${deliveries.length} deliveries`
@@ -42,7 +44,7 @@ export async function triggerEmulator(
   const all = options.shuffle ? shuffle(events, Math.random) : events
   await sendAll(all, emit, { concurrency, rate, signal: io.interrupt }).catch((error: unknown) => {
     if (!io.interrupt.aborted && events.length > 1)
-      io.stderr.write(`${emitted} of ${events.length} events have occurred\n`)
+      io.stderr.write(`${occurred} of ${events.length} events have occurred\n`)
     unlessInterrupted(io)(error)
     io.stderr.write('An event was being sent: it may have occurred.\n')
   })
@@ -76,7 +78,7 @@ async function watchDeliveries(
   const deadline = performance.now() + timeout
   while (shown.size > 0 && !io.interrupt.aborted && performance.now() < deadline) {
     for (const [id, from] of shown) {
-      const delivery = await emulator.readDelivery(id).catch(unlessInterrupted(io))
+      const delivery = await readDelivery(emulator, id).catch(unlessInterrupted(io))
       if (io.interrupt.aborted) break
       if (delivery === undefined) {
         shown.delete(id)
@@ -106,6 +108,16 @@ async function watchDeliveries(
     `Not done after ${showDuration(timeout)}. ${state.clock.isManual ? standsStill(emulator) : GOES_ON}\n`,
   )
   throw new ExitError(EXIT.gaveUp)
+}
+
+/** Returns undefined if the emulator has dropped the delivery. */
+async function readDelivery(emulator: EmulatorClient, id: string) {
+  try {
+    return await emulator.call(`GET deliveries/${encodeURIComponent(id)}`, deliveryDetail)
+  } catch (error) {
+    if (error instanceof ExitError && error.exitCode === EXIT.failed) return undefined
+    throw error
+  }
 }
 
 function standsStill({ url }: EmulatorClient): string {
