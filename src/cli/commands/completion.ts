@@ -46,53 +46,43 @@ function choicesOf(path: string, { long, argChoices = [] }: Option): readonly st
   return path === 'check' && (long === '--only' || long === '--skip') ? [...GROUPS, ...ids] : argChoices
 }
 
-/** Writes the arms of a `case` over the place and the last word, for options that take a value. */
-function listValueArms(places: readonly CommandPlace[], toArm: (pattern: string, choices: string) => string): string {
-  return places
-    .flatMap(({ path, options }) =>
-      options
-        .filter(({ required, optional }) => required || optional)
-        .map((option) => toArm(`'${path} ${option.long}'`, choicesOf(path, option).join(' '))),
-    )
-    .join('')
-}
-
 /** Writes the patterns that lead from a command to its subcommands. */
 function listSteps(places: readonly CommandPlace[]): string {
   return places.flatMap(({ path, commands }) => commands.map((each) => `'${path} ${each.name()}'`)).join(' | ')
 }
 
-function toBash(places: readonly CommandPlace[]): string {
-  return `_postern() {
-  local at='' words='' word
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+/** Writes the lines that set `choices` in bash and zsh: of the option before the cursor, or else of the command. */
+function toCases(places: readonly CommandPlace[], words: string, last: string): string {
+  const values = places.flatMap(({ path, options }) =>
+    options
+      .filter(({ required, optional }) => required || optional)
+      .map((option) => `    '${path} ${option.long}') choices='${choicesOf(path, option).join(' ')}' ;;\n`),
+  )
+  return `  local at='' choices='' word
+  for word in ${words}; do
     case "$at $word" in ${listSteps(places)}) at="\${at:+$at }$word" ;; esac
   done
-  case "$at \${COMP_WORDS[COMP_CWORD-1]}" in
-${listValueArms(places, (pattern, choices) => `    ${pattern}) words='${choices}' ;;\n`)}    *)
+  case "$at ${last}" in
+${values.join('')}    *)
       case "$at" in
-${places.map((place) => `        '${place.path}') words='${listWords(place)}' ;;\n`).join('')}      esac ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+${places.map((place) => `        '${place.path}') choices='${listWords(place)}' ;;\n`).join('')}      esac ;;
+  esac`
+}
+
+function toBash(places: readonly CommandPlace[]): string {
+  return `_postern() {
+${toCases(places, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`, `\${COMP_WORDS[COMP_CWORD-1]}`)}
+  COMPREPLY=($(compgen -W "$choices" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _postern postern
 `
 }
 
 function toZsh(places: readonly CommandPlace[]): string {
-  const arm = (pattern: string, choices: string) =>
-    `    ${pattern}) ${choices ? `compadd -- ${choices}` : '_files'} ;;\n`
   return `#compdef postern
 _postern() {
-  local at='' word
-  for word in \${words[2,CURRENT-1]}; do
-    case "$at $word" in ${listSteps(places)}) at="\${at:+$at }$word" ;; esac
-  done
-  case "$at \${words[CURRENT-1]}" in
-${listValueArms(places, arm)}    *)
-      case "$at" in
-${places.map((place) => `        '${place.path}') compadd -- ${listWords(place)} || _files ;;\n`).join('')}      esac ;;
-  esac
+${toCases(places, `\${words[2,CURRENT-1]}`, `\${words[CURRENT-1]}`)}
+  compadd -- \${=choices} || _files
 }
 if (( $+functions[compdef] )); then
   compdef _postern postern
