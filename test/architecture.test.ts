@@ -46,7 +46,7 @@ const FLOORS: Floors = {
       ...['node:timers/promises', 'node:zlib'],
     ],
   },
-  'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['zod'] },
+  'src/client/': { files: ['src/host/', 'src/protocol/', 'src/wire/json.ts', 'src/client/'], packages: ['zod'] },
   'src/emulator/': {
     files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/inbox/inbox.ts', 'src/emulator/'],
     packages: [
@@ -106,8 +106,8 @@ const FLOORS: Floors = {
       'src/protocol/iso-time.ts',
       'src/wire/code-word.ts',
       'src/wire/find-hint.ts',
+      'src/wire/json.ts',
       'src/wire/match-type.ts',
-      'src/wire/nearest.ts',
       'src/wire/signings.ts',
     ],
     types: ['src/emulator/contract.ts', 'src/emulator/inspector/inbox-shapes.ts'],

@@ -1,4 +1,5 @@
-import { type Entry, findList, idOf, isEntry } from './records.ts'
+import { isObject } from '../protocol/envelope.ts'
+import { type Entry, findList, idOf } from './records.ts'
 import { hasCode } from './service-error.ts'
 import type { Answer } from './transport.ts'
 
@@ -64,7 +65,7 @@ async function tryGuesses(
       const answer = await ask(guess === 'before' ? { before: lastId } : { page: String(page) })
       const items = findList(answer.body)?.items
       if (items?.length === 0) return undefined
-      if (items?.some((item) => isEntry(item) && !seen.has(idOf(item) ?? ''))) return { guess, answer }
+      if (items?.some((item) => isObject(item) && !seen.has(idOf(item) ?? ''))) return { guess, answer }
     } catch (error) {
       // A service may refuse a parameter that it does not document.
       if (!hasCode(error, 'request_refused', 'not_found')) throw error
@@ -94,11 +95,11 @@ const TOTALS = ['total', 'totalCount', 'total_count', 'totalDocs']
 function findNextPage(around: readonly Entry[], headers: Headers, page: number, count: number): NextPage {
   const link = /<([^>]*)>\s*;[^,]*\brel="?next"?/i.exec(headers.get('link') ?? '')?.[1]
   if (link !== undefined) return queryOf(link)
-  const places = around.flatMap((entry) => [entry, ...PLACES.map((name) => entry[name]).filter(isEntry)])
+  const places = around.flatMap((entry) => [entry, ...PLACES.map((name) => entry[name]).filter(isObject)])
   const find = (names: readonly string[]) => {
     for (const place of places)
       for (const name of names)
-        if (place[name] !== undefined && !isEntry(place[name])) return { name, value: place[name] }
+        if (place[name] !== undefined && !isObject(place[name])) return { name, value: place[name] }
     return undefined
   }
   if (find(MORE)?.value === false) return 'end'

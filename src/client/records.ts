@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isObject } from '../protocol/envelope.ts'
 
 /** Webhook registration without its secret. Service text, section 2.3. Only the id is in every answer. */
 export interface Webhook {
@@ -120,8 +121,8 @@ export function toContact(value: unknown): ListedContact | undefined {
 }
 
 function toRecord<T>(value: unknown, toFields: (entry: Entry) => T): (T & { readonly id: string }) | undefined {
-  const ownId = isEntry(value) ? idOf(value) : undefined
-  return isEntry(value) && ownId !== undefined ? { id: ownId, ...toFields(value) } : undefined
+  const ownId = isObject(value) ? idOf(value) : undefined
+  return isObject(value) && ownId !== undefined ? { id: ownId, ...toFields(value) } : undefined
 }
 
 function toState(status: string): DeliveryState {
@@ -132,7 +133,7 @@ function toState(status: string): DeliveryState {
 /** Returns the secret of a registration, which only the answer to its creation has. Null and asterisks count as none (assumption A03). */
 export function secretIn(body: unknown): string | undefined {
   for (const place of [findIdentified(body), body]) {
-    const secret = isEntry(place) ? place.secret : undefined
+    const secret = isObject(place) ? place.secret : undefined
     if (typeof secret === 'string' && secret.trim() !== '' && !/^[*•x.]+$|\*{3}/.test(secret)) return secret
   }
   return undefined
@@ -148,16 +149,12 @@ const LISTS = [...WRAPPERS, 'items', 'webhooks', 'deliveries', 'contacts', 'docs
 
 export type Entry = Readonly<Record<string, unknown>>
 
-export function isEntry(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Finds the requested object in an answer: wrapped under a known name, or the answer itself. */
 export function findEntry(body: unknown, isMeant: (entry: Entry) => boolean): Entry | undefined {
-  if (!isEntry(body)) return undefined
+  if (!isObject(body)) return undefined
   for (const name of WRAPPERS) {
     const inner = body[name]
-    if (isEntry(inner) && isMeant(inner)) return inner
+    if (isObject(inner) && isMeant(inner)) return inner
   }
   return isMeant(body) ? body : undefined
 }
@@ -165,8 +162,8 @@ export function findEntry(body: unknown, isMeant: (entry: Entry) => boolean): En
 /** Finds a list under a known name, at the top or in a known wrapper; otherwise the first in a known wrapper, or at the top. */
 export function findList(body: unknown): { items: readonly unknown[]; around: readonly Entry[] } | undefined {
   if (Array.isArray(body)) return { items: body, around: [] }
-  if (!isEntry(body)) return undefined
-  const inside = WRAPPERS.map((name) => body[name]).filter(isEntry)
+  if (!isObject(body)) return undefined
+  const inside = WRAPPERS.map((name) => body[name]).filter(isObject)
   const named = [body, ...inside].map((entry) => [entry, LISTS.map((name) => entry[name])] as const)
   const unnamed = [...inside, body].map((entry) => [entry, Object.values(entry)] as const)
   for (const [entry, values] of [...named, ...unnamed]) {
@@ -174,12 +171,4 @@ export function findList(body: unknown): { items: readonly unknown[]; around: re
     if (items !== undefined) return { items, around: entry === body ? [body] : [entry, body] }
   }
   return undefined
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

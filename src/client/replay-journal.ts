@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { type Delivery, parseJson } from './records.ts'
+import { parseJson } from '../wire/json.ts'
+import type { Delivery } from './records.ts'
 
 /** Journal of the retries of one replay, so that an interrupted replay resumes without repeating any. Use one for each replay. */
 export interface ReplayJournal {

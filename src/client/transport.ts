@@ -1,6 +1,6 @@
+import { parseJson } from '../wire/json.ts'
 import { failureOf, refusalOf, type WholeAnswer, wasNotSent } from './failures.ts'
 import { RateGate, type RateHints, readRateHeaders } from './rate-gate.ts'
-import { parseJson } from './records.ts'
 import { ServiceError } from './service-error.ts'
 import type { Settings, Wait } from './settings.ts'
 import { sleep, untilAborted } from './sleep.ts'

@@ -6,7 +6,6 @@ import { completeWord, listTexts, readFilter, readWord, writeWord } from '../../
 import { showExactly } from '../../src/inspector/text/bytes.ts'
 import { toFixture, toVitest } from '../../src/inspector/text/copies.ts'
 import { readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
-import { toPretty } from '../../src/inspector/text/pretty-json.ts'
 import { showAgo, showExact, showIn } from '../../src/inspector/text/times.ts'
 
 const ROW: Row = {
@@ -118,31 +117,6 @@ describe('times', () => {
   it('are shown in whole units', () => {
     expect([showAgo(0, 500), showAgo(0, 12_900), showAgo(0, 119_000)]).toEqual(['now', '12 s ago', '1 min ago'])
     expect([0, 50, 11_100, 330_000].map((at) => showIn(at, 0))).toEqual(['now', 'in 50 ms', 'in 12 s', 'in 5 min'])
-  })
-})
-
-describe('JSON for reading', () => {
-  it('keeps every token unchanged', () => {
-    expect(toPretty('{"a":1.50e2,"a":"\\u00e9\\/","b":[ ],"c":{},"d":[1,{"e":null}]}')).toBe(
-      '{\n  "a": 1.50e2,\n  "a": "\\u00e9\\/",\n  "b": [],\n  "c": {},\n  "d": [\n    1,\n    {\n      "e": null\n    }\n  ]\n}',
-    )
-  })
-
-  it('is formatted like JSON.stringify, and text that is not JSON stays as it is', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
-        const json = JSON.stringify(value)
-        expect(toPretty(json)).toBe(JSON.stringify(JSON.parse(json), null, 2))
-      }),
-    )
-    expect(toPretty('{"a":')).toBe('{"a":')
-  })
-
-  it('that is deep has no lines of as many blanks', () => {
-    const json = `${'['.repeat(16_000)}1${']'.repeat(16_000)}`
-    const pretty = toPretty(json)
-    expect(pretty.length).toBeLessThan(3_000_000)
-    expect(pretty.replace(/\s/g, '')).toBe(json)
   })
 })
 

@@ -6,9 +6,10 @@ import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import { SIGNATURE_HEADER } from '../../protocol/signature.ts'
 import { createEvents } from '../../testing/events.ts'
 import { signed } from '../../testing/signed.ts'
+import { parseJson } from '../../wire/json.ts'
 import { MODEL_KEY, typesOf } from '../input/event-types.ts'
 import { buildEvent } from '../input/make-events.ts'
-import { readIfThere, readJson } from '../input/read-bytes.ts'
+import { readIfThere } from '../input/read-bytes.ts'
 import { collectWords } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
@@ -131,7 +132,7 @@ async function writeFiles(folder: string, index: object, files: ReadonlyMap<stri
 async function readNames(path: string): Promise<readonly string[]> {
   const text = await readIfThere(path)
   if (text === undefined) return []
-  const { data } = writtenIndex.safeParse(readJson(text.toString()))
+  const { data } = writtenIndex.safeParse(parseJson(text.toString()))
   if (data === undefined) throw refuseOther(path)
   const names = data.fixtures.flatMap(({ body, headers }) => [body, headers])
   // An index may have been edited to name files outside of the folder.

@@ -38,12 +38,3 @@ export async function readIfThere(file: string): Promise<Buffer | undefined> {
 export function toText(bytes: Buffer): string {
   return new TextDecoder().decode(bytes)
 }
-
-/** Parses JSON; null if it is none. */
-export function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}

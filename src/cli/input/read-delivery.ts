@@ -1,7 +1,7 @@
 import { isObject } from '../../protocol/envelope.ts'
 import { SIGNATURE_HEADER } from '../../protocol/signature.ts'
+import { parseJson } from '../../wire/json.ts'
 import { type ExitError, type Io, usageError } from '../io.ts'
-import { readJson } from './read-bytes.ts'
 import { readBody, type SecretOptions } from './secret.ts'
 
 export interface RecordedDelivery {
@@ -18,7 +18,7 @@ export interface RecordedDelivery {
  */
 export async function readDelivery(given: string, secret: SecretOptions, io: Io): Promise<RecordedDelivery> {
   const text = given.startsWith('@') ? (await readBody(given.slice(1), secret, io)).toString() : given
-  const value = readJson(text)
+  const value = parseJson(text)
   if (!isObject(value)) throw unusable('one JSON object, on one line or several')
   const { headers = {}, signature = headerOf(headers), body, bodyBase64 } = value
   if (typeof signature !== 'string') throw unusable('"headers", an object, or "signature", text')

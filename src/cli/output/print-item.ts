@@ -2,13 +2,12 @@ import { showDuration } from '../../host/duration.ts'
 import type { InboxCounts, InboxState, ListedEntry } from '../../inbox/inbox.ts'
 import { MOST_COUNTED } from '../../inbox/inbox.ts'
 import { toIso } from '../../protocol/iso-time.ts'
+import { toPretty } from '../../wire/json.ts'
 import { formatTable, toPrintable } from './print-table.ts'
 
 /** Names of the time of an item, by its state. */
 const DUE: Readonly<Record<InboxState, string>> = { dead: 'dead since', waiting: 'next try', running: 'was due' }
 const LONGEST_ERROR = 100
-/** Levels of a body that are indented. */
-const DEEPEST = 40
 
 export function formatCounts({ waiting, running, dead, oldestDueAt }: InboxCounts): string {
   const count = (number: number) => (number < MOST_COUNTED ? number : `${MOST_COUNTED} or more`)
@@ -70,28 +69,10 @@ function toTimes(times: Readonly<Record<string, number>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(times).map(([name, ms]) => [name, toIso(ms) ?? null]))
 }
 
-/** Writes a body with a line for each value. Its numbers, escapes and duplicate names stay as they are. */
+/** Writes a body with a line for each value, or as it is if it is not JSON. */
 export function formatBody(bytes: Uint8Array): string {
-  let [depth, isInString] = [0, false]
-  const line = () => `\n${'  '.repeat(Math.min(Math.max(depth, 0), DEEPEST))}`
-  const written = Buffer.from(bytes)
-    .toString()
-    .replace(TOKENS, (token) => {
-      if (token === '"') isInString = !isInString
-      if (isInString) return toPrintable(token)
-      if (/^\s/.test(token)) return ''
-      if (/^[{[]\s*[}\]]$/.test(token)) return token.replace(/\s/g, '')
-      if (token === '}' || token === ']') depth--
-      if (token === '{' || token === '[') depth++
-      if (token === '}' || token === ']') return `${line()}${token}`
-      if (token === '{' || token === '[' || token === ',') return `${token}${line()}`
-      return token === ':' ? ': ' : toPrintable(token)
-    })
-  return `${written}\n`
+  return `${toPretty(Buffer.from(bytes).toString()).split('\n').map(toPrintable).join('\n')}\n`
 }
-
-/** Tokens of JSON. Strings are not matched as a whole: a string of 10 MB would fill the stack. */
-const TOKENS = /"|\\.|\{\s*\}|\[\s*\]|[{}[\],:]|\s+|[^\s{}[\],:"\\]+|\\/g
 
 function cut(text = ''): string {
   return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR)}…` : text

@@ -3,9 +3,9 @@ import type { Command } from 'commander'
 import type * as z from 'zod'
 import { state, streamMessage } from '../../emulator/contract.ts'
 import { isObject } from '../../protocol/envelope.ts'
+import { parseJson } from '../../wire/json.ts'
 import { DEFAULT_PORT } from '../input/emulator-options.ts'
 import { type EnvOptions, readVariables } from '../input/env-file.ts'
-import { readJson } from '../input/read-bytes.ts'
 import { readTargetUrl } from '../input/read-option.ts'
 import { type CommonOptions, EXIT, ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
@@ -79,7 +79,7 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal) {
       signal.throwIfAborted()
       throw goneFrom(url, cause)
     })
-    return read(answer, text === '' ? undefined : readJson(text), url)
+    return read(answer, parseJson(text), url)
   }
   return {
     url: url.origin,
@@ -91,7 +91,7 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal) {
       if (body === null) return
       try {
         for await (const line of splitLines(Readable.fromWeb(body)))
-          if (line.startsWith('data: ')) yield read(streamMessage, readJson(line.slice(6)), url)
+          if (line.startsWith('data: ')) yield read(streamMessage, parseJson(line.slice(6)), url)
       } catch (error) {
         signal.throwIfAborted()
         throw error instanceof ExitError ? error : goneFrom(url, error)
@@ -118,7 +118,7 @@ async function send(
   })
   if (response.ok) return response
   const text = await response.text().catch(() => '')
-  const answer = readJson(text)
+  const answer = parseJson(text)
   const message = isObject(answer) && typeof answer.message === 'string' ? answer.message : text
   // 404 to a POST is a misspelt account.
   const isAbsent = response.status === 404 && method !== 'POST'

@@ -1,10 +1,9 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
+import { parseJson, toPretty } from '../../wire/json.ts'
 import { Button, Switch } from '../parts/fields.tsx'
 import { fromBase64, showExactly, showReadably, showSize } from '../text/bytes.ts'
-import { tryToParse } from '../text/edit-body.ts'
-import { toPretty } from '../text/pretty-json.ts'
 import { Copy } from './facts.tsx'
 
 const FORMS = [
@@ -45,7 +44,7 @@ export function BytesView({ title, body: { base64, text } }: BytesOptions): JSX.
 /** JSON with its keys highlighted; other text as it was sent. */
 export function Pretty({ text }: { readonly text: string }): JSX.Element {
   const pretty = useMemo(() => toPretty(text), [text])
-  if (tryToParse(text) === undefined) return <pre title="Not JSON: shown as it was sent">{showExactly(text)}</pre>
+  if (parseJson(text) === undefined) return <pre title="Not JSON: shown as it was sent">{showExactly(text)}</pre>
   if (pretty.length > MOST_HIGHLIGHTED) return <pre>{showReadably(pretty)}</pre>
   const pieces = pretty.split(/^( *"(?:[^"\\]|\\.)*")(?=: )/m)
   return (

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
+import { toPretty } from '../../wire/json.ts'
 import { useDetail } from '../detail/use-detail.ts'
 import { resend } from '../model/actions.ts'
 import { Button, Fields } from '../parts/fields.tsx'
 import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
 import { SIGNING_OPTIONS } from '../text/explain.ts'
-import { toPretty } from '../text/pretty-json.ts'
 import { Dialog, useDraft } from './dialog.tsx'
 
 /** Edits the body of a delivery and sends it, with a new signature or one that is wrong in one way. */

@@ -1,3 +1,5 @@
+import { parseJson } from '../../wire/json.ts'
+
 /** Makes an id of an event, in the emulator's form. */
 export function makeEventId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12))
@@ -20,7 +22,7 @@ export function replaceId(body: string, id: string): string {
 
 /** Reads a field of the envelope; undefined if it is not a string. */
 export function readField(body: string, name: string): string | undefined {
-  const value: unknown = Object(tryToParse(body))[name]
+  const value: unknown = Object(parseJson(body))[name]
   return typeof value === 'string' ? value : undefined
 }
 
@@ -36,7 +38,7 @@ export function findJsonProblem(text: string): string | undefined {
 
 /** Finds the exact body in pasted text: a body, a fixture, or a line of `postern deliveries list --json`. */
 export function readPasted(text: string): { readonly base64?: string; readonly text?: string } | undefined {
-  const value = tryToParse(text)
+  const value = parseJson(text)
   if (typeof value !== 'object' || value === null) return undefined
   const { id, type, accountKey, bodyBase64, body, event, entry } = value as Readonly<Record<string, unknown>> // an object, as was checked
   if (typeof bodyBase64 === 'string') return { base64: bodyBase64 }
@@ -44,13 +46,4 @@ export function readPasted(text: string): { readonly base64?: string; readonly t
   if (typeof id === 'string' && typeof type === 'string' && typeof accountKey === 'string') return { text }
   const inner = typeof event === 'object' && event !== null ? event : Object(entry).event
   return typeof inner === 'object' && inner !== null ? { text: JSON.stringify(inner) } : undefined
-}
-
-/** Parses JSON; returns undefined if the text is invalid. */
-export function tryToParse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,14 +1,21 @@
-import { tryToParse } from './edit-body.ts'
+/** Parses JSON; undefined if the text is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
 
 /** Limit of indentation. The spaces of 16,000 levels would take 500 MB. */
 const MOST_INDENTED = 32
 
 /** Strings, white space, empty brackets and punctuation of JSON. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|\s+|([[{])\s*([\]}])|[,:{}[\]]/g
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|\s+|([[{])\s*([\]}])|[,:{}[\]]/g
 
 /** Formats JSON with two spaces for each level. Every token stays as it was written, even escapes, long numbers and duplicate keys. Other text stays unchanged. */
 export function toPretty(text: string): string {
-  if (tryToParse(text) === undefined) return text
+  if (parseJson(text) === undefined) return text
   let depth = 0
   const end = () => `\n${'  '.repeat(Math.min(depth, MOST_INDENTED))}`
   return text.replace(TOKENS, (token, open?: string, close?: string) => {
