@@ -29,13 +29,8 @@ export class DeliveryActions {
     return this.#parts.log.list(webhookId)
   }
 
-  list({
-    webhookId,
-    eventId,
-  }: {
-    webhookId?: string | undefined
-    eventId?: string | undefined
-  }): readonly StoredDelivery[] {
+  list(filter: { webhookId?: string | undefined; eventId?: string | undefined }): readonly StoredDelivery[] {
+    const { webhookId, eventId } = filter
     const all = this.#parts.log.list(webhookId)
     return eventId === undefined ? all : all.filter((delivery) => delivery.eventId === eventId)
   }

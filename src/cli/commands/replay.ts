@@ -67,9 +67,6 @@ async function replay(options: ReplayCommandOptions, io: Io): Promise<void> {
   await replayWith(journal, options, io)
 }
 
-/** Journal in a file that only its owner can read. */
-interface JournalFile extends ReplayJournal, AsyncDisposable {}
-
 /** Reads a journal, if it exists. Ends the command if the file is something else. */
 async function readJournal(path: string): Promise<string> {
   const text = `${(await readIfThere(path)) ?? ''}`
@@ -77,7 +74,8 @@ async function readJournal(path: string): Promise<string> {
   throw usageError(`${path} is not a journal of this command. Name another file.`)
 }
 
-async function openJournal(path: string): Promise<JournalFile> {
+/** Opens a journal in a file that only its owner can read. */
+async function openJournal(path: string): Promise<ReplayJournal & AsyncDisposable> {
   const text = await readJournal(path)
   const file = await open(path, 'a', 0o600).catch((error: unknown) => {
     throw refuseFile(path, 'written', error)
