@@ -101,7 +101,7 @@ describe('postern replay', () => {
     await refused.until(/21 events would be delivered again. \[y\/N]/)
     refused.press('n')
     expect(await refused.exitCode).toBe(1)
-    expect(refused.stderr).toContain('nothing was retried')
+    expect(refused.stderr).toContain('nothing was changed')
     const interrupted = start([])
     await interrupted.until(/\[y\/N]/)
     interrupted.interrupt()

@@ -8,7 +8,7 @@ import {
   replayFailed,
 } from '../../client/client.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
-import { confirm } from '../input/keys.ts'
+import { mustBeMeant } from '../input/keys.ts'
 import { readIfThere } from '../input/read-bytes.ts'
 import { durationOption, readCount } from '../input/read-option.ts'
 import { defined, EXIT, ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
@@ -126,7 +126,8 @@ async function retryAll(
     if (dryRun) return await run({ dryRun })
     const plan = yes ? undefined : await run({ dryRun: true })
     end()
-    if (plan !== undefined) await mustBeMeantIfMany(plan, io)
+    const { planned } = countOutcomes(plan?.events ?? [])
+    if (planned > MOST_UNASKED) await mustBeMeant(`${planned} events would be delivered again.`, io)
     end = display.show(io, json === true)
     // Events that have failed since the question are left out.
     const ids = plan && new Set(plan.events.map(({ delivery }) => delivery.id))
@@ -138,12 +139,6 @@ async function retryAll(
   } finally {
     end()
   }
-}
-
-async function mustBeMeantIfMany({ events }: ReplayResult, io: Io): Promise<void> {
-  const { planned } = countOutcomes(events)
-  if (planned <= MOST_UNASKED || (await confirm(`${planned} events would be delivered again.`, io))) return
-  throw new ExitError(EXIT.failed, 'nothing was retried')
 }
 
 /** Adds the events that the plan skipped: they are not read again. */

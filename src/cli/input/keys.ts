@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { EXIT, ExitError, type Io, messageOf, usageError } from '../io.ts'
 
 /**
- * Asks at the terminal, and returns true if the answer is the key y. Ends the command if there is no terminal, or if its input ended with
- * a password. Nothing can be read from standard input afterwards.
+ * Asks at the terminal, and ends the command, which destroys something, unless the answer is the key y, or if there is no terminal, or if
+ * its input ended with a password. Nothing can be read from standard input afterwards.
  */
-export async function confirm(question: string, io: Io): Promise<boolean> {
+export async function mustBeMeant(question: string, io: Io): Promise<void> {
   if (io.listenToKeys === undefined || io.stdin.readableEnded === true)
     throw usageError(question, { fix: 'If this is intended, add --yes.' })
   io.stderr.write(`${question} [y/N] `)
@@ -17,12 +17,7 @@ export async function confirm(question: string, io: Io): Promise<boolean> {
   })
   io.stderr.write('\n')
   io.interrupt.throwIfAborted()
-  return answer.toLowerCase() === 'y'
-}
-
-/** Ends the command, which destroys something, unless the user says yes. */
-export async function mustBeMeant(question: string, io: Io): Promise<void> {
-  if (!(await confirm(question, io))) throw new ExitError(EXIT.failed, 'nothing was changed')
+  if (answer.toLowerCase() !== 'y') throw new ExitError(EXIT.failed, 'nothing was changed')
 }
 
 /** Passes keys on until q is pressed, and prints why one of them failed. Ends the command at Ctrl-C. */
