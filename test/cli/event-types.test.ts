@@ -23,7 +23,6 @@ describe('an event type', () => {
     ['Contact.created', 'Did you mean contact.created?'],
     ['oportunity.updated', 'Did you mean opportunity.updated?'],
     ['finance.payment.complted', 'Did you mean finance.payment.completed?'],
-    ['finance-payment-compl', 'Did you mean finance.payment.completed?'],
     ['invoice.paid', NAMED],
     ['2x.created', NAMED],
     ['../x.created', NAMED],

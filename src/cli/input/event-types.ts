@@ -1,7 +1,7 @@
 import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../../protocol/events.ts'
 import { MAX_TYPE_LENGTH } from '../../protocol/schedule.ts'
 import { findNearest } from '../../wire/nearest.ts'
-import { type ExitError, usageError } from '../io.ts'
+import { usageError } from '../io.ts'
 
 /** Models that the service documents. There may be others. */
 const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
@@ -26,9 +26,13 @@ export function mustBeType(type: string, isAny: boolean): void {
   if (type === '' || type.length > MAX_TYPE_LENGTH)
     throw usageError(`An event type has 1 to ${MAX_TYPE_LENGTH} characters.`)
   if (isAny || KNOWN_TYPES.includes(type)) return
-  if (modelOf(type) === undefined) throw refuse(type, findNearest(type, KNOWN_TYPES, Math.ceil(type.length / 4)))
   const meant = findMeant(type)
-  if (meant !== undefined) throw refuse(type, meant)
+  if (meant === undefined && modelOf(type) !== undefined) return
+  const types = `{model}.created, {model}.updated, {model}.deleted, ${SERVICE_EVENT_TYPES.join(', ')}`
+  const advice = meant === undefined ? `The service names ${types}.` : `Did you mean ${meant}?`
+  throw usageError(
+    `${JSON.stringify(type)} is not a type of the service. ${advice} If the type is intended, add --any-type.`,
+  )
 }
 
 /** Returns the known type or pattern, such as `contact.*`, that was probably meant; undefined if this one may be correct. */
@@ -48,14 +52,6 @@ export function findMeant(type: string): string | undefined {
 function modelOf(type: string): string | undefined {
   const model = splitType(type)?.model
   return model !== undefined && MODEL_KEY.test(model) ? model : undefined
-}
-
-function refuse(type: string, nearest: string | undefined): ExitError {
-  const types = `{model}.created, {model}.updated, {model}.deleted, ${SERVICE_EVENT_TYPES.join(', ')}`
-  const meant = nearest === undefined ? `The service names ${types}.` : `Did you mean ${nearest}?`
-  return usageError(
-    `${JSON.stringify(type)} is not a type of the service. ${meant} If the type is intended, add --any-type.`,
-  )
 }
 
 /**
