@@ -1,8 +1,9 @@
+import * as z from 'zod'
 import { type Clock, systemClock } from '../host/clock.ts'
-import { parseDuration } from '../host/duration.ts'
 import { type ManualClock, manualClock } from '../host/manual-clock.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { Refusal } from './refusal.ts'
+import { checkInput } from './check-input.ts'
+import { duration } from './options.ts'
 
 /** Clock of the emulator, for delays, token expiry, rate windows and timestamps. */
 export interface EmulatorClock extends Clock {
@@ -45,7 +46,7 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
   }
   const advance = async (by: number | string) => {
     const clock = mustMove()
-    await clock.advance(readDuration(by))
+    await clock.advance(checkInput({ advance: by }, moveShape).advance)
     hooks.onMove(clock.now())
   }
   const toNext = async () => {
@@ -74,13 +75,7 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
   }
 }
 
-function readDuration(by: number | string): number {
-  try {
-    return parseDuration(by)
-  } catch (error) {
-    throw new Refusal('invalid', `advance: ${error instanceof Error ? error.message : String(error)}`)
-  }
-}
+const moveShape = z.object({ advance: duration })
 
 function isManual(clock: Clock): clock is ManualClock {
   return 'advance' in clock && 'next' in clock && 'track' in clock

@@ -75,7 +75,8 @@ export interface FaultOptions {
   readonly latency?: Duration | readonly [Duration, Duration]
 }
 
-const duration = z.union([z.number(), z.string()]).transform((value, context) => {
+/** Schema of a duration, which is read as milliseconds. */
+export const duration = z.union([z.number(), z.string()]).transform((value, context) => {
   try {
     return parseDuration(value)
   } catch (error) {
