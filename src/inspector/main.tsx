@@ -6,7 +6,7 @@ import { IS_ALONE } from './model/api.ts'
 import { connect } from './model/connection.ts'
 import { watchInbox } from './model/inbox.ts'
 import { listenToKeys } from './model/keys.ts'
-import { countResults } from './model/list.ts'
+import { countFailed } from './model/list.ts'
 import { paint, store, useStore } from './model/store.ts'
 import { Header } from './parts/header.tsx'
 import { DeliveriesScreen } from './screens/deliveries.tsx'
@@ -38,7 +38,7 @@ const ANNOUNCE_EVERY_MS = 2_000
 function Announcer(): JSX.Element {
   const [text, setText] = useState('')
   useEffect(() => {
-    const read = () => ({ link: store.link, last: store.rows.all[0]?.made ?? 0, failed: countResults().failed })
+    const read = () => ({ link: store.link, last: store.rows.all[0]?.made ?? 0, failed: countFailed() })
     let told = read()
     const timer = setInterval(() => {
       const now = read()

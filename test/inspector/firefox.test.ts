@@ -38,7 +38,7 @@ describe.skipIf(FIREFOX === undefined)('the inspector in Firefox', () => {
     expect(await page.$eval('.steps', ({ textContent }) => textContent)).toContain('sha256=')
     await page.keyboard.press('Escape')
     for (const [key, text] of [
-      ['g', '1 retrying'],
+      ['g', '1 still retried'],
       ['2', 'Webhooks'],
       ['3', 'has no contact records'],
     ] as const) {

@@ -6,15 +6,10 @@ import { adviseOn, explainCode } from '../text/explain.ts'
 
 /** The state of a delivery in one line, and advice in another. */
 export function VerdictView({ row, url }: { readonly row: Row; readonly url: string }): JSX.Element {
-  const { last, signing, attempts, note, nextAt, resendOf } = row
+  const { last, attempts, note, nextAt, resendOf } = row
   const state = useTime((now) => stateOf(row, now))
   const isRefused = last !== null && !last.isAcknowledged
-  const advice =
-    signing !== 'valid' && /^4\d\d$/.test(last?.result ?? '')
-      ? 'The signature was made wrong on purpose, and the receiver refused it, as it should.'
-      : isRefused
-        ? adviseOn(last, url, store.state?.settings.deadlineMs)
-        : explainCode(last?.code ?? null)
+  const advice = adviseOn(row, url, store.state?.settings.deadlineMs) ?? explainCode(last?.code ?? null)
   const answer = last === null ? undefined : [last.result, last.code].filter(Boolean).join(' ')
   const before = answer === undefined ? '' : `; last answer ${answer}`
   const nth = attempts > 5 ? `attempt ${attempts}, by hand` : `attempt ${attempts} of 5`

@@ -21,7 +21,7 @@ export function readFilterTime(): number {
   return /\d[smhd]\b/.test(readAddress().query) ? Math.floor(store.now() / 1_000) : 0
 }
 
-/** The present filter, or without its times. */
+/** The present filter, or without its times or its status. */
 function rememberFilter(toQuery: (query: string) => string) {
   return remember(
     () => [readAddress().query, store.state?.webhooks, store.isUtc, store.found, readFilterTime()],
@@ -38,6 +38,7 @@ const readShownFilter = rememberFilter((query) => query)
 const readTimelessFilter = rememberFilter((query) =>
   writeWord(writeWord(query, 'since', undefined), 'until', undefined),
 )
+const readAnyStatus = rememberFilter((query) => writeWord(query, 'status', undefined))
 
 /** Rows that are not cleared away. */
 const listKept = remember(
@@ -86,12 +87,18 @@ export function release(): void {
 
 const NONE = { success: 0, pending: 0, retrying: 0, failed: 0 }
 
-/** Number of deliveries of each result. */
-export const countResults: () => typeof NONE = remember(
+/** Number of failed deliveries, whatever the filter is. */
+export const countFailed: () => number = remember(
   () => [listKept()],
+  () => listKept().filter(({ status }) => status === 'failed').length,
+)
+
+/** Number of deliveries of each result, of those that match the filter but for its status. */
+export const countResults: () => typeof NONE = remember(
+  () => [listKept(), readAnyStatus()],
   () => {
     const counts = { ...NONE }
-    for (const row of listKept()) counts[resultOf(row)]++
+    for (const row of listKept().filter(readAnyStatus().test)) counts[resultOf(row)]++
     return counts
   },
 )
@@ -117,19 +124,21 @@ export function countBars() {
 }
 
 /** Deliveries of the list whose last attempt has failed, by webhook and cause: the largest group first. */
-export function groupFailures(): readonly (readonly Row[])[] {
-  const groups = new Map<string, Row[]>()
+export function groupFailures(): readonly (readonly [Row, ...Row[]])[] {
+  const groups = new Map<string, [Row, ...Row[]]>()
   for (const row of listShown().rows) {
     if (row.status === 'success' || (row.note === null && row.last === null)) continue
-    const key = JSON.stringify([row.webhook, row.note, row.last?.result, row.last?.code])
-    groups.set(key, [...(groups.get(key) ?? []), row])
+    const key = JSON.stringify([row.webhook, row.note, row.last?.result, row.last?.code, row.signing])
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [row])
+    else group.push(row)
   }
   return [...groups.values()].sort((a, b) => b.length - a.length)
 }
 
 /** Reason why a delivery cannot be retried by hand; undefined if it can. */
 export function whyNotRetried(row: Row): string | undefined {
-  const why = { pending: 'the service still retries it', success: 'already acknowledged', failed: undefined }
+  const why = { pending: 'still retried by the service', success: 'already acknowledged', failed: undefined }
   return whyNotResent(row) ?? (row.resendOf === null ? why[row.status] : 'resent by hand')
 }
 

@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
 import type { Row } from '../../emulator/contract.ts'
+import { readAddress } from '../model/address.ts'
 import { bulkOf } from '../model/bulk.ts'
+import { writeWord } from '../model/filter.ts'
 import { groupFailures } from '../model/list.ts'
 import { store } from '../model/store.ts'
 import { adviseOn } from '../text/explain.ts'
@@ -21,27 +23,29 @@ export function FailureGroups(): JSX.Element {
   )
 }
 
-function describeGroup(rows: readonly Row[]) {
-  const { id = '', webhook = '', note = null, last = null, at = null } = rows[0] ?? {}
+function describeGroup(rows: readonly [Row, ...Row[]]) {
+  const { id, webhook, note, last, at } = rows[0]
   const url = store.urlOf(webhook)
   const cause = note ?? [last?.result, last?.code].filter(Boolean).join(' ')
-  const query = `webhook:${webhook} ${note === null ? `code:${last?.result}` : 'status:failed'}`
+  const words =
+    note === null ? [last?.result, last?.code].flatMap((code) => (code ? [`code:${code}`] : [])) : [`"${note}"`]
+  const query = [writeWord(readAddress().query, 'webhook', webhook), ...words].join(' ').trim()
   const bulk = bulkOf('retry', rows)
-  const number = bulk.calls.length.toLocaleString('en')
-  const retried = rows.filter(({ status }) => status === 'pending').length
+  const retry = () => store.set({ dialog: { kind: 'bulk', bulk } })
   return {
     key: id,
     cells: [
       <>
         <ViewLink view={{ query, isGrouped: false }}>{cause}</ViewLink>
         <small>{url || webhook}</small>
-        {note === null && last !== null && <small>{adviseOn(last, url, store.state?.settings.deadlineMs)}</small>}
+        {note === null && <small>{adviseOn(rows[0], url, store.state?.settings.deadlineMs)}</small>}
       </>,
       <>
-        {bulk.calls.length > 0 && (
-          <Button label={`Retry ${number}…`} onClick={() => store.set({ dialog: { kind: 'bulk', bulk } })} />
-        )}
-        {retried > 0 && <small>{retried.toLocaleString('en')} retrying</small>}
+        {rows.length.toLocaleString('en')}{' '}
+        {bulk.calls.length > 0 && <Button label={`Retry ${bulk.calls.length.toLocaleString('en')}…`} onClick={retry} />}
+        {[...bulk.leftOut].map(([reason, number]) => (
+          <small key={reason}>{`${number.toLocaleString('en')} ${reason}`}</small>
+        ))}
       </>,
       <Ago at={last?.at ?? at} />,
     ],

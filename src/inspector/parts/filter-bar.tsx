@@ -33,7 +33,7 @@ export function FilterField({ isValid }: { readonly isValid: boolean }): JSX.Ele
         id="filter"
         type="search"
         value={query}
-        placeholder="Filter, such as type:contact.*"
+        placeholder="Filter"
         aria-label="Filter"
         aria-invalid={!isValid}
         list="words"
@@ -153,7 +153,7 @@ function Chart(): JSX.Element {
           </button>
         )
       })}
-      <small>{`${stepMs / 60_000} min a bar, at most ${most.toLocaleString('en')}`}</small>
+      <small>{`${stepMs / 60_000} min a bar, peak ${most.toLocaleString('en')}`}</small>
     </div>
   )
 }

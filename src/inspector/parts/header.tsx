@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { switchTheme, THEMES } from '../model/actions.ts'
 import { listScreens, readAddress, type Screen } from '../model/address.ts'
 import { SERVER } from '../model/api.ts'
-import { countResults } from '../model/list.ts'
+import { countFailed } from '../model/list.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from './fields.tsx'
 import { ViewLink } from './small.tsx'
@@ -14,7 +14,7 @@ export function Header(): JSX.Element {
   const isUtc = useStore(() => store.isUtc)
   const theme = useStore(() => store.theme)
   const counts: Partial<Record<Screen, number>> = {
-    deliveries: useStore(() => countResults().failed),
+    deliveries: useStore(countFailed),
     inbox: useStore(() => store.inbox.counts?.dead ?? 0),
   }
   useStore(() => store.state?.hasInbox)

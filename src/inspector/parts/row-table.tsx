@@ -58,7 +58,6 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
   const inInbox = last?.code === 'accepted' && stateInInbox(account, event)
   const tags = [inInbox && IN_INBOX[inInbox], signing !== 'valid' && signing]
   const notes = [...tags, ...(last ? [resendOf === null ? `${attempts}/5` : 'by hand', `${last.ms} ms`] : [])]
-  const advice = last && !last.isAcknowledged && adviseOn(last, url, store.state?.settings.deadlineMs)
   return (
     <tr
       class="row"
@@ -72,14 +71,15 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
           {escapeHidden(type)}
         </a>
         <small>
-          {account} · {url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '')} · {escapeHidden(event)}
+          {account} · {escapeHidden(event.length > 20 ? `…${event.slice(-8)}` : event)} ·{' '}
+          {url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '')}
         </small>
       </td>
       <td>
         <Status state={state} />
         <small>{isPlanned ? <In at={row.nextAt} /> : <Ago at={last?.at ?? row.at} />}</small>
       </td>
-      <td title={advice || undefined}>
+      <td title={adviseOn(row, url, store.state?.settings.deadlineMs)}>
         <Result last={last} />
         <small>{notes.filter(Boolean).join(' · ')}</small>
       </td>

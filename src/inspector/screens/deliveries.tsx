@@ -72,7 +72,7 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
           the newest of {all.toLocaleString('en')}
         </span>
       )}
-      {fresh > 0 && <Button class="fresh" label={`${fresh} new`} hotkey="." onClick={release} />}
+      {fresh > 0 && <Button class="fresh" label={`${fresh.toLocaleString('en')} new`} hotkey="." onClick={release} />}
       {cleared > 0 && <Button class="plain" label={`show ${cleared} cleared`} onClick={() => store.clear([])} />}
       {isOutside && <span>The open one does not match.</span>}
       {unknown.length > 0 && <span class="problem">ignored: {unknown.join(' ')}</span>}

@@ -56,7 +56,9 @@ export function InboxScreen(): JSX.Element {
         <Filters page={page} counts={counts} />
         <p class="hint-line">
           {error !== undefined && <span class="problem">{error}</span>}
-          {!isGrouped && <span>{`${page.rows.length} of ${page.matched.toLocaleString('en')}`}</span>}
+          {!isGrouped && (
+            <span>{`${page.rows.length}${after ? ' more' : ''} of ${page.matched.toLocaleString('en')}`}</span>
+          )}
           {error === undefined && counts.oldestDueAt !== null && (
             <span>
               The oldest waiting event was due <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
@@ -168,6 +170,9 @@ function Causes({ page: { causes } }: PageOptions): JSX.Element {
 
 function Events({ page }: PageOptions): JSX.Element {
   const address = readAddress()
+  useEffect(() => {
+    document.querySelector('.row[aria-current]')?.scrollIntoView({ block: 'nearest' })
+  }, [address.item])
   const rows = page.rows.map(({ key, type, event, account, last, dueAt }) => ({
     key,
     class: 'row',

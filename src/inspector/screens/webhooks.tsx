@@ -56,14 +56,15 @@ const countDeliveries = remember(
   () => {
     const found = new Map<string, Figures>()
     for (const row of store.rows.all) {
-      const { webhook, last } = row
+      const { webhook, last, signing } = row
       const figures = found.get(webhook) ?? { ...NONE, times: [] }
       found.set(webhook, figures)
       figures.known++
+      if (signing !== 'valid') continue
       figures[resultOf(row)]++
       if (last === null) continue
       figures.times.push(last.ms)
-      if (last.at >= figures.lastAt) Object.assign(figures, { lastAt: last.at, isFailing: !last.isAcknowledged })
+      if (last.at > figures.lastAt) Object.assign(figures, { lastAt: last.at, isFailing: !last.isAcknowledged })
     }
     return found
   },

@@ -1,4 +1,4 @@
-import type { LastResult } from '../../emulator/contract.ts'
+import type { Row } from '../../emulator/contract.ts'
 import { findHint } from '../../wire/find-hint.ts'
 import { SIGNINGS } from '../../wire/signings.ts'
 
@@ -33,12 +33,12 @@ export function explainCode(code: string | null): string | undefined {
   return code !== null && Object.hasOwn(MEANINGS, code) ? MEANINGS[code] : undefined
 }
 
-/** Advice on an attempt that was not acknowledged. */
-export function adviseOn(
-  { result, code }: Pick<LastResult, 'result' | 'code'>,
-  url: string,
-  deadlineMs?: number,
-): string | undefined {
+/** Advice on a delivery whose last attempt was not acknowledged. */
+export function adviseOn({ last, signing }: Pick<Row, 'last' | 'signing'>, url: string, deadlineMs?: number) {
+  if (last === null || last.isAcknowledged) return undefined
+  const { result, code } = last
+  if (signing !== 'valid' && /^4\d\d$/.test(result))
+    return 'The signature was made wrong on purpose, and the receiver refused it, as it should.'
   const known = [code ?? '', result].find((word) => Object.hasOwn(ADVICE, word))
   if (known !== undefined) return ADVICE[known]
   return URL.canParse(url) ? findHint(result, new URL(url), deadlineMs) : undefined
