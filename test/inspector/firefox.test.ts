@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import puppeteer, { type Browser, type Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findEngine } from '../engines/require.ts'
-import { answer, startWith } from './support.ts'
+import { answer, MEASURE, start, startWith, WHOLE, WIDTHS } from './support.ts'
 
 const FIREFOX = findEngine('firefox-esr', '/usr/bin')
 
@@ -48,6 +49,25 @@ describe.skipIf(FIREFOX === undefined)('the inspector in Firefox', () => {
     for (const text of ['No API calls yet', 'clock', 'Faults of deliveries', 'Meaning']) {
       await page.evaluate("document.querySelector('main nav [aria-current]').nextElementSibling?.click()")
       await page.waitForFunction(`document.querySelector('main section').textContent.includes(${JSON.stringify(text)})`)
+    }
+    expect(complaints).toEqual([])
+  })
+
+  it('shows each delivery of a burst in two pages, and the whole type in equal rows at any width', async () => {
+    const crm = await start({ assume: { eventsWhilePaused: 'kept' } })
+    crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['finance.payment.completed'], active: false })
+    const complaints: string[] = []
+    const pages = [1, 2].map(() => open(browser, `${crm.url}/_inspector`, complaints))
+    for (let n = 0; n < 300; n++) {
+      crm.events.emit({ type: 'finance.payment.completed' })
+      await sleep(8)
+    }
+    for (const page of await Promise.all(pages))
+      await page.waitForFunction("document.querySelector('.hint-line')?.textContent.startsWith('300 deliveries')")
+    const page = await pages[0]
+    for (const width of WIDTHS) {
+      await page?.setViewport({ width, height: 1_000 })
+      expect(await page?.evaluate(MEASURE), `${width} px`).toEqual(WHOLE)
     }
     expect(complaints).toEqual([])
   })

@@ -16,8 +16,8 @@ export interface Judged {
 }
 
 /**
- * Tests that were written for a file, or for the files of a folder, that has no test of its own name. Those of another area are named with it.
- * A file without either is judged by all tests of its area.
+ * Tests that judge a file, or the files of a folder, beside the test of its own name. Those of another area are named with it. A file without
+ * either is judged by all tests of its area.
  */
 const TESTS: Readonly<Record<string, readonly string[]>> = {
   'check/case': ['page'],
@@ -80,8 +80,9 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
 /** Returns the tests that judge a file of an area first. */
 function testsOf(area: string, file: string): string {
   const name = file.replace(/\.ts$/, '')
-  const hasOwn = existsSync(join(ROOT, 'test', area, `${basename(name)}.test.ts`))
-  const tests = hasOwn ? [basename(name)] : (TESTS[`${area}/${name}`] ?? TESTS[`${area}/${dirname(name)}`] ?? ['**/*'])
+  const own = existsSync(join(ROOT, 'test', area, `${basename(name)}.test.ts`)) ? [basename(name)] : []
+  const named = TESTS[`${area}/${name}`] ?? TESTS[`${area}/${dirname(name)}`] ?? []
+  const tests = own.length + named.length === 0 ? ['**/*'] : [...own, ...named]
   return tests.map((test) => (test.includes('/') && test !== '**/*' ? test : `${area}/${test}`)).join()
 }
 
