@@ -129,6 +129,7 @@ const FLOORS: Floors = {
   [`${HTTP}/node.ts`]: { files: NODE_ADAPTER, ...HTTP_TYPES },
   [`${HTTP}/web.ts`]: { files: ['src/index.ts', `${HTTP}/check-options.ts`, `${HTTP}/chunk.ts`] },
   [`${STORES}/inbox-lines.ts`]: { files: ['src/index.ts'] },
+  [`${STORES}/command-url.ts`]: {},
   [`${STORES}/claims.ts`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
   [`${STORES}/lost-claims.ts`]: { files: ['src/index.ts'] },
   [`${STORES}/name-worker.ts`]: { packages: ['node:crypto', 'node:os'] },
@@ -160,7 +161,7 @@ const FLOORS: Floors = {
   [`${STORES}/postgres/inbox/`]: {
     files: [
       ...['src/index.ts', `${STORES}/postgres/`],
-      ...shared('inbox-lines', 'name-worker', 'put-listeners', 'stored-json', 'unreachable'),
+      ...shared('inbox-lines', 'command-url', 'name-worker', 'put-listeners', 'stored-json', 'unreachable'),
     ],
     packages: ['pg'],
   },
@@ -182,7 +183,7 @@ const FLOORS: Floors = {
     files: [
       'src/index.ts',
       `${QUEUES}/bullmq/`,
-      ...shared('inbox-lines', 'name-worker', 'notices', 'put-listeners', 'unreachable'),
+      ...shared('inbox-lines', 'command-url', 'name-worker', 'notices', 'put-listeners', 'unreachable'),
     ],
     packages: ['bullmq', 'node:buffer'],
   },
