@@ -3,6 +3,7 @@ import { type Inbox, type InboxItem, type Logger, pollInbox } from '../../../src
 import { nameWorker } from '../../stores/name-worker.ts'
 import { Notices } from '../../stores/notices.ts'
 import { PutListeners } from '../../stores/put-listeners.ts'
+import { toCommandOptions } from './command-options.ts'
 import { Connection } from './connection.ts'
 import { ask, findGaps, readNow } from './durability.ts'
 import { toJobId } from './job-data.ts'
@@ -39,7 +40,6 @@ const JOB_BYTES = 2_000
  */
 export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   const checked = checkOptions(options)
-  const { queue, prefix } = checked
   const notices = new Notices()
   const report = async (backend: RedisQueueBackend) => {
     for (const gap of await findGaps(backend).catch(() => [])) notices.warn(`bullmqInbox: ${gap}`)
@@ -51,11 +51,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   let logger: Logger | undefined
   const tidy = makeSweeper(checked.deadLetterMs, () => logger)
   return {
-    commandOptions: [
-      ...['--redis', 'URL'],
-      ...(queue === 'postern' ? [] : ['--queue', queue]),
-      ...(prefix === 'bull' ? [] : ['--prefix', prefix]),
-    ],
+    commandOptions: toCommandOptions(checked),
     async put(item: InboxItem) {
       const [backend, turn] = await Promise.all([connection.get(), turns.next(item.accountKey)])
       await room.take(backend, item.bytes.length)

@@ -21,12 +21,13 @@ import { Groups } from '../groups.ts'
 import { SharedPool } from '../shared-pool.ts'
 import type { TableName } from '../statements.ts'
 import { Table, type TableKind } from '../table.ts'
+import { toCommandOptions } from './command-options.ts'
 import { type StoredItem, toEntry, toListed, toMs, toStored } from './entry.ts'
 import { InboxTables } from './inbox-tables.ts'
 import { checkInboxName, checkInboxOptions, DAY_MS, type PostgresInboxOptions } from './options.ts'
 import { BATCH, ENTRY_LENGTH } from './pieces.ts'
 import { type InboxStatements, makeInboxStatements } from './statements.ts'
-import { COMMENT, DEFAULT_TABLE, ENDINGS } from './tables.ts'
+import { COMMENT, ENDINGS } from './tables.ts'
 import { WorkTable } from './work-table.ts'
 
 /** An inbox on Postgres. */
@@ -85,11 +86,7 @@ class InboxOnPostgres implements PostgresInbox {
   #sweptAt = Number.NEGATIVE_INFINITY
 
   constructor({ pool, schema, table, deadLetterMs }: Required<PostgresInboxOptions>) {
-    this.commandOptions = [
-      ...['--postgres', 'URL'],
-      ...(schema === undefined ? [] : ['--schema', schema]),
-      ...(table === undefined || table === DEFAULT_TABLE ? [] : ['--table', table]),
-    ]
+    this.commandOptions = toCommandOptions(pool, { schema, table })
     this.#deadLetterMs = deadLetterMs
     const shared = SharedPool.of(pool)
     this.#table = new Table(shared, { schema, table }, KIND)
