@@ -271,7 +271,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'try-not-reported': {
       breaks: 'The owner is not told of the outcome of a try.',
       from: 0,
-      edits: { '    this.#shared.reporter.outcome(tried.outcome, delivery)\n': '' },
+      edits: { '      reporter.outcome(tried.outcome, delivery)\n': '' },
     },
   },
   'adapters/stores/sqlite/turns.ts': {
