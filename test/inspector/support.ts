@@ -157,5 +157,5 @@ export const MEASURE = `(() => {
   }
 })()`
 
-/** What `MEASURE` returns of a list that cuts nothing. */
+/** The result of `MEASURE` for a list that cuts nothing. */
 export const WHOLE = { cut: 0, narrow: [], rest: 0, heights: [44] }
