@@ -9,7 +9,7 @@ export function VerdictView({ row, url }: { readonly row: Row; readonly url: str
   const { last, attempts, note, nextAt, resendOf } = row
   const state = useTime((now) => stateOf(row, now))
   const isRefused = last !== null && !last.isAcknowledged
-  const advice = adviseOn(row, url, store.state?.settings.deadlineMs) ?? explainCode(last?.code ?? null)
+  const advice = isRefused ? adviseOn(row, url, store.state?.settings.deadlineMs) : explainCode(last?.code ?? null)
   const answer = last === null ? undefined : [last.result, last.code].filter(Boolean).join(' ')
   const before = answer === undefined ? '' : `; last answer ${answer}`
   const nth = attempts > 5 ? `attempt ${attempts}, by hand` : `attempt ${attempts} of 5`

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 
@@ -18,7 +18,8 @@ interface DialogOptions {
 /** A dialog over the page. Esc closes it, and the focus returns to the element that had it. */
 export function Dialog({ title, children, verb, disabled = false, buttons, onSubmit }: DialogOptions): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Before the browser paints: Esc would not close a dialog that is drawn and not yet open.
+  useLayoutEffect(() => {
     const before = document.activeElement
     dialog.current?.showModal()
     dialog.current?.querySelector<HTMLElement>('[autofocus]')?.focus()

@@ -54,12 +54,8 @@ export const listShown: () => ShownList = remember(
     const kept = listKept()
     const matching = kept.filter((row) => store.held?.has(row.id) || test(row))
     const rows = matching.filter(({ id }) => store.held?.has(id) !== false)
-    const counts = {
-      fresh: matching.length - rows.length,
-      cleared: store.rows.all.length - kept.length,
-      total: kept.length,
-    }
-    return { rows, ...counts, unknown }
+    const cleared = store.rows.all.length - kept.length
+    return { rows, fresh: matching.length - rows.length, cleared, total: kept.length, unknown }
   },
 )
 

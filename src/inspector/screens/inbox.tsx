@@ -186,7 +186,9 @@ function Events({ page }: PageOptions): JSX.Element {
         <small>{escapeHidden(`${account} · ${event}`)}</small>
       </>,
       <>
-        {last === null ? 'not started' : <span class="result bad">{escapeHidden(last.error ?? last.code)}</span>}
+        <span class={last ? 'result bad' : ''} title={escapeHidden(last?.error ?? '')}>
+          {escapeHidden(last?.error ?? last?.code ?? 'not started')}
+        </span>
         <small>{last?.error && last.code}</small>
       </>,
       <When at={dueAt} />,
