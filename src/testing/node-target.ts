@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from 'node:http'
-import { type Duplex, duplexPair } from 'node:stream'
+import { MemorySocket } from './memory-socket.ts'
 import { pathOf, type Target, type TargetOptions } from './target.ts'
 import { sendOverHttp } from './url-target.ts'
 
@@ -19,27 +19,9 @@ export function nodeTarget(listener: RequestListener, options: TargetOptions = {
   const url = new URL(pathOf(options), 'http://localhost')
   return {
     send(request) {
-      const [client, connection] = connect()
+      const [client, connection] = MemorySocket.createPair()
       server.emit('connection', connection)
       return sendOverHttp(url, request, { createConnection: () => client, defaultPort: 80 })
     },
   }
-}
-
-function asIs(this: unknown): unknown {
-  return this
-}
-
-/** Members of a socket that apps use: in memory nothing is idle, delayed or kept alive. */
-const SOCKET = {
-  ...{ remoteAddress: '127.0.0.1', remotePort: 0, address: () => ({}) },
-  ...{ setTimeout: asIs, setNoDelay: asIs, setKeepAlive: asIs, ref: asIs, unref: asIs },
-}
-
-/** Creates both ends of a connection. An end that closes cuts the other, once that has read what was written before. */
-function connect(): readonly [client: Duplex, server: Duplex] {
-  const [client, server] = duplexPair()
-  Object.assign(client, SOCKET).once('close', () => setImmediate(() => server.destroy()))
-  Object.assign(server, SOCKET).once('close', () => setImmediate(() => client.destroy()))
-  return [client, server]
 }
