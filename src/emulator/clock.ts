@@ -1,9 +1,8 @@
-import * as z from 'zod'
 import { type Clock, systemClock } from '../host/clock.ts'
+import { parseDuration } from '../host/duration.ts'
 import { type ManualClock, manualClock } from '../host/manual-clock.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { checkInput } from './check-input.ts'
-import { duration } from './options.ts'
+import { Refusal } from './refusal.ts'
 
 /** Clock of the emulator, for delays, token expiry, rate windows and timestamps. */
 export interface EmulatorClock extends Clock {
@@ -46,7 +45,7 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
   }
   const advance = async (by: number | string) => {
     const clock = mustMove()
-    await clock.advance(checkInput({ advance: by }, moveShape).advance)
+    await clock.advance(readDuration(by))
     hooks.onMove(clock.now())
   }
   const toNext = async () => {
@@ -75,7 +74,13 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
   }
 }
 
-const moveShape = z.object({ advance: duration })
+function readDuration(by: number | string): number {
+  try {
+    return parseDuration(by)
+  } catch (error) {
+    throw new Refusal('invalid', `advance: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
 
 function isManual(clock: Clock): clock is ManualClock {
   return 'advance' in clock && 'next' in clock && 'track' in clock

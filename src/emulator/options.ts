@@ -75,8 +75,7 @@ export interface FaultOptions {
   readonly latency?: Duration | readonly [Duration, Duration]
 }
 
-/** Schema of a duration, which is read as milliseconds. */
-export const duration = z.union([z.number(), z.string()]).transform((value, context) => {
+const duration = z.union([z.number(), z.string()]).transform((value, context) => {
   try {
     return parseDuration(value)
   } catch (error) {
