@@ -8,7 +8,7 @@ import { PosternError } from '../../../src/index.ts'
 export function watchFile(path: string): () => void {
   const opened = identify(path)
   /** The write-ahead log, once it was seen: SQLite keeps it while a connection is open. */
-  let known: string | undefined
+  let known = identify(`${path}-wal`)
   return () => {
     const log = identify(`${path}-wal`)
     known ??= log
