@@ -25,4 +25,9 @@ describe('JSON for reading', () => {
     expect(pretty.length).toBeLessThan(3_000_000)
     expect(pretty.replace(/\s/g, '')).toBe(json)
   })
+
+  it('may have a string of 8 MB of escapes', () => {
+    const json = `["${'\\n'.repeat(4_000_000)}"]`
+    expect(toPretty(json) === `[\n  ${json.slice(1, -1)}\n]`).toBe(true)
+  })
 })
