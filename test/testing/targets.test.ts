@@ -118,6 +118,15 @@ describe.each(HOSTS)('nodeTarget with %s', (_name, create) => {
     expect(await newSender(target).send('x'.repeat(3_000_000))).toMatchObject({ status: 413 })
   })
 
+  it('delivers an answer whose request is destroyed after it', async () => {
+    const listener: RequestListener = (request, response) => {
+      response.writeHead(413).end(Buffer.alloc(10_000, 'x'))
+      request.destroy()
+    }
+    const { status, body } = await newSender(nodeTarget(create(listener))).send('x')
+    expect([status, body.length]).toEqual([413, 10_000])
+  })
+
   it('uses the given path', async () => {
     let url: string | undefined
     const listener: RequestListener = (request, response) => {
