@@ -17,7 +17,7 @@ export default defineConfig({
       (name) => `test/${name}.test.ts`,
     ),
     // A mutant that keeps a test waiting is noticed sooner.
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     expect: { poll: { timeout: 5_000 } },
     reporters: ['dot'],
   },

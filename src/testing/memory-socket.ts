@@ -5,6 +5,13 @@ export class MemorySocket extends Duplex {
   /** Address of the client, which frameworks read and log. */
   readonly remoteAddress = '127.0.0.1'
   readonly remotePort = 0
+  // Apps call these. In memory nothing is idle, delayed or kept alive.
+  readonly setTimeout = (): this => this
+  readonly setNoDelay = (): this => this
+  readonly setKeepAlive = (): this => this
+  readonly ref = (): this => this
+  readonly unref = (): this => this
+  readonly address = (): object => ({})
   /** Itself only until `createPair` joins both ends. */
   #other: MemorySocket = this
   #hasEnd = false
@@ -16,31 +23,6 @@ export class MemorySocket extends Duplex {
     client.#other = server
     server.#other = client
     return [client, server]
-  }
-
-  /** Does nothing, like the next five methods: apps call them, but in memory nothing is idle, delayed or kept alive. */
-  setTimeout(): this {
-    return this
-  }
-
-  setNoDelay(): this {
-    return this
-  }
-
-  setKeepAlive(): this {
-    return this
-  }
-
-  ref(): this {
-    return this
-  }
-
-  unref(): this {
-    return this
-  }
-
-  address(): object {
-    return {}
   }
 
   override _read(): void {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { OptionChecker } from '../protocol/option-checker.ts'
 
 /** Request of a sender. */
@@ -42,11 +43,8 @@ export async function* sendParts({ body, declaredLength, signal }: TargetRequest
     await new Promise((resolve) => setImmediate(resolve))
   }
   if (declaredLength === undefined) return
-  await new Promise((_resolve, reject) => {
-    const cut = () => reject(signal.reason)
-    if (signal.aborted) cut()
-    else signal.addEventListener('abort', cut, { once: true })
-  })
+  if (!signal.aborted) await once(signal, 'abort')
+  throw signal.reason
 }
 
 /** Adds the length of a body in one part to the headers, for targets that do not declare it by themselves. */

@@ -143,11 +143,6 @@ describe('postern replay', () => {
     expect(await running.exitCode).toBe(0)
     expect(running.stderr).toMatch(/2 succeeded\n$/)
   })
-
-  it('refuses a concurrency above 20', async () => {
-    const { run } = await serveFailures(0)
-    expect(await run('--concurrency', '21')).toMatchObject(ended(2))
-  })
 })
 
 describe('the journal', () => {

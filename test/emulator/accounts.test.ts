@@ -5,21 +5,6 @@ import { openJournal } from '../../src/emulator/journal.ts'
 const make = (key: string) => ({ key, email: `${key}@test`, password: `of ${key}` })
 const refusal = (kind: string) => expect.objectContaining({ kind })
 
-it('an account is found by its key, and by its e-mail address with its own password', () => {
-  const accounts = new Accounts(openJournal())
-  expect(() => accounts.get(undefined)).toThrow(refusal('unknown'))
-  const [one, two] = [accounts.add(make('one')), accounts.add(make('two'))]
-  expect(accounts.list()).toEqual([one, two])
-  expect([accounts.get(undefined), accounts.get('two')]).toEqual([one, two])
-  expect([accounts.find('two'), accounts.find('three')]).toEqual([two, undefined])
-  expect(() => accounts.get('three')).toThrow('there is no account "three"')
-  expect(accounts.findByLogin('two@test', 'of two')).toBe(two)
-  expect(accounts.findByLogin('two@test', 'of one')).toBeUndefined()
-  expect(accounts.findByLogin('three@test', 'of two')).toBeUndefined()
-  accounts.clear()
-  expect(accounts.list()).toEqual([])
-})
-
 it('no two accounts have one key or one user', () => {
   const accounts = new Accounts(openJournal())
   accounts.add(make('one'))

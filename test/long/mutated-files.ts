@@ -69,6 +69,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'testing/inbox-suite': ['inbox-cases', 'inbox-faults'],
   'testing/inject-target': ['targets', 'wrong-use'],
   'testing/node-target': ['targets', 'wrong-use'],
+  'testing/sender': ['targets', 'wrong-use'],
   'testing/silent-logger': ['sender'],
   'testing/store-suite': ['store-cases', 'store-faults', 'transaction-faults'],
   'testing/target': ['targets', 'wrong-use'],

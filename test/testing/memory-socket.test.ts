@@ -65,3 +65,8 @@ it('keeps what an end has not read yet when the other closes after both have end
   for (let turn = 0; turn < 3; turn++) await setImmediate()
   expect(String(await server.toArray())).toBe('sent')
 })
+
+it('answers calls that apps make to a socket', () => {
+  const [, server] = MemorySocket.createPair()
+  expect(server.setTimeout().setNoDelay().setKeepAlive().ref().unref().address()).toEqual({})
+})
