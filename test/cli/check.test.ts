@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { formatStanding } from '../../src/cli/commands/check.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
-import { type Answer, type Event, HandWritten, SECRET } from '../check/faulty/hand-written.ts'
+import { type Answer, type Event, HandWritten } from '../check/faulty/hand-written.ts'
 import { Reserialising } from '../check/faulty/signatures.ts'
 import { findFreePort } from '../support/programs.ts'
 import { startWatch } from '../support/watch.ts'
@@ -65,14 +65,6 @@ describe('postern check', () => {
   ])('names up to three of the checks under way: %j', (running, text) => {
     const standing = formatStanding({ done: 7, total: 9, running })
     expect(standing).toBe(`7 of 9 checks done, waiting for ${text}`)
-  })
-
-  it('is coloured at a terminal, unless NO_COLOR is set', async () => {
-    const url = await start(new HandWritten())
-    const env = { WEBHOOK_SECRET: SECRET, NO_COLOR: '1' }
-    expect((await runCli(['check', url, ...FEW], { isTTY: true, env })).stdout).not.toContain('\u001b')
-    // Node's library checks its own process too, and a test run may have no colours.
-    expect((await runCli(['check', url, ...FEW], { isTTY: true })).code).toBe(0)
   })
 
   it('writes reports: one object to standard output, the others to files', async () => {

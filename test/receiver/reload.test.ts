@@ -1,18 +1,15 @@
 import { createReceiver, memoryStore } from 'postern'
 import { sqliteStore } from 'postern/sqlite'
-import { events, signed } from 'postern/testing'
+import { events, signed, silentLogger } from 'postern/testing'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { AT_ONCE, Scene, until } from '../inbox/scene.ts'
 import { failure, raise, SECRET } from './support.ts'
-
-const ignore = () => {}
-const quiet = { debug: ignore, info: ignore, error: ignore }
 
 /** A receiver whose handlers record their runs, and whose warnings are kept. */
 function setUp(options = {}) {
   const runs: string[] = []
   const warnings: string[] = []
-  const logger = { ...quiet, warn: (_fields: unknown, message: string) => warnings.push(message) }
+  const logger = { ...silentLogger, warn: (_fields: unknown, message: string) => warnings.push(message) }
   const make = () => createReceiver({ secret: SECRET, logger, ...options })
   const note = (name: string) => () => void runs.push(name)
   return { runs, warnings, make, note }

@@ -1,22 +1,16 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { type Logger, type MemoryStoreOptions, memoryStore } from 'postern'
+import { type MemoryStoreOptions, memoryStore } from 'postern'
 import { storeSuite } from 'postern/testing'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { dedupKey } from '../../src/protocol/dedup-key.ts'
+import { type Line, linesInto } from '../receiver/support.ts'
 import { runs } from '../support/runs.ts'
 import { compareByHand, steps } from './store-steps.ts'
 
 const HOUR = 3_600_000
 const LEASE_MS = 15_000
-
-class ManualClock {
-  time = 0
-  monotonic(): number {
-    return this.time
-  }
-}
 
 interface Subject {
   readonly store: ReturnType<typeof memoryStore>
@@ -24,11 +18,16 @@ interface Subject {
 }
 
 function makeSubject(options?: MemoryStoreOptions): Subject {
-  const clock = new ManualClock()
-  const pass = (ms: number) => {
-    clock.time += ms
-  }
+  const { pass, ...clock } = makeClock()
   return { store: memoryStore({ clock, ...options }), pass }
+}
+
+function makeClock() {
+  let time = 0
+  const pass = (ms: number) => {
+    time += ms
+  }
+  return { monotonic: () => time, pass }
 }
 
 /** Claims a key that is free. */
@@ -52,22 +51,16 @@ function heapAfterCollection(): number {
   return process.memoryUsage().heapUsed
 }
 
-interface Line {
-  readonly fields: Readonly<Record<string, unknown>>
-  readonly message: string
-}
-
-function recordingLogger(): Logger & { readonly lines: Line[] } {
+/** A store, and the lines that it reports. */
+function makeReporting(options?: MemoryStoreOptions) {
+  const { store } = makeSubject(options)
   const lines: Line[] = []
-  const keep = (fields: Line['fields'], message: string) => lines.push({ fields, message })
-  return { lines, debug: keep, info: keep, warn: keep, error: keep }
+  store.reportTo?.(linesInto(lines))
+  return { store, lines }
 }
 
 describe('the contract of a store', () => {
-  const clock = new ManualClock()
-  const pass = (ms: number) => {
-    clock.time += ms
-  }
+  const { pass, ...clock } = makeClock()
   for (const { name, run } of storeSuite((options) => memoryStore({ clock, ...options }), { pass, isShared: false }))
     it(name, run)
 
@@ -217,15 +210,13 @@ describe('what it reports', () => {
   afterEach(() => vi.unstubAllEnvs())
 
   it('reports once that it is full, and names the account that filled it', () => {
-    const { store } = makeSubject({ max: 100, retentionMs: 24 * HOUR })
-    const logger = recordingLogger()
-    store.reportTo?.(logger)
+    const { store, lines } = makeReporting({ max: 100, retentionMs: 24 * HOUR })
     completeNew(store, 'acme', 20)
     completeNew(store, 'flooding-tenant', 79)
-    expect(logger.lines).toEqual([])
+    expect(lines).toEqual([])
     completeNew(store, 'acme', 500, 1_000)
-    expect(logger.lines).toHaveLength(1)
-    const [line] = logger.lines
+    expect(lines).toHaveLength(1)
+    const [line] = lines
     expect(line?.fields).toEqual({ max: 100, accountKey: 'flooding-tenant', share: 0.79 })
     expect(line?.message).toMatch(/full.* 24 h .*"flooding-tenant" fills 79 %.*Raise max/)
     expect(store.earlyDrops).toBe(499)
@@ -234,27 +225,21 @@ describe('what it reports', () => {
   it.each(['účet', 'x'.repeat(200), 'a b'])(
     'counts the ids of account %j together, even if only its digest is kept',
     (account) => {
-      const { store } = makeSubject({ max: 10 })
-      const logger = recordingLogger()
-      store.reportTo?.(logger)
+      const { store, lines } = makeReporting({ max: 10 })
       completeNew(store, 'š', 3)
       completeNew(store, account, 5)
       completeNew(store, 'acme', 3)
-      expect(logger.lines).toEqual([
-        {
-          fields: { max: 10, accountKey: undefined, share: 0.5 },
-          message: expect.stringContaining('not printable ASCII, fills 50 %'),
-        },
-      ])
+      expect(lines.map(({ fields }) => fields)).toEqual([{ max: 10, accountKey: undefined, share: 0.5 }])
+      expect(lines[0]?.message).toContain('not printable ASCII, fills 50 %')
     },
   )
 
   it('reports to every receiver that uses it', () => {
     const { store } = makeSubject({ max: 1 })
-    const loggers = [recordingLogger(), recordingLogger()]
-    for (const logger of loggers) store.reportTo?.(logger)
+    const reports: Line[][] = [[], []]
+    for (const lines of reports) store.reportTo?.(linesInto(lines))
     completeNew(store, 'acme', 2)
-    for (const { lines } of loggers) expect(lines).toHaveLength(1)
+    for (const lines of reports) expect(lines).toHaveLength(1)
   })
 
   it.each([
@@ -263,13 +248,11 @@ describe('what it reports', () => {
     ['', 0],
   ])('with NODE_ENV=%s reports %i times that it is for one process, once there is an event', (environment, times) => {
     vi.stubEnv('NODE_ENV', environment)
-    const { store } = makeSubject()
-    const logger = recordingLogger()
-    store.reportTo?.(logger)
-    expect(logger.lines).toEqual([])
+    const { store, lines } = makeReporting()
+    expect(lines).toEqual([])
     completeNew(store, 'acme', 3_000)
-    expect(logger.lines).toHaveLength(times)
-    for (const { message } of logger.lines) expect(message).toMatch(/this process only/)
+    expect(lines).toHaveLength(times)
+    for (const { message } of lines) expect(message).toMatch(/this process only/)
   })
 })
 
@@ -287,12 +270,10 @@ describe('on a host that hides its environment', () => {
       },
     ],
   ])('works if it %s, and treats it as none in production', (_what, process) => {
-    const { store } = makeSubject()
-    const logger = recordingLogger()
-    store.reportTo?.(logger)
+    const { store, lines } = makeReporting()
     vi.stubGlobal('process', process)
     expect(store.claim('key', LEASE_MS)).toMatchObject({ state: 'claimed' })
-    expect(logger.lines).toEqual([])
+    expect(lines).toEqual([])
   })
 })
 

@@ -6,7 +6,7 @@ export type AddCommand = (name: string, description: string, example: string, ..
 /** Help text below the options of a command: notes, such as its exit codes, and examples. */
 export function toHelp(notes: string, ...examples: readonly string[]): string {
   const lines = examples.map((line) => `  $ ${line}`)
-  return ['', ...(notes === '' ? [] : [notes, '']), 'Examples:', ...lines].join('\n')
+  return ['', notes, '', 'Examples:', ...lines].join('\n')
 }
 
 /** Adds a group of commands. The help of each has the notes. Returns a function that adds a command to it. */

@@ -34,7 +34,7 @@ export function addFixtures(program: Command, io: Io): void {
     .option('--seed <text>', 'the same seed gives the same files; another one gives events with other ids', 'postern')
     .option('--json', 'print the index to standard output, as one JSON object')
   addSecretOptions(command)
-    .addHelpText('after', toHelp('', ...EXAMPLES))
+    .addHelpText('after', toHelp('Exit codes: 0 done, 2 usage, or files that cannot be written.', ...EXAMPLES))
     .action(async (options: FixturesOptions) => {
       const { fixtures, files } = await makeFixtures(options, await readSecret(options, io))
       const { out, seed } = options

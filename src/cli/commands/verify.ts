@@ -25,7 +25,7 @@ export function addSign(program: Command, io: Io): void {
   ]
   addSecretOptions(command)
     .option('--json', 'print one JSON object to standard output')
-    .addHelpText('after', toHelp('', ...examples))
+    .addHelpText('after', toHelp('Exit codes: 0 done, 2 usage.', ...examples))
     .action(async (file: string | undefined, options: SignOptions) => {
       const secret = await readSecret(options, io)
       const signature = sign(await readBody(file, options, io), secret)
@@ -48,7 +48,7 @@ export function addVerify(program: Command, io: Io): void {
   ]
   addSecretOptions(command)
     .option('--json', 'print one JSON object to standard output')
-    .addHelpText('after', toHelp('', ...examples))
+    .addHelpText('after', toHelp('Exit codes: 0 the signature is right, 1 it is not, 2 usage.', ...examples))
     .action(async (file: string | undefined, options: VerifyOptions) => {
       const secret = await readSecret(options, io)
       const { body, header } = await readSubject(file, options, io)

@@ -2,14 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type ConfigurationError, createReceiver, type Outcome, type PosternError } from 'postern'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from 'postern/postgres'
-import { events, signed } from 'postern/testing'
+import { events, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { startWatch } from '../../../support/watch.ts'
 import { LEASE_MS, newKey, Scene, take } from './scene.ts'
 
 const ignore = () => {}
-const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
 describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
   const scene = new Scene()
@@ -123,7 +122,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
       secret: 'secret',
       store,
       leaseMs: 2_000,
-      logger: quiet,
+      logger: silentLogger,
       onError: (error) => errors.push(error),
     })
     receiver.on('contact.created', ({ id }, { transaction }) =>

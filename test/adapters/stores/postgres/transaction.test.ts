@@ -5,7 +5,7 @@ import { pgTable, text } from 'drizzle-orm/pg-core'
 import type pg from 'pg'
 import { createReceiver, type PosternError } from 'postern'
 import { postgresStore } from 'postern/postgres'
-import { events, signed } from 'postern/testing'
+import { events, signed, silentLogger } from 'postern/testing'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
@@ -141,7 +141,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       const receiver = createReceiver({
         secret: 'secret',
         store: cut.store,
-        logger: quiet,
+        logger: silentLogger,
         onError: (error) => errors.push(error),
       })
       let runs = 0
@@ -247,7 +247,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     const onDrizzle = () => postgresStore({ pool, wrap: (client) => drizzle(client, { schema: { contacts } }) })
 
     it('write through it', async () => {
-      const receiver = createReceiver({ secret: 'secret', store: onDrizzle(), logger: quiet })
+      const receiver = createReceiver({ secret: 'secret', store: onDrizzle(), logger: silentLogger })
       receiver.on('contact.created', ({ id }, context) =>
         context.transaction(async (tx) => {
           await tx.insert(contacts).values({ id, note: 'by drizzle' })
@@ -269,9 +269,6 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     })
   })
 })
-
-const ignore = () => {}
-const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
 /** Returns its own code, or that of its cause. */
 function codeOf(error: unknown): unknown {
