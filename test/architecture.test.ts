@@ -35,8 +35,7 @@ const FLOORS: Floors = {
     files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/testing/'],
     types: ['src/models/', 'src/store/', 'src/inbox/', 'src/receiver/'],
     packages: [
-      ...['node:assert/strict', 'node:crypto', 'node:events', 'node:http'],
-      ...['node:stream', 'node:timers/promises', 'node:util'],
+      ...['node:assert/strict', 'node:crypto', 'node:http', 'node:stream', 'node:timers/promises', 'node:util'],
     ],
   },
   'src/testing/vitest.ts': { files: ['src/testing/'], packages: ['vitest'] },

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { OptionChecker } from '../protocol/option-checker.ts'
 
 /** Request of a sender. */
@@ -43,8 +42,10 @@ export async function* sendParts({ body, declaredLength, signal }: TargetRequest
     await new Promise((resolve) => setImmediate(resolve))
   }
   if (declaredLength === undefined) return
-  if (!signal.aborted) await once(signal, 'abort')
-  throw signal.reason
+  await new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
 }
 
 /** Adds the length of a body in one part to the headers, for targets that do not declare it by themselves. */
