@@ -2,7 +2,6 @@ import { appendFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compareContents, formatContents } from '../scripts/release/contents.ts'
 import { release as obey } from '../scripts/release/release.ts'
 import { run as runCommand } from '../scripts/release/run.ts'
 import { buildOnce } from './support/build-once.ts'
@@ -182,26 +181,5 @@ describe('npm run release', () => {
     expect(await runCommand(origin, 'git', 'rev-parse', 'v0.1.0^{commit}', 'main')).toBe(`${head}\n${head}`)
     await expect(packTag('v0.2.0')).rejects.toThrow('the tag is v0.2.0, and package.json says 0.1.0')
     expect(await packTag('v0.1.0')).toMatch(/postern-0\.1\.0\.tgz: \d+ files$/)
-  })
-})
-
-describe('the list of contents', () => {
-  const files = [
-    { path: 'dist/index.js', size: 10_000 },
-    { path: 'dist/chunk-AB12CD34.js', size: 40_000 },
-    { path: 'dist/chunk-ZZ12CD34.js', size: 20_000 },
-    { path: 'dist/store-CGdjV7Uy.d.ts', size: 100 },
-    { path: 'README.md', size: 100 },
-  ]
-  const list = formatContents(files)
-
-  it.each<[string, readonly { path: string; size: number }[], readonly string[]]>([
-    ['the same files', files, []],
-    ['other hashes', files.map(({ path, size }) => ({ path: path.replace('AB12', 'XY99'), size })), []],
-    ['a fifth more', files.map(({ path, size }) => ({ path, size: size * 1.2 })), []],
-    ['a new file', [...files, { path: '.env', size: 1 }], ['.env is new (1 bytes)']],
-    ['a missing file', files.slice(0, -1), ['README.md is missing']],
-  ])('compared with %s', (_what, found, differences) => {
-    expect(compareContents(list, found)).toEqual(differences)
   })
 })
