@@ -21,7 +21,7 @@ source "$0"
 words=("$@") CURRENT=$# ; _postern`
 /** Arguments of a shell that print the completions of the last word. */
 const SHELLS = {
-  bash: (file: string, words: readonly string[]) => ['-c', IN_BASH, file, ...words],
+  bash: (file: string, words: readonly string[]) => ['--norc', '-c', IN_BASH, file, ...words],
   zsh: (file: string, words: readonly string[]) => ['-f', '-c', IN_ZSH, file, ...words],
   fish: (file: string, words: readonly string[]) => [
     '--no-config',
@@ -74,7 +74,8 @@ it.each([
 describe('postern completion bash, in bash', () => {
   it('is the default of names of files', async () => {
     const script = `source "${await writeScript('bash')}"; complete -p postern`
-    expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' })).toBe('complete -o default -F _postern postern\n')
+    const told = execFileSync('bash', ['--norc', '-c', script])
+    expect(String(told)).toBe('complete -o default -F _postern postern\n')
   })
 
   it('offers only options if the argument can be anything, and hides the same ones as the help', async () => {
