@@ -15,10 +15,7 @@ export interface Judged {
   readonly leastPercent: number
 }
 
-/**
- * Tests that judge a file, or the files of a folder, beside the test of its own name. Those of another area are named with it. A file without
- * either is judged by all tests of its area.
- */
+/** Tests that judge a file or a folder beside the test of its own name; all of its area if there are none. Those of another area name it. */
 const TESTS: Readonly<Record<string, readonly string[]>> = {
   'check/case': ['page'],
   'check/cases': ['alone', 'effects', 'leaks', 'page', 'reaches', 'sends', 'turns'],
@@ -35,12 +32,13 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'cli/commands/running-emulator': ['emulator-commands'],
   'cli/commands/trigger': ['trigger-emulator', 'event-types'],
   'cli/commands/webhooks': ['create-webhook', 'registrations', 'service'],
-  'cli/input/emulator-options': ['emulator', 'dev-start'],
+  'cli/input/emulator-options': ['emulator', 'dev-start', 'dev', 'default-port'],
   'cli/input/keys': ['dev', 'inbox-replay'],
   'cli/input/make-events': ['trigger', 'event-types', 'dev', 'fixtures'],
   'cli/input/read-bytes': ['secret', 'verify', 'env-file'],
   'cli/input/read-delivery': ['verify'],
   'cli/input/read-option': ['trigger', 'run'],
+  'cli/input/secret': ['verify'],
   'cli/io': ['run', 'create-webhook'],
   'cli/output/attempt-line': ['dev-start', 'trigger'],
   'cli/output/own-file': ['env-file', 'registrations', 'create-webhook', 'replay'],
