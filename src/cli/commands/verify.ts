@@ -70,6 +70,6 @@ async function readSubject(
   if (delivery !== undefined || header === undefined)
     throw usageError('Give --header and the body, or --delivery alone, which holds both.')
   // As it stands in the files of `postern fixtures`, and in logs.
-  const value = header.replace(/^x-service-signature:/i, '')
+  const value = header.replace(/^\s*x-service-signature:/i, '')
   return { body: await readBody(file, secret, io), header: value }
 }
