@@ -54,7 +54,7 @@ interface CommonOptions {
   readonly deadlineMs?: number
   /** When `context.signal` aborts. Default 60,000. */
   readonly handlerTimeoutMs?: number
-  /** The time that a claim lasts without renewal, and so the time that a crash blocks its event. Default 15,000; 2,000 to 25,000. */
+  /** The time that a claim lasts without renewal, and so the time that a crash blocks its event. Whole. Default 15,000; 2,000 to 25,000. */
   readonly leaseMs?: number
   /** Events under way at the same time; others are answered 503, duplicates excepted. One account alone gets four fifths of it. Default 1,000. */
   readonly maxInFlight?: number
@@ -123,7 +123,7 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
     check.isNumber('maxBufferedBytes', maxBufferedBytes, maxBodyCost, Number.MAX_SAFE_INTEGER, BUFFER_REASON)
   check.isNumber('deadlineMs', deadlineMs, 100, MAX_DEADLINE_MS)
   check.isNumber('handlerTimeoutMs', handlerTimeoutMs, 1, 86_400_000)
-  check.isNumber('leaseMs', leaseMs, 2_000, 25_000)
+  check.isWhole('leaseMs', leaseMs, 2_000, 25_000, 'milliseconds')
   check.isNumber('maxInFlight', maxInFlight, 1, 1_000_000)
   if (maxAge !== undefined) check.isNumber('maxAge', maxAge, MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON)
   check.hasMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])

@@ -46,7 +46,8 @@ describe('options', () => {
     ['half a byte', { maxBodyBytes: 10.5 }, 'maxBodyBytes is 10.5'],
     ['a deadline over 9.5 s', { deadlineMs: 9_501 }, 'give a number from 100 to 9500'],
     ['handlerTimeoutMs 0', { handlerTimeoutMs: 0 }, 'handlerTimeoutMs is 0'],
-    ['a lease of 1.9 s', { leaseMs: 1_900 }, 'give a number from 2000 to 25000'],
+    ['a lease of 1.9 s', { leaseMs: 1_900 }, 'give a whole number of milliseconds from 2000 to 25000'],
+    ['a lease that Redis refuses', { leaseMs: 2_000.5 }, 'leaseMs is 2000.5'],
     ['maxInFlight 0', { maxInFlight: 0 }, 'maxInFlight is 0'],
     ['maxAge under 3 h', { maxAge: 10_799_999 }, 'since the last of the five attempts comes 2 h 36 min'],
     ['a clock without monotonic', { clock: { now() {} } }, 'clock has no method monotonic()'],
@@ -109,7 +110,7 @@ describe('options', () => {
     ['undefined for an option', { models: undefined, events: undefined, store: undefined, onError: undefined }],
     ['prototype names for models', { models: { constructor: record(), toString: record(), ['__proto__']: record() } }],
     ['a store that keeps ids for just 3 h', keeping(10_800_000)],
-    ['fractions of milliseconds', { deadlineMs: 1_000.5, handlerTimeoutMs: 1.5, leaseMs: 2_000.5 }],
+    ['fractions of milliseconds', { deadlineMs: 1_000.5, handlerTimeoutMs: 1.5 }],
     ['event types of any other shape', { events: { 'invoice.paid': record(), paid: record(), 'a.b.c': record() } }],
     ['a store that keeps ids for ever', keeping(Number.POSITIVE_INFINITY)],
   ])('accepts %s', (_what, options) => {
