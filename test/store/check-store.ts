@@ -52,14 +52,12 @@ function startAll(cases: readonly StoreCase[]): Map<StoreCase, Promise<unknown>>
     cases.map((each, index) => {
       const result = Promise.resolve(rows[index % MOST_AT_ONCE])
         .then(each.run)
-        .then(nothing, asValue)
+        .then(() => undefined, asValue)
       rows[index % MOST_AT_ONCE] = result
       return [each, result]
     }),
   )
 }
-
-const nothing = () => undefined
 
 /** Without a handler, a rejection that no test has requested yet would end the process. */
 function asValue(error: unknown): unknown {

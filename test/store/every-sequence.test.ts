@@ -6,9 +6,7 @@ it('the memory store answers every sequence of six steps as the contract does', 
   const clock = manualClock()
   const pass = (ms: number) => clock.advance(ms)
   const makeStore = () => memoryStore({ clock, max: 1_000_000 })
-  const cases = storeSuite(makeStore, { pass, isShared: false, depth: 6 }).filter(({ name }) =>
-    /every sequence/.test(name),
-  )
-  expect(cases).toHaveLength(1)
-  for (const { run } of cases) await run()
+  const every = storeSuite(makeStore, { pass, isShared: false, depth: 6 }).find(({ name }) => name.includes('every'))
+  expect(every).toBeDefined()
+  await every?.run()
 })

@@ -24,6 +24,11 @@ export const FAULTS = {
     'completes in two steps',
     'releases in two steps',
   ],
+  'answers a claim as before or after a completion or release that comes at the same time': [
+    'looks at what is done before it looks at the holder',
+    'reads the marks before it looks at the holder',
+    'lets go of a key before it adds the marks',
+  ],
   'gives a claim that ended by itself to one of many': ['holds claims for ever', 'claims in two steps'],
   'renews a claim from now on': ['adds the new lease to the old one'],
   'renews for as long as it is told, which may be shorter than before': ['adds the new lease to the old one'],
@@ -313,7 +318,11 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
     find,
     async claim(key: string, leaseMs: number): Promise<Claim> {
       const row = find(key)
-      if (row.done) return { state: 'done' }
+      const { done, marks } = row
+      const isDoneFirst = is('looks at what is done before it looks at the holder')
+      const areMarksFirst = is('reads the marks before it looks at the holder')
+      if (isDoneFirst || areMarksFirst) await undefined
+      if (isDoneFirst ? done : row.done) return { state: 'done' }
       if (isLive(row) && is('lengthens a claim that another wants')) row.until = now() + leaseMs
       if (isLive(row) || (is('knows what every object has') && key in {})) return { state: 'busy' }
       if (is('claims in two steps')) await undefined
@@ -321,11 +330,8 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
       row.hasEnded = true
       const token = newToken(row)
       hold(row, token, leaseMs)
-      return {
-        state: 'claimed',
-        token,
-        marks: is('returns marks in another order') ? [...row.marks].reverse() : [...row.marks],
-      }
+      const kept = areMarksFirst ? marks : row.marks
+      return { state: 'claimed', token, marks: is('returns marks in another order') ? kept.toReversed() : [...kept] }
     },
     async renew(key: string, token: string, leaseMs: number, given: readonly string[]): Promise<boolean> {
       const row = find(key)
@@ -364,6 +370,7 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
       const known = row.marks
       if (is('releases in two steps') || is('adds marks in two steps')) await undefined
       if (is('adds marks in two steps')) row.marks = known
+      if (is('lets go of a key before it adds the marks')) await Object.assign(row, { until: 0 })
       if (!is('loses the marks of a release') && !(isLate && is('loses the marks of a late release'))) add(row, marks)
       row.hasEnded = false
       const until = is('ends a released claim with its lease') ? row.until : 0

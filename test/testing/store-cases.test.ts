@@ -37,6 +37,12 @@ describe('the cases', () => {
     }
   })
 
+  it('wait for a claim to end if the test cannot move the clock', async () => {
+    const [waiting] = storeSuite(makeStore).filter(({ name }) => name === 'lets a claim end by itself')
+    await waiting?.run()
+    expect(waiting).toBeDefined()
+  })
+
   it('call transactionSync of a store that has no other', async () => {
     const { makeStore } = makeStores('none')
     const called = new Error('called')
@@ -65,6 +71,23 @@ describe('the cases', () => {
     const cases = storeSuite(() => ({ ...store, claim }), { isShared: false })
     await cases.find(({ name }) => name.startsWith('takes the names of what every object has'))?.run()
     expect(claims.get('__proto__')).toBe(4)
+  })
+
+  it('find in real time what fails at the last step of a sequence, and take a hundred sequences concurrently', async () => {
+    const counts = new Map<string, number>()
+    let [open, most] = [0, 0]
+    const store: Store = memoryStore()
+    const inner = store.complete.bind(store)
+    const complete: Store['complete'] = async (key, ...rest) => {
+      most = Math.max(most, ++open)
+      await sleep(0)
+      open--
+      counts.set(key, (counts.get(key) ?? 0) + 1)
+      return counts.get(key) !== 3 && inner(key, ...rest)
+    }
+    const cases = storeSuite(() => Object.assign(store, { complete }), { isShared: false })
+    await expect(cases.find(({ name }) => name.includes('every sequence'))?.run()).rejects.toThrow('step 3 of')
+    expect(most).toBe(100)
   })
 })
 

@@ -117,6 +117,19 @@ export const claimCases = toCases({
       strictEqual((await trial.claim(key)).state, isTaken && name === 'complete' ? 'done' : 'busy', key)
     }
   },
+  'answers a claim as before or after a completion or release that comes at the same time': async (trial) => {
+    const { store, another } = trial
+    const turns = Array.from({ length: 20 }, async (_, index) => {
+      const [key, isDone] = [`${trial.key}:${index}`, index < 10]
+      const { token } = await trial.take(key)
+      const early = index % 2 === 0 ? trial.claim(key, another) : undefined
+      const settling = isDone ? store.complete(key, token) : store.release(key, token, ['a'])
+      const [claim, isTaken] = await Promise.all([early ?? trial.claim(key, another), settling])
+      ok(isTaken)
+      if (claim.state === 'claimed') deepStrictEqual([isDone, claim.marks], [false, ['a']], key)
+    })
+    await Promise.all(turns)
+  },
   'gives a claim that ended by itself to one of many': async (trial) => {
     await trial.take()
     await trial.outlastLease()

@@ -139,11 +139,11 @@ export const processCases = [
 /** Stops the engine while `work` runs, and starts it again even if the work fails. */
 async function away(trial: Trial, work: () => Promise<void>): Promise<void> {
   const { outage } = trial.host
-  await trial.exempt(outage?.begin())
+  await trial.exempt(() => outage?.begin())
   try {
-    await trial.exempt(work())
+    await trial.exempt(work)
   } finally {
-    await trial.exempt(outage?.end())
+    await trial.exempt(() => outage?.end())
   }
 }
 
@@ -163,5 +163,5 @@ async function untilAnswered<T>(trial: Trial, call: () => T | Promise<T>): Promi
       }
     }
   }
-  return await trial.exempt(answer())
+  return await trial.exempt(answer)
 }

@@ -8,7 +8,7 @@ import { renewCases } from './renew-cases.ts'
 import { retentionCases } from './retention-cases.ts'
 import { settleCases } from './settle-cases.ts'
 import { transactionCases } from './transaction-cases.ts'
-import { type CaseDefinition, type TransactionTools, Trial, type TrialHost } from './trial.ts'
+import { type CaseDefinition, LATEST_MS, type TransactionTools, Trial, type TrialHost } from './trial.ts'
 
 /** Options of `storeSuite`, by which it learns what the tested store can do. */
 export interface StoreSuiteOptions {
@@ -40,8 +40,6 @@ export interface StoreCase {
 
 const LEASE_MS = 600
 const LONGEST_LEASE_MS = LEASE_MS * 2 ** 6
-/** A store may refuse a call that takes longer than some seconds, whatever the lease. */
-const LATEST_MS = 2_400
 const TOO_SLOW =
   'The store, or the machine, is too slow to judge: even with leases of 38 s, a step was late by 2.4 s or more.'
 
