@@ -5,7 +5,7 @@ import { sendOverHttp } from './url-target.ts'
 
 /**
  * Creates a target of an app on node:http, without a port: a real server receives the requests over a connection in memory. Heads,
- * chunks and broken connections behave as on a network.
+ * chunks and broken connections behave as on a network; timeouts of sockets never fire.
  *
  * @param listener argument of `http.createServer`: the app of a framework built on it, `app.callback()`, or a function
  * @example nodeTarget(app, { path: '/webhooks' })

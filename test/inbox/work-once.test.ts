@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, type HandlerContext, type WebhookEvent } from 'postern'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { AT_ONCE, Scene, SECRET } from './scene.ts'
+import { AT_ONCE, Scene, SECRET, until } from './scene.ts'
 
 const FOR_MS = 120_000
 const event = events.contact.created
@@ -125,17 +125,12 @@ describe('workOnce', () => {
   })
 
   it('leaves nothing behind when the receiver is closed meanwhile', async () => {
-    const scene = await open(2, () => sleep(200))
+    let begun = 0
+    const scene = await open(2, () => sleep(200, begun++))
     const working = scene.receiver.workOnce({ forMs: FOR_MS })
-    await sleep(50)
-    let hasEnded = false
-    const ended = working.then(() => {
-      hasEnded = true
-    })
+    await until('both run', () => begun === 2)
     await scene.receiver.close()
-    expect(hasEnded, 'close() waits for it').toBe(true)
-    await ended
-    expect(await working).toEqual({ handled: 2, failed: 0, left: 0 })
+    expect(await Promise.race([working, 'not waited for'])).toEqual({ handled: 2, failed: 0, left: 0 })
     expect(await scene.receiver.workOnce({ forMs: FOR_MS })).toEqual({ handled: 0, failed: 0, left: 0 })
   })
 

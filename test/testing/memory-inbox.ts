@@ -148,7 +148,7 @@ export const FAULTS = {
   ],
   ...DEATHS,
   'keeps a dead letter with its try and its marks, and does not run it': [
-    'buries without marks',
+    'buries with two marks at most',
     'buries without the try',
     'removes what is to be buried',
     'dates a dead letter by its receipt',
@@ -504,7 +504,7 @@ export class MemoryInbox implements Inbox {
     const all = hasTried ? [...tries, settlement.tried as InboxTry] : tries
     this.#set(key, { lostBy: '' })
     if (settlement.next === 'bury') {
-      const marks = this.#has('buries without marks') ? [] : settlement.marks
+      const marks = settlement.marks.slice(0, this.#has('buries with two marks at most') ? 2 : Infinity)
       this.#set(key, {
         state: 'dead',
         dueAt: this.#has('dates a dead letter by its receipt') ? row.receivedAt : now,

@@ -13,11 +13,12 @@ export const deadCases: Runs = {
   'keeps a dead letter with its try and its marks, and does not run it': async (trial) => {
     const before = Date.now()
     const item = makeItem({ receivedAt: before - 60_000 })
-    await buryAll(trial, [item], ['a,b', 'Save *'])
+    const marks = ['a,b', 'Save *', ...Array.from({ length: 100 }, (_, index) => `${'x'.repeat(100)} ${index}`)]
+    await buryAll(trial, [item], marks)
     const entry = await trial.get(item.key)
     ok(entry.dueAt >= before - 1_000, `it says that it is dead since ${entry.dueAt}`)
     strictEqual(entry.state, 'dead')
-    deepStrictEqual(entry.marks, ['a,b', 'Save *'])
+    deepStrictEqual(entry.marks, marks)
     deepStrictEqual(
       entry.tries.map(({ code }) => code),
       ['dead_letter'],

@@ -97,13 +97,12 @@ export const putCases: Runs = {
     await trial.another.put(first)
     trial.work(() => DONE, { concurrency: 1 })
     await trial.until('all ran', () => trial.taken.length === 6)
-    notStrictEqual(trial.taken.at(-1)?.key, first.key)
+    notStrictEqual(trial.keysTaken.at(-1), first.key)
   },
   'takes a key again that is done': async (trial) => {
     const item = makeItem()
     trial.work(() => DONE)
     await trial.put(item)
-    await trial.until('it ran', () => trial.taken.length === 1)
     await trial.untilGone(item)
     await trial.put(item)
     await trial.until('it ran again', () => trial.taken.length === 2)

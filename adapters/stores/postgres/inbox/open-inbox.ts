@@ -21,7 +21,7 @@ export async function openPostgresInbox(
   const { default: pg } = await import('pg').catch((cause: unknown) => {
     throw new ConfigurationError('driver_missing', 'An inbox on Postgres needs pg: npm install pg', { cause })
   })
-  const pool = new pg.Pool({ connectionString, max: 3 })
+  const pool = new pg.Pool({ connectionString, max: 3, connectionTimeoutMillis: 5_000 })
   const inbox = postgresInbox({ pool, ...name })
   try {
     await prepare?.(inbox)
