@@ -16,7 +16,8 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
 stderr.on('error', () => {})
 
 function listenToKeys(listener: (key: string) => void): () => void {
-  const toRawMode = () => void stdin.setRawMode(true)
+  // libuv leaves a mode alone that it has set last, though the shell has set another in the meantime.
+  const toRawMode = () => void stdin.setRawMode(false).setRawMode(true)
   // In raw mode, Ctrl-C and Ctrl-Z are keys.
   const listen = (keys: Buffer) => {
     for (const key of keys.toString()) {
@@ -25,7 +26,7 @@ function listenToKeys(listener: (key: string) => void): () => void {
       else listener(key)
     }
   }
-  process.on('SIGCONT', toRawMode) // the shell has set another mode in the meantime
+  process.on('SIGCONT', toRawMode)
   toRawMode()
   stdin.on('data', listen).resume()
   return () => {

@@ -105,12 +105,15 @@ describe('the attempts of an emulator', () => {
 
   it('have advice once for each kind of failure, unless it has no usual cause', () => {
     const { written, display } = start()
-    const refused = { ...attempt, status: undefined, failure: 'refused' }
-    for (const each of [refused, refused, ...[422, 500].map((status) => ({ ...attempt, status, failure: 'status' }))])
+    const refused = { ...attempt, status: undefined, failure: 'refused', phases: {} }
+    const dropped = { ...refused, failure: 'reset', error: 'dropped by a fault', phases: undefined }
+    const cut = { ...dropped, phases: {} }
+    const unanswered = [dropped, cut, refused, refused]
+    for (const each of [...unanswered, ...[422, 500].map((status) => ({ ...attempt, status, failure: 'status' }))])
       display.show({ type: 'attempt', delivery: DELIVERY, attempt: each })
     display.show({ type: 'attempt', delivery: DONE, attempt: { ...attempt, status: 404 } })
     expect(written.stderr).toMatch(
-      /^refused: nothing listens at \S+ Is your app running, .*\n422: the schema .*late\.\n$/,
+      /^reset: dropped by a fault\nreset: the receiver cut .*\nrefused: nothing listens at \S+ Is your app running, .*\n422: the schema .*late\.\n$/,
     )
   })
 

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   getEntry,
   type InboxOptions,
@@ -8,6 +10,7 @@ import {
   readInboxPlace,
   writeInboxOptions,
 } from '../../src/cli/service/inbox-options.ts'
+import { portOf } from '../adapters/http/hosts.ts'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
@@ -65,6 +68,7 @@ describe('an inbox', () => {
     [{ redis: 'redis://h', schema: 's' }, '--schema is not for an inbox of --redis.'],
     [{ postgres: 'postgres://h', prefix: 'p' }, '--prefix is not for an inbox of --postgres.'],
     [{ redis: 'localhost' }, 'That is not a URL: give redis://HOST:PORT'],
+    [{ redis: 'redis://h/app' }, 'The path of a Redis URL is the number of a database, as in redis://HOST:PORT/0.'],
     [{ redis: 'xredis://h' }, 'That is not a URL: give redis://HOST:PORT'],
     [{ postgres: 'xpostgres://h' }, 'That is not a URL: give redis://HOST:PORT'],
   ])('is in one place, with the options of its engine: not %j', async (options, message) => {
@@ -95,6 +99,14 @@ describe('an inbox', () => {
 
   it.each(['postgres', 'postgresql'])('has its tables in a Postgres that answers: %s', async (scheme) => {
     await expect(migrateInbox({ postgres: `${scheme}://127.0.0.1:1/app` })).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('is given up in a Postgres that says nothing', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const silent = migrateInbox({ postgres: `postgres://127.0.0.1:${portOf(server)}/app` })
+    await expect(silent).rejects.toThrow('timeout')
   })
 
   it('has no tables to make in what is no Postgres', async () => {

@@ -28,9 +28,11 @@ function readlink(path: string): string {
 describe('an inbox that may come later', () => {
   const counts = (inbox: LateInbox) => inbox.counts().then(({ dead }) => dead)
 
-  it('is found once its file exists, and again when the file was replaced', async () => {
+  it('is found once its file and table exist, and again when the file was replaced', async () => {
     await using inbox = new LateInbox({ sqlite: file })
     await expect(inbox.counts()).rejects.toThrow('does not exist, or is not a file')
+    writeFileSync(file, '') // an app that has not made its table
+    await expect(inbox.counts()).rejects.toThrow('has no inbox')
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     expect(await counts(inbox)).toBe(1)
     for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })

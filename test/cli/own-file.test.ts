@@ -1,7 +1,8 @@
+import { rmSync } from 'node:fs'
 import { chmod, chown, link, lstat, mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { getuid, pid } from 'node:process'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { getuid, pid, ppid } from 'node:process'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { holdFile, type LockTimes, replaceFile, reserveFile } from '../../src/cli/output/own-file.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { createTestIo } from './test-io.ts'
@@ -51,7 +52,8 @@ describe('a file that is replaced', () => {
   it('stays as it was if it cannot be replaced', async () => {
     await mkdir(file)
     await expect(replaceFile(file, 'one')).rejects.toMatchObject({ code: 'EISDIR' })
-    await expect(replaceFile(join(folder, 'none', 'file'), 'one')).rejects.toMatchObject({ code: 'ENOENT' })
+    const missing = replaceFile(join(folder, 'none', 'file'), 'one')
+    await expect(missing).rejects.toMatchObject({ code: 'ENOENT', syscall: 'open' })
     expect(await readdir(folder)).toEqual(['file'])
   })
 })
@@ -77,19 +79,13 @@ const TIMES: LockTimes = { beatMs: 20, abandonedAfterMs: 300, tellAfterMs: 100, 
 const hold = (times: Partial<LockTimes> = {}, isFilled = never, { io } = createTestIo()) =>
   holdFile(file, isFilled, io, { ...TIMES, ...times })
 
-/** Keeps the lock of another run alive until the test ends. */
-async function beat(): Promise<void> {
-  await writeFile(lock, '')
-  const timer = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), 20)
-  onTestFinished(() => clearInterval(timer))
-}
-
 describe('a file that is held', () => {
   it('has a lock for its owner only, which is touched again and again', async () => {
     const held = await hold()
     const { mode, mtimeMs } = await stat(lock)
     expect(mode & 0o777).toBe(0o600)
     await expect.poll(async () => (await stat(lock)).mtimeMs, { interval: 20 }).toBeGreaterThan(mtimeMs)
+    rmSync(lock) // by another process
     await held[Symbol.asyncDispose]()
     expect(await readdir(folder)).toEqual([])
   })
@@ -119,19 +115,29 @@ describe('a file that is held', () => {
   })
 
   it('is not taken from a living run: the next one gives up in time', async () => {
-    await beat()
-    const fix = 'Run the command again when that one has ended.'
+    await writeFile(lock, '')
+    const terminal = createTestIo()
+    let beats = 0
+    const look = () => utimes(lock, ++beats, beats).then(never)
+    const fix = `Run the command again when that one has ended. If there is none: delete ${lock}`
     const refusal = { exitCode: 5, message: `Another run is using ${file}.`, fix }
-    await expect(hold({ abandonedAfterMs: 5_000, waitMs: 100 })).rejects.toMatchObject(refusal)
+    const times = { abandonedAfterMs: 0, waitMs: 100, tellAfterMs: 10_000 }
+    await expect(hold(times, look, terminal)).rejects.toMatchObject(refusal)
+    expect([await readdir(folder), terminal.written.stderr]).toEqual([['file.lock'], ''])
+  })
+
+  it('is not taken from a suspended run', async () => {
+    await writeFile(lock, `${ppid}`)
+    await expect(hold({ abandonedAfterMs: 0, waitMs: 100 })).rejects.toMatchObject({ exitCode: 5 })
     expect(await readdir(folder)).toEqual(['file.lock'])
   })
 
   it('makes the next run say once that it waits, until Ctrl-C', async () => {
     const terminal = createTestIo()
-    await beat()
+    await writeFile(lock, '')
     let looks = 0
     const look = async () => ++looks < 0
-    const refused = expect(hold({ abandonedAfterMs: 5_000 }, look, terminal)).rejects.toThrow('aborted')
+    const refused = expect(hold({ abandonedAfterMs: 60_000 }, look, terminal)).rejects.toThrow('aborted')
     await expect.poll(() => terminal.written.stderr, { interval: 10 }).not.toBe('')
     const before = looks
     await expect.poll(() => looks, { interval: 10 }).toBeGreaterThan(before + 3)

@@ -53,14 +53,17 @@ describe('the program', () => {
     expect(line.stdout).toMatch(message)
   })
 
-  it.skipIf(process.platform !== 'linux')('stops at Ctrl-Z like any job, and takes keys again after fg', async () => {
+  it.skipIf(process.platform !== 'linux').each([
+    ['Ctrl-Z', "printf '\\032'"],
+    ['a signal of another terminal', 'kill -STOP $(cat pid)'],
+  ])('stops at %s like any job, and takes keys again after fg', async (_what, stop) => {
     const see = `see() { until [ "$(grep -c "$1" job 2> none)" -ge "$2" ]; do sleep 0.1; done 2> none; }`
+    const dev = `sh -c "echo \\$\\$ > pid; exec postern dev --port 0 --forward http://127.0.0.1:9/"`
     const keys = [
-      `printf 'postern dev --port 0 --forward http://127.0.0.1:9/\\n'; see '^keys ' 1; printf '\\032'`,
-      `see Stopped 1; printf 'fg\\n'; see '^postern dev ' 1; printf h`,
-      `see '^keys ' 2; printf q; see '^0 deliveries' 1; printf 'stty\\n'; see speed 1; printf 'exit\\n'`,
+      `printf '%s\\n' '${dev}'; see 'keys  ' 1; ${stop}; see Stopped 1; printf 'fg\\nh'; see 'keys  ' 2`,
+      `printf q; see '0 deliveries' 1; printf 'stty\\n'; see speed 1; printf 'exit\\n'`,
     ]
-    const line = program.start(`${see}; (${keys.join('; ')}) | script -qefc 'bash --norc -i' job`)
+    const line = program.start(`rm -f job; ${see}; (${keys.join('; ')}) | script -qefc 'bash --norc -i' job`)
     expect(await line.exitCode, line.stdout).toBe(0)
     const [, modes = ''] = line.stdout.split('speed')
     expect(modes).not.toMatch(/-icanon|-echo\b/)

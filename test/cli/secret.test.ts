@@ -27,6 +27,12 @@ describe('a secret', () => {
     expect(await read({ secretStdin: true }, { stdin: text })).toBe(secret)
   })
 
+  it.each(['', '\r\n', '\ufeff'])('is missed in an empty file, and on empty standard input: %j', async (text) => {
+    await writeFile(file, text)
+    await expect(read({ secretFile: file })).rejects.toThrow(`${file} is empty: it holds no secret.`)
+    await expect(read({ secretStdin: true }, { stdin: text })).rejects.toThrow('Standard input is empty')
+  })
+
   it('is not looked for in both a file and standard input', async () => {
     const message = 'Give --secret-file or --secret-stdin, not both.'
     await expect(read({ secretFile: file, secretStdin: true })).rejects.toMatchObject({ exitCode: 2, message })

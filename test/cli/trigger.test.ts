@@ -19,9 +19,11 @@ describe('postern trigger --to', () => {
     ['opportunity.updated', { record: { _id: expect.any(String) } }],
     ['sync.failed', { error: 'vendor timed out' }],
     ['export.completed', { rows: 120 }],
-  ])('sends a signed %s', async (type, data) => {
+    ['lead.scored --any-type', {}],
+  ])('sends a signed %s', async (line, data) => {
+    const [type] = line.split(' ')
     const { received, url } = await recordDeliveries()
-    const { code, stdout, stderr } = await runCli(['trigger', type, '--to', url])
+    const { code, stdout, stderr } = await runCli(`trigger ${line} --to ${url}`)
     expect([code, received.length]).toEqual([0, 1])
     const [{ body, headers, event } = expect.fail()] = received
     expect(verify(body, headers['x-service-signature'], SECRET)).toBe(true)
@@ -54,7 +56,7 @@ describe('postern trigger --to', () => {
     await writeFile(join(folder, 'data.json'), '\ufeff{"record": {"_id": "1"}}')
     const { received, url } = await recordDeliveries()
     const stdin = '{"record":{"_id":"2"}}'
-    for (const data of [`@${folder}/data.json`, '-', '{"record":{"_id":"3"}}'])
+    for (const data of [`@${folder}/data.json`, '-', '{"record":{"_id":"3"},"id":"3","data":{}}'])
       expect((await runCli(`trigger contact.created --to ${url} --data ${data}`, { stdin })).code).toBe(0)
     expect(received.map(({ event }) => event.data.record)).toEqual([{ _id: '1' }, { _id: '2' }, { _id: '3' }])
   })
@@ -64,6 +66,8 @@ describe('postern trigger --to', () => {
     ['a misspelt field', 'contact.created --set data.record.emial=x', 'Did you mean data.record.email?'],
     ['data that is no JSON', 'contact.created --data {', 'not JSON'],
     ['data that is a list', 'contact.created --data []', 'is an object'],
+    ['data that is a number', 'contact.created --data 5', 'is an object'],
+    ['data that is null', 'contact.created --data null', 'is an object'],
     ['data that is a whole event', 'contact.created --data {"id":"1","type":"x","data":{}}', 'whole event'],
     ['data of a file that is not there', 'contact.created --data @/nowhere', 'cannot be read'],
     ['standard input twice', 'contact.created --data - --secret-stdin', 'either the secret or the data'],

@@ -29,15 +29,10 @@ describe('postern sign', () => {
   it.each([
     ['a secret that is not set', 'sign', {}, 'WEBHOOK_SECRET is not set'],
     ['a secret with a blank', 'sign', { WEBHOOK_SECRET: 'x ' }, 'blank'],
-    [
-      'an env file that is not there',
-      'sign --env /nowhere',
-      { WEBHOOK_SECRET: 'x' },
-      '/nowhere cannot be read: ENOENT',
-    ],
+    ['a missing env file', 'sign --env /nowhere', { WEBHOOK_SECRET: 'x' }, '/nowhere cannot be read: ENOENT'],
     ['standard input twice', 'sign --secret-stdin', {}, 'name the file of the body'],
   ])('refuses %s', async (_what, line, env, words) => {
-    expect(await runCli(line, { env })).toEqual(ended(2, words))
+    expect(await runCli(line, { env, stdin: SECRET })).toEqual(ended(2, words))
   })
 })
 
@@ -87,7 +82,7 @@ describe('postern verify --delivery', () => {
   ])('accepts %s', async (_what, delivery) => {
     const text = JSON.stringify(delivery, null, 2)
     const right = { code: 0, stdout: '', stderr: 'the signature is right\n' }
-    await folder.write('line.json', text)
+    await folder.write('line.json', `\ufeff${text}`)
     for (const given of [text, '@-', `@${folder.at('line.json')}`])
       expect(await runCli(['verify', '--delivery', given], { stdin: text })).toEqual(right)
   })

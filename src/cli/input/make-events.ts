@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
-import { splitType, type WebhookEvent } from '../../protocol/events.ts'
+import { type ServiceEventType, splitType, type WebhookEvent } from '../../protocol/events.ts'
 import { createEvents, type EnvelopeOptions, type EventBuilders } from '../../testing/events.ts'
+import { SAMPLES } from '../../wire/samples.ts'
 import { defined, type Io, messageOf, usageError } from '../io.ts'
 import { mustBeType } from './event-types.ts'
 import { readBytes, readStdin, toText } from './read-bytes.ts'
@@ -69,20 +70,9 @@ export function buildEvent(builders: EventBuilders, type: string, envelope: Enve
   return JSON.parse(JSON.stringify(build(builders, type, envelope)))
 }
 
-const BUILDERS = new Map<string, `${'payment' | 'sync'}${'Completed' | 'Failed'}` | `${'import' | 'export'}Completed`>([
-  ['finance.payment.completed', 'paymentCompleted'],
-  ['finance.payment.failed', 'paymentFailed'],
-  ['sync.completed', 'syncCompleted'],
-  ['sync.failed', 'syncFailed'],
-  ['import.completed', 'importCompleted'],
-  ['export.completed', 'exportCompleted'],
-])
-
 function build(builders: EventBuilders, type: string, envelope: EnvelopeOptions): object {
-  const name = BUILDERS.get(type)
-  if (name !== undefined) return builders[name](undefined, envelope)
   const parts = splitType(type)
-  if (parts === undefined) return builders.raw(type, {}, envelope)
+  if (parts === undefined) return builders.raw(type, { ...SAMPLES[type as ServiceEventType] }, envelope) // {} for other types
   const { model, action } = parts
   return (model === 'contact' ? builders.contact : builders.model(model))[action](undefined, envelope)
 }

@@ -2,6 +2,7 @@ import { isObject } from '../../protocol/envelope.ts'
 import { SIGNATURE_HEADER } from '../../protocol/signature.ts'
 import { parseJson } from '../../wire/json.ts'
 import { type ExitError, type Io, usageError } from '../io.ts'
+import { toText } from './read-bytes.ts'
 import { readBody, type SecretOptions } from './secret.ts'
 
 export interface RecordedDelivery {
@@ -17,7 +18,7 @@ export interface RecordedDelivery {
  * @param given the JSON itself, `@FILE`, or `@-` for standard input
  */
 export async function readDelivery(given: string, secret: SecretOptions, io: Io): Promise<RecordedDelivery> {
-  const text = given.startsWith('@') ? (await readBody(given.slice(1), secret, io)).toString() : given
+  const text = given.startsWith('@') ? toText(await readBody(given.slice(1), secret, io)) : given
   const value = parseJson(text)
   if (!isObject(value)) throw unusable('one JSON object, on one line or several')
   const { headers = {}, signature = headerOf(headers), body, bodyBase64 } = value

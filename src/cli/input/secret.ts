@@ -47,7 +47,9 @@ export async function readBody(file: string | undefined, { secretStdin }: Secret
 function toSecret(bytes: Buffer, source: string): string {
   const text = bytes.toString()
   if (text.includes('\0') || !Buffer.from(text).equals(bytes)) throw usageError(`${source} is not UTF-8 text.`)
-  return toText(bytes).replace(/\r?\n$/, '')
+  const secret = toText(bytes).replace(/\r?\n$/, '')
+  if (secret === '') throw usageError(`${source} is empty: it holds no secret.`)
+  return secret
 }
 
 /** Reads the name of a variable. Anything else may be the secret itself, and is not repeated. */

@@ -25,6 +25,9 @@ export interface ShownAttempt {
   readonly durationMs: number
   readonly status?: number | undefined
   readonly failure?: string | undefined
+  readonly error?: string | null | undefined
+  /** Absent if an emulator sent nothing, by a fault of its own. */
+  readonly phases?: object | undefined
   readonly responseBody: string
 }
 
@@ -108,7 +111,8 @@ export function createHints({ stderr }: Io): (attempt: ShownAttempt, target: URL
   return (attempt, target) => {
     if (attempt.failure === undefined) return
     const result = toResult(attempt)
-    const hint = result === '422' ? INVALID_RECORD : findHint(result, target)
+    const lost = result === 'reset' && attempt.phases === undefined ? attempt.error : undefined
+    const hint = lost ? `reset: ${lost}` : result === '422' ? INVALID_RECORD : findHint(result, target)
     if (hint === undefined || said.has(hint)) return
     said.add(hint)
     stderr.write(`${hint}\n`)

@@ -1,6 +1,6 @@
-import { chmod, chown, open, realpath, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { chmod, chown, open, readFile, realpath, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { pid } from 'node:process'
+import { kill, pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EXIT, ExitError, type Io, refuseFile, usageError } from '../io.ts'
 
@@ -76,10 +76,10 @@ export async function holdFile(
     const last = (await stat(lock).catch(() => undefined))?.mtimeMs ?? 0 // 0 if it has just been released
     const now = performance.now()
     if (last !== beat) [beat, beatAt] = [last, now]
-    else if (now - beatAt > times.abandonedAfterMs) await rm(lock, { force: true })
+    else if (now - beatAt > times.abandonedAfterMs && !(await isHeld(lock))) await rm(lock, { force: true })
     if (now - start > times.waitMs)
       throw new ExitError(EXIT.gaveUp, `Another run is using ${path}.`, {
-        fix: 'Run the command again when that one has ended.',
+        fix: `Run the command again when that one has ended. If there is none: delete ${lock}`,
       })
     if (!isTold && now - start > times.tellAfterMs) {
       isTold = true
@@ -92,11 +92,22 @@ export async function holdFile(
 
 async function take(lock: string, path: string): Promise<boolean> {
   try {
-    await writeFile(lock, '', { flag: 'wx', mode: 0o600 })
+    await using file = await open(lock, 'wx', 0o600)
+    await file.writeFile(`${pid}`).catch(() => {}) // a full disk has room for the name
     return true
   } catch (error) {
     if (Object(error).code === 'EEXIST') return false
     throw refuseFile(path, 'written', error)
+  }
+}
+
+/** Returns true if another process of this machine lives that has the number in the lock, even if it is suspended. */
+async function isHeld(lock: string): Promise<boolean> {
+  try {
+    const holder = Number(await readFile(lock, 'utf8'))
+    return holder > 0 && holder !== pid && kill(holder, 0)
+  } catch {
+    return false
   }
 }
 

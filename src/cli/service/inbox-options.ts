@@ -74,8 +74,12 @@ export async function openInboxOf(options: InboxOptions, patienceMs?: number): P
     return { inbox: opened.inbox, [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() }
   }
   if (place === 'postgres') return openPostgresInbox(toPostgres(postgres), { schema, table })
+  const url = toUrl(redis, /^rediss?:/)
+  // With another path, ioredis would end the process.
+  if (!/^\/?\d*$/.test(new URL(url).pathname))
+    throw usageError('The path of a Redis URL is the number of a database, as in redis://HOST:PORT/0.')
   const { openBullmqInbox } = await loadBullmq()
-  const inbox = await openBullmqInbox({ connection: { url: toUrl(redis, /^rediss?:/) }, ...defined({ queue, prefix }) })
+  const inbox = await openBullmqInbox({ connection: { url }, ...defined({ queue, prefix }) })
   return { inbox, [Symbol.asyncDispose]: () => inbox.close() }
 }
 

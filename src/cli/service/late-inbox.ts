@@ -29,8 +29,7 @@ export class LateInbox implements InboxView, AsyncDisposable {
   }
 
   async #ask<T>(question: (inbox: InboxView) => Promise<T>): Promise<T> {
-    const { sqlite } = this.#options
-    const file = sqlite === undefined ? undefined : await identify(sqlite)
+    const file = await identify(this.#options.sqlite)
     if (file !== this.#file) {
       this.#file = file
       await this[Symbol.asyncDispose]()
@@ -48,12 +47,8 @@ export class LateInbox implements InboxView, AsyncDisposable {
   }
 }
 
-/** Identifies a file. An inode number alone may be reused. */
-async function identify(path: string): Promise<string> {
-  try {
-    const { dev, ino, birthtimeMs } = await stat(path)
-    return `${dev}:${ino}:${birthtimeMs}`
-  } catch {
-    return 'none'
-  }
+/** Identifies a file; undefined if there is none. An inode number alone may be reused. */
+async function identify(path: string | undefined): Promise<string | undefined> {
+  const found = path === undefined ? undefined : await stat(path).catch(() => undefined)
+  return found && `${found.dev}:${found.ino}:${found.birthtimeMs}`
 }

@@ -71,7 +71,7 @@ export async function connectToService(
   return createClient({
     ...{ baseUrl, email, password, onWait },
     maxRetries: options.retries,
-    allowHttp: options.allowHttp === true,
+    ...defined({ allowHttp: options.allowHttp }),
     logger: { debug: () => {}, info: () => {}, warn, error: warn },
   })
 }
