@@ -80,8 +80,11 @@ describe.skipIf(CHROMIUM === undefined)('live, the inspector', () => {
   it('shows no delivery of a webhook that was deleted, and a way back from one that is open', async () => {
     const crm = await start({ assume: { eventsWhilePaused: 'kept', deletedLog: 'gone' } })
     const { id } = crm.webhooks.create({ url: 'http://localhost:9/', events: ['sync.completed'], active: false })
-    crm.events.emit({ type: 'sync.completed' })
-    const { page } = await open(crm, `?d=${crm.deliveries.list()[0]?.id}`)
+    const [delivery] = crm.events.emit({ type: 'sync.completed' }).deliveries
+    // The page asks for the one delivery before it knows the list.
+    const answered = context.waitForEvent('response', (response) => response.url().endsWith(`/rows/${delivery}`))
+    await context.route('**/_emulator/rows', (route) => answered.then(() => route.continue()))
+    const { page } = await open(crm, `?d=${delivery}`)
     await page.locator('.verdict').waitFor()
     crm.webhooks.delete(id)
     await page.getByText('there is no such delivery').waitFor()

@@ -19,7 +19,6 @@ import { SignatureView } from './signature-view.tsx'
 import { useCall, useDetail } from './use-detail.ts'
 import { VerdictView } from './verdict.tsx'
 
-const JUMPS = ['Answer', 'Sent', 'Signature']
 const KEPT =
   'The emulator keeps the last 10,000 deliveries, none of a webhook that was deleted, and without --data none of a previous run.'
 
@@ -54,7 +53,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
         )}
         {value !== undefined && (
           <p class="jumps">
-            {JUMPS.map((name) => (
+            {['Answer', 'Sent', 'Signature'].map((name) => (
               <Button key={name} class="plain" label={name} onClick={() => jumpTo(name.toLowerCase())} />
             ))}
           </p>

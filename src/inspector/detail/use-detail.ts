@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
-import { api, describeError, toPath } from '../model/api.ts'
+import { api, describeError, NoAnswer, toPath } from '../model/api.ts'
 import { store, useStore } from '../model/store.ts'
 
 /** The last answer of a call, or its error. */
@@ -16,7 +16,7 @@ export function useDetail(id: string): Loaded<DeliveryDetail> {
   return useCall<DeliveryDetail>(`GET ${toPath(id)}`, version)
 }
 
-/** Makes a call unless it is undefined, and again when the version changes. The old answer stays until the new one arrives. */
+/** Makes a call unless it is undefined, and again when the version changes. The old answer stays until the server answers anew. */
 export function useCall<T>(line: string | undefined, version: string): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T> & { readonly line?: string }>({})
   useEffect(() => {
@@ -24,8 +24,10 @@ export function useCall<T>(line: string | undefined, version: string): Loaded<T>
     let isWanted = true
     api<T>(line).then(
       (value) => isWanted && setLoaded({ line, value }),
-      (error) =>
-        isWanted && setLoaded((before) => ({ ...(before.line === line && before), line, error: describeError(error) })),
+      (cause) => {
+        const [error, isSilent] = [describeError(cause), cause instanceof NoAnswer]
+        if (isWanted) setLoaded((old) => (isSilent && old.line === line ? { ...old, error } : { line, error }))
+      },
     )
     return () => {
       isWanted = false
