@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,26 +27,24 @@ export function start(path: string, env: Readonly<Record<string, string>>, ...ar
   return program
 }
 
+/** Each worker has ports of its own, below those that the system hands out: nothing else takes one before its test listens. */
+let lastPort = 11_000 + 1_000 * (Number(process.env.VITEST_POOL_ID ?? 0) % 20) + randomInt(500)
+
 /** Returns a port of loopback on which nothing listens. */
 export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
-  return address.port
+  const port = ++lastPort
+  const server = createServer().listen(port, '127.0.0.1')
+  const [error] = await once(server, 'listening').catch((cause) => [cause])
+  if (error !== undefined) return findFreePort()
+  await once(server.close(), 'close')
+  return port
 }
 
 /** Waits until the program answers HTTP there. Rejects if it ended instead. */
 export async function untilItListens(port: number, program: Program): Promise<void> {
   for (;;) {
     if (program.child.exitCode !== null) throw new Error(`the server ended: ${program.output}`)
-    const isUp = await fetch(`http://127.0.0.1:${port}/`).then(
-      () => true,
-      () => false,
-    )
-    if (isUp) return
+    if (await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)) return
     await sleep(50)
   }
 }

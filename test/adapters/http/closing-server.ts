@@ -20,7 +20,9 @@ const receiver = createReceiver({
 const running = await hosts.find(({ name }) => name === process.argv[2])?.start(receiver)
 
 process.once('message', async () => {
-  await receiver.close()
+  const closing = receiver.close()
+  process.send?.('begun')
+  await closing
   process.exit(0)
 })
 process.send?.({ port: running?.port })

@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bundle } from '../../support/bundle.ts'
@@ -19,7 +18,7 @@ async function startProcess(host: string, what: string) {
   const [{ port }] = await once(child, 'message')
   let begun = 0
   child.on('message', () => begun++)
-  /** Waits until so many deliveries have reached the step in which they wait. */
+  /** Waits until so many deliveries have reached the step in which they wait. Closing counts as one. */
   const whenBegun = (count: number) => expect.poll(() => begun).toBe(count)
   return { child, port: port as number, whenBegun }
 }
@@ -43,7 +42,7 @@ describe('await receiver.close(); process.exit(0)', () => {
     await whenBegun(20)
     const exited = once(child, 'exit')
     child.send('close')
-    await sleep(100)
+    await whenBegun(21)
     await reading.send(slow.bytes.subarray(20))
     for (const [at, wire] of wires.entries()) expectAnswer(await wire.answer(), 200, 'handled', deliveries[at]?.id)
     // It had not begun: the service retries it.

@@ -194,9 +194,8 @@ async function sendFragments(port: number, request: Buffer): Promise<string> {
     .on('data', (part) => {
       answer += part
     })
-  const isOver = Promise.race([once(socket, 'data'), once(socket, 'close')]).catch(() => {})
   socket.write(request)
-  await Promise.race([isOver, sleep(12_000)])
+  await Promise.race([once(socket, 'data'), once(socket, 'close')]).catch(() => {})
   socket.destroy()
   return answer
 }
