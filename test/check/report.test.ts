@@ -26,14 +26,8 @@ describe('a report', () => {
   })
 
   it('lists failures first and passes last', () => {
-    expect(sortByStatus(CHECKS).map(({ status }) => status)).toEqual([
-      'fail',
-      'fail',
-      'warn',
-      'info',
-      'skipped',
-      'pass',
-    ])
+    const order = sortByStatus(CHECKS).map(({ status }) => status)
+    expect(order.join(' ')).toBe('fail fail warn info skipped pass')
   })
 
   it.each([

@@ -1,44 +1,98 @@
 import { createServer } from 'node:http'
 import { checkReceiver, type Probe } from 'postern/check'
-import { expect, it, onTestFinished } from 'vitest'
-import { judgeWork, sendEvent } from '../../src/check/work.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import type { Scene, TestEvent, Verdict } from '../../src/check/case.ts'
+import { findCounted, forEachType, judgeWork, sendEvent, TYPES, withPlain } from '../../src/check/work.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from './faulty/hand-written.ts'
 import { play } from './play.ts'
 import { toAnswer, toJudged } from './to-answer.ts'
 
 type Changes = Readonly<Record<string, unknown>>
+type Given = Changes & { readonly types?: readonly string[] }
+const fail = async () => {}
 
-/** Judges contacts of these changes in one check, whose work is done if the probe knows it, and returns the status. */
-async function judge(changes: readonly Changes[], isDone: boolean, types = ['contact.created']) {
-  const probe: Probe = { runs: async () => (isDone ? 1 : 0), fail: async () => {} }
+/** Judges contacts of these changes in one check, of which the work of the first ones is done, and returns the status and the note. */
+async function judge(changes: readonly Changes[], done: number, { types = ['contact.created'], ...given }: Given = {}) {
   const { scene } = await play([200], { patienceMs: 1 })
-  const { make } = scene
-  const answers = changes.map((change) => toAnswer({ event: make.event(change) }))
-  return (
-    await judgeWork({ ...scene, probe, countedTypes: async () => types }, toJudged('x', answers, { status: 'pass' }))
-  ).status
+  const events = changes.map((change) => scene.make.event(change))
+  const probe: Probe = { runs: async (id) => +(events.findIndex((event) => event.id === id) < done), fail }
+  const answers = events.map((event) => toAnswer({ event }))
+  const probed = { ...scene, probe, countedTypes: async () => types, ...given }
+  const { status, note } = await judgeWork(probed, toJudged('x', answers, { status: 'pass', ...given }))
+  return note === undefined ? status : `${status}: ${note}`
 }
 
-it.each<readonly [what: string, status: string, changes: readonly Changes[], isDone: boolean]>([
-  ['a new contact', 'fail', [{}], false],
-  ['a new contact, and it is done', 'pass', [{}], true],
-  ['another type', 'pass', [{ type: 'contact.updated' }], false],
-  ['another account', 'pass', [{ accountKey: 'other' }], false],
-  ['an address that is empty', 'pass', [{ data: { record: { _id: '1', status: 'active', email: '' } } }], false],
-  ['a contact that is not active', 'pass', [{ data: { record: { _id: '1', status: 'x', email: 'a' } } }], false],
-  ['no record', 'pass', [{ data: undefined }], false],
-])('acknowledged work is looked for: %s', async (_what, status, changes, isDone) => {
-  expect(await judge(changes, isDone)).toBe(status)
+it.each<readonly [what: string, result: string, changes: readonly Changes[], done: number]>([
+  ['a new contact', 'fail: not done for 1 of 1', [{}], 0],
+  ['new contacts, and one is done', 'fail: not done for 2 of 3', [{}, {}, {}], 1],
+  ['a new contact, and it is done', 'pass', [{}], 1],
+  ['another type', 'pass', [{ type: 'contact.updated' }], 0],
+  ['another account', 'pass', [{ accountKey: 'other' }], 0],
+  ['an address that is empty', 'pass', [{ data: { record: { _id: '1', status: 'active', email: '' } } }], 0],
+  ['a contact that is not active', 'pass', [{ data: { record: { _id: '1', status: 'x', email: 'a' } } }], 0],
+  ['no record', 'pass', [{ data: undefined }], 0],
+])('acknowledged work is looked for: %s', async (_what, result, changes, done) => {
+  expect(await judge(changes, done)).toBe(result)
 })
 
-it('is not looked for in a receiver without work for new contacts', async () => {
-  expect(await judge([{}], false, ['contact.updated'])).toBe('pass')
+it.each<readonly [what: string, result: string, given: Given]>([
+  ['without work for new contacts', 'pass', { types: ['contact.updated'] }],
+  ['whose work cannot be counted', 'pass', { countedTypes: () => Promise.reject(new Error('no')) }],
+  ['without a probe', 'pass', { probe: undefined }],
+  ['that failed the check', 'fail', { status: 'fail' }],
+])('is not looked for in a receiver %s', async (_what, result, given) => {
+  expect(await judge([{}], 0, given)).toBe(result)
 })
 
 it('is not looked for if an earlier event of the check has the same record', async () => {
   const data = { record: { _id: '1', status: 'active', email: 'a' } }
-  expect(await judge([{ type: 'contact.updated', data }, { data }], false)).toBe('pass')
+  const countedTypes = vi.fn()
+  expect(await judge([{ type: 'contact.updated', data }, { data }], 0, { countedTypes })).toBe('pass')
+  expect(countedTypes).not.toHaveBeenCalled()
+})
+
+it('is counted for the types whose events show it', async () => {
+  const { scene, seen } = await play([200], { patienceMs: 1 })
+  const list = () => seen.map(({ body }) => JSON.parse(body))
+  const dataOf = (type: string) => list().flatMap((event) => (event.type === type ? [event.data] : []))
+  const counted = ['contact.created', 'contact.deleted', 'finance.payment.completed']
+  const runs = async (id: string) => +counted.includes(list().find((event) => event.id === id).type)
+  expect(await findCounted({ ...scene, probe: { runs, fail }, wait: () => scene.wait(1) })).toEqual(counted)
+  const created = dataOf('contact.created')
+  expect(created).toHaveLength(3)
+  expect(list().at(-1)?.data).toEqual(created.at(-1))
+  const [updated, deleted] = ['contact.updated', 'contact.deleted'].map((type) => dataOf(type)[0].record)
+  expect(created).toContainEqual({ record: { ...updated, lastName: 'Check' } })
+  expect(updated).toMatchObject({ lastName: 'Changed' })
+  expect(deleted).toEqual({ _id: expect.toBeOneOf(created.map(({ record }) => record._id)) })
+  expect(dataOf('opportunity.created')).toEqual([{ record: { _id: expect.any(String), name: 'Check' } }])
+  expect(dataOf('finance.payment.completed')).toEqual([{ note: 'from the check' }])
+})
+
+const NOT_COUNTED = { status: 'skipped', answers: [], cause: 'not_counted' }
+it.each<readonly [statuses: readonly Verdict['status'][], verdict: object]>([
+  [['fail', 'pass'], { status: 'fail', answers: [] }],
+  [['skipped', 'pass', 'fail', 'fail'], { status: 'fail', answers: [], note: 'contact.deleted' }],
+  [['skipped', 'pass'], { status: 'pass', answers: [], note: 'contact.updated' }],
+  [[], NOT_COUNTED],
+])('is judged once for each type: of %j', async (statuses, verdict) => {
+  const { scene } = await play([200])
+  const types = TYPES.slice(0, statuses.length)
+  const judged: unknown[] = []
+  const judgeOne = async (_scene: Scene, { type }: TestEvent): Promise<Verdict> => {
+    const status = statuses[judged.push(type) - 1] ?? 'warn'
+    return { status, answers: [] }
+  }
+  const probed = { ...scene, probe: { runs: async () => 1, fail }, countedTypes: async () => types }
+  expect(await forEachType(judgeOne)(probed)).toEqual(verdict)
+  expect(judged).toEqual(types)
+})
+
+it('is skipped for plain events if these are not counted', async () => {
+  const { scene } = await play([200])
+  const probed = { ...scene, probe: { runs: async () => 1, fail }, countedTypes: async () => ['contact.deleted'] }
+  expect(await withPlain(async () => ({ status: 'pass', answers: [] }))(probed)).toEqual(NOT_COUNTED)
 })
 
 it('is waited for as long as some of it is done within the patience', async () => {
@@ -58,7 +112,7 @@ it('is waited for as long as some of it is done within the patience', async () =
     if (++asked % 2 === 0) done++
     return work.indexOf(id) >= 0 && work.indexOf(id) < done ? 1 : 0
   }
-  const options = { secret: SECRET, probe: { runs, fail: async () => {} }, patienceMs: 10_000, only: ['burst'] }
+  const options = { secret: SECRET, probe: { runs, fail }, patienceMs: 10_000, only: ['burst'] }
   const { checks } = await checkReceiver(`http://127.0.0.1:${port}/`, options)
   expect(checks).toMatchObject([{ id: 'burst', status: 'pass' }])
 })
@@ -73,6 +127,6 @@ it('is waited for as long as the work of earlier events is done', async () => {
     else if (mayDo && earlier[done] === id) [done, mayDo] = [done + 1, false]
     return (earlier.includes(id) ? earlier.indexOf(id) < done : done === earlier.length) ? 1 : 0
   }
-  const probed = { ...scene, probe: { runs, fail: async () => {} }, acknowledged: new Set(earlier) }
+  const probed = { ...scene, probe: { runs, fail }, acknowledged: new Set(earlier) }
   expect(await sendEvent(probed, scene.make.event())).toMatchObject({ runs: 1 })
 })

@@ -44,9 +44,9 @@ describe.each([
   function scene() {
     const clock = toClock()
     const queue = new TimerQueue(clock)
-    const calls: [string, number][] = []
+    const calls: string[] = []
     const set = (name: string, inMs: number) =>
-      queue.set(clock.monotonic() + inMs, () => calls.push([name, clock.monotonic() - 1_000]))
+      queue.set(clock.monotonic() + inMs, () => calls.push(`${name} ${clock.monotonic() - 1_000}`))
     return { clock, queue, calls, set }
   }
 
@@ -59,10 +59,10 @@ describe.each([
     queue.clear(cleared)
     expect(clock.pending).toBe(clock instanceof SharingClock ? 3 : 302)
     await clock.advance(5)
-    expect(calls).toEqual([['early', 5]])
+    expect(calls).toEqual(['early 5'])
     await clock.advance(20_000)
     expect(calls).toHaveLength(302)
-    expect(calls.find(([name]) => name === 'amid')).toEqual(['amid', 10_100.5])
+    expect(calls).toContain('amid 10100.5')
     expect(clock.pending).toBe(0)
   })
 
@@ -74,13 +74,7 @@ describe.each([
     set('b', 20)
     set('again', 10)
     await clock.advance(100)
-    expect(calls).toEqual([
-      ['a', 10],
-      ['again', 10],
-      ['b', 20],
-      ['c', 30],
-      ['d', 40],
-    ])
+    expect(calls).toEqual(['a 10', 'again 10', 'b 20', 'c 30', 'd 40'])
   })
 
   it('never calls back a cleared timer, wherever it was in the queue', async () => {
@@ -91,14 +85,11 @@ describe.each([
       if (timer !== undefined) queue.clear(timer)
     }
     await clock.advance(100)
-    expect(calls).toEqual([['c', 30]])
+    expect(calls).toEqual(['c 30'])
     for (const timer of timers) queue.clear(timer)
     set('e', 5)
     await clock.advance(100)
-    expect(calls).toEqual([
-      ['c', 30],
-      ['e', 105],
-    ])
+    expect(calls).toEqual(['c 30', 'e 105'])
   })
 
   it('accepts timers that are set and cleared while others fire', async () => {
@@ -110,10 +101,7 @@ describe.each([
       set('next', 5)
     })
     await clock.advance(100)
-    expect(calls).toEqual([
-      ['next', 15],
-      ['late', 20],
-    ])
+    expect(calls).toEqual(['next 15', 'late 20'])
   })
 
   it('keeps the times of others if one that fires sets a later one', async () => {
@@ -122,11 +110,7 @@ describe.each([
     set('second', 12)
     set('third', 20)
     await clock.advance(100)
-    expect(calls).toEqual([
-      ['second', 12],
-      ['third', 20],
-      ['set meanwhile', 70],
-    ])
+    expect(calls).toEqual(['second 12', 'third 20', 'set meanwhile 70'])
   })
 
   it('continues if a callback clears the last of the others', async () => {
@@ -136,7 +120,7 @@ describe.each([
     await clock.advance(10)
     set('next', 5)
     await clock.advance(100)
-    expect([calls, clock.pending]).toEqual([[['next', 15]], 0])
+    expect([calls, clock.pending]).toEqual([['next 15'], 0])
   })
 
   it('needs one timer of its host a call at most', async () => {
@@ -158,7 +142,7 @@ describe.each([
     set('later', 20)
     await expect(clock.advance(100)).rejects.toThrow('no')
     await clock.advance(100)
-    expect(calls.map(([name]) => name)).toEqual(['after', 'later'])
+    expect(calls.map((call) => call.split(' ')[0])).toEqual(['after', 'later'])
   })
 })
 
