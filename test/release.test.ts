@@ -48,19 +48,8 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** Returns the files of a release that are not committed yet. */
 async function changedHere(): Promise<readonly string[]> {
-  const names = await runCommand(
-    ROOT,
-    'git',
-    'diff',
-    '--name-only',
-    '--diff-filter=d',
-    'HEAD',
-    '--',
-    'src',
-    'adapters',
-    'scripts',
-    '*.json',
-  )
+  const args = 'diff --name-only --diff-filter=d HEAD -- src adapters scripts *.json'
+  const names = await runCommand(ROOT, 'git', ...args.split(' '))
   return names.split('\n').filter((name) => name !== '')
 }
 

@@ -83,10 +83,7 @@ const NOT_WALKED: Readonly<Record<string, string>> = {
 }
 
 /** `npm view` answers only if a registry can be reached. */
-const hasRegistry = await run(ROOT, 'npm', 'view', '@opentelemetry/api@1.9', 'version').then(
-  () => true,
-  () => false,
-)
+const hasRegistry = (await run(ROOT, 'npm', 'view', '@opentelemetry/api@1.9', 'version').catch(() => '')) !== ''
 
 const isOfNest = (page: string) => page.endsWith('#NestJS')
 

@@ -17,11 +17,15 @@ export interface Judged {
 
 /** Tests that judge a file or a folder beside the test of its own name; all of its area if there are none. Those of another area name it. */
 const TESTS: Readonly<Record<string, readonly string[]>> = {
-  'check/case': ['page'],
-  'check/cases': ['alone', 'effects', 'leaks', 'page', 'reaches', 'sends', 'turns'],
+  'check/cases': ['effects', 'leaks', 'page', 'reaches', 'sends', 'turns', 'mistakes'],
   'check/check-receiver': ['runs', 'options', 'curl-line', 'report'],
   'check/diagnose': ['finding', 'mistakes', 'late'],
   'check/format-report': ['report'],
+  'check/maker': ['sends', 'turns'],
+  'check/probe': ['probe-command'],
+  'check/scene': ['runs', 'late', 'work'],
+  'check/verdict': ['turns', 'late'],
+  'check/work': ['effects', 'turns'],
   'check/wrong-forms': ['mistakes'],
   'cli/commands/add-group': ['run'],
   'cli/commands/completion': ['run'],
@@ -47,8 +51,9 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'cli/output/secret-keeper': ['registrations', 'rotation'],
   'cli/run': ['check', 'no-emulator', 'service'],
   'cli/service/emulator-client': ['no-emulator', 'emulator-commands'],
-  'cli/service/inbox-options': ['inbox', 'run'],
-  'cli/service/service-client': ['service', 'default-port'],
+  'cli/service/inbox-options': ['inbox', 'run', 'inbox-servers'],
+  'cli/service/late-inbox': ['inbox-servers'],
+  'cli/service/service-client': ['service', 'default-port', 'replay', 'webhooks'],
   'client/create-client': ['webhooks', 'options', 'lists', 'calls'],
   'client/failures': ['refusals', 'calls', 'login'],
   'client/read-pages': ['lists'],
@@ -75,23 +80,16 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'receiver/shared': ['runs', 'handle', 'outcomes'],
   'receiver/store-call': ['run', 'lease', 'runs'],
   'receiver/waiting': ['run', 'runs', 'async-context', 'lease'],
-  'testing/attempt': ['sender', 'targets'],
-  'testing/fetch-target': ['targets', 'wrong-use'],
+  'testing/.': ['sender', 'targets', 'wrong-use'],
   'testing/inbox-suite': ['inbox-cases', 'inbox-faults'],
-  'testing/inject-target': ['targets', 'wrong-use'],
-  'testing/node-target': ['targets', 'wrong-use'],
-  'testing/sender': ['targets', 'wrong-use'],
-  'testing/silent-logger': ['sender'],
   'testing/store-suite': ['store-cases', 'store-faults', 'transaction-faults'],
-  'testing/target': ['targets', 'wrong-use'],
-  'testing/url-target': ['sender', 'wrong-use'],
-  'testing/vitest': ['matchers'],
-  'wire/signature-name': ['samples'],
   'wire/signings': ['signature-mistakes'],
 }
 
 /** Tests that judge again what the first ones missed, for files and folders for which all of the area would take hours. */
 const ALL_TESTS: Readonly<Record<string, string>> = {
+  'check/cases': 'check/alone',
+  'check/work': 'check/alone',
   'cli/commands/completion': 'cli/completion*',
   'testing/inbox-suite': 'testing/inbox-*',
   'testing/store-suite': 'testing/store-*,testing/transaction-*,testing/wrong-clock',
@@ -102,7 +100,7 @@ function testsOf(area: string, file: string): string {
   const name = file.replace(/\.ts$/, '')
   const own = existsSync(join(ROOT, 'test', area, `${basename(name)}.test.ts`)) ? [basename(name)] : []
   const named = TESTS[`${area}/${name}`] ?? TESTS[`${area}/${dirname(name)}`] ?? []
-  const tests = own.length + named.length === 0 ? ['**/*'] : [...own, ...named]
+  const tests = own.length + named.length === 0 ? ['**/*'] : [...new Set([...own, ...named])]
   return tests.map((test) => (test.includes('/') && test !== '**/*' ? test : `${area}/${test}`)).join()
 }
 

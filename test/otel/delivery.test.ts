@@ -11,6 +11,7 @@ import { nodeHandler } from 'postern/node'
 import { instrument } from 'postern/otel'
 import { events, type SignedOptions, signed, silentLogger } from 'postern/testing'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { Gate } from '../receiver/support.ts'
 import { enableContexts, Sdk } from './scene.ts'
 
 const SECRET = 'whsec_otel'
@@ -157,15 +158,15 @@ describe('the span of a delivery', () => {
 
   it('ends with the answer if handlers run on, whose spans end when they do', async () => {
     const { sdk, receiver, send } = makeScene({ deadlineMs: 100 })
-    receiver.on('*', () => sleep(300))
+    const gate = new Gate()
+    receiver.on('*', () => gate.promise)
     expect(await send(await run(receiver))).toBe(503)
     expect(sdk.spans.map(({ name }) => name)).toEqual(['process default'])
     expect(sdk.span('process default').attributes).toMatchObject({ 'postern.outcome': 'late', 'error.type': 'late' })
-    await sleep(300)
+    gate.open()
+    const ends = [[{ 'postern.outcome': 'handled', 'postern.event.type': 'other' }, 1]]
+    await expect.poll(() => sdk.points('postern.late_ends')).toEqual(ends)
     expect(sdk.span('handle *').status.code).toBe(SpanStatusCode.UNSET)
-    expect(await sdk.points('postern.late_ends')).toEqual([
-      [{ 'postern.outcome': 'handled', 'postern.event.type': 'other' }, 1],
-    ])
   })
 
   it('leaves no span open of a handler that was given up', async () => {
@@ -180,7 +181,7 @@ describe('the span of a delivery', () => {
 
   it('records that a duplicate joined another delivery', async () => {
     const { sdk, receiver, send } = makeScene()
-    receiver.on('*', () => sleep(50))
+    receiver.on('*', () => sleep(500))
     const url = await run(receiver)
     const event = events.contact.created()
     await Promise.all([send(url, event), send(url, event)])

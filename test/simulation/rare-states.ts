@@ -1,16 +1,9 @@
 /** States that few runs visit. Many seeds together must visit each of them, or the search looks for nothing there. */
 export const RARE_STATES = {
   direct: [
-    'answered busy',
-    'answered late',
-    'answered overloaded',
-    'answered closing',
-    'answered store_unavailable',
-    'answered secrets_unavailable',
-    'answered invalid_record',
-    'claimed with marks',
-    'claimed after a lease had ended',
-    'claimed without its process knowing',
+    ...['answered busy', 'answered late', 'answered overloaded', 'answered closing', 'answered store_unavailable'],
+    ...['answered secrets_unavailable', 'answered invalid_record'],
+    ...['claimed with marks', 'claimed after a lease had ended', 'claimed without its process knowing'],
     'renewal refused',
     'completion refused',
     'completed twice',
