@@ -220,11 +220,11 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
       await page.goto(`${crm.url}/_inspector${query}`)
       await page.locator('#link.live').waitFor()
       expect(await page.evaluate(WITHOUT_TAB), query).toEqual([])
-      shown.push(
-        ...(await page.locator('[data-hotkey]').evaluateAll((all) => all.map((each) => each.dataset.hotkey ?? ''))),
-      )
+      const keys = page.locator('[data-hotkey]')
+      shown.push(...(await keys.evaluateAll((all) => all.map((each) => each.dataset.hotkey ?? ''))))
     }
     await page.keyboard.press('?')
+    await page.locator('dialog dt').first().waitFor()
     const listed = (await page.locator('dialog dt').allInnerTexts()).flatMap((names) => names.split(/\s+/))
     expect(shown.filter((key) => !listed.includes(key))).toEqual([])
     await leave(page)
