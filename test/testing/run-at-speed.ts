@@ -1,3 +1,7 @@
+import { syncBuiltinESMExports } from 'node:module'
+import timers from 'node:timers/promises'
+import { onTestFinished, vi } from 'vitest'
+
 /** Makes `performance.now()` so many times as fast, so that a long limit ends soon, or a stall of the machine counts less. */
 export function speedUp(factor: number): () => void {
   const { now } = performance
@@ -16,4 +20,20 @@ export async function runAtSpeed<T>(factor: number, work: () => Promise<T>): Pro
   } finally {
     restore()
   }
+}
+
+/** Makes time pass in `sleep` and by `pass` only, until the test ends. */
+export function makeTime() {
+  let now = 0
+  const pass = (ms = 0) => {
+    now += ms
+  }
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  vi.spyOn(timers, 'setTimeout').mockImplementation(async (ms) => pass(ms) as never)
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    vi.restoreAllMocks()
+    syncBuiltinESMExports()
+  })
+  return { monotonic: () => now, pass }
 }
