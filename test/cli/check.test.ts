@@ -7,6 +7,7 @@ import { listen } from '../adapters/http/hosts.ts'
 import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
 import { type Answer, type Event, HandWritten } from '../check/faulty/hand-written.ts'
 import { Reserialising } from '../check/faulty/signatures.ts'
+import { Gate } from '../receiver/support.ts'
 import { findFreePort } from '../support/programs.ts'
 import { startWatch } from '../support/watch.ts'
 import { useFolder } from './folder.ts'
@@ -213,21 +214,18 @@ it('goes to a host that is not this machine with --yes', async () => {
 })
 
 it('tells how many checks are done, and what it waits for, while a receiver is slow', async () => {
-  let report = () => {}
+  const reported = new Gate()
   class Slow extends HandWritten {
     override async handle(event: Event) {
-      if (++handled === 3) await reported
+      if (++handled === 3) await reported.promise
       return super.handle(event)
     }
   }
   let handled = 0
-  const reported = new Promise<void>((resolve) => {
-    report = resolve
-  })
   const three = '--only accepts-valid,bytes-chunked,late-retry --concurrency 1'
   const running = startCli(`check ${await start(new Slow())} ${three}`)
   await running.until(/^2 of 3 checks done, waiting for late-retry\n/m)
-  report()
+  reported.open()
   expect(await running.exitCode).toBe(0)
 })
 

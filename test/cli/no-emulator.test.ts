@@ -2,6 +2,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { call, start } from '../emulator/support.ts'
+import { Gate } from '../receiver/support.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
 
 /** Returns the state of an emulator with an active webhook. */
@@ -62,19 +63,16 @@ describe('a server that is not an emulator', () => {
     const state = await readState()
     const events = { events: [{ id: 'e1', type: 'contact.created', deliveries: ['d1'] }] }
     let count = 0
-    let isReached = () => {}
-    const reached = new Promise<void>((resolve) => {
-      isReached = resolve
-    })
+    const reached = new Gate()
     const url = await startOther((path, response) => {
       const name = path === 'state' && count++ > 0 ? 'state?last' : path
-      if (path === 'stream') isReached()
-      if (hanging.test(name)) return isReached()
+      if (path === 'stream') reached.open()
+      if (hanging.test(name)) return reached.open()
       if (path === 'stream') return response.write(`data: ${ready}\n\n`)
       response.end(JSON.stringify(path === 'state' ? state : events))
     })
     const running = startCli([...command, '--emulator', url])
-    await reached
+    await reached.promise
     running.interrupt()
     expect(await running.exitCode).toBe(130)
     expect(running.stderr).toMatch(/interrupted|0 acknowledged, 0 failed\n$/)

@@ -2,6 +2,7 @@ import { createReceiver, type Inbox, sign } from 'postern'
 import { sqliteStore } from 'postern/sqlite'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { Gate } from '../receiver/support.ts'
 import { AT_ONCE, Scene } from './scene.ts'
 
 const event = events.contact.created
@@ -10,17 +11,14 @@ const HOUR = 3_600_000
 describe('a receiver with an inbox', () => {
   it('refuses events that it would have to hold beyond maxBufferedBytes while the inbox is slow', async () => {
     const { inbox } = new Scene()
-    let goOn = () => {}
-    const gate = new Promise<void>((resolve) => {
-      goOn = resolve
-    })
-    const slow: Inbox = { ...inbox, put: async (item) => gate.then(() => inbox.put(item)) }
+    const gate = new Gate()
+    const slow: Inbox = { ...inbox, put: async (item) => gate.promise.then(() => inbox.put(item)) }
     const { receiver, deliver } = bind(new Scene({ maxBufferedBytes: 2 ** 22, inbox: slow }))
     const large = () => event({ firstName: 'A'.repeat(60_000) })
     receiver.on('*', () => {})
     const sent = Array.from({ length: 200 }, () => deliver(large()))
     expect(await sent.at(-1)).toMatchObject({ outcome: 'overloaded', status: 503 })
-    goOn()
+    gate.open()
     const outcomes = (await Promise.all(sent)).map(({ outcome }) => outcome)
     const accepted = outcomes.filter((outcome) => outcome === 'accepted').length
     expect(outcomes).toEqual([...Array(accepted).fill('accepted'), ...Array(200 - accepted).fill('overloaded')])

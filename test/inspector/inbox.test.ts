@@ -9,6 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { escapeHidden } from '../../src/inspector/text/bytes.ts'
 import { type RunningCli, startCli } from '../cli/run-cli.ts'
 import { Scene, SECRET, until } from '../inbox/scene.ts'
+import { Gate } from '../receiver/support.ts'
 import { beginEach, CHROMIUM, context, findViolations, leave, open, openAt, serve, start, widthOf } from './support.ts'
 
 // The inbox in the page: a real receiver with its worker on SQLite, joined with the emulator's deliveries, and alone.
@@ -229,18 +230,15 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await rows.getByText('dead_letter').waitFor()
     await press(page, /^Waiting 1/)
     await rows.getByText('contact.updated').waitFor()
-    let letOn = () => {}
-    const gate = new Promise<void>((resolve) => {
-      letOn = resolve
-    })
+    const gate = new Gate()
     await page.route(/items\?state=dead/, async (route) => {
-      await gate
+      await gate.promise
       await route.continue()
     })
     await page.goBack()
     await page.getByText('Loading').waitFor()
     expect(await linksOf(page).count()).toBe(0)
-    letOn()
+    gate.open()
     await rows.getByText('dead_letter').waitFor()
   })
 

@@ -94,7 +94,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     const again = await context.newPage()
     await again.goto(page.url())
     await again.locator('.detail pre').getByText('Gus').waitFor()
-    expect(await countLine(again).innerText()).toBe('1 of 2 deliveries')
+    await expect.poll(() => countLine(again).innerText()).toBe('1 of 2 deliveries')
     await page.goBack()
     await expect.poll(() => page.locator('.detail').count()).toBe(0)
   })

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { withWrongClock } from '../../src/testing/store-suite/wrong-clock.ts'
+import { Gate } from '../receiver/support.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -23,14 +24,11 @@ it('puts the clock right if the work fails', async () => {
 
 it('puts the clock right when the last of several works ends', async () => {
   const RightDate = Date
-  let end = () => {}
-  const ending = new Promise<void>((resolve) => {
-    end = resolve
-  })
-  const long = withWrongClock(HOUR_MS, () => ending)
+  const gate = new Gate()
+  const long = withWrongClock(HOUR_MS, () => gate.promise)
   await withWrongClock(-HOUR_MS, () => {})
   expect(Date).not.toBe(RightDate)
-  end()
+  gate.open()
   await long
   expect(Date).toBe(RightDate)
 })

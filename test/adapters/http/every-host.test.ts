@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { Gate } from '../../receiver/support.ts'
 import { distinctHosts, type Host, hosts } from './hosts.ts'
 import { deliver, expectAnswer, expectHandled, expectUntouched, sample, startScene } from './scene.ts'
 import { head, Wire } from './wire.ts'
@@ -34,16 +35,13 @@ describe.each(hosts)('$name', (host: Host) => {
   })
 
   it('answers 503 with Retry-After if one is late, and 200 when it has ended', async () => {
-    let finish = () => {}
-    const work = new Promise<void>((resolve) => {
-      finish = resolve
-    })
-    const scene = await startScene(host, { deadlineMs: 150 }, () => work)
+    const gate = new Gate()
+    const scene = await startScene(host, { deadlineMs: 150 }, () => gate.promise)
     const delivery = sample()
     const answer = await deliver(scene, delivery)
     expectAnswer(answer, 503, 'late', delivery.id)
     expect(answer.headers['retry-after']).toBe('30')
-    finish()
+    gate.open()
     expect((await deliver(scene, delivery)).status).toBe(200)
     expect(scene.runs.get(delivery.id)).toBe(1)
   })

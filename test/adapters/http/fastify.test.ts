@@ -6,6 +6,7 @@ import { createReceiver } from 'postern'
 import { type FastifyPluginOptions, fastifyPlugin } from 'postern/fastify'
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { Gate } from '../../receiver/support.ts'
 import { portOf } from './hosts.ts'
 import {
   createScene,
@@ -123,16 +124,13 @@ describe('its path', () => {
 })
 
 it('passes late work to waitUntil', async () => {
-  let finish = () => {}
-  const work = new Promise<void>((resolve) => {
-    finish = resolve
-  })
-  const { receiver, outcomes } = createScene({ deadlineMs: 100 }, () => work)
+  const gate = new Gate()
+  const { receiver, outcomes } = createScene({ deadlineMs: 100 }, () => gate.promise)
   const handed: Promise<unknown>[] = []
   const waitUntil = (promise: Promise<unknown>) => void handed.push(promise)
   const scene = await start((app) => app.register(fastifyPlugin, { receiver, url: '/webhooks', waitUntil }))
   expect((await deliver(scene, sample())).status).toBe(503)
-  finish()
+  gate.open()
   await Promise.all(handed)
   expect([handed.length, outcomes.at(-1)]).toMatchObject([1, { outcome: 'handled', late: true }])
 })

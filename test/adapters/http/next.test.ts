@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { nextApiHandler, nextHandler } from 'postern/next'
 import { events, signed } from 'postern/testing'
 import { afterEach, describe, expect, it } from 'vitest'
+import { Gate } from '../../receiver/support.ts'
 import { createScene, deliver, expectAnswer, expectUntouched, SECRET, sample, serve } from './scene.ts'
 import { exchange, head } from './wire.ts'
 
@@ -16,11 +17,8 @@ afterEach(() => {
 
 /** A receiver whose handler waits until the test lets it finish. */
 function createLateScene() {
-  let finish = () => {}
-  const work = new Promise<void>((resolve) => {
-    finish = resolve
-  })
-  return { ...createScene({ deadlineMs: 100 }, () => work), finish }
+  const gate = new Gate()
+  return { ...createScene({ deadlineMs: 100 }, () => gate.promise), finish: gate.open }
 }
 
 describe('App Router', () => {

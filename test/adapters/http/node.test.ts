@@ -4,6 +4,7 @@ import { createReceiver } from 'postern'
 import { type NodeHandlerOptions, nodeHandler } from 'postern/node'
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { Gate } from '../../receiver/support.ts'
 import { createScene, deliver, expectAnswer, expectHandled, expectUntouched, SECRET, sample, serve } from './scene.ts'
 import { exchange, head, Wire } from './wire.ts'
 
@@ -133,14 +134,8 @@ it('accepts source and waitUntil as options', async () => {
     deadlineMs: 100,
     logger: silentLogger,
   })
-  let finish = () => {}
-  receiver.on(
-    '*',
-    () =>
-      new Promise<void>((resolve) => {
-        finish = resolve
-      }),
-  )
+  const gate = new Gate()
+  receiver.on('*', () => gate.promise)
   const handler = nodeHandler(receiver, { source: ({ url }) => url, waitUntil: (work) => handed.push(work) })
   const port = await serve(handler)
   const { bytes, headers, id } = sample()
@@ -148,6 +143,6 @@ it('accepts source and waitUntil as options', async () => {
   expect(handed).toHaveLength(0)
   expectAnswer(await exchange(port, head(headers, { target: '/acme' }), bytes), 503, 'late', id)
   expect(handed).toHaveLength(1)
-  finish()
+  gate.open()
   await handed[0]
 })

@@ -3,6 +3,7 @@ import { createReceiver, type Outcome } from 'postern'
 import { events, signed, silentLogger } from 'postern/testing'
 import { type FetchHandlerOptions, fetchHandler } from 'postern/web'
 import { describe, expect, it } from 'vitest'
+import { Gate } from '../../receiver/support.ts'
 import { createScene, exposeGc, SECRET, sample } from './scene.ts'
 
 const URL = 'https://app.example.test/webhooks'
@@ -146,17 +147,14 @@ it.each([
   ['the context that a Worker gets', (waitUntil: WaitUntil) => [{}, { secret: 'env' }, { waitUntil }]],
   ['the context before the environment', (waitUntil: WaitUntil) => [{}, { waitUntil }, undefined, null, 'text']],
 ])('passes late work to waitUntil of %s', async (_, place) => {
-  let finish = () => {}
-  const work = new Promise<void>((resolve) => {
-    finish = resolve
-  })
-  const { receiver, outcomes } = createScene({ deadlineMs: 100 }, () => work)
+  const gate = new Gate()
+  const { receiver, outcomes } = createScene({ deadlineMs: 100 }, () => gate.promise)
   const handed: Promise<unknown>[] = []
   const [options, ...host] = place((promise) => handed.push(promise))
   const handle = fetchHandler(receiver, options as FetchHandlerOptions) // each row has options first
   expect((await handle(signed(events.contact.created(), { secret: SECRET }).request(), ...host)).status).toBe(503)
   expect(handed).toHaveLength(1)
-  finish()
+  gate.open()
   await handed[0]
   expect(outcomes).toMatchObject([{ outcome: 'late' }, { outcome: 'handled', late: true }])
 })
@@ -272,10 +270,7 @@ function streamOf(parts: Iterable<Uint8Array>, { isSilentAfter = false, everyMs 
   const iterator = parts[Symbol.iterator]()
   let pulls = 0
   let isCancelled = false
-  let onCancel = () => {}
-  const cancelled = new Promise<void>((resolve) => {
-    onCancel = resolve
-  })
+  const { promise: cancelled, open: onCancel } = new Gate()
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

@@ -2,6 +2,7 @@ import type { Claim } from 'postern'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { LostClaims } from '../../../adapters/stores/lost-claims.ts'
+import { Gate } from '../../receiver/support.ts'
 
 const LEASE_MS = 5_000
 
@@ -16,17 +17,14 @@ describe('a claim that was given up', () => {
       given.push(clock.monotonic() - start)
     }
     const lost = new LostClaims(giveBack, clock)
-    let answer = (_claim: Claim) => {}
-    const asking = new Promise<Claim>((resolve) => {
-      answer = resolve
-    })
-    const claiming = lost.watch('key', 'token', LEASE_MS, asking)
+    const asking = new Gate<Claim>()
+    const claiming = lost.watch('key', 'token', LEASE_MS, asking.promise)
     const refused = expect(claiming).rejects.toThrow('no answer within 3000 ms')
     await clock.advance(6_000)
     await refused
     isThere = false
     given.length = 0
-    answer({ state: 'claimed', token: 'token', marks: [] }) // the engine has processed it only now
+    asking.open({ state: 'claimed', token: 'token', marks: [] }) // the engine has processed it only now
     await clock.advance(3_000)
     isThere = true
     await clock.advance(3_000)

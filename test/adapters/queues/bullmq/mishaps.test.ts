@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
+import { Gate } from '../../../receiver/support.ts'
 import { bury, DONE, makeItem, newName, openBoard, until, work } from '../../inbox/engines.ts'
 
 /** The timers of a suspended process still fire when it resumes. */
@@ -66,13 +67,10 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
     }
     await owner.put(makeItem('2'))
     const ran: string[] = []
-    let end = () => {}
+    const gate = new Gate()
     const run = async ({ key }: TakenItem) => {
       ran.push(key)
-      if (key === 'k2')
-        await new Promise<void>((resolve) => {
-          end = resolve
-        })
+      if (key === 'k2') await gate.promise
       return DONE
     }
     workBriefly(second, run, two)
@@ -82,7 +80,7 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
     workBriefly(third, async (item) => bury(item, ['finished']))
     await until(async () => (await owner.get('k1'))?.state === 'dead')
     two.goOn()
-    end()
+    gate.open()
     await sleep(1_500)
     expect(ran).toEqual(['k2'])
     expect(await owner.get('k1')).toMatchObject({

@@ -8,6 +8,7 @@ import { postgresStore } from 'postern/postgres'
 import { events, signed, silentLogger } from 'postern/testing'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
+import { Gate } from '../../../receiver/support.ts'
 import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
 
 describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', () => {
@@ -100,16 +101,13 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     it('are rolled back, even in the middle of a statement', async () => {
       const controller = new AbortController()
       const claim = await claimFor(store, { signal: controller.signal })
-      let begin = () => {}
-      const begun = new Promise<void>((resolve) => {
-        begin = resolve
-      })
+      const begun = new Gate()
       const run = store.transaction(claim, async (tx) => {
         await insert(claim.key)(tx)
-        begin()
+        begun.open()
         await tx.query('SELECT pg_sleep(600)')
       })
-      await begun
+      await begun.promise
       const reason = new Error('given up')
       controller.abort(reason)
       await expect(run).rejects.toBe(reason)
