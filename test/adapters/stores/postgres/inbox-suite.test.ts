@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { postgresInbox } from 'postern/postgres'
 import { inboxSuite } from 'postern/testing'
-import { afterAll, describe, it } from 'vitest'
+import { afterEach, describe, it } from 'vitest'
 import { pgBouncerProgram, startPgBouncer } from '../../../engines/pgbouncer.ts'
 import { postgresProgram, startPostgres } from '../../../engines/postgres-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
@@ -35,7 +35,7 @@ describe.skipIf(postgresProgram === undefined).each(VARIANTS)(
       return { url: bouncer?.url ?? postgres.url, remove }
     })
     const pools: pg.Pool[] = []
-    afterAll(() => Promise.all(pools.map((pool) => pool.end())))
+    afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.end())))
 
     // Each inbox has its own pool, as in a separate process.
     const makeInbox = async (table: string) => {
