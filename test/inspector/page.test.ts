@@ -229,7 +229,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect(shown.filter((key) => !listed.includes(key))).toEqual([])
     await leave(page)
     await page.keyboard.press('2')
-    await page.locator('tbody tr').waitFor()
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
     for (const key of ['j', 'a', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
     await page.getByRole('dialog', { name: 'Pause?' }).waitFor()
     await leave(page)
