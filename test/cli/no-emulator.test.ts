@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { call, start } from '../emulator/support.ts'
-import { Gate } from '../receiver/support.ts'
+import { Gate } from '../support/gate.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
 
 /** Returns the state of an emulator with an active webhook. */

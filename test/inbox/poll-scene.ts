@@ -2,6 +2,7 @@ import type { InboxEntry, Settlement, TakenItem } from 'postern'
 import { manualClock } from 'postern/testing'
 import type { InboxTable, Taken, TakeRequest } from '../../src/inbox/inbox-table.ts'
 import { pollInbox } from '../../src/inbox/poll.ts'
+import { Gate } from '../support/gate.ts'
 
 const DONE: Settlement = { next: 'remove' }
 export const NOTHING: Taken = { items: [] }
@@ -65,13 +66,9 @@ export function openPoll({ concurrency = 5, leaseMs = 9_000, brought = [] as rea
   }
   /** Leaves the next poll without an answer until the function that it returns is called. */
   const holdTake = () => {
-    let answer = (_: Taken) => {}
-    engine.brought = [
-      new Promise((resolve) => {
-        answer = resolve
-      }),
-    ]
-    return answer
+    const gate = new Gate<Taken>()
+    engine.brought = [gate.promise]
+    return gate.open
   }
   const end = (key: string, settlement = DONE) => ends.get(key)?.(settlement)
   const put = () => {

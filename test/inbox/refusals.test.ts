@@ -2,7 +2,7 @@ import { createReceiver, type Inbox, sign } from 'postern'
 import { sqliteStore } from 'postern/sqlite'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Gate } from '../receiver/support.ts'
+import { Gate } from '../support/gate.ts'
 import { AT_ONCE, Scene } from './scene.ts'
 
 const event = events.contact.created

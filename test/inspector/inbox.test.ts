@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { escapeHidden } from '../../src/inspector/text/bytes.ts'
 import { type RunningCli, startCli } from '../cli/run-cli.ts'
 import { Scene, SECRET, until } from '../inbox/scene.ts'
-import { Gate } from '../receiver/support.ts'
+import { Gate } from '../support/gate.ts'
 import { beginEach, CHROMIUM, context, findViolations, leave, open, openAt, serve, start, widthOf } from './support.ts'
 
 // The inbox in the page: a real receiver with its worker on SQLite, joined with the emulator's deliveries, and alone.

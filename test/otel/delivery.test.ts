@@ -11,7 +11,7 @@ import { nodeHandler } from 'postern/node'
 import { instrument } from 'postern/otel'
 import { events, type SignedOptions, signed, silentLogger } from 'postern/testing'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { Gate } from '../receiver/support.ts'
+import { Gate } from '../support/gate.ts'
 import { enableContexts, Sdk } from './scene.ts'
 
 const SECRET = 'whsec_otel'

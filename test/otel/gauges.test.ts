@@ -2,7 +2,7 @@ import type { Inbox } from 'postern'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { observeGauges } from '../../src/otel/gauges.ts'
-import { Gate } from '../receiver/support.ts'
+import { Gate } from '../support/gate.ts'
 import { Sdk } from './scene.ts'
 
 /** Gauges of an inbox that answers as a test wants. */

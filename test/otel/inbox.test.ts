@@ -9,7 +9,7 @@ import { events, signed } from 'postern/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { AT_ONCE, Scene, SECRET, until } from '../inbox/scene.ts'
-import { Gate } from '../receiver/support.ts'
+import { Gate } from '../support/gate.ts'
 import { enableContexts, Sdk } from './scene.ts'
 
 beforeAll(enableContexts)

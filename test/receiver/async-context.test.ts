@@ -3,7 +3,8 @@ import type { Outcome } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { Scene, until } from '../inbox/scene.ts'
-import { Bench, Gate, hanging, rejecting, saying, soon, watchRejections } from './support.ts'
+import { Gate } from '../support/gate.ts'
+import { Bench, hanging, rejecting, saying, soon, watchRejections } from './support.ts'
 
 watchRejections()
 

@@ -1,7 +1,8 @@
 import { DeadLetter, HandlerError, type StandardSchema, systemClock } from 'postern'
 import { events, signed } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { atOnce, Bench, Gate, raise, SECRET, saying, settle, soon, thenable, watchRejections } from './support.ts'
+import { Gate } from '../support/gate.ts'
+import { atOnce, Bench, raise, SECRET, saying, settle, soon, thenable, watchRejections } from './support.ts'
 
 watchRejections()
 

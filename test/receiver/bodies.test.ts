@@ -1,7 +1,8 @@
 import type { BodyFailure, BodyIntake, SecretRequest } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { atOnce, Bench, counting, Gate, gated, request, SECRET, settle, watchRejections } from './support.ts'
+import { Gate } from '../support/gate.ts'
+import { atOnce, Bench, counting, gated, request, SECRET, settle, watchRejections } from './support.ts'
 
 watchRejections()
 

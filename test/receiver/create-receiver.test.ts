@@ -11,12 +11,12 @@ import {
 } from 'postern'
 import { events, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { Gate } from '../support/gate.ts'
 import {
   Bench,
   counting,
   delayedBy,
   failure,
-  Gate,
   gated,
   ManualClock,
   raise,

@@ -1,7 +1,8 @@
 import { type DeliveryRequest, REJECTION_STATUS, type Reply } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, Gate, raise, request, SECRET, saying, watchRejections } from './support.ts'
+import { Gate } from '../support/gate.ts'
+import { Bench, raise, request, SECRET, saying, watchRejections } from './support.ts'
 
 watchRejections()
 

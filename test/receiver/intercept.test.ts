@@ -1,7 +1,8 @@
 import type { Interceptor, PosternError } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { atOnce, Bench, Gate, raise, saying, settle, watchRejections } from './support.ts'
+import { Gate } from '../support/gate.ts'
+import { atOnce, Bench, raise, saying, settle, watchRejections } from './support.ts'
 
 watchRejections()
 

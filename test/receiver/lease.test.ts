@@ -1,12 +1,12 @@
 import { events } from 'postern/testing'
 import { describe, expect, it, vi } from 'vitest'
+import { Gate } from '../support/gate.ts'
 import {
   answeringAfter,
   atOnce,
   Bench,
   counting,
   delayedBy,
-  Gate,
   gated,
   hanging,
   ManualClock,

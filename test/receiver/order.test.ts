@@ -1,13 +1,13 @@
 import type { PosternError, TransactionContext, WebhookEvent } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { Gate } from '../support/gate.ts'
 import {
   atOnce,
   type Behaviour,
   Bench,
   delayedBy,
   failure,
-  Gate,
   raise,
   rejecting,
   ScriptedStore,

@@ -1,6 +1,7 @@
 import type { Outcome, PosternError, WebhookEvent } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { Gate } from '../support/gate.ts'
 import {
   answeringAfter,
   atOnce,
@@ -8,7 +9,6 @@ import {
   Bench,
   counting,
   delayedBy,
-  Gate,
   gated,
   hanging,
   raise,

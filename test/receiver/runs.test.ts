@@ -1,5 +1,6 @@
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { Gate } from '../support/gate.ts'
 import {
   answeringAfter,
   atOnce,
@@ -7,7 +8,6 @@ import {
   Bench,
   counting,
   delayedBy,
-  Gate,
   gated,
   hanging,
   ManualClock,

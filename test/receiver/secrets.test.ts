@@ -1,12 +1,12 @@
 import { createReceiver, type SecretRequest, type Secrets, type SecretsFunction } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Gate } from '../support/gate.ts'
 import {
   atOnce,
   Bench,
   counting,
   failure,
-  Gate,
   hanging,
   raise,
   SECRET,

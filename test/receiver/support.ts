@@ -20,6 +20,7 @@ import {
 } from 'postern'
 import { type SignedOptions, signed } from 'postern/testing'
 import { afterEach, beforeEach, expect } from 'vitest'
+import { Gate } from '../support/gate.ts'
 
 export const SECRET = 'whsec_receiver_tests'
 
@@ -328,22 +329,6 @@ export function gated(options: ConstructorParameters<typeof Bench>[0] = {}) {
     return gate.promise
   })
   return { bench, gate, runs, signals }
-}
-
-/** A gate on which a handler waits until the test lets it continue or fail. */
-export class Gate<T = void> {
-  readonly promise: Promise<T>
-  readonly open: (value: T) => void
-  readonly fail: (error: unknown) => void
-
-  constructor() {
-    let [open, fail]: [(value: T) => void, (error: unknown) => void] = [() => {}, () => {}]
-    this.promise = new Promise<T>((resolve, reject) => {
-      ;[open, fail] = [resolve, reject]
-    })
-    this.open = open
-    this.fail = fail
-  }
 }
 
 /** A request in the form in which an adapter passes an HTTP request. */

@@ -1,11 +1,11 @@
 import { type HandlerContext, PosternError, type TransactionClaim, type TransactionContext } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { Gate } from '../support/gate.ts'
 import {
   atOnce,
   type Behaviour,
   Bench,
-  Gate,
   type ManualClock,
   raise,
   ScriptedStore,

@@ -5,6 +5,7 @@ import { events, type SignedDelivery, signed } from 'postern/testing'
 import { vi } from 'vitest'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
 import { listen } from '../adapters/http/hosts.ts'
+import { Gate } from './gate.ts'
 
 /** Makes an app that answers POST /webhooks, with the secret in WEBHOOK_SECRET, and saves the record of each `contact.created`. */
 export type CreateApp = (saveContact: (record: { readonly _id: string }) => Promise<void>) => RequestListener
@@ -31,19 +32,16 @@ export const SCENARIOS = {
   /** Sends five duplicates of one event concurrently. */
   'mark-last': async (createApp: CreateApp) => {
     let calls = 0
-    let open = () => {}
-    const gate = new Promise<void>((resolve) => {
-      open = resolve
-    })
+    const gate = new Gate()
     const save = () => {
       calls++
-      return gate
+      return gate.promise
     }
     const delivery = signed(events.contact.created(), { secret: SECRET })
     await serve(createApp(save), async (post, settle) => {
       const answers = [1, 2, 3, 4, 5].map(() => post(delivery).answer)
       await settle()
-      open()
+      gate.open()
       await Promise.all(answers)
     })
     return { isDoneOnce: calls === 1 }

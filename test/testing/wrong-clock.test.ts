@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { withWrongClock } from '../../src/testing/store-suite/wrong-clock.ts'
-import { Gate } from '../receiver/support.ts'
+import { Gate } from '../support/gate.ts'
 
 const HOUR_MS = 3_600_000
 

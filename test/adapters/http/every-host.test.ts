@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Gate } from '../../receiver/support.ts'
+import { Gate } from '../../support/gate.ts'
 import { distinctHosts, type Host, hosts } from './hosts.ts'
 import { deliver, expectAnswer, expectHandled, expectUntouched, sample, startScene } from './scene.ts'
 import { head, Wire } from './wire.ts'

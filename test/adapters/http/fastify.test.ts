@@ -6,7 +6,7 @@ import { createReceiver } from 'postern'
 import { type FastifyPluginOptions, fastifyPlugin } from 'postern/fastify'
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Gate } from '../../receiver/support.ts'
+import { Gate } from '../../support/gate.ts'
 import { portOf } from './hosts.ts'
 import {
   createScene,

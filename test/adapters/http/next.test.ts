@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { nextApiHandler, nextHandler } from 'postern/next'
 import { events, signed } from 'postern/testing'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Gate } from '../../receiver/support.ts'
+import { Gate } from '../../support/gate.ts'
 import { createScene, deliver, expectAnswer, expectUntouched, SECRET, sample, serve } from './scene.ts'
 import { exchange, head } from './wire.ts'
 

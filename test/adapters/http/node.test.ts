@@ -4,7 +4,7 @@ import { createReceiver } from 'postern'
 import { type NodeHandlerOptions, nodeHandler } from 'postern/node'
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Gate } from '../../receiver/support.ts'
+import { Gate } from '../../support/gate.ts'
 import { createScene, deliver, expectAnswer, expectHandled, expectUntouched, SECRET, sample, serve } from './scene.ts'
 import { exchange, head, Wire } from './wire.ts'
 

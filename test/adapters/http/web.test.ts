@@ -3,7 +3,7 @@ import { createReceiver, type Outcome } from 'postern'
 import { events, signed, silentLogger } from 'postern/testing'
 import { type FetchHandlerOptions, fetchHandler } from 'postern/web'
 import { describe, expect, it } from 'vitest'
-import { Gate } from '../../receiver/support.ts'
+import { Gate } from '../../support/gate.ts'
 import { createScene, exposeGc, SECRET, sample } from './scene.ts'
 
 const URL = 'https://app.example.test/webhooks'

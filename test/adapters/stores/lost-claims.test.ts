@@ -2,7 +2,7 @@ import type { Claim } from 'postern'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { LostClaims } from '../../../adapters/stores/lost-claims.ts'
-import { Gate } from '../../receiver/support.ts'
+import { Gate } from '../../support/gate.ts'
 
 const LEASE_MS = 5_000
 

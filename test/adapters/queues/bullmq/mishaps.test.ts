@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
-import { Gate } from '../../../receiver/support.ts'
+import { Gate } from '../../../support/gate.ts'
 import { bury, DONE, makeItem, newName, openBoard, until, work } from '../../inbox/engines.ts'
 
 /** The timers of a suspended process still fire when it resumes. */

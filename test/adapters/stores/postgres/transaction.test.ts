@@ -8,7 +8,7 @@ import { postgresStore } from 'postern/postgres'
 import { events, signed, silentLogger } from 'postern/testing'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
-import { Gate } from '../../../receiver/support.ts'
+import { Gate } from '../../../support/gate.ts'
 import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
 
 describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', () => {
