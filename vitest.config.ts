@@ -14,7 +14,6 @@ const WITH_PROGRAMS = [
   'adapters/{inbox,queues}/**/*',
   'adapters/stores/{postgres,redis}/**/*',
   'adapters/stores/sqlite/{inbox-deaths,inbox-outage}',
-  'api-pages',
   'chaos/**/*',
   'check/{false-findings,probe-command,reference,repro}',
   'cli/{completion-shells,examples,inbox-program,inbox-servers,program,replay-program}',

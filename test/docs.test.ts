@@ -35,8 +35,7 @@ const OTHER_SENDERS = 'docs/reference/other-senders.md'
 const LANGUAGES = ['ts', 'js', 'sh', 'json', 'yaml', 'text', 'python']
 
 const documents = listDocuments()
-// The declarations and examples on the pages of the exports are the source's own.
-const blocks = readBlocks(documents.filter((path) => !path.startsWith('docs/reference/api/')))
+const blocks = readBlocks(documents)
 const folder = makeFolder()
 const examples = writeExamples(blocks, folder)
 const examplesFor = (...uses: readonly Example['use'][]) => examples.filter(({ use }) => uses.includes(use))
