@@ -2,16 +2,13 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { type ErrorCode, PosternError } from '../protocol/errors.ts'
 import { addCheck } from './commands/check.ts'
-import { addCompletion } from './commands/completion.ts'
 import { addDeliveries } from './commands/deliveries.ts'
 import { addDev } from './commands/dev.ts'
 import { addEmulator } from './commands/emulator.ts'
-import { addFaults } from './commands/faults.ts'
 import { addFixtures } from './commands/fixtures.ts'
 import { addInbox } from './commands/inbox.ts'
-import { addRecords } from './commands/records.ts'
+import { addLogs } from './commands/logs.ts'
 import { addReplay } from './commands/replay.ts'
-import { addClock, addLogs, addReset } from './commands/running-emulator.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { addSign, addVerify } from './commands/verify.ts'
 import { addWebhooks } from './commands/webhooks.ts'
@@ -80,10 +77,9 @@ function withoutValue(message: string): string {
 
 const COMMANDS: Readonly<Record<string, readonly ((program: Command, io: Io) => void)[]>> = {
   'While you write a receiver:': [addDev, addTrigger, addCheck, addSign, addVerify, addFixtures],
-  'A running emulator:': [addEmulator, addLogs, addClock, addFaults, addRecords, addReset],
+  'A running emulator:': [addEmulator, addLogs],
   'The service:': [addWebhooks, addDeliveries, addReplay],
   'Your app:': [addInbox],
-  'The shell:': [addCompletion],
 }
 
 const HELP = `
@@ -98,7 +94,7 @@ Read on in the repository: docs/reference/cli.md has all commands, docs/guides/t
 
 /**
  * Removes `--help` behind a misspelt command: Commander would print the help of the program and exit with 0. Ends the command if it is
- * one of a group: Commander would name the nearest top-level command, such as `reset` for `resend`.
+ * one of a group: Commander would name the nearest top-level command, such as `dev` for `get`.
  */
 function askForKnownHelp(program: Command, args: readonly string[]): readonly string[] {
   const isHelp = (arg: string) => arg === '--help' || arg === '-h'

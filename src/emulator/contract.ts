@@ -68,7 +68,7 @@ export const streamMessage = z.discriminatedUnion('type', [
 ])
 
 /** `POST faults`, `DELETE faults`: the faults in force. */
-export const faults = z.object({
+const faults = z.object({
   /** Answers that the next calls of the API get. */
   answers: z.array(z.object({ answer: z.string(), count: z.number(), delayMs: z.number() })).readonly(),
   deliveries: z.object({
@@ -80,7 +80,7 @@ export const faults = z.object({
 })
 
 /** `GET clock`, `POST clock`. */
-export const clock = z.object({
+const clock = z.object({
   isManual: z.boolean(),
   now: z.string(),
   nextDueAt: z.string().nullable(),
@@ -133,7 +133,7 @@ export const emitted = z.object({
 })
 
 /** A record of any model. */
-export const record = z.record(z.string(), z.unknown())
+const record = z.record(z.string(), z.unknown())
 
 export type DescribedDelivery = z.input<typeof delivery>
 export type AttemptDetail = z.input<typeof attempt>

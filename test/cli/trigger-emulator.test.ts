@@ -129,7 +129,7 @@ describe('postern trigger, through an emulator', () => {
     expect(stderr).toContain('Not done after 300 ms.')
     expect(emulator.deliveries.list()).toHaveLength(1)
     const manual = await start(() => 500, { clock: 'manual' })
-    const advice = `clock of this emulator stands still: move it with postern clock --next --emulator ${manual.emulator.url}`
+    const advice = `clock of this emulator stands still: move it at ${manual.emulator.url}/_inspector`
     expect((await manual.trigger('contact.created --watch --timeout 300ms')).stderr).toContain(advice)
   })
 

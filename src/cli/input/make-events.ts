@@ -51,7 +51,7 @@ async function readData(given: string, io: Io): Promise<string> {
 }
 
 /** Reads the value of `--data`, a file or standard input as JSON text. Ends the command if it is not an object. */
-export async function readJsonOption(given: string, io: Io): Promise<string> {
+async function readJsonOption(given: string, io: Io): Promise<string> {
   const file = given === '-' ? await readStdin(io) : given.startsWith('@') ? await readBytes(given.slice(1)) : undefined
   const text = file === undefined ? given : toText(file)
   let value: unknown

@@ -6,7 +6,7 @@ import { inspectorOf } from '../input/emulator-options.ts'
 import { EXIT, ExitError, endIfInterrupted, type Io, writeJson } from '../io.ts'
 import { createAttemptPrinter, standAfter } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
-import { EMULATOR_URL, type EmulatorClient, type EmulatorState } from './emulator-client.ts'
+import type { EmulatorClient, EmulatorState } from './emulator-client.ts'
 import { type SendingOptions, sendAll, shuffle } from './send-all.ts'
 
 export interface EmulatedOptions extends SendingOptions {
@@ -120,9 +120,8 @@ async function readDelivery(emulator: EmulatorClient, id: string) {
   }
 }
 
-function standsStill({ url }: EmulatorClient): string {
-  const where = url === EMULATOR_URL ? '' : ` --emulator ${url}`
-  return `The clock of this emulator stands still: move it with postern clock --next${where} (or key n in postern dev).`
+function standsStill(emulator: EmulatorClient): string {
+  return `The clock of this emulator stands still: move it at ${inspectorOf(emulator)}, or by key n in postern dev.`
 }
 
 const GOES_ON =

@@ -1,0 +1,46 @@
+import type { Command } from 'commander'
+import { inspectorOf } from '../input/emulator-options.ts'
+import { EXIT, ExitError, endIfInterrupted, type Io, writeJson } from '../io.ts'
+import { createDeliveryDisplay } from '../output/attempt-line.ts'
+import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
+import { toHelp } from './add-group.ts'
+
+/** Longest wait for the number of pending deliveries after Ctrl-C. */
+const LAST_LOOK_MS = 1_000
+
+/** `postern logs`: the attempts of an emulator in another process. */
+export function addLogs(program: Command, io: Io): void {
+  const notes = 'Ctrl-C ends it, with a summary and exit code 130; 3 if no emulator answers, or it ends.'
+  const description =
+    'Show the attempts of a running emulator from now on, as dev does. Earlier ones are in postern deliveries list.'
+  addEmulatorUrl(program.command('logs').description(description))
+    .option('--json', 'one JSON object a line to standard output')
+    .addHelpText('after', toHelp(notes, 'postern logs', 'postern logs --json'))
+    .action((options: EmulatorUrlOptions) => showLogs(options, io))
+}
+
+async function showLogs(options: EmulatorUrlOptions, io: Io): Promise<never> {
+  const emulator = await connectToEmulator(options, io)
+  const { settings, webhooks } = await emulator.readState()
+  const display = createDeliveryDisplay({ ...settings, ...options }, io)
+  const begin = `attempts of the emulator at ${emulator.url} from now on, until Ctrl-C
+earlier ones: postern deliveries list, or ${inspectorOf(emulator)}
+${webhooks.length === 0 ? 'no webhook is registered there yet, so nothing is delivered\n' : ''}`
+  try {
+    for await (const message of emulator.listen(io.interrupt)) {
+      if (message.type !== 'ready') display.show(message)
+      else if (options.json) writeJson(io, { type: 'ready', emulator: emulator.url })
+      else io.stderr.write(begin)
+    }
+    throw new ExitError(EXIT.unreachable, `The emulator at ${emulator.url} has ended.`)
+  } catch (error) {
+    const last = { signal: AbortSignal.timeout(LAST_LOOK_MS) } // Ctrl-C does not end this one
+    const pending = await emulator.readState(last).then(
+      ({ counts }) => counts.pending,
+      () => undefined, // it has ended, or hangs
+    )
+    display.finish(pending)
+    endIfInterrupted(io)
+    throw error
+  }
+}
