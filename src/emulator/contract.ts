@@ -132,8 +132,6 @@ export const emitted = z.object({
     .readonly(),
 })
 
-/** A record of any model. */
-const record = z.record(z.string(), z.unknown())
 
 export type DescribedDelivery = z.input<typeof delivery>
 export type AttemptDetail = z.input<typeof attempt>
