@@ -32,7 +32,7 @@ const PARTS: Readonly<Record<string, readonly Command[]>> = {
     { line: ['tsx', 'test/simulation/main.ts', '--find'] },
   ],
   page: [{ line: ['node', '--import', 'tsx', '--expose-gc', 'test/long/page.ts'] }],
-  mutation: [{ line: ['tsx', 'test/long/mutation.ts'] }],
+  mutation: [{ line: ['stryker', 'run'] }],
 }
 
 async function run({ line: [command = '', ...args], env }: Command): Promise<boolean> {
