@@ -10,7 +10,7 @@ export interface InboxItem {
   readonly accountKey: string
   readonly id: string
   readonly type: string
-  /** Time of acceptance in milliseconds since 1970. */
+  /** First receipt of the event, in milliseconds since 1970. */
   readonly receivedAt: number
   /** Value of the adapter's `source` option. */
   readonly source?: string | undefined

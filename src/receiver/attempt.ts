@@ -142,10 +142,9 @@ export class Attempt {
   // ── Handlers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #begin({ name, call }: NamedHandler, event: ParsedEvent): void {
-    const { source } = this.#run.first
     const { transact } = this.#shared
     const transaction = transact && this.#openTransaction(name, transact)
-    const context = new Context(this, name, source, transaction)
+    const context = new Context(this, name, this.#run, transaction)
     let result: unknown
     let failure: { readonly error: unknown } | undefined
     let isWaiting = false

@@ -1,29 +1,42 @@
 import type { PosternError } from '../protocol/errors.ts'
 import { ignoreRejection } from '../protocol/promises.ts'
 import type { HandlerContext } from './handler.ts'
+import type { Run } from './run.ts'
 
-/** The second argument of a handler. */
+/** The second argument of a handler. Its properties are its own and enumerable, so that a spread copies them. */
 export class Context implements HandlerContext {
+  declare readonly signal: AbortSignal
   readonly handlerName: string
   readonly source: string | undefined
+  readonly attempt: HandlerContext['attempt']
+  readonly receivedAt: number
+  readonly rawBody: string | undefined
   /** Absent if the store has no transactions. */
   declare readonly transaction?: HandlerTransaction['run']
-  readonly #attempt: { readonly signal: AbortSignal }
+  readonly #running: { readonly signal: AbortSignal }
 
-  constructor(
-    attempt: { readonly signal: AbortSignal },
-    handlerName: string,
-    source: string | undefined,
-    transaction: HandlerTransaction | undefined,
-  ) {
-    this.#attempt = attempt
-    this.handlerName = handlerName
-    this.source = source
-    if (transaction !== undefined) this.transaction = transaction.run
+  /** One descriptor for all: with a function of its own, an accessor costs 10 % of a delivery instead of 1 %. */
+  static readonly #signal: PropertyDescriptor & ThisType<Context> = {
+    enumerable: true,
+    get() {
+      return this.#running.signal
+    },
   }
 
-  get signal(): AbortSignal {
-    return this.#attempt.signal
+  constructor(
+    running: { readonly signal: AbortSignal },
+    handlerName: string,
+    { first, text }: Run,
+    transaction: HandlerTransaction | undefined,
+  ) {
+    this.#running = running
+    this.handlerName = handlerName
+    this.source = first.source
+    this.attempt = first.attempt
+    this.receivedAt = first.receivedAt
+    this.rawBody = text
+    if (transaction !== undefined) this.transaction = transaction.run
+    Object.defineProperty(this, 'signal', Context.#signal)
   }
 }
 

@@ -174,7 +174,7 @@ class WebhookReceiver implements NameHolder {
     const retries = checkRetries(options, retentionMs, handlerTimeoutMs + GIVE_UP_AFTER_MS)
     return {
       ...{ inbox, retries, clock, leaseMs, retentionMs },
-      run: (item) => reporter.watch(item, (watch) => this.#items.run(item, watch)),
+      run: (item) => reporter.watch(item, (watch) => this.#items.run(item, retries.attempts, watch)),
       recall: (item) => this.#items.recall(item),
       report: (error) => reporter.error(error),
       onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),

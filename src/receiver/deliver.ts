@@ -14,7 +14,7 @@ import { accept } from './inbox-path.ts'
 import type { Watch } from './observer.ts'
 import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } from './receiver.ts'
 import type { Routes } from './routes.ts'
-import type { EventRequest } from './run.ts'
+import { type EventRequest, UNKNOWN_ATTEMPT } from './run.ts'
 import type { Runs } from './runs.ts'
 import { createKeySource, type Keys, toSource } from './secrets.ts'
 import { failWithoutHandlers, type Shared } from './shared.ts'
@@ -91,7 +91,10 @@ export class DeliveryPath {
       const body = read instanceof Uint8Array && !isThenable(signature) ? read : NOT_BYTES
       if (body === NOT_BYTES) for (const part of [received, read, signature]) ignoreRejection(part)
       const source = toSource('The source given to receive()', () => given)
-      const delivery = this.#toDelivery(this.#startOf(receivedAt), source, waitUntil, watch)
+      const elapsedMs = this.#elapsedSince(receivedAt)
+      const startedAt = settings.clock.monotonic() - Math.min(elapsedMs, settings.deadlineMs)
+      const seenAt = Math.round(settings.clock.now() - elapsedMs)
+      const delivery = this.#toDelivery(startedAt, source, waitUntil, watch, seenAt)
       const closed = this.#refuseClosed()
       if (closed !== undefined) return Promise.resolve(this.#report(closed, delivery))
       activity.begin()
@@ -236,23 +239,24 @@ export class DeliveryPath {
     source: string | PosternError | undefined,
     waitUntil: EventRequest['waitUntil'],
     watch: Watch | undefined,
+    receivedAt = this.#shared.settings.clock.now(),
   ): EventRequest {
     const deadline = startedAt + this.#shared.settings.deadlineMs
     const known = source instanceof PosternError ? undefined : source
-    return { startedAt, deadline, claimBy: deadline, source: known, waitUntil, watch }
+    const attempt = UNKNOWN_ATTEMPT
+    return { startedAt, deadline, claimBy: deadline, source: known, receivedAt, attempt, waitUntil, watch }
   }
 
-  /** On the monotonic clock. */
-  #startOf(receivedAt: number | undefined): number {
-    const { clock, deadlineMs } = this.#shared.settings
-    if (receivedAt === undefined) return clock.monotonic()
+  #elapsedSince(receivedAt: number | undefined): number {
+    if (receivedAt === undefined) return 0
+    const { clock } = this.#shared.settings
     const elapsedMs = typeof receivedAt === 'number' ? clock.now() - receivedAt : Number.NaN
     if (!(elapsedMs < LONGEST_AGO_MS)) {
       const message = `receive() was given ${show(receivedAt)} as receivedAt. It takes milliseconds since 1970, such as Date.now(); the current time is used instead.`
       this.#shared.reporter.errorOnce(new PosternError('option_invalid', message))
-      return clock.monotonic()
+      return 0
     }
-    return clock.monotonic() - Math.min(Math.max(elapsedMs, 0), deadlineMs)
+    return Math.max(elapsedMs, 0)
   }
 
   #report(outcome: Outcome, delivery: EventRequest): Outcome {

@@ -13,6 +13,16 @@ export interface HandlerContext {
   readonly handlerName: string
   /** The registration or tenant that the request was for, if the adapter has a `source` option. */
   readonly source: string | undefined
+  /**
+   * The number of this try, and if the event becomes a dead letter when it fails. Counted as by `receiver.work({ attempts })`: from 1 on
+   * again after a replay, and without tries that count as no failure. Without an inbox, the number is 1 and `isLast` is undefined: the
+   * service does not say which of its attempts a delivery is.
+   */
+  readonly attempt: { readonly number: number; readonly isLast: boolean | undefined }
+  /** When the event was received, in milliseconds since 1970: with an inbox for the first time, otherwise in this delivery. */
+  readonly receivedAt: number
+  /** The body exactly as it was signed, as text. Undefined if the event was given to `dispatch`. */
+  readonly rawBody: string | undefined
 }
 
 /** The context of a handler if the store has transactions. */

@@ -18,7 +18,7 @@ export async function accept(
   bodies: Bodies,
   inbox: Inbox,
   event: Pick<InboxItem, 'key' | 'bytes' | 'accountKey' | 'id' | 'type'>,
-  { deadline, source, watch }: EventRequest,
+  { deadline, receivedAt, source, watch }: EventRequest,
 ): Promise<Outcome> {
   const { settings, reporter } = shared
   const { length } = event.bytes
@@ -26,7 +26,7 @@ export async function accept(
   if (!bodies.hold(length)) return toOutcome('overloaded', event)
   const limitMs = Math.min(STORE_LIMIT_MS, Math.max(deadline - settings.clock.monotonic(), 0))
   // The app may reuse its buffer after a late answer, while the engine still writes.
-  const item = { ...event, bytes: new Uint8Array(event.bytes), receivedAt: settings.clock.now(), source }
+  const item = { ...event, bytes: new Uint8Array(event.bytes), receivedAt, source }
   const put = (trace?: InboxItem['trace']) => {
     const traced = trace === undefined ? item : { ...item, trace }
     return callStore(
@@ -49,11 +49,14 @@ export async function accept(
 /** The path of an event from the inbox: stops 5 to 10, without the checks made when it was accepted. */
 export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
   const { reporter, settings } = shared
-  const toDelivery = (item: TakenItem, watch?: Watch): EventRequest => {
+  const toDelivery = (item: TakenItem, attempts = Number.POSITIVE_INFINITY, watch?: Watch): EventRequest => {
+    const { source, receivedAt } = item
     const startedAt = settings.clock.monotonic()
     const claimBy = startedAt + STORE_LIMIT_MS
     const deadline = Number.POSITIVE_INFINITY
-    return { item, startedAt, deadline, claimBy, source: item.source, waitUntil: undefined, watch }
+    const number = item.failures + 1
+    const attempt = { number, isLast: number >= attempts }
+    return { item, startedAt, deadline, claimBy, source, receivedAt, attempt, waitUntil: undefined, watch }
   }
   const tryItem = async (item: TakenItem, delivery: EventRequest): Promise<Tried> => {
     const refuse = (outcome: Outcome) => runs.recall(item, outcome, delivery)
@@ -73,9 +76,13 @@ export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
     }
   }
   return {
-    /** Never rejects. */
-    async run(item: TakenItem, watch: Watch | undefined): Promise<Tried> {
-      const delivery = toDelivery(item, watch)
+    /**
+     * Never rejects.
+     *
+     * @param attempts number of failed tries after which the item becomes a dead letter
+     */
+    async run(item: TakenItem, attempts: number, watch: Watch | undefined): Promise<Tried> {
+      const delivery = toDelivery(item, attempts, watch)
       const tried = await tryItem(item, delivery)
       reporter.outcome(tried.outcome, delivery)
       return tried

@@ -3,6 +3,7 @@ import { copyPlain, isPlain } from '../protocol/copy-plain.ts'
 import { type ParsedEvent, parseAgain } from '../protocol/envelope.ts'
 import { HandlerError } from '../protocol/errors.ts'
 import { quote } from '../protocol/show.ts'
+import type { HandlerContext } from './handler.ts'
 import type { Watch } from './observer.ts'
 import type { NamedHandler, Route } from './routes.ts'
 
@@ -15,9 +16,15 @@ export interface EventRequest {
   /** When a claim stops being useful: the deadline of a delivery; `STORE_LIMIT_MS` after the start of a worker's try, and not before that for a dispatch. */
   readonly claimBy: number
   readonly source: string | undefined
+  /** First receipt of the event, in milliseconds since 1970. */
+  readonly receivedAt: number
+  readonly attempt: HandlerContext['attempt']
   readonly waitUntil: ((work: Promise<unknown>) => unknown) | undefined
   readonly watch: Watch | undefined
 }
+
+/** The service does not say which of its attempts a delivery is. */
+export const UNKNOWN_ATTEMPT: HandlerContext['attempt'] = Object.freeze({ number: 1, isLast: undefined })
 
 /** Reason for which the schema or the handlers of an event have to stop. */
 export type AbortCode = 'handler_timeout' | 'lease_lost' | 'worker_closed'
@@ -35,8 +42,8 @@ export class Run {
   readonly first: EventRequest
   /** Length of the text, once for each handler and once for the input of a schema: counts towards the limit of `Runs`. */
   readonly bytes: number
-  /** The signed text, until the handlers begin. */
-  #text: string | undefined
+  /** The signed text; undefined if the app made the event. */
+  readonly text: string | undefined
   /** The events that handlers got. */
   #given: readonly ParsedEvent[] = []
 
@@ -51,7 +58,7 @@ export class Run {
     this.first = first
     const { handlers, schema } = route
     this.bytes = (text?.length ?? 0) * (handlers.length + (schema === undefined ? 0 : 1))
-    if (handlers.length > 1 && schema === undefined) this.#text = text
+    this.text = text
   }
 
   get handlerNames(): readonly string[] {
@@ -60,12 +67,10 @@ export class Run {
 
   /** Returns an event for each handler: none sees another's changes. A schema's output is copied for the first as well: many events may share a default in it. */
   give(handlers: readonly NamedHandler[]): readonly ParsedEvent[] {
-    const { event, route } = this
-    const text = this.#text
-    this.#text = undefined
+    const { event, route, text } = this
     this.#given = handlers.map((_, index) => {
       if (index === 0 && route.schema === undefined) return event
-      return text === undefined ? copyPlain(event) : parseAgain(text, route)
+      return text === undefined || route.schema !== undefined ? copyPlain(event) : parseAgain(text, route)
     })
     return this.#given
   }

@@ -63,6 +63,10 @@ receiver.on('contact.created', (event, context) => {
   expectType<Equal<typeof context, HandlerContext>>()
   expectType<Equal<typeof context.signal, AbortSignal>>()
   expectType<Equal<typeof context.source, string | undefined>>()
+  expectType<Equal<typeof context.attempt.number, number>>()
+  expectType<Equal<typeof context.attempt.isLast, boolean | undefined>>()
+  expectType<Equal<typeof context.receivedAt, number>>()
+  expectType<Equal<typeof context.rawBody, string | undefined>>()
   // @ts-expect-error a misspelt field of the documented contact
   event.data.record.emial
   // @ts-expect-error an event is not to be changed
