@@ -23,7 +23,7 @@ const WITH_PROGRAMS = [
   'examples/**/*',
   'inspector/{firefox,inbox,live,page,page-actions,page-trouble,reading}',
   'otel/docs',
-  'package',
+  'package{,-types}',
   'release',
   'simulation/**/*',
   '{inbox,store}/every-sequence',

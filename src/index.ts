@@ -34,6 +34,7 @@ export type {
   ModelEvent,
   ModelSchemas,
   NoEvents,
+  NoSuchPattern,
   OpenData,
   OpenModels,
   OpenRecord,
@@ -59,7 +60,7 @@ export {
   type Unavailable,
 } from './protocol/outcome.ts'
 export { DEFAULT_RETENTION_MS } from './protocol/schedule.ts'
-export { type Issue, record, type StandardSchema } from './protocol/schema.ts'
+export { type Issue, record, type SchemaIssue, type StandardSchema } from './protocol/schema.ts'
 export { type HeaderValue, type Secret, sign, verify } from './protocol/signature.ts'
 export { createReceiver } from './receiver/create-receiver.ts'
 export type {
@@ -67,8 +68,11 @@ export type {
   Handler,
   HandlerContext,
   HandlerOptions,
+  NeverAsync,
+  NoRecord,
   SyncTransactionContext,
   TransactionContext,
+  Unordered,
 } from './receiver/handler.ts'
 export type { Interceptor } from './receiver/intercept.ts'
 export type { Observer, ReceiverView, Watch } from './receiver/observer.ts'

@@ -468,64 +468,6 @@ describe('types', () => {
     )
   })
 
-  const app = `
-    import { createServer } from 'node:http'
-    import { createReceiver, memoryStore, record } from 'postern'
-    import { checkReceiver } from 'postern/check'
-    import { createClient } from 'postern/client'
-    import { startEmulator } from 'postern/emulator'
-    import { expressHandler } from 'postern/express'
-    import { contact } from 'postern/models'
-    import { nextApiHandler, nextHandler } from 'postern/next'
-    import { nodeHandler } from 'postern/node'
-    import { postgresStore } from 'postern/postgres'
-    import { redisStore } from 'postern/redis'
-    import { sqliteInbox, sqliteStore } from 'postern/sqlite'
-    import { createSender, events, manualClock, nodeTarget, recordHandlers, signed, testReceiver } from 'postern/testing'
-    import { fetchHandler } from 'postern/web'
-    declare const given: never
-    export const store = memoryStore()
-    export const redis = redisStore(given)
-    export const postgres = postgresStore(given)
-    export const sqlite = sqliteStore(given)
-    export const inbox = sqliteInbox(given)
-    export const note = record<{ readonly text: string }>()
-    export const plain = createReceiver({ secret: 'x' })
-    export const receiver = createReceiver({ secret: 'x', models: { contact, note }, store: sqlite })
-    export const transacting = createReceiver({ secret: 'x', models: { contact }, store: postgres })
-    export const chained = receiver.on('contact.created', () => {})
-    export const types = receiver.eventTypes()
-    export const outcome = receiver.receive(signed(events.contact.created(), { secret: 'x' }))
-    export const worker = createReceiver({ secret: 'x', inbox }).work()
-    export const handlers = [expressHandler(receiver), nextApiHandler(receiver), nextHandler(receiver), fetchHandler(receiver)]
-    export const express = expressHandler(receiver)
-    export const adapters = { expressHandler, nextApiHandler, nextHandler, nodeHandler, fetchHandler }
-    export const server = createServer(nodeHandler(receiver))
-    export const clock = manualClock()
-    export const target = nodeTarget(nodeHandler(receiver))
-    export const sender = createSender({ target, secret: 'x', clock })
-    export const event = events.contact.created()
-    export const delivery = sender.deliver(event)
-    export const recorder = recordHandlers(receiver)
-    export const tested = testReceiver(given)
-    export const client = createClient(given)
-    export const emulator = startEmulator()
-    export const report = checkReceiver(given, given)`
-
-  it.each([
-    ['an ES module, TypeScript 5.0', 'app.mts', { ...MODERN, skipLibCheck: true }, 'typescript5.0'],
-    ['an ES module', 'app.mts', MODERN, 'typescript'],
-    ['CommonJS', 'app.cts', MODERN, 'typescript'],
-    ['a bundler', 'app.ts', { module: 'esnext', moduleResolution: 'bundler' }, 'typescript'],
-  ])('of what an app exports are named by public paths: %s', async (_what, name, options, compiler) => {
-    const outDir = join(project, 'declarations')
-    const emitting = { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir }
-    await checkProgram(name, app, { ...options, ...emitting }, compiler)
-    const emitted = await readFile(join(outDir, name.replace(/(?=[mc]?ts$)/, 'd.')), 'utf8')
-    const paths = [...emitted.matchAll(/(?:from |import\()["'](postern[^"']*|\.[^"']*)/g)].map(([, path = '']) => path)
-    expect(paths.filter((path) => !specifiers.includes(path))).toEqual([])
-  })
-
   it('of Fastify require Fastify, unless libraries go unchecked', async () => {
     const code = importAll(['postern/fastify'])
     await checkProgram('fastify.mts', code, { ...MODERN, skipLibCheck: true })

@@ -8,12 +8,13 @@ const FIX =
   "A body parser such as express.json() is mounted before the receiver, which has to read the body itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
 
 /** The request that a `source` option sees, unless it names another type. */
-interface RoutedRequest extends IncomingMessage {
+export interface RoutedRequest extends IncomingMessage {
   /** The parameters of the path: `tenant` of `/webhooks/:tenant`. */
   readonly params: Readonly<Record<string, string>>
 }
 
-type ExpressHandler<Request> = (
+/** Handler for a route or `app.use` of Express. */
+export type ExpressHandler<Request> = (
   request: Request,
   response: ServerResponse,
   next: (error?: unknown) => void,

@@ -9,7 +9,7 @@ export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
   /** A receiver of `createReceiver`. */
   readonly receiver: Receives
   /** The path to answer, below the prefix that the plugin is registered with. Default `/`. */
-  readonly url?: string
+  readonly url?: string | undefined
 }
 
 const FIX =

@@ -8,7 +8,7 @@ import { checkAdapter, checkPath, NODE_ARGUMENTS, wrongHost } from './check-opti
 /** Options of the handler for `node:http`. */
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
   /** The path to answer, without query; any other path gets 404. Default: every path. */
-  readonly path?: string
+  readonly path?: string | undefined
 }
 
 const FIX =

@@ -28,28 +28,28 @@ export interface CheckOptions {
   /** Signing secret of the receiver. */
   readonly secret: Secret
   /** Time limit for an answer; default 10 s, which is the service's deadline. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /**
    * Time for which the receiver may put a delivery off with 429 or 503 and `Retry-After`, and time for the work of an acknowledged
    * event, its retries included; default 30 s, after which the service retries too.
    */
-  readonly patienceMs?: number
+  readonly patienceMs?: number | undefined
   /** Number of checks that run at the same time; default 8. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /** Ids or groups of the checks to run; all by default. Without `accepts-valid`, a receiver that refuses everything may pass. */
-  readonly only?: readonly string[]
+  readonly only?: readonly string[] | undefined
   /** Ids or groups of checks to leave out and report as skipped. */
-  readonly skip?: readonly string[]
+  readonly skip?: readonly string[] | undefined
   /** `accountKey` of the test events; default `check`. */
-  readonly accountKey?: string
+  readonly accountKey?: string | undefined
   /** Reports how often the work was done. Without a probe, checks that need one are skipped. */
-  readonly probe?: Probe
+  readonly probe?: Probe | undefined
   /** Allows hosts other than this machine, which are refused by default: the checks send events that look real. */
-  readonly allowRemote?: boolean
+  readonly allowRemote?: boolean | undefined
   /** Ends the run; checks that have not begun are reported as skipped. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called when a check begins, and when it has ended. */
-  readonly onProgress?: (progress: CheckProgress) => void
+  readonly onProgress?: ((progress: CheckProgress) => void) | undefined
 }
 
 const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS

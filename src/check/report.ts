@@ -9,7 +9,7 @@ export interface CheckResult {
   readonly level: Level
   readonly status: Status
   /** Code of a result that does not follow from the answers alone. */
-  readonly cause?: Cause
+  readonly cause?: Cause | undefined
   readonly ms: number
   readonly sent: string
   readonly expected: string
@@ -61,7 +61,7 @@ export interface Report {
   /** False if nothing answered at all. */
   readonly isReachable: boolean
   /** Present only if a plain delivery is not accepted, or if the receiver ended, hung or limited requests during the run. */
-  readonly diagnosis?: Diagnosis
+  readonly diagnosis?: Diagnosis | undefined
   readonly summary: Readonly<Record<Status, number>>
   readonly checks: readonly CheckResult[]
 }

@@ -12,16 +12,16 @@ export interface NewWebhook {
   readonly url: string
   /** Event types, at least one. An undocumented type is sent as it is, with a warning. */
   readonly events: readonly string[]
-  readonly description?: string
+  readonly description?: string | undefined
   /** True if the webhook delivers from the start. The service's default is not documented. */
-  readonly active?: boolean
+  readonly active?: boolean | undefined
 }
 
 /** Changes to a webhook. Only the given fields are sent. */
 export interface WebhookChanges {
-  readonly url?: string
-  readonly events?: readonly string[]
-  readonly active?: boolean
+  readonly url?: string | undefined
+  readonly events?: readonly string[] | undefined
+  readonly active?: boolean | undefined
 }
 
 /** Webhook that was just created. */

@@ -19,12 +19,12 @@ export interface EnsureOptions extends SecretKeeper, CallOptions {
   /** Event types to subscribe to, such as `receiver.eventTypes().types`. */
   readonly events: readonly string[]
   /** Text of the description. The mark by which `ensureWebhook` knows its own webhooks is appended to it. */
-  readonly description?: string
+  readonly description?: string | undefined
   /**
    * Deletes even an ACTIVE webhook of this URL whose secret is not saved, and creates a new one. Default false: another user or program
    * may own it, so the call rejects with `webhook_not_ours`.
    */
-  readonly replaceActive?: boolean
+  readonly replaceActive?: boolean | undefined
 }
 
 /** The webhook that `ensureWebhook` found or created. */

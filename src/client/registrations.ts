@@ -1,3 +1,4 @@
+import type { Complete } from '../host/complete.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import type { Webhook } from './records.ts'
 import { hasCode, ServiceError } from './service-error.ts'
@@ -77,7 +78,7 @@ export class Registry {
   }
 
   /** Changes what differs from these values, and sends `active` along. Returns undefined if the webhook is gone. */
-  async correct(webhook: Webhook, { url, events, active }: Required<WebhookChanges>): Promise<Webhook | undefined> {
+  async correct(webhook: Webhook, { url, events, active }: Complete<WebhookChanges>): Promise<Webhook | undefined> {
     const isThere = isSameUrl(webhook.url, url)
     const areSame = isSameSet(webhook.events ?? [], events)
     if (isThere && areSame && webhook.active === active) return webhook

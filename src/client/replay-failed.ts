@@ -10,23 +10,23 @@ import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
 export interface ReplayOptions extends CallOptions {
   readonly webhookId: string
   /** Only retries deliveries made since this time. Default: the whole log. A journal keeps the value of its first run. */
-  readonly since?: Date
+  readonly since?: Date | undefined
   /** Only retries failed deliveries for which it returns true, such as those of one type. */
-  readonly filter?: (delivery: Delivery) => boolean
+  readonly filter?: ((delivery: Delivery) => boolean) | undefined
   /** Maximum number of events to replay, the oldest first, including those in the journal. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** Number of concurrent retries. Default 2; 1 to 20. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /** Lists the events that would be retried, and retries none. */
-  readonly dryRun?: boolean
+  readonly dryRun?: boolean | undefined
   /** Makes an interrupted replay resumable. */
-  readonly journal?: ReplayJournal
+  readonly journal?: ReplayJournal | undefined
   /** Milliseconds until the log is first read for results; the pauses grow to ten times that. Default 1,000. */
-  readonly pollMs?: number
+  readonly pollMs?: number | undefined
   /** Milliseconds to wait for another result before the rest counts as unresolved. Default 60,000. */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
   /** Called at the start, after each retry and after each read of the log. */
-  readonly onProgress?: (progress: ReplayProgress) => void
+  readonly onProgress?: ((progress: ReplayProgress) => void) | undefined
 }
 
 /** State of a replay, for `onProgress`. */

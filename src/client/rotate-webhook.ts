@@ -1,3 +1,4 @@
+import type { Complete } from '../host/complete.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { MIN_MEMORY_MS } from '../protocol/schedule.ts'
@@ -21,17 +22,17 @@ export interface RotateOptions extends SecretKeeper, CallOptions {
   /** Id of the webhook to replace. */
   readonly webhookId: string
   /** URL of the new webhook. Default: that of the old one. If a repeated call has another one, the new webhook is moved there. */
-  readonly url?: string
+  readonly url?: string | undefined
   /** Minimum time for which both webhooks deliver, in milliseconds. Default 60,000. */
-  readonly overlapMs?: number
+  readonly overlapMs?: number | undefined
   /** Pause between two reads of the logs, in milliseconds. Default 10,000. */
-  readonly pollMs?: number
+  readonly pollMs?: number | undefined
   /** Milliseconds to wait for pending deliveries. Default 3 hours, longer than the service's whole schedule; 0 reads the logs once. */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
   /** Deletes the old webhook even if only its log has events that failed for good or that it holds back while paused. Default false. */
-  readonly giveUpFailed?: boolean
+  readonly giveUpFailed?: boolean | undefined
   /** Called after each read of the logs. */
-  readonly onProgress?: (rotation: Rotation) => void
+  readonly onProgress?: ((rotation: Rotation) => void) | undefined
 }
 
 /** Progress of a rotation. */
@@ -149,7 +150,7 @@ async function findFinished(registry: Registry, webhookId: string): Promise<Rota
   throw new ServiceError('not_found', message, { route: 'GET /api/integrations/webhooks' })
 }
 
-type Waiting = RotateOptions & Required<Pick<RotateOptions, 'overlapMs' | 'pollMs' | 'waitMs'>>
+type Waiting = RotateOptions & Complete<Pick<RotateOptions, 'overlapMs' | 'pollMs' | 'waitMs'>>
 
 /** Lets both webhooks deliver until the new one has, and nothing is left that only the old one could deliver. Deletes the old one. */
 async function waitForOld(

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../host/clock.ts'
+import type { Complete } from '../host/complete.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import { isLoopback } from '../protocol/loopback.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
@@ -18,25 +19,25 @@ export interface ClientOptions {
   readonly email: string | undefined
   readonly password: string | undefined
   /** Accepts `http:` for other machines too. The password then crosses the network in plain text. Default false. */
-  readonly allowHttp?: boolean
+  readonly allowHttp?: boolean | undefined
   /** Milliseconds for one attempt, including its answer. Default 30,000; 100 to 600,000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Maximum number of retries of a call after 429, a 5xx or a broken connection. Default 5; 0 to 20. */
-  readonly maxRetries?: number
+  readonly maxRetries?: number | undefined
   /** Maximum length of a single wait in milliseconds, whatever the service asks for. Default 60,000; 100 to 3,600,000. */
-  readonly maxWaitMs?: number
+  readonly maxWaitMs?: number | undefined
   /** Sends the requests. Default: the global `fetch`. */
-  readonly fetch?: (request: Request) => Promise<Response>
-  readonly clock?: Clock
+  readonly fetch?: ((request: Request) => Promise<Response>) | undefined
+  readonly clock?: Clock | undefined
   /** Returns a number from 0 to 1 for the jitter of waits. Default: `Math.random`. */
-  readonly random?: () => number
+  readonly random?: (() => number) | undefined
   /** Logger with the interface of pino. Default: warnings and errors on the console. */
-  readonly logger?: Logger
+  readonly logger?: Logger | undefined
   /** Called at the start of each wait, for a progress display. */
-  readonly onWait?: (wait: Wait) => void
+  readonly onWait?: ((wait: Wait) => void) | undefined
 }
 
-export interface Settings extends Required<Omit<ClientOptions, 'baseUrl' | 'email' | 'password' | 'allowHttp'>> {
+export interface Settings extends Complete<Omit<ClientOptions, 'baseUrl' | 'email' | 'password' | 'allowHttp'>> {
   /** URL that ends in a slash. */
   readonly baseUrl: string
   readonly email: string

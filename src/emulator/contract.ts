@@ -132,7 +132,6 @@ export const emitted = z.object({
     .readonly(),
 })
 
-
 export type DescribedDelivery = z.input<typeof delivery>
 export type AttemptDetail = z.input<typeof attempt>
 export type DeliveryDetail = z.input<typeof deliveryDetail>

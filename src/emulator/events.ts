@@ -56,7 +56,7 @@ export class Events {
 
   /** @param count number of duplicates if the event has an id, otherwise number of events */
   emit(accountKey: string, input: EventInput, count = 1): readonly EmittedEvent[] {
-    const data = 'data' in input ? input.data : this.sampleOf(input.type)
+    const data = input.data === undefined ? this.sampleOf(input.type) : input.data
     const found = this.#findWebhooks(accountKey, input.type)
     const make = () => this.#make(accountKey, { ...input, data }, found)
     const first = make()

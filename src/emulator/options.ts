@@ -22,57 +22,57 @@ export type Duration = number | string
 /** Options of the emulator. All are optional: `startEmulator()` starts an empty service that keeps nothing when it ends. */
 export interface EmulatorOptions {
   /** Port. Default 0, for a free one. False: no port; only `emulator.fetch` answers. */
-  readonly port?: number | false
+  readonly port?: number | false | undefined
   /** Address to listen on. Default 127.0.0.1. */
-  readonly host?: string
+  readonly host?: string | undefined
   /** Allowed host names besides those of loopback, such as the name in a compose file. */
-  readonly hostAllow?: readonly string[]
+  readonly hostAllow?: readonly string[] | undefined
   /** `manual`, or a clock of `manualClock()`: time stands still until the test moves it. Default: the system clock. */
-  readonly clock?: Clock | 'manual'
+  readonly clock?: Clock | 'manual' | undefined
   /** Divisor of the delays between attempts, and of nothing else. Default 1. */
-  readonly retryScale?: number
+  readonly retryScale?: number | undefined
   /** Time limit of an attempt to get a 2xx. Default 10 s. */
-  readonly deadline?: Duration
+  readonly deadline?: Duration | undefined
   /** Lifetime of an access token. Default 1 h. */
-  readonly tokenTtl?: Duration
+  readonly tokenTtl?: Duration | undefined
   /** Number of requests per token and window. Default `600/60s`. */
-  readonly rateLimit?: string
+  readonly rateLimit?: string | undefined
   /** Number of logins per address and window. Default `60/60s`. */
-  readonly loginRateLimit?: string
+  readonly loginRateLimit?: string | undefined
   /** Format of bodies. Default `spaced`, on which a receiver that signs JSON.stringify(parsed) fails. */
-  readonly format?: BodyFormat
+  readonly format?: BodyFormat | undefined
   /** Sends ids of the emulator in headers of each attempt. Default false. */
-  readonly debugHeaders?: boolean
+  readonly debugHeaders?: boolean | undefined
   /** Makes one attempt at a time for each webhook. Default false: eight. */
-  readonly ordered?: boolean
+  readonly ordered?: boolean | undefined
   /** Random faults of deliveries. Default: none. */
-  readonly faults?: FaultOptions
+  readonly faults?: FaultOptions | undefined
   /** Seed that makes ids and faults the same in every run. Secrets and tokens are always unpredictable. */
-  readonly seed?: string | number
+  readonly seed?: string | number | undefined
   /** Dialect in which the service answers. Default `default`. */
-  readonly dialect?: Dialect
+  readonly dialect?: Dialect | undefined
   /** Single assumptions that differ from the dialect, by name or id: `{ listBody: 'items' }` or `{ A04: 'items' }`. */
-  readonly assume?: AssumedOptions
+  readonly assume?: AssumedOptions | undefined
   /** Accounts besides `acme` and `globex`. */
-  readonly accounts?: readonly Account[]
+  readonly accounts?: readonly Account[] | undefined
   /** Database that keeps the state after the process ends, opened by `openSqlite` of `postern/sqlite`. The caller closes it after the emulator. */
-  readonly database?: EmulatorDatabase
+  readonly database?: EmulatorDatabase | undefined
   /** Inbox of the receiver: the inspector shows the state of each delivery's event in it. */
-  readonly inbox?: InboxView
+  readonly inbox?: InboxView | undefined
   /** Logger. Default: warnings and errors on the console. */
-  readonly logger?: Logger
+  readonly logger?: Logger | undefined
 }
 
 /** Random faults of deliveries. */
 export interface FaultOptions {
   /** Share of attempts that fail before anything is sent, from 0 to 1. */
-  readonly fail?: number
+  readonly fail?: number | undefined
   /** Share of attempts that are sent twice concurrently, from 0 to 1. */
-  readonly duplicate?: number
+  readonly duplicate?: number | undefined
   /** Sends due deliveries in random order. */
-  readonly shuffle?: boolean
+  readonly shuffle?: boolean | undefined
   /** Delay of an attempt before it is sent, such as `200ms`, or minimum and maximum, such as `['50ms', '500ms']`. */
-  readonly latency?: Duration | readonly [Duration, Duration]
+  readonly latency?: Duration | readonly [Duration, Duration] | undefined
 }
 
 const duration = z.union([z.number(), z.string()]).transform((value, context) => {

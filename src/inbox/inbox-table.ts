@@ -43,7 +43,7 @@ export interface Taken {
    * Set if the only item is a suspect: the time from its previous take to the last renewal before it was lost, in milliseconds; Infinity if the
    * engine does not know it.
    */
-  readonly ranMs?: number
+  readonly ranMs?: number | undefined
   /** True if a suspect is due that this worker alone is to make room for; then there are no items. Only after `await`. */
-  readonly isAwaited?: boolean
+  readonly isAwaited?: boolean | undefined
 }

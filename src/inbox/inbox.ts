@@ -15,7 +15,7 @@ export interface InboxItem {
   /** Value of the adapter's `source` option. */
   readonly source?: string | undefined
   /** Trace of its delivery, as W3C Trace Context headers. */
-  readonly trace?: { readonly traceparent: string; readonly tracestate?: string } | undefined
+  readonly trace?: { readonly traceparent: string; readonly tracestate?: string | undefined } | undefined
 }
 
 /** Try of a worker. Times are milliseconds since 1970. */
@@ -28,7 +28,7 @@ export interface InboxTry {
   /** Code or name of the outcome, or the reason of a dead letter: `handler_failed`, `busy`, `crashed`. */
   readonly code: string
   /** Message of the error, truncated to 1,000 characters. */
-  readonly error?: string
+  readonly error?: string | undefined
   /** Process that ran the try, as `host:pid:random`. */
   readonly worker: string
 }
@@ -60,7 +60,7 @@ export type ListedEntry = Omit<InboxEntry, 'bytes'>
 export interface TakenItem extends InboxEntry {
   readonly worker: string
   /** True if it runs alone at first, since two or more processes died while they ran it. */
-  readonly isSuspect?: boolean
+  readonly isSuspect?: boolean | undefined
   /** Aborts if the worker is closed and the item runs longer than the timeout of `close`. */
   readonly signal: AbortSignal
 }
@@ -74,9 +74,9 @@ export type Settlement =
       /** True if the try counts as failed. */
       readonly isFailure: boolean
       /** Record of the try. Omitted if the try has not begun. */
-      readonly tried?: InboxTry
+      readonly tried?: InboxTry | undefined
       /** True if its handlers did not finish: a suspect stays one, and the item keeps its deaths. */
-      readonly isUnproven?: boolean
+      readonly isUnproven?: boolean | undefined
     }
   | { readonly next: 'bury'; readonly marks: readonly string[]; readonly tried: InboxTry }
 
@@ -109,7 +109,7 @@ export interface ListOptions {
   /** `next` of the previous page. */
   readonly after?: string | undefined
   /** Number of entries on a page. Default 100, at most 1,000. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 /** Options of a worker of an engine. */
@@ -124,11 +124,11 @@ export interface InboxWorkOptions {
   /** Called after the engine stored a settlement. */
   readonly onSettled: (item: TakenItem, settlement: Settlement) => void
   /** Called with an item whose lease expired before it was settled, and that another worker took. */
-  readonly onStalled?: (item: TakenItem) => void
+  readonly onStalled?: ((item: TakenItem) => void) | undefined
   /** The most items to run in all. Default: no limit. */
-  readonly max?: number
+  readonly max?: number | undefined
   /** Called at each poll when nothing runs and nothing can be taken, or may be run by `max`. */
-  readonly onIdle?: () => void
+  readonly onIdle?: (() => void) | undefined
 }
 
 /** A worker of an engine that takes items until it is closed. */
@@ -165,7 +165,7 @@ export interface Inbox {
   drop(key: string): Promise<boolean>
 
   /** Options with which `postern inbox` opens this inbox, such as `['--sqlite', 'data/app.db']`. Logged: they contain no password. */
-  readonly commandOptions?: readonly string[]
+  readonly commandOptions?: readonly string[] | undefined
 
   /** Called once by each receiver that uses the inbox, so that the inbox can log warnings for the user. */
   reportTo?(logger: Logger): void

@@ -15,11 +15,11 @@ const JITTER = 0.1
 /** Options of `receiver.work`. */
 export interface WorkOptions {
   /** Number of events that this worker runs concurrently. Default 10; 1 to 1,000. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /** Number of failed tries after which an event becomes a dead letter. Default 10; 1 to 100. */
-  readonly attempts?: number
+  readonly attempts?: number | undefined
   /** Returns the milliseconds before the next try after `attempt` failed ones. Default: about 1 s, 10 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, then 24 h each. */
-  readonly delay?: (attempt: number) => number
+  readonly delay?: ((attempt: number) => number) | undefined
 }
 
 /** Retry settings for failed events. */

@@ -13,7 +13,7 @@ export interface WorkOnceOptions extends WorkOptions {
    */
   readonly forMs: number
   /** The most events to run. Default: no limit. */
-  readonly max?: number
+  readonly max?: number | undefined
 }
 
 /** The result of `receiver.workOnce`. */

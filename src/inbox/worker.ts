@@ -1,4 +1,5 @@
 import type { Clock } from '../host/clock.ts'
+import type { Complete } from '../host/complete.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { quote, toShellWord } from '../protocol/show.ts'
 import type { Inbox, InboxItem, InboxLoop, InboxWorkOptions, Settlement, TakenItem } from './inbox.ts'
@@ -7,7 +8,7 @@ import { MOST_DEATHS, type Tried, toSettlement } from './settle.ts'
 
 /** Parts of its receiver that a worker needs. Times in milliseconds. */
 export interface WorkerParts
-  extends Required<Pick<InboxWorkOptions, 'onSettled' | 'onStalled'>>,
+  extends Complete<Pick<InboxWorkOptions, 'onSettled' | 'onStalled'>>,
     Pick<InboxWorkOptions, 'max' | 'onIdle'> {
   readonly inbox: Inbox
   readonly retries: Retries

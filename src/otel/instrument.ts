@@ -18,14 +18,14 @@ import { classOf, HandlerRun, type Recording, watchDelivery, watchTry } from './
 /** Options of `instrument`. */
 export interface InstrumentOptions {
   /** Tracer provider. Default: the global one, even if it is registered later. */
-  readonly tracerProvider?: TracerProvider
+  readonly tracerProvider?: TracerProvider | undefined
   /** Meter provider. Default: the global one, even if it is registered later. */
-  readonly meterProvider?: MeterProvider
+  readonly meterProvider?: MeterProvider | undefined
   /**
    * Makes the try of a worker a child of the delivery of its event, for backends that do not show links; traces may then last for days.
    * Default: false; each try is a separate trace, linked to the trace of the delivery.
    */
-  readonly parent?: boolean
+  readonly parent?: boolean | undefined
 }
 
 /** Handle of the spans and metrics that `instrument` set up. */
@@ -35,7 +35,7 @@ export interface Instrumentation {
 }
 
 /** Part of a receiver that is needed here, independent of its models. */
-interface Instrumentable {
+export interface Instrumentable {
   observe(observer: Observer): ReceiverView
   intercept(interceptor: Interceptor): unknown
   eventTypes(): EventTypes

@@ -69,8 +69,8 @@ export interface ModelEvent<Model extends string = string, A extends Action = Ac
 
 /** Any event, for a `*` handler. `model` and `action` are those of an event about a record. `data` is unknown if the receiver has an `events` option. */
 export interface AnyEvent<Data = OpenData> extends WebhookEvent<string, Data> {
-  readonly model?: string
-  readonly action?: Action
+  readonly model?: string | undefined
+  readonly action?: Action | undefined
 }
 
 // Written out, not as Readonly<Record<…>>: the compiler shows an alias of an alias by the inner one.
@@ -126,7 +126,7 @@ type RecordOf<M, Model> = Model extends keyof M
     : OpenRecord
 
 /** The compile error for a pattern that can never match: it names the legal patterns with the same action or model. */
-interface NoSuchPattern<Legal extends string> {
+export interface NoSuchPattern<Legal extends string> {
   readonly 'legal patterns': Legal
 }
 

@@ -45,11 +45,11 @@ interface OfEvent {
   readonly type: string
   readonly accountKey: string
   /** This delivery is a duplicate that waited for the event under way, and shares its result. */
-  readonly joined?: true
+  readonly joined?: true | undefined
   /** Names of the handlers with `order: 'latest'` that count as finished since the event was outdated for them. Undefined if there are none. */
-  readonly skipped?: readonly string[]
+  readonly skipped?: readonly string[] | undefined
   /** Reported a second time: the work ended after its delivery had been answered `late`. */
-  readonly late?: true
+  readonly late?: true | undefined
 }
 
 /** Every handler has done its work. */

@@ -46,7 +46,7 @@ export interface SyncTransactionContext<Tx> extends HandlerContext {
 }
 
 /** The compile error for `work` that returns a promise. */
-interface NeverAsync {
+export interface NeverAsync {
   readonly 'work must not be asynchronous': never
 }
 
@@ -73,12 +73,12 @@ export interface HandlerOptions {
    * `latest` skips an event whose `timestamp` is older than that of the latest event of its record that the handler completed. Only for
    * events about records, on a store that keeps positions. See docs/guides/order.md.
    */
-  readonly order?: 'latest'
+  readonly order?: 'latest' | undefined
   /**
    * The handler's name, unique among handlers that can run for one event. Name a handler whose pattern may change or has
    * company: the finish mark of an event that is half done stands under it, across deployments.
    */
-  readonly name?: string
+  readonly name?: string | undefined
 }
 
 /** The options of a handler: those of a pattern that is about no record have no order. */
@@ -88,11 +88,12 @@ export type OptionsOf<P extends string, E> = P extends keyof E
     ? HandlerOptions
     : Unordered
 
-interface Unordered extends Omit<HandlerOptions, 'order'> {
-  readonly order?: NoRecord
+/** Options of a handler of events that are about no record. */
+export interface Unordered extends Omit<HandlerOptions, 'order'> {
+  readonly order?: NoRecord | undefined
 }
 
 /** The compile error for an order of events that are about no record. */
-interface NoRecord {
+export interface NoRecord {
   readonly 'order needs a pattern of events about records': never
 }

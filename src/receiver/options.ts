@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../host/clock.ts'
+import type { Complete } from '../host/complete.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import type { Inbox, InboxItem } from '../inbox/inbox.ts'
 import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey } from '../protocol/authenticate.ts'
@@ -21,21 +22,18 @@ export interface OutcomeInfo {
   readonly durationMs: number
 }
 
-/** The options of `createReceiver`. */
-export type ReceiverOptions<M, E, S extends Store = Store> = TypedOptions<M, E, S> & CommonOptions
-
-/** The options that determine the types of handlers. `secret` is apart: with a required property missing, the compiler would infer nothing and blame the models. */
-interface TypedOptions<M, E, S> {
+/**
+ * The options of `createReceiver`. Those that determine the types of handlers are apart: with a required property missing among them, the
+ * compiler would infer nothing and blame the models.
+ */
+export type ReceiverOptions<M, E, S extends Store = Store> = {
   /** The models whose records handlers get, with their schemas. Once given, any other model name is a compile error. */
-  readonly models?: M
+  readonly models?: M | undefined
   /** Further event types, which are not about records, with the schema of their `data`. */
-  readonly events?: E & ([keyof E] extends [never] ? Readonly<Record<string, never>> : unknown)
+  readonly events?: (E & ([keyof E] extends [never] ? Readonly<Record<string, never>> : unknown)) | undefined
   /** Remembers handled events. Default: `memoryStore()`, for one process. */
-  readonly store?: S
-}
-
-/** The options that do not affect types. */
-interface CommonOptions {
+  readonly store?: S | undefined
+} & {
   /**
    * The webhook's signing secret: text or bytes, `{ secret, accountKey }` to bind it to one account, a list of these, or a function
    * that chooses by source or account. `undefined` is in the type so that `process.env.WEBHOOK_SECRET` can be given as it is; at run
@@ -43,32 +41,32 @@ interface CommonOptions {
    */
   readonly secret: Secrets | SecretsFunction | undefined
   /** Stores events: a delivery is answered 200 `accepted`, and workers run the handlers (`receiver.work`). Default: none; handlers run before the answer. */
-  readonly inbox?: Inbox
+  readonly inbox?: Inbox | undefined
   /** Part of the deduplication key. Two receivers that handle the same events on one store need two names. Default `default`. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Default 1 MiB. */
-  readonly maxBodyBytes?: number
+  readonly maxBodyBytes?: number | undefined
   /** Bytes for unchecked bodies, the oldest of which is cut if they need more; a quarter of it limits events under way. Default 64 MiB, or eight times `maxBodyBytes` if more. */
-  readonly maxBufferedBytes?: number
+  readonly maxBufferedBytes?: number | undefined
   /** The answer comes by then, counted from the first sight of the request. Default 8,000; 100 to 9,500. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
   /** When `context.signal` aborts. Default 60,000. */
-  readonly handlerTimeoutMs?: number
+  readonly handlerTimeoutMs?: number | undefined
   /** The time that a claim lasts without renewal, and so the time that a crash blocks its event. Whole. Default 15,000; 2,000 to 25,000. */
-  readonly leaseMs?: number
+  readonly leaseMs?: number | undefined
   /** Events under way at the same time; others are answered 503, duplicates excepted. One account alone gets four fifths of it. Default 1,000. */
-  readonly maxInFlight?: number
+  readonly maxInFlight?: number | undefined
   /** Refuse events that are older than this many milliseconds by their signed time. Off by default; at least 3 hours, since retries are late by nature. */
-  readonly maxAge?: number
-  readonly clock?: Clock
+  readonly maxAge?: number | undefined
+  readonly clock?: Clock | undefined
   /** In the shape of pino's. Default: warnings and errors on the console. */
-  readonly logger?: Logger
+  readonly logger?: Logger | undefined
   /** Called with the outcome of each delivery, and once more with `late: true` if work ended after its answer. */
-  readonly onOutcome?: (outcome: Outcome, info: OutcomeInfo) => void
+  readonly onOutcome?: ((outcome: Outcome, info: OutcomeInfo) => void) | undefined
   /** Called with an event of the inbox that is not tried again by itself, and why. */
-  readonly onDeadLetter?: (item: InboxItem, error: PosternError) => void
+  readonly onDeadLetter?: ((item: InboxItem, error: PosternError) => void) | undefined
   /** Called with what the owner of the app has to look at. */
-  readonly onError?: (error: PosternError) => void
+  readonly onError?: ((error: PosternError) => void) | undefined
 }
 
 /** A body is refused if keeping its fragments costs more than this many times `maxBodyBytes`. */
@@ -76,7 +74,7 @@ const MAX_OVERHEAD = 4
 /** A body that costs less than this many bytes may come in any number of fragments, however small `maxBodyBytes` is. */
 const LEAST_BODY_COST = 1_048_576
 
-type Given = Required<ReceiverOptions<ModelSchemas, EventSchemas>>
+type Given = Complete<ReceiverOptions<ModelSchemas, EventSchemas>>
 type WithoutDefault = 'maxAge' | 'onOutcome' | 'onError' | 'inbox' | 'onDeadLetter'
 type Undefinable = { readonly [Name in WithoutDefault]: Given[Name] | undefined }
 
@@ -162,7 +160,7 @@ function hintFor(stray: string): string | undefined {
 type Owners = Pick<ReceiverSettings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox'>
 
 /** Checks the hooks, the logger and the inbox, and refuses unknown options. */
-function checkOwners(options: Partial<Owners>): Owners {
+function checkOwners(options: Pick<ReceiverOptions<ModelSchemas, EventSchemas>, keyof Owners>): Owners {
   const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox, ...unknown } = options
   check.isKnown(unknown, OPTIONS, hintFor)
   check.hasMethods('logger', logger, ['debug', 'info', 'warn', 'error'])

@@ -12,7 +12,7 @@ import type { EventTypes } from './routes.ts'
 /** A body that could not be read. `fix` tells the owner of the app what to change, for `body_consumed`. */
 export interface BodyFailure {
   readonly failure: 'body_too_large' | 'body_incomplete' | 'body_consumed'
-  readonly fix?: string
+  readonly fix?: string | undefined
 }
 
 /** Limits the memory of a body while an adapter reads it. */
@@ -60,7 +60,7 @@ export interface ReceivedDelivery {
   /** Which registration or tenant the request is for, by its route. */
   readonly source?: string | undefined
   /** When the request was first seen, in milliseconds since 1970: the deadline counts from then. Default: now. */
-  readonly receivedAt?: number
+  readonly receivedAt?: number | undefined
   /** Keeps a serverless host awake for work that goes on after the answer. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
@@ -68,7 +68,7 @@ export interface ReceivedDelivery {
 /** Options of `receiver.dispatch`. */
 export interface DispatchOptions {
   /** Milliseconds to wait for the result; `Infinity` for the consumer of a queue, which acknowledges its message by the outcome. Default: `deadlineMs`. */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
 }
 
 /** Runs the events of an inbox. */
@@ -77,7 +77,7 @@ export interface ReceiverWorker {
    * Takes nothing more, and waits for what runs. What outlasts `timeoutMs` (default 10,000) is aborted and given back with its finish
    * marks, which does not count as a failed try. For what ignores its abort, it waits as long again, for 1 to 8 s.
    */
-  close(options?: { readonly timeoutMs?: number }): Promise<CloseResult>
+  close(options?: { readonly timeoutMs?: number | undefined }): Promise<CloseResult>
 }
 
 /** The result of `close`. */
@@ -154,5 +154,5 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
   eventTypes(): EventTypes
 
   /** Answers new deliveries with 503, closes its worker, and resolves when those under way are answered, or after `timeoutMs` (default 10,000). */
-  close(options?: { readonly timeoutMs?: number }): Promise<CloseResult>
+  close(options?: { readonly timeoutMs?: number | undefined }): Promise<CloseResult>
 }

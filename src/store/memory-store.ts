@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../host/clock.ts'
+import type { Complete } from '../host/complete.ts'
 import type { Logger } from '../host/logger.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { accountOfKey, accountPartOf } from '../protocol/dedup-key.ts'
@@ -10,11 +11,11 @@ import type { Claim, Position, Store } from './store.ts'
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /** The most to remember: events, done or half done, and positions of records for handlers with an order. Default 100,000, about 14 MB; at most 10 million. */
-  readonly max?: number
+  readonly max?: number | undefined
   /** The time for which each is remembered, in milliseconds. Default 7 days. */
-  readonly retentionMs?: number
+  readonly retentionMs?: number | undefined
   /** Default: the machine's monotonic clock. */
-  readonly clock?: Pick<Clock, 'monotonic'>
+  readonly clock?: Pick<Clock, 'monotonic'> | undefined
 }
 
 /** A store in the memory of one process. */
@@ -68,7 +69,7 @@ class BoundedMemoryStore implements MemoryStore {
   #claims = 0
   #earlyDrops = 0
 
-  constructor({ max, retentionMs, clock }: Required<MemoryStoreOptions>) {
+  constructor({ max, retentionMs, clock }: Complete<MemoryStoreOptions>) {
     this.retentionMs = retentionMs
     this.#clock = clock
     // Times are kept as values: lru-cache's own take 16 bytes more an id, and a clock reading at every step.
@@ -238,7 +239,7 @@ function union(known: readonly string[], more: readonly string[]): readonly stri
   return more.length === 0 ? known : [...new Set([...known, ...more])]
 }
 
-function checkMemoryOptions(options: MemoryStoreOptions): Required<MemoryStoreOptions> {
+function checkMemoryOptions(options: MemoryStoreOptions): Complete<MemoryStoreOptions> {
   const check = new OptionChecker('memoryStore')
   check.isObject(options, '{ max: 1000 }')
   const { max = 100_000, retentionMs = DEFAULT_RETENTION_MS, clock = systemClock, ...unknown } = options

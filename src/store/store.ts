@@ -9,7 +9,7 @@ export type Claim =
       /** Names of the handlers that finished in earlier attempts. */
       readonly marks: readonly string[]
       /** The positions of `positionKeys`, in their order; undefined for a key that has none. */
-      readonly positions?: readonly (number | undefined)[]
+      readonly positions?: readonly (number | undefined)[] | undefined
     }
   | { readonly state: 'done' }
   | { readonly state: 'busy' }
@@ -39,7 +39,7 @@ export interface Store {
   readonly retentionMs: number
 
   /** True if it keeps positions. */
-  readonly keepsPositions?: boolean
+  readonly keepsPositions?: boolean | undefined
 
   /** Takes the key for `leaseMs` milliseconds, or says why not. */
   claim(key: string, leaseMs: number, positionKeys?: readonly string[]): Claim | Promise<Claim>

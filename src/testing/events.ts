@@ -15,10 +15,10 @@ import { SAMPLES } from '../wire/samples.ts'
 
 /** Fields of the envelope that a caller may set. */
 export interface EnvelopeOptions {
-  readonly id?: string
-  readonly accountKey?: string
+  readonly id?: string | undefined
+  readonly accountKey?: string | undefined
   /** Timestamp in ISO 8601. */
-  readonly timestamp?: string
+  readonly timestamp?: string | undefined
 }
 
 /** Builders of the three events about records of one model. */
@@ -56,7 +56,7 @@ const SEEDED_START = Date.UTC(2025, 0, 1)
  * Creates builders of events. With a seed, the same calls in the same order build the same events. Without one, every event has an id
  * that no earlier test run used, so that a persistent store does not take it for a duplicate.
  */
-export function createEvents(options: { readonly seed?: string | number } = {}): EventBuilders {
+export function createEvents(options: { readonly seed?: string | number | undefined } = {}): EventBuilders {
   const { seed, ...unknown } = options
   new OptionChecker('createEvents').isKnown(unknown, ['seed'])
   let count = 0

@@ -3,7 +3,7 @@ import { show } from '../protocol/show.ts'
 import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
 
 /** Request to an app with `inject`. */
-interface Injection {
+export interface Injection {
   readonly method: 'POST'
   readonly url: string
   readonly headers: Record<string, string | string[]>

@@ -22,12 +22,13 @@ export interface PosternMatchers<R = void> {
 }
 
 /** Value of `this` in a matcher, in Vitest and in Jest. */
-interface MatcherContext {
+export interface MatcherContext {
   readonly isNot?: boolean
   equals(actual: unknown, expected: unknown): boolean
 }
 
-interface MatcherResult {
+/** Result of a matcher. */
+export interface MatcherResult {
   readonly pass: boolean
   message(): string
 }

@@ -40,7 +40,7 @@ export function recordHandlers(receiver: RecordedReceiver): HandlerRecorder {
 }
 
 /** Receiver whose handler runs can be recorded. */
-interface RecordedReceiver {
+export interface RecordedReceiver {
   intercept(interceptor: Interceptor): unknown
   eventTypes?(): { readonly types: readonly string[]; readonly open: boolean }
 }

@@ -16,7 +16,7 @@ export interface SenderOptions extends SignedOptions {
    * Clock for deadlines and delays. Default: real time, by which a failing delivery takes two and a half hours. With a `manualClock`,
    * deadlines and delays pass only when the test advances it.
    */
-  readonly clock?: SenderClock
+  readonly clock?: SenderClock | undefined
 }
 
 /** Options of one call, which override those of the sender. */
@@ -63,7 +63,7 @@ export interface Sender {
 /** Options of `abortAfter`. */
 export interface AbortOptions extends SendOptions {
   /** Number of bytes of the body to send before the connection is cut. Default: all. */
-  readonly bytes?: number
+  readonly bytes?: number | undefined
 }
 
 /**
@@ -81,8 +81,12 @@ export function createSender(options: SenderOptions): Sender {
     throw new TypeError(
       `createSender() takes a target, not ${show(target)}: nodeTarget(app), fastifyTarget(app), fetchTarget(handler) or urlTarget(url).`,
     )
+  const signAs = (event: Sendable, options: SendOptions = {}) => {
+    const given = Object.entries(options).filter(([, value]) => value !== undefined)
+    return signed(event, { ...defaults, ...Object.fromEntries(given) })
+  }
   const attempt = (event: Sendable, options: SendOptions | undefined, shape: Partial<Shape> = {}) =>
-    makeAttempt(target, clock, toPlan(signed(event, { ...defaults, ...options }), shape))
+    makeAttempt(target, clock, toPlan(signAs(event, options), shape))
 
   return {
     send: async (event, options) => attempt(event, options),
@@ -102,7 +106,7 @@ export function createSender(options: SenderOptions): Sender {
     abortAfter: async (event, time, { bytes, ...options } = {}) =>
       attempt(event, options, { abortAfterMs: parseDuration(time), bytes }),
     deliver(event, options) {
-      const delivery = signed(event, { ...defaults, ...options })
+      const delivery = signAs(event, options)
       return deliver((number) => makeAttempt(target, clock, toPlan(delivery, { number })), clock)
     },
   }

@@ -13,11 +13,11 @@ export interface SignedOptions {
   /** Signing secret of the receiver. */
   readonly secret: Secret
   /** Format of the JSON. Default `spaced`, on which a receiver that signs JSON.stringify(parsed) fails. */
-  readonly format?: BodyFormat
+  readonly format?: BodyFormat | undefined
   /** Way to spoil the delivery. Default `none`. */
-  readonly tamper?: Tamper
+  readonly tamper?: Tamper | undefined
   /** Seed for the format `random`: each seed formats the same event differently. Default: derived from the event. */
-  readonly seed?: string | number
+  readonly seed?: string | number | undefined
 }
 
 export const SIGNED_OPTIONS: readonly string[] = ['secret', 'format', 'tamper', 'seed']

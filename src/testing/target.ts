@@ -27,7 +27,7 @@ export interface Target {
 /** Options of a target in an app. */
 export interface TargetOptions {
   /** Path of the deliveries, which may have a query. Default `/webhooks`. */
-  readonly path?: string
+  readonly path?: string | undefined
 }
 
 export function pathOf({ path = '/webhooks', ...unknown }: TargetOptions): string {

@@ -6,16 +6,14 @@ export interface BullmqInboxOptions {
   /** A URL (`redis://`, `rediss://`), or options from which BullMQ creates its ioredis clients. The inbox has its own clients. */
   readonly connection: string | RedisOptions
   /** Name of the BullMQ queue. Default `postern`. */
-  readonly queue?: string
+  readonly queue?: string | undefined
   /** Prefix of the queue's keys, as BullMQ's option of this name. Default `bull`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** The time for which dead letters are kept, in milliseconds. Default 30 days. */
-  readonly deadLetterMs?: number
+  readonly deadLetterMs?: number | undefined
 }
 
-export interface Checked extends Required<BullmqInboxOptions> {
-  readonly connection: RedisOptions
-}
+export type Checked = ReturnType<typeof checkOptions>
 
 export const DAY_MS = 86_400_000
 const NAME = /^[A-Za-z0-9._-]{1,100}$/
@@ -23,7 +21,7 @@ const NAME = /^[A-Za-z0-9._-]{1,100}$/
 const check = new OptionChecker('bullmqInbox')
 
 /** @throws ConfigurationError `option_invalid`, `option_unknown` */
-export function checkOptions(options: BullmqInboxOptions): Checked {
+export function checkOptions(options: BullmqInboxOptions) {
   check.isObject(options, '{ connection }')
   const { connection, queue = 'postern', prefix = 'bull', deadLetterMs = 30 * DAY_MS, ...unknown } = options
   check.isKnown(unknown, ['connection', 'queue', 'prefix', 'deadLetterMs'])

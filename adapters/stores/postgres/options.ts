@@ -8,9 +8,9 @@ export interface PostgresStoreOptions<P, Tx> extends TableName {
   /** A `Pool` of `pg`, whose `max` is 3 or more. The app may use it as well. */
   readonly pool: P
   /** The time for which events are remembered, in milliseconds. Default 7 days. */
-  readonly retentionMs?: number
+  readonly retentionMs?: number | undefined
   /** Makes what `context.transaction` passes to a handler's work, such as a query builder. Default: the client. */
-  readonly wrap?: (client: ClientOf<P>) => Tx
+  readonly wrap?: ((client: ClientOf<P>) => Tx) | undefined
 }
 
 export interface CheckedOptions<Tx> extends Required<TableName> {

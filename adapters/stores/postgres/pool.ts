@@ -1,16 +1,16 @@
 /** The result of a query, with rows as arrays if `rowMode` asks for them. */
 export interface PgResult {
   readonly rows: readonly unknown[]
-  readonly command?: string
+  readonly command?: string | undefined
 }
 
 /** A query as `pg` takes it. */
 export interface PgQuery {
   readonly text: string
   /** The name of the prepared statement: the connection prepares it once. */
-  readonly name?: string
-  readonly values?: unknown[]
-  readonly rowMode?: 'array'
+  readonly name?: string | undefined
+  readonly values?: unknown[] | undefined
+  readonly rowMode?: 'array' | undefined
 }
 
 /** The part of a `pg` client that the store uses, on a client that is checked out of its pool. */
@@ -29,9 +29,9 @@ export interface PgPool {
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'connect', listener: (client: PgClient) => void): unknown
   /** True once `end()` was called. */
-  readonly ending?: boolean
-  readonly idleCount?: number
-  readonly options?: { readonly max?: number | undefined }
+  readonly ending?: boolean | undefined
+  readonly idleCount?: number | undefined
+  readonly options?: { readonly max?: number | undefined } | undefined
 }
 
 /** The type of a pool's client, by the overload of `connect` that returns a promise. */

@@ -7,7 +7,7 @@ export interface NodeRedisClient {
   evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
   /** False before `connect()` and after `close()`. */
-  readonly isOpen?: boolean
+  readonly isOpen?: boolean | undefined
 }
 
 /** A client of the package `ioredis`, 5 or later: `new Redis()` or `new Cluster()`. */
@@ -15,7 +15,7 @@ export interface IoRedisClient {
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   /** `end` once it was closed for good. */
-  readonly status?: string
+  readonly status?: string | undefined
 }
 
 /** Any object that sends a command, passed as its words, and resolves with the reply or rejects with the server's error. */

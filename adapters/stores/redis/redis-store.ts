@@ -23,9 +23,9 @@ export interface RedisStoreOptions {
    */
   readonly client: RedisClient
   /** The time for which done ids and finish marks are kept, in milliseconds. Default 7 days. A receiver refuses less than 3 hours. */
-  readonly retentionMs?: number
+  readonly retentionMs?: number | undefined
   /** Prefix of every key. Default `postern:`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
 }
 
 /**
@@ -57,7 +57,7 @@ class RedisStore implements Store {
   /** True in a cluster, once an event and its positions were found on different nodes. */
   #isApart = false
 
-  constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
+  constructor({ client, retentionMs, prefix }: ReturnType<typeof checkOptions>) {
     this.retentionMs = retentionMs
     this.#prefix = prefix
     this.#scripts = makeScripts(retentionMs)
@@ -212,7 +212,7 @@ function toClaim(reply: unknown, token: string, hasPositions: boolean): Claim {
 
 const check = new OptionChecker('redisStore')
 
-function checkOptions(options: RedisStoreOptions): Required<RedisStoreOptions> {
+function checkOptions(options: RedisStoreOptions) {
   check.isObject(options, '{ client }')
   const { client, retentionMs = DEFAULT_RETENTION_MS, prefix = 'postern:', ...unknown } = options
   check.isKnown(unknown, ['client', 'retentionMs', 'prefix'])

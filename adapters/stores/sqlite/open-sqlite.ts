@@ -8,14 +8,14 @@ import { WrappedConnection } from './wrap-connection.ts'
 /** Options of `openSqlite`. */
 export interface OpenSqliteOptions {
   /** Default: the first installed one of node:sqlite, better-sqlite3 and libsql. */
-  readonly driver?: SqliteDriver
+  readonly driver?: SqliteDriver | undefined
   /**
    * `full` (default): commits survive a power cut. `normal`: they survive the end of the process; a power cut can undo the last commits,
    * but never breaks the file, and several busy processes on one file wait less for each other.
    */
-  readonly synchronous?: 'full' | 'normal'
+  readonly synchronous?: 'full' | 'normal' | undefined
   /** The longest time for which a call waits, with the event loop blocked, while another process has the file locked. Default 200 ms. */
-  readonly busyTimeoutMs?: number
+  readonly busyTimeoutMs?: number | undefined
 }
 
 /** The size in bytes to which the write-ahead log shrinks after a long read, during which it grew. */
@@ -74,10 +74,7 @@ function listDrivers(): readonly SqliteDriver[] {
 
 const check = new OptionChecker('openSqlite')
 
-function checkOptions(
-  path: string,
-  options: OpenSqliteOptions,
-): Required<Omit<OpenSqliteOptions, 'driver'>> & Pick<OpenSqliteOptions, 'driver'> {
+function checkOptions(path: string, options: OpenSqliteOptions) {
   const { driver, synchronous = 'full', busyTimeoutMs = 200, ...unknown } = options
   check.isKnown(unknown, ['driver', 'synchronous', 'busyTimeoutMs'])
   if (typeof path !== 'string' || path.trim() === '' || path.includes('\0') || /^(file:|[a-z]+:\/\/)/i.test(path))
@@ -89,5 +86,5 @@ function checkOptions(
   if (synchronous !== 'full' && synchronous !== 'normal')
     throw check.invalid(`synchronous is ${JSON.stringify(synchronous)}; give full or normal.`)
   check.isWhole('busyTimeoutMs', busyTimeoutMs, 0, LONGEST_BUSY_MS, 'milliseconds')
-  return { synchronous, busyTimeoutMs, ...(driver === undefined ? {} : { driver }) }
+  return { synchronous, busyTimeoutMs, driver }
 }

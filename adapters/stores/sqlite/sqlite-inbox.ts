@@ -23,11 +23,11 @@ export interface SqliteInboxOptions {
   /** A database of `openSqlite`, or a driver's own connection. Best use the store's: the writes of both are then committed together. */
   readonly database: SqliteDatabase | SqliteConnection
   /** The time for which dead letters are kept, in milliseconds. Default 30 days. */
-  readonly deadLetterMs?: number
+  readonly deadLetterMs?: number | undefined
   /** Name of the inbox's table, which the inbox creates. Default `postern_inbox`. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** Default: the machine's clock, which all processes on the file must share. */
-  readonly clock?: Pick<Clock, 'now' | 'monotonic'>
+  readonly clock?: Pick<Clock, 'now' | 'monotonic'> | undefined
 }
 
 const DAY_MS = 86_400_000
@@ -88,7 +88,7 @@ async function read<T>(step: () => T): Promise<Awaited<T>> {
 
 const check = new OptionChecker('sqliteInbox')
 
-function checkOptions(options: SqliteInboxOptions): Required<Omit<SqliteInboxOptions, 'database'>> {
+function checkOptions(options: SqliteInboxOptions) {
   check.isObject(options, '{ database }')
   const { database: _, deadLetterMs = 30 * DAY_MS, table = 'postern_inbox', clock = systemClock, ...unknown } = options
   check.isKnown(unknown, ['database', 'deadLetterMs', 'table', 'clock'])

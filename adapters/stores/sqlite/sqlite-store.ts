@@ -16,11 +16,11 @@ export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection 
   /** A database of `openSqlite`, or a connection of a driver: a `DatabaseSync` of node:sqlite, for example. */
   readonly database: D
   /** The time for which done ids and finish marks are kept, in milliseconds. Default 7 days. */
-  readonly retentionMs?: number
+  readonly retentionMs?: number | undefined
   /** Name of the store's table, which the store creates. Default `postern_events`. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** Default: the machine's wall clock, which all processes on the file must share. */
-  readonly clock?: Pick<Clock, 'now'>
+  readonly clock?: Pick<Clock, 'now'> | undefined
 }
 
 const LONGEST_NAME = 63
@@ -78,9 +78,7 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
 
 const check = new OptionChecker('sqliteStore')
 
-function checkOptions(
-  options: SqliteStoreOptions<SqliteDatabase | SqliteConnection>,
-): Required<Omit<SqliteStoreOptions, 'database'>> {
+function checkOptions(options: SqliteStoreOptions<SqliteDatabase | SqliteConnection>) {
   check.isObject(options, '{ database }')
   const {
     database: _,

@@ -64,7 +64,7 @@ export interface InboxDetail extends InboxRow {
     readonly startedAt: InboxTime
     readonly endedAt: InboxTime
     readonly code: string
-    readonly error?: string
+    readonly error?: string | undefined
     readonly worker: string
   }[]
   readonly source: string | null

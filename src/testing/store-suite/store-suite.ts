@@ -13,20 +13,22 @@ import { type CaseDefinition, LATEST_MS, type TransactionTools, Trial, type Tria
 /** Options of `storeSuite`, by which it learns what the tested store can do. */
 export interface StoreSuiteOptions {
   /** Lets milliseconds pass for the store. Default: waits in real time. For stores whose clock the test moves. */
-  readonly pass?: (ms: number) => void | Promise<void>
+  readonly pass?: ((ms: number) => void | Promise<void>) | undefined
   /** False if two stores share no state, like stores in memory. Default true. */
-  readonly isShared?: boolean
+  readonly isShared?: boolean | undefined
   /** False if the store uses the clock of the process, so that it guarantees nothing for processes whose clocks differ. Default true. */
-  readonly hasOwnClock?: boolean
+  readonly hasOwnClock?: boolean | undefined
   /** Stops the engine and starts it again, with all its data. Without it, the cases that need it are omitted. */
-  readonly outage?: { begin(): void | Promise<void>; end(): void | Promise<void> }
+  readonly outage?: { begin(): void | Promise<void>; end(): void | Promise<void> } | undefined
   /** The length of the sequences of steps of which every one is tried, 12 ** (depth - 1) of them. Default 4, the least; at most 6. */
-  readonly depth?: number
+  readonly depth?: number | undefined
   /** Tools to write and find rows, for stores with `transaction` or `transactionSync`. Without them, their cases are omitted. */
-  readonly transaction?: TransactionTools & {
-    /** False for stores with `transactionSync`. Default true. */
-    readonly isAsynchronous?: boolean
-  }
+  readonly transaction?:
+    | (TransactionTools & {
+        /** False for stores with `transactionSync`. Default true. */
+        readonly isAsynchronous?: boolean | undefined
+      })
+    | undefined
 }
 
 /** Requirement of every store, as a case for a test runner. */

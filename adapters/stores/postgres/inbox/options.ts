@@ -13,12 +13,12 @@ export interface PostgresInboxOptions extends TableName {
   /** Name of the inbox's table, with which the names of its other tables begin. Default `postern_inbox`. */
   readonly table?: string | undefined
   /** The time for which dead letters are kept, in milliseconds. Default 30 days. */
-  readonly deadLetterMs?: number
+  readonly deadLetterMs?: number | undefined
 }
 
 const check = new OptionChecker('postgresInbox')
 
-export function checkInboxOptions(options: PostgresInboxOptions): Required<PostgresInboxOptions> {
+export function checkInboxOptions(options: PostgresInboxOptions) {
   check.isObject(options, '{ pool }')
   const { pool, deadLetterMs = 30 * DAY_MS, schema, table, ...unknown } = options
   check.isKnown(unknown, ['pool', 'deadLetterMs', 'schema', 'table'])

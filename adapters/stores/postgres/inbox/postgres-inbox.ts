@@ -85,7 +85,7 @@ class InboxOnPostgres implements PostgresInbox {
   #logger: Logger | undefined
   #sweptAt = Number.NEGATIVE_INFINITY
 
-  constructor({ pool, schema, table, deadLetterMs }: Required<PostgresInboxOptions>) {
+  constructor({ pool, schema, table, deadLetterMs }: ReturnType<typeof checkInboxOptions>) {
     this.commandOptions = toCommandOptions(pool, { schema, table })
     this.#deadLetterMs = deadLetterMs
     const shared = SharedPool.of(pool)
