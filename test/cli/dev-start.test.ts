@@ -6,7 +6,7 @@ import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
 import { useFolder } from './folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { recordDeliveries } from './recording-server.ts'
-import { readLines, runCli, startCli } from './run-cli.ts'
+import { ended, readLines, runCli, startCli } from './run-cli.ts'
 import { ADA } from './serve.ts'
 import type { IoSetting } from './test-io.ts'
 
@@ -83,8 +83,14 @@ describe('the start of postern dev', () => {
 
   it('delivers to a host that is not this machine only with --yes', async () => {
     const forward = ['--forward', 'https://hooks.example.test/']
-    expect((await runCli(['dev', '--port', '0', ...forward], { env: {} })).code).toBe(2)
     expect(await readWebhook([...forward, '--yes'])).toMatchObject({ url: 'https://hooks.example.test/' })
+  })
+
+  it('names all options that a container of another name takes, and delivers there with them', async () => {
+    const forward = ['--forward', 'http://app:3000/webhooks']
+    const remedy = '--yes --assume urlRule=any'
+    expect(await runCli(['dev', '--port', '0', ...forward], { env: {} })).toEqual(ended(2, `add ${remedy}.`))
+    expect(await readWebhook([...forward, ...remedy.split(' ')])).toMatchObject({ url: 'http://app:3000/webhooks' })
   })
 
   it('subscribes to types that the service does not name only with --any-type', async () => {

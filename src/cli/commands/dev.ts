@@ -53,7 +53,8 @@ export function addDev(program: Command, io: Io): void {
 }
 
 async function develop(options: DevOptions, io: Io): Promise<void> {
-  const url = readTargetUrl(options.forward, '--forward', options.yes === true)
+  // By its default rule, the emulator delivers over http and to private networks, as of containers, on this machine only.
+  const url = readTargetUrl(options.forward, '--forward', options.yes === true, '--yes --assume urlRule=any')
   const events = options.events ? readSubscribedTypes(options.events, options.anyType === true) : KNOWN_TYPES
   const given = await findSecret(options, io)
   await using emulator = await openEmulator(options, io)

@@ -55,12 +55,15 @@ export function nameUrl(name: string, text: string): string {
  *
  * @param option the option, or the variable, that holds it
  * @param allowRemote also to a host that is not this machine
+ * @param remedy the options that allow it
  */
-export function readTargetUrl(text: string, option: string, allowRemote: boolean): URL {
+export function readTargetUrl(text: string, option: string, allowRemote: boolean, remedy = '--yes'): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw usageError(`${nameUrl(option, text)} is not a URL; write it whole: http://localhost:3000/webhooks`)
   if (!allowRemote && !isLoopback(url))
-    throw usageError(`${url.hostname} is not this machine, and the events look real. If this is intended, add --yes.`)
+    throw usageError(
+      `${url.hostname} is not this machine, and the events look real. If this is intended, add ${remedy}.`,
+    )
   return url
 }
