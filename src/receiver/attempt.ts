@@ -6,7 +6,7 @@ import type { AnyEvent } from '../protocol/events.ts'
 import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import { isThenable, refuseUnfinished } from '../protocol/promises.ts'
 import type { CheckedData } from '../protocol/schema.ts'
-import { quote } from '../protocol/show.ts'
+import { quote, reasonOf } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
 import { Context, HandlerTransaction } from './context.ts'
 import type { Lease } from './lease.ts'
@@ -286,7 +286,9 @@ export class Attempt {
 
   #toFailure(): HandlerError {
     const [names, errors] = [this.#failures.map(({ name }) => name), this.#failures.map(({ error }) => error)]
-    const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, `${errors.length} handlers failed`)
+    // Its message has all reasons: loggers such as pino print no errors of an aggregate that is a cause.
+    const reasons = this.#failures.map(({ name, error }) => `${name}: ${reasonOf(error)}`).join('; ')
+    const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, reasons)
     const message = `Handlers of ${quote(this.#run.type)} failed: ${names.join(', ')}.`
     return this.#run.toError('handler_failed', message, names, cause)
   }

@@ -12,6 +12,10 @@ const SECRETS_LIMIT_MS = 3_000
 const MAX_CACHED_KEYS = 1_000
 
 const NO_SECRET = new Rejection('unknown_source', 'The secrets function returned no secret for this source or account.')
+const NO_SOURCE = new Rejection(
+  'unknown_source',
+  'The secrets function returned no secret, since the source is undefined. Give the adapter a source option that returns text; a child router of Express sees the parameters of its parent only with mergeParams: true.',
+)
 
 /** The keys of a delivery, or the reason that there are none. */
 export type Keys = readonly VerificationKey[] | Rejection | PosternError
@@ -26,7 +30,7 @@ export function createKeySource(shared: Shared): (body: Uint8Array, delivery: Ev
   const { secret: choose } = settings
   const importKeys = (request: LazySecretRequest, secrets: Secrets | null | undefined): Keys => {
     try {
-      if (secrets == null) return NO_SECRET
+      if (secrets == null) return request.lacksSource ? NO_SOURCE : NO_SECRET
       const keys = importSecrets(secrets, toKey)
       return request.wasRead && keys.some(({ accountKey }) => accountKey === undefined) ? unbound() : keys
     } catch (error) {
@@ -69,6 +73,8 @@ function unbound(): PosternError {
 class LazySecretRequest implements SecretRequest {
   /** True if the function read a property that tells tenants apart. */
   wasRead = false
+  /** True if the function read a source that is undefined. */
+  lacksSource = false
   #body: Uint8Array | undefined
   #claimed: string | undefined
   readonly #source: string | undefined
@@ -80,6 +86,7 @@ class LazySecretRequest implements SecretRequest {
 
   get source(): string | undefined {
     this.wasRead = true
+    this.lacksSource = this.#source === undefined
     return this.#source
   }
 

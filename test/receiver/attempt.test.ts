@@ -64,7 +64,8 @@ describe('several handlers', () => {
     const [error] = bench.errors
     expect(error).toBeInstanceOf(HandlerError)
     expect(error).toMatchObject({ handlers: ['b', 'd'], eventId: event.id, eventType: 'sync.completed' })
-    expect(error).toMatchObject({ cause: { errors: [new Error('b is down'), new Error('d is down')] } })
+    const errors = [new Error('b is down'), new Error('d is down')]
+    expect(error).toMatchObject({ cause: { message: 'b: b is down; d: d is down', errors } })
     expect(bench.store.marksOf('release')).toEqual([['a', 'c']])
     failing.delete('b')
     expect(await bench.send(event)).toMatchObject({ status: 500 })

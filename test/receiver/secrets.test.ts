@@ -121,6 +121,15 @@ describe('a secrets function', () => {
     expect(await sent).toMatchObject({ status: 200 })
   })
 
+  it('that reads a source, where the adapter gives none, means 401 with that reason for the owner', async () => {
+    const { bench } = receiving(({ source }) => (source === undefined ? undefined : SECRET))
+    const outcome = await bench.send(contact())
+    expect(outcome).toMatchObject({
+      code: 'unknown_source',
+      reason: expect.stringContaining('the source is undefined'),
+    })
+  })
+
   it.each<[string, ReturnType<SecretsFunction>]>([
     ['null', null],
     ['undefined', undefined],
