@@ -140,7 +140,7 @@ const FLOORS: Floors = {
   [`${STORES}/redis.ts`]: { files: [`${STORES}/redis/`] },
   [`${STORES}/redis/`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
   [`${STORES}/redis/redis-store.ts`]: {
-    files: ['src/index.ts', `${STORES}/redis/`, ...shared('claims', 'lost-claims', 'notices')],
+    files: ['src/index.ts', `${STORES}/redis/`, ...shared('claims', 'lost-claims', 'notices', 'stored-json')],
   },
   [`${STORES}/redis/connection.ts`]: {
     files: redis('client', 'duplicate', 'scripts'),

@@ -11,6 +11,7 @@ import { type NameHolder, releaseName, takeName } from '../store/names.ts'
 import type { Store } from '../store/store.ts'
 import { GIVE_UP_AFTER_MS } from './attempt.ts'
 import { DeliveryPath } from './deliver.ts'
+import { forget } from './forget.ts'
 import type { ContextOf } from './handler.ts'
 import { createItemRunner } from './inbox-path.ts'
 import type { Interceptor } from './intercept.ts'
@@ -138,6 +139,8 @@ class WebhookReceiver implements NameHolder {
     this.#shared.reporter.watch('delivery', (watch) => this.#path.receive(delivery, watch))
   readonly dispatch = (event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome> =>
     this.#path.dispatch(event, options)
+
+  readonly forget = (event: Pick<WebhookEvent, 'accountKey' | 'id'>): Promise<boolean> => forget(this.#shared, event)
 
   readonly work = (options: WorkOptions = {}): ReceiverWorker => {
     const parts = this.#toWorkerParts(options)

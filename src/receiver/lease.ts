@@ -3,6 +3,7 @@ import type { Position } from '../store/store.ts'
 import type { TransactionClaim } from '../store/transactional-store.ts'
 import type { Order } from './order.ts'
 import type { Shared } from './shared.ts'
+import { toDoneBy } from './sharing.ts'
 import { callStore, keepCallingStore, STORE_LIMIT_MS, StoreFailure, toBoolean } from './store-call.ts'
 
 /** Delay before a failed renewal is retried, in milliseconds. */
@@ -103,7 +104,8 @@ export class Lease {
   }
 
   #callComplete(marks: readonly string[]): boolean | Promise<boolean> {
-    return this.#shared.settings.store.complete(this.#key, this.#token, ...this.#positionsOf(marks))
+    const [positions] = this.#positionsOf(marks)
+    return this.#shared.settings.store.complete(this.#key, this.#token, positions, toDoneBy(this.#shared, marks))
   }
 
   #callRenew(leaseMs: number, marks: readonly string[]): boolean | Promise<boolean> {

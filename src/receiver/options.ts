@@ -83,6 +83,8 @@ export interface ReceiverSettings extends Omit<Given, WithoutDefault | 'secret' 
   readonly secret: readonly VerificationKey[] | SecretsFunction
   readonly models: ReadonlyMap<string, StandardSchema> | undefined
   readonly events: ReadonlyMap<string, StandardSchema>
+  /** True if the owner gave `name`. */
+  readonly isNamed: boolean
   /** The most memory that one body may take, including the objects that keep its fragments, in bytes. */
   readonly maxBodyCost: number
 }
@@ -97,7 +99,7 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
     models,
     events = {},
     store,
-    name = 'default',
+    name,
     maxBodyBytes = 1_048_576,
     maxBufferedBytes,
     deadlineMs = DEFAULT_DEADLINE_MS,
@@ -113,7 +115,7 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
   } = rest
   const owners = checkOwners(engines)
 
-  if (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name))
+  if (name !== undefined && (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name)))
     throw check.invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
   check.isWhole('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824, 'bytes')
   const maxBodyCost = Math.max(maxBodyBytes * MAX_OVERHEAD, LEAST_BODY_COST)
@@ -132,7 +134,8 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
     models: models === undefined ? undefined : checkSchemas('models', models, checkModelKey),
     events: checkSchemas('events', events, checkEventType),
     store: checkStore(store === undefined ? memoryStore({ clock }) : store),
-    name,
+    name: name ?? 'default',
+    isNamed: name !== undefined,
     maxBodyBytes,
     maxBodyCost,
     maxBufferedBytes: maxBufferedBytes ?? Math.max(67_108_864, 8 * maxBodyBytes),
@@ -170,7 +173,7 @@ function checkOwners(options: Pick<ReceiverOptions<ModelSchemas, EventSchemas>, 
 }
 
 function checkStore(store: Store): Store {
-  const optional = ['transaction', 'transactionSync'].filter(
+  const optional = ['transaction', 'transactionSync', 'forget'].filter(
     (method) => Reflect.get(Object(store), method) !== undefined,
   )
   check.hasMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])

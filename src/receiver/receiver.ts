@@ -133,6 +133,16 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
   dispatch(event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome>
 
   /**
+   * Makes the store forget an event, so that its next delivery, `dispatch` or try runs every handler again: after one was repaired that had
+   * done the wrong thing. Returns false if the store does not know the event, or if it is being handled now.
+   *
+   * @throws ConfigurationError `option_invalid`, also for a store without `forget`; PosternError `store_unavailable`; all by rejecting
+   * @example
+   * await receiver.forget({ accountKey: 'acme', id: 'evt_1' })
+   */
+  forget(event: Pick<WebhookEvent, 'accountKey' | 'id'>): Promise<boolean>
+
+  /**
    * Runs handlers for what the inbox holds, here or in processes of their own which are made of the same module. An event that fails is
    * tried again by a schedule of the worker's, and becomes a dead letter when that is over.
    *

@@ -12,6 +12,7 @@ import { Lease } from './lease.ts'
 import { Order } from './order.ts'
 import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
+import { reportDoneElsewhere, reportOtherHandlers } from './sharing.ts'
 import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
 import type { RunResult, Waiting } from './waiting.ts'
 
@@ -51,8 +52,12 @@ export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outco
       if (waiting.timeLeft === 0) return endUnclaimed(toOutcome('busy', run))
     }
     if (claim.state === 'failed') return endUnclaimed(waiting.failClaim(claim))
-    if (claim.state === 'done') return endUnclaimed(toOutcome('duplicate', run))
+    if (claim.state === 'done') {
+      if (Array.isArray(claim.by)) reportDoneElsewhere(shared, run, claim.by)
+      return endUnclaimed(toOutcome('duplicate', run))
+    }
 
+    reportOtherHandlers(shared, run, claim.marks)
     lease = new Lease(shared, run.key, claim.token, asked.at, order)
     waiting.noteClaimed(lease)
     attempt = new Attempt(shared, run, lease, { order, marks: withKept(claim.marks, item) })

@@ -31,6 +31,8 @@ export class Shared {
   /** Number of ended attempts whose marks the store has not stored yet. */
   untakenMarks = 0
   isClosing = false
+  /** True once another service on the store was reported; the text that tells this receiver from others there. */
+  readonly told: { sharing: boolean; self?: string } = { sharing: false }
 
   constructor(settings: ReceiverSettings, reporter: Reporter) {
     this.settings = settings

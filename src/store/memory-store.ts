@@ -139,6 +139,16 @@ class BoundedMemoryStore implements MemoryStore {
     return true
   }
 
+  forget(key: string): boolean {
+    const now = this.#clock.monotonic()
+    const lease = this.#leaseOf(key)
+    if (lease !== undefined && lease.endsAt > now) return false
+    const isKnown = this.#recall(key, now) !== undefined || (lease !== undefined && lease.marks.length > 0)
+    this.#letGo(key)
+    this.#finished.delete(key)
+    return isKnown
+  }
+
   #leaseOf(key: string): HeldLease | undefined {
     return this.#latest?.key === key ? this.#latest : this.#leases.get(key)
   }

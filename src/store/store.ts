@@ -11,7 +11,11 @@ export type Claim =
       /** The positions of `positionKeys`, in their order; undefined for a key that has none. */
       readonly positions?: readonly (number | undefined)[] | undefined
     }
-  | { readonly state: 'done' }
+  | {
+      readonly state: 'done'
+      /** The texts that `complete` was given, if the store keeps them. */
+      readonly by?: readonly string[]
+    }
   | { readonly state: 'busy' }
 
 /** The position of a record for one handler: the time of the latest event that the handler completed, in milliseconds since 1970. */
@@ -53,8 +57,17 @@ export interface Store {
     positions?: readonly Position[],
   ): boolean | Promise<boolean>
 
-  /** Marks the event as done. True as well if nobody holds the key any more. */
-  complete(key: string, token: string, positions?: readonly Position[]): boolean | Promise<boolean>
+  /**
+   * Marks the event as done. True as well if nobody holds the key any more.
+   *
+   * @param by up to four texts that say who handled it. A store that processes share keeps them, and returns them with a later claim.
+   */
+  complete(
+    key: string,
+    token: string,
+    positions?: readonly Position[],
+    by?: readonly string[],
+  ): boolean | Promise<boolean>
 
   /** Releases the key, with the names of the handlers that have finished, so that the next attempt runs only the others. An event that is done stays so. */
   release(
@@ -63,6 +76,9 @@ export interface Store {
     marks: readonly string[],
     positions?: readonly Position[],
   ): boolean | Promise<boolean>
+
+  /** Forgets that an event is done, and its finish marks, so that all of its handlers run again. Returns false if it knows nothing of the key, or if a lease of it has not ended. */
+  forget?(key: string): boolean | Promise<boolean>
 
   /** Called once by each receiver that stands on the store, so that it can report what its owner should know. */
   reportTo?(logger: Logger): void

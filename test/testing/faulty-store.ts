@@ -61,6 +61,16 @@ export const FAULTS = {
   'keeps earlier marks beside those of a renewal that nobody else held the key for': ['replaces marks'],
   'does not release the claim of another, nor keep its marks': ['lets anybody release', 'keeps marks of another'],
   'does not undo what is done by a late release': ['is undone by a late release'],
+  'returns what a completion was given with done, or nothing': [
+    'returns with done the marks of a late release',
+    'cannot complete without positions',
+  ],
+  'forgets what is done and its marks, if it can, and never a claim that lives': [
+    'forgets a claim that lives',
+    'forgets nothing',
+    'tells of forgetting what it does not know',
+    'keeps the marks of what it forgets',
+  ],
   'tells how long it remembers': ['says another retention'],
   'forgets what is done after the retention, and not before': ['forgets too early', 'never forgets'],
   'remembers what is done for the retention from its end, however long it took': [
@@ -174,6 +184,7 @@ interface Row {
   until: number
   forgetAt: number
   marks: readonly string[]
+  by?: readonly string[] | undefined
   /** Time at which the row was made. */
   readonly since: number
 }
@@ -235,9 +246,12 @@ export function makeStores(fault: Fault | Oddity) {
           if (!is('loses the positions of a renewal') && !isLost && !isDone) await positions.keep(brought)
           return isHeld
         }),
-      complete: (key, token, brought) =>
+      forget: (key) => reach(() => claims.forget(key)),
+      complete: (key, token, brought, by) =>
         reach(async () => {
+          if (brought === undefined && by !== undefined && is('cannot complete without positions')) return false
           const isDone = await claims.complete(key, token)
+          if (isDone) claims.find(key).by = by
           if (isDone || !is('fences positions by the token')) await positions.keep(brought)
           return isDone
         }),
@@ -316,13 +330,21 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
   }
   return {
     find,
+    forget(key: string): boolean {
+      const row = find(key)
+      if (row.until > now() && !is('forgets a claim that lives')) return false
+      const isKnown = row.done || row.marks.length > 0
+      if (is('keeps the marks of what it forgets')) row.done = false
+      else if (!is('forgets nothing')) rows.delete(key)
+      return isKnown || is('tells of forgetting what it does not know')
+    },
     async claim(key: string, leaseMs: number): Promise<Claim> {
       const row = find(key)
       const { done, marks } = row
       const isDoneFirst = is('looks at what is done before it looks at the holder')
       const areMarksFirst = is('reads the marks before it looks at the holder')
       if (isDoneFirst || areMarksFirst) await undefined
-      if (isDoneFirst ? done : row.done) return { state: 'done' }
+      if (isDoneFirst ? done : row.done) return { state: 'done', ...(row.by && { by: row.by }) }
       if (isLive(row) && is('lengthens a claim that another wants')) row.until = now() + leaseMs
       if (isLive(row) || (is('knows what every object has') && key in {})) return { state: 'busy' }
       if (is('claims in two steps')) await undefined
@@ -365,6 +387,7 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
       if (is('keeps marks of another')) add(row, marks)
       if (isFenced(row, token) && !is('lets anybody release')) return false
       if (is('cannot repeat a release') && row.until === 0) return false
+      if (row.done && is('returns with done the marks of a late release')) row.by = [...(row.by ?? []), ...marks]
       if (row.done && !is('is undone by a late release')) return true
       if (is('cannot release what it does not know') && row.token === undefined) return false
       const known = row.marks

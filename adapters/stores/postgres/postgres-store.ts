@@ -131,8 +131,22 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
     return this.#settle({ key: encodeKey(key), token, lease: leaseMs, done: false, marks }, positions)
   }
 
-  complete(key: string, token: string, positions?: readonly Position[]): Promise<boolean> {
-    return this.#settle({ key: encodeKey(key), token, lease: null, done: true, marks: NO_MARKS }, positions)
+  complete(
+    key: string,
+    token: string,
+    positions?: readonly Position[],
+    by: readonly string[] = NO_MARKS,
+  ): Promise<boolean> {
+    return this.#settle({ key: encodeKey(key), token, lease: null, done: true, marks: by }, positions)
+  }
+
+  async forget(key: string): Promise<boolean> {
+    try {
+      const { forget } = await this.#table.statements()
+      return (await this.#pool.runSpare(forget, [encodeKey(key)])).length === 1
+    } catch (error) {
+      throw this.#table.explain(error)
+    }
   }
 
   release(key: string, token: string, marks: readonly string[], positions?: readonly Position[]): Promise<boolean> {
@@ -201,11 +215,12 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   }
 }
 
-/** @param row the row of a key that existed before: marks if it was free, and whether it is done */
+/** @param row the row of a key that existed before: marks if it was free, and what it was completed with if it is done */
 function toClaim(token: string, row: readonly unknown[] | undefined): Claim {
   if (row === undefined) return { state: 'claimed', token, marks: NO_MARKS }
-  const [, marks, isDone] = row
-  if (typeof marks === 'string')
-    return { state: 'claimed', token, marks: (JSON.parse(marks) as string[]).map(decodeMark) } // an array of text
-  return isDone === 'true' ? DONE : BUSY
+  const [, marks, by] = row
+  const decode = (texts: string) => (JSON.parse(texts) as string[]).map(decodeMark) // an array of text
+  if (typeof marks === 'string') return { state: 'claimed', token, marks: decode(marks) }
+  if (typeof by !== 'string') return BUSY
+  return by === '[]' ? DONE : { state: 'done', by: decode(by) }
 }

@@ -62,6 +62,7 @@ export function makeStatements(tableName: TableName, retentionMs: number) {
     claim: makeClaim(pieces),
     settle: makeSettle(pieces),
     commitMark: makeCommitMark(pieces),
+    forget: makeForget(pieces),
     sweep: makeSweep(pieces),
   }
 }
@@ -89,7 +90,7 @@ DO ${asText(comment)};
 
 /**
  * Takes keys, tokens and lengths of leases, and keys of positions. Returns a row for each key that existed before: its marks if it was free,
- * otherwise whether it is done; and a row for each stored position. Nothing here waits for a row that another transaction has locked: such a key is busy, and is not among the keys that are
+ * otherwise what it was completed with if it is done; and a row for each stored position. Nothing here waits for a row that another transaction has locked: such a key is busy, and is not among the keys that are
  * inserted, since an INSERT waits for a row that is being changed. If the table was locked for so long that the callers have given up,
  * nothing is claimed: the transaction is older then, and the only row has no key.
  */
@@ -118,9 +119,9 @@ WITH wanted AS MATERIALIZED (
     kept_until = excluded.kept_until, swept_after = excluded.swept_after
   RETURNING key, marks
 )
-SELECT w.key, to_json(taken.marks)::text, (c.done AND c.kept_until > ${NOW})::text
+SELECT w.key, to_json(taken.marks)::text, CASE WHEN c.done AND c.kept_until > ${NOW} THEN to_json(c.marks)::text END
 FROM wanted w LEFT JOIN taken ON taken.key = w.key
-LEFT JOIN LATERAL (SELECT done, kept_until FROM ${name} c WHERE c.key = w.key OFFSET 0) c ON true
+LEFT JOIN LATERAL (SELECT done, kept_until, marks FROM ${name} c WHERE c.key = w.key OFFSET 0) c ON true
 WHERE NOT EXISTS (SELECT FROM fresh WHERE fresh.key = w.key)
 UNION ALL SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM wanted)
 UNION ALL SELECT c.* FROM unnest($4::text[]) AS w (key) CROSS JOIN LATERAL (
@@ -165,9 +166,9 @@ WITH given AS MATERIALIZED (
     token = excluded.token, ends_at = excluded.ends_at,
     done = excluded.done OR c.done AND c.kept_until > ${NOW},
     marks = CASE
-      WHEN excluded.done THEN '{}'
+      WHEN excluded.done THEN excluded.marks
       WHEN c.kept_until <= ${NOW} THEN excluded.marks
-      WHEN excluded.marks = '{}' THEN c.marks
+      WHEN c.done OR excluded.marks = '{}' THEN c.marks
       ELSE ARRAY(SELECT DISTINCT unnest(c.marks || excluded.marks)) END,
     kept_until = CASE WHEN c.done AND c.kept_until > ${NOW} THEN c.kept_until ELSE excluded.kept_until END,
     swept_after = CASE WHEN c.swept_after >= excluded.kept_until THEN c.swept_after ELSE excluded.swept_after END
@@ -211,6 +212,17 @@ WITH marked AS (
 SELECT (${CURRENT} = ${asText(transaction)})::text, EXISTS (SELECT FROM marked)::text,
   ${given === undefined ? 'true' : 'EXISTS (SELECT FROM placed)'}::text`
   }
+}
+
+/** Returns a row if the event was known. Does not wait for a row that another transaction has locked: it is being settled. */
+function makeForget({ name }: Pieces): string {
+  return `
+WITH gone AS (
+  DELETE FROM ${name} WHERE key = (
+    SELECT key FROM ${name} WHERE key = $1 AND (ends_at IS NULL OR ends_at <= ${NOW}) FOR UPDATE SKIP LOCKED
+  ) RETURNING done, marks, kept_until
+)
+SELECT 1 FROM gone WHERE kept_until > ${NOW} AND (done OR marks <> '{}')`
 }
 
 /** Returns a row for each removed row. */

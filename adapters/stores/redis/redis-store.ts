@@ -9,6 +9,7 @@ import {
 import { BUSY, DONE, makeTokens, NO_MARKS } from '../claims.ts'
 import { LostClaims } from '../lost-claims.ts'
 import { Notices } from '../notices.ts'
+import { readList } from '../stored-json.ts'
 import { isFromServer, type RedisClient, toNumber, toText } from './client.ts'
 import { Connection } from './connection.ts'
 import { OpenCalls } from './open-calls.ts'
@@ -96,8 +97,13 @@ class RedisStore implements Store {
     return this.#tell(this.#scripts.renew, key, [token, String(leaseMs), ...marks], positions)
   }
 
-  complete(key: string, token: string, positions?: readonly Position[]): Promise<boolean> {
-    return this.#tell(this.#scripts.complete, key, [token], positions)
+  complete(
+    key: string,
+    token: string,
+    positions?: readonly Position[],
+    by: readonly string[] = NO_MARKS,
+  ): Promise<boolean> {
+    return this.#tell(this.#scripts.complete, key, [token, by.length === 0 ? '' : JSON.stringify(by)], positions)
   }
 
   release(key: string, token: string, marks: readonly string[], positions?: readonly Position[]): Promise<boolean> {
@@ -105,6 +111,10 @@ class RedisStore implements Store {
     // event.
     const isSwitched = !token.endsWith(`.${this.#connection.switches}`)
     return this.#tell(this.#scripts.release, key, [token, ...marks], positions, isSwitched)
+  }
+
+  forget(key: string): Promise<boolean> {
+    return this.#call(this.#scripts.forget, [key], [], isOne)
   }
 
   /** @param positions go first if they lie apart from the event */
@@ -197,7 +207,7 @@ function isOne(reply: unknown): boolean {
   return toNumber(reply) === 1
 }
 
-/** Converts a reply: 0 is busy, 1 done; a list is claimed with these marks, or with lists of marks and positions. */
+/** Converts a reply: 0 is busy, 1 done, and so is JSON; a list is claimed with these marks, or with lists of marks and positions. */
 function toClaim(reply: unknown, token: string, hasPositions: boolean): Claim {
   if (Array.isArray(reply)) {
     const [marks, positions] = hasPositions ? reply : [reply]
@@ -207,6 +217,8 @@ function toClaim(reply: unknown, token: string, hasPositions: boolean): Claim {
   const code = toNumber(reply)
   if (code === 0) return BUSY
   if (code === 1) return DONE
+  const by = readList<string>(toText(reply))
+  if (by.length > 0) return { state: 'done', by }
   throw new Error(`Redis answered a claim with ${typeof reply}, which the script never returns.`)
 }
 

@@ -11,7 +11,7 @@ export type Scripts = ReturnType<typeof makeScripts>
 
 /**
  * An event is one hash under one key, so that a cluster keeps it in one place: `token` while a process holds it, one field with a dot
- * before it for each finish mark, or `done`. A claim without marks ends by the key's own expiry; one with marks also has `until`, since the
+ * before it for each finish mark, or `done`, which has what `complete` was given as JSON. A claim without marks ends by the key's own expiry; one with marks also has `until`, since the
  * marks stay when it ends. A position is text under its own key. The key's expiry removes what is left. Each script is atomic, uses the
  * server's clock, and has the same effect if it is sent again with the same token. The scripts contain the retention, so that calls do not
  * pass it. KEYS: the event, and positions.
@@ -34,13 +34,13 @@ export function makeScripts(retentionMs: number) {
       end
       redis.call('PEXPIRE', KEYS[1], kept)`
   return {
-    /** ARGV: token, lease. Returns 0 busy, 1 done, or the list of marks of a claim, within a list with that of the positions if any are asked. */
+    /** ARGV: token, lease. Returns 0 busy, 1 or a text done, or the list of marks of a claim, within a list with that of the positions if any are asked. */
     claim: toScript(`
       local fields = redis.call('HGETALL', KEYS[1])
       local token, ends, marks = nil, nil, {}
       for i = 1, #fields, 2 do
         local name, value = fields[i], fields[i + 1]
-        if name == 'done' then return 1
+        if name == 'done' then return value == '' and 1 or value
         elseif name == 'token' then token = value
         elseif name == 'until' then ends = tonumber(value)
         else marks[#marks + 1] = string.sub(name, 2) end
@@ -60,12 +60,12 @@ export function makeScripts(retentionMs: number) {
       for i = 3, #ARGV - #KEYS + 1 do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
       ${hold("redis.call('HLEN', KEYS[1]) > 1")}
       return 1`),
-    /** ARGV: token, times. Returns 1 or 0. */
+    /** ARGV: token, text of `done`, times. Returns 1 or 0. */
     complete: toScript(`${advance(2)}
       ${ENTRY}
       if held then return 0 end
       redis.call('DEL', KEYS[1])
-      redis.call('HSET', KEYS[1], 'done', '')
+      redis.call('HSET', KEYS[1], 'done', ARGV[2])
       redis.call('PEXPIRE', KEYS[1], ${retentionMs})
       return 1`),
     /** ARGV: token, marks, times. Returns 1 or 0. */
@@ -77,6 +77,11 @@ export function makeScripts(retentionMs: number) {
       for i = 2, #ARGV - #KEYS + 1 do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
       redis.call('PEXPIRE', KEYS[1], ${retentionMs})
       return 1`),
+    /** Returns 1 or 0. Without `until`, the key's own expiry ends a claim. */
+    forget: toScript(`${NOW}
+      local entry = redis.call('HMGET', KEYS[1], 'token', 'until')
+      if entry[1] and (not entry[2] or tonumber(entry[2]) > now) then return 0 end
+      return redis.call('DEL', KEYS[1])`),
     /** KEYS: one position. Returns it as text, or nothing. */
     position: toScript(`return redis.call('GET', KEYS[1])`),
     /** KEYS: one position. ARGV: its time. */

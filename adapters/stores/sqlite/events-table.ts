@@ -13,6 +13,7 @@ interface Entry {
   readonly token: string | null
   readonly leasedAt: number
   readonly leasedUntil: number
+  /** Names of handlers that finished; the texts that a done event was completed with. */
   readonly marks: readonly string[]
 }
 
@@ -38,7 +39,7 @@ export class EventsTable {
 
   /** Throws if the database cannot be written. Changes nothing. */
   tryWriting(): void {
-    this.#database.transaction(() => this.#statements.finish.run(0, '', ''))
+    this.#database.transaction(() => this.#statements.finish.run(0, null, '', ''))
   }
 
   claim(key: string, token: string, leaseMs: number, positionKeys?: readonly string[]): Claim {
@@ -49,7 +50,7 @@ export class EventsTable {
     if (Number(isNew) === 1) return { state: 'claimed', token, marks: NO_MARKS, ...found }
     const entry = this.#read(key, now)
     if (isHeld(entry, now)) return BUSY
-    if (entry?.isDone === true) return DONE
+    if (entry?.isDone === true) return entry.marks.length === 0 ? DONE : { state: 'done', by: entry.marks }
     const marks = entry?.marks ?? NO_MARKS
     this.#put(key, now, { isDone: false, token, leasedAt: now, leasedUntil: now + leaseMs, marks })
     return { state: 'claimed', token, marks, ...found }
@@ -71,13 +72,22 @@ export class EventsTable {
     return true
   }
 
-  complete(key: string, token: string, positions?: readonly Position[]): boolean {
+  complete(key: string, token: string, positions?: readonly Position[], by: readonly string[] = NO_MARKS): boolean {
     const now = this.#now()
     this.keepPositions(positions)
-    if (Number(this.#statements.finish.run(now + this.#retentionMs, key, token).changes) === 1) return true
+    if (Number(this.#statements.finish.run(now + this.#retentionMs, toText(by), key, token).changes) === 1) return true
     if (isHeldByAnother(this.#read(key, now), token, now)) return false
-    this.#put(key, now, { ...FREE, isDone: true })
+    this.#put(key, now, { ...FREE, isDone: true, marks: by })
     return true
+  }
+
+  /** Returns whether the event was known. */
+  forget(key: string): boolean {
+    const now = this.#now()
+    const entry = this.#read(key, now)
+    if (entry === undefined || isHeld(entry, now)) return false
+    this.#statements.forget.run(key)
+    return entry.isDone || entry.marks.length > 0
   }
 
   release(key: string, token: string, marks: readonly string[], positions?: readonly Position[]): boolean {
@@ -155,8 +165,8 @@ export class EventsTable {
   }
 
   #put(key: string, now: number, { isDone, token, leasedAt, leasedUntil, marks }: Entry): void {
-    const names: SqliteValue = marks.length === 0 ? null : JSON.stringify(marks)
-    this.#statements.write.run(key, isDone ? 1 : 0, now + this.#retentionMs, token, leasedAt, leasedUntil, names)
+    const until = now + this.#retentionMs
+    this.#statements.write.run(key, isDone ? 1 : 0, until, token, leasedAt, leasedUntil, toText(marks))
   }
 }
 
@@ -182,8 +192,9 @@ function prepare(database: SqliteDatabase, name: string) {
     write: `${insert} DO UPDATE SET is_done = excluded.is_done, kept_until = excluded.kept_until, token = excluded.token,
       leased_at = excluded.leased_at, leased_until = excluded.leased_until, marks = excluded.marks`,
     select: `SELECT ${columns} FROM ${name} WHERE key = ?`,
-    finish: `UPDATE ${name} SET is_done = 1, kept_until = ?, token = NULL, leased_at = 0, leased_until = 0, marks = NULL
+    finish: `UPDATE ${name} SET is_done = 1, kept_until = ?, token = NULL, leased_at = 0, leased_until = 0, marks = ?
       WHERE key = ? AND token = ?`,
+    forget: `DELETE FROM ${name} WHERE key = ?`,
     nthKey: `SELECT key FROM ${name} WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?`,
     sweepRange: `DELETE FROM ${name} WHERE key > ? AND key <= ? AND kept_until < ? AND leased_until < ?`,
     sweptTo: `SELECT swept_to FROM ${name}_swept`,
@@ -199,6 +210,10 @@ function toEntry(row: SqliteRow): Entry {
     leasedUntil: Number(row.leased_until),
     marks: typeof row.marks === 'string' ? JSON.parse(row.marks) : NO_MARKS,
   }
+}
+
+function toText(marks: readonly string[]): SqliteValue {
+  return marks.length === 0 ? null : JSON.stringify(marks)
 }
 
 function isHeld(entry: Entry | undefined, now: number): boolean {

@@ -58,11 +58,12 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
       const kept = [...marks] // the caller may have changed its list by the time this is written
       return writer.write(() => table.renew(key, token, leaseMs, kept, positions))
     },
-    complete: (key, token, positions) => writer.write(() => table.complete(key, token, positions)),
+    complete: (key, token, positions, by) => writer.write(() => table.complete(key, token, positions, by)),
     release: (key, token, marks, positions) => {
       const kept = [...marks]
       return writer.write(() => table.release(key, token, kept, positions))
     },
+    forget: (key) => writer.write(() => table.forget(key)),
     transactionSync: ({ key, token, mark, signal, position }, work) =>
       writer.write(() => {
         signal.throwIfAborted()

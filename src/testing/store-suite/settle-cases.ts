@@ -125,4 +125,32 @@ export const settleCases = toCases({
     ok(await trial.store.release(trial.key, second.token, ['a']))
     deepStrictEqual(await trial.claim(), DONE)
   },
+  'returns what a completion was given with done, or nothing': async (trial) => {
+    const by = ['p1', ...ODD_NAMES.slice(0, 3)]
+    const { token } = await trial.take()
+    ok(await trial.store.complete(trial.key, token, undefined, by))
+    const claim = await trial.claim(trial.key, trial.another)
+    if ('by' in claim) deepStrictEqual(claim, { ...DONE, by })
+    else deepStrictEqual(claim, DONE)
+    ok(await trial.store.release(trial.key, token, ['late']))
+    deepStrictEqual(await trial.claim(), claim)
+  },
+  'forgets what is done and its marks, if it can, and never a claim that lives': async (trial) => {
+    const { store, another, key } = trial
+    if (store.forget === undefined || another.forget === undefined) return
+    strictEqual(await store.forget(key), false)
+    const first = await trial.take()
+    strictEqual(await another.forget(key), false)
+    deepStrictEqual(await trial.claim(), BUSY)
+    ok(await store.release(key, first.token, ['a']))
+    strictEqual(await another.forget(key), true)
+    strictEqual(await store.forget(key), false)
+    const second = await trial.take()
+    deepStrictEqual(second.marks, [])
+    ok(await trial.renew(second.token, ['b']))
+    strictEqual(await store.forget(key), false)
+    ok(await store.complete(key, second.token, undefined, ['p1', 'b']))
+    strictEqual(await another.forget(key), true)
+    deepStrictEqual((await trial.take()).marks, [])
+  },
 })

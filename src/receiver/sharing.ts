@@ -1,0 +1,40 @@
+import { PosternError } from '../protocol/errors.ts'
+import { quote } from '../protocol/show.ts'
+import type { Run } from './run.ts'
+import type { Shared } from './shared.ts'
+
+/** Names of handlers that a store keeps with a done event: enough to tell two services apart. */
+const MOST_NAMES = 3
+
+/** Returns what a store keeps with a done event: which receiver of which process handled it, and handlers that finished. */
+export function toDoneBy({ told }: Shared, marks: readonly string[]): readonly string[] {
+  // Not when the receiver is made: some hosts have no randomness then.
+  told.self ??= Math.random().toString(36).slice(2, 8)
+  return [told.self, ...marks.slice(0, MOST_NAMES)]
+}
+
+/**
+ * Reports once if another service seems to use the store under the same name: each would lose the events that the other handles first.
+ *
+ * @param finished names of handlers that finished in earlier runs
+ */
+export function reportOtherHandlers({ reporter, settings, told }: Shared, run: Run, finished: readonly string[]): void {
+  if (told.sharing || finished.length === 0 || run.handlerNames.length === 0) return
+  if (finished.some((name) => run.handlerNames.includes(name))) return
+  told.sharing = true
+  const names = finished.slice(0, MOST_NAMES).map(quote).join(', ')
+  const message = `${quote(run.type)} was handled before under the receiver name "${settings.name}" by ${names}, which this receiver does not have. If another service uses this store, each loses events to the other: give each its own name, createReceiver({ name: '…' }). If you renamed or removed handlers, nothing is wrong. This is reported once.`
+  reporter.error(new PosternError('store_shared', message))
+}
+
+/** Reports what `complete` was given for an event that is done. Nothing distinguishes two services with equal handlers but their names. */
+export function reportDoneElsewhere(shared: Shared, run: Run, by: readonly string[]): void {
+  const { reporter, settings, told } = shared
+  const [process, ...finished] = by
+  if (process === undefined || process === told.self) return
+  reportOtherHandlers(shared, run, finished)
+  if (told.sharing || settings.isNamed) return
+  told.sharing = true
+  const message = `Another process handled ${quote(run.type)} before, so this one did not. That is right if both run the same service. If another service uses this store, each loses events to the other: give each its own name, createReceiver({ name: '…' }). The name "default", given explicitly, ends this line and keeps what the store knows.`
+  reporter.logger.warn({ code: 'store_shared' }, message)
+}
