@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../src/index.ts'
 /** Returns the owner's error for an inbox that a command cannot open. If several addresses were tried, the message has the first one's reason. */
 export function toUnreachable(cause: unknown): ConfigurationError {
   if (cause instanceof ConfigurationError) return cause
-  const first = cause instanceof AggregateError ? cause.errors[0] : cause
-  const why = first instanceof Error ? first.message : String(first)
+  const [first = cause] = Object(cause).errors ?? [] // of an AggregateError
+  const why = Object(first).message ?? String(first)
   return new ConfigurationError('database_unusable', `The inbox cannot be reached: ${why}`, { cause })
 }

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { isBytes } from '../protocol/is-bytes.ts'
 import { type Secret, sign } from '../protocol/signature.ts'
 import { formatJson } from '../wire/json-forms.ts'
 import { SIGNATURE_NAME } from '../wire/signature-name.ts'
@@ -60,7 +61,7 @@ function readEvent(body: Uint8Array): TestEvent | undefined {
 
 /** Serializes events with spaces after colons and commas, so that a body that is parsed and serialized again differs. */
 function toBytes(body: TestEvent | string | Uint8Array): Uint8Array {
-  if (body instanceof Uint8Array) return body
+  if (isBytes(body)) return body
   return Buffer.from(typeof body === 'string' ? body : formatJson(body, 'spaced'))
 }
 

@@ -1,3 +1,5 @@
+import { isError } from '../protocol/show.ts'
+
 /** Number of secrets to remember: the password, the token in use, and earlier tokens that pending answers may still contain. */
 const MAX_SECRETS = 16
 
@@ -32,16 +34,16 @@ export class Redactor {
 
 /** Returns an error and its causes, the outermost first. */
 export function chainOf(thrown: unknown): readonly unknown[] {
-  if (thrown instanceof Error) return [thrown, ...chainOf(thrown.cause)]
+  if (isError(thrown)) return [thrown, ...chainOf(thrown.cause)]
   return thrown === undefined ? [] : [thrown]
 }
 
 export function codeOf(thrown: unknown): string | undefined {
-  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
+  return isError(thrown) && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 }
 
 function describe(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return 'something that is not an error was thrown'
+  if (!isError(thrown)) return 'something that is not an error was thrown'
   return thrown.message || codeOf(thrown) || thrown.name
 }
 

@@ -1,3 +1,4 @@
+import { isError } from '../protocol/show.ts'
 import type { Complete } from '../host/complete.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import type { Webhook } from './records.ts'
@@ -165,7 +166,7 @@ function notSaved(message: string, options?: ErrorOptions): ServiceError {
 
 /** Returns the user's error, unless it repeats the secret. */
 function without(secret: string, error: unknown): unknown {
-  if (!(error instanceof Error)) return undefined
+  if (!isError(error)) return undefined
   const texts = [error.message, error.stack, ...Object.values(error), error.cause].map(String)
   return texts.some((text) => text.includes(secret))
     ? new Error('the error repeated the secret, and is left out')

@@ -103,7 +103,7 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
   if (limit !== Number.POSITIVE_INFINITY) check.isWhole('limit', limit, 0, Number.MAX_SAFE_INTEGER)
   check.isNumber('pollMs', pollMs, 1, MAX_POLL_MS)
   check.isNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
-  if (options.since !== undefined && !(options.since instanceof Date && !Number.isNaN(options.since.getTime())))
+  if (options.since !== undefined && !Number.isFinite(Object(options.since).getTime?.()))
     throw check.invalid('since is not a valid Date.')
   const earlier = await readJournal(journal, webhookId)
   // A caller who computes it from a duration passes a later time than in the first run.

@@ -1,4 +1,5 @@
 import { type ErrorCode, PosternError } from '../protocol/errors.ts'
+import { isError } from '../protocol/show.ts'
 
 /** Facts about a failed call. */
 export interface FailedCall {
@@ -42,5 +43,5 @@ export class ServiceError extends PosternError {
 
 /** Returns true if this is a failed call with one of these codes. Compares codes, so that it works across two copies of the package. */
 export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): boolean {
-  return error instanceof Error && 'code' in error && codes.some((code) => code === error.code)
+  return isError(error) && 'code' in error && codes.some((code) => code === error.code)
 }

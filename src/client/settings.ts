@@ -91,7 +91,7 @@ function checkText(name: string, value: unknown): string {
 }
 
 function checkBaseUrl(value: unknown, allowHttp: boolean): string {
-  const text = value instanceof URL ? value.href : checkText('baseUrl', value)
+  const text = checkText('baseUrl', Object(value).href ?? value)
   if (!URL.canParse(text))
     throw check.invalid('baseUrl is not an absolute URL. Give one such as https://crm.example.com.')
   const url = new URL(text)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isBytes } from '../protocol/is-bytes.ts'
 import { SIGNINGS } from '../wire/signings.ts'
 import type { Account } from './accounts.ts'
 import { Refusal } from './refusal.ts'
@@ -31,10 +32,7 @@ export const account: z.ZodType<Account> = z.strictObject({
 export const signingShape = z.enum(Object.keys(SIGNINGS) as Signing[]).optional() // its own keys
 export const resendShape = z.strictObject({
   body: z
-    .custom<string | Uint8Array>(
-      (body) => typeof body === 'string' || body instanceof Uint8Array,
-      'must be text or bytes',
-    )
+    .custom<string | Uint8Array>((body) => typeof body === 'string' || isBytes(body), 'must be text or bytes')
     .optional(),
   sign: signingShape,
 })

@@ -1,4 +1,5 @@
 import { PosternError } from '../protocol/errors.ts'
+import { isBytes } from '../protocol/is-bytes.ts'
 import { Refusal } from './refusal.ts'
 
 type SqliteValue = null | number | bigint | string | Uint8Array
@@ -88,7 +89,7 @@ function createJournal(database?: EmulatorDatabase, file = '') {
     remove: (kind: EntryKind, id: string) => write('DELETE FROM entries WHERE kind = ? AND id = ?', kind, id),
     loadBytes(id: string): Uint8Array | undefined {
       const bytes = read('SELECT bytes FROM bodies WHERE id = ?', id)[0]?.bytes
-      return bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined
+      return isBytes(bytes) ? new Uint8Array(bytes) : undefined
     },
     saveBytes: (id: string, bytes: Uint8Array) =>
       write('INSERT OR REPLACE INTO bodies (id, bytes) VALUES (?, ?)', id, bytes),

@@ -1,12 +1,13 @@
 import { type Clock, LONGEST_TIMER_MS } from './clock.ts'
 
-/** The time that a host has to write an answer, if its adapter cannot tell when it has. */
-const UNSEEN_ANSWER_MS = 50
+/** The time that a host and its middleware have to write an answer, if its adapter cannot tell when they have. */
+const UNSEEN_ANSWER_MS = 1_000
 
 /** Counts what `close` waits for: requests without an answer, running events, calls of the store that nobody else waits for. */
 export class Activity {
   #count = 0
-  #hasUnseen = false
+  /** When the last answer was returned that its host writes unseen. */
+  #unseenAt = Number.NEGATIVE_INFINITY
   #onIdle: (() => void)[] = []
 
   begin(): void {
@@ -30,7 +31,7 @@ export class Activity {
 
   /** Ends a request whose answer the host writes unseen. */
   endUnseen(end: () => void): void {
-    this.#hasUnseen = true
+    this.#unseenAt = performance.now()
     end()
   }
 
@@ -45,6 +46,7 @@ export class Activity {
         })
       })
     // What the host still has to do takes real time, whatever the clock of the receiver says.
-    if (this.#hasUnseen) await new Promise((resolve) => setTimeout(resolve, UNSEEN_ANSWER_MS))
+    const leftMs = Math.min(this.#unseenAt + UNSEEN_ANSWER_MS - performance.now(), timeoutMs)
+    if (leftMs > 0) await new Promise((resolve) => setTimeout(resolve, leftMs))
   }
 }

@@ -30,8 +30,8 @@ function toDetails(error: unknown, message: string): string {
 }
 
 function partsOf(error: unknown, message: string): string {
-  if (!(error instanceof Error && error.stack?.includes(message))) return `\n${inspect(error)}`
-  const { stack, cause } = error
+  const { stack, cause } = Object(error)
+  if (typeof stack !== 'string' || !stack.includes(message)) return `\n${inspect(error)}`
   if (cause !== undefined) return `\ncaused by: ${inspect(cause)}` // our own frames would only stand between
   return stack.slice(stack.indexOf(message) + message.length).replace(/^(?!\n)/, '\n')
 }

@@ -1,5 +1,5 @@
 import { codeOf, type Outcome } from '../protocol/outcome.ts'
-import { show } from '../protocol/show.ts'
+import { isError, show } from '../protocol/show.ts'
 import type { InboxTry, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
 import { steeringOf } from './steer.ts'
@@ -77,9 +77,10 @@ function errorOf(outcome: Outcome): string | undefined {
 /** Returns the errors that the handlers threw: the cause of a `HandlerError`, or the errors of its `AggregateError`. */
 function thrownIn({ cause }: Error): readonly unknown[] {
   if (cause === undefined) return []
-  return cause instanceof AggregateError ? cause.errors : [cause]
+  const { name, errors } = Object(cause)
+  return name === 'AggregateError' && Array.isArray(errors) ? errors : [cause]
 }
 
 function textOf(thrown: unknown): string {
-  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : show(thrown)
+  return isError(thrown) ? `${thrown.name}: ${thrown.message}` : show(thrown)
 }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../protocol/errors.ts'
-import { show } from '../protocol/show.ts'
+import { isError, show } from '../protocol/show.ts'
 
 /**
  * Thrown by a handler whose event can never succeed: the event becomes a dead letter immediately. Without an inbox it counts as any
@@ -52,7 +52,7 @@ export function steeringOf(errors: readonly unknown[]): Steering {
 }
 
 function wishOf(error: unknown): Steering {
-  if (!(error instanceof Error)) return undefined
+  if (!isError(error)) return undefined
   const { name, delayMs }: { readonly name: string; readonly delayMs?: unknown } = error
   if (name === 'DeadLetter') return 'bury'
   return name === 'RetryLater' && isDelay(delayMs) ? { afterMs: delayMs } : undefined

@@ -173,7 +173,7 @@ function toAttributes(outcome: Outcome): Attributes {
 
 /** Returns the class of the value that a handler threw. Never its message or its `name`, which may hold any text of the app. */
 export function classOf(thrown: unknown): string {
-  return (thrown instanceof Error && thrown.constructor.name) || OTHER
+  return (typeof Object(thrown).stack === 'string' && Object(thrown).constructor.name) || OTHER
 }
 
 /** Returns the W3C Trace Context headers of a span, as an item carries them; undefined if there is no trace. */

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { type Envelope, parseEnvelope } from './envelope.ts'
 import { ConfigurationError } from './errors.ts'
+import { isBytes } from './is-bytes.ts'
 import { Rejection } from './outcome.ts'
 import { isThenable } from './promises.ts'
 import { importAll, importSecret, matchesKey, type Secret } from './signature.ts'
@@ -88,7 +89,7 @@ export function importSecrets(
 }
 
 function importEntry(entry: unknown, toKey: (secret: unknown) => KeyObject): VerificationKey {
-  if (typeof entry !== 'object' || entry === null || entry instanceof Uint8Array || isThenable(entry))
+  if (typeof entry !== 'object' || entry === null || isBytes(entry) || isThenable(entry))
     return { key: toKey(entry), accountKey: undefined }
   // Plain JavaScript can omit or misspell either field.
   const { secret, accountKey, ...unknown } = entry as Partial<BoundSecret>

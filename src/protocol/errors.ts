@@ -37,7 +37,8 @@ export const ERROR_CODES = {
   transaction_misused:
     'context.transaction was called twice, after its handler had ended, or with work that cannot be a transaction',
   hook_failed: 'onOutcome, onError, waitUntil, an observer or a logger method threw',
-  unexpected: 'Postern itself failed: a defect of the package, or an object of the app that cannot be looked at',
+  unexpected:
+    'an adapter or Postern itself failed: a defect, a request that lacks something, or an object of the app that cannot be looked at',
   login_refused: 'the service refused the e-mail address and password of the client',
   token_refused: 'the service refused a token that it had just issued',
   rate_limited: 'the rate limit was still exceeded after every wait',

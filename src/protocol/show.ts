@@ -2,7 +2,7 @@
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'function') return 'a function'
-  if (value instanceof Promise) return 'a promise'
+  if (Object.prototype.toString.call(value) === '[object Promise]') return 'a promise'
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
   return String(value)
 }
@@ -30,5 +30,11 @@ export function toShellWord(text: string): string {
 
 /** Returns the message of a thrown value, which need not be an error. */
 export function reasonOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : 'it threw something that is not an error'
+  return isError(thrown) ? thrown.message : 'it threw something that is not an error'
+}
+
+/** Returns true for an error. `instanceof` fails for one of another realm, such as those of Node's own modules under Jest. */
+export function isError(value: unknown): value is Error {
+  const { name, message } = Object(value)
+  return typeof name === 'string' && typeof message === 'string'
 }

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { ConfigurationError, PosternError } from './errors.ts'
+import { isBytes } from './is-bytes.ts'
 import { ignoreRejection, isThenable } from './promises.ts'
 
 /** A signing secret as the service gave it: text, or the exact bytes. */
@@ -91,7 +92,7 @@ export function importSecret(secret: unknown): KeyObject {
       throw unusable('is in quotes, which belong to the file that it was read from; remove them')
     return createSecretKey(secret, 'utf8')
   }
-  if (secret instanceof Uint8Array) {
+  if (isBytes(secret)) {
     if (secret.length === 0) throw unusable('is empty')
     if (isBlankEdgedText(secret))
       throw unusable('has a blank or a line break at an edge, as a file often ends with one; trim it')

@@ -1,4 +1,5 @@
 import { PosternError } from '../protocol/errors.ts'
+import { isBytes } from '../protocol/is-bytes.ts'
 import { type Outcome, Rejection, toRejected } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
 import { show } from '../protocol/show.ts'
@@ -41,16 +42,15 @@ export class Bodies {
       if (isThenable(body)) return this.#await(intake, body, deadline)
       this.#close(intake)
       return intake.cutWith ?? this.toBytes(body)
-    } catch {
+    } catch (cause) {
       this.#close(intake)
-      return toRejected(INCOMPLETE)
+      throw cause // by the adapter: what the sender causes, it returns
     }
   }
 
   /** Checks the body that an adapter, or the caller of `receive`, passed. */
   toBytes(body: Uint8Array | BodyFailure | undefined): Uint8Array | Outcome {
-    if (body instanceof Uint8Array)
-      return body.length > this.#shared.settings.maxBodyBytes ? toRejected(TOO_LARGE) : body
+    if (isBytes(body)) return body.length > this.#shared.settings.maxBodyBytes ? toRejected(TOO_LARGE) : body
     if (body?.failure === 'body_too_large') return toRejected(TOO_LARGE)
     if (body?.failure === 'body_incomplete') return toRejected(INCOMPLETE)
     // A custom adapter in plain JavaScript may return nothing.
@@ -115,7 +115,7 @@ export class Bodies {
     deadline: number,
   ): Promise<Uint8Array | Outcome> {
     const { bodyTimers } = this.#shared
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const timer = bodyTimers.set(deadline, () => intake.cut(toRejected(TIMED_OUT)))
       const end = (body: Uint8Array | Outcome) => {
         bodyTimers.clear(timer)
@@ -127,7 +127,10 @@ export class Bodies {
       else this.#incomplete.add(intake)
       reading.then(
         (body) => intake.cutWith === undefined && end(this.toBytes(body)),
-        () => end(toRejected(INCOMPLETE)),
+        (cause) => {
+          reject(cause) // as above; does nothing if the body was cut
+          end(toRejected(INCOMPLETE))
+        },
       )
     })
   }

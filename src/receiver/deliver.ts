@@ -4,10 +4,11 @@ import { type Envelope, type ParsedEvent, toOwnEvent, withModel } from '../proto
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
+import { isBytes } from '../protocol/is-bytes.ts'
 import { checkMs } from '../protocol/option-checker.ts'
 import { type Outcome, Rejection, type Reply, toOutcome, toRejected, toReply } from '../protocol/outcome.ts'
 import { ignoreRejection, isThenable } from '../protocol/promises.ts'
-import { quote, show } from '../protocol/show.ts'
+import { quote, reasonOf, show } from '../protocol/show.ts'
 import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
 import { Bodies } from './bodies.ts'
 import { accept } from './inbox-path.ts'
@@ -72,7 +73,7 @@ export class DeliveryPath {
       if (source instanceof PosternError) return this.#reply(this.#failSecrets(source), delivery, request)
       let body = this.#bodies.read(request, delivery) // 2
       if (isThenable(body)) body = await body
-      if (!(body instanceof Uint8Array)) return this.#reply(body, delivery, request)
+      if (!isBytes(body)) return this.#reply(body, delivery, request)
       const answering = this.#answer(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery) // 3 to 10
       body = NO_BYTES // retains no bytes while it waits
       return this.#reply(isThenable(answering) ? await answering : answering, delivery)
@@ -88,7 +89,7 @@ export class DeliveryPath {
     const { activity, settings } = this.#shared
     try {
       const { body: read, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
-      const body = read instanceof Uint8Array && !isThenable(signature) ? read : NOT_BYTES
+      const body = isBytes(read) && !isThenable(signature) ? read : NOT_BYTES
       if (body === NOT_BYTES) for (const part of [received, read, signature]) ignoreRejection(part)
       const source = toSource('The source given to receive()', () => given)
       const elapsedMs = this.#elapsedSince(receivedAt)
@@ -123,7 +124,7 @@ export class DeliveryPath {
   ): Outcome | Promise<Outcome> {
     try {
       const bytes = this.#bodies.toBytes(body)
-      if (!(bytes instanceof Uint8Array)) return bytes
+      if (!isBytes(bytes)) return bytes
       const refusal = checkSignatureForm(signature) // 1
       return refusal === undefined ? this.#answer(bytes, onlyValue(signature) ?? '', delivery) : toRejected(refusal) // 3 to 10
     } catch (cause) {
@@ -229,7 +230,8 @@ export class DeliveryPath {
   }
 
   #toUnexpected(cause: unknown): Outcome {
-    const error = new PosternError('unexpected', 'Postern itself failed while it took a delivery.', { cause })
+    const message = `A delivery could not be taken, because of a defect of its adapter, of its host's request or of Postern: ${reasonOf(cause)}`
+    const error = new PosternError('unexpected', message, { cause })
     this.#shared.reporter.errorSparingly(error)
     return { outcome: 'failed', status: 500, code: 'unexpected', error }
   }

@@ -27,13 +27,16 @@ export interface BodyIntake {
 
 /** A request as an adapter presents it to the receiver. */
 export interface DeliveryRequest extends RequestHead {
-  /** Reads the exact bytes of the body, at most `limit`. What has not come by the deadline, the adapter throws away for as long as `drainMs` of the reply says. */
+  /**
+   * Reads the exact bytes of the body, at most `limit`. What has not come by the deadline, the adapter throws away for as long as `drainMs` of
+   * the reply says. It returns a failure if the connection ends: a throw counts as a defect of the adapter or its host, `unexpected`.
+   */
   read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>
   /** Which registration or tenant the route is for. A throw is the app's failure, and answered 503. */
   source?(): string | undefined
   /** Keeps a serverless host awake for work that goes on after the answer. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
-  /** Calls back once the answer is written, or cannot be any more. Without it, `close` leaves the host 50 ms for the answers that `handle` has returned. */
+  /** Calls back once the answer is written, or cannot be any more. Without it, `close` leaves the host a second for the answers that `handle` has returned. */
   onAnswered?(callback: () => void): void
 }
 

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { parseDuration, showDuration } from '../host/duration.ts'
 import { isThenable } from '../protocol/promises.ts'
-import { show } from '../protocol/show.ts'
+import { isError, show } from '../protocol/show.ts'
 import { type HandlerRecorder, type HandlerRun, Recorder } from './recorder.ts'
 import type { DeliveryResult } from './sender.ts'
 
@@ -113,7 +113,7 @@ function statusOf(received: unknown): { readonly status: unknown; readonly text:
 function describe(answer: { readonly status: unknown }): string {
   const { status } = answer
   const { failure, body, code, error }: Readonly<Record<string, unknown>> = { ...answer }
-  const why = error instanceof Error ? `: ${error.message}` : ''
+  const why = isError(error) ? `: ${error.message}` : ''
   if (status === undefined) return `no answer came (${String(failure)}${why})`
   return `its status is ${String(status)}${typeof code === 'string' ? ` ${code}` : ''}${typeof body === 'string' ? ` ${body}` : ''}${why}`
 }

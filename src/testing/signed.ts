@@ -1,4 +1,5 @@
 import type { WebhookEvent } from '../protocol/events.ts'
+import { isBytes } from '../protocol/is-bytes.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
 import { type Secret, SIGNATURE_HEADER, sign } from '../protocol/signature.ts'
@@ -67,12 +68,11 @@ export function signed(event: Sendable, options: SignedOptions): SignedDelivery 
 
 /** Returns true for an event, which has a type. Signed deliveries, lists and promises have none. */
 function isSendable(value: unknown): boolean {
-  const isBytes = value instanceof Uint8Array
-  return typeof value === 'string' || isBytes || (typeof value === 'object' && value !== null && 'type' in value)
+  return typeof value === 'string' || isBytes(value) || (typeof value === 'object' && value !== null && 'type' in value)
 }
 
 function toBytes(event: Sendable, format: BodyFormat, seed: string | number | undefined): Uint8Array<ArrayBuffer> {
-  const isRaw = typeof event === 'string' || event instanceof Uint8Array
+  const isRaw = typeof event === 'string' || isBytes(event)
   return new Uint8Array(Buffer.from(isRaw ? event : formatJson(event, format, seed)))
 }
 
@@ -85,7 +85,7 @@ function tamperedSignature(body: Uint8Array, event: Sendable, secret: Secret, ta
     case 'no-header':
       return undefined
     case 'reserialised':
-      if (typeof event === 'string' || event instanceof Uint8Array)
+      if (typeof event === 'string' || isBytes(event))
         throw new TypeError(
           'The tamper "reserialised" needs an event: raw text or bytes have no other way to be written.',
         )

@@ -21,7 +21,8 @@ const UNREACHABLE = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT',
 
 /** Classifies an error of a connection. */
 export function toConnectionFailure(error: NodeJS.ErrnoException): ConnectionFailure {
-  if (error instanceof AggregateError && error.errors.length > 0) return toConnectionFailure(error.errors[0])
+  const [first] = Object(error).errors ?? [] // of an AggregateError
+  if (first !== undefined) return toConnectionFailure(first)
   if (error instanceof HandshakeFailure) return { kind: 'tls', text: isCut(error) ? CUT_IN_HANDSHAKE : toText(error) }
   return { kind: toKind(error), text: toText(error) }
 }

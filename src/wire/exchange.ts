@@ -1,5 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import { isBytes } from '../protocol/is-bytes.ts'
 import { HandshakeFailure } from './connection-failure.ts'
 
 /** HTTP request as it is written to the socket. */
@@ -107,7 +108,7 @@ export function exchange(
 }
 
 async function write(request: ClientRequest, body: WireRequest['body']): Promise<void> {
-  if (!(body instanceof Uint8Array)) {
+  if (!isBytes(body)) {
     request.flushHeaders()
     for await (const part of body) {
       if (request.destroyed) return

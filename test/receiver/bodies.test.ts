@@ -163,7 +163,7 @@ describe('maxBufferedBytes', () => {
         intake.take(100 * KIB)
         throw new Error('reset')
       }
-      expect((await bench.receiver.handle(request(events.contact.created(), { read }))).status).toBe(400)
+      expect((await bench.receiver.handle(request(events.contact.created(), { read }))).status).toBe(500)
     }
     await expectAllRoom(bench)
   })

@@ -193,9 +193,17 @@ describe('the body', () => {
   it.each<[string, () => never | Promise<never>]>([
     ['throws', raise(new Error('reset'))],
     ['rejects', () => Promise.reject(new Error('reset'))],
-  ])('whose reading %s is incomplete', async (_what, read) => {
+  ])('whose reading %s is a defect of its adapter, and not of the sender', async (_what, read) => {
     const { bench } = open()
-    expect(await bench.receiver.handle(reading(read))).toMatchObject({ status: REJECTION_STATUS.body_incomplete })
+    const reply = await bench.receiver.handle(reading(read))
+    expect([reply.status, codeOf(reply)]).toEqual([500, 'unexpected'])
+    expect(bench.errors[0]).toMatchObject({ message: expect.stringContaining('reset'), cause: new Error('reset') })
+  })
+
+  it('that its adapter calls incomplete is the sender’s fault', async () => {
+    const { bench } = open()
+    const reply = await bench.receiver.handle(reading(() => ({ failure: 'body_incomplete' })))
+    expect([reply.status, bench.errors]).toEqual([REJECTION_STATUS.body_incomplete, []])
   })
 
   it('that does not arrive by the deadline: 408, and a later arrival is not handled', async () => {

@@ -94,7 +94,7 @@ export function toNumber(reply: unknown): number | undefined {
 
 /** Reads text of a reply, including from clients that are configured to return bytes. */
 export function toText(reply: unknown): string {
-  return reply instanceof Uint8Array ? Buffer.from(reply).toString() : String(reply)
+  return ArrayBuffer.isView(reply) ? Buffer.from(reply as Uint8Array).toString() : String(reply) // no client returns another view
 }
 
 /** Returns whether an error is an answer of the server, which begins with a word in capitals: `READONLY You can't write …`. */

@@ -29,12 +29,12 @@ export function isLocked(error: unknown): boolean {
 
 /** Returns whether an app iterates over rows on the same connection; better-sqlite3 refuses everything else until that has ended. */
 export function isBusyExecuting(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('busy executing a query')
+  return String(error).includes('busy executing a query')
 }
 
 /** SQLite has no code for this. */
 export function isWithinTransaction(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('cannot start a transaction within a transaction')
+  return String(error).includes('cannot start a transaction within a transaction')
 }
 
 export const CANNOT_OPEN = 'its folder must exist, and the process must be allowed to write to it.'

@@ -150,6 +150,9 @@ const CALLS: Readonly<Record<SqliteDriver, (prepare: () => DriverStatement) => C
 }
 
 function toPlainRow({ _metadata, ...row }: Record<string, unknown>): SqliteRow {
-  for (const name in row) if (row[name] instanceof ArrayBuffer) row[name] = new Uint8Array(row[name])
+  // `instanceof` fails under jsdom.
+  for (const name in row)
+    if (Object.prototype.toString.call(row[name]) === '[object ArrayBuffer]')
+      row[name] = new Uint8Array(row[name] as ArrayBuffer) // checked above
   return row as SqliteRow // SQLite has no other types
 }

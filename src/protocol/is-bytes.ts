@@ -1,0 +1,6 @@
+import { types } from 'node:util'
+
+/** Returns true for a Uint8Array or Buffer. `instanceof` fails for one of another realm, such as every Buffer under jsdom. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return types.isUint8Array(value)
+}
