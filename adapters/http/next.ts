@@ -4,6 +4,16 @@ import { writeReply } from './answer.ts'
 import { checkAdapter, isRequest, NODE_ARGUMENTS, waitUntilOf, wrongHost } from './check-options.ts'
 import { type FetchHandlerOptions, fetchHandler } from './web.ts'
 
+/** Options of the App Router's handler. */
+export interface NextHandlerOptions<Params = Readonly<Record<string, string>>>
+  extends Pick<FetchHandlerOptions, 'waitUntil'> {
+  /**
+   * Returns which registration or tenant a request is for, from its route: `params.tenant` of `app/webhooks/[tenant]/route.ts`. It runs before
+   * the signature is checked.
+   */
+  readonly source?: ((request: Request, route: { readonly params: Params }) => string | undefined) | undefined
+}
+
 const FIX =
   'Next.js parsed the body before the receiver. Export this beside the handler: export const config = { api: { bodyParser: false } }'
 
@@ -12,16 +22,22 @@ const FIX =
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
  * @example export const POST = nextHandler(receiver)
+ * @example export const POST = nextHandler(receiver, { source: (_request, { params }) => params.tenant })
  */
-export function nextHandler(
+export function nextHandler<Params = Readonly<Record<string, string>>>(
   receiver: Receives,
-  options: FetchHandlerOptions = {},
-): (request: Request) => Promise<Response> {
+  options: NextHandlerOptions<Params> = {},
+): (request: Request, route?: unknown) => Promise<Response> {
   checkAdapter('nextHandler', receiver, options)
-  const handle = fetchHandler(receiver, options)
-  return (request) => {
+  const { source, waitUntil } = options
+  const answer = async (request: Request, route: unknown) => {
+    const params: Params = await Object(route).params // a promise since Next.js 15
+    const own = { source: source && (() => source(request, { params })), waitUntil }
+    return fetchHandler(receiver, own)(request, ...findContexts())
+  }
+  return (request, route) => {
     if (!isRequest(request)) throw wrongHost('nextHandler', 'a Request')
-    return handle(request, ...findContexts())
+    return answer(request, route)
   }
 }
 

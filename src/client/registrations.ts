@@ -1,5 +1,5 @@
-import { isError } from '../protocol/show.ts'
 import type { Complete } from '../host/complete.ts'
+import { isError } from '../protocol/show.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import type { Webhook } from './records.ts'
 import { hasCode, ServiceError } from './service-error.ts'

@@ -33,6 +33,29 @@ describe('App Router', () => {
   })
 })
 
+it('has the types that Next.js asks of a route, and types the params of its source', () => {
+  const { receiver } = createScene()
+  const routes: {
+    POST: (request: Request, context: { params: Promise<{ tenant: string }> }) => Promise<Response>
+  }[] = [
+    { POST: nextHandler(receiver, { source: (_request, { params }) => params.tenant }) },
+    { POST: nextHandler<{ slug: string[] }>(receiver, { source: (_request, { params }) => params.slug[0] }) },
+    {
+      POST: nextHandler(receiver, {
+        source: (_: Request, { params }: { params: { tenant?: string } }) => params.tenant,
+      }),
+    },
+    // @ts-expect-error: a source is a text
+    { POST: nextHandler<{ slug: string[] }>(receiver, { source: (_request, { params }) => params.slug }) },
+    // @ts-expect-error: the route has no such param
+    { POST: nextHandler<{ slug: string[] }>(receiver, { source: (_request, { params }) => params.tenant }) },
+  ]
+  // Next.js 15 compares what it passes with the second parameter of the route.
+  type SecondOf<Route> = Route extends (...args: [never, infer Second]) => unknown ? Second : never
+  const second: unknown extends SecondOf<ReturnType<typeof nextHandler>> ? true : false = true
+  expect([routes.length, second]).toEqual([5, true])
+})
+
 describe('Pages Router', () => {
   /** Next.js with bodyParser on: it reads the body and leaves the parsed result. */
   const parse = (make: (bytes: Buffer) => unknown) => async (request: IncomingMessage) => {
