@@ -20,7 +20,7 @@ const ignore = () => {}
 export const consoleLogger: Logger = {
   debug: ignore,
   info: ignore,
-  warn: (fields, message) => console.warn(toLine(fields, message)),
+  warn: ({ err, ...fields }, message) => console.warn(toLine(fields, message) + toDetails(err, message)),
   error: ({ err, ...fields }, message) => console.error(toLine(fields, message) + toDetails(err, message)),
 }
 
@@ -30,10 +30,10 @@ function toDetails(error: unknown, message: string): string {
 }
 
 function partsOf(error: unknown, message: string): string {
-  const { stack, cause } = Object(error)
-  if (typeof stack !== 'string' || !stack.includes(message)) return `\n${inspect(error)}`
+  const { message: text, stack, cause } = Object(error)
+  if (typeof stack !== 'string' || !message.includes(text) || !stack.includes(text)) return `\n${inspect(error)}`
   if (cause !== undefined) return `\ncaused by: ${inspect(cause)}` // our own frames would only stand between
-  return stack.slice(stack.indexOf(message) + message.length).replace(/^(?!\n)/, '\n')
+  return stack.slice(stack.indexOf(text) + text.length).replace(/^(?!\n)/, '\n')
 }
 
 function toLine(fields: LogFields, message: string): string {

@@ -1,3 +1,4 @@
+import type { PosternError } from '../protocol/errors.ts'
 import { codeOf, type Outcome } from '../protocol/outcome.ts'
 import { isError, show } from '../protocol/show.ts'
 import type { InboxTry, Settlement, TakenItem } from './inbox.ts'
@@ -17,6 +18,8 @@ export interface Tried {
   readonly outcome: Outcome
   /** Names of the handlers that have finished. */
   readonly marks: readonly string[]
+  /** Errors of the try. `onError` got each of them; the log gets one line about the try. */
+  readonly errors?: readonly PosternError[]
 }
 
 /** Settings for the rules. Times in milliseconds. */

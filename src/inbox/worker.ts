@@ -1,10 +1,11 @@
 import type { Clock } from '../host/clock.ts'
 import type { Complete } from '../host/complete.ts'
 import { PosternError } from '../protocol/errors.ts'
-import { quote, toShellWord } from '../protocol/show.ts'
+import { quote } from '../protocol/show.ts'
 import type { Inbox, InboxItem, InboxLoop, InboxWorkOptions, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
 import { MOST_DEATHS, type Tried, toSettlement } from './settle.ts'
+import { type TryLine, toTryLine } from './try-line.ts'
 
 /** Parts of its receiver that a worker needs. Times in milliseconds. */
 export interface WorkerParts
@@ -22,6 +23,8 @@ export interface WorkerParts
   /** Claims the event, runs nothing and releases it, to read the marks in the store. Never rejects. */
   recall(item: TakenItem): Promise<Tried>
   report(error: PosternError): void
+  /** Logs a line about a try. */
+  tell(line: TryLine): void
   onDeadLetter(item: InboxItem, error: PosternError): void
 }
 
@@ -32,8 +35,8 @@ const QUIET_MS = 60_000
 export class Worker {
   readonly #parts: WorkerParts
   readonly #loop: InboxLoop
-  /** Errors by which handlers made an item a dead letter, until that is stored and reported. */
-  readonly #causes = new WeakMap<TakenItem, unknown>()
+  /** Tries that make an item a dead letter, until that is stored and reported. */
+  readonly #last = new WeakMap<TakenItem, Tried>()
   #toldAt = Number.NEGATIVE_INFINITY
   /** The last call of `close`. */
   #closing: Promise<number> | undefined
@@ -47,7 +50,7 @@ export class Worker {
       clock,
       onError: (error) => this.#tellFailure(error),
       onSettled: (item, settlement) => this.#onSettled(item, settlement),
-      onStalled: parts.onStalled,
+      onStalled: (item) => this.#onStalled(item),
       ...(max !== undefined && { max }),
       ...(onIdle && { onIdle }),
     })
@@ -69,29 +72,30 @@ export class Worker {
     const startedAt = clock.now()
     const tried = await (item.deaths >= MOST_DEATHS ? recall(item) : run(item))
     const settlement = toSettlement(item, tried, startedAt, clock.now(), this.#parts)
-    const isGivenUp = settlement.next === 'bury' && settlement.tried.code === 'dead_letter'
-    if (isGivenUp && tried.outcome.outcome === 'failed') this.#causes.set(item, tried.outcome.error.cause)
+    if (settlement.next === 'bury') this.#last.set(item, tried)
+    else this.#tell(item, tried, settlement)
     return settlement
   }
 
   #onSettled(item: TakenItem, settlement: Settlement): void {
-    const { inbox, report, onDeadLetter, onSettled } = this.#parts
-    onSettled(item, settlement)
-    if (settlement.next !== 'bury') return
-    const { code, n } = settlement.tried
-    // The sender chooses the id of the event, and the user may copy the line into a shell.
-    const args = [item.key, ...(inbox.commandOptions ?? [])].map(toShellWord).join(' ')
-    const command = (name: string) => `postern inbox ${name} ${args}`
-    // The author of a handler wrote the text of its DeadLetter. Other errors are left out: an issue of a schema quotes the record.
-    const cause = this.#causes.get(item)
-    const why = `${quote(item.type)} ${quote(item.id)} is a dead letter after ${n} ${n === 1 ? 'try' : 'tries'} (${code}).`
-    const told = new PosternError(
-      'dead_letter',
-      `${why} To look at it: ${command('show')}. To try again: ${command('replay')}.`,
-      cause === undefined ? {} : { cause },
-    )
-    report(told)
-    onDeadLetter(item, told)
+    this.#parts.onSettled(item, settlement)
+    if (settlement.next === 'bury') this.#tell(item, this.#last.get(item), settlement)
+  }
+
+  #tell(item: TakenItem, tried: Tried | undefined, settlement: Settlement): void {
+    const { retries, inbox, tell, onDeadLetter } = this.#parts
+    const { attempts } = retries
+    const line = toTryLine(item, tried, settlement, { attempts, commandOptions: inbox.commandOptions })
+    if (line !== undefined) tell(line)
+    if (line?.deadLetter !== undefined) onDeadLetter(item, line.deadLetter)
+  }
+
+  #onStalled(item: TakenItem): void {
+    const { onStalled, tell } = this.#parts
+    const { id, type, accountKey } = item
+    onStalled(item)
+    const message = `${quote(type)} ${quote(id)} was taken by another worker: this process stood still for longer than leaseMs, and its try does not count. Move blocking work off the event loop.`
+    tell({ level: 'warn', message, fields: { code: 'lease_lost', id, type, accountKey } })
   }
 
   /** Logs a failure of the engine, at most once a minute: an engine that is away fails at every poll. */

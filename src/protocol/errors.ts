@@ -11,7 +11,7 @@ export const ERROR_CODES = {
   handler_unnamed: 'a second handler was registered for a pattern without a name of its own',
   handler_name_clash: 'two handlers that can run for one event have the same name',
   registration_frozen: '.on() or .intercept() was called after the first delivery',
-  no_handlers: 'a signed event came in, but no handler is registered at all',
+  no_handlers: 'a signed event came in, but no handler is registered at all, or a worker has none for its type',
   body_consumed:
     'the exact bytes of a body were not there to check its signature, usually because a body parser came first',
   event_invalid: 'dispatch() was given something that is not an event',
@@ -26,7 +26,7 @@ export const ERROR_CODES = {
   inbox_unavailable: 'the inbox failed or did not answer in time',
   dead_letter: 'an event of the inbox is not retried automatically',
   worker_closed: 'a worker was closed while the handlers of an event ran; context.signal was aborted',
-  schema_failed: 'a schema gave neither an output nor issues: it threw, or left a promise',
+  schema_failed: 'a schema threw, left a promise, or refused the record of an accepted event',
   handler_failed: 'one or more handlers threw or rejected',
   handler_timeout: 'the handlers ran for longer than handlerTimeoutMs; context.signal was aborted',
   handler_abandoned:

@@ -121,7 +121,9 @@ export class Attempt {
     const error = this.#failures.length === 0 ? undefined : this.#toFailure()
     // The inbox reports events that their handlers deferred or gave up.
     const isSteered = this.#run.first.item && steeringOf(this.#failures.map((failure) => failure.error)) !== undefined
-    if (error !== undefined && !isSteered) this.#shared.reporter.error(error)
+    // A closing worker stopped them.
+    const isStopped = this.#abortReason?.code === 'worker_closed'
+    if (error !== undefined && !isSteered && !isStopped) this.#report(error)
     const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined
     if (abandoned !== undefined) return abandoned
     if (this.#abortReason?.code === 'lease_lost')
@@ -190,7 +192,7 @@ export class Attempt {
   #onThrownAfterCommit(name: string, thrown: unknown): void {
     this.#finished.push(name)
     const message = `The handler ${name} of ${quote(this.#run.type)} threw after its transaction had been committed. It counts as finished.`
-    this.#shared.reporter.error(this.#run.toError('handler_failed', message, [name], thrown))
+    this.#report(this.#run.toError('handler_failed', message, [name], thrown))
   }
 
   #openTransaction(name: string, transact: Transact): HandlerTransaction {
@@ -210,7 +212,7 @@ export class Attempt {
   }
 
   #report(error: HandlerError): HandlerError {
-    this.#shared.reporter.error(error)
+    this.#shared.reporter.error(error, this.#isOver ? undefined : this.#run.first)
     return error
   }
 

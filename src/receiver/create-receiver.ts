@@ -180,6 +180,7 @@ class WebhookReceiver implements NameHolder {
       run: (item) => reporter.watch(item, (watch) => this.#items.run(item, retries.attempts, watch)),
       recall: (item) => this.#items.recall(item),
       report: (error) => reporter.error(error),
+      tell: (line) => reporter.tell(line),
       onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),
       onSettled: (item, settlement) => reporter.tellObserver((observer) => observer.onSettled(item, settlement)),
       onStalled: (item) => reporter.tellObserver((observer) => observer.onStalled(item)),

@@ -9,7 +9,7 @@ import type { Watch } from './observer.ts'
 import type { Routes } from './routes.ts'
 import type { EventRequest } from './run.ts'
 import type { Runs } from './runs.ts'
-import { failWithoutHandlers, type Shared } from './shared.ts'
+import type { Shared } from './shared.ts'
 import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
 
 /** Stop 7, the last one, of a receiver with an inbox: acknowledges the event only if the engine confirms in time that it is on disk. */
@@ -49,14 +49,14 @@ export async function accept(
 /** The path of an event from the inbox: stops 5 to 10, without the checks made when it was accepted. */
 export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
   const { reporter, settings } = shared
-  const toDelivery = (item: TakenItem, attempts = Number.POSITIVE_INFINITY, watch?: Watch): EventRequest => {
+  const toDelivery = (item: TakenItem, errors: PosternError[], attempts: number, watch?: Watch): EventRequest => {
     const { source, receivedAt } = item
     const startedAt = settings.clock.monotonic()
     const claimBy = startedAt + STORE_LIMIT_MS
     const deadline = Number.POSITIVE_INFINITY
     const number = item.failures + 1
     const attempt = { number, isLast: number >= attempts }
-    return { item, startedAt, deadline, claimBy, source, receivedAt, attempt, waitUntil: undefined, watch }
+    return { item, errors, startedAt, deadline, claimBy, source, receivedAt, attempt, waitUntil: undefined, watch }
   }
   const tryItem = async (item: TakenItem, delivery: EventRequest): Promise<Tried> => {
     const refuse = (outcome: Outcome) => runs.recall(item, outcome, delivery)
@@ -64,14 +64,12 @@ export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
       const parsed = parseEnvelope(item.bytes) // 5
       if (parsed instanceof Rejection) return await refuse(toRejected(parsed))
       const { event, text } = parsed
-      if (shared.toKey(event.accountKey, event.id) !== item.key) return await refuse(failForeign(reporter, event))
-      if (routes.isEmpty) return await refuse(failWithoutHandlers(shared, event))
-      const route = routes.find(event.type) // 6
+      if (shared.toKey(event.accountKey, event.id) !== item.key) return await refuse(toForeign(event))
+      const route = routes.isEmpty ? undefined : routes.find(event.type) // 6
       if (route === undefined) return await refuse(toOutcome('ignored', event))
       return await runs.work(item.key, withModel(event, route), route, delivery, text) // 7 to 10
     } catch (cause) {
       const error = new PosternError('unexpected', 'Postern itself failed while it worked on an event.', { cause })
-      reporter.error(error)
       return { outcome: toFailed(500, 'unexpected', error, item), marks: item.marks }
     }
   }
@@ -82,19 +80,39 @@ export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
      * @param attempts number of failed tries after which the item becomes a dead letter
      */
     async run(item: TakenItem, attempts: number, watch: Watch | undefined): Promise<Tried> {
-      const delivery = toDelivery(item, attempts, watch)
+      const errors: PosternError[] = []
+      const delivery = toDelivery(item, errors, attempts, watch)
       const tried = await tryItem(item, delivery)
+      const untold = toUntold(tried.outcome)
+      if (untold !== undefined && !errors.includes(untold)) reporter.error(untold, delivery)
       reporter.outcome(tried.outcome, delivery)
-      return tried
+      return { ...tried, errors }
     },
     /** Reads the marks of an event from the store, without parsing the event. Never rejects. */
-    recall: (item: TakenItem): Promise<Tried> => runs.recall(item, toOutcome('ignored', item), toDelivery(item)),
+    async recall(item: TakenItem): Promise<Tried> {
+      const errors: PosternError[] = []
+      const delivery = toDelivery(item, errors, Number.POSITIVE_INFINITY)
+      return { ...(await runs.recall(item, toOutcome('ignored', item), delivery)), errors }
+    },
   }
 }
 
-function failForeign(reporter: Shared['reporter'], event: ParsedEvent): Outcome {
+/** Returns the error of a try whose outcome has none, or has one that is not reported yet. */
+function toUntold(outcome: Outcome): PosternError | undefined {
+  const { type = '' } = outcome
+  if (outcome.outcome === 'failed' && outcome.code === 'unexpected') return outcome.error
+  if (outcome.outcome === 'ignored')
+    return new PosternError(
+      'no_handlers',
+      `No handler of this worker takes ${quote(type)}: import the module that registers it, or replace workers of an older version.`,
+    )
+  if (outcome.outcome !== 'rejected') return undefined
+  if (outcome.code !== 'invalid_record') return new PosternError('unexpected', outcome.reason)
+  const fix = 'onOutcome gets the issues. A looser schema, deployed before the last try, handles it.'
+  return new PosternError('schema_failed', `${outcome.reason} ${fix}`)
+}
+
+function toForeign(event: ParsedEvent): Outcome {
   const message = `The inbox holds ${quote(event.type)} under the name of another receiver. Give each receiver its own inbox, with its own table or queue.`
-  const error = new PosternError('inbox_shared', message)
-  reporter.errorOnce(error)
-  return toFailed(500, 'unexpected', error, event)
+  return toFailed(500, 'unexpected', new PosternError('inbox_shared', message), event)
 }

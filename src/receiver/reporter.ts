@@ -1,5 +1,7 @@
 import { consoleLogger, type LogFields, type Logger } from '../host/logger.ts'
 import { readNodeEnv } from '../host/node-env.ts'
+import type { TakenItem } from '../inbox/inbox.ts'
+import type { TryLine } from '../inbox/try-line.ts'
 import { HandlerError, PosternError } from '../protocol/errors.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
@@ -15,8 +17,12 @@ const QUIET_MS = 1_000
 
 type ReporterSettings = Pick<ReceiverSettings, 'logger' | 'clock' | 'onOutcome' | 'onError'>
 
+/** Codes of failed tries that every event repeats while their cause lasts. */
+const REPEATED = new Set<unknown>(['store_unavailable', 'no_handlers', 'unexpected'])
+
 /** Facts of a delivery that are reported with its outcome. */
 interface Reported {
+  readonly item?: TakenItem
   readonly source: string | undefined
   /** On the monotonic clock. */
   readonly startedAt: number
@@ -74,7 +80,7 @@ export class Reporter {
     if (observer !== undefined) this.callHook('observer', () => tell(observer))
   }
 
-  outcome(outcome: Outcome, { source, startedAt, watch }: Reported): void {
+  outcome(outcome: Outcome, { item, source, startedAt, watch }: Reported): void {
     const { onOutcome, clock, logger } = this.#settings
     if (onOutcome !== undefined || watch !== undefined) {
       const info = { source, durationMs: clock.monotonic() - startedAt }
@@ -84,6 +90,7 @@ export class Reporter {
     }
     const kind = outcome.outcome
     if (kind === 'failed' || kind === 'error') return // reported as an error before
+    if (item !== undefined && kind !== 'handled' && kind !== 'duplicate') return // the worker logs its tries
     if (kind === 'rejected' || kind === 'overloaded') {
       const toFields = () => fieldsOf(outcome, source)
       return this.#sparingly('warn', kind === 'rejected' ? outcome.code : kind, toMessage(outcome), toFields)
@@ -93,9 +100,19 @@ export class Reporter {
     this.#log(kind === 'late' ? 'warn' : 'debug', fieldsOf(outcome, source), toMessage(outcome))
   }
 
-  error(error: PosternError): void {
+  /** @param of the request that failed: errors of a worker's try are logged with its result, in one line */
+  error(error: PosternError, of?: { readonly errors?: PosternError[] | undefined }): void {
     this.#tellOnError(error)
-    this.#log('error', { code: error.code, ...aboutEvent(error), err: error }, error.message)
+    if (of?.errors !== undefined) of.errors.push(error)
+    else this.#log('error', { code: error.code, ...aboutEvent(error), err: error }, error.message)
+  }
+
+  /** Logs the line about a worker's try. */
+  tell({ level, message, fields, outcome, deadLetter }: TryLine): void {
+    if (deadLetter !== undefined) this.#tellOnError(deadLetter)
+    const toFields = () => ({ ...fields, ...(outcome && toIssueFields(outcome)) })
+    if (REPEATED.has(fields.code)) this.#sparingly(level, String(fields.code), message, toFields)
+    else this.#log(level, toFields(), message)
   }
 
   /** Reports an error that anyone can cause at will: each time to `onError`, at most once a second to the log. */
@@ -188,12 +205,14 @@ function fieldsOf(outcome: Outcome, source: string | undefined): LogFields {
     ...(outcome.skipped && { skipped: outcome.skipped }),
     ...(outcome.joined && { joined: true }),
     ...(outcome.late && { late: true }),
-    ...(outcome.outcome === 'rejected' && outcome.issues.length > 0 && toIssueFields(outcome.issues)),
+    ...toIssueFields(outcome),
   }
 }
 
 /** Omits the messages, which quote the record, and in production the paths as well, which may be keys that the sender chose. */
-function toIssueFields(issues: readonly Issue[]): LogFields {
+function toIssueFields(outcome: Outcome): LogFields | undefined {
+  const issues: readonly Issue[] = outcome.outcome === 'rejected' ? outcome.issues : []
+  if (issues.length === 0) return undefined
   if (readNodeEnv() === 'production') return { issues: issues.length }
   return { issues: issues.length, paths: issues.slice(0, MOST_PATHS).map(({ path }) => path.slice(0, LONGEST_PATH)) }
 }

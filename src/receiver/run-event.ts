@@ -145,7 +145,7 @@ function takeChecked(
     if ('thrown' in checked) {
       const message = `The schema for ${quote(run.type)} gave neither an output nor issues.`
       const error = new PosternError('schema_failed', message, { cause: checked.thrown })
-      shared.reporter.error(error)
+      shared.reporter.error(error, run.first)
       return failSchema(run, attempt, error)
     }
     if ('issues' in checked)
@@ -209,13 +209,13 @@ async function settleCompletion(
   }
   const message = `Another process had taken over ${quote(run.type)} when its handlers ended here.`
   const error = run.toError('lease_lost', message, run.handlerNames)
-  shared.reporter.error(error)
+  shared.reporter.error(error, run.first)
   return { outcome: toFailed(503, 'lease_lost', error, run), marks }
 }
 
 function toUnexpected(shared: Shared, run: Run, cause: unknown): Outcome {
   const error = new PosternError('unexpected', `Postern itself failed while it handled ${quote(run.type)}.`, { cause })
-  shared.reporter.error(error)
+  shared.reporter.error(error, run.first)
   return toFailed(500, 'unexpected', error, run)
 }
 

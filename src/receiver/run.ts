@@ -1,7 +1,7 @@
 import type { TakenItem } from '../inbox/inbox.ts'
 import { copyPlain, isPlain } from '../protocol/copy-plain.ts'
 import { type ParsedEvent, parseAgain } from '../protocol/envelope.ts'
-import { HandlerError } from '../protocol/errors.ts'
+import { HandlerError, type PosternError } from '../protocol/errors.ts'
 import { quote } from '../protocol/show.ts'
 import type { HandlerContext } from './handler.ts'
 import type { Watch } from './observer.ts'
@@ -11,6 +11,8 @@ import type { NamedHandler, Route } from './routes.ts'
 export interface EventRequest {
   /** Set if a worker took the event out of the inbox. */
   readonly item?: TakenItem
+  /** Collects the errors of a worker's try. */
+  readonly errors?: PosternError[]
   readonly startedAt: number
   readonly deadline: number
   /** When a claim stops being useful: the deadline of a delivery; `STORE_LIMIT_MS` after the start of a worker's try, and not before that for a dispatch. */

@@ -164,8 +164,10 @@ export class Waiting {
   failClaim(failure: StoreFailure): Outcome {
     if (this.#phase === 'busy' && this.timeLeft === 0) return toOutcome('busy', this.run)
     if (this.#claimFailure === undefined) {
-      const error = failure.toError('claim', 'no handler ran, and the sender will retry')
-      this.#shared.reporter.error(error)
+      const { first } = this.run
+      const consequence = first.item === undefined ? 'no handler ran, and the sender will retry' : 'no handler ran'
+      const error = failure.toError('claim', consequence)
+      this.#shared.reporter.error(error, first)
       this.#claimFailure = toFailed(503, 'store_unavailable', error, this.run)
     }
     return this.#claimFailure

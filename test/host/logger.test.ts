@@ -89,6 +89,14 @@ describe('consoleLogger', () => {
     expect(printedText()).not.toMatch(/[^\P{Cc}\n]|[\u2028\u2029]/u)
   })
 
+  it('prints the cause of a warning below a line that has the message of its error within', () => {
+    const err = new PosternError('handler_failed', 'Handlers failed: save.', { cause: new Error('boom') })
+    consoleLogger.warn({ code: err.code, err }, 'try 1 of 10 failed. Handlers failed: save.')
+    const [line, cause] = String(printed.warn.mock.calls[0]).split('\n')
+    expect(line).toBe('postern: try 1 of 10 failed. Handlers failed: save. {"code":"handler_failed"}')
+    expect(cause).toBe('  caused by: Error: boom')
+  })
+
   it('accepts an error without a stack', () => {
     const err = Object.assign(new Error('failed'), { stack: undefined })
     expect(() => consoleLogger.error({ err }, 'failed')).not.toThrow()

@@ -13,6 +13,7 @@ import { describe, expect, it } from 'vitest'
 import type { Settlement } from '../../src/inbox/inbox.ts'
 import { checkRetries } from '../../src/inbox/retries.ts'
 import type { Tried } from '../../src/inbox/settle.ts'
+import type { TryLine } from '../../src/inbox/try-line.ts'
 import { Worker } from '../../src/inbox/worker.ts'
 
 const EVENT = { id: 'evt_1', type: 'contact.created', accountKey: 'acme' }
@@ -40,6 +41,7 @@ function open(parts: { readonly commandOptions?: readonly string[]; run?(): Prom
   } satisfies Partial<Inbox> as unknown as Inbox // a worker calls no other method
   const clock = manualClock(0)
   const reported: PosternError[] = []
+  const told: TryLine[] = []
   const dead: (readonly [InboxItem, PosternError])[] = []
   const settled: Settlement[] = []
   const ran: string[] = []
@@ -58,12 +60,13 @@ function open(parts: { readonly commandOptions?: readonly string[]; run?(): Prom
       return BUSY
     },
     report: (error) => void reported.push(error),
+    tell: (line) => void told.push(line),
     onDeadLetter: (item, error) => void dead.push([item, error]),
     onSettled: (_, settlement) => void settled.push(settlement),
     onStalled: (item) => void ran.push(`stalled ${item.key}`),
   })
   if (engine === undefined || runItem === undefined) throw new Error('it works')
-  return { worker, engine, runItem, clock, reported, dead, settled, ran, closed }
+  return { worker, engine, runItem, clock, reported, told, dead, settled, ran, closed }
 }
 
 const bury = (n: number): Settlement => ({
@@ -79,9 +82,12 @@ describe('a worker', () => {
   })
 
   it('is told of stalled items, and closes the engine', async () => {
-    const { worker, engine, ran, closed } = open()
+    const { worker, engine, ran, closed, told } = open()
     engine.onStalled?.(makeItem())
     expect(ran).toEqual(['stalled k 1'])
+    expect(told).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('"evt_1" was taken by another worker') },
+    ])
     expect([await worker.close(50), closed]).toEqual([1, [50]])
   })
 
@@ -112,46 +118,44 @@ describe('a worker', () => {
   it.each<Settlement>([{ next: 'remove' }, { next: 'wait', afterMs: 0, isFailure: false }])(
     'reports nothing about an item that is settled as usual ($next)',
     (settlement) => {
-      const { engine, settled, reported, dead } = open()
+      const { engine, settled, reported, told, dead } = open()
       engine.onSettled(makeItem(), settlement)
-      expect([settled, reported, dead]).toEqual([[settlement], [], []])
+      expect([settled, reported, told, dead]).toEqual([[settlement], [], [], []])
     },
   )
 })
 
 describe('the report of a dead letter', () => {
   it('has the commands for it, quoted for a shell, and not the text of its error', () => {
-    const { engine, settled, reported, dead } = open({ commandOptions: ['--sqlite', 'app.db'] })
+    const { engine, settled, told, dead } = open({ commandOptions: ['--sqlite', 'app.db'] })
     const item = makeItem()
     engine.onSettled(item, bury(3))
     const message =
-      '"contact.created" "evt_1" is a dead letter after 3 tries (handler_failed). To look at it: postern inbox show "k 1" --sqlite app.db. To try again: postern inbox replay "k 1" --sqlite app.db.'
-    expect(reported).toMatchObject([{ code: 'dead_letter' }])
-    expect(reported[0]?.message.replaceAll("'", '"')).toBe(message)
-    expect(dead).toEqual([[item, reported[0]]])
+      '"contact.created" "evt_1" is a dead letter after 3 tries (handler_failed). To look at it: npx postern inbox show "k 1" --sqlite app.db. To try again: npx postern inbox replay "k 1" --sqlite app.db.'
+    expect(told).toMatchObject([{ level: 'error', fields: { code: 'dead_letter', ...EVENT } }])
+    expect(told[0]?.message.replaceAll("'", '"')).toBe(message)
+    expect(dead).toEqual([[item, told[0]?.deadLetter]])
     expect(settled).toEqual([bury(3)])
   })
 
-  it('has the error of a handler that gave the event up as its cause, and that of no other', async () => {
+  it('has what the handlers threw in the last try as its cause', async () => {
     const cause = new DeadLetter('the customer does not exist')
-    for (const [thrown, expected] of [
-      [cause, cause],
-      [new Error('not yet'), undefined],
-    ]) {
+    for (const thrown of [cause, new Error('not yet')]) {
       const about = { handlers: [], eventId: 'evt_1', eventType: 'contact.created', accountKey: 'acme' }
       const error = new HandlerError('handler_failed', 'failed', about, { cause: thrown })
       const outcome: Outcome = { ...EVENT, outcome: 'failed', status: 500, code: 'handler_failed', error }
-      const { engine, runItem, reported, dead } = open({ run: async () => ({ outcome, marks: [] }) })
+      const { engine, runItem, told, dead } = open({ run: async () => ({ outcome, marks: [] }) })
       const item = makeItem({ failures: 9 })
       engine.onSettled(item, await runItem(item))
-      expect([reported[0]?.cause, dead[0]?.[1]]).toEqual([expected, reported[0]])
+      expect(dead[0]?.[1].cause).toBe(thrown)
+      expect(told.map(({ deadLetter }) => deadLetter)).toEqual([dead[0]?.[1]])
     }
   })
 
   it('counts one try, and has no options if the engine needs none', () => {
-    const { engine, reported } = open()
+    const { engine, told } = open()
     engine.onSettled(makeItem({ key: 'k' }), bury(1))
-    expect(reported[0]?.message).toMatch(/after 1 try \(handler_failed\)\. .*inbox show k\. .*inbox replay k\.$/)
+    expect(told[0]?.message).toMatch(/after 1 try \(handler_failed\)\. .*inbox show k\. .*inbox replay k\.$/)
   })
 })
 
