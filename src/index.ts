@@ -90,6 +90,7 @@ export type {
   Receives,
 } from './receiver/receiver.ts'
 export type { EventTypes } from './receiver/routes.ts'
+export { winstonLogger } from './receiver/winston-logger.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
 export type { Claim, Position, Store } from './store/store.ts'
 export type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from './store/transactional-store.ts'

@@ -26,6 +26,7 @@ const FLOORS: Floors = {
     files: ['src/host/', 'src/protocol/', 'src/store/', 'src/inbox/', 'src/receiver/'],
     packageTypes: ['node:crypto'],
   },
+  'src/receiver/winston-logger.ts': { files: ['src/host/', 'src/protocol/'], packages: ['node:util'] },
   'src/models/': { packages: ['zod'] },
   'src/wire/': {
     files: ['src/host/', 'src/protocol/', 'src/wire/'],

@@ -13,6 +13,7 @@ import type { StandardSchema } from '../protocol/schema.ts'
 import { show } from '../protocol/show.ts'
 import { memoryStore } from '../store/memory-store.ts'
 import type { Store } from '../store/store.ts'
+import { isWinston } from './winston-logger.ts'
 
 /** The second argument of `onOutcome`. */
 export interface OutcomeInfo {
@@ -59,7 +60,7 @@ export type ReceiverOptions<M, E, S extends Store = Store> = {
   /** Refuse events that are older than this many milliseconds by their signed time. Off by default; at least 3 hours, since retries are late by nature. */
   readonly maxAge?: number | undefined
   readonly clock?: Clock | undefined
-  /** In the shape of pino's. Default: warnings and errors on the console. */
+  /** In the shape of pino's; `winstonLogger` adapts that of winston. Default: warnings and errors on the console. */
   readonly logger?: Logger | undefined
   /** Called with the outcome of each delivery, and once more with `late: true` if work ended after its answer. */
   readonly onOutcome?: ((outcome: Outcome, info: OutcomeInfo) => void) | undefined
@@ -167,6 +168,8 @@ function checkOwners(options: Pick<ReceiverOptions<ModelSchemas, EventSchemas>, 
   const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox, ...unknown } = options
   check.isKnown(unknown, OPTIONS, hintFor)
   check.hasMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
+  if (isWinston(logger))
+    throw check.invalid('logger is of winston, which takes the message first: give winstonLogger(logger), of postern.')
   check.areFunctions({ onOutcome, onError, onDeadLetter })
   if (inbox !== undefined) check.hasMethods('inbox', inbox, ['put', 'work', 'counts', 'list', 'get', 'replay', 'drop'])
   return { logger, onOutcome, onError, onDeadLetter, inbox }
