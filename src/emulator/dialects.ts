@@ -50,7 +50,7 @@ function readName(idOrName: string, value: string): string {
   const entry = Object.entries(ASSUMPTIONS).find(([name, { id }]) => name === idOrName || id === idOrName)
   if (entry === undefined)
     throw invalid(
-      `there is no assumption ${JSON.stringify(idOrName)}; give A01 to A40, or a name such as listBody. \`postern emulator --assumptions\` lists them.`,
+      `there is no assumption ${JSON.stringify(idOrName)}; give A01 to A40, or a name such as listBody. \`npx postern emulator --assumptions\` lists them.`,
     )
   const [name, { values }] = entry
   if (!Object.hasOwn(values, value))

@@ -42,7 +42,7 @@ describe('postern webhooks create', () => {
     const { stdout, stderr } = await run(...wanted, '--json', '--inactive')
     const inactive = crm.webhooks.list().find(({ active }) => !active)
     expect(readLines(stdout)).toEqual([expect.objectContaining({ id: inactive?.id, secret: inactive?.secret })])
-    expect(stderr).toContain(`postern webhooks resume ${inactive?.id}`)
+    expect(stderr).toContain(`npx postern webhooks resume ${inactive?.id}`)
     const file = folder.at('json.secret')
     const hidden = await run(...wanted, '--json', '--secret-file', file)
     expect(readLines(hidden.stdout)).toEqual([expect.objectContaining({ secretFile: file })])
@@ -74,7 +74,7 @@ describe('postern webhooks create', () => {
     const { run, service } = await serveHandMade(reply)
     const { code, stdout, stderr } = await run('webhooks', 'create', '--url', APP, '--events', 'sync.failed')
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/It may be registered, .*postern webhooks list/)
+    expect(stderr).toMatch(/It may be registered, .*npx postern webhooks list/)
     expect(stderr).toMatch(words)
     expect(service.calls).toHaveLength(1)
   })
@@ -86,7 +86,7 @@ describe('postern webhooks create', () => {
     const line = `webhooks create --url ${APP} --events sync.failed --base-url ${service.url}`
     const { code, stdout, stderr } = await runCli(line, { env: ADA })
     expect([code, stdout]).toEqual([1, 'whsec_1\n'])
-    expect(stderr).toContain(`Once the cause is fixed: postern webhooks resume w1 --base-url ${service.url}\n`)
+    expect(stderr).toContain(`Once the cause is fixed: npx postern webhooks resume w1 --base-url ${service.url}\n`)
   })
 
   it('knows that nothing was registered if the login failed', async () => {

@@ -113,7 +113,7 @@ describe('postern deliveries resend', () => {
     crm.webhooks.pause(id)
     const { code, stdout, stderr } = await resend(delivery, '--timeout', '1ms')
     expect([code, stdout]).toEqual([5, expect.stringMatching(/^OUTCOME .*\nunresolved /)])
-    expect(stderr).toBe(`webhook ${id} is paused, and holds back what is retried: postern webhooks resume ${id}\n`)
+    expect(stderr).toBe(`webhook ${id} is paused, and holds back what is retried: npx postern webhooks resume ${id}\n`)
   })
 
   it('leaves an event alone that another delivery has brought', async () => {

@@ -85,7 +85,7 @@ describe('an inbox', () => {
     await expect(getEntry(opened, 'evt_\n2', { sqlite })).rejects.toMatchObject({
       exitCode: 1,
       message: 'The inbox has no event of the key evt_?2: it was handled or dropped.',
-      fix: `To see what there is: postern inbox list --sqlite ${sqlite}`,
+      fix: `To see what there is: npx postern inbox list --sqlite ${sqlite}`,
     })
   })
 

@@ -90,7 +90,7 @@ describe.skipIf(postgresProgram === undefined)('postern inbox migrate', () => {
     const server = await startPostgres()
     try {
       const run = (command: string) => runCli(`inbox ${command} --postgres ${server.url}`)
-      expect(await run('counts')).toEqual(ended(3, 'postern inbox migrate --postgres'))
+      expect(await run('counts')).toEqual(ended(3, 'npx postern inbox migrate --postgres'))
       for (const command of ['migrate', 'migrate', 'counts']) expect(await run(command)).toMatchObject({ code: 0 })
     } finally {
       await server.remove()

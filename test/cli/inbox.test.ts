@@ -44,7 +44,7 @@ describe('postern inbox list', () => {
     const { code, stdout, stderr } = await inbox('list', '--limit', '3')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^KEY .* DEAD SINCE .*\n(7:default4:acme5:evt_\d .* dead_letter .*\n){3}$/)
-    expect(stderr).toMatch(/^next page: postern inbox list --sqlite \S+ --state dead --limit 3 --after \S+\n$/)
+    expect(stderr).toMatch(/^next page: npx postern inbox list --sqlite \S+ --state dead --limit 3 --after \S+\n$/)
   })
 
   it('goes from page to page by the line that it prints', async () => {
@@ -57,7 +57,7 @@ describe('postern inbox list', () => {
       expect(code).toBe(0)
       const lines = readLines(stdout)
       seen.push(...lines.filter(({ type }) => type === 'item').map(({ eventId }) => eventId))
-      const [, next] = /^next page: postern (.*)\n$/.exec(stderr) ?? []
+      const [, next] = /^next page: npx postern (.*)\n$/.exec(stderr) ?? []
       expect(lines.at(-1)?.type).toBe(next === undefined ? 'item' : 'page')
       args = next?.split(' ')
       pages++
@@ -174,7 +174,7 @@ describe('postern inbox drop', () => {
     await makeDeadLetters(file, [{ id: 'evt_2' }])
     expect(await inbox('drop', keyOf('evt_2'), '--yes')).toEqual(ended(0, 'contact.created evt_2 is deleted\n'))
     const again = await inbox('drop', keyOf('evt_1'), '--yes')
-    expect(again).toEqual(ended(1, /has no event of the key .* postern inbox list/))
+    expect(again).toEqual(ended(1, /has no event of the key .* npx postern inbox list/))
   })
 
   it('leaves running events alone', async () => {

@@ -32,7 +32,7 @@ describe('postern logs', () => {
     const logs = begin(['logs'])
     await logs.until(/until Ctrl-C/)
     expect(logs.stderr).toBe(`attempts of the emulator at ${crm.url} from now on, until Ctrl-C
-earlier ones: postern deliveries list, or ${crm.url}/_inspector\n`)
+earlier ones: npx postern deliveries list, or ${crm.url}/_inspector\n`)
     crm.events.emit({ type: 'contact.created', id: 'evt_1' })
     await logs.until(/^\d\d:\d\d:\d\d {2}contact\.created +evt_1 +1\/5 +500 +\d+ ms {2}next in 30 s$/m)
     await crm.clock.next()

@@ -129,7 +129,7 @@ describe('postern replay', () => {
     }
     Object.assign(service.webhooks.get('w1') ?? {}, { active: false })
     const { code, stderr } = await run('--timeout', '1ms')
-    expect([code, stderr]).toEqual([5, expect.stringContaining('postern webhooks resume w1\n')])
+    expect([code, stderr]).toEqual([5, expect.stringContaining('npx postern webhooks resume w1\n')])
   })
 
   it('shows its progress after a second', async () => {

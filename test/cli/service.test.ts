@@ -54,7 +54,7 @@ describe('the service', () => {
     const quoted = `'${folder.path}/its owner'\\''s.env'`
     const options = `--base-url ${crm.url} --email-env MAIL --env ${quoted} --allow-http`
     expect(code).toBe(0)
-    expect(stderr).toContain(`then: postern webhooks resume ${webhook?.id} ${options}\n`)
+    expect(stderr).toContain(`then: npx postern webhooks resume ${webhook?.id} ${options}\n`)
   })
 
   it('is named with the env file that lacks a variable', async () => {
@@ -157,6 +157,6 @@ describe('the service', () => {
   it('cannot reach a line for the shell', async () => {
     const { run } = await serveHandMade({ body: { _id: 'w1; rm -rf .', secret: 'whsec_1' } })
     const { stderr } = await run(...`webhooks create --url ${APP} --events sync.failed --inactive`.split(' '))
-    expect(stderr).toContain("postern webhooks resume 'w1; rm -rf .'\n")
+    expect(stderr).toContain("npx postern webhooks resume 'w1; rm -rf .'\n")
   })
 })

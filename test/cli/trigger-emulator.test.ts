@@ -109,7 +109,7 @@ describe('postern trigger, through an emulator', () => {
     [
       'acme',
       true,
-      'No active webhook of that account subscribes to sync.failed, so nothing is delivered. postern dev ',
+      'No active webhook of that account subscribes to sync.failed, so nothing is delivered. npx postern dev ',
     ],
     ['acme', false, 'subscribes to sync.failed and is paused, so nothing is delivered. Resume it at'],
     ['globex', false, 'No active webhook of that account subscribes to sync.failed'],

@@ -63,7 +63,7 @@ describe('the page of an inbox alone', () => {
     const { url, origin, port, cookie, routes } = await serve((await fill()).inbox)
     for (const path of ['/', '/_inspector', '/_inspector/', '/_inspector/inbox/counts', '/nothing'])
       expect((await send(origin + path)).status, path).toBe(401)
-    const advice = expect.stringMatching(/^open the link that `postern inbox serve` printed.*\n?$/)
+    const advice = expect.stringMatching(/^open the link that `npx postern inbox serve` printed.*\n?$/)
     expect(await send(`${origin}/_inspector`)).toMatchObject({ text: advice, json: {} })
     const { headers, json } = await send(`${routes}/counts`)
     expect([headers['content-type'], json.message]).toEqual(['application/json', advice])

@@ -85,7 +85,7 @@ export class Table<S extends { readonly create: string }> {
 
   #missing(cause?: unknown): PosternError {
     const { noun } = this.#kind
-    const also = noun === 'inbox' ? ' or postern inbox migrate --postgres URL,' : ''
+    const also = noun === 'inbox' ? ' or npx postern inbox migrate --postgres URL,' : ''
     return this.#unavailable(
       `the table ${this.#name.table} does not exist. Call await ${noun}.migrate() once when the app starts,${also} or run the SQL that ${SCHEMA_OF[noun]}() returns.`,
       cause,

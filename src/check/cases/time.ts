@@ -8,7 +8,7 @@ const LAST_ATTEMPT_MS = ATTEMPT_DELAYS_MS.reduce((sum, delay) => sum + delay, 0)
 const TWO_HOURS_MS = 7_200_000
 
 const NO_AGE =
-  'Do not refuse events by their age: a retry by hand, or `postern replay --since 24h`, can come days later. The signature shows that an event is genuine; detect duplicates by its id.'
+  'Do not refuse events by their age: a retry by hand, or `npx postern replay --since 24h`, can come days later. The signature shows that an event is genuine; detect duplicates by its id.'
 
 const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString()
 

@@ -115,7 +115,7 @@ async function list({ state, limit, after, json, ...options }: ListCommandOption
   if (next === undefined) return
   if (json) writeJson(io, { type: 'page', after: next })
   const where = `${writeInboxOptions(options)} --state ${state} --limit ${limit}${json ? ' --json' : ''}`
-  io.stderr.write(`next page: postern inbox list ${where} --after ${toWord(next)}\n`)
+  io.stderr.write(`next page: npx postern inbox list ${where} --after ${toWord(next)}\n`)
 }
 
 const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', waiting: 'waits', running: 'runs' }

@@ -12,7 +12,7 @@ const LAST_LOOK_MS = 1_000
 export function addLogs(program: Command, io: Io): void {
   const notes = 'Ctrl-C ends it, with a summary and exit code 130; 3 if no emulator answers, or it ends.'
   const description =
-    'Show the attempts of a running emulator from now on, as dev does. Earlier ones are in postern deliveries list.'
+    'Show the attempts of a running emulator from now on, as dev does. Earlier ones are in npx postern deliveries list.'
   addEmulatorUrl(program.command('logs').description(description))
     .option('--json', 'one JSON object a line to standard output')
     .addHelpText('after', toHelp(notes, 'postern logs', 'postern logs --json'))
@@ -24,7 +24,7 @@ async function showLogs(options: EmulatorUrlOptions, io: Io): Promise<never> {
   const { settings, webhooks } = await emulator.readState()
   const display = createDeliveryDisplay({ ...settings, ...options }, io)
   const begin = `attempts of the emulator at ${emulator.url} from now on, until Ctrl-C
-earlier ones: postern deliveries list, or ${inspectorOf(emulator)}
+earlier ones: npx postern deliveries list, or ${inspectorOf(emulator)}
 ${webhooks.length === 0 ? 'no webhook is registered there yet, so nothing is delivered\n' : ''}`
   try {
     for await (const message of emulator.listen(io.interrupt)) {

@@ -58,7 +58,7 @@ function addChanges(add: AddCommand, io: Io): void {
     .requiredOption('--events <list>', TYPES, collectWords)
     .option('--description <text>', 'a label')
     .option('--secret-file <file>', 'the new file that the secret is written to, for its owner only')
-    .option('--inactive', 'leave it inactive, until your receiver has the secret: then postern webhooks resume')
+    .option('--inactive', 'leave it inactive, until your receiver has the secret: then npx postern webhooks resume')
     .action(async (options: CreateOptions) => {
       const events = readSubscribedTypes(options.events, options.anyType === true)
       await createWebhook(await connectToService(options, io), { ...options, events }, io)

@@ -26,7 +26,7 @@ export async function createWebhook(client: Client, options: CreateOptions, io: 
   const id = toPrintable(webhook.id)
   const where = secretFile === undefined ? 'on standard output' : `in ${secretFile}`
   io.stderr.write(`webhook ${id} is registered; its secret is ${where}, and is not shown again\n`)
-  const resume = `postern webhooks resume ${toWord(webhook.id)}${writeServiceOptions(options)}`
+  const resume = `npx postern webhooks resume ${toWord(webhook.id)}${writeServiceOptions(options)}`
   if (inactive) return void io.stderr.write(`it is inactive; give your receiver the secret, then: ${resume}\n`)
   try {
     await client.webhooks.resume(webhook.id, { signal: io.interrupt })
@@ -53,7 +53,7 @@ async function register(
       (error instanceof ServiceError && error.code === 'answer_unusable' && !error.route.includes('/auth/'))
     if (isUnclear)
       io.stderr.write(
-        `It may be registered, and its secret is lost then. Delete the inactive one of: postern webhooks list${writeServiceOptions(service)}\n`,
+        `It may be registered, and its secret is lost then. Delete the inactive one of: npx postern webhooks list${writeServiceOptions(service)}\n`,
       )
     throw error
   }

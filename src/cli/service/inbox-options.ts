@@ -135,6 +135,6 @@ export async function getEntry({ inbox }: ConnectedInbox, key: string, options: 
   const entry = await inbox.get(key)
   if (entry !== undefined) return entry
   const message = `The inbox has no event of the key ${toPrintable(key)}: it was handled or dropped.`
-  const fix = `To see what there is: postern inbox list ${writeInboxOptions(options)}`
+  const fix = `To see what there is: npx postern inbox list ${writeInboxOptions(options)}`
   throw new ExitError(EXIT.failed, message, { fix })
 }

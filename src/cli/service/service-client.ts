@@ -141,6 +141,6 @@ function mustBeSafe(baseUrl: string, options: ServiceOptions): void {
 export async function tellIfPaused(client: Client, webhookId: string, options: ServiceOptions, io: Io): Promise<void> {
   const { active } = await client.webhooks.get(webhookId, { signal: io.interrupt })
   if (active !== false) return
-  const resume = `postern webhooks resume ${toWord(webhookId)}${writeServiceOptions(options)}`
+  const resume = `npx postern webhooks resume ${toWord(webhookId)}${writeServiceOptions(options)}`
   io.stderr.write(`webhook ${toPrintable(webhookId)} is paused, and holds back what is retried: ${resume}\n`)
 }

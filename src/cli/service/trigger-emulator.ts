@@ -60,8 +60,8 @@ function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorStat
   if (paused !== undefined)
     return `Webhook ${toPrintable(paused.id)} subscribes to ${type} and is paused, so nothing is delivered. Resume it at ${inspectorOf(emulator)}`
   return webhooks.length === 0
-    ? 'The emulator has no webhook, so nothing is delivered. Register one, or start it as postern dev --forward URL.'
-    : `No active webhook of that account subscribes to ${type}, so nothing is delivered. postern dev takes --events ${type}.`
+    ? 'The emulator has no webhook, so nothing is delivered. Register one, or start it as npx postern dev --forward URL.'
+    : `No active webhook of that account subscribes to ${type}, so nothing is delivered. npx postern dev takes --events ${type}.`
 }
 
 /** Shows attempts until no delivery is pending, the time is over, or Ctrl-C. */

@@ -74,7 +74,7 @@ function createInboxApp(
   return app
 }
 
-const NO_TOKEN = 'open the link that `postern inbox serve` printed at its start: it contains the token'
+const NO_TOKEN = 'open the link that `npx postern inbox serve` printed at its start: it contains the token'
 
 /** Names the cookie by the port, since a browser sends the cookies of a host to all of its ports. */
 function nameCookie(c: Context<Env>): string {

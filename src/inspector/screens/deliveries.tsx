@@ -68,7 +68,7 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
     <div class="hint-line">
       <span>{rows.length === total ? known : `${rows.length.toLocaleString('en')} of ${known}`}</span>
       {all > store.rows.all.length && store.rows.all.length > 0 && (
-        <span title="Older deliveries open by their link, and are in “postern deliveries list”.">
+        <span title="Older deliveries open by their link, and are in “npx postern deliveries list”.">
           the newest of {all.toLocaleString('en')}
         </span>
       )}

@@ -65,7 +65,7 @@ export function InboxScreen(): JSX.Element {
             </span>
           )}
           {!page.isWhole && <span>Only the oldest 10,000 are read.</span>}
-          {!counts.isWritable && <span>Read-only: to replay and drop, start “postern inbox serve --write”.</span>}
+          {!counts.isWritable && <span>Read-only: to replay and drop, start “npx postern inbox serve --write”.</span>}
         </p>
         {listed === undefined ? (
           <Empty title="Loading" />

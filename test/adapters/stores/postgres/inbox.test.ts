@@ -43,7 +43,7 @@ describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
     const refused = { code: 'inbox_unavailable' }
     await expect(inbox.put(makeItem('1'))).rejects.toMatchObject({
       ...refused,
-      message: expect.stringContaining('postern inbox migrate --postgres URL'),
+      message: expect.stringContaining('npx postern inbox migrate --postgres URL'),
     })
     await expect(inbox.migrate()).rejects.toMatchObject({
       ...refused,
