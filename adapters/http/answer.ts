@@ -1,40 +1,73 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Reply } from '../../src/index.ts'
+import { PosternError, type Receives, type Reply } from '../../src/index.ts'
 
 /** The longest time for which a refused HTTP/2 stream may stay open, in milliseconds. It is not a connection that could be reused. */
 const HTTP2_DRAIN_MS = 2_000
 
+const ANSWERED_BEFORE =
+  'A 2xx loses the event if the receiver failed: let nothing answer before the receiver, and set the limit of a middleware such as connect-timeout above deadlineMs.'
+
 /**
  * Writes a whole answer, even while the sender is still sending, and discards the rest of the request. Returns a promise if it ends the
- * response later: frameworks such as Koa end a response that is still open when its handler is done.
+ * response later: frameworks such as Koa end a response that is still open when its handler is done. Neither throws nor rejects: an answer
+ * that cannot be written is reported, and its sender is cut off.
  */
 export function writeReply(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body, close, drainMs }: Reply,
+  reply: Reply,
+  receiver: Receives,
 ): Promise<void> | undefined {
-  if (response.headersSent || response.destroyed) return undefined
-  // An object: middleware that wraps writeHead may misread a flat list, and hosts other than Node return nothing from it.
-  const all: Record<string, string | number> = { 'content-length': Buffer.byteLength(body), ...headers }
-  if (close && !isHttp2(request)) all.connection = 'close' // HTTP/2 closes a stream without a header
-  limitStream(request, response)
-  response.writeHead(status, all)
-  if (!close) {
-    if (isUnread(request)) afterRest(request, drainMs, (isLate) => isLate && cut(request, response))
-    response.end(body)
-    return undefined
+  const lose = (why: string, cause?: unknown) => {
+    const message = `The answer ${reply.status} was not sent: ${why}`
+    receiver.report?.(new PosternError('answer_unsent', message, { cause }))
   }
-  // Ending the response now would close the socket while the sender is still sending, and the reset would discard the answer.
-  response.write(body)
+  const write = (part: () => void): boolean => {
+    try {
+      part()
+      return true
+    } catch (cause) {
+      lose('the response threw. Look for middleware that wraps it, or for what a stand-in of a test lacks.', cause)
+      response.destroy?.() // ends the connection as well
+      return false
+    }
+  }
+  if (response.headersSent) lose(`something else had answered ${response.statusCode}. ${ANSWERED_BEFORE}`)
+  if (response.headersSent || response.destroyed) return undefined
+  if (!write(() => begin(request, response, reply)) || !reply.close) return undefined
   return new Promise((resolve) => {
-    afterRest(request, drainMs, (isLate) => {
-      const isStream = isHttp2(request)
-      // For HTTP/1 as well: middleware may have kept the connection open.
-      response.end(() => isLate && !isStream && cut(request, response))
-      if (isLate && isStream) cut(request, response)
+    afterRest(request, reply.drainMs, (isLate) => {
+      write(() => finish(request, response, isLate))
       resolve()
     })
   })
+}
+
+/**
+ * Writes the answer, and ends it unless the connection has to close after it. Middleware wraps the methods of a response for their plainest
+ * forms: without a callback, and with headers that were set before.
+ */
+function begin(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body, close, drainMs }: Reply,
+): void {
+  response.statusCode = status
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  response.setHeader('content-length', Buffer.byteLength(body))
+  if (close && !isHttp2(request)) response.setHeader('connection', 'close') // HTTP/2 closes a stream without a header
+  limitStream(request, response)
+  // Ending the response now would close the socket while the sender is still sending, and the reset would discard the answer.
+  if (close) return void response.write(body)
+  if (isUnread(request)) afterRest(request, drainMs, (isLate) => isLate && cut(request, response))
+  response.end(body)
+}
+
+function finish(request: IncomingMessage, response: ServerResponse, isLate: boolean): void {
+  // For HTTP/1 as well: middleware may have kept the connection open.
+  if (isLate && !isHttp2(request)) response.on('finish', () => cut(request, response))
+  response.end()
+  if (isLate && isHttp2(request)) cut(request, response)
 }
 
 /**
@@ -63,7 +96,7 @@ function cut(request: IncomingMessage, response: ServerResponse): void {
 
 /** Reads and discards the rest of the request, and calls back at its end or after `drainMs`. */
 function afterRest(request: IncomingMessage, drainMs: number, callback: (isLate: boolean) => unknown): void {
-  if (request.readableEnded) return void callback(false)
+  if (request.readableEnded || !isStream(request)) return void callback(false)
   // Stand-ins for requests on other hosts have no socket, or another object.
   const { socket }: { readonly socket: IncomingMessage['socket'] | null } = request
   // A request that was answered gets no event when its connection ends; the HTTP/2 stream does.
@@ -78,6 +111,11 @@ function afterRest(request: IncomingMessage, drainMs: number, callback: (isLate:
   const timer = setTimeout(end, isHttp2(request) ? Math.min(drainMs, HTTP2_DRAIN_MS) : drainMs, true)
   request.once('end', stop).once('error', stop).resume()
   connection.once('close', stop)
+}
+
+/** Returns false for a stand-in of a test, which has at most a body. */
+export function isStream(request: Partial<IncomingMessage>): boolean {
+  return typeof request.resume === 'function'
 }
 
 function isHttp2({ httpVersionMajor }: IncomingMessage): boolean {

@@ -1,7 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isUint8Array } from 'node:util/types'
 import getRawBody from 'raw-body'
 import type { AdapterOptions, BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../../src/index.ts'
+import { isStream } from './answer.ts'
 import { toKept } from './chunk.ts'
+
+const NO_STREAM =
+  'The request is no stream, but a stand-in: set its body or rawBody to the bytes of signed(event, { secret }).body, or test the whole app with nodeTarget(app) or an HTTP client.'
 
 /** Wraps a request of node:http, or of a framework built on it, for the receiver. */
 export class NodeRequest<Request extends IncomingMessage> implements DeliveryRequest {
@@ -21,7 +26,7 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
     this.#source = source
     this.#fix = fix
     // For as long as the request lives: Bun emits an error when a sender disconnects after its answer, which would end the process.
-    request.on('error', ignore)
+    request.on?.('error', ignore)
   }
 
   source(): string | undefined {
@@ -29,10 +34,11 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
   }
 
   header(name: string): HeaderValue {
-    return this.#request.headers[name]
+    return this.#request.headers?.[name]
   }
 
   onAnswered(callback: () => void): void {
+    if (typeof this.#response.listenerCount !== 'function') return callback() // a stand-in that emits nothing
     const { stream } = this.#response as { readonly stream?: { readonly destroyed: boolean } } // only over HTTP/2
     const { destroyed, closed, socket } = this.#response
     if (destroyed || closed || stream?.destroyed || (socket === null && this.#request.socket?.destroyed))
@@ -48,10 +54,12 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
   read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
     const request: IncomingMessage & { readonly rawBody?: unknown; readonly body?: unknown } = this.#request
     if (request.aborted) return { failure: 'body_incomplete' }
-    if (request.readableDidRead || request.readableEncoding !== null) {
-      if (request.rawBody instanceof Uint8Array) return request.rawBody
+    const isReadable = isStream(request)
+    if (!isReadable || request.readableDidRead || request.readableEncoding !== null) {
+      if (isUint8Array(request.rawBody)) return request.rawBody
       // Byte parsers such as express.raw() leave the body here.
-      return request.body instanceof Uint8Array ? request.body : { failure: 'body_consumed', fix: this.#fix }
+      if (isUint8Array(request.body)) return request.body
+      return { failure: 'body_consumed', fix: isReadable ? this.#fix : NO_STREAM }
     }
     if (request.readableEnded) return new Uint8Array() // something read the body, and it was empty
     return readBody(request, limit, intake)
@@ -158,7 +166,7 @@ class CountedStream {
   }
 
   readonly #onData = (chunk: unknown): void => {
-    if (!(chunk instanceof Uint8Array)) return this.#fail(NOT_BYTES)
+    if (!isUint8Array(chunk)) return this.#fail(NOT_BYTES)
     if (this.#keep === ignore || !this.#intake.take(chunk.length)) return
     this.#keep(toKept(chunk))
   }

@@ -30,6 +30,12 @@ export function checkPath(name: string, option: string, path: unknown): void {
     throw invalid(`${name}: ${option} is ${JSON.stringify(path)}; give a path that begins with "/", without a query.`)
 }
 
+/** Returns the path of a request's target, which proxies may write as an absolute URL. */
+export function pathOf(target = ''): string {
+  const path = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  return path.split('?', 1)[0] || '/'
+}
+
 /**
  * Returns the error for a handler that its host calls with arguments that the adapter does not take. Handlers throw it before they return a
  * promise, so that it reaches the host's own error handling.

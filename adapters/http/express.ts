@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AdapterOptions, Receives } from '../../src/index.ts'
-import { writeReply } from './answer.ts'
+import { type AdapterOptions, PosternError, type Receives } from '../../src/index.ts'
+import { isStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, wrongHost } from './check-options.ts'
+import { checkAdapter, pathOf, wrongHost } from './check-options.ts'
 
 const FIX =
   "A body parser such as express.json() is mounted before the receiver, which has to read the body itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
+
+const PASSED_ON =
+  "expressHandler passed a signed POST on to next(), and no receiver answered it. Under app.use it answers only the path that it is mounted at, and it cannot see a check of the path by the app. Mount it on a route, app.post('/webhooks', expressHandler(receiver)), or call it without next: handler(request, response)."
 
 /** The request that a `source` option sees, unless it names another type. */
 export interface RoutedRequest extends IncomingMessage {
@@ -13,12 +16,15 @@ export interface RoutedRequest extends IncomingMessage {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** Handler for a route or `app.use` of Express. */
+/** Handler for a route or `app.use` of Express. Without `next` it answers every request that it is called with. */
 export type ExpressHandler<Request> = (
   request: Request,
   response: ServerResponse,
-  next: (error?: unknown) => void,
+  next?: (error?: unknown) => void,
 ) => Promise<void>
+
+/** Requests that a handler passed on, and no other has answered. */
+const passedOn = new WeakSet<IncomingMessage>()
 
 /**
  * A handler for Express 4.18 and later, and 5. Under `app.use` it answers the mount path itself and passes deeper paths on.
@@ -36,16 +42,37 @@ export function expressHandler<Request extends IncomingMessage>(
   options: AdapterOptions<Request> = {},
 ): ExpressHandler<Request> {
   checkAdapter('expressHandler', receiver, options)
-  const handler: ExpressHandler<Request> = (request, response, next) => {
-    if (typeof next !== 'function') throw wrongHost('expressHandler', 'request, response and next of Express')
-    return answer(request, response, next)
+  let isTold = false
+  const tell = (request: IncomingMessage) => {
+    if (isTold || !passedOn.has(request)) return
+    isTold = true // anyone can send one
+    receiver.report?.(new PosternError('delivery_passed_on', PASSED_ON))
   }
   const answer: ExpressHandler<Request> = async (request, response, next) => {
     // Express strips the mount path from `url` for app.use.
-    if (request.url?.split('?', 1)[0] !== '/' && isMounted(request, next)) return next()
-    return writeReply(request, response, await receiver.handle(new NodeRequest(request, response, options, FIX)))
+    if (next !== undefined && pathOf(request.url) !== '/' && isMounted(request, next)) {
+      if (
+        request.method === 'POST' &&
+        Object.keys(Object(request.headers)).some((name) => name.includes('signature'))
+      ) {
+        passedOn.add(request)
+        response.on('close', () => tell(request))
+      }
+      return next()
+    }
+    passedOn.delete(request)
+    return writeReply(
+      request,
+      response,
+      await receiver.handle(new NodeRequest(request, response, options, FIX)),
+      receiver,
+    )
   }
-  return handler
+  return (request, response, next) => {
+    if (typeof response?.writeHead !== 'function')
+      throw wrongHost('expressHandler', 'a request and response of Express')
+    return answer(request, response, next)
+  }
 }
 
 /**
@@ -54,7 +81,7 @@ export function expressHandler<Request extends IncomingMessage>(
  * delivery is lost.
  */
 function isMounted(request: IncomingMessage & { readonly route?: unknown; readonly next?: unknown }, next: unknown) {
-  return request.route === undefined || request.next === next
+  return isStream(request) && (request.route === undefined || request.next === next)
 }
 
 /**

@@ -39,7 +39,7 @@ export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (ap
     const answer = await receiver.handle(new NodeRequest(request.raw, reply.raw, own, FIX))
     if (isUnread(request.raw)) {
       reply.hijack()
-      return writeReply(request.raw, reply.raw, answer)
+      return writeReply(request.raw, reply.raw, answer, receiver)
     }
     limitStream(request.raw, reply.raw)
     return reply.code(answer.status).headers(answer.headers).send(answer.body)

@@ -56,7 +56,7 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
     const { waitUntil = waitUntilOf(findContexts()) } = options
     const { NodeRequest } = await import('./body.ts') // it loads raw-body, which the App Router does not need
     const delivery = new NodeRequest(request, response, { ...options, waitUntil }, FIX)
-    return writeReply(request, response, await receiver.handle(delivery))
+    return writeReply(request, response, await receiver.handle(delivery), receiver)
   }
   return (request, response) => {
     if (typeof response?.writeHead !== 'function') throw wrongHost('nextApiHandler', NODE_ARGUMENTS)

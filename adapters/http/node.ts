@@ -3,7 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { AdapterOptions, Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
+import { checkAdapter, checkPath, NODE_ARGUMENTS, pathOf, wrongHost } from './check-options.ts'
 
 /** Options of the handler for `node:http`. */
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
@@ -37,16 +37,10 @@ export function nodeHandler(
     const isOurs = options.path === undefined || pathOf(request.url) === options.path
     const delivery = new NodeRequest(request, response, options, FIX)
     const reply = isOurs ? await receiver.handle(delivery) : NOT_FOUND
-    return writeReply(request, response, reply)
+    return writeReply(request, response, reply, receiver)
   }
   return (request, response) => {
     if (typeof response?.writeHead !== 'function') throw wrongHost('nodeHandler', NODE_ARGUMENTS)
     return answer(request as IncomingMessage, response as ServerResponse) // http2's have everything that is used
   }
-}
-
-/** Returns the path of a request's target, which proxies may write as an absolute URL. */
-function pathOf(target = ''): string {
-  const path = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
-  return path.split('?', 1)[0] || '/'
 }

@@ -14,6 +14,9 @@ export const ERROR_CODES = {
   no_handlers: 'a signed event came in, but no handler is registered at all, or a worker has none for its type',
   body_consumed:
     'the exact bytes of a body were not there to check its signature, usually because a body parser came first',
+  answer_unsent:
+    'the answer to a delivery was not sent: something else had answered the request, or the response failed',
+  delivery_passed_on: 'expressHandler passed a signed POST on to next(), and no receiver answered it',
   event_invalid: 'dispatch() was given something that is not an event',
   dispatch_within: 'a handler gave dispatch() the event that it handles itself',
   secrets_unavailable:

@@ -3,7 +3,7 @@ import { readNodeEnv } from '../host/node-env.ts'
 import { checkRetries, type WorkOptions } from '../inbox/retries.ts'
 import { checkLimits, type WorkedOnce, type WorkOnceOptions, workOnce } from '../inbox/work-once.ts'
 import { Worker, type WorkerParts } from '../inbox/worker.ts'
-import { ConfigurationError } from '../protocol/errors.ts'
+import { ConfigurationError, type PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import { checkMs, OptionChecker } from '../protocol/option-checker.ts'
 import type { Outcome, Reply } from '../protocol/outcome.ts'
@@ -134,6 +134,8 @@ class WebhookReceiver implements NameHolder {
       throw new ConfigurationError('option_invalid', NO_ADAPTER)
     return this.#shared.reporter.watch('delivery', (watch) => this.#path.handle(request, watch))
   }
+
+  readonly report = (error: PosternError): void => this.#shared.reporter.errorOnce(error)
 
   readonly receive = (delivery: ReceivedDelivery): Promise<Outcome> =>
     this.#shared.reporter.watch('delivery', (watch) => this.#path.receive(delivery, watch))

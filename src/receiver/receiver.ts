@@ -1,5 +1,6 @@
 import type { WorkOptions } from '../inbox/retries.ts'
 import type { WorkedOnce, WorkOnceOptions } from '../inbox/work-once.ts'
+import type { PosternError } from '../protocol/errors.ts'
 import type { Check, EventOf, NoEvents, OpenModels, Pattern, WebhookEvent } from '../protocol/events.ts'
 import type { RequestHead } from '../protocol/head.ts'
 import type { Outcome, Reply } from '../protocol/outcome.ts'
@@ -52,6 +53,8 @@ export interface AdapterOptions<Request> {
 export interface Receives {
   /** The whole path of a delivery: from the head of a request to the answer. Never rejects. Throws if it is given a framework's request. */
   handle(request: DeliveryRequest): Promise<Reply>
+  /** Reports what an adapter finds out beside that, for the owner to repair: the first error of a code is logged, each reaches `onError`. */
+  report?(error: PosternError): void
 }
 
 /** A delivery whose body is in hand already. */

@@ -53,7 +53,8 @@ export function signed(event: Sendable, options: SignedOptions): SignedDelivery 
     )
   const original = toBytes(event, format, seed)
   const signature = tamperedSignature(original, event, secret, tamper)
-  const body = tamper === 'flip-bit' ? flipBit(original) : original
+  // A Buffer: test clients send any other array as JSON.
+  const body = Buffer.from((tamper === 'flip-bit' ? flipBit(original) : original).buffer)
   const headers = {
     'content-type': 'application/json',
     ...(signature !== undefined && { [SIGNATURE_HEADER]: signature }),

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { runInNewContext } from 'node:vm'
 import type { BodyIntake } from 'postern'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -43,6 +44,7 @@ async function open(answer: (request: IncomingMessage, response: ServerResponse)
   }
 }
 
+const { receiver } = createScene()
 const close = (drainMs: number) => ({ ...REPLY, close: true, drainMs })
 const keep = (drainMs: number) => ({ ...REPLY, close: false, drainMs })
 const TEN = head({ 'content-length': 10 })
@@ -51,7 +53,7 @@ describe('an answer that closes the connection', () => {
   it('closes it immediately if the whole request was read before', async () => {
     const { wire, left } = await open(async (request, response) => {
       await text(request)
-      writeReply(request, response, close(NEVER_MS))
+      writeReply(request, response, close(NEVER_MS), receiver)
     })
     await wire.send(`${TEN}0123456789`)
     expect(await wire.answer()).toMatchObject({ status: 401, body: REPLY.body, headers: { connection: 'close' } })
@@ -60,7 +62,9 @@ describe('an answer that closes the connection', () => {
   })
 
   it('closes it as soon as the sender has sent everything', async () => {
-    const { wire, timers, left } = await open((request, response) => writeReply(request, response, close(NEVER_MS)))
+    const { wire, timers, left } = await open((request, response) =>
+      writeReply(request, response, close(NEVER_MS), receiver),
+    )
     await wire.send(TEN)
     expect(await wire.answer()).toMatchObject({ status: 401, headers: { connection: 'close' } })
     expect([wire.isOpen, timers(NEVER_MS), left(NEVER_MS)]).toEqual([true, 1, 1])
@@ -70,14 +74,14 @@ describe('an answer that closes the connection', () => {
   })
 
   it('closes it while the sender is still sending, if the sender does not finish', async () => {
-    const { wire } = await open((request, response) => writeReply(request, response, close(100)))
+    const { wire } = await open((request, response) => writeReply(request, response, close(100), receiver))
     await wire.send(TEN)
     expect((await wire.answer()).status).toBe(401)
     await wire.closed()
   })
 
   it('leaves no timer behind if the sender disconnects', async () => {
-    const { wire, left } = await open((request, response) => writeReply(request, response, close(NEVER_MS)))
+    const { wire, left } = await open((request, response) => writeReply(request, response, close(NEVER_MS), receiver))
     await wire.send(TEN)
     await wire.answer()
     expect(left(NEVER_MS)).toBe(1)
@@ -88,14 +92,16 @@ describe('an answer that closes the connection', () => {
 
 describe('an answer that keeps the connection', () => {
   it('loses a sender that does not finish', async () => {
-    const { wire } = await open((request, response) => writeReply(request, response, keep(100)))
+    const { wire } = await open((request, response) => writeReply(request, response, keep(100), receiver))
     await wire.send(TEN)
     expect((await wire.answer()).headers.connection).toBe('keep-alive')
     await wire.closed()
   })
 
   it('keeps a sender that finishes, and leaves no timer behind', async () => {
-    const { wire, timers, left } = await open((request, response) => writeReply(request, response, keep(NEVER_MS)))
+    const { wire, timers, left } = await open((request, response) =>
+      writeReply(request, response, keep(NEVER_MS), receiver),
+    )
     await wire.send(TEN)
     expect((await wire.answer()).status).toBe(401)
     expect([timers(NEVER_MS), left(NEVER_MS)]).toEqual([1, 1])
@@ -109,7 +115,7 @@ describe('an answer that keeps the connection', () => {
   it('sets no timer if the whole request was read before', async () => {
     const { wire, timers } = await open(async (request, response) => {
       await text(request)
-      writeReply(request, response, keep(NEVER_MS))
+      writeReply(request, response, keep(NEVER_MS), receiver)
     })
     await wire.send(`${TEN}0123456789`)
     await wire.answer()
@@ -121,7 +127,7 @@ describe('an answer that keeps the connection', () => {
     const { wire, timers } = await open(async (request, response) => {
       while (!request.complete) await sleep(1)
       expect(request.readableEnded).toBe(false)
-      writeReply(request, response, keep(NEVER_MS))
+      writeReply(request, response, keep(NEVER_MS), receiver)
     })
     await wire.send(`${TEN}0123456789`)
     expect((await wire.answer()).status).toBe(401)
@@ -134,7 +140,7 @@ describe('no answer is written', () => {
   it.each([true, false])('after another one (close: %s)', async (isClosing) => {
     const { wire, timers } = await open((request, response) => {
       response.writeHead(202, { 'content-length': 0 }).end()
-      writeReply(request, response, { ...REPLY, close: isClosing, drainMs: NEVER_MS })
+      writeReply(request, response, { ...REPLY, close: isClosing, drainMs: NEVER_MS }, receiver)
     })
     await wire.send(TEN)
     expect(await wire.answer()).toMatchObject({ status: 202, body: '' })
@@ -146,7 +152,7 @@ describe('no answer is written', () => {
     let isSent: boolean | undefined
     const { wire, timers } = await open((request, response) => {
       response.destroy()
-      writeReply(request, response, { ...REPLY, close: isClosing, drainMs: NEVER_MS })
+      writeReply(request, response, { ...REPLY, close: isClosing, drainMs: NEVER_MS }, receiver)
       isSent = response.headersSent
     })
     await wire.send(TEN)
@@ -221,6 +227,16 @@ describe('a body that is read', () => {
     await once(request, 'end')
     expect(taken).toEqual([1])
     expect(await Promise.race([reading, sleep(20, 'nothing')])).toBe('nothing')
+  })
+
+  it('is taken from bytes of another realm, as in an environment of jsdom', async () => {
+    const { wire, request, read } = await receive({ 'content-length': 2 })
+    await wire.send('{}')
+    await text(request)
+    const rawBody = runInNewContext('new Uint8Array([123, 125])')
+    Object.assign(request, { rawBody })
+    expect(read(10)).toBe(rawBody)
+    wire.abort()
   })
 
   it('was consumed if an encoding was set on its request', async () => {

@@ -103,7 +103,7 @@ describe('a handler that is called by the wrong host', () => {
     ['nodeHandler', 'a Request', [newRequest()]],
     ['nodeHandler', 'an event of a function platform', [{ headers: {}, body: '{}' }, {}]],
     ['nextApiHandler', 'a Request', [newRequest(), { params: {} }]],
-    ['expressHandler', 'no next', [{ httpVersionMajor: 1, headers: {} }, {}]],
+    ['expressHandler', 'no response', [{ httpVersionMajor: 1, headers: {} }, {}]],
     ['fetchHandler', 'an event around a Request', [{ request: newRequest() }]],
     ['fetchHandler', 'a request of node:http', [{ httpVersionMajor: 1, headers: {} }, {}]],
     ['nextHandler', 'nothing', []],

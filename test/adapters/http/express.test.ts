@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import express5, { type Express } from 'express'
+import { createRequire } from 'node:module'
+import express5, { type ErrorRequestHandler, type Express } from 'express'
 import express4 from 'express4'
 import { createReceiver } from 'postern'
 import { captureRawBody, expressHandler } from 'postern/express'
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { Gate } from '../../support/gate.ts'
 import {
   createScene,
   deliver,
@@ -17,6 +19,8 @@ import {
   serve,
 } from './scene.ts'
 import { exchange, head } from './wire.ts'
+
+const timeout = createRequire(import.meta.url)('connect-timeout') // untyped
 
 type Handler = ReturnType<typeof expressHandler>
 
@@ -178,11 +182,115 @@ describe.each([
   ])('answers within a function of the app at a route of %s', async (_what, target, mount) => {
     const scene = await start((app, handler) => {
       app.all(/.*/, (_request: IncomingMessage, _response: ServerResponse, next: () => void) => next())
-      mount(app, async (request: IncomingMessage, response: ServerResponse, next: () => void) =>
+      mount(app, async (request: IncomingMessage, response: ServerResponse, next?: () => void) =>
         handler(request, response, next),
       )
     })
     await expectHandled(scene, { target })
+  })
+
+  it.each<[string, (app: Express, handler: Handler) => unknown]>([
+    ['a route', (app, handler) => app.post('/webhooks', (request, response) => void handler(request, response))],
+    [
+      'a check of the path by the app',
+      (app, handler) =>
+        app.use((request, response, next) => void (request.path === '/webhooks' ? handler(request, response) : next())),
+    ],
+    [
+      'a function platform, which has parsed the body',
+      (app, handler) => {
+        app.use(express.json({ verify: captureRawBody }))
+        app.use((request, response) => process.nextTick(handler, request, response))
+      },
+    ],
+  ])('answers without next below %s', async (__, mount) => {
+    const scene = await start(mount)
+    await expectHandled(scene)
+    await expectHandled(scene, { target: 'http://localhost/webhooks' })
+    expect(scene.log()).toBe('')
+  })
+
+  it.each<[string, (app: Express, handler: Handler) => unknown]>([
+    ['app.post', (app, handler) => app.post('/webhooks', handler)],
+    ['app.use', (app, handler) => app.use('/webhooks', handler)],
+    ['a router', (app, handler) => app.use('/webhooks', express.Router().post('/', handler))],
+  ])('answers a target that is an absolute URL below %s', async (__, mount) => {
+    const scene = await start(mount)
+    await expectHandled(scene, { target: 'http://localhost/webhooks?a=b' })
+  })
+
+  it.each<[string, (app: Express, handler: Handler) => unknown]>([
+    [
+      'a check of the path by the app',
+      (app, handler) =>
+        app.use((request, response, next) =>
+          request.path === '/webhooks' ? handler(request, response, next) : next(),
+        ),
+    ],
+    ['a router on a route', (app, handler) => app.post('/webhooks', express.Router().use(handler))],
+  ])('reports once that it passed a signed POST on below %s', async (__, mount) => {
+    const scene = await start((app, handler) => {
+      mount(app, handler)
+      app.use((_request, response) => void response.end('the page of the app'))
+    })
+    await exchange(scene.port, head({}))
+    await exchange(scene.port, head({}, { method: 'GET' }))
+    expect(scene.errors).toEqual([])
+    for (let n = 0; n < 2; n++) await deliver(scene, sample())
+    await expect.poll(() => scene.errors).toMatchObject([{ code: 'delivery_passed_on' }])
+    expect(scene.log()).toContain("Mount it on a route, app.post('/webhooks', expressHandler(receiver))")
+  })
+
+  it('does not report a signed POST that another receiver answers', async () => {
+    const inner = createScene()
+    const scene = await start((app, handler) => {
+      app.use('/webhooks', handler)
+      app.use('/webhooks/inner', expressHandler(inner.receiver))
+    })
+    await expectHandled(scene, { target: '/webhooks/inner' })
+    expect([inner.runs.size, scene.runs.size]).toEqual([1, 0])
+    expect(await scene.receiver.close({ timeoutMs: Infinity })).toEqual({ unfinished: 0 })
+    expect(scene.errors).toEqual([])
+  })
+
+  it('reports that the app had answered before', async () => {
+    const scene = await start((app, handler) => {
+      app.post('/webhooks', (_request, response, next) => {
+        response.sendStatus(202)
+        next()
+      })
+      app.post('/webhooks', handler)
+    })
+    expect((await deliver(scene, sample({ tamper: 'no-header' }))).status).toBe(202)
+    await expect.poll(() => scene.errors).toMatchObject([{ code: 'answer_unsent' }])
+    expect(scene.log()).toContain('The answer 401 was not sent: something else had answered 202.')
+  })
+
+  it('lives on if connect-timeout answers while the handlers run', async () => {
+    const gate = new Gate()
+    const { receiver, errors } = createScene({}, () => gate.promise)
+    const app = express().use(timeout('50ms'))
+    app.post('/webhooks', expressHandler(receiver))
+    app.use(((_error, _request, response, _next) => void response.sendStatus(503)) as ErrorRequestHandler)
+    const port = await serve(app)
+    expect((await deliver({ port }, sample())).status).toBe(503)
+    gate.open()
+    await expect.poll(() => errors).toMatchObject([{ code: 'answer_unsent' }])
+  })
+
+  it('cuts off a sender to whom a wrapped response cannot answer, and reports why', async () => {
+    const scene = await start((app, handler) => {
+      app.use((_request, response, next) => {
+        response.writeHead = () => {
+          throw new Error('no such cookie')
+        }
+        next()
+      })
+      app.post('/webhooks', handler)
+    })
+    for (const delivery of [sample(), sample({ tamper: 'no-header' })])
+      await expect(deliver(scene, delivery)).rejects.toThrow('the connection ended without an answer')
+    expect(scene.errors).toMatchObject([{ code: 'answer_unsent', cause: { message: 'no such cookie' } }, {}])
   })
 
   it('passes the source that the route names to the receiver', async () => {

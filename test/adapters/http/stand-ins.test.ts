@@ -1,0 +1,100 @@
+import { EventEmitter } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { createRequire } from 'node:module'
+import express from 'express'
+import fastify from 'fastify'
+import type { Receiver } from 'postern'
+import { expressHandler } from 'postern/express'
+import { fastifyPlugin } from 'postern/fastify'
+import { nextApiHandler } from 'postern/next'
+import { nodeHandler } from 'postern/node'
+import { events, signed } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { createScene, SECRET } from './scene.ts'
+
+const require = createRequire(import.meta.url) // untyped
+const { createRequest, createResponse } = require('node-mocks-http')
+const request = require('supertest')
+
+type Make = (receiver: Receiver) => (...args: readonly unknown[]) => Promise<void>
+
+const adapters = {
+  expressHandler: ((receiver) => expressHandler(receiver)) as Make,
+  nextApiHandler: nextApiHandler as Make,
+  nodeHandler: nodeHandler as Make,
+}
+
+const newDelivery = () => signed(events.contact.created(), { secret: SECRET })
+
+describe.each(Object.entries(adapters))('%s, called with stand-ins', (_, make) => {
+  it.each([
+    ['with events', EventEmitter],
+    ['without events', undefined],
+  ])('of node-mocks-http %s, handles the bytes in their body', async (__, eventEmitter) => {
+    const { receiver } = createScene()
+    const { body, headers } = newDelivery()
+    const response = createResponse({ eventEmitter })
+    const next = () => {}
+    await make(receiver)(
+      createRequest({ method: 'POST', url: '/webhooks', headers, body, eventEmitter }),
+      response,
+      next,
+    )
+    expect([response.statusCode, response._getJSONData().code]).toEqual([200, 'handled'])
+    expect(await receiver.close({ timeoutMs: Infinity })).toEqual({ unfinished: 0 })
+  })
+
+  it.each<[string, (text: string) => unknown]>([
+    ['a parsed body', JSON.parse],
+    ['text', String],
+    ['no body', () => undefined],
+  ])('of node-mocks-http with %s, tells the fix', async (__, toBody) => {
+    const { receiver, log } = createScene()
+    const { body, headers } = newDelivery()
+    const response = createResponse()
+    await make(receiver)(
+      createRequest({ method: 'POST', headers, body: toBody(Buffer.from(body).toString()) }),
+      response,
+    )
+    expect([response.statusCode, response._getJSONData()]).toEqual([500, { code: 'body_consumed' }])
+    expect(log()).toContain('set its body or rawBody to the bytes of signed(event, { secret }).body')
+  })
+
+  it('of plain objects, handles what they have', async () => {
+    const { receiver } = createScene()
+    const { body, headers } = newDelivery()
+    const ended: unknown[] = []
+    const response = { writeHead: () => {}, setHeader: () => {}, end: (text: string) => void ended.push(text) }
+    await make(receiver)({ method: 'POST', headers, body }, response)
+    expect(ended).toEqual([expect.stringContaining('handled')])
+    await make(receiver)({ method: 'POST' }, response)
+    expect(ended[1]).toBe('{"code":"unauthorized"}')
+  })
+
+  it('that lack a way to answer, reports it and rejects nothing', async () => {
+    const { receiver, errors } = createScene()
+    const { body, headers } = newDelivery()
+    await make(receiver)({ method: 'POST', headers, body }, { writeHead: () => {} })
+    expect(errors).toMatchObject([{ code: 'answer_unsent', cause: expect.any(TypeError) }])
+    expect(errors[0]?.message).toContain('a stand-in of a test lacks')
+  })
+})
+
+describe('signed()', () => {
+  it('is sent as text by supertest', async () => {
+    const { receiver } = createScene()
+    const app = express().post('/webhooks', expressHandler(receiver)) as RequestListener
+    const { body, headers } = newDelivery()
+    const { status } = await request(app).post('/webhooks').set(headers).send(Buffer.from(body).toString())
+    expect(status).toBe(200)
+  })
+
+  it("is the payload of Fastify's inject()", async () => {
+    const { receiver } = createScene()
+    const app = fastify()
+    await app.register(fastifyPlugin, { receiver, url: '/webhooks' })
+    const { body, headers } = newDelivery()
+    const { statusCode } = await app.inject({ method: 'POST', url: '/webhooks', headers, payload: body })
+    expect(statusCode).toBe(200)
+  })
+})
