@@ -51,8 +51,9 @@ export function toListed(row: readonly unknown[], state: InboxState): ListedEntr
   }
 }
 
-export function toEntry(row: readonly unknown[], bytes: unknown, state: InboxState): InboxEntry {
-  return { ...toListed(row, state), bytes: bytes as Uint8Array } // the column holds nothing else
+/** @param body in hexadecimal: the app may have a parser of its own for the type of bytes */
+export function toEntry(row: readonly unknown[], body: unknown, state: InboxState): InboxEntry {
+  return { ...toListed(row, state), bytes: Buffer.from(String(body), 'hex') }
 }
 
 /** Microseconds as milliseconds. */

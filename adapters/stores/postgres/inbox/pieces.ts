@@ -34,7 +34,7 @@ export const TURN = 'greatest(turn, coalesce(next.position, next.now)) + nth'
 export function makePieces({ items, bodies, workers }: Names) {
   const isLarge = `(pg_relation_size(${asText(items)}) >= ${LARGE})::text`
   return {
-    body: `(SELECT bytes FROM ${bodies} b WHERE b.seq = i.seq)`,
+    body: `(SELECT encode(bytes, 'hex') FROM ${bodies} b WHERE b.seq = i.seq)`,
     /** An `INSERT` with an arbiter index updates rows by their key, no matter for which size of the table it was planned. */
     update: (
       from: string,

@@ -76,6 +76,20 @@ describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
     await until(async () => ran.length === 3)
   })
 
+  it('reads the exact bodies whatever parsers of types the app has given to pg', async () => {
+    const { inbox } = await open(scene.pool({ types: { getTypeParser: () => (text: string | Buffer) => text } }))
+    const item = { ...makeItem('1'), bytes: Buffer.from([0x7b, 0, 0xff, 0x5c, 0x7d]) }
+    await inbox.put(item)
+    expect((await inbox.get('k1'))?.bytes).toEqual(item.bytes)
+    const ran: TakenItem[] = []
+    work(inbox, (taken) => {
+      ran.push(taken)
+      return DONE
+    })
+    await until(async () => ran.length === 1)
+    expect(ran[0]?.bytes).toEqual(item.bytes)
+  })
+
   it('refuses the table of a store', async () => {
     const { pool } = await scene.store()
     await expect(postgresInbox({ pool, table: 'postern_claims' }).migrate()).rejects.toThrow(/"postern 1".*inbox 1/)
