@@ -8,6 +8,9 @@ import { toKept } from './chunk.ts'
 const NO_STREAM =
   'The request is no stream, but a stand-in: set its body or rawBody to the bytes of signed(event, { secret }).body, or test the whole app with nodeTarget(app) or an HTTP client.'
 
+const TEXT_KEPT =
+  'request.rawBody holds text, which may differ from the bytes that were signed. Keep the Buffer itself, without toString() and without setEncoding().'
+
 /** Wraps a request of node:http, or of a framework built on it, for the receiver. */
 export class NodeRequest<Request extends IncomingMessage> implements DeliveryRequest {
   readonly method: string | undefined
@@ -59,7 +62,8 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
       if (isUint8Array(request.rawBody)) return request.rawBody
       // Byte parsers such as express.raw() leave the body here.
       if (isUint8Array(request.body)) return request.body
-      return { failure: 'body_consumed', fix: isReadable ? this.#fix : NO_STREAM }
+      const fix = typeof request.rawBody === 'string' ? TEXT_KEPT : isReadable ? this.#fix : NO_STREAM
+      return { failure: 'body_consumed', fix }
     }
     if (request.readableEnded) return new Uint8Array() // something read the body, and it was empty
     return readBody(request, limit, intake)

@@ -42,7 +42,7 @@ export function pathOf(target = ''): string {
  */
 export function wrongHost(name: string, wanted: string): ConfigurationError {
   return invalid(
-    `${name} was not called with ${wanted}. Use the adapter of the framework that calls it; under Hono, pass c.req.raw to fetchHandler(receiver).`,
+    `${name} was not called with ${wanted}. Use the adapter of the framework that calls it; fetchHandler(receiver) takes c.req.raw under Hono, and the request of the argument in SvelteKit, Astro and Remix.`,
   )
 }
 

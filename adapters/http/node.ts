@@ -12,7 +12,7 @@ export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
 }
 
 const FIX =
-  'Something read the request before nodeHandler did. Call nodeHandler first, or leave the exact bytes in request.rawBody.'
+  'Something read the request before nodeHandler did. Call nodeHandler first, or leave the exact bytes in request.rawBody. If the platform parses bodies, mount the receiver in its own way: fetchHandler(receiver) as POST on Vercel, fastifyPlugin in NestJS on Fastify.'
 const NOT_FOUND = {
   status: 404,
   headers: { 'content-type': 'application/json' },

@@ -136,10 +136,10 @@ describe('a handler that is called by the wrong host', () => {
     expect((await app.fetch(newRequest())).status).toBe(500)
     expect(String(seen)).toContain('fetchHandler was not called with a Request')
     expect((await app.fetch(new Request('http://localhost/request', { method: 'POST' }))).status).toBe(500)
-    expect(String(seen)).toContain('under Hono, pass c.req.raw to fetchHandler(receiver)')
+    expect(String(seen)).toContain('fetchHandler(receiver) takes c.req.raw under Hono')
     seen = undefined
     expect(await post(createAdaptorServer({ fetch: app.fetch }) as Server)).toBe(500)
-    expect(String(seen)).toContain('pass c.req.raw')
+    expect(String(seen)).toContain('takes c.req.raw')
   })
 
   it('reaches the error handling of Fastify', async () => {

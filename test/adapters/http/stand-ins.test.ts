@@ -44,6 +44,16 @@ describe.each(Object.entries(adapters))('%s, called with stand-ins', (_, make) =
     expect(await receiver.close({ timeoutMs: Infinity })).toEqual({ unfinished: 0 })
   })
 
+  it('whose rawBody is text, says that the bytes are needed', async () => {
+    const { receiver, log } = createScene()
+    const { body, headers } = newDelivery()
+    const response = createResponse()
+    const rawBody = Buffer.from(body).toString()
+    await make(receiver)(createRequest({ method: 'POST', headers, body: JSON.parse(rawBody), rawBody }), response)
+    expect(response.statusCode).toBe(500)
+    expect(log()).toContain('request.rawBody holds text')
+  })
+
   it.each<[string, (text: string) => unknown]>([
     ['a parsed body', JSON.parse],
     ['text', String],
