@@ -121,7 +121,7 @@ describe('a secrets function', () => {
     expect(await sent).toMatchObject({ status: 200 })
   })
 
-  it('that reads a source, where the adapter gives none, means 401 with that reason for the owner', async () => {
+  it('that reads a source which is undefined means 401, with that reason for the owner', async () => {
     const { bench } = receiving(({ source }) => (source === undefined ? undefined : SECRET))
     const outcome = await bench.send(contact())
     expect(outcome).toMatchObject({
