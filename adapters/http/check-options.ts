@@ -1,8 +1,5 @@
 import { type AdapterOptions, ConfigurationError, OptionChecker } from '../../src/index.ts'
 
-/** The arguments of a request listener, for messages. */
-export const NODE_ARGUMENTS = 'a request and response of node:http'
-
 /** Checks the arguments of an adapter at creation, so that the stack trace points to the mistake. `known` are the adapter's own options. */
 export function checkAdapter(name: string, receiver: unknown, options: object, known: readonly string[] = []): void {
   if (typeof Reflect.get(Object(receiver), 'handle') !== 'function')
@@ -44,6 +41,13 @@ export function wrongHost(name: string, wanted: string): ConfigurationError {
   return invalid(
     `${name} was not called with ${wanted}. Use the adapter of the framework that calls it; fetchHandler(receiver) takes c.req.raw under Hono, and the request of the argument in SvelteKit, Astro and Remix.`,
   )
+}
+
+/** Refuses what is no response to `name`, an adapter of that host. */
+export function checkResponse(name: string, host: string, response: unknown): void {
+  const { setHeader, end } = Object(response)
+  if (typeof setHeader !== 'function' || typeof end !== 'function')
+    throw wrongHost(name, `a request and a response of ${host}, which has setHeader() and end()`)
 }
 
 /** Returns whether a value is a Request: its headers have the method `get`. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AdapterOptions, PosternError, type Receives } from '../../src/index.ts'
 import { isStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, pathOf, wrongHost } from './check-options.ts'
+import { checkAdapter, checkResponse, pathOf } from './check-options.ts'
 
 const FIX =
   "A body parser such as express.json() is mounted before the receiver, which has to read the body itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
@@ -69,8 +69,7 @@ export function expressHandler<Request extends IncomingMessage>(
     )
   }
   return (request, response, next) => {
-    if (typeof response?.writeHead !== 'function')
-      throw wrongHost('expressHandler', 'a request and response of Express')
+    checkResponse('expressHandler', 'Express', response)
     return answer(request, response, next)
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AdapterOptions, Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
-import { checkAdapter, isRequest, NODE_ARGUMENTS, waitUntilOf, wrongHost } from './check-options.ts'
+import { checkAdapter, checkResponse, isRequest, waitUntilOf, wrongHost } from './check-options.ts'
 import { type FetchHandlerOptions, fetchHandler } from './web.ts'
 
 /** Options of the App Router's handler. */
@@ -59,7 +59,7 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
     return writeReply(request, response, await receiver.handle(delivery), receiver)
   }
   return (request, response) => {
-    if (typeof response?.writeHead !== 'function') throw wrongHost('nextApiHandler', NODE_ARGUMENTS)
+    checkResponse('nextApiHandler', 'node:http', response)
     return answer(request, response)
   }
 }

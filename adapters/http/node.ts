@@ -3,7 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { AdapterOptions, Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, checkPath, NODE_ARGUMENTS, pathOf, wrongHost } from './check-options.ts'
+import { checkAdapter, checkPath, checkResponse, pathOf } from './check-options.ts'
 
 /** Options of the handler for `node:http`. */
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
@@ -40,7 +40,7 @@ export function nodeHandler(
     return writeReply(request, response, reply, receiver)
   }
   return (request, response) => {
-    if (typeof response?.writeHead !== 'function') throw wrongHost('nodeHandler', NODE_ARGUMENTS)
+    checkResponse('nodeHandler', 'node:http', response)
     return answer(request as IncomingMessage, response as ServerResponse) // http2's have everything that is used
   }
 }

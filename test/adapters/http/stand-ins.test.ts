@@ -74,19 +74,26 @@ describe.each(Object.entries(adapters))('%s, called with stand-ins', (_, make) =
     const { receiver } = createScene()
     const { body, headers } = newDelivery()
     const ended: unknown[] = []
-    const response = { writeHead: () => {}, setHeader: () => {}, end: (text: string) => void ended.push(text) }
+    const response = { setHeader: () => {}, end: (text: string) => void ended.push(text) }
     await make(receiver)({ method: 'POST', headers, body }, response)
     expect(ended).toEqual([expect.stringContaining('handled')])
     await make(receiver)({ method: 'POST' }, response)
     expect(ended[1]).toBe('{"code":"unauthorized"}')
   })
 
-  it('that lack a way to answer, reports it and rejects nothing', async () => {
+  it('whose response cannot do what an answer needs, reports it and rejects nothing', async () => {
     const { receiver, errors } = createScene()
-    const { body, headers } = newDelivery()
-    await make(receiver)({ method: 'POST', headers, body }, { writeHead: () => {} })
+    const headers = { ...newDelivery().headers, 'content-length': '10000000' }
+    const response = { setHeader: () => {}, end: () => {} } // no write
+    await make(receiver)({ method: 'POST', headers }, response)
     expect(errors).toMatchObject([{ code: 'answer_unsent', cause: expect.any(TypeError) }])
     expect(errors[0]?.message).toContain('a stand-in of a test lacks')
+  })
+
+  it('whose response is only that of a framework, throws synchronously and names what it lacks', () => {
+    const { receiver } = createScene()
+    const response = { status: () => response, json: () => response }
+    expect(() => make(receiver)({ method: 'POST', headers: {} }, response)).toThrow('has setHeader() and end()')
   })
 })
 
