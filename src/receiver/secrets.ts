@@ -14,7 +14,7 @@ const MAX_CACHED_KEYS = 1_000
 const NO_SECRET = new Rejection('unknown_source', 'The secrets function returned no secret for this source or account.')
 const NO_SOURCE = new Rejection(
   'unknown_source',
-  'The secrets function returned no secret, since the source is undefined. Give the adapter a source option that returns text; a child router of Express sees the parameters of its parent only with mergeParams: true.',
+  'The secrets function returned no secret, since the source is undefined. Give the adapter a source option that returns text; a child router sees the parameters of its parent only with mergeParams: true.',
 )
 
 /** The keys of a delivery, or the reason that there are none. */
