@@ -10,7 +10,7 @@ import { progress } from './scripts/progress.ts'
  */
 const WITH_PROGRAMS = [
   'adapters/foreign-payloads',
-  'adapters/http/{closing,early-answers,process,types}',
+  'adapters/http/{closing,early-answers,process,shutdown,types}',
   'adapters/{inbox,queues}/**/*',
   'adapters/stores/{postgres,redis}/**/*',
   'adapters/stores/sqlite/{inbox-deaths,inbox-outage}',

@@ -71,7 +71,7 @@ export async function startScene(host: Host, options?: Options, work?: (id: stri
   const { port, close } = await host.start(scene.receiver)
   onTestFinished(async () => {
     await close()
-    await scene.receiver.close({ timeoutMs: 1_000 })
+    await scene.receiver.close({ timeoutMs: 0 }) // nothing is left to be written
   })
   return { ...scene, port }
 }
