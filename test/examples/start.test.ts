@@ -34,7 +34,9 @@ it('npm start shows every kind of delivery and exits 0', async () => {
   ])
   expect(new Set(attempts.map(([, , id]) => id)).size).toBe(7)
   for (const [, , id] of attempts.slice(-2)) expect(stdout).toContain(`a worker has handled ${id}`)
-  expect(stdout).toMatch(/is a dead letter after 1 try \(dead_letter\)\. To look at it: postern inbox show /)
+  expect(stdout).toMatch(
+    /is a dead letter after 1 try \(dead_letter\)\. DeadLetter was thrown by: .* To look at it: npx postern inbox show /,
+  )
   expect(stdout).toContain('The signature was made with none of the secrets')
   expect(stdout).toMatch(/^7 events, 8 deliveries, 15 attempts; each event handled once; all as it should be$/m)
 })

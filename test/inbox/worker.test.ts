@@ -27,7 +27,9 @@ function makeItem(fields: Partial<TakenItem> = {}): TakenItem {
 }
 
 /** A worker on an engine whose part the test plays. */
-function open(parts: { readonly commandOptions?: readonly string[]; run?(): Promise<Tried> } = {}) {
+function open(
+  parts: { readonly commandOptions?: readonly string[]; readonly recalled?: Tried; run?(): Promise<Tried> } = {},
+) {
   let engine: InboxWorkOptions | undefined
   let runItem: ((item: TakenItem) => Promise<Settlement>) | undefined
   const closed: number[] = []
@@ -57,7 +59,7 @@ function open(parts: { readonly commandOptions?: readonly string[]; run?(): Prom
     },
     recall: async () => {
       ran.push('recall')
-      return BUSY
+      return parts.recalled ?? BUSY
     },
     report: (error) => void reported.push(error),
     tell: (line) => void told.push(line),
@@ -150,6 +152,17 @@ describe('the report of a dead letter', () => {
       expect(dead[0]?.[1].cause).toBe(thrown)
       expect(told.map(({ deadLetter }) => deadLetter)).toEqual([dead[0]?.[1]])
     }
+  })
+
+  it('says that processes died of it', async () => {
+    const { engine, runItem, told } = open({
+      recalled: { outcome: { ...EVENT, outcome: 'ignored', status: 200 }, marks: [] },
+    })
+    const item = makeItem({ deaths: 3 })
+    engine.onSettled(item, await runItem(item))
+    expect(told[0]?.message).toMatch(
+      /\(crashed\)\. 3 processes died while they ran it and nothing else\. To look at it: npx /,
+    )
   })
 
   it('counts one try, and has no options if the engine needs none', () => {
