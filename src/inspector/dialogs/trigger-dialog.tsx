@@ -25,7 +25,10 @@ const EVENT_SHAPES = {
   id: { label: 'Event id', placeholder: 'a new one' },
 }
 const BODY_SHAPES = {
-  body: { label: 'The body as received, a copied fixture, or a line of “npx postern deliveries list --json”', rows: 14 },
+  body: {
+    label: 'The body as received, a copied fixture, or a line of “npx postern deliveries list --json”',
+    rows: 14,
+  },
 }
 
 type Wanted = Readonly<Record<'account' | 'type' | 'data' | 'id', string>> & { readonly count: number }
