@@ -1,6 +1,10 @@
+import { EventEmitter } from 'node:events'
+import { Readable } from 'node:stream'
 import { of, Subject } from 'rxjs'
 import { expect, it } from 'vitest'
 import { ignoreRejection, isThenable, refuseUnfinished } from '../../src/protocol/promises.ts'
+
+const ignore = () => {}
 
 it.each<[unknown, boolean]>([
   [undefined, false],
@@ -27,6 +31,50 @@ it('refuseUnfinished names the function that returned a list of promises, and wh
   expect(() => refuseUnfinished([Promise.resolve()], 'The work')).toThrow(
     'The work returned a list of promises, which nobody waits for: return Promise.all(list).',
   )
+})
+
+const wait = async () => {}
+function* save() {
+  yield wait()
+}
+async function* saveAsync() {
+  await wait()
+  yield 1
+}
+const compiled = { next: () => ({}), throw: () => ({}), return: () => ({}) }
+const lazily = (value: Iterator<unknown>) =>
+  'map' in value ? (value as { map(f: unknown): unknown }).map(wait) : save()
+
+it.each<[string, () => unknown, string]>([
+  ['a generator', save, 'a generator'],
+  ['an async generator', saveAsync, 'a generator'],
+  ['a generator of a compiler', () => compiled, 'a generator'],
+  ['a list of generators', () => [1, 2].map(save), 'a list: its first unfinished part is a generator'],
+  ['a lazy iterator of promises', () => lazily([1].values()), 'a generator or a lazy iterator'],
+  ['an iterator of promises', () => [wait()].values(), 'a list of promises'],
+  ['an iterator of a set of promises', () => new Set([wait()]).values(), 'a list of promises'],
+  ['an iterator of a map of promises', () => new Map([[1, wait()]]).values(), 'a list of promises'],
+])('refuseUnfinished refuses %s, of which nothing runs or is awaited', (_what, make, why) => {
+  expect(() => refuseUnfinished(make())).toThrow(`The handler returned ${why}`)
+})
+
+it.each<[string, unknown]>([
+  ['a list', [1, [2], { next: 'page' }]],
+  ['a map', new Map([[1, { throw: 1 }]])],
+  ['a set', new Set(['a'])],
+  ['bytes', Buffer.from('a')],
+  ['an iterator of values', new Map([[1, 2]]).entries()],
+  ['a response of fetch, whose body is iterable', new Response('done')],
+  ['a web stream', new Blob(['a']).stream()],
+  ['a stream', Readable.from(['a'])],
+  ['an emitter', new EventEmitter()],
+  ['a running cursor', Object.assign(Readable.from([]), { next: wait })],
+  // biome-ignore lint/suspicious/noThenProperty: query builders do so
+  ['a query, which is awaited', { then: ignore, next: ignore, throw: ignore, [Symbol.asyncIterator]: saveAsync }],
+  ['a document with fields of these names', { next: 1, throw: 'ball', return: '2025-01-01' }],
+  ['a linked list', { next: () => undefined }],
+])('refuseUnfinished returns %s', (_what, value) => {
+  expect(refuseUnfinished(value)).toBe(value)
 })
 
 it('refuseUnfinished refuses an Observable, and says what to return', () => {
