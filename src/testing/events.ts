@@ -1,13 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Contact } from '../models/contact.ts'
-import type {
-  Action,
-  DeletedRecord,
-  ModelEvent,
-  OpenData,
-  OpenRecord,
-  ServiceEventType,
-  WebhookEvent,
+import {
+  type Action,
+  type DeletedRecord,
+  type ModelEvent,
+  type OpenData,
+  type OpenRecord,
+  type ServiceEventType,
+  splitType,
+  type WebhookEvent,
 } from '../protocol/events.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
@@ -77,6 +78,7 @@ export function createEvents(options: { readonly seed?: string | number | undefi
       ...{ id: `evt_${nextHex()}`, type, timestamp: now(), accountKey: 'acme' },
       ...Object.fromEntries(Object.entries(envelope).filter(([, value]) => value !== undefined)),
       data,
+      ...splitType(type), // as handlers get it; `signed` leaves it out
     }
   }
   const data =
@@ -87,12 +89,8 @@ export function createEvents(options: { readonly seed?: string | number | undefi
   function model<R, Model extends string>(name: Model, sample: OpenData): ModelBuilders<Model, R> {
     if (name.includes('.'))
       throw new TypeError(`model() takes the key of a model, such as "opportunity", not ${show(name)}.`)
-    const build = <A extends Action, T>(action: A, record: T, envelope: EnvelopeOptions | undefined) => {
-      const event = raw(`${name}.${action}`, { record }, envelope)
-      // Handlers see these properties; the JSON of a delivery does not have them.
-      Object.defineProperties(event, { model: { value: name }, action: { value: action } })
-      return event as unknown as ModelEvent<Model, A, T> // the two properties were just added
-    }
+    const build = <A extends Action, T>(action: A, record: T, envelope: EnvelopeOptions | undefined) =>
+      raw(`${name}.${action}`, { record }, envelope) as unknown as ModelEvent<Model, A, T> // raw adds model and action
     const full = (record: Partial<R> | undefined) => {
       const made = { _id: nextHex(), ...sample }
       const { _id = made._id, ...rest }: OpenData = { ...record }

@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '../protocol/events.ts'
+import { type ModelEvent, splitType, type WebhookEvent } from '../protocol/events.ts'
 import { isBytes } from '../protocol/is-bytes.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
@@ -39,18 +39,19 @@ export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
 /**
  * Makes a delivery as the service sends it, or spoils it in one way.
  *
- * @param event event from a builder, or raw text or bytes to sign as they are
+ * @param given event from a builder, or raw text or bytes to sign as they are
  * @example await receiver.receive(signed(events.contact.created(), { secret }))
  */
-export function signed(event: Sendable, options: SignedOptions): SignedDelivery {
+export function signed(given: Sendable, options: SignedOptions): SignedDelivery {
   const check = new OptionChecker('signed')
   check.isObject(options, '{ secret }')
   const { secret, format = 'spaced', tamper = 'none', seed, ...unknown } = options
   check.isKnown(unknown, SIGNED_OPTIONS)
-  if (!isSendable(event))
+  if (!isSendable(given))
     throw new TypeError(
-      `An event, text or bytes can be signed, not ${show(event)}: events.contact.created() makes one. Give anything that is not an event as text.`,
+      `An event, text or bytes can be signed, not ${show(given)}: events.contact.created() makes one. Give anything that is not an event as text.`,
     )
+  const event = toSent(given)
   const original = toBytes(event, format, seed)
   const signature = tamperedSignature(original, event, secret, tamper)
   // A Buffer: test clients send any other array as JSON.
@@ -70,6 +71,14 @@ export function signed(event: Sendable, options: SignedOptions): SignedDelivery 
 /** Returns true for an event, which has a type. Signed deliveries, lists and promises have none. */
 function isSendable(value: unknown): boolean {
   return typeof value === 'string' || isBytes(value) || (typeof value === 'object' && value !== null && 'type' in value)
+}
+
+/** Leaves out the model and action, which the receiver adds for handlers. */
+function toSent(event: Sendable): Sendable {
+  if (typeof event === 'string' || isBytes(event)) return event
+  const about = splitType(String(event.type))
+  const { model, action, ...sent } = event as ModelEvent // if it has these fields
+  return model === about?.model && action === about?.action ? sent : event
 }
 
 function toBytes(event: Sendable, format: BodyFormat, seed: string | number | undefined): Uint8Array<ArrayBuffer> {

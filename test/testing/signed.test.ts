@@ -28,7 +28,8 @@ describe('signed', () => {
     const { body, headers, signature } = signed(event, { secret: SECRET, format })
     expect(verify(body, signature, SECRET)).toBe(true)
     expect(headers).toEqual({ 'content-type': 'application/json', 'x-service-signature': signature })
-    expect(JSON.parse(textOf(body))).toEqual(JSON.parse(JSON.stringify(event)))
+    const { model: _model, action: _action, ...sent } = event
+    expect(JSON.parse(textOf(body))).toEqual(sent)
   })
 
   it('writes the formats in different ways', () => {
