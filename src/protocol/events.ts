@@ -95,18 +95,27 @@ export type Pattern<M, E> =
   | `${keyof M & string}.${Action | '*'}`
   | (keyof E & string)
 
+/** Pattern, or list of patterns, for `.on()`. */
+export type Patterns<M, E> = OnePattern<M, E> | readonly OnePattern<M, E>[]
+
+type OnePattern<M, E> = Pattern<M, E> | (string & {})
+
 /**
  * The event that a handler of one pattern gets. For handlers that live in other files:
  * `async function welcome(event: EventOf<typeof models, 'contact.created'>) {}`
  *
  * It is computed from the one literal that is written: a union over all models would cost the compiler minutes at 300 models.
  */
-export type EventOf<M, P extends string, E = NoEvents> = P extends `${infer Model}.${infer A extends Action}`
+export type EventOf<
+  M,
+  P extends string | readonly string[],
+  E = NoEvents,
+> = P extends `${infer Model}.${infer A extends Action}`
   ? ModelEvent<Model extends '*' ? string : Model, A, A extends 'deleted' ? DeletedRecord : RecordOf<M, Model>>
   : P extends '*'
     ? AnyEvent<[keyof E] extends [never] ? OpenData : unknown>
     : P extends keyof E
-      ? WebhookEvent<P, SchemaOutput<E[P]>>
+      ? WebhookEvent<P & string, SchemaOutput<E[P]>>
       : P extends ServiceEventType
         ? WebhookEvent<P>
         : P extends `${infer Model}.*`
@@ -114,7 +123,9 @@ export type EventOf<M, P extends string, E = NoEvents> = P extends `${infer Mode
               | ModelEvent<Model, 'created', RecordOf<M, Model>>
               | ModelEvent<Model, 'updated', RecordOf<M, Model>>
               | ModelEvent<Model, 'deleted', DeletedRecord>
-          : never
+          : P extends readonly (infer One extends string)[]
+            ? EventOf<M, One, E>
+            : never
 
 /** The look-up of `SchemaOutput`, written out for the compiler. `*` stands for the output of any schema, which need not even be an object. */
 type RecordOf<M, Model> = Model extends keyof M
@@ -130,8 +141,8 @@ export interface NoSuchPattern<Legal extends string> {
   readonly 'legal patterns': Legal
 }
 
-/** P itself for a legal pattern, so that `P & Check<P>` is P as well; else an error that names what was probably meant. */
-export type Check<P extends string, M, E> = P extends `${infer Model}.${infer A extends Action}`
+/** P itself for a legal pattern or list of patterns, so that `P & Check<P>` is P as well; else an error that names what was probably meant. */
+export type Check<P extends string | readonly string[], M, E> = P extends `${infer Model}.${infer A extends Action}`
   ? Model extends NoModel
     ? P extends `*.${Action}`
       ? P
@@ -141,18 +152,30 @@ export type Check<P extends string, M, E> = P extends `${infer Model}.${infer A 
       : NoSuchPattern<SameAction<A, M>>
   : P extends '*' | ServiceEventType | keyof E
     ? P
-    : P extends `${infer Model}.*`
-      ? CheckAll<P, Model, M>
-      : P extends `${infer Word}.${string}`
-        ? NoSuchPattern<OrElse<SameStart<Word, M, E>, ServiceEventType | (keyof E & string)>>
-        : P extends Action
-          ? NoSuchPattern<SameAction<P, M>>
-          : NoSuchPattern<
-              OrElse<
-                SameModel<P, M>,
-                '*' | ServiceEventType | (keyof E & string) | `${keyof M & string}.${Action | '*'}`
+    : P extends readonly string[]
+      ? CheckList<P, M, E>
+      : P extends `${infer Model}.*`
+        ? CheckAll<P, Model, M>
+        : P extends `${infer Word}.${string}`
+          ? NoSuchPattern<OrElse<SameStart<Word, M, E>, ServiceEventType | (keyof E & string)>>
+          : P extends Action
+            ? NoSuchPattern<SameAction<P & string, M>>
+            : NoSuchPattern<
+                OrElse<
+                  SameModel<P & string, M>,
+                  '*' | ServiceEventType | (keyof E & string) | `${keyof M & string}.${Action | '*'}`
+                >
               >
-            >
+
+/** The compile error for an empty list of patterns. */
+interface NoPattern {
+  readonly 'at least one pattern': never
+}
+
+/** The check of each pattern of a list. */
+type CheckList<P extends readonly string[], M, E> = P extends readonly []
+  ? NoPattern
+  : { readonly [Index in keyof P]: Check<P[Index], M, E> }
 
 /** The check of all actions of a model. `finance.*` reads as a wildcard over event types of the service, and is none. */
 type CheckAll<P, Model, M> = Model extends NoModel

@@ -29,7 +29,7 @@ interface Keys {
  */
 export function parsePattern(text: unknown, models: Keys | undefined, events: Keys): EventPattern {
   if (typeof text !== 'string' || text === '')
-    throw invalid(`.on() takes a pattern such as 'contact.created', not ${show(text)}.`)
+    throw invalid(`.on() takes a pattern, or a list of patterns, such as 'contact.created', not ${show(text)}.`)
   if (text === '*') return { kind: 'all', text }
   if (events.has(text)) return { kind: 'type', text, model: undefined, action: undefined }
   const dot = text.indexOf('.')

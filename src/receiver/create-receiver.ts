@@ -92,7 +92,7 @@ class WebhookReceiver implements NameHolder {
     if (this.#worker !== undefined) void this.#closeWorker(this.#worker, CLOSE_TIMEOUT_MS)
   }
 
-  on(pattern: string, ...rest: readonly unknown[]): this {
+  on(pattern: unknown, ...rest: readonly unknown[]): this {
     const [options, handler] = rest.length > 1 ? rest : [{}, rest[0]]
     this.#routes.add(pattern, options, handler)
     return this
@@ -149,7 +149,9 @@ class WebhookReceiver implements NameHolder {
     if (this.#worker !== undefined || this.#once !== undefined)
       throw new ConfigurationError('option_invalid', HAS_WORKER)
     const worker = this.#onBegun(new Worker(parts))
-    return { close: (closing = {}) => this.#closeWorker(worker, this.#toTimeout('worker.close', closing)) }
+    const close: ReceiverWorker['close'] = (closing = {}) =>
+      this.#closeWorker(worker, this.#toTimeout('worker.close', closing))
+    return { close, [Symbol.asyncDispose]: async () => void (await close()) }
   }
 
   readonly workOnce = async (options: WorkOnceOptions): Promise<WorkedOnce> => {
@@ -201,6 +203,10 @@ class WebhookReceiver implements NameHolder {
     ])
     releaseName(settings.store, settings.name, this)
     return { unfinished: this.#runs.size + this.#shared.untakenMarks }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
   }
 
   async #closeWorker(worker: Worker, timeoutMs: number): Promise<CloseResult> {

@@ -82,11 +82,16 @@ export interface HandlerOptions {
 }
 
 /** The options of a handler: those of a pattern that is about no record have no order. */
-export type OptionsOf<P extends string, E> = P extends keyof E
-  ? Unordered
-  : P extends `${string}.${Action | '*'}` | '*'
-    ? HandlerOptions
-    : Unordered
+export type OptionsOf<P extends string | readonly string[], E> =
+  true extends IsUnordered<P, E> ? Unordered : HandlerOptions
+
+type IsUnordered<P, E> = P extends readonly (infer One)[]
+  ? IsUnordered<One, E>
+  : P extends keyof E
+    ? true
+    : P extends `${string}.${Action | '*'}` | '*'
+      ? false
+      : true
 
 /** Options of a handler of events that are about no record. */
 export interface Unordered extends Omit<HandlerOptions, 'order'> {

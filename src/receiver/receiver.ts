@@ -1,7 +1,7 @@
 import type { WorkOptions } from '../inbox/retries.ts'
 import type { WorkedOnce, WorkOnceOptions } from '../inbox/work-once.ts'
 import type { PosternError } from '../protocol/errors.ts'
-import type { Check, EventOf, NoEvents, OpenModels, Pattern, WebhookEvent } from '../protocol/events.ts'
+import type { Check, EventOf, NoEvents, OpenModels, Patterns, WebhookEvent } from '../protocol/events.ts'
 import type { RequestHead } from '../protocol/head.ts'
 import type { Outcome, Reply } from '../protocol/outcome.ts'
 import type { HeaderValue } from '../protocol/signature.ts'
@@ -78,13 +78,21 @@ export interface DispatchOptions {
 }
 
 /** Runs the events of an inbox. */
-export interface ReceiverWorker {
+export interface ReceiverWorker extends ClosesItself {
   /**
    * Takes nothing more, and waits for what runs. What outlasts `timeoutMs` (default 10,000) is aborted and given back with its finish
    * marks, which does not count as a failed try. For what ignores its abort, it waits as long again, for 1 to 8 s.
    */
   close(options?: { readonly timeoutMs?: number | undefined }): Promise<CloseResult>
 }
+
+/**
+ * Closes itself at the end of a block: `await using receiver = …`. Written so that it compiles without the library `esnext.disposable`, and
+ * is empty then.
+ */
+type ClosesItself = SymbolConstructor extends { readonly asyncDispose: infer Key extends symbol }
+  ? { readonly [K in Key]: () => Promise<void> }
+  : object
 
 /** The result of `close`. */
 export interface CloseResult {
@@ -93,20 +101,20 @@ export interface CloseResult {
 }
 
 /** Verifies, deduplicates and routes deliveries. Register every handler before the first delivery, then mount it with an adapter. */
-export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext = HandlerContext> extends Receives {
+export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext = HandlerContext>
+  extends Receives,
+    ClosesItself {
   /**
-   * Registers a handler for a pattern: a type (`contact.created`), a model (`contact.*`), an action (`*.deleted`), or `*`. All
-   * handlers of an event run concurrently, each with a copy of the event. Each keeps its own finish mark under its name, so that a
-   * retry runs those that did not finish: a second handler of one pattern needs a `name`.
+   * Registers a handler for a pattern: a type (`contact.created`), a model (`contact.*`), an action (`*.deleted`), or `*`, or for a list of
+   * patterns. All handlers of an event run concurrently, each with a copy of the event. Each keeps its own finish mark under its name, so
+   * that a retry runs those that did not finish. The name is the pattern, or the sorted list joined by commas: a second handler of one
+   * pattern, and a list that may change, need a `name`.
    *
    * @throws ConfigurationError `pattern_invalid`, `handler_invalid`, `handler_unnamed`, `handler_name_clash`, `option_invalid`,
    * `option_unknown`, `registration_frozen`
    */
-  on<const P extends Pattern<M, E> | (string & {})>(
-    pattern: P & Check<P, M, E>,
-    handler: Handler<EventOf<M, P, E>, C>,
-  ): this
-  on<const P extends Pattern<M, E> | (string & {})>(
+  on<const P extends Patterns<M, E>>(pattern: P & Check<P, M, E>, handler: Handler<EventOf<M, P, E>, C>): this
+  on<const P extends Patterns<M, E>>(
     pattern: P & Check<P, M, E>,
     options: OptionsOf<P, E>,
     handler: Handler<EventOf<M, P, E>, C>,

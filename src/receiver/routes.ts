@@ -38,9 +38,12 @@ export interface EventTypes {
 }
 
 interface Registration {
-  readonly pattern: EventPattern
+  /** The handler runs once for an event that several of them match. */
+  readonly patterns: readonly EventPattern[]
+  /** The patterns as code. */
+  readonly text: string
   readonly name: string
-  /** True if the pattern is the name. */
+  /** True if the patterns are the name. */
   readonly isUnnamed: boolean
   readonly order: HandlerOptions['order']
   readonly handler: Handler<AnyEvent>
@@ -80,30 +83,36 @@ export class Routes {
     return this.#registrations.length === 0
   }
 
-  add(text: unknown, options: unknown, handler: unknown): void {
+  /** @param given one pattern, or a list of patterns */
+  add(given: unknown, options: unknown, handler: unknown): void {
     this.#open('on')
     this.#wasRefused = true
-    this.#add(text, options, handler)
+    this.#add(given, options, handler)
     this.#wasRefused = false
   }
 
-  #add(text: unknown, options: unknown, handler: unknown): void {
-    const pattern = parsePattern(text, this.#models, this.#events)
+  #add(given: unknown, options: unknown, handler: unknown): void {
+    const parse = (text: unknown) => parsePattern(text, this.#models, this.#events)
+    // Without patterns it is as wrong as with none that can match.
+    const patterns = Array.isArray(given) && given.length > 0 ? given.map(parse) : [parse(given)]
+    const texts = [...new Set(patterns.map((pattern) => pattern.text))].sort() // their order may change as code is edited
+    const text = texts.length === 1 ? `'${texts[0]}'` : `[${texts.map((each) => `'${each}'`).join(', ')}]`
     if (typeof handler !== 'function')
       throw new ConfigurationError(
         'handler_invalid',
-        `The handler for "${pattern.text}" is ${show(handler)}; give a function: .on('${pattern.text}', async (event) => { … }).`,
+        `The handler for ${text} is ${show(handler)}; give a function: .on(${text}, async (event) => { … }).`,
       )
     if (isGenerator(handler))
       throw new ConfigurationError(
         'handler_invalid',
-        `The handler for "${pattern.text}" is a generator function, which does not run until something iterates it; give .on('${pattern.text}', async (event) => { … }) without the star, and await instead of yield.`,
+        `The handler for ${text} is a generator function, which does not run until something iterates it; give .on(${text}, async (event) => { … }) without the star, and await instead of yield.`,
       )
-    const { name: givenName, order } = checkHandlerOptions(options, pattern, this.#keepsPositions)
+    const { name: givenName, order } = checkHandlerOptions(options, text, patterns, this.#keepsPositions)
     // The types of .on() derive the event's type from the pattern.
     const registration: Registration = {
-      pattern,
-      name: givenName ?? pattern.text,
+      patterns,
+      text,
+      name: givenName ?? texts.join(','),
       isUnnamed: givenName === undefined,
       order,
       handler: handler as Handler<AnyEvent>,
@@ -137,7 +146,7 @@ export class Routes {
     const types = new Set<string>()
     let open = false
     const models = [...(this.#models?.keys() ?? [])]
-    for (const { pattern } of this.#registrations) {
+    for (const pattern of this.#registrations.flatMap(({ patterns }) => patterns)) {
       if (pattern.kind === 'type') types.add(pattern.text)
       else if (pattern.kind === 'model') for (const action of ACTIONS) types.add(`${pattern.model}.${action}`)
       else {
@@ -171,18 +180,19 @@ export class Routes {
    * @throws ConfigurationError `handler_unnamed`, `handler_name_clash`
    */
   #isReplaced(other: Registration, added: Registration): boolean {
-    if (added.name !== other.name || !canMeet(added.pattern, other.pattern)) return false
+    const isApart = !added.patterns.some((one) => other.patterns.some((another) => canMeet(one, another)))
+    if (added.name !== other.name || isApart) return false
     if (other.generation < added.generation) return true
-    const { text } = added.pattern
-    const fix = `.on('${text}', { name: '…' }, handler)`
+    const { text } = added
+    const fix = `.on(${text}, { name: '…' }, handler)`
     if (added.isUnnamed && other.isUnnamed)
       throw new ConfigurationError(
         'handler_unnamed',
-        `This is the second handler for "${text}" without a name. Finish marks are stored by the names of handlers, which must stay the same if a deployment adds, removes or reorders handlers: give this one a name, ${fix}.`,
+        `This is the second handler for ${text} without a name. Finish marks are stored by the names of handlers, which must stay the same if a deployment adds, removes or reorders handlers: give this one a name, ${fix}.`,
       )
     throw new ConfigurationError(
       'handler_name_clash',
-      `Two handlers named "${added.name}" can run for one event (patterns "${other.pattern.text}" and "${text}"), and the finish mark of one would count for the other. Give one of them another name: ${fix}.`,
+      `Two handlers named "${added.name}" can run for one event (patterns ${other.text} and ${text}), and the finish mark of one would count for the other. Give one of them another name: ${fix}.`,
     )
   }
 
@@ -206,7 +216,7 @@ export class Routes {
 
   #toRoute(matches: (pattern: EventPattern) => boolean, about: About, schema?: StandardSchema): Route {
     const handlers = this.#registrations
-      .filter(({ pattern }) => matches(pattern))
+      .filter(({ patterns }) => patterns.some(matches))
       .map(({ name, order, handler }) => ({ name, order, call: this.#wrap(name, handler) }))
     return { ...about, handlers, isOrdered: handlers.some(({ order }) => order !== undefined), schema }
   }
@@ -236,28 +246,32 @@ const NOT_A_MODEL: About = { model: undefined, action: undefined }
  * @param keepsPositions true if the store says so
  * @throws ConfigurationError `handler_invalid`, `option_invalid`, `option_unknown`
  */
-function checkHandlerOptions(options: unknown, pattern: EventPattern, keepsPositions: boolean) {
-  const { text } = pattern
+function checkHandlerOptions(
+  options: unknown,
+  text: string,
+  patterns: readonly EventPattern[],
+  keepsPositions: boolean,
+) {
   if (typeof options !== 'object' || options === null)
     throw new ConfigurationError(
       'handler_invalid',
-      `.on('${text}', …) takes a handler, or options and a handler: .on('${text}', { name: '…' }, handler).`,
+      `.on(${text}, …) takes a handler, or options and a handler: .on(${text}, { name: '…' }, handler).`,
     )
   const { name, order, ...unknown } = options as HandlerOptions // each field is checked here
-  new OptionChecker(`.on('${text}', …)`).isKnown(unknown, ['name', 'order'])
+  new OptionChecker(`.on(${text}, …)`).isKnown(unknown, ['name', 'order'])
   if (name !== undefined && !(typeof name === 'string' && /^[\x21-\x7e]{1,100}$/.test(name)))
     throw new ConfigurationError(
       'handler_invalid',
-      `The name of the handler for "${text}" is ${show(name)}; give 1 to 100 printable characters without blanks.`,
+      `The name of the handler for ${text} is ${show(name)}; give 1 to 100 printable characters without blanks.`,
     )
-  const why = order === undefined ? undefined : whyNoOrder(order, pattern, keepsPositions)
-  if (why !== undefined) throw new ConfigurationError('option_invalid', `The handler for "${text}": ${why}`)
+  const why = order === undefined ? undefined : whyNoOrder(order, patterns, keepsPositions)
+  if (why !== undefined) throw new ConfigurationError('option_invalid', `The handler for ${text}: ${why}`)
   return { name, order }
 }
 
-function whyNoOrder(order: unknown, pattern: EventPattern, keepsPositions: boolean): string | undefined {
+function whyNoOrder(order: unknown, patterns: readonly EventPattern[], keepsPositions: boolean): string | undefined {
   if (order !== 'latest') return `order is ${show(order)}; give 'latest', or leave it out.`
-  if (pattern.kind === 'type' && pattern.model === undefined)
+  if (patterns.some((pattern) => pattern.kind === 'type' && pattern.model === undefined))
     return "order: 'latest' compares events of one record, and this type is about none. Leave it out, or give a pattern of a model."
   if (!keepsPositions)
     return "order: 'latest' needs a store that keeps positions, and this one does not say keepsPositions: true. The stores of this package do; docs/guides/own-store.md says how to add it."

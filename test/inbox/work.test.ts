@@ -278,3 +278,12 @@ describe('receiver.work', () => {
     await receiver.work().close()
   })
 })
+
+it('closes a worker at the end of its block by `await using`, after which the receiver may begin another one', async () => {
+  const { receiver } = new Scene()
+  {
+    await using worker = receiver.work()
+    void worker
+  }
+  await receiver.work().close()
+})

@@ -9,7 +9,7 @@ import {
   record,
   type WebhookEvent,
 } from 'postern'
-import { events, signed, silentLogger } from 'postern/testing'
+import { events, type SignedDelivery, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { Gate } from '../support/gate.ts'
 import {
@@ -598,5 +598,33 @@ describe('close', () => {
     expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
     expect((await bench.receiver.handle(request(events.contact.created()))).body).toBe('{"code":"closing"}')
     expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
+  })
+})
+
+it('tells what to do with an event that receive() was given in place of a delivery', async () => {
+  const { bench } = counting()
+  const event: unknown = events.contact.created()
+  expect(await bench.receiver.receive(event as SignedDelivery)).toMatchObject({
+    outcome: 'error',
+    code: 'body_consumed',
+  })
+  expect(bench.errors[0]?.message).toMatch(
+    /sign it, receiver.receive\(signed\(event, .* or give it to receiver.dispatch/,
+  )
+})
+
+describe('await using', () => {
+  it('closes a receiver, and waits for what it handles', async () => {
+    const { bench, gate } = gated()
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(0)
+    const disposed = (async () => {
+      await using receiver = bench.receiver
+      void receiver
+    })()
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'closing' })
+    gate.open(undefined)
+    await disposed
+    expect(await sent).toMatchObject({ outcome: 'handled' })
   })
 })

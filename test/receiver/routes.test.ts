@@ -124,6 +124,66 @@ describe('patterns', () => {
   })
 })
 
+describe('a list of patterns', () => {
+  it('runs its handler once for an event that several of them match', async () => {
+    const list = ['contact.created', '*.created', 'sync.completed']
+    const bench = new Bench()
+    const seen: unknown[] = []
+    loose(bench.receiver).on(list, ({ type }: { type: string }, { handlerName }: { handlerName: string }) =>
+      seen.push([type, handlerName]),
+    )
+    for (const event of [events.contact.created(), events.syncCompleted(), events.contact.updated()])
+      await bench.send(event)
+    const name = '*.created,contact.created,sync.completed'
+    expect(seen).toEqual([
+      ['contact.created', name],
+      ['sync.completed', name],
+    ])
+    expect(bench.outcomes.at(-1)).toMatchObject({ outcome: 'ignored' })
+    expect(bench.receiver.eventTypes()).toEqual({ types: ['contact.created', 'sync.completed'], open: true })
+  })
+
+  it('has the same name in each order, so that an edit does not repeat finished handlers', () => {
+    const receiver = fresh().on(['sync.completed', 'contact.created'], ignore)
+    const again = failure(() => receiver.on(['contact.created', 'sync.completed', 'sync.completed'], ignore))
+    expect(again.code).toBe('handler_unnamed')
+    expect(again.message).toContain(".on(['contact.created', 'sync.completed'], { name: '…' }, handler)")
+    receiver.on(['contact.created', 'sync.completed'], { name: 'second' }, ignore).on('contact.created', ignore)
+  })
+
+  it('clashes with a handler of its name that one of them can meet', () => {
+    const receiver = fresh().on(['contact.created', 'sync.failed'], { name: 'a' }, ignore)
+    receiver.on(['contact.updated', 'sync.completed'], { name: 'a' }, ignore)
+    expect(failure(() => receiver.on(['*.deleted', 'sync.failed'], { name: 'a' }, ignore))).toMatchObject({
+      code: 'handler_name_clash',
+      message: expect.stringContaining(
+        "(patterns ['contact.created', 'sync.failed'] and ['*.deleted', 'sync.failed'])",
+      ),
+    })
+  })
+
+  it.each<[string, unknown, string]>([
+    ['none', [], 'a pattern, or a list of patterns, such as'],
+    ['one that cannot match', ['contact.created', 'contact.craeted'], 'No event can match "contact.craeted"'],
+    ['one that is no text', ['contact.created', undefined], 'not undefined'],
+    ['a list within it', [['contact.created']], 'a list of patterns, such as'],
+  ])('is refused with %s', (_what, list, why) => {
+    expect(failure(() => fresh().on(list, ignore))).toMatchObject({
+      code: 'pattern_invalid',
+      message: expect.stringContaining(why),
+    })
+  })
+
+  it('takes an order only if each pattern is about records', async () => {
+    const order = { order: 'latest' }
+    fresh().on(['contact.created', '*.updated'], order, ignore)
+    expect(failure(() => fresh().on(['contact.created', 'sync.failed'], order, ignore))).toMatchObject({
+      code: 'option_invalid',
+      message: expect.stringContaining("['contact.created', 'sync.failed']"),
+    })
+  })
+})
+
 describe('names of handlers', () => {
   it.each([
     ['one pattern, one name twice', ['contact.created', 'a'], ['contact.created', 'a']],

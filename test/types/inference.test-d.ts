@@ -11,6 +11,7 @@ import {
   type OpenData,
   type OpenRecord,
   type Receiver,
+  type ReceiverWorker,
   record,
   type StandardSchema,
   type Store,
@@ -189,6 +190,31 @@ for (const pattern of ['contact.created', 'contact.updated'] as const)
     expectType<Equal<typeof event.data.record, Contact>>()
     expectType<Equal<typeof event.action, 'created' | 'updated'>>()
   })
+
+receiver.on(['contact.created', 'project.updated'], (event, { signal }) => {
+  expectType<Equal<typeof event.type, 'contact.created' | 'project.updated'>>()
+  if (event.model === 'contact') expectType<Equal<typeof event.data.record, Contact>>()
+  signal.throwIfAborted()
+})
+receiver.on(['invoice.paid', 'finance.payment.failed'], { name: 'payments' }, (event) => event.data)
+receiver.on(['contact.*', '*.deleted'] as const, { order: 'latest' }, (event) => event.action)
+const watched: readonly ('contact.created' | 'contact.updated')[] = ['contact.created']
+receiver.on(watched, (event) => event.data.record.email)
+// @ts-expect-error one of them is misspelt
+receiver.on(['contact.created', 'contcat.updated'], () => {})
+// @ts-expect-error none
+receiver.on([], () => {})
+// @ts-expect-error patterns that are known at run time only
+receiver.on(['contact.created', String('contact.updated')], () => {})
+// @ts-expect-error one of them is about no record
+receiver.on(['contact.updated', 'sync.completed'], { order: 'latest' }, () => {})
+
+async function closesItself() {
+  await using scoped = createReceiver({ secret: 's', inbox: undefined })
+  await using worker = scoped.work()
+  return worker
+}
+expectType<Equal<ReturnType<typeof closesItself>, Promise<ReceiverWorker>>>()
 
 // ── Handlers in other files ────────────────────────────────────────────────────────────────────────────────────────────
 
