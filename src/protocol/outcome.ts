@@ -126,6 +126,8 @@ export interface Misconfigured extends Partial<OfEvent> {
 export interface Unavailable extends Partial<OfEvent> {
   readonly outcome: 'closing' | 'overloaded'
   readonly status: 503 | 408
+  /** Limit that an `overloaded` delivery met, and the option to raise, for the owner. */
+  readonly reason?: string
 }
 
 /** The result of one delivery. `status` is the HTTP answer; only 2xx acknowledges the event to the service. */
@@ -143,8 +145,9 @@ export type Outcome =
 
 type Verified = Pick<WebhookEvent, 'id' | 'type' | 'accountKey'>
 type NamedOutcome = Handled | Accepted | Duplicate | Ignored | Busy | Late | Unavailable
+type OutcomeName = Exclude<NamedOutcome['outcome'], 'overloaded'>
 
-const STATUS: Readonly<Record<NamedOutcome['outcome'], number>> = {
+const STATUS: Readonly<Record<OutcomeName, number>> = {
   handled: 200,
   accepted: 200,
   duplicate: 200,
@@ -152,12 +155,17 @@ const STATUS: Readonly<Record<NamedOutcome['outcome'], number>> = {
   busy: 409,
   late: 503,
   closing: 503,
-  overloaded: 503,
 }
 
 /** Returns the outcome of a verified event that has no further fields. */
-export function toOutcome(outcome: NamedOutcome['outcome'], { id, type, accountKey }: Verified): Outcome {
+export function toOutcome(outcome: OutcomeName, { id, type, accountKey }: Verified): Outcome {
   return { outcome, status: STATUS[outcome], id, type, accountKey } as Outcome // the table holds each name with its status
+}
+
+/** Returns the outcome of a delivery for which there is no room. */
+export function toOverloaded(status: Unavailable['status'], reason: string, event?: Verified): Unavailable {
+  const of = event && { id: event.id, type: event.type, accountKey: event.accountKey }
+  return { outcome: 'overloaded', status, reason, ...of }
 }
 
 /** Returns the code or the name of an outcome. */

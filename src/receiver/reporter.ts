@@ -186,10 +186,7 @@ function toMessage(outcome: Outcome): string {
     case 'late':
       return 'handlers are still running at the deadline; the sender was told to retry'
     case 'overloaded':
-      // Bodies are deferred before their event is known.
-      return outcome.id === undefined
-        ? 'delivery deferred: unchecked bodies use up maxBufferedBytes'
-        : 'delivery deferred: maxInFlight events are running, or events of a quarter of maxBufferedBytes, or as many of its account as are allowed'
+      return `delivery deferred: ${outcome.reason}`
     default:
       return outcome.outcome
   }

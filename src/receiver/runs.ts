@@ -1,21 +1,15 @@
 import type { TakenItem } from '../inbox/inbox.ts'
 import type { Tried } from '../inbox/settle.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
-import { type Outcome, toOutcome } from '../protocol/outcome.ts'
+import { type Outcome, toOutcome, toOverloaded } from '../protocol/outcome.ts'
 import { quote } from '../protocol/show.ts'
+import { Room } from './room.ts'
 import type { Route } from './routes.ts'
 import { type EventRequest, Run } from './run.ts'
 import { runEvent } from './run-event.ts'
 import type { Shared } from './shared.ts'
 import { type RunResult, Waiting } from './waiting.ts'
 
-/** An account may hold this many times what is left: of 1,000 places, one alone gets 800 and the next 160. */
-const SHARE_OF_LEFT = 4
-/**
- * Part of `maxBufferedBytes` that accounts share for events under way, and as much again for the first event of accounts that hold none. A
- * byte that is parsed can take 50 bytes of heap, as in `{"34":{"34":…`, which makes arrays of 35 places.
- */
-const PART_FOR_EVENTS = 1 / 8
 /** Minimum time between two searches of a full receiver for runs that their host cut off, in milliseconds. */
 const SWEEP_MS = 1_000
 const NO_ROUTE: Route = { handlers: [], isOrdered: false, model: undefined, action: undefined, schema: undefined }
@@ -26,16 +20,12 @@ export class Runs {
   readonly #byKey = new Map<string, Waiting>()
   /** Holders of a place, also if another run has taken the key, since a hook sent the event again. */
   readonly #placed = new Set<Waiting>()
-  readonly #places: Shares
-  readonly #bytes: Shares
+  readonly #room: Room
   #sweptAt = Number.NEGATIVE_INFINITY
 
   constructor(shared: Shared) {
     this.#shared = shared
-    const { maxInFlight, maxBufferedBytes } = shared.settings
-    this.#places = new Shares(maxInFlight + 1) // the last one is never given
-    const bytes = Math.floor(maxBufferedBytes * PART_FOR_EVENTS)
-    this.#bytes = new Shares(bytes, bytes)
+    this.#room = new Room(shared.settings)
   }
 
   /** Number of events that run, from the claim to the settling. */
@@ -97,7 +87,8 @@ export class Runs {
   #refuse(run: Run, needsPlace = true): Outcome | undefined {
     if (this.#isBeginning(run.key)) return toOutcome('busy', run) // sent by its own handler
     if (this.#shared.isClosing) return toOutcome('closing', run)
-    return needsPlace && this.#isFull(run) ? toOutcome('overloaded', run) : undefined
+    const reason = needsPlace ? this.#whyFull(run) : undefined
+    return reason === undefined ? undefined : toOverloaded(503, reason, run)
   }
 
   /** A run that is synchronous to its end needs no place. */
@@ -127,21 +118,18 @@ export class Runs {
   }
 
   #add(waiting: Waiting): void {
-    const { key, accountKey, bytes } = waiting.run
     this.#shared.activity.begin()
-    this.#byKey.set(key, waiting)
+    this.#byKey.set(waiting.run.key, waiting)
     this.#placed.add(waiting)
-    this.#places.add(accountKey, 1)
-    this.#bytes.add(accountKey, bytes)
+    this.#room.add(waiting.run)
   }
 
   /** Does nothing for a run that was cut off, and has no place any more. */
   #remove(waiting: Waiting): void {
-    const { key, accountKey, bytes } = waiting.run
+    const { run } = waiting
     if (!this.#placed.delete(waiting)) return
-    if (this.#byKey.get(key) === waiting) this.#byKey.delete(key)
-    this.#places.add(accountKey, -1)
-    this.#bytes.add(accountKey, -bytes)
+    if (this.#byKey.get(run.key) === waiting) this.#byKey.delete(run.key)
+    this.#room.remove(run)
     this.#shared.activity.end()
   }
 
@@ -152,21 +140,13 @@ export class Runs {
     return undefined
   }
 
-  #isFull({ accountKey, bytes }: Run): boolean {
-    if (this.#hasRoomFor(accountKey, bytes)) return false
+  #whyFull(run: Run): string | undefined {
+    const reason = this.#room.whyNone(run)
     const now = this.#shared.settings.clock.monotonic()
-    if (now - this.#sweptAt < SWEEP_MS) return true
+    if (reason === undefined || now - this.#sweptAt < SWEEP_MS) return reason
     this.#sweptAt = now
     for (const waiting of this.#byKey.values()) if (waiting.isCutOff) this.#drop(waiting)
-    return !this.#hasRoomFor(accountKey, bytes)
-  }
-
-  #hasRoomFor(accountKey: string, bytes: number): boolean {
-    const { size } = this.#byKey
-    // The last of several places is for another account.
-    if (size > 0 && size === this.#shared.settings.maxInFlight - 1 && this.#places.heldBy(accountKey) === size)
-      return false
-    return this.#places.hasRoom(accountKey, 1) && (bytes === 0 || this.#bytes.hasRoom(accountKey, bytes))
+    return this.#room.whyNone(run)
   }
 
   /** Removes a run whose claim has expired as well. If it continues, the token of its claim fences it off. */
@@ -175,43 +155,5 @@ export class Runs {
     this.#remove(waiting)
     const message = `The handlers of ${quote(run.type)} were suspended until their claim had ended. If the host suspends the process after its answer, give the adapter a waitUntil, or do less in the handlers.`
     this.#shared.reporter.error(run.toError('handler_abandoned', message, run.handlerNames))
-  }
-}
-
-/** An amount that accounts share. */
-class Shares {
-  readonly #limit: number
-  readonly #forFirst: number
-  readonly #held = new Map<string, number>()
-  #total = 0
-
-  /** @param forFirst room for accounts that hold nothing, whatever others hold, and the most that one amount counts */
-  constructor(limit: number, forFirst = 0) {
-    this.#limit = limit
-    this.#forFirst = forFirst
-  }
-
-  heldBy(account: string): number {
-    return this.#held.get(account) ?? 0
-  }
-
-  hasRoom(account: string, amount: number): boolean {
-    const held = this.heldBy(account)
-    const more = this.#toCounted(amount)
-    if (this.#forFirst > 0 && held === 0) return this.#total + more <= this.#limit + this.#forFirst
-    return held + more <= SHARE_OF_LEFT * (this.#limit - this.#total - more)
-  }
-
-  /** @param amount negative if it is returned */
-  add(account: string, amount: number): void {
-    const more = this.#toCounted(amount)
-    const held = this.heldBy(account) + more
-    this.#total += more
-    if (held > 0) this.#held.set(account, held)
-    else this.#held.delete(account)
-  }
-
-  #toCounted(amount: number): number {
-    return this.#forFirst === 0 ? amount : Math.max(Math.min(amount, this.#forFirst), -this.#forFirst)
   }
 }

@@ -121,7 +121,7 @@ describe('maxBufferedBytes', () => {
     const honest = new SlowRequest(bench)
     expect(honest.intake.take(300 * KIB)).toBe(true)
     expect(await oldest.reply).toMatchObject({ status: 408, body: '{"code":"overloaded"}', close: true })
-    expect(bench.lines[0]?.message).toBe('delivery deferred: unchecked bodies use up maxBufferedBytes')
+    expect(bench.lines[0]?.message).toMatch(/delivery deferred: bodies that wait .* use up maxBufferedBytes.*Raise it/)
     expect([oldest.cuts, second.cuts, honest.cuts]).toEqual([1, 0, 0])
     expect(oldest.intake.take(1)).toBe(false)
     const sent = bench.receiver.handle(request(event))
@@ -231,7 +231,7 @@ describe('maxBufferedBytes', () => {
     expect(refused).toBeGreaterThan(100)
     expect(requests).toHaveLength(300 - refused)
     const [first, second] = await Promise.all([bench.send(bytesOf()), bench.send(bytesOf())])
-    expect(first).toEqual({ outcome: 'overloaded', status: 503 })
+    expect(first).toMatchObject({ outcome: 'overloaded', status: 503 })
     expect(first).not.toBe(second) // apps may change the values that they get
     gate.open(SECRET)
     await Promise.all(sent)

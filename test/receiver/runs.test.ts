@@ -181,12 +181,57 @@ describe('the bytes of events under way', () => {
   it('are limited fairly by account, so that an event of others has room', async () => {
     const { bench, gate } = gated(small)
     const [acme, globex] = [await fill(bench, 'acme'), await fill(bench, 'globex')]
-    expect([acme.begun, globex.begun]).toEqual([6, 1])
+    expect([acme.begun, globex.begun]).toEqual([6, 2])
     const sent = [...acme.sent, ...globex.sent, bench.send(of('initech', 512 * KIB))]
     gate.open(undefined)
     const outcomes = (await Promise.all(sent)).map(({ outcome }) => outcome)
-    expect(outcomes.filter((outcome) => outcome === 'handled')).toHaveLength(8)
+    expect(outcomes.filter((outcome) => outcome === 'handled')).toHaveLength(9)
     expect(await bench.send(of('acme', 64 * KIB))).toMatchObject({ outcome: 'handled' })
+  })
+
+  /** Sends events while the handlers of the events before them run, and returns the outcomes of all. */
+  async function sendAll(options: Record<string, unknown>, handlers: number, sent: readonly ReturnType<typeof of>[]) {
+    const gate = new Gate<unknown>()
+    const bench = new Bench(options)
+    for (let count = 0; count < handlers; count++)
+      bench.receiver.on('contact.created', { name: `handler-${count}` }, () => gate.promise)
+    const answers = sent.map((event) => bench.send(event))
+    await bench.clock.advance(4_000)
+    gate.open(undefined)
+    return (await Promise.all(answers)).map(({ outcome }) => outcome)
+  }
+  const many = (accountKey: string, count = 30) => Array.from({ length: count }, () => of(accountKey, 1_000))
+
+  it.each([
+    [8, 1_000, {}],
+    [1, 1_000, {}],
+    [40, 1_000, {}],
+    [8, 4_000, { maxBodyBytes: 4_096 * KIB }],
+    [1, 20_000, { maxBodyBytes: 20_480 * KIB }],
+    [8, 1_000, { maxBufferedBytes: 4_096 * KIB }],
+  ])(
+    'let a large event run beside small ones, and small ones beside it: %i handlers, %i kB, %o',
+    async (handlers, kB, options) => {
+      const large = of('acme', kB * 1_000)
+      for (const sent of [
+        [large, ...many('acme')],
+        [...many('acme'), large],
+        [...many('acme', 15), large, ...many('acme', 15), of('globex', kB * 1_000), ...many('globex', 15)],
+      ])
+        expect(await sendAll(options, handlers, sent)).toEqual(sent.map(() => 'handled'))
+    },
+  )
+
+  it('tell the owner which limit was reached, and the option to raise', async () => {
+    const { bench, gate } = gated(small)
+    const { sent } = await fill(bench, 'acme')
+    const [first] = bench.outcomes
+    expect(first).toMatchObject({
+      reason: expect.stringMatching(/bytes \(its length × its handlers.*raise maxBufferedBytes/),
+    })
+    expect(bench.lines[0]?.message).toMatch(/delivery deferred: The event needs 65\d+ bytes .* raise maxBufferedBytes/)
+    gate.open(undefined)
+    await Promise.all(sent)
   })
 
   it('count once for each handler, and once more for a schema', async () => {
@@ -194,8 +239,8 @@ describe('the bytes of events under way', () => {
     const schema = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }
     const bench = new Bench({ ...small, models: { contact: schema } })
     for (const name of ['a', 'b', 'c']) bench.receiver.on('contact.created', { name }, () => gate.promise)
-    const { sent, begun } = await fill(bench, 'acme')
-    expect(begun).toBe(1)
+    const { sent, begun } = await fill(bench, 'acme', 16 * KIB)
+    expect(begun).toBe(6)
     gate.open(undefined)
     await Promise.all(sent)
   })
