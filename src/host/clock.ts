@@ -22,6 +22,11 @@ export const systemClock: Clock = {
   clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
 }
 
+/** Calls back once `at` has come on the monotonic clock. Returns a value for `clearTimeout`. */
+export function setTimeoutAt(clock: Clock, at: number, callback: () => void): unknown {
+  return clock.setTimeout(callback, Math.max(at - clock.monotonic(), 0))
+}
+
 /** Waits on a clock. */
 export function sleep(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => {

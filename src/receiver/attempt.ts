@@ -1,4 +1,4 @@
-import type { QueuedTimer } from '../host/timer-queue.ts'
+import { setMaxListeners } from 'node:events'
 import { steeringOf } from '../inbox/steer.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import type { HandlerError } from '../protocol/errors.ts'
@@ -6,7 +6,7 @@ import type { AnyEvent } from '../protocol/events.ts'
 import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import { isThenable, refuseUnfinished } from '../protocol/promises.ts'
 import type { CheckedData } from '../protocol/schema.ts'
-import { quote, reasonOf } from '../protocol/show.ts'
+import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
 import { Context, HandlerTransaction } from './context.ts'
 import type { Lease } from './lease.ts'
@@ -44,7 +44,7 @@ export class Attempt {
   #todo: readonly NamedHandler[] = []
   #pending = 0
   #resolveWait: (() => void) | undefined
-  #timer: QueuedTimer | undefined
+  #timer: unknown
   #giveUpTimer: unknown
   #abortReason: HandlerError | undefined
   #onWorkerClosed: () => void = ignore
@@ -64,6 +64,7 @@ export class Attempt {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
+      allowListeners(this.#controller.signal)
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
     }
     return this.#controller.signal
@@ -118,7 +119,8 @@ export class Attempt {
 
   /** Returns the result of the handlers, once all have ended or were given up. */
   judge(): AttemptResult {
-    const error = this.#failures.length === 0 ? undefined : this.#toFailure()
+    const error =
+      this.#failures.length === 0 ? undefined : this.#run.toFailure(this.#failures, this.#shared.transact !== undefined)
     // The inbox reports events that their handlers deferred or gave up.
     const isSteered = this.#run.first.item && steeringOf(this.#failures.map((failure) => failure.error)) !== undefined
     // A closing worker stopped them.
@@ -136,7 +138,7 @@ export class Attempt {
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    if (this.#timer !== undefined) this.#shared.handlerTimers.clear(this.#timer)
+    if (this.#timer !== undefined) this.#shared.settings.clock.clearTimeout(this.#timer)
     if (this.#giveUpTimer !== undefined) this.#shared.settings.clock.clearTimeout(this.#giveUpTimer)
     this.#run.first.item?.signal.removeEventListener('abort', this.#onWorkerClosed)
   }
@@ -221,13 +223,13 @@ export class Attempt {
   /** Starts to renew the claim and to limit the time, once the schema or a handler does not end synchronously. */
   #startLimits(): void {
     if (this.#timer !== undefined) return
-    const { settings, handlerTimers } = this.#shared
+    const { settings } = this.#shared
     const { item } = this.#run.first
     if (item !== undefined) void this.#awaitClosing(item.signal)
     const timeout = new Promise<void>((resolve) => {
-      this.#timer = handlerTimers.set(settings.clock.monotonic() + settings.handlerTimeoutMs, resolve)
+      this.#timer = settings.clock.setTimeout(resolve, settings.handlerTimeoutMs)
     })
-    void timeout.then(() => this.#abort('handler_timeout'))
+    void timeout.then(() => this.#abort('handler_timeout')) // in the async context of the delivery, also on a manual clock
     this.#lease.startRenewing(
       () => this.marks,
       () => this.#abort('lease_lost'),
@@ -285,14 +287,14 @@ export class Attempt {
     const ended = new Set([...this.#finished, ...this.#failures.map(({ name }) => name)])
     return this.#todo.map(({ name }) => name).filter((name) => !ended.has(name))
   }
+}
 
-  #toFailure(): HandlerError {
-    const [names, errors] = [this.#failures.map(({ name }) => name), this.#failures.map(({ error }) => error)]
-    // Its message has all reasons: loggers such as pino print no errors of an aggregate that is a cause.
-    const reasons = this.#failures.map(({ name, error }) => `${name}: ${reasonOf(error)}`).join('; ')
-    const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, reasons)
-    const message = `Handlers of ${quote(this.#run.type)} failed: ${names.join(', ')}.`
-    return this.#run.toError('handler_failed', message, names, cause)
+/** Each handler may pass the signal on: Node would take eleven listeners for a leak. */
+function allowListeners(signal: AbortSignal): void {
+  try {
+    setMaxListeners(0, signal)
+  } catch {
+    // Some hosts take event emitters only.
   }
 }
 

@@ -1,6 +1,7 @@
+import { setTimeoutAt } from '../host/clock.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { isBytes } from '../protocol/is-bytes.ts'
-import { type Outcome, Rejection, toRejected } from '../protocol/outcome.ts'
+import { type Outcome, Rejection, toOverloaded, toRejected } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
 import { show } from '../protocol/show.ts'
 import type { BodyFailure, BodyIntake, DeliveryRequest } from './receiver.ts'
@@ -68,7 +69,7 @@ export class Bodies {
     for (const oldest of this.#incomplete) {
       if (this.#heldBytes <= most) break
       // Honest senders need milliseconds; an attacker's bodies are the oldest.
-      oldest.cut({ outcome: 'overloaded', status: 408 })
+      oldest.cut(this.full(408))
     }
     this.#heldBytes += bytes
     return true
@@ -88,6 +89,13 @@ export class Bodies {
     return true
   }
 
+  /** Returns the outcome of a delivery for whose bytes there is no room. */
+  full(status: 408 | 503 = 503, event?: Parameters<typeof toOverloaded>[2]): Outcome {
+    const { maxBufferedBytes } = this.#shared.settings
+    const reason = `bodies that wait for their rest, their secrets or the inbox use up maxBufferedBytes (${maxBufferedBytes}). Raise it, unless they are an attack.`
+    return toOverloaded(status, reason, event)
+  }
+
   letGo(bytes: number): void {
     this.#heldBytes -= bytes
   }
@@ -97,7 +105,7 @@ export class Bodies {
     if (!(bytes >= 0)) throw new TypeError(`take() was given ${show(bytes)} as the number of bytes`) // by an adapter in plain JavaScript
     const cost = bytes + FRAGMENT_BYTES
     if (intake.cost + cost > this.#shared.settings.maxBodyCost) intake.cut(toRejected(TOO_FRAGMENTED))
-    else if (!this.hold(cost)) intake.cut({ outcome: 'overloaded', status: 408 })
+    else if (!this.hold(cost)) intake.cut(this.full(408))
     else if (intake.cutWith === undefined) {
       intake.cost += cost
       this.#incompleteBytes += cost
@@ -114,11 +122,11 @@ export class Bodies {
     reading: PromiseLike<Uint8Array | BodyFailure>,
     deadline: number,
   ): Promise<Uint8Array | Outcome> {
-    const { bodyTimers } = this.#shared
+    const { clock } = this.#shared.settings
     return new Promise((resolve, reject) => {
-      const timer = bodyTimers.set(deadline, () => intake.cut(toRejected(TIMED_OUT)))
+      const timer = setTimeoutAt(clock, deadline, () => intake.cut(toRejected(TIMED_OUT)))
       const end = (body: Uint8Array | Outcome) => {
-        bodyTimers.clear(timer)
+        clock.clearTimeout(timer)
         this.#close(intake)
         resolve(body)
       }

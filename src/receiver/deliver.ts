@@ -33,6 +33,10 @@ const NOT_BYTES: BodyFailure = {
   failure: 'body_consumed',
   fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await both if they are promises.',
 }
+const NOT_SIGNED: BodyFailure = {
+  failure: 'body_consumed',
+  fix: 'receive() was given an event, which has no signature: sign it, receiver.receive(signed(event, { secret })) of postern/testing, or give it to receiver.dispatch(event).',
+}
 const CLOSING: Outcome = { outcome: 'closing', status: 503 }
 const ignore = () => {}
 
@@ -100,7 +104,7 @@ export class DeliveryPath {
       if (closed !== undefined) return Promise.resolve(this.#report(closed, delivery))
       activity.begin()
       if (source instanceof PosternError) return this.#end(this.#failSecrets(source), delivery)
-      return this.#end(this.#answerBytes(body, signature, delivery), delivery)
+      return this.#end(this.#answerBytes(isEvent(received) ? NOT_SIGNED : body, signature, delivery), delivery)
     } catch (cause) {
       const delivery = this.#toDelivery(settings.clock.monotonic(), undefined, undefined, watch)
       return Promise.resolve(this.#report(this.#toUnexpected(cause), delivery))
@@ -172,7 +176,7 @@ export class DeliveryPath {
   /** Stops 3 to 10. Returns a promise only if one of them is asynchronous. */
   #answer(body: Uint8Array, signature: string, delivery: EventRequest): Outcome | Promise<Outcome> {
     const mayWait = typeof this.#shared.settings.secret === 'function'
-    if (mayWait && !this.#bodies.hasRoom(body.length + LOOK_UP_BYTES)) return { outcome: 'overloaded', status: 503 }
+    if (mayWait && !this.#bodies.hasRoom(body.length + LOOK_UP_BYTES)) return this.#bodies.full()
     const keys = this.#keysFor(body, delivery) // 3
     return isThenable(keys)
       ? this.#awaitKeys(keys, body, signature, delivery)
@@ -181,7 +185,7 @@ export class DeliveryPath {
 
   async #awaitKeys(keys: Promise<Keys>, body: Uint8Array, signature: string, delivery: EventRequest): Promise<Outcome> {
     const cost = body.length + LOOK_UP_BYTES
-    if (!this.#bodies.hold(cost)) return { outcome: 'overloaded', status: 503 }
+    if (!this.#bodies.hold(cost)) return this.#bodies.full()
     const found = await keys
     this.#bodies.letGo(cost)
     return this.#verify(found, body, signature, delivery)
@@ -279,4 +283,9 @@ export class DeliveryPath {
     const leftMs = Math.max(delivery.deadline - settings.clock.monotonic(), 0)
     return toReply(outcome, close, close ? DRAIN_MS : leftMs)
   }
+}
+
+/** Returns true for an event in place of a delivery. */
+function isEvent(received: object): boolean {
+  return !('body' in Object(received)) && 'type' in Object(received)
 }

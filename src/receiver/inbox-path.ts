@@ -23,7 +23,7 @@ export async function accept(
   const { settings, reporter } = shared
   const { length } = event.bytes
   if (shared.isClosing) return toOutcome('closing', event)
-  if (!bodies.hold(length)) return toOutcome('overloaded', event)
+  if (!bodies.hold(length)) return bodies.full(503, event)
   const limitMs = Math.min(STORE_LIMIT_MS, Math.max(deadline - settings.clock.monotonic(), 0))
   // The app may reuse its buffer after a late answer, while the engine still writes.
   const item = { ...event, bytes: new Uint8Array(event.bytes), receivedAt, source }

@@ -1,4 +1,4 @@
-import type { QueuedTimer } from '../host/timer-queue.ts'
+import { setTimeoutAt } from '../host/clock.ts'
 import type { Position } from '../store/store.ts'
 import type { TransactionClaim } from '../store/transactional-store.ts'
 import type { Order } from './order.ts'
@@ -18,7 +18,7 @@ export class Lease {
   readonly #token: string
   readonly #askedAt: number
   readonly #order: Order | undefined
-  #timer: QueuedTimer | undefined
+  #timer: unknown
   #isStopped = false
   #renewal: Promise<boolean | undefined> | undefined
   #isFailing = false
@@ -47,7 +47,7 @@ export class Lease {
 
   stop(): void {
     this.#isStopped = true
-    if (this.#timer !== undefined) this.#shared.renewalTimers.clear(this.#timer)
+    if (this.#timer !== undefined) this.#shared.settings.clock.clearTimeout(this.#timer)
   }
 
   /** Renews immediately if handlers have an order: one has finished while others run, and an older event of the record may come. */
@@ -143,13 +143,13 @@ export class Lease {
   }
 
   async #pauseUntil(at: number): Promise<void> {
-    const { renewalTimers } = this.#shared
+    const { clock } = this.#shared.settings
     await new Promise<void>((resolve) => {
-      this.#timer = renewalTimers.set(at, resolve)
+      this.#timer = setTimeoutAt(clock, at, resolve)
       this.#wake = resolve
       if (this.#hasNews) resolve()
     })
-    if (this.#timer !== undefined) renewalTimers.clear(this.#timer)
+    if (this.#timer !== undefined) clock.clearTimeout(this.#timer)
   }
 
   /** Returns whether the claim is still held; undefined if the store failed. Reports the first failure in a row. */

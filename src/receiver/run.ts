@@ -2,7 +2,7 @@ import type { TakenItem } from '../inbox/inbox.ts'
 import { copyPlain, isPlain } from '../protocol/copy-plain.ts'
 import { type ParsedEvent, parseAgain } from '../protocol/envelope.ts'
 import { HandlerError, type PosternError } from '../protocol/errors.ts'
-import { quote } from '../protocol/show.ts'
+import { quote, reasonOf } from '../protocol/show.ts'
 import type { HandlerContext } from './handler.ts'
 import type { Watch } from './observer.ts'
 import type { NamedHandler, Route } from './routes.ts'
@@ -31,6 +31,11 @@ export const UNKNOWN_ATTEMPT: HandlerContext['attempt'] = Object.freeze({ number
 /** Reason for which the schema or the handlers of an event have to stop. */
 export type AbortCode = 'handler_timeout' | 'lease_lost' | 'worker_closed'
 type HandlerErrorCode = AbortCode | 'handler_failed' | 'handler_abandoned' | 'transaction_misused'
+
+/** The error of a call of `context.transaction`, which apps in plain JavaScript may expect of every store. */
+const NO_TRANSACTION = /\btransaction is not a function/
+const NO_TRANSACTIONS =
+  'The store of this receiver has no transactions, so there is no context.transaction: use postgresStore or sqliteStore.'
 
 /** One event to be claimed and handled. */
 export class Run {
@@ -87,6 +92,20 @@ export class Run {
   toError(code: HandlerErrorCode, message: string, handlers: readonly string[], cause?: unknown): HandlerError {
     const { id: eventId, type: eventType, accountKey } = this
     return new HandlerError(code, message, { handlers, eventId, eventType, accountKey }, { cause })
+  }
+
+  /** @param hasTransactions true if the store has them */
+  toFailure(
+    failures: readonly { readonly name: string; readonly error: unknown }[],
+    hasTransactions: boolean,
+  ): HandlerError {
+    const [names, errors] = [failures.map(({ name }) => name), failures.map(({ error }) => error)]
+    // Its message has all reasons: loggers such as pino print no errors of an aggregate that is a cause.
+    const reasons = failures.map(({ name, error }) => `${name}: ${reasonOf(error)}`).join('; ')
+    const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, reasons)
+    const isLacking = !hasTransactions && errors.some((error) => NO_TRANSACTION.test(Object(error).message))
+    const message = `Handlers of ${quote(this.type)} failed: ${names.join(', ')}.`
+    return this.toError('handler_failed', isLacking ? `${message} ${NO_TRANSACTIONS}` : message, names, cause)
   }
 
   /** @param names of the handlers that are still running; none while the schema is */

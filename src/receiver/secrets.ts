@@ -1,3 +1,4 @@
+import { waitFor } from '../host/wait-for.ts'
 import { importSecrets, type SecretRequest, type Secrets, type VerificationKey } from '../protocol/authenticate.ts'
 import { claimedAccountOf } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
@@ -26,7 +27,7 @@ export type Keys = readonly VerificationKey[] | Rejection | PosternError
  */
 export function createKeySource(shared: Shared): (body: Uint8Array, delivery: EventRequest) => Keys | Promise<Keys> {
   const toKey = cacheKeys(MAX_CACHED_KEYS)
-  const { settings, callTimers } = shared
+  const { settings } = shared
   const { secret: choose } = settings
   const importKeys = (request: LazySecretRequest, secrets: Secrets | null | undefined): Keys => {
     try {
@@ -51,7 +52,7 @@ export function createKeySource(shared: Shared): (body: Uint8Array, delivery: Ev
       if (!isThenable(chosen)) return importKeys(request, chosen)
       const limitMs = Math.min(SECRETS_LIMIT_MS, Math.max(delivery.deadline - settings.clock.monotonic(), 0))
       const toKeys = (secrets: Secrets | null | undefined) => importKeys(request, secrets)
-      return callTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail)
+      return waitFor<Secrets | null | undefined, Keys>(settings.clock, chosen, limitMs, toKeys, fail)
     } catch (error) {
       return fail(error)
     }

@@ -1,5 +1,4 @@
 import { Activity } from '../host/activity.ts'
-import { TimerQueue } from '../host/timer-queue.ts'
 import { makeDedupKeys } from '../protocol/dedup-key.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
@@ -20,12 +19,6 @@ export class Shared {
   readonly toKey: (accountKey: string, id: string) => string
   /** Undefined if the store has no transactions. */
   readonly transact: Transact | undefined
-  /** Timers of one queue have about the same length, which makes them cheap. */
-  readonly bodyTimers: TimerQueue
-  readonly answerTimers: TimerQueue
-  readonly callTimers: TimerQueue
-  readonly renewalTimers: TimerQueue
-  readonly handlerTimers: TimerQueue
   /** Runs whose handlers are being called synchronously, the innermost last. */
   readonly beginning: { readonly key: string }[] = []
   /** Number of ended attempts whose marks the store has not stored yet. */
@@ -39,11 +32,6 @@ export class Shared {
     this.reporter = reporter
     this.toKey = makeDedupKeys(settings.name)
     this.transact = toTransact(settings.store)
-    this.bodyTimers = new TimerQueue(settings.clock)
-    this.answerTimers = new TimerQueue(settings.clock)
-    this.callTimers = new TimerQueue(settings.clock)
-    this.renewalTimers = new TimerQueue(settings.clock)
-    this.handlerTimers = new TimerQueue(settings.clock)
   }
 }
 

@@ -1,4 +1,5 @@
 import { sleep } from '../host/clock.ts'
+import { waitFor } from '../host/wait-for.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { isThenable } from '../protocol/promises.ts'
 import type { Shared } from './shared.ts'
@@ -44,7 +45,7 @@ export function callStore<T>(
   try {
     const answer = call()
     if (!isThenable(answer)) return check(answer)
-    return shared.callTimers.waitFor(answer, limitMs, check, toFailure, onLate)
+    return waitFor(shared.settings.clock, answer, limitMs, check, toFailure, onLate)
   } catch (cause) {
     return toFailure(cause)
   }

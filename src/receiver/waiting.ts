@@ -1,4 +1,4 @@
-import type { QueuedTimer } from '../host/timer-queue.ts'
+import { setTimeoutAt } from '../host/clock.ts'
 import { type Failed, type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import type { Lease } from './lease.ts'
 import type { EventRequest, Run } from './run.ts'
@@ -22,7 +22,7 @@ export interface RunResult {
 interface Waiter {
   /** @param outcome undefined at the deadline of the delivery */
   readonly resolve: (outcome: Outcome | undefined) => void
-  timer: QueuedTimer | undefined
+  timer: unknown
 }
 
 /** The state of one run, and the deliveries that wait for it: each is answered by its deadline. */
@@ -94,7 +94,7 @@ export class Waiting {
       const waiter: Waiter = { resolve, timer: undefined }
       waiters.add(waiter)
       if (delivery.deadline === Number.POSITIVE_INFINITY) return
-      waiter.timer = this.#shared.answerTimers.set(delivery.deadline, () => this.#answer(waiter, undefined))
+      waiter.timer = setTimeoutAt(this.#shared.settings.clock, delivery.deadline, () => this.#answer(waiter, undefined))
     })
     return this.#finishAnswer(delivery, answered)
   }
@@ -139,7 +139,7 @@ export class Waiting {
 
   #answer(waiter: Waiter, outcome: Outcome | undefined): void {
     this.#waiters?.delete(waiter)
-    if (waiter.timer !== undefined) this.#shared.answerTimers.clear(waiter.timer)
+    if (waiter.timer !== undefined) this.#shared.settings.clock.clearTimeout(waiter.timer)
     waiter.resolve(outcome)
   }
 

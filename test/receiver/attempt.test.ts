@@ -1,6 +1,6 @@
 import { DeadLetter, HandlerError, type StandardSchema, systemClock } from 'postern'
 import { events, signed } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Gate } from '../support/gate.ts'
 import { atOnce, Bench, raise, SECRET, saying, settle, soon, thenable, watchRejections } from './support.ts'
 
@@ -550,4 +550,61 @@ it('sets one timer for an asynchronous schema and the handlers after it, and one
   working.open()
   await bench.expectAtRest()
   expect(bench.codes.slice(0, 2)).toEqual(['handler_timeout', 'lease_lost'])
+})
+
+describe('a handler that returns a generator', () => {
+  const runs: string[] = []
+  function* save(event: { readonly id: string }) {
+    yield runs.push(event.id)
+  }
+  async function* saveSlowly(event: { readonly id: string }) {
+    yield runs.push(event.id)
+  }
+
+  it.each<[string, (event: { readonly id: string }) => unknown]>([
+    ['directly', (event) => save(event)],
+    ['by a promise', async (event) => save(event)],
+    ['that is asynchronous', (event) => saveSlowly(event)],
+    ['in a list', (event) => [save(event)]],
+    ['and is such a function bound to an object', (event) => save.bind(undefined)(event)],
+  ])('%s fails, since none of it runs', async (_how, handle) => {
+    const bench = new Bench()
+    bench.receiver.on('*', handle)
+    expect(await bench.send(events.contact.created())).toMatchObject({
+      ...{ outcome: 'failed', code: 'handler_failed' },
+      error: { cause: { message: expect.stringContaining('of which nothing runs until something iterates it') } },
+    })
+    expect(runs).toEqual([])
+  })
+})
+
+it('tells a handler that calls context.transaction() which stores have it', async () => {
+  const bench = new Bench()
+  bench.receiver.on('contact.created', (_event, context) => {
+    expect('transaction' in context).toBe(false)
+    return (context as unknown as { transaction(): unknown }).transaction() // as an app in plain JavaScript
+  })
+  bench.receiver.on('contact.created', { name: 'other' }, raise(new Error('no')))
+  const told = 'has no transactions, so there is no context.transaction: use postgresStore or sqliteStore.'
+  expect(await bench.send(events.contact.created())).toMatchObject({
+    error: { code: 'handler_failed', message: expect.stringContaining(told) },
+  })
+})
+
+it('lets any number of handlers pass their signal on without a warning of a leak', async () => {
+  const warnings: string[] = []
+  const note = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', note)
+  onTestFinished(() => void process.off('warning', note))
+  const bench = new Bench()
+  for (let count = 0; count < 12; count++)
+    bench.receiver.on('contact.created', { name: `handler-${count}` }, async (_event, { signal }) => {
+      for (let times = 0; times < 12; times++) signal.addEventListener('abort', () => {})
+      await settle()
+    })
+  const sent = bench.send(events.contact.created())
+  await bench.clock.advance(10)
+  expect(await sent).toMatchObject({ outcome: 'handled' })
+  await settle() // Node warns in a later turn
+  expect(warnings).toEqual([])
 })

@@ -116,16 +116,14 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'abort-at-the-deadline': {
       breaks: 'Handlers are aborted when their delivery has to be answered, so that late successes are thrown away.',
       from: 4,
-      edits: {
-        'settings.clock.monotonic() + settings.handlerTimeoutMs, resolve':
-          'settings.clock.monotonic() + settings.deadlineMs, resolve',
-      },
+      edits: { 'setTimeout(resolve, settings.handlerTimeoutMs)': 'setTimeout(resolve, settings.deadlineMs)' },
     },
     'abort-in-a-foreign-context': {
-      breaks: 'Handlers are aborted in the async context of whichever delivery started the shared timer.',
+      breaks: 'Handlers are aborted in the async context of the clock.',
       from: 20,
       edits: {
-        'settings.handlerTimeoutMs, resolve)': "settings.handlerTimeoutMs, () => this.#abort('handler_timeout'))",
+        'setTimeout(resolve, settings.handlerTimeoutMs)':
+          "setTimeout(() => this.#abort('handler_timeout'), settings.handlerTimeoutMs)",
       },
     },
     'late-end-settles': {
@@ -234,7 +232,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'timer-left': {
       breaks: 'The timer of a deadline stays when the delivery was answered.',
       from: 17,
-      edits: { 'if (waiter.timer !== undefined) this.#shared.answerTimers.clear(waiter.timer)': '' },
+      edits: { 'if (waiter.timer !== undefined) this.#shared.settings.clock.clearTimeout(waiter.timer)': '' },
     },
   },
   'src/receiver/deliver.ts': {

@@ -1,0 +1,78 @@
+import { mock } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver, type HandlerContext, type Outcome } from 'postern'
+import { events } from 'postern/testing'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { SECRET } from './support.ts'
+
+const ALL = ['setTimeout', 'setInterval', 'setImmediate', 'Date'] as const
+
+/** Ways of test runners to replace the timers of the host. */
+const FAKES = {
+  'mock.timers of node:test': {
+    begin: () => mock.timers.enable({ apis: [...ALL] }),
+    advance: (ms: number) => mock.timers.tick(ms),
+    end: () => mock.timers.reset(),
+  },
+  'setTimeout of node:test alone': {
+    begin: () => mock.timers.enable({ apis: ['setTimeout'] }),
+    advance: (ms: number) => mock.timers.tick(ms),
+    end: () => mock.timers.reset(),
+  },
+  'vi.useFakeTimers': {
+    begin: () => vi.useFakeTimers(),
+    advance: (ms: number) => void vi.advanceTimersByTime(ms),
+    end: () => void vi.useRealTimers(),
+  },
+}
+
+afterEach(() => {
+  mock.timers.reset()
+  vi.useRealTimers()
+})
+
+describe.each(Object.entries(FAKES))('a receiver whose tests use %s', (_name, fake) => {
+  /** A receiver whose handlers run until they are aborted, and the codes of its errors. */
+  function scene() {
+    const codes: string[] = []
+    const receiver = createReceiver({
+      ...{ secret: SECRET, deadlineMs: 100, handlerTimeoutMs: 200, leaseMs: 2_000 },
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      onError: ({ code }) => void codes.push(code),
+    })
+    receiver.on('contact.created', (_event: unknown, { signal }: HandlerContext) => {
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    })
+    return { receiver, codes, send: () => receiver.dispatch(events.contact.created()) }
+  }
+
+  it('has its time limits again when the timers are real again', async () => {
+    const { receiver, codes, send } = scene()
+    fake.begin()
+    const left = send()
+    await Promise.resolve()
+    fake.end()
+    expect(await send()).toMatchObject({ outcome: 'late' })
+    while (!codes.includes('handler_timeout')) await sleep(5)
+    void left // it began with a timer that no longer comes
+    await receiver.close({ timeoutMs: 1 })
+  })
+
+  it('has its time limits by the timers of the test, and real ones before', async () => {
+    const { receiver, codes, send } = scene()
+    expect(await send()).toMatchObject({ outcome: 'late' })
+    while (!codes.includes('handler_timeout')) await sleep(5)
+    fake.begin()
+    const ended: Outcome[] = []
+    const sent = send().then((outcome) => ended.push(outcome))
+    await Promise.resolve()
+    fake.advance(100)
+    await sent
+    expect(ended).toMatchObject([{ outcome: 'late' }])
+    fake.advance(200)
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve()
+    expect(codes.filter((code) => code === 'handler_timeout')).toHaveLength(2)
+    fake.end()
+    await receiver.close({ timeoutMs: 1 })
+  })
+})
