@@ -27,10 +27,7 @@ const FLOORS: Floors = {
     packageTypes: ['node:crypto'],
   },
   'src/receiver/winston-logger.ts': { files: ['src/host/', 'src/protocol/'], packages: ['node:util'] },
-  'src/receiver/attempt.ts': {
-    files: ['src/host/', 'src/protocol/', 'src/store/', 'src/inbox/', 'src/receiver/'],
-    packages: ['node:events'],
-  },
+  'src/receiver/make-controller.ts': { packages: ['node:events'] },
   'src/models/': { packages: ['zod'] },
   'src/wire/': {
     files: ['src/host/', 'src/protocol/', 'src/wire/'],

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { steeringOf } from '../inbox/steer.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import type { HandlerError } from '../protocol/errors.ts'
@@ -10,6 +9,7 @@ import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
 import { Context, HandlerTransaction } from './context.ts'
 import type { Lease } from './lease.ts'
+import { makeController } from './make-controller.ts'
 import type { Order } from './order.ts'
 import type { NamedHandler } from './routes.ts'
 import type { AbortCode, Run } from './run.ts'
@@ -63,8 +63,7 @@ export class Attempt {
   /** Aborts when the handlers' time is over or another process has the event. Created when a handler first reads it. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      allowListeners(this.#controller.signal)
+      this.#controller = makeController()
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
     }
     return this.#controller.signal
@@ -286,15 +285,6 @@ export class Attempt {
   #running(): readonly string[] {
     const ended = new Set([...this.#finished, ...this.#failures.map(({ name }) => name)])
     return this.#todo.map(({ name }) => name).filter((name) => !ended.has(name))
-  }
-}
-
-/** Each handler may pass the signal on: Node would take eleven listeners for a leak. */
-function allowListeners(signal: AbortSignal): void {
-  try {
-    setMaxListeners(0, signal)
-  } catch {
-    // Some hosts take event emitters only.
   }
 }
 
