@@ -93,6 +93,7 @@ function toFailure(error: { readonly type?: unknown }): BodyFailure {
       failure: 'body_consumed',
       fix: 'Something called setEncoding() on the request while the receiver read it. Leave the request alone, and look at the event in a handler instead.',
     }
+  if (Object(error).name === 'TypeError') throw error // of a stand-in without what a stream has, or of the app's own stream
   return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
 }
 

@@ -1,8 +1,10 @@
+import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import type { PosternError } from 'postern'
 import { nextHandler } from 'postern/next'
 import { type FetchRequest, fetchHandler } from 'postern/web'
 import { describe, expect, it } from 'vitest'
+import { NodeRequest } from '../../../adapters/http/body.ts'
 import { createScene, sample } from './scene.ts'
 
 type Bare = Partial<FetchRequest> & { readonly url: string }
@@ -146,6 +148,38 @@ it('mounts in one line on Azure Functions, which has no signal', async () => {
   }
   expect(outcomes.map(({ status }) => status)).toEqual([200, 401])
   expect(() => fetchHandler<FetchRequest>(receiver)({ ...bare({}).request, headers: {} as never })).toThrow('a Request') // of another host
+})
+
+describe('a request of Node', () => {
+  /** A stream with the head of a delivery, and nothing else of a request. */
+  function standIn(thrown?: Error) {
+    const { bytes, headers } = sample()
+    const failing = new Readable({ read: () => failing.destroy(thrown) })
+    const stream = thrown === undefined ? Readable.from([bytes], { objectMode: false }) : failing
+    return Object.assign(stream, { method: 'POST', headers: { ...headers, 'content-length': String(bytes.length) } })
+  }
+
+  async function take(request: object) {
+    const { receiver, errors } = createScene()
+    const { status } = await receiver.handle(new NodeRequest(request as never, new EventEmitter() as never, {}, ''))
+    return { status, errors }
+  }
+
+  it('may be a bare stream', async () => {
+    expect(await take(standIn())).toEqual({ status: 200, errors: [] })
+  })
+
+  it.each<[string, () => object]>([
+    ['lacks what a stream has', () => Object.assign(standIn(), { on: undefined })],
+    ['ends by a defect of the app', () => standIn(new TypeError('x is not a function'))],
+  ])('that %s is answered 500, and its owner is told why', async (_what, make) => {
+    const { status, errors } = await take(make())
+    expect([status, errors]).toMatchObject([500, [{ code: 'unexpected', cause: { name: 'TypeError' } }]])
+  })
+
+  it('whose sender ends it is refused', async () => {
+    expect(await take(standIn(new Error('aborted')))).toEqual({ status: 400, errors: [] })
+  })
 })
 
 describe('the params of a route of Next.js', () => {
