@@ -14,7 +14,7 @@ export type Claim =
   | {
       readonly state: 'done'
       /** The texts that `complete` was given, if the store keeps them. */
-      readonly by?: readonly string[]
+      readonly by?: readonly string[] | undefined
     }
   | { readonly state: 'busy' }
 
