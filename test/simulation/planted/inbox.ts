@@ -123,7 +123,8 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
       breaks: 'The owner is not told of a dead letter.',
       from: 2,
       edits: {
-        "if (settlement.next !== 'bury') return": "if (settlement.next !== 'bury' || item.failures > 0) return",
+        'if (line?.deadLetter !== undefined) onDeadLetter':
+          'if (line?.deadLetter !== undefined && item.failures === 0) onDeadLetter',
       },
     },
   },

@@ -30,7 +30,7 @@ export const FAULTS_OF_ORDER: FaultsByFile = {
     'order-without-positions': {
       breaks: 'An event is done without the positions of its handlers.',
       from: 27,
-      edits: { 'complete(this.#key, this.#token, ...this.#positionsOf(marks))': 'complete(this.#key, this.#token)' },
+      edits: { 'this.#token, positions, toDoneBy': 'this.#token, undefined, toDoneBy' },
     },
     'position-not-in-the-transaction': {
       breaks: 'A transaction is committed without the position of its event.',
