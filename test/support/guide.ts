@@ -4,7 +4,14 @@ import { readText } from './repository.ts'
 /** A step of a guide's reader. */
 export type Step =
   | { readonly does: 'save'; readonly file: string; readonly code: string; readonly language: string }
-  | { readonly does: 'type'; readonly lines: readonly string[]; readonly terminals: Terminals; readonly title: string }
+  | {
+      readonly does: 'type'
+      readonly lines: readonly string[]
+      readonly terminals: Terminals
+      /** Text that the first terminal has to print before the reader goes on. */
+      readonly awaited: string | undefined
+      readonly title: string
+    }
 
 /** The word behind `sh` says it. */
 const TERMINALS = {
@@ -65,7 +72,9 @@ function* readBlock(page: string, block: CodeBlock, prose: string): Generator<St
   if (language === 'sh') {
     if (!isTerminals(word)) throw new Error(`${page}: "sh ${word}" is none of ${Object.keys(TERMINALS).join(', ')}`)
     const typed = block.code.replaceAll('\\\n', ' ').trim().split('\n')
-    if (word !== 'elsewhere') yield { does: 'type', lines: typed, terminals: word, title: `${page}: ${typed[0]}` }
+    const [, awaited] = /when the first has printed\s+`([^`]+)`/.exec(prose) ?? []
+    if (word !== 'elsewhere')
+      yield { does: 'type', lines: typed, terminals: word, awaited, title: `${page}: ${typed[0]}` }
     return
   }
   const file = findFileName(prose)

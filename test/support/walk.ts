@@ -99,7 +99,9 @@ export async function beginWalk(folder: string, places: Places): Promise<Walk> {
     for (const [index, script] of scripts.entries()) {
       const staysUp = step.terminals === 'server' || (step.terminals === 'terminals' && index < scripts.length - 1)
       const command = await type(script)
-      if (staysUp) await untilReady(script, command, [script.includes('board') ? otherPort : port])
+      if (index === 0 && step.awaited !== undefined)
+        await command.until(new RegExp(step.awaited.replaceAll('.', '\\.')))
+      else if (staysUp) await untilReady(script, command, [script.includes('board') ? otherPort : port])
       else if ((await command.exitCode) !== 0)
         throw new Error(`${step.title} failed in ${folder}:\n${script}\n${output()}`)
     }
