@@ -12,6 +12,8 @@ const config = {
     'scripts/screenshots.ts',
     'scripts/release/*.mjs',
     'src/inspector/main.tsx',
+    'src/cli/start.ts',
+    'test/support/bundled-app.mjs',
     'test/check/reference/*.mjs',
     'test/emulator/program.ts',
     'scripts/runtimes/app/*.js',
@@ -28,7 +30,6 @@ const config = {
     '@arethetypeswrong/cli', // a test starts this and the next by the names of their binaries
     'publint',
     'vite-node', // a test starts it by the name of its binary
-    'better-sqlite3', // an optional peer that is not installed here: it has to be compiled
     'axe-core', // the test of the inspector reads its file into the page
   ],
 }

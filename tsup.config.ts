@@ -1,8 +1,17 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { build, defineConfig, type Options } from 'tsup'
-import { builds, bundledPackages, declarations, shared, sharedWithTools } from './scripts/entries.ts'
+import {
+  builds,
+  bundledPackages,
+  declarations,
+  lookedFor,
+  neededPeers,
+  shared,
+  sharedWithTools,
+} from './scripts/entries.ts'
 import { pagePlugin } from './src/emulator/inspector/load-page.ts'
 
 /** Leaves the import of a shared file in each other file that imports it. All files of the build are in one folder, but for `testing/vitest`. */
@@ -18,6 +27,40 @@ function sharedPlugin(files: Readonly<Record<string, string>>): Plugin {
       })
     },
   }
+}
+
+/**
+ * Has an entry say what to type if its package is missing: an import that fails cannot be caught without keeping `require()` from loading the
+ * entry. A file of CommonJS loads the package. It must not throw itself: Node 20 then ends the process even if the app catches the error.
+ */
+const peerPlugin: Plugin = {
+  name: 'peer',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^[@a-z]/ }, ({ path }) => (path in neededPeers ? { path, namespace: 'peer' } : undefined))
+    onResolve({ filter: /^\./, namespace: 'peer' }, ({ path }) => ({ path, external: true }))
+    onLoad({ filter: /./, namespace: 'peer' }, ({ path }) => {
+      const names = Object.keys(createRequire(import.meta.url)(path)).filter((name) => name !== 'default')
+      return {
+        contents: `
+          import { load } from './${toPeerFile(path)}'
+          let found
+          try {
+            found = load()
+          } catch (cause) {
+            if (cause.code !== 'MODULE_NOT_FOUND' || !cause.message.includes("'${path}'")) throw cause
+            throw Object.assign(new Error('${neededPeers[path]}', { cause }), { code: 'ERR_MODULE_NOT_FOUND' })
+          }
+          export const { ${names} } = found`,
+      }
+    })
+  },
+}
+
+const toPeerFile = (name: string) => `load-${name.replaceAll(/\W+/g, '-').replace(/^-/, '')}.cjs`
+
+async function writePeerFiles(folder: string): Promise<void> {
+  for (const name of Object.keys(neededPeers))
+    await writeFile(join(folder, toPeerFile(name)), `'use strict'\nexports.load = () => require('${name}')\n`)
 }
 
 /** Lets commander, which is CommonJS, load Node's modules in an ES module. */
@@ -77,6 +120,7 @@ async function listExported(path: string): Promise<readonly string[]> {
 export default defineConfig(async ({ outDir = 'dist', dts }) => {
   await rm(outDir, { recursive: true, force: true })
   await writeLicences(outDir)
+  await writePeerFiles(outDir)
   if (dts !== false) await writeDeclarations(outDir)
   const common: Options = {
     format: 'esm',
@@ -84,22 +128,16 @@ export default defineConfig(async ({ outDir = 'dist', dts }) => {
     platform: 'node',
     splitting: true,
     removeNodeProtocol: false,
-    minifyWhitespace: true,
-    minifySyntax: true, // names stay, for the stacks of errors
-    // Node prints the line that threw: it must not be the whole file.
-    esbuildOptions: (options) => {
-      options.lineLimit = 400
-    },
+    external: [...lookedFor],
+    noExternal: Object.keys(neededPeers), // peerPlugin decides
   }
   return [
-    // lru-cache reads the time for what we don't use, and naming `performance` makes Node load another 1 ms of itself.
-    { ...common, entry: builds.core, define: { performance: 'Date' } },
-    ...builds.library.map((entry) => ({ ...common, entry, esbuildPlugins: [sharedPlugin(shared)] })),
+    { ...common, entry: builds.core },
+    ...builds.library.map((entry) => ({ ...common, entry, esbuildPlugins: [sharedPlugin(shared), peerPlugin] })),
     // The inspector's page is built into the package.
     {
       ...common,
       entry: builds.tools,
-      minify: true,
       esbuildPlugins: [sharedPlugin(sharedWithTools), pagePlugin, requirePlugin],
     },
   ]

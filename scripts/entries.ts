@@ -29,10 +29,8 @@ const tools = {
 
 export const entries: Readonly<Record<string, string>> = { index: 'src/index.ts', ...servers, ...engines, ...tools }
 
-/** The programs of the package: `bin` in package.json, and the source file of each. */
-const programs: Readonly<Record<string, string>> = {
-  cli: 'src/cli/main.ts',
-}
+/** The program of the package, `bin` in package.json. It checks the version of Node before it loads the rest. */
+const programs = { cli: 'src/cli/start.ts' }
 
 /**
  * The source files that other files of the build load from a file of their own, instead of containing a copy: the core, so that there is
@@ -72,4 +70,13 @@ const { models, testing, ...others } = tools
 export const declarations = [builds.core, { models, testing }, { ...servers, ...engines, ...others }]
 
 /** The packages that are built into the package, whose licences the build copies. */
-export const bundledPackages = ['@hono/node-server', 'commander', 'hono', 'lru-cache', 'preact']
+export const bundledPackages = ['@hono/node-server', 'commander', 'hono', 'preact']
+
+/** The packages that an entry needs, and the app installs: what to type if they are missing. */
+export const neededPeers: Readonly<Record<string, string>> = {
+  '@opentelemetry/api': 'postern/otel needs a package that is not installed: npm install @opentelemetry/api@1.9',
+  bullmq: 'postern/bullmq needs a package that is not installed: npm install bullmq ioredis',
+}
+
+/** The packages that only some apps load, at run time: each place says what is missing. Tests and development have them, so no peers, which npm would install in production. */
+export const lookedFor = ['better-sqlite3', 'libsql', 'pg', 'vitest']

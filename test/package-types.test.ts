@@ -92,6 +92,7 @@ class Walk {
     ]
     for (const part of parts) this.#visit(part, way)
     for (const signature of [...type.getCallSignatures(), ...type.getConstructSignatures()]) {
+      for (const parameter of signature.typeParameters ?? []) this.#visit(parameter.getDefault() ?? parameter, way)
       for (const parameter of signature.parameters)
         this.#visit(this.#checker.getTypeOfSymbol(parameter), way === 'takes' ? 'returns' : 'takes')
       this.#visit(signature.getReturnType(), way)

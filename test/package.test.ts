@@ -7,7 +7,7 @@ import { join, posix } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
-import { bundledPackages, entries } from '../scripts/entries.ts'
+import { bundledPackages, entries, lookedFor } from '../scripts/entries.ts'
 import { packOnce } from './support/build-once.ts'
 import { readFacts } from './support/imports.ts'
 import { installAlone, run } from './support/package.ts'
@@ -23,7 +23,7 @@ const WITH_PEERS = ['postern/otel', 'postern/bullmq']
 const standalone = specifiers.filter((specifier) => specifier !== FOR_VITEST && !WITH_PEERS.includes(specifier))
 const documents = packageJson.files.filter((file) => file !== 'dist' && existsSync(join(ROOT, file)))
 /** The packages that a user has; every other one that the source imports is built in. */
-const installed = [...Object.keys(packageJson.dependencies), ...Object.keys(packageJson.peerDependencies)]
+const installed = [...Object.keys(packageJson.dependencies), ...Object.keys(packageJson.peerDependencies), ...lookedFor]
 
 let folder: string
 let tarball: string
@@ -65,15 +65,32 @@ describe('the tarball', () => {
   it('holds the documents and the build of every subpath, and nothing else', async () => {
     const files = (await run(folder, 'tar', '-tzf', tarball)).trim().split('\n')
     const others = files.filter(
-      (file) => !/^package\/dist\/(LICENSES\.txt|(testing\/)?[\w-]+(\.js|\.d\.ts))$/.test(file),
+      (file) => !/^package\/dist\/(LICENSES\.txt|(testing\/)?[\w-]+(\.c?js|\.d\.ts))$/.test(file),
     )
     expect(others.sort()).toEqual(['package.json', ...documents].map((file) => `package/${file}`).sort())
     for (const name of Object.keys(entries))
       expect(files).toEqual(expect.arrayContaining([`package/dist/${name}.js`, `package/dist/${name}.d.ts`]))
   })
 
-  it('has 400 kB at most', async () => {
-    expect((await stat(tarball)).size).toBeLessThanOrEqual(400_000)
+  it('has 600 kB at most', async () => {
+    expect((await stat(tarball)).size).toBeLessThanOrEqual(600_000)
+  })
+
+  it('shows the line that threw in front of an error that nothing catches', async () => {
+    const code = "import { createReceiver } from 'postern'\ncreateReceiver({ secret: 'test-secret', retries: 3 })"
+    const output = await runProgram('throws.mjs', code).catch((error: Error) => error.message)
+    const [, shown = ''] =
+      /dist\/index\.js:\d+\n(.*)\n\s*\^\n\nConfigurationError: createReceiver has no option/.exec(String(output)) ?? []
+    expect(shown).toMatch(/^\s+throw new ConfigurationError\(.{10,100}$/)
+  })
+
+  it('has lines of a length that a person reads, but for the page of the inspector', async () => {
+    const files = (await readdir(dist)).filter((name) => name.endsWith('.js') && !name.startsWith('load-page'))
+    for (const file of files) {
+      const lines = (await readFile(join(dist, file), 'utf8')).split('\n')
+      expect(lines.length, file).toBeGreaterThan(1)
+      expect(lines.filter((line) => line.length > 1_000).length / lines.length, file).toBeLessThan(0.01)
+    }
   })
 
   it('does not contain the machine or the folder that made it', async () => {
@@ -87,8 +104,8 @@ describe('the tarball', () => {
 
   it('reads the time by what every runtime has: workerd has no process.hrtime', async () => {
     const text = await readFile(join(dist, 'index.js'), 'utf8')
-    expect(text).toContain('globalThis.performance.now()')
-    expect(text).not.toContain('hrtime')
+    expect(text).toContain('performance.now()')
+    expect(text).not.toMatch(/hrtime[.(]/)
   })
 
   it('brings its own dependencies, and no framework', async () => {
@@ -120,24 +137,24 @@ describe('the tarball', () => {
   })
 
   /** The modules that every adapter loads with the core. */
-  const CORE = ['node:buffer', 'node:crypto', 'node:diagnostics_channel', 'node:util']
+  const CORE = ['lru-cache', 'node:buffer', 'node:crypto', 'node:util']
 
   it.each([
     ['index', CORE],
-    ['express', [...CORE, 'raw-body']],
-    ['fastify', [...CORE, 'raw-body']],
+    ['express', [...CORE, 'node:util/types', 'raw-body']],
+    ['fastify', [...CORE, 'node:util/types', 'raw-body']],
     ['next', CORE], // raw-body when the Pages Router reads a delivery
-    ['node', [...CORE, 'raw-body']],
+    ['node', [...CORE, 'node:util/types', 'raw-body']],
     ['web', CORE],
     ['redis', [...CORE, 'node:events']],
     ['postgres', [...CORE, 'node:os']],
-    ['sqlite', [...CORE, 'node:fs', 'node:module', 'node:os', 'node:path']], // its drivers when a file is opened
-    ['bullmq', ['bullmq', ...CORE, 'node:os']],
+    ['sqlite', [...CORE, 'node:fs', 'node:os', 'node:path']], // its drivers when a file is opened
+    ['bullmq', [...CORE, 'node:os']], // and what test/installs.test.ts tries
     ['models', ['zod']],
     ['client', [...CORE, 'zod']],
     ['testing', [...CORE, 'node:assert/strict', 'node:http', 'node:https', 'node:stream', 'node:timers/promises']],
-    ['testing/vitest', ['node:util', 'vitest']],
-    ['otel', ['@opentelemetry/api', ...CORE]],
+    ['testing/vitest', ['node:util']], // vitest, or it says what to install
+    ['otel', CORE],
     [
       'check',
       [
@@ -308,29 +325,16 @@ describe('every subpath except those for Vitest, OpenTelemetry and BullMQ', () =
   })
 })
 
-describe('the subpath for BullMQ', () => {
-  it('names the peer that it needs', async () => {
-    const code =
-      "await import('postern/bullmq').catch((error) => console.log(JSON.stringify([error.code, error.message])))"
-    const [errorCode, message] = (await runProgram('bullmq.mjs', code)) as string[]
-    expect(errorCode).toBe('ERR_MODULE_NOT_FOUND')
-    expect(message).toContain("'bullmq'")
-  })
-})
-
 describe('the subpath for OpenTelemetry', () => {
   const code = `
     import { createReceiver } from 'postern'
     import { events } from 'postern/testing'
-    const { instrument } = await import('postern/otel').catch((error) => (console.log(JSON.stringify([error.code, error.message])), process.exit()))
+    import { instrument } from 'postern/otel'
     const receiver = createReceiver({ secret: 'test-secret' }).on('*', () => {})
     instrument(receiver)
     console.log(JSON.stringify((await receiver.dispatch(events.contact.created())).outcome))`
 
-  it('names the peer that it needs, and works without an SDK', async () => {
-    const [errorCode, message] = (await runProgram('otel.mjs', code)) as string[]
-    expect(errorCode).toBe('ERR_MODULE_NOT_FOUND')
-    expect(message).toContain("'@opentelemetry/api'")
+  it('works without an SDK', async () => {
     await mkdir(join(project, 'node_modules/@opentelemetry'), { recursive: true })
     const api = 'node_modules/@opentelemetry/api'
     await symlink(join(ROOT, api), join(project, api))

@@ -1,6 +1,6 @@
 /**
- * Tries the package that is installed in the working folder: every subpath loads by `import` and by `require()`, or names the peer that
- * it needs; a receiver answers a signed delivery and a forged one over HTTP; the program says its version.
+ * Tries the package that is installed in the working folder: every subpath loads by `import` and by `require()`, or says
+ * what to install; a receiver answers a signed delivery and a forged one over HTTP; the program says its version.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -13,15 +13,14 @@ import { nodeHandler } from 'postern/node'
 import { events, signed, silentLogger } from 'postern/testing'
 
 const require = createRequire(import.meta.url)
-const { exports, peerDependencies, version } = JSON.parse(readFileSync('node_modules/postern/package.json', 'utf8'))
+const { exports, version } = JSON.parse(readFileSync('node_modules/postern/package.json', 'utf8'))
 
-/** Loads a subpath both ways. Returns false if a peer is missing, which the error must name. */
+/** Loads a subpath both ways. Returns false if the error says what to install. */
 async function load(name) {
   try {
     await import(name)
   } catch (error) {
-    const isPeer = Object.keys(peerDependencies).some((peer) => error.message.includes(`'${peer}'`))
-    if (error.code === 'ERR_MODULE_NOT_FOUND' && isPeer) return false
+    if (error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes('npm install ')) return false
     throw error
   }
   require(name)

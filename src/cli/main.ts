@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { argv, env, platform, stderr, stdin, stdout } from 'node:process'
 import { BrokenOutput, EXIT } from './io.ts'
 import { run } from './run.ts'

@@ -1,11 +1,27 @@
-import { createRequire } from 'node:module'
 import type { SqliteConnection, SqliteDriver } from './database.ts'
 
 /** An installed driver: opens a file, or throws the driver's error. */
 export type Opener = (path: string) => SqliteConnection
 
-/** Not an import: a driver that is not installed must not keep the module from loading, and no driver belongs in a bundle. */
-const require = createRequire(import.meta.url)
+/**
+ * Loads a driver. Not an import: one that is not installed must not keep the module from loading, and none belongs in a bundle. A bundle
+ * may not know its own path, or have moved since it was built: then the working directory counts.
+ */
+function load(name: string): unknown {
+  const { createRequire } = process.getBuiltinModule('node:module')
+  const inFolder = createRequire(`${process.cwd()}/`)
+  const { url }: { readonly url?: string } = import.meta // none in a bundle of CommonJS
+  if (url === undefined) return inFolder(name)
+  const inPackage = createRequire(url)
+  try {
+    inPackage.resolve(name)
+  } catch {
+    return inFolder(name)
+  }
+  return inPackage(name)
+}
+
+type Driver = new (path: string) => SqliteConnection
 
 interface Constructors {
   readonly DatabaseSync: new (path: string) => SqliteConnection
@@ -21,10 +37,10 @@ export const DRIVERS: Readonly<Record<SqliteDriver, () => Opener | string>> = {
   },
   'better-sqlite3': () =>
     attempt(() => {
-      const { version }: { readonly version: string } = require('better-sqlite3/package.json')
-      return refuseCrash(version, process.versions.node) ?? toOpener(require('better-sqlite3'))
+      const { version } = load('better-sqlite3/package.json') as { readonly version: string } // as every package.json has
+      return refuseCrash(version, process.versions.node) ?? toOpener(load('better-sqlite3') as Driver) // what it exports
     }, '; `npm rebuild better-sqlite3` builds it for this Node'),
-  libsql: () => attempt(() => toOpener(require('libsql'))),
+  libsql: () => attempt(() => toOpener(load('libsql') as Driver)), // what it exports
 }
 
 /** better-sqlite3 13 and later are built against Node 22: on Node 20 loading them ends the process, and no error can be caught. */
@@ -33,7 +49,7 @@ export function refuseCrash(version: string, nodeVersion: string): string | unde
   return `version ${version} crashes the process on Node ${nodeVersion}; install better-sqlite3@12, or use Node 22`
 }
 
-function toOpener(Database: new (path: string) => SqliteConnection): Opener {
+function toOpener(Database: Driver): Opener {
   // better-sqlite3 looks for its binary at the first connection: it may be missing, or built for another version of Node.
   new Database(':memory:').close()
   return (path) => new Database(path)
