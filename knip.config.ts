@@ -30,6 +30,9 @@ const config = {
     '@arethetypeswrong/cli', // a test starts this and the next by the names of their binaries
     'publint',
     'vite-node', // a test starts it by the name of its binary
+    'libsql', // the store finds the drivers of SQLite by their names
+    'rollup', // test/bundles.test.ts links this and its plugins into the app that it bundles
+    '@rollup/*',
     'axe-core', // the test of the inspector reads its file into the page
   ],
 }
