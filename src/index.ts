@@ -34,6 +34,7 @@ export type {
   ModelEvent,
   ModelSchemas,
   NoEvents,
+  NoPattern,
   NoSuchPattern,
   OpenData,
   OpenModels,

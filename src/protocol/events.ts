@@ -168,7 +168,7 @@ export type Check<P extends string | readonly string[], M, E> = P extends `${inf
               >
 
 /** The compile error for an empty list of patterns. */
-interface NoPattern {
+export interface NoPattern {
   readonly 'at least one pattern': never
 }
 
