@@ -127,7 +127,7 @@ export interface Unavailable extends Partial<OfEvent> {
   readonly outcome: 'closing' | 'overloaded'
   readonly status: 503 | 408
   /** Limit that an `overloaded` delivery met, and the option to raise, for the owner. */
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 /** The result of one delivery. `status` is the HTTP answer; only 2xx acknowledges the event to the service. */
