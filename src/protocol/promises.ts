@@ -15,8 +15,8 @@ export function ignoreRejection(value: unknown): void {
 }
 
 /**
- * Returns what a handler returned. Throws for what nobody would await, call, iterate or subscribe to: promises in a list or an iterator, a
- * function, a generator, and an Observable of RxJS.
+ * Returns what a handler returned. Throws for what nobody would await, call, iterate, run or subscribe to: promises in a list, a list of
+ * lists or an iterator, a function, a generator, an Effect, and an Observable of RxJS.
  */
 export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
   const why = isThenable(result) ? undefined : whyUnfinished(result)
@@ -26,8 +26,10 @@ export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
 
 function whyUnfinished(result: unknown): string | undefined {
   if (typeof result === 'function') return 'a function, which nobody calls: call it, or return nothing.'
+  if (typeof result !== 'object' || result === null) return undefined
   if (isObservable(result))
     return 'an Observable, which nobody subscribes to: return lastValueFrom(it, { defaultValue: undefined }).'
+  if (EFFECT in result) return 'an Effect, which nobody runs: return Effect.runPromise(it).'
   if (isGenerator(result)) return GENERATOR
   const parts = listOf(result)
   if (parts.some(isGenerator)) return `a list: its first unfinished part is ${GENERATOR}`
@@ -36,19 +38,31 @@ function whyUnfinished(result: unknown): string | undefined {
   return 'a list of promises, which nobody waits for: return Promise.all(list).'
 }
 
+/** Marks the lazy values of the package "effect". */
+const EFFECT = Symbol.for('effect/Effect')
+
 const GENERATOR =
   'a generator or a lazy iterator, of which nothing runs until something iterates it: write an async function without a star, and await instead of yield; of an iterator of promises return Promise.all(iterator).'
 
-/** Compiled generators have no tag of their own, but the three methods. */
+/** Compiled generators have no tag of their own, but the methods. Of a mock, each property may be a function. */
 function isGenerator(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || isThenable(value)) return false
   const { next, throw: raise } = value as { readonly next?: unknown; readonly throw?: unknown } // any object may be asked
-  return typeof next === 'function' && (typeof raise === 'function' || /Iterator Helper\]$/.test(tagOf(value)))
+  if (typeof next !== 'function') return false
+  return /Iterator Helper\]$/.test(tagOf(value)) || (typeof raise === 'function' && isOwnIterator(value))
 }
 
-/** Returns the parts of an array, or of the iterator of a collection, which has no other reader. */
+function isOwnIterator(value: object): boolean {
+  const own = value as { readonly [Symbol.iterator]?: () => unknown; readonly [Symbol.asyncIterator]?: () => unknown } // any object may be asked
+  return own[Symbol.iterator]?.() === value || own[Symbol.asyncIterator]?.() === value
+}
+
+/** Levels of lists in lists that are searched. */
+const MOST_NESTED = 3
+
+/** Returns the parts of an array, and of the arrays in it, or of the iterator of a collection, which has no other reader. */
 function listOf(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value
+  if (Array.isArray(value)) return value.some(Array.isArray) ? value.flat(MOST_NESTED) : value
   return /^\[object (Array|Map|Set) Iterator\]$/.test(tagOf(value)) ? [...(value as Iterable<unknown>)] : [] // by its tag
 }
 
@@ -56,7 +70,7 @@ function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value)
 }
 
-function isObservable(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || !('subscribe' in value) || !('pipe' in value)) return false
+function isObservable(value: object): boolean {
+  if (!('subscribe' in value) || !('pipe' in value)) return false
   return typeof value.subscribe === 'function' && typeof value.pipe === 'function'
 }

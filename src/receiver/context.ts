@@ -12,7 +12,7 @@ const UNREAD: unknown = new UnreadSignal()
  * costs 1 % of a delivery, an accessor that is defined on each context 5 %.
  */
 export class Context implements HandlerContext {
-  declare readonly signal: AbortSignal
+  declare signal: AbortSignal
   declare readonly handlerName: string
   declare readonly source: string | undefined
   declare readonly attempt: HandlerContext['attempt']
@@ -23,7 +23,14 @@ export class Context implements HandlerContext {
   readonly #running: { readonly signal: AbortSignal }
 
   static readonly #whenRead: ProxyHandler<Context> = {
-    get: (context, name) => (name === 'signal' ? context.#running.signal : Reflect.get(context, name)),
+    get(context, name) {
+      if (name === 'signal') context.#makeSignal()
+      return Reflect.get(context, name)
+    },
+    preventExtensions(context) {
+      context.#makeSignal() // a frozen context has its last value
+      return Reflect.preventExtensions(context)
+    },
   }
 
   constructor(
@@ -42,6 +49,10 @@ export class Context implements HandlerContext {
     if (transaction !== undefined) this.transaction = transaction.run
     // biome-ignore lint/correctness/noConstructorReturn: the proxy is the context
     return new Proxy(this, Context.#whenRead)
+  }
+
+  #makeSignal(): void {
+    if (this.signal === UNREAD) this.signal = this.#running.signal
   }
 }
 

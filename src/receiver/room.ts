@@ -8,6 +8,8 @@ const PART_FOR_EVENTS = 1 / 4
 const SHARED_PART = 1 / 2
 /** Part of that which the largest event of an account counts at most: else an event with many handlers would be refused for ever. */
 const MOST_FOR_LARGEST = 1 / 6
+/** Part of that up to which an event is small: small ones also find room beside the large ones of other accounts. */
+const MOST_FOR_SMALL = 1 / 64
 
 /** An event that needs room. */
 interface Load {
@@ -64,6 +66,7 @@ export class Room {
     const apart = this.#apart - this.#toApart(largest) + this.#toApart(Math.max(bytes, largest))
     const shared = this.#shared + more
     if (shared + apart > this.#bytes) return false
+    if (bytes > this.#bytes * MOST_FOR_SMALL && apart > this.#bytes * (1 - SHARED_PART)) return false
     // Twice, so that large events leave room for small ones.
     return sum - largest + 2 * more <= SHARE_OF_LEFT * (this.#bytes * SHARED_PART - shared - more)
   }

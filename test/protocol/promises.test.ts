@@ -41,7 +41,15 @@ async function* saveAsync() {
   await wait()
   yield 1
 }
-const compiled = { next: () => ({}), throw: () => ({}), return: () => ({}) }
+const compiled = {
+  next: () => ({}),
+  throw: () => ({}),
+  [Symbol.iterator]() {
+    return this
+  },
+}
+/** As mocks that answer every property by a function. */
+const mock = new Proxy({}, { get: (_target, name) => (name === 'then' ? undefined : ignore) })
 const lazily = (value: Iterator<unknown>) =>
   'map' in value ? (value as { map(f: unknown): unknown }).map(wait) : save()
 
@@ -51,6 +59,9 @@ it.each<[string, () => unknown, string]>([
   ['a generator of a compiler', () => compiled, 'a generator'],
   ['a list of generators', () => [1, 2].map(save), 'a list: its first unfinished part is a generator'],
   ['a lazy iterator of promises', () => lazily([1].values()), 'a generator or a lazy iterator'],
+  ['a list of lists of promises', () => [[[wait()]], []], 'a list of promises'],
+  ['a list of lists of generators', () => [[save()]], 'a list: its first unfinished part is a generator'],
+  ['an Effect', () => ({ [Symbol.for('effect/Effect')]: {} }), 'an Effect'],
   ['an iterator of promises', () => [wait()].values(), 'a list of promises'],
   ['an iterator of a set of promises', () => new Set([wait()]).values(), 'a list of promises'],
   ['an iterator of a map of promises', () => new Map([[1, wait()]]).values(), 'a list of promises'],
@@ -73,6 +84,7 @@ it.each<[string, unknown]>([
   ['a query, which is awaited', { then: ignore, next: ignore, throw: ignore, [Symbol.asyncIterator]: saveAsync }],
   ['a document with fields of these names', { next: 1, throw: 'ball', return: '2025-01-01' }],
   ['a linked list', { next: () => undefined }],
+  ['a mock', mock],
 ])('refuseUnfinished returns %s', (_what, value) => {
   expect(refuseUnfinished(value)).toBe(value)
 })

@@ -33,6 +33,14 @@ describe('the context of a handler', () => {
     }
   })
 
+  it('can be frozen, and its signal replaced', async () => {
+    const frozen = Object.freeze(await contextOf((bench) => bench.send(big)))
+    expect({ ...frozen }.signal).toBeInstanceOf(AbortSignal)
+    const context = await contextOf((bench) => bench.send(big))
+    const signal = AbortSignal.any([context.signal])
+    expect(Object.assign(context, { signal }).signal).toBe(signal)
+  })
+
   it('creates a signal only if it is read', async () => {
     const Original = AbortController
     let made = 0

@@ -83,6 +83,23 @@ describe('the room for events under way', () => {
     )
   })
 
+  it('has a place for small events of any account beside the large ones that all accounts took', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: MIB, max: 12 * MIB }), { maxLength: 30 }), (larges) => {
+        const room = new Room(OPTIONS)
+        play(
+          room,
+          larges.map((begin, index) => ({ begin, account: `importing ${index % 10}` })),
+        )
+        for (let count = 0; count < 30; count++) {
+          const small = { accountKey: `account ${count}`, bytes: 10_000 }
+          expect(room.whyNone(small)).toBeUndefined()
+          room.add(small)
+        }
+      }),
+    )
+  })
+
   it('has a place for small events of an account beside all the large ones that it took', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 50_000, max: 12 * MIB }), { maxLength: 100 }), (larges) => {
