@@ -137,7 +137,7 @@ describe('the tarball', () => {
   })
 
   /** The modules that every adapter loads with the core. */
-  const CORE = ['lru-cache', 'node:buffer', 'node:crypto', 'node:util']
+  const CORE = ['lru-cache', 'node:buffer', 'node:crypto', 'node:events', 'node:util']
 
   it.each([
     ['index', CORE],
@@ -146,7 +146,7 @@ describe('the tarball', () => {
     ['next', CORE], // raw-body when the Pages Router reads a delivery
     ['node', [...CORE, 'node:util/types', 'raw-body']],
     ['web', CORE],
-    ['redis', [...CORE, 'node:events']],
+    ['redis', CORE],
     ['postgres', [...CORE, 'node:os']],
     ['sqlite', [...CORE, 'node:fs', 'node:os', 'node:path']], // its drivers when a file is opened
     ['bullmq', [...CORE, 'node:os']], // and what test/installs.test.ts tries
@@ -160,7 +160,6 @@ describe('the tarball', () => {
       [
         ...CORE,
         'node:child_process',
-        'node:events',
         'node:http',
         'node:https',
         'node:stream/consumers',
@@ -168,10 +167,7 @@ describe('the tarball', () => {
         'node:zlib',
       ],
     ],
-    [
-      'emulator',
-      [...CORE, 'node:dns', 'node:events', 'node:http', 'node:http2', 'node:https', 'node:net', 'node:stream', 'zod'],
-    ],
+    ['emulator', [...CORE, 'node:dns', 'node:http', 'node:http2', 'node:https', 'node:net', 'node:stream', 'zod']],
   ])('loads no more than necessary: %s', async (name, packages) => {
     expect(await packagesLoadedBy(`${name}.js`)).toEqual([...packages].sort())
   })

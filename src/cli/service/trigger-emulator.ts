@@ -32,12 +32,12 @@ export async function triggerEmulator(
   const watched: string[] = []
   let occurred = 0
   const emit = async (event: WebhookEvent) => {
-    const { timestamp, ...untimed } = event
-    const body = { ...untimed, ...(isTimed && { timestamp }), count: duplicate }
+    const { id, type, timestamp, accountKey, data } = event
+    const body = { id, type, accountKey, data, ...(isTimed && { timestamp }), count: duplicate }
     const deliveries = (await emulator.call('POST events', emitted, { body })).events.flatMap((each) => each.deliveries)
     occurred++
     watched.push(...deliveries)
-    const { id: eventId, type: eventType } = event
+    const [eventId, eventType] = [id, type]
     const count = deliveries.length === 1 ? '1 delivery' : `${deliveries.length} deliveries`
     if (json || !watch) print({ type: 'event', eventId, eventType, deliveries }, `${eventId}  ${eventType}  ${count}`)
   }
