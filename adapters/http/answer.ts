@@ -32,12 +32,20 @@ export function writeReply(
       return false
     }
   }
-  if (response.headersSent) lose(`something else had answered ${response.statusCode}. ${ANSWERED_BEFORE}`)
+  if (response.headersSent) {
+    lose(`something else had answered ${response.statusCode}. ${ANSWERED_BEFORE}`)
+    // An answer that was only begun, as by a heartbeat, has no other end.
+    if (!response.writableEnded) response.destroy?.()
+  }
   if (response.headersSent || response.destroyed) return undefined
   if (!write(() => begin(request, response, reply)) || !reply.close) return undefined
   return new Promise((resolve) => {
     afterRest(request, reply.drainMs, (isLate) => {
-      write(() => finish(request, response, isLate))
+      try {
+        finish(request, response, isLate)
+      } catch {
+        response.destroy?.() // the answer itself is sent
+      }
       resolve()
     })
   })

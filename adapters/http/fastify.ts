@@ -42,6 +42,8 @@ export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (ap
       return writeReply(request.raw, reply.raw, answer, receiver)
     }
     limitStream(request.raw, reply.raw)
+    // While the server closes, a kept connection would keep it waiting.
+    if (answer.close && request.raw.httpVersionMajor === 1) reply.header('connection', 'close')
     return reply.code(answer.status).headers(answer.headers).send(answer.body)
   })
 }

@@ -90,14 +90,18 @@ class FetchDelivery implements DeliveryRequest {
    * ends the process.
    */
   discardRest(drainMs: number): void {
-    const reader = this.#reader ?? this.#openRest()
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+    try {
+      reader = this.#reader ?? this.#openRest()
+    } catch {} // a host whose request throws has its answer
     if (reader === undefined) return
-    const cancel = () => reader.cancel().catch(ignore)
+    const rest = reader
+    const cancel = () => rest.cancel().catch(ignore)
     const timer = setTimeout(cancel, drainMs)
     const endsAt = Date.now() + drainMs
     const readOn = async () => {
       // A stream from memory returns chunk after chunk without ever letting a timer run.
-      while (!(await reader.read()).done) if (Date.now() > endsAt) return cancel()
+      while (!(await rest.read()).done) if (Date.now() > endsAt) return cancel()
     }
     void readOn()
       .catch(ignore)

@@ -3,8 +3,10 @@ import { quote } from '../protocol/show.ts'
 import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 
-/** Names of handlers that a store keeps with a done event: enough to tell two services apart. */
-const MOST_NAMES = 3
+/** Names of handlers that a store keeps with a done event. */
+const MOST_NAMES = 16
+/** Names that a line shows. */
+const MOST_SHOWN = 3
 
 /** Returns what a store keeps with a done event: which receiver of which process handled it, and handlers that finished. */
 export function toDoneBy({ told }: Shared, marks: readonly string[]): readonly string[] {
@@ -20,9 +22,10 @@ export function toDoneBy({ told }: Shared, marks: readonly string[]): readonly s
  */
 export function reportOtherHandlers({ reporter, settings, told }: Shared, run: Run, finished: readonly string[]): void {
   if (told.sharing || finished.length === 0 || run.handlerNames.length === 0) return
-  if (finished.some((name) => run.handlerNames.includes(name))) return
+  const mayBeCut = finished.length >= MOST_NAMES
+  if (mayBeCut || finished.some((name) => run.handlerNames.includes(name))) return
   told.sharing = true
-  const names = finished.slice(0, MOST_NAMES).map(quote).join(', ')
+  const names = finished.slice(0, MOST_SHOWN).map(quote).join(', ')
   const message = `${quote(run.type)} was handled before under the receiver name "${settings.name}" by ${names}, which this receiver does not have. If another service uses this store, each loses events to the other: give each its own name, createReceiver({ name: '…' }). If you renamed or removed handlers, nothing is wrong. This is reported once.`
   reporter.error(new PosternError('store_shared', message))
 }

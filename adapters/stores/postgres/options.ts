@@ -51,7 +51,9 @@ export function checkTableName({ schema, table = DEFAULT_TABLE }: TableName): Re
 }
 
 export function checkPool(check: OptionChecker, pool: Partial<PgPool> | undefined): void {
-  if (typeof pool?.connect !== 'function' || typeof pool.on !== 'function')
+  // A single client has these methods, too.
+  const isClient = pool !== undefined && 'connectionParameters' in Object(pool)
+  if (typeof pool?.connect !== 'function' || typeof pool.on !== 'function' || isClient)
     throw check.invalid('pool is not a Pool of pg; give new Pool({ connectionString: process.env.DATABASE_URL }).')
 }
 

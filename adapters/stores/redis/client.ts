@@ -46,6 +46,10 @@ function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Ca
   const client = Object(given) // each kind has its own methods
   if (typeof client.then === 'function') throw unusable('client is a promise; await it first.')
   if (typeof client.evalsha === 'function') {
+    if (typeof client.status !== 'string')
+      throw unusable(
+        'client has evalsha() but is no client of ioredis; give new Redis() of "ioredis", or { sendCommand } for a client over REST.',
+      )
     if (client.status === 'end') throw unusable('the client of ioredis has been closed; give an open one.')
     return {
       byDigest: (sha, keys, given) => client.evalsha(sha, keys.length, ...keys, ...given),
@@ -53,6 +57,8 @@ function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Ca
     }
   }
   const isOfNodeRedis = typeof client.evalSha === 'function'
+  if (isOfNodeRedis && (typeof client.exec === 'function' || !('isOpen' in client)))
+    throw unusable('client is a transaction or a legacy client of node-redis; give what createClient() returned.')
   if (isOfNodeRedis && client.isOpen === false)
     throw unusable('the client of node-redis is not connected; call "await client.connect()" first.')
   if (isOfNodeRedis) listenForErrors(client)

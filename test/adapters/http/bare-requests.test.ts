@@ -125,6 +125,20 @@ describe('a request', () => {
     expect(outcomes).toMatchObject([{ code: 'body_consumed' }, { code: 'body_consumed' }])
   })
 
+  it.each([
+    ['none', 401],
+    ['valid', 500],
+  ] as const)('whose body throws, with a signature that is %s, is answered %i', async (signature, status) => {
+    const { receiver } = createScene()
+    const { request } = bare({}, signature === 'none' ? { tamper: 'no-header' } : {})
+    const throwing = Object.defineProperty({ ...request }, 'body', {
+      get() {
+        throw new Error('no body here')
+      },
+    })
+    expect((await fetchHandler<FetchRequest>(receiver)(throwing)).status).toBe(status)
+  })
+
   it.each<object>([{ body: undefined }, { body: Readable.from([]) }, { signal: undefined }, { bodyUsed: undefined }])(
     'that is refused by its head may lack the same: %j',
     async (own) => {

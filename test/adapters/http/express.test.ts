@@ -266,6 +266,20 @@ describe.each([
     expect(scene.log()).toContain('The answer 401 was not sent: something else had answered 202.')
   })
 
+  it('cuts off a sender whose answer was begun before, and reports it', async () => {
+    const scene = await start((app, handler) => {
+      app.post('/webhooks', (_request, response, next) => {
+        response.flushHeaders() // as a heartbeat does
+        next()
+      })
+      app.post('/webhooks', handler)
+    })
+    // The test's client takes what came before the connection ended.
+    expect(await deliver(scene, sample())).toMatchObject({ status: 200, body: '' })
+    expect(scene.errors).toMatchObject([{ code: 'answer_unsent' }])
+    expect(await scene.receiver.close({ timeoutMs: Infinity })).toEqual({ unfinished: 0 })
+  })
+
   it('lives on if connect-timeout answers while the handlers run', async () => {
     const gate = new Gate()
     const { receiver, errors } = createScene({}, () => gate.promise)

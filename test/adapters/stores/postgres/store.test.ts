@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type pg from 'pg'
+import pg from 'pg'
 import { type ConfigurationError, createReceiver, type Outcome, type PosternError } from 'postern'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from 'postern/postgres'
 import { events, signed, silentLogger } from 'postern/testing'
@@ -55,6 +55,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
   it.each<[string, unknown]>([
     ['pool', undefined],
     ['pool', { pool: { query() {} } }],
+    ['pool is not a Pool', { pool: new pg.Client() }],
     ['max', { pool: { connect() {}, on() {}, options: { max: 2 } } }],
     ['retentionMs', { retentionMs: 0 }],
     ['table', { table: '' }],
