@@ -299,7 +299,7 @@ describe('the README', () => {
       .filter(({ document, info }) => document === 'README.md' && info[0] === 'sh')
       .flatMap(({ code }) => code.split('\n'))
     expect(commands).toContain('npm ci && npm start')
-    expect(commands).toContain('npm test')
+    expect(commands).toContain('npm ci && npm test')
     expect(packageJson.scripts).toMatchObject({ start: expect.any(String), test: expect.any(String) })
     const scripts = commands.flatMap((line) =>
       [...line.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, name]) => name),
