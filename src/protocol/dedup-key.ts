@@ -39,6 +39,11 @@ export function positionKey(
   return `${toPart(name)}${toPart(accountKey)}@${digest([model, id, handler].map((part) => `${part.length}:${part}`).join(''))}`
 }
 
+/** Returns whether a key is of a receiver of this name. */
+export function isKeyOf(name: string, key: string): boolean {
+  return key.startsWith(toPart(name))
+}
+
 /** Returns the account that a key belongs to; undefined if only its digest is in the key. */
 export function accountOfKey(key: string): string | undefined {
   const part = accountPartOf(key)

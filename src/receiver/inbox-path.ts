@@ -1,5 +1,6 @@
 import type { Inbox, InboxItem, TakenItem } from '../inbox/inbox.ts'
 import type { Tried } from '../inbox/settle.ts'
+import { isKeyOf } from '../protocol/dedup-key.ts'
 import { type ParsedEvent, parseEnvelope, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
@@ -58,13 +59,21 @@ export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
     const attempt = { number, isLast: number >= attempts }
     return { item, errors, startedAt, deadline, claimBy, source, receivedAt, attempt, waitUntil: undefined, watch }
   }
+  let hasToldOther = false
+  /** Gives an item back to the workers of its own receiver. Counts as no try. */
+  const leave = (item: TakenItem): Tried => {
+    if (!hasToldOther) reporter.error(toShared(settings.name, item))
+    hasToldOther = true
+    return { outcome: toOutcome('busy', item), marks: item.marks }
+  }
   const tryItem = async (item: TakenItem, delivery: EventRequest): Promise<Tried> => {
+    if (!isKeyOf(settings.name, item.key)) return leave(item)
     const refuse = (outcome: Outcome) => runs.recall(item, outcome, delivery)
     try {
       const parsed = parseEnvelope(item.bytes) // 5
       if (parsed instanceof Rejection) return await refuse(toRejected(parsed))
       const { event, text } = parsed
-      if (shared.toKey(event.accountKey, event.id) !== item.key) return await refuse(toForeign(event))
+      if (shared.toKey(event.accountKey, event.id) !== item.key) return await refuse(toDamaged(event))
       const route = routes.isEmpty ? undefined : routes.find(event.type) // 6
       if (route === undefined) return await refuse(toOutcome('ignored', event))
       return await runs.work(item.key, withModel(event, route), route, delivery, text) // 7 to 10
@@ -90,6 +99,7 @@ export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
     },
     /** Reads the marks of an event from the store, without parsing the event. Never rejects. */
     async recall(item: TakenItem): Promise<Tried> {
+      if (!isKeyOf(settings.name, item.key)) return leave(item)
       const errors: PosternError[] = []
       const delivery = toDelivery(item, errors, Number.POSITIVE_INFINITY)
       return { ...(await runs.recall(item, toOutcome('ignored', item), delivery)), errors }
@@ -112,7 +122,12 @@ function toUntold(outcome: Outcome): PosternError | undefined {
   return new PosternError('schema_failed', `${outcome.reason} ${fix}`)
 }
 
-function toForeign(event: ParsedEvent): Outcome {
-  const message = `The inbox holds ${quote(event.type)} under the name of another receiver. Give each receiver its own inbox, with its own table or queue.`
-  return toFailed(500, 'unexpected', new PosternError('inbox_shared', message), event)
+function toShared(name: string, { type, id }: TakenItem): PosternError {
+  const message = `The inbox holds events of a receiver of another name, such as ${quote(type)} ${quote(id)}: this worker, of ${quote(name)}, gives them back. If both are one service, createReceiver needs the same name in each of its processes. If not, give each service its own inbox, with its own table or queue. This is reported once.`
+  return new PosternError('inbox_shared', message)
+}
+
+function toDamaged(event: ParsedEvent): Outcome {
+  const message = `The inbox holds ${quote(event.type)} under the key of another event: something else has written there.`
+  return toFailed(500, 'unexpected', new PosternError('unexpected', message), event)
 }
