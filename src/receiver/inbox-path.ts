@@ -60,7 +60,7 @@ export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
     return { item, errors, startedAt, deadline, claimBy, source, receivedAt, attempt, waitUntil: undefined, watch }
   }
   let hasToldOther = false
-  /** Gives an item back to the workers of its own receiver. Counts as no try. */
+  /** Returns an item to the workers of its own receiver. Counts as no try. */
   const leave = (item: TakenItem): Tried => {
     if (!hasToldOther) reporter.error(toShared(settings.name, item))
     hasToldOther = true
@@ -123,7 +123,7 @@ function toUntold(outcome: Outcome): PosternError | undefined {
 }
 
 function toShared(name: string, { type, id }: TakenItem): PosternError {
-  const message = `The inbox holds events of a receiver of another name, such as ${quote(type)} ${quote(id)}: this worker, of ${quote(name)}, gives them back. If both are one service, createReceiver needs the same name in each of its processes. If not, give each service its own inbox, with its own table or queue. This is reported once.`
+  const message = `The inbox holds events of a receiver of another name, such as ${quote(type)} ${quote(id)}: this worker, of ${quote(name)}, returns them to the inbox. If both are one service, createReceiver needs the same name in each of its processes. If not, give each service its own inbox, with its own table or queue. This is reported once.`
   return new PosternError('inbox_shared', message)
 }
 

@@ -110,6 +110,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
 
   reportTo(logger: Logger): void {
     this.#pool.notices.addLogger(logger)
+    this.#table.lookLater(logger)
   }
 
   migrate(): Promise<void> {

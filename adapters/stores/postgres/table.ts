@@ -1,4 +1,4 @@
-import { PosternError } from '../../../src/index.ts'
+import { type Logger, PosternError } from '../../../src/index.ts'
 import { asText, quoteName } from './encode.ts'
 import { CALL_LIMIT_MS, INSUFFICIENT_PRIVILEGE, NoAnswer, type PgClient, runStatement, sqlStateOf } from './pool.ts'
 import type { SharedPool } from './shared-pool.ts'
@@ -14,6 +14,8 @@ const LOCKED_FOR_S = 10
 const MIGRATE_LIMIT_MS = LOCKED_FOR_S * 1_000 + CALL_LIMIT_MS
 /** Undoes, for one message, a search path that an app has set: it would lead to another table. */
 const DEFAULT_PATH = 'SET LOCAL search_path TO DEFAULT'
+/** Time from the start of the app after which its tables should exist, in milliseconds. */
+const STARTED_AFTER_MS = 5_000
 const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE'
 const SCHEMA_OF = { store: 'postgresSchema', inbox: 'postgresInboxSchema' } as const
 
@@ -47,6 +49,16 @@ export class Table<S extends { readonly create: string }> {
       throw error
     })
     return this.#statements
+  }
+
+  /** Logs that there is no table, if that is so once the app has started: before the first delivery is answered 503. */
+  lookLater(logger: Logger): void {
+    const look = async () => {
+      const [row] = await this.#pool.runKept(findSchema(this.#name))
+      if (row === undefined) logger.error({ code: `${this.#kind.noun}_unavailable` }, this.#missing().message)
+    }
+    const ignore = () => {} // without a server, as in a build, nothing is known
+    setTimeout(() => void look().catch(ignore), STARTED_AFTER_MS).unref()
   }
 
   async #find(): Promise<S> {

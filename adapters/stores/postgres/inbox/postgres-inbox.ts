@@ -186,5 +186,6 @@ class InboxOnPostgres implements PostgresInbox {
 
   reportTo(logger: Logger): void {
     this.#logger = logger
+    this.#table.lookLater(logger)
   }
 }

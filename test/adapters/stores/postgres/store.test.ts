@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type ConfigurationError, createReceiver, type Outcome, type PosternError } from 'postern'
-import { type PostgresStoreOptions, postgresSchema, postgresStore } from 'postern/postgres'
+import { type PostgresStoreOptions, postgresInbox, postgresSchema, postgresStore } from 'postern/postgres'
 import { events, signed, silentLogger } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { startWatch } from '../../../support/watch.ts'
 import { LEASE_MS, newKey, Scene, take } from './scene.ts'
@@ -40,6 +40,25 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
           code: 'store_unavailable',
           message: expect.stringContaining('await store.migrate()'),
         })
+    })
+
+    it('is missed in the log once the app has started, before a delivery is', async () => {
+      const pool = scene.pool()
+      const lines: string[] = []
+      const logger = { ...silentLogger, error: (_fields: object, message: string) => void lines.push(message) }
+      vi.useFakeTimers({ toFake: ['setTimeout'] })
+      const missing = {
+        store: postgresStore({ pool, table: 'nowhere' }),
+        inbox: postgresInbox({ pool, table: 'gone' }),
+      }
+      const { store } = await scene.store()
+      for (const each of [store, ...Object.values(missing)]) each.reportTo?.(logger)
+      vi.advanceTimersByTime(5_000)
+      vi.useRealTimers()
+      await expect.poll(() => lines.length).toBe(2)
+      expect(lines.sort().join()).toMatch(
+        /table gone .*await inbox\.migrate\(\).*table nowhere .*await store\.migrate\(\)/,
+      )
     })
 
     it('is refused if it is of a later version', async () => {
