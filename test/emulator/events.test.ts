@@ -47,7 +47,7 @@ describe('an event', () => {
     expect(messages).toEqual(log.list().map((delivery) => ({ type: 'delivery', delivery })))
   })
 
-  it('keeps the given id, timestamp and data, even null', () => {
+  it('keeps the given id, timestamp and data, even null, and takes undefined as left out', () => {
     const { events, register, bodies } = make()
     register(['a.b'])
     const input = { id: 'mine', type: 'a.b', timestamp: 'long ago' }
@@ -55,7 +55,7 @@ describe('an event', () => {
     events.emit('acme', { ...input, data: undefined })
     expect(bodies()).toEqual([
       { ...input, accountKey: 'acme', data: null },
-      { ...input, accountKey: 'acme' },
+      { ...input, accountKey: 'acme', data: {} },
     ])
   })
 
