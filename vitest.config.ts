@@ -10,9 +10,10 @@ import { progress } from './scripts/progress.ts'
  */
 const WITH_PROGRAMS = [
   'adapters/foreign-payloads',
-  'adapters/http/{closing,early-answers,process,shutdown,types}',
+  'adapters/http/{closing,early-answers,middleware,process,shutdown,types}',
   'adapters/{inbox,queues}/**/*',
   'adapters/stores/{postgres,redis}/**/*',
+  'adapters/stores/two-services',
   'adapters/stores/sqlite/{inbox-deaths,inbox-outage}',
   'chaos/**/*',
   'bundles',
