@@ -39,5 +39,6 @@ export function reportDoneElsewhere(shared: Shared, run: Run, by: readonly strin
   if (told.sharing || settings.isNamed) return
   told.sharing = true
   const message = `Another process handled ${quote(run.type)} before, so this one did not. That is right if both run the same service. If another service uses this store, each loses events to the other: give each its own name, createReceiver({ name: '…' }). The name "default", given explicitly, ends this line and keeps what the store knows.`
-  reporter.logger.warn({ code: 'store_shared' }, message)
+  // Every restart of a service that runs alone looks the same.
+  reporter.logger.info({ code: 'store_shared' }, message)
 }

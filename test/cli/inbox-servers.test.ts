@@ -47,7 +47,7 @@ describe.each(ENGINES)('postern inbox --$name', (engine) => {
     expect(await run('replay', '--all', '--yes')).toMatchObject({ code: 0, stderr: expect.stringContaining('1 of 1') })
     expect(await countsOf()).toMatchObject({ waiting: 2, dead: 0 })
     // The command that the log names works.
-    const [, command = ''] = /To look at it: postern (.*?)\. To try again/.exec(log[0] ?? '') ?? []
+    const [, command = ''] = /To look at it: npx postern (.*?)\. To try again/.exec(log[0] ?? '') ?? []
     expect(await runCli(command.split(' ').map((word) => word.replaceAll(/["']/g, '')))).toMatchObject({ code: 0 })
   })
 

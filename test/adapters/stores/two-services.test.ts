@@ -24,7 +24,8 @@ function makeService({ store, handlers, name }: Service) {
   const errors: PosternError[] = []
   const warnings: string[] = []
   const ran: string[] = []
-  const logger = { debug() {}, info() {}, warn: (_: object, text: string) => void warnings.push(text), error() {} }
+  const note = (_: object, text: string) => void warnings.push(text)
+  const logger = { debug() {}, info: note, warn: note, error() {} }
   const options: ReceiverOptions<never, never> = {
     secret: SECRET,
     store,
