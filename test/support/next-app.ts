@@ -48,6 +48,10 @@ export async function makeNextApp(): Promise<NextApp> {
   const left = [...LEFTOVERS, 'package-lock.json'].map((name) => join(SOURCE, name))
   await cp(SOURCE, folder, { recursive: true, filter: (path) => !left.includes(path) })
   await unpack(folder, tarball)
+  // The core imports it, and Turbopack follows no link out of its root.
+  const lruCache = join(folder, 'node_modules/lru-cache')
+  await rm(lruCache)
+  await cp(join(ROOT, 'node_modules/lru-cache'), lruCache, { recursive: true, dereference: true })
   return {
     folder,
     build: () => build(folder),
