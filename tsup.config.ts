@@ -12,7 +12,7 @@ import {
   shared,
   sharedWithTools,
 } from './scripts/entries.ts'
-import { pagePlugin } from './src/emulator/inspector/load-page.ts'
+import { pagePlugin } from './tools/emulator/inspector/load-page.ts'
 
 /** Leaves the import of a shared file in each other file that imports it. All files of the build are in one folder, but for `testing/vitest`. */
 function sharedPlugin(files: Readonly<Record<string, string>>): Plugin {
@@ -102,11 +102,10 @@ async function writeDeclarations(outDir: string): Promise<void> {
   const files = (await readdir(outDir, { recursive: true })).filter((file) => file.endsWith('.d.ts'))
   for (const file of files.map((name) => join(outDir, name))) {
     const text = await readFile(file, 'utf8')
-    // A run whose entries are all in `src` writes paths from there.
-    const source = /'([./]+\/)(?:src\/)?(.+\.ts)'/g
+    const source = /'([./]+\/)((?:src|tools)\/.+\.ts)'/g
     await writeFile(
       file,
-      text.replace(source, (_, up, path) => `'${up}${homes.get(`src/${path}`)}.js'`),
+      text.replace(source, (_, up, path) => `'${up}${homes.get(path)}.js'`),
     )
   }
 }

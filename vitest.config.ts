@@ -15,7 +15,6 @@ const WITH_PROGRAMS = [
   'adapters/stores/{postgres,redis}/**/*',
   'adapters/stores/two-services',
   'adapters/stores/sqlite/{inbox-deaths,inbox-outage}',
-  'chaos/**/*',
   'bundles',
   'check/{false-findings,probe-command,reference,repro}',
   'cli/{examples,inbox-program,inbox-servers,program,replay-program}',
@@ -27,8 +26,8 @@ const WITH_PROGRAMS = [
   'inspector/{firefox,inbox,live,page,page-actions,page-trouble,reading}',
   'otel/docs',
   'package{,-types}',
+  'proofs/**/*',
   'release',
-  'simulation/**/*',
   '{inbox,store}/every-sequence',
   'types/{compiler,editor}',
   'walks',
@@ -56,7 +55,7 @@ export const base = defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
-    coverage: { provider: 'v8', include: ['src/**/*.ts', 'adapters/**/*.ts'] },
+    coverage: { provider: 'v8', include: ['{src,adapters,tools}/**/*.ts'] },
   },
 })
 

@@ -13,11 +13,11 @@ export default defineConfig({
     exclude: [
       ...configDefaults.exclude,
       'test/examples/**',
-      'test/simulation/simulation.test.ts',
+      'test/proofs/simulation/simulation.test.ts',
       'test/docs.test.ts',
       'test/package.test.ts',
       'test/types/**',
     ],
-    setupFiles: process.env.INSIDE_STORAGE === '1' ? ['test/long/inside-storage.ts'] : [],
+    setupFiles: process.env.INSIDE_STORAGE === '1' ? ['test/proofs/long/inside-storage.ts'] : [],
   },
 })

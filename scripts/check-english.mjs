@@ -10,10 +10,10 @@ import { proseOf } from './markdown-prose.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** Folders that are read with the folders in them. */
-const TREES = ['adapters', 'bench', 'examples', 'scripts', 'src', 'test']
+const TREES = ['adapters', 'bench', 'examples', 'scripts', 'src', 'test', 'tools']
 /** Files whose strings and JSX texts are sentences that users read: texts of the checks, and of the inspector. */
 const HAS_SENTENCES =
-  /^src\/(?:check\/(?:cases\/.*|diagnose|page|wrong-forms)|wire\/signature-mistakes|(?:emulator\/)?inspector\/.*)\.tsx?$/
+  /^tools\/(?:check\/(?:cases\/.*|diagnose|page|wrong-forms)|wire\/signature-mistakes|(?:emulator\/)?inspector\/.*)\.tsx?$/
 /** Folders of Markdown, without the folders in them. A page that a script writes is checked by its source. */
 const DOCUMENT_FOLDERS = ['docs/reference', 'docs/guides']
 const DOCUMENTS = [

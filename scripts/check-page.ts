@@ -1,8 +1,8 @@
 /** Writes `docs/reference/checks.md` from the source of the checks: `npx tsx scripts/check-page.ts`. A test compares the two. */
 import { writeFileSync } from 'node:fs'
-import { GROUPS, type Group } from '../src/check/case.ts'
-import { CASES, type GroupedCase } from '../src/check/cases.ts'
-import { tell } from '../src/check/page.ts'
+import { GROUPS, type Group } from '../tools/check/case.ts'
+import { CASES, type GroupedCase } from '../tools/check/cases.ts'
+import { tell } from '../tools/check/page.ts'
 
 const ABOUT: Readonly<Record<Group, string>> = {
   reach: 'Deliveries reach the receiver, and its answers come back in time.',

@@ -11,7 +11,7 @@ import { ROOT } from '../test/support/repository.ts'
 const TSC = 'node_modules/typescript7/bin/tsc --noEmit --checkers 1'
 const STEPS = [
   TSC,
-  `${TSC} -p src/inspector`,
+  `${TSC} -p tools/inspector`,
   'biome ci --colors=off --error-on-warnings',
   'knip',
   'node scripts/check-english.mjs',

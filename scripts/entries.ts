@@ -20,17 +20,17 @@ const engines = {
 
 const tools = {
   models: 'src/models/contact.ts',
-  testing: 'src/testing/testing.ts',
-  'testing/vitest': 'src/testing/vitest.ts',
-  check: 'src/check/check.ts',
+  testing: 'tools/testing/testing.ts',
+  'testing/vitest': 'tools/testing/vitest.ts',
+  check: 'tools/check/check.ts',
   client: 'src/client/client.ts',
-  emulator: 'src/emulator/emulator.ts',
+  emulator: 'tools/emulator/emulator.ts',
 }
 
 export const entries: Readonly<Record<string, string>> = { index: 'src/index.ts', ...servers, ...engines, ...tools }
 
 /** The program of the package, `bin` in package.json. It checks the version of Node before it loads the rest. */
-const programs = { cli: 'src/cli/start.ts' }
+const programs = { cli: 'tools/cli/start.ts' }
 
 /**
  * The source files that other files of the build load from a file of their own, instead of containing a copy: the core, so that there is

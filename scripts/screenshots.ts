@@ -11,10 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { nodeHandler } from '../adapters/http/node.ts'
 import { openSqlite, sqliteInbox } from '../adapters/stores/sqlite.ts'
-import { type Emulator, startEmulator } from '../src/emulator/emulator.ts'
 import { createReceiver, DeadLetter, type Inbox, sign } from '../src/index.ts'
-import { createEvents } from '../src/testing/events.ts'
-import { silentLogger } from '../src/testing/silent-logger.ts'
+import { type Emulator, startEmulator } from '../tools/emulator/emulator.ts'
+import { createEvents } from '../tools/testing/events.ts'
+import { silentLogger } from '../tools/testing/silent-logger.ts'
 
 const FOLDER = new URL('../.screenshots/', import.meta.url).pathname
 const DOCS = new URL('../docs/guides/', import.meta.url).pathname

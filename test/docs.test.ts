@@ -313,7 +313,7 @@ it.each([...drawPictures()])('%s is drawn from its current text', (path, picture
 })
 
 it('ARCHITECTURE.md names files and folders that exist', () => {
-  const paths = [...readText('ARCHITECTURE.md').matchAll(/`((?:src|adapters|scripts|test)\/[\w./-]*)`/g)].map(
+  const paths = [...readText('ARCHITECTURE.md').matchAll(/`((?:src|adapters|tools|scripts|test)\/[\w./-]*)`/g)].map(
     ([, path = '']) => path,
   )
   expect(paths.length).toBeGreaterThan(30)
@@ -323,7 +323,7 @@ it('ARCHITECTURE.md names files and folders that exist', () => {
 it('ARCHITECTURE.md says of each folder of the source what is in it', () => {
   const [table = ''] = readText('ARCHITECTURE.md').split('## Folders and their imports').slice(1)
   const named = readTable(table).map(([folder]) => folder)
-  const paths = [...listFiles('src', '.ts'), ...listFiles('adapters', '.ts')]
+  const paths = ['src', 'adapters', 'tools'].flatMap((folder) => listFiles(folder, '.ts'))
   const folders = new Set(
     paths.map((path) => path.split('/').slice(0, 2).join('/')).filter((path) => !path.endsWith('.ts')),
   )

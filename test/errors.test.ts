@@ -39,7 +39,8 @@ describe('docs/reference/errors.md', () => {
 describe('the code tables', () => {
   const tables = new Set(['src/protocol/errors.ts', 'src/protocol/outcome.ts'])
   const used = new Set(
-    [...listFiles('src', '.ts'), ...listFiles('adapters', '.ts')]
+    ['src', 'adapters', 'tools']
+      .flatMap((folder) => listFiles(folder, '.ts'))
       .filter((path) => !tables.has(path))
       .flatMap((path) => [...readText(path).matchAll(/'(\w+)'/g)].map(([, text]) => text)),
   )

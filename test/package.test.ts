@@ -119,7 +119,11 @@ describe('the tarball', () => {
   })
 
   it('has the licence of each package that is built into it, and names none in its declarations', async () => {
-    const sources = [...listFiles('src', '.ts', '.tsx'), ...listFiles('adapters', '.ts')].filter(
+    const sources = [
+      ...listFiles('src', '.ts'),
+      ...listFiles('tools', '.ts', '.tsx'),
+      ...listFiles('adapters', '.ts'),
+    ].filter(
       (path) => !path.endsWith('load-page.ts'), // the build runs it
     )
     const used = sources.flatMap((path) => readFacts(path, readText(path)).imports.map(({ specifier }) => specifier))

@@ -1,7 +1,7 @@
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { buildPage } from '../../src/emulator/inspector/load-page.ts'
+import { buildPage } from '../../tools/emulator/inspector/load-page.ts'
 import { Contestant, median, print } from '../harness.ts'
 import { benchTypes } from './types.ts'
 

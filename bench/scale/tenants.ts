@@ -1,7 +1,7 @@
 import { type Clock, createReceiver, memoryStore, type Outcome, sign } from 'postern'
 import { ATTEMPT_DELAYS_MS } from '../../src/protocol/schedule.ts'
-import { Chance } from '../../test/simulation/random.ts'
-import { Scheduler } from '../../test/simulation/scheduler.ts'
+import { Chance } from '../../test/proofs/simulation/random.ts'
+import { Scheduler } from '../../test/proofs/simulation/scheduler.ts'
 import { print, quantile } from '../harness.ts'
 
 const TENANTS = 10_000

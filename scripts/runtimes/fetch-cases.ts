@@ -2,7 +2,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import type { BodyFormat, Tamper } from '../../src/testing/testing.ts'
+import type { BodyFormat, Tamper } from '../../tools/testing/testing.ts'
 import { event, sign, type Target } from './target.ts'
 
 /** A requirement for a receiver on a Fetch runtime, tested over HTTP. `run` rejects if it is not met. */

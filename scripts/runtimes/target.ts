@@ -1,4 +1,4 @@
-import { events, type SignedOptions, signed } from '../../src/testing/testing.ts'
+import { events, type SignedOptions, signed } from '../../tools/testing/testing.ts'
 import { type Answer, type Sending, send } from './send.ts'
 
 /** The program's WEBHOOK_SECRET. */

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../protocol/errors.ts'
+import { parseJson } from '../protocol/parse-json.ts'
 import { isRedirect } from '../protocol/redirect.ts'
-import { parseJson } from '../wire/json.ts'
 import { chainOf, codeOf, type Redactor } from './redactor.ts'
 import { type FailedCall, ServiceError } from './service-error.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parseJson } from '../wire/json.ts'
+import { parseJson } from '../protocol/parse-json.ts'
 import type { Delivery } from './records.ts'
 
 /** Journal of the retries of one replay, so that an interrupted replay resumes without repeating any. Use one for each replay. */

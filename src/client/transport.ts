@@ -1,4 +1,4 @@
-import { parseJson } from '../wire/json.ts'
+import { parseJson } from '../protocol/parse-json.ts'
 import { failureOf, refusalOf, type WholeAnswer, wasNotSent } from './failures.ts'
 import { RateGate, type RateHints, readRateHeaders } from './rate-gate.ts'
 import { ServiceError } from './service-error.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CASES } from '../../src/check/cases.ts'
+import { CASES } from '../../tools/check/cases.ts'
 import { FAULTY } from './faulty/findings.ts'
 import { HandWritten } from './faulty/hand-written.ts'
 import { judge } from './judge.ts'

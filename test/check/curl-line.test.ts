@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { DeliveryChanges } from '../../src/check/case.ts'
-import { CASES } from '../../src/check/cases.ts'
-import { toCommand, toCurl } from '../../src/check/check-receiver.ts'
-import { createMaker } from '../../src/check/maker.ts'
+import type { DeliveryChanges } from '../../tools/check/case.ts'
+import { CASES } from '../../tools/check/cases.ts'
+import { toCommand, toCurl } from '../../tools/check/check-receiver.ts'
+import { createMaker } from '../../tools/check/maker.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
 describe('the line of a delivery', () => {

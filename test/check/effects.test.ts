@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { CASES } from '../../src/check/cases.ts'
-import { TYPES } from '../../src/check/work.ts'
+import { CASES } from '../../tools/check/cases.ts'
+import { TYPES } from '../../tools/check/work.ts'
 import { judgeEffect, play, runIn, type Step, showVerdict } from './play.ts'
 
 const FULL: Step = [503, '60']

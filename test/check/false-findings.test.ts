@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CASES } from '../../src/check/cases.ts'
+import { CASES } from '../../tools/check/cases.ts'
 import { hosts } from '../adapters/http/hosts.ts'
 import * as architectures from './architectures.ts'
 import { FAULTY } from './faulty/findings.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { diagnose, type Finding, findEnd, toDiagnosis } from '../../src/check/diagnose.ts'
-import { createScene } from '../../src/check/scene.ts'
+import { diagnose, type Finding, findEnd, toDiagnosis } from '../../tools/check/diagnose.ts'
+import { createScene } from '../../tools/check/scene.ts'
 import { findFreePort } from '../support/programs.ts'
 import { OPTIONS, play, type Step } from './play.ts'
 import { GONE, toAnswer, toJudged } from './to-answer.ts'

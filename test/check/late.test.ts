@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createHangTest, findLate, type Judged } from '../../src/check/diagnose.ts'
+import { createHangTest, findLate, type Judged } from '../../tools/check/diagnose.ts'
 import { play, type Step } from './play.ts'
 import { LATE, putOff, toAnswer, toJudged } from './to-answer.ts'
 

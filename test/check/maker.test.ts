@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createMaker } from '../../src/check/maker.ts'
+import { createMaker } from '../../tools/check/maker.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
 const make = createMaker({ secret: SECRET, accountKey: 'acme' })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toReference } from '../../scripts/check-page.ts'
-import { CASES } from '../../src/check/cases.ts'
-import { toPage } from '../../src/check/page.ts'
+import { CASES } from '../../tools/check/cases.ts'
+import { toPage } from '../../tools/check/page.ts'
 import { readText } from '../support/repository.ts'
 
 describe('docs/reference/checks.md', () => {

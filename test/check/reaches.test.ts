@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Answer } from '../../src/check/case.ts'
-import { sendAtOnce } from '../../src/check/cases/send-at-once.ts'
-import { createScene } from '../../src/check/scene.ts'
+import type { Answer } from '../../tools/check/case.ts'
+import { sendAtOnce } from '../../tools/check/cases/send-at-once.ts'
+import { createScene } from '../../tools/check/scene.ts'
 import { OPTIONS, play, runIn, type Step, showVerdict } from './play.ts'
 import { CUT, toAnswer } from './to-answer.ts'
 

@@ -1,7 +1,7 @@
 import { type CheckResult, formatReport, type Report } from 'postern/check'
 import { describe, expect, it } from 'vitest'
-import { toDetail } from '../../src/check/format-report.ts'
-import { listOwn, showFollowing, showSummary, sortByStatus, summarize } from '../../src/check/report.ts'
+import { toDetail } from '../../tools/check/format-report.ts'
+import { listOwn, showFollowing, showSummary, sortByStatus, summarize } from '../../tools/check/report.ts'
 
 const toResult = (status: CheckResult['status'], changes: Partial<CheckResult> = {}): CheckResult => ({
   ...{ id: `is-${status}`, group: 'reach', level: 'fail', status, ms: 1_500, sent: 'A | B', expected: '2xx' },

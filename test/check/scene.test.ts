@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createScene } from '../../src/check/scene.ts'
+import { createScene } from '../../tools/check/scene.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
 import { SECRET } from './faulty/hand-written.ts'

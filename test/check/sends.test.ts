@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { TestDelivery } from '../../src/check/case.ts'
-import { CASES, type GroupedCase } from '../../src/check/cases.ts'
-import { createMaker } from '../../src/check/maker.ts'
+import type { TestDelivery } from '../../tools/check/case.ts'
+import { CASES, type GroupedCase } from '../../tools/check/cases.ts'
+import { createMaker } from '../../tools/check/maker.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
 const make = createMaker({ secret: SECRET, accountKey: 'acme' })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { CASES } from '../../src/check/cases.ts'
-import { capAt, toReason } from '../../src/check/verdict.ts'
+import { CASES } from '../../tools/check/cases.ts'
+import { capAt, toReason } from '../../tools/check/verdict.ts'
 import { play, runIn, type Step, showVerdict } from './play.ts'
 import { CUT, toAnswer } from './to-answer.ts'
 

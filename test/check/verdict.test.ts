@@ -9,7 +9,7 @@ import {
   readRetryAfterMs,
   toReason,
   toVerdict,
-} from '../../src/check/verdict.ts'
+} from '../../tools/check/verdict.ts'
 import { CUT, toAnswer } from './to-answer.ts'
 
 const STATUSES = [199, 200, 299, 300, 399, 400, 401, 499, 500, undefined]

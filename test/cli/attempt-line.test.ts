@@ -8,7 +8,7 @@ import {
   standAfter,
   toNotes,
   toRecord,
-} from '../../src/cli/output/attempt-line.ts'
+} from '../../tools/cli/output/attempt-line.ts'
 import { createTestIo } from './test-io.ts'
 
 const AT = Date.UTC(2025, 0, 1, 12, 0, 1)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { collectTypes, isOfTypes, readSince } from '../../src/cli/input/delivery-filter.ts'
+import { collectTypes, isOfTypes, readSince } from '../../tools/cli/input/delivery-filter.ts'
 import { ended } from './run-cli.ts'
 import { serve } from './serve.ts'
 

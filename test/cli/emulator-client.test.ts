@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod'
-import { connectToEmulator } from '../../src/cli/service/emulator-client.ts'
+import { connectToEmulator } from '../../tools/cli/service/emulator-client.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { createTestIo } from './test-io.ts'
 

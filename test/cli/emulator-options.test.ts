@@ -8,7 +8,7 @@ import {
   readLatency,
   readPort,
   readShare,
-} from '../../src/cli/input/emulator-options.ts'
+} from '../../tools/cli/input/emulator-options.ts'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
 import { useFolder } from './folder.ts'
 import { recordDeliveries } from './recording-server.ts'

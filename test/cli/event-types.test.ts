@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findMeant, mustBeType, readSubscribedTypes } from '../../src/cli/input/event-types.ts'
+import { findMeant, mustBeType, readSubscribedTypes } from '../../tools/cli/input/event-types.ts'
 
 const NAMED = 'The service names {model}.created, {model}.updated, {model}.deleted, finance.payment.completed'
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { sign } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { explainMismatch } from '../../src/cli/output/explain-mismatch.ts'
+import { explainMismatch } from '../../tools/cli/output/explain-mismatch.ts'
 
 const SECRET = 'test-secret'
 const BODY = '{"id": "evt_1", "name": "Zoë", "url": "https://example.test/"}\n'

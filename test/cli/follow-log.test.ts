@@ -1,6 +1,6 @@
 import type { Delivery } from 'postern/client'
 import { describe, expect, it } from 'vitest'
-import { followLog } from '../../src/cli/service/follow-log.ts'
+import { followLog } from '../../tools/cli/service/follow-log.ts'
 import { clientOf } from '../client/support.ts'
 import { makeWebhookService, type StoredDelivery } from '../client/webhook-service.ts'
 

@@ -9,7 +9,7 @@ import {
   openInboxOf,
   readInboxPlace,
   writeInboxOptions,
-} from '../../src/cli/service/inbox-options.ts'
+} from '../../tools/cli/service/inbox-options.ts'
 import { portOf } from '../adapters/http/hosts.ts'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
 import { makeTestFolder } from '../support/test-folder.ts'

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openInboxOf } from '../../src/cli/service/inbox-options.ts'
-import { LateInbox } from '../../src/cli/service/late-inbox.ts'
+import { openInboxOf } from '../../tools/cli/service/inbox-options.ts'
+import { LateInbox } from '../../tools/cli/service/late-inbox.ts'
 import { ENGINES, type ServedEngine } from '../adapters/inbox/engines.ts'
 import { postgresProgram, startPostgres } from '../engines/postgres-server.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
@@ -76,7 +76,7 @@ describe('postern inbox', () => {
     }`
     const url = `data:text/javascript,${encodeURIComponent(resolve)}`
     writeFileSync(hook, `import { register } from 'node:module'\nregister(${JSON.stringify(url)})\n`)
-    const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+    const main = fileURLToPath(new URL('../../tools/cli/main.ts', import.meta.url))
     const run = (...args: readonly string[]) =>
       spawnSync(process.execPath, ['--import', 'tsx', '--import', hook, main, 'inbox', ...args], { encoding: 'utf8' })
     expect(run('counts', '--help')).toMatchObject({ status: 0 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BrokenOutput, EXIT, hasColour } from '../../src/cli/io.ts'
+import { BrokenOutput, EXIT, hasColour } from '../../tools/cli/io.ts'
 import { createTestIo } from './test-io.ts'
 
 it.each([

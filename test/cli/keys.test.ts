@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { mustBeMeant, untilQuit } from '../../src/cli/input/keys.ts'
+import { mustBeMeant, untilQuit } from '../../tools/cli/input/keys.ts'
 import { createTestIo } from './test-io.ts'
 
 describe('a question', () => {

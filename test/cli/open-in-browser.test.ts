@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { platform } from 'node:process'
 import { expect, it, vi } from 'vitest'
-import { openInBrowser } from '../../src/cli/output/open-in-browser.ts'
+import { openInBrowser } from '../../tools/cli/output/open-in-browser.ts'
 import { useFolder } from './folder.ts'
 import { createTestIo } from './test-io.ts'
 

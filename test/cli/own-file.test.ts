@@ -3,7 +3,7 @@ import { chmod, chown, link, lstat, mkdir, readdir, readFile, stat, symlink, uti
 import { join } from 'node:path'
 import { getuid, pid, ppid } from 'node:process'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { holdFile, type LockTimes, replaceFile, reserveFile } from '../../src/cli/output/own-file.ts'
+import { holdFile, type LockTimes, replaceFile, reserveFile } from '../../tools/cli/output/own-file.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { createTestIo } from './test-io.ts'
 

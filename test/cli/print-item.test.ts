@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { formatBody, formatCounts, formatItem, formatItems, toItemRecord } from '../../src/cli/output/print-item.ts'
 import type { InboxEntry, InboxTry } from '../../src/inbox/inbox.ts'
+import { formatBody, formatCounts, formatItem, formatItems, toItemRecord } from '../../tools/cli/output/print-item.ts'
 
 const AT = Date.UTC(2025, 0, 1)
 const TRY: InboxTry = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatTable, toPrintable, toWord } from '../../src/cli/output/print-table.ts'
+import { formatTable, toPrintable, toWord } from '../../tools/cli/output/print-table.ts'
 
 it('aligns columns, and shows what is unknown as a dash', () => {
   const rows = [

@@ -1,7 +1,7 @@
 import type { ReplayProgress, Wait } from 'postern/client'
 import { expect, it } from 'vitest'
-import { showProgress } from '../../src/cli/output/progress-line.ts'
-import { formatStatus, ReplayDisplay, toStatus } from '../../src/cli/output/replay-progress.ts'
+import { showProgress } from '../../tools/cli/output/progress-line.ts'
+import { formatStatus, ReplayDisplay, toStatus } from '../../tools/cli/output/replay-progress.ts'
 import { createTestIo, type IoSetting } from './test-io.ts'
 
 /** A line that counts how often it was looked at. */

@@ -7,7 +7,7 @@ import {
   readDuration,
   readRate,
   readTargetUrl,
-} from '../../src/cli/input/read-option.ts'
+} from '../../tools/cli/input/read-option.ts'
 
 describe('an option', () => {
   it('may be given several times', () => {

@@ -1,6 +1,6 @@
 import type { Delivery, ReplayedEvent, ReplayOutcome, ReplayResult } from 'postern/client'
 import { describe, expect, it } from 'vitest'
-import { countErrors, countOutcomes, formatBreak, formatSummary } from '../../src/cli/output/replay-summary.ts'
+import { countErrors, countOutcomes, formatBreak, formatSummary } from '../../tools/cli/output/replay-summary.ts'
 
 const DELIVERY: Delivery = {
   ...{ id: 'dlv_1', state: 'failed', status: 'FAILED', eventId: 'evt_1', eventType: 'contact.created', attempts: 5 },

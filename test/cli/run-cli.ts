@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { run } from '../../src/cli/run.ts'
+import { run } from '../../tools/cli/run.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
 import { createTestIo, type IoSetting } from './test-io.ts'
 

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { readStdin } from '../../src/cli/input/read-bytes.ts'
-import { readSecret, readVariableName, type SecretOptions } from '../../src/cli/input/secret.ts'
+import { readStdin } from '../../tools/cli/input/read-bytes.ts'
+import { readSecret, readVariableName, type SecretOptions } from '../../tools/cli/input/secret.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { createTestIo, type IoSetting } from './test-io.ts'
 

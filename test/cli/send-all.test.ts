@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { sendAll, shuffle } from '../../src/cli/service/send-all.ts'
+import { sendAll, shuffle } from '../../tools/cli/service/send-all.ts'
 
 const { signal: never } = new AbortController()
 

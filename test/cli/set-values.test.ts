@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { setFields, setValues } from '../../src/cli/input/set-values.ts'
+import { setFields, setValues } from '../../tools/cli/input/set-values.ts'
 
 let event: {
   readonly id: string

@@ -1,4 +1,4 @@
-import type { Io } from '../../src/cli/io.ts'
+import type { Io } from '../../tools/cli/io.ts'
 import { Written } from '../support/written.ts'
 
 export interface IoSetting {

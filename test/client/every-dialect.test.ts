@@ -1,8 +1,8 @@
 import { ensureWebhook, replayFailed, rotateWebhook } from 'postern/client'
 import type { Dialect, EmulatorOptions } from 'postern/emulator'
 import { describe, expect, it } from 'vitest'
-import { ASSUMPTIONS } from '../../src/emulator/assumptions.ts'
-import { assumeAll, DIALECTS } from '../../src/emulator/dialects.ts'
+import { ASSUMPTIONS } from '../../tools/emulator/assumptions.ts'
+import { assumeAll, DIALECTS } from '../../tools/emulator/dialects.ts'
 import { type Scene, setScene } from './emulated.ts'
 import { clientOf, collect, failureOf } from './support.ts'
 

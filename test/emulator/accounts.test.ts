@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { Accounts } from '../../src/emulator/accounts.ts'
-import { openJournal } from '../../src/emulator/journal.ts'
+import { Accounts } from '../../tools/emulator/accounts.ts'
+import { openJournal } from '../../tools/emulator/journal.ts'
 
 const make = (key: string) => ({ key, email: `${key}@test`, password: `of ${key}` })
 const refusal = (kind: string) => expect.objectContaining({ kind })

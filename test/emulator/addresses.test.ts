@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findUrlProblem, guardLookup } from '../../src/emulator/addresses.ts'
+import { findUrlProblem, guardLookup } from '../../tools/emulator/addresses.ts'
 import { makeDatabase, sink, start } from './support.ts'
 
 const LOCAL = [

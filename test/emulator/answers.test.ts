@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { readEvent, showDelivery, showList, showOne, showWebhook } from '../../src/emulator/answers.ts'
-import type { StoredDelivery } from '../../src/emulator/delivery.ts'
-import { assumeAll } from '../../src/emulator/dialects.ts'
-import { newDelivery } from '../../src/emulator/events.ts'
-import type { Webhook } from '../../src/emulator/webhooks.ts'
+import { readEvent, showDelivery, showList, showOne, showWebhook } from '../../tools/emulator/answers.ts'
+import type { StoredDelivery } from '../../tools/emulator/delivery.ts'
+import { assumeAll } from '../../tools/emulator/dialects.ts'
+import { newDelivery } from '../../tools/emulator/events.ts'
+import type { Webhook } from '../../tools/emulator/webhooks.ts'
 
 const CREATED = '2026-01-01T00:00:00.000Z'
 const AT = Date.parse(CREATED)

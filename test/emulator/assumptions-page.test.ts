@@ -27,7 +27,7 @@ function renderPage(): string {
 The emulator must decide each question that the documents leave open. Each assumption has a name, a number that identifies it everywhere, a
 default, and the other behaviours that the real service may have. Choose one with \`assume: { listBody: 'items' }\` or
 \`--assume listBody=items\`, or by its number: \`A04\`. The dialect \`hostile\` (\`dialect: 'hostile'\`, \`--dialect hostile\`) differs in many
-of them at the same time: run the tests of a client in it, too. A test writes this page from \`src/emulator/assumptions.ts\`.
+of them at the same time: run the tests of a client in it, too. A test writes this page from \`tools/emulator/assumptions.ts\`.
 
 ## Dialects
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createClock } from '../../src/emulator/clock.ts'
-import { DeliveryLog } from '../../src/emulator/delivery-log.ts'
-import { newDelivery } from '../../src/emulator/events.ts'
-import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
-import { CallLog, readBatch } from '../../src/emulator/inspector/batches.ts'
-import { openJournal } from '../../src/emulator/journal.ts'
+import { createClock } from '../../tools/emulator/clock.ts'
+import { DeliveryLog } from '../../tools/emulator/delivery-log.ts'
+import { newDelivery } from '../../tools/emulator/events.ts'
+import { Feed, type FeedMessage } from '../../tools/emulator/feed.ts'
+import { CallLog, readBatch } from '../../tools/emulator/inspector/batches.ts'
+import { openJournal } from '../../tools/emulator/journal.ts'
 import { quiet } from './support.ts'
 
 function open() {

@@ -7,7 +7,7 @@ import {
   webhookChangeShape,
   webhookShape,
   writeAsJson,
-} from '../../src/emulator/check-input.ts'
+} from '../../tools/emulator/check-input.ts'
 
 const WEBHOOK = { url: 'http://localhost/', events: ['sync.failed'] }
 const ACCOUNT = { key: 'a', email: 'a@b.test', password: 'pw' }

@@ -1,7 +1,7 @@
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { type ClockHooks, createClock } from '../../src/emulator/clock.ts'
 import { systemClock } from '../../src/host/clock.ts'
+import { type ClockHooks, createClock } from '../../tools/emulator/clock.ts'
 
 /** A clock at 1000 ms, with a plan of due times and a list of its moves. */
 function make(given: Parameters<typeof createClock>[0]) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { StoredDelivery } from '../../src/emulator/delivery.ts'
-import { DeliveryLog } from '../../src/emulator/delivery-log.ts'
-import { newDelivery } from '../../src/emulator/events.ts'
-import { openJournal } from '../../src/emulator/journal.ts'
+import type { StoredDelivery } from '../../tools/emulator/delivery.ts'
+import { DeliveryLog } from '../../tools/emulator/delivery-log.ts'
+import { newDelivery } from '../../tools/emulator/events.ts'
+import { openJournal } from '../../tools/emulator/journal.ts'
 import { makeDatabase } from './support.ts'
 
 const LIMITS = { kept: 4, pending: 5, bytes: 1_000 }

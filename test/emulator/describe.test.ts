@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { DeliveryAttempt } from '../../src/emulator/delivery.ts'
-import { newDelivery } from '../../src/emulator/events.ts'
-import { describeDelivery, describeMessage, describeRow } from '../../src/emulator/http/describe.ts'
-import { missAttempt } from '../../src/emulator/make-attempt.ts'
+import type { DeliveryAttempt } from '../../tools/emulator/delivery.ts'
+import { newDelivery } from '../../tools/emulator/events.ts'
+import { describeDelivery, describeMessage, describeRow } from '../../tools/emulator/http/describe.ts'
+import { missAttempt } from '../../tools/emulator/make-attempt.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
 const AT = Date.parse(NOW)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DueQueue } from '../../src/emulator/due-queue.ts'
+import { DueQueue } from '../../tools/emulator/due-queue.ts'
 
 describe('the queue of due items', () => {
   it('is empty at first and once it is cleared', () => {

@@ -1,7 +1,7 @@
 import type { EmulatorOptions } from 'postern/emulator'
 import { describe, expect, it } from 'vitest'
-import type { FeedMessage } from '../../src/emulator/feed.ts'
-import { SAMPLES } from '../../src/wire/samples.ts'
+import type { FeedMessage } from '../../tools/emulator/feed.ts'
+import { SAMPLES } from '../../tools/wire/samples.ts'
 import { makeService } from './support.ts'
 
 /** A service that is not waited for: its first attempts are under way. */

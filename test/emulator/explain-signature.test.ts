@@ -1,10 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { StoredDelivery } from '../../src/emulator/delivery.ts'
-import { explainSignature } from '../../src/emulator/inspector/explain-signature.ts'
-import type { Signing } from '../../src/emulator/signing.ts'
-import type { Webhook } from '../../src/emulator/webhooks.ts'
-import { SIGNATURE_MISTAKES } from '../../src/wire/signature-mistakes.ts'
+import type { StoredDelivery } from '../../tools/emulator/delivery.ts'
+import { explainSignature } from '../../tools/emulator/inspector/explain-signature.ts'
+import type { Signing } from '../../tools/emulator/signing.ts'
+import type { Webhook } from '../../tools/emulator/webhooks.ts'
+import { SIGNATURE_MISTAKES } from '../../tools/wire/signature-mistakes.ts'
 
 const SECRET = 'whsec_0123456789abcdef0123456789abcdef'
 const hmac = (body: string | Uint8Array, secret = SECRET) => createHmac('sha256', secret).update(body).digest('hex')

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { EmulatorDelivery } from '../../src/emulator/delivery.ts'
-import { Faults } from '../../src/emulator/faults.ts'
-import type { DeliveryFaults } from '../../src/emulator/options.ts'
-import { createRandom } from '../../src/emulator/random.ts'
+import type { EmulatorDelivery } from '../../tools/emulator/delivery.ts'
+import { Faults } from '../../tools/emulator/faults.ts'
+import type { DeliveryFaults } from '../../tools/emulator/options.ts'
+import { createRandom } from '../../tools/emulator/random.ts'
 
 // the key of the draw
 const deliveryOf = (id: string, attempts = 0) =>

@@ -1,6 +1,6 @@
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
+import { Feed, type FeedMessage } from '../../tools/emulator/feed.ts'
 
 function makeFeed() {
   const logged: (readonly [string, object, string | undefined])[] = []

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import type { EmulatorOptions, FeedMessage } from 'postern/emulator'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { addressOf, type Env } from '../../src/emulator/http/env.ts'
+import { addressOf, type Env } from '../../tools/emulator/http/env.ts'
 import { call, start, until } from './support.ts'
 
 const CONTACTS = 'GET /api/sales/contacts'

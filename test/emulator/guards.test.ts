@@ -1,8 +1,8 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { describe, expect, it } from 'vitest'
-import type { Env } from '../../src/emulator/http/env.ts'
-import { guardHost, guardOrigin } from '../../src/emulator/http/guards.ts'
-import { Refusal } from '../../src/emulator/refusal.ts'
+import type { Env } from '../../tools/emulator/http/env.ts'
+import { guardHost, guardOrigin } from '../../tools/emulator/http/guards.ts'
+import { Refusal } from '../../tools/emulator/refusal.ts'
 
 /** Returns the answer of a route behind a guard: that the request passed, or the refusal. */
 async function pass(guard: MiddlewareHandler<Env>, headers: Readonly<Record<string, string>>): Promise<string> {

@@ -3,8 +3,8 @@ import { DeadLetter, type InboxTry, type ListedEntry, PosternError } from 'poste
 import type { InboxView } from 'postern/emulator'
 import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { InboxRowPage } from '../../src/emulator/inspector/inbox-shapes.ts'
-import { serveInbox } from '../../src/emulator/inspector/serve-inbox.ts'
+import type { InboxRowPage } from '../../tools/emulator/inspector/inbox-shapes.ts'
+import { serveInbox } from '../../tools/emulator/inspector/serve-inbox.ts'
 import { Scene, until } from '../inbox/scene.ts'
 import { call, pick, start } from './support.ts'
 

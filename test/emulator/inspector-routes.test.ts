@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { sign, verify } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { ASSUMPTIONS } from '../../src/emulator/assumptions.ts'
+import { ASSUMPTIONS } from '../../tools/emulator/assumptions.ts'
 import { call, pick, serve, sink, start } from './support.ts'
 
 describe('the page', () => {

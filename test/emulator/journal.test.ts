@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type EmulatorDatabase, startEmulator } from 'postern/emulator'
 import { openSqlite } from 'postern/sqlite'
 import { expect, it, onTestFinished } from 'vitest'
-import { openJournal } from '../../src/emulator/journal.ts'
+import { openJournal } from '../../tools/emulator/journal.ts'
 import { makeDatabase, makeFolder, start } from './support.ts'
 
 /** A database that rejects every statement with this error. */

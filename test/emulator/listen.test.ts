@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { listen, stop, urlOf } from '../../src/emulator/http/listen.ts'
+import { listen, stop, urlOf } from '../../tools/emulator/http/listen.ts'
 import { until } from './support.ts'
 
 const answer = () => new Response('hello')

@@ -1,8 +1,8 @@
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { assumeAll } from '../../src/emulator/dialects.ts'
-import { checkEmulatorOptions, type EmulatorOptions } from '../../src/emulator/options.ts'
 import { consoleLogger } from '../../src/host/logger.ts'
+import { assumeAll } from '../../tools/emulator/dialects.ts'
+import { checkEmulatorOptions, type EmulatorOptions } from '../../tools/emulator/options.ts'
 
 const nothing = () => {}
 const refusal = (options: unknown) => {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from 'postern'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { post } from '../../src/emulator/post.ts'
+import { post } from '../../tools/emulator/post.ts'
 import { serve, sink, until } from './support.ts'
 
 /** Options of a request with this clock, which is cut off by the signal. */

@@ -1,7 +1,7 @@
 /** An emulator in a separate process, on the file of the first argument, for tests that kill it. */
 
 import { openSqlite } from '../../adapters/stores/sqlite.ts'
-import { startEmulator } from '../../src/emulator/emulator.ts'
+import { startEmulator } from '../../tools/emulator/emulator.ts'
 
 try {
   const database = openSqlite(process.argv[2] ?? '', { synchronous: 'normal' })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createIds, createRandom } from '../../src/emulator/random.ts'
+import { createIds, createRandom } from '../../tools/emulator/random.ts'
 
 describe('random values', () => {
   it('are the same in the same order for the same seed, and never repeat', () => {

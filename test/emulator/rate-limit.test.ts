@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RateLimiter } from '../../src/emulator/rate-limit.ts'
+import { RateLimiter } from '../../tools/emulator/rate-limit.ts'
 
 function makeLimiter(limit: number) {
   const clock = { time: 100, now: () => clock.time }

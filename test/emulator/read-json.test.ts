@@ -2,9 +2,9 @@ import { request as requestHttp } from 'node:http'
 import { Hono } from 'hono'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod'
-import { listen, stop, urlOf } from '../../src/emulator/http/listen.ts'
-import { readJson, readObject } from '../../src/emulator/http/read-json.ts'
-import { Refusal } from '../../src/emulator/refusal.ts'
+import { listen, stop, urlOf } from '../../tools/emulator/http/listen.ts'
+import { readJson, readObject } from '../../tools/emulator/http/read-json.ts'
+import { Refusal } from '../../tools/emulator/refusal.ts'
 
 const app = new Hono()
 app.post('/any', async (c) => c.json(await readObject(c)))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { openJournal } from '../../src/emulator/journal.ts'
-import { createIds, createRandom } from '../../src/emulator/random.ts'
-import { type RecordChange, Records } from '../../src/emulator/records.ts'
+import { openJournal } from '../../tools/emulator/journal.ts'
+import { createIds, createRandom } from '../../tools/emulator/random.ts'
+import { type RecordChange, Records } from '../../tools/emulator/records.ts'
 import { makeDatabase } from './support.ts'
 
 function makeRecords(max = 3) {

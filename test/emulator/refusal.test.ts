@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { assumeAll } from '../../src/emulator/dialects.ts'
-import { assumedStatusOf, Refusal, type RefusalKind, STATUS_OF, showError } from '../../src/emulator/refusal.ts'
+import { assumeAll } from '../../tools/emulator/dialects.ts'
+import { assumedStatusOf, Refusal, type RefusalKind, STATUS_OF, showError } from '../../tools/emulator/refusal.ts'
 
 /** Each kind of refusal with its status by default, and with all assumptions that change statuses. */
 const STATUSES: readonly [RefusalKind, usual: number, assumed: number][] = [

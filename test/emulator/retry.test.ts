@@ -1,8 +1,8 @@
 import type { EmulatorOptions } from 'postern/emulator'
 import { describe, expect, it } from 'vitest'
-import type { StoredDelivery } from '../../src/emulator/delivery.ts'
-import type { FeedMessage } from '../../src/emulator/feed.ts'
-import { missAttempt } from '../../src/emulator/make-attempt.ts'
+import type { StoredDelivery } from '../../tools/emulator/delivery.ts'
+import type { FeedMessage } from '../../tools/emulator/feed.ts'
+import { missAttempt } from '../../tools/emulator/make-attempt.ts'
 import { makeService } from './support.ts'
 
 const refusal = (kind: string, told = '') => expect.objectContaining({ kind, message: expect.stringContaining(told) })

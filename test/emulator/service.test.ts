@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { FeedMessage } from '../../src/emulator/feed.ts'
-import { LIMITS } from '../../src/emulator/service.ts'
+import type { FeedMessage } from '../../tools/emulator/feed.ts'
+import { LIMITS } from '../../tools/emulator/service.ts'
 import { makeDatabase, makeService, quiet } from './support.ts'
 
 const FIELDS = { url: 'http://127.0.0.1:1/', events: ['a.b', 'deal.created'], active: false }

@@ -1,7 +1,7 @@
 import { sign, verify } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { type Signing, signAs, spoil } from '../../src/emulator/signing.ts'
-import { SIGNINGS } from '../../src/wire/signings.ts'
+import { type Signing, signAs, spoil } from '../../tools/emulator/signing.ts'
+import { SIGNINGS } from '../../tools/wire/signings.ts'
 
 const SECRET = 'whsec_1'
 const bytesOf = (text: string) => new TextEncoder().encode(text)

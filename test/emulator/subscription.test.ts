@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { assumeAll } from '../../src/emulator/dialects.ts'
-import { checkSubscription, isSubscribed } from '../../src/emulator/subscription.ts'
 import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
+import { assumeAll } from '../../tools/emulator/dialects.ts'
+import { checkSubscription, isSubscribed } from '../../tools/emulator/subscription.ts'
 
 /** The stored types and the warnings of a subscription. */
 function subscribe(types: readonly string[], assume: Readonly<Record<string, string>> = {}) {

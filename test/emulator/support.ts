@@ -6,8 +6,8 @@ import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emul
 import { openSqlite, type SqliteDatabase } from 'postern/sqlite'
 import { silentLogger } from 'postern/testing'
 import { onTestFinished } from 'vitest'
-import { checkEmulatorOptions } from '../../src/emulator/options.ts'
-import { createService, type Service } from '../../src/emulator/service.ts'
+import { checkEmulatorOptions } from '../../tools/emulator/options.ts'
+import { createService, type Service } from '../../tools/emulator/service.ts'
 
 export const quiet = { ...silentLogger, error: console.error }
 

@@ -1,9 +1,9 @@
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Accounts } from '../../src/emulator/accounts.ts'
-import { assumeAll } from '../../src/emulator/dialects.ts'
-import { type Journal, openJournal } from '../../src/emulator/journal.ts'
-import { Tokens } from '../../src/emulator/tokens.ts'
+import { Accounts } from '../../tools/emulator/accounts.ts'
+import { assumeAll } from '../../tools/emulator/dialects.ts'
+import { type Journal, openJournal } from '../../tools/emulator/journal.ts'
+import { Tokens } from '../../tools/emulator/tokens.ts'
 import { call, makeDatabase, start } from './support.ts'
 
 it.each(['claims', 'renamed'] as const)('never has claims that say it has already expired: %s', async (A22) => {

@@ -1,10 +1,10 @@
 import { manualClock, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { assumeAll } from '../../src/emulator/dialects.ts'
-import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
-import { type Journal, openJournal } from '../../src/emulator/journal.ts'
-import { createIds, createRandom } from '../../src/emulator/random.ts'
-import { type WebhookFields, Webhooks } from '../../src/emulator/webhooks.ts'
+import { assumeAll } from '../../tools/emulator/dialects.ts'
+import { Feed, type FeedMessage } from '../../tools/emulator/feed.ts'
+import { type Journal, openJournal } from '../../tools/emulator/journal.ts'
+import { createIds, createRandom } from '../../tools/emulator/random.ts'
+import { type WebhookFields, Webhooks } from '../../tools/emulator/webhooks.ts'
 import { makeDatabase } from './support.ts'
 
 const FIELDS: WebhookFields = { url: 'http://localhost/', events: ['sync.failed'] }

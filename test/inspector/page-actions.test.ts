@@ -10,7 +10,7 @@ import type { Emulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { toCurl } from '../../src/inspector/text/copies.ts'
+import { toCurl } from '../../tools/inspector/text/copies.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { answer, beginEach, CHROMIUM, context, leave, open, reading, serve, start, startWith } from './support.ts'
 

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { readDelivery } from '../../src/cli/input/read-delivery.ts'
-import type { Row } from '../../src/emulator/contract.ts'
-import { completeWord, listTexts, readFilter, readWord, writeWord } from '../../src/inspector/model/filter.ts'
-import { showExactly } from '../../src/inspector/text/bytes.ts'
-import { toFixture, toVitest } from '../../src/inspector/text/copies.ts'
-import { readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
-import { showAgo, showExact, showIn } from '../../src/inspector/text/times.ts'
+import { readDelivery } from '../../tools/cli/input/read-delivery.ts'
+import type { Row } from '../../tools/emulator/contract.ts'
+import { completeWord, listTexts, readFilter, readWord, writeWord } from '../../tools/inspector/model/filter.ts'
+import { showExactly } from '../../tools/inspector/text/bytes.ts'
+import { toFixture, toVitest } from '../../tools/inspector/text/copies.ts'
+import { readPasted, replaceId } from '../../tools/inspector/text/edit-body.ts'
+import { showAgo, showExact, showIn } from '../../tools/inspector/text/times.ts'
 
 const ROW: Row = {
   ...{

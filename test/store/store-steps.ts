@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Store } from 'postern'
-import { Comparison, type Step } from '../../src/testing/store-suite/store-model.ts'
+import { Comparison, type Step } from '../../tools/testing/store-suite/store-model.ts'
 
 /** Sequences of calls on two keys, including repeated and late ones. */
 export const steps: fc.Arbitrary<readonly Step[]> = makeSteps()

@@ -64,7 +64,7 @@ async function makeOnce(what: string, make: (site: string) => Promise<void>): Pr
 function hashSources(): string {
   const hash = createHash('sha256')
   const manifests = ['package.json', 'package-lock.json', 'tsup.config.ts', 'tsconfig.json']
-  const sources = ['src', 'adapters', 'scripts'].flatMap((folder) =>
+  const sources = ['src', 'adapters', 'tools', 'scripts'].flatMap((folder) =>
     listFiles(folder, '.ts', '.tsx', '.css', '.html', 'tsconfig.json'),
   )
   for (const path of [...manifests, ...DOCUMENTS, ...sources]) hash.update(`${path}\n${readText(path)}\n`)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { MemorySocket } from '../../src/testing/memory-socket.ts'
+import { MemorySocket } from '../../tools/testing/memory-socket.ts'
 
 it('holds the writer back until the other end reads', async () => {
   const [client, server] = MemorySocket.createPair()

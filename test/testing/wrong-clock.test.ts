@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { withWrongClock } from '../../src/testing/store-suite/wrong-clock.ts'
+import { withWrongClock } from '../../tools/testing/store-suite/wrong-clock.ts'
 import { Gate } from '../support/gate.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readCode } from '../../src/wire/code-word.ts'
+import { readCode } from '../../tools/wire/code-word.ts'
 
 it.each([
   '{"code":"handled","id":"evt_1"}',

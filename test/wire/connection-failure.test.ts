@@ -4,8 +4,8 @@ import { Agent, type AgentOptions, createServer as createHttpsServer } from 'nod
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { expect, it, onTestFinished } from 'vitest'
-import { toConnectionFailure } from '../../src/wire/connection-failure.ts'
-import { type ExchangeOptions, exchange } from '../../src/wire/exchange.ts'
+import { toConnectionFailure } from '../../tools/wire/connection-failure.ts'
+import { type ExchangeOptions, exchange } from '../../tools/wire/exchange.ts'
 import { findFreePort } from '../support/programs.ts'
 import { FOR_CLIENTS, SELF_SIGNED, TEST_KEY, WITHOUT_ISSUER } from './certificates.ts'
 

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type ExchangePhase, exchange, keepConnection, type WireRequest } from '../../src/wire/exchange.ts'
+import { type ExchangePhase, exchange, keepConnection, type WireRequest } from '../../tools/wire/exchange.ts'
 import { SELF_SIGNED, TEST_KEY } from './certificates.ts'
 
 const EMPTY: WireRequest = { headers: [], body: new Uint8Array() }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findHint } from '../../src/wire/find-hint.ts'
+import { findHint } from '../../tools/wire/find-hint.ts'
 
 const target = new URL('http://user:secret@127.0.0.1:3000/hooks?key=secret')
 const URL_IN_HINTS = 'http://xxx:xxx@127.0.0.1:3000/hooks?key=xxx'

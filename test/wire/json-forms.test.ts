@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BODY_FORMATS, formatJson } from '../../src/wire/json-forms.ts'
+import { BODY_FORMATS, formatJson } from '../../tools/wire/json-forms.ts'
 
 const value = { a: 'x: y, {z} [\\"é/😀\\', b: [1, { c: null }, []], d: {} }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { toPretty } from '../../src/wire/json.ts'
+import { toPretty } from '../../tools/wire/json.ts'
 
 describe('JSON for reading', () => {
   it('keeps every token unchanged', () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
-import { SAMPLES } from '../../src/wire/samples.ts'
-import { SIGNATURE_NAME } from '../../src/wire/signature-name.ts'
+import { SAMPLES } from '../../tools/wire/samples.ts'
+import { SIGNATURE_NAME } from '../../tools/wire/signature-name.ts'
 
 it.each([...SERVICE_EVENT_TYPES, 'contact'] as const)('the sample of %s has fields, as JSON can carry them', (type) => {
   expect(Object.keys(SAMPLES[type]).length).toBeGreaterThan(1)

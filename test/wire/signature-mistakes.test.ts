@@ -1,7 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { verify } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { flipBit, SIGNATURE_MISTAKES, type SignatureFault, spoilSignature } from '../../src/wire/signature-mistakes.ts'
+import {
+  flipBit,
+  SIGNATURE_MISTAKES,
+  type SignatureFault,
+  spoilSignature,
+} from '../../tools/wire/signature-mistakes.ts'
 
 const SECRET = 'whsec_spoil'
 const body = Buffer.from('{"id":"evt_1"}')

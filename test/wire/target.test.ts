@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { showTarget } from '../../src/wire/target.ts'
+import { showTarget } from '../../tools/wire/target.ts'
 
 it.each([
   ['http://127.0.0.1:3000/hooks', 'http://127.0.0.1:3000/hooks'],

@@ -1,5 +1,5 @@
 import type { CheckOptions } from 'postern/check'
-import { CASES } from '../../../src/check/cases.ts'
+import { CASES } from '../../../tools/check/cases.ts'
 import * as deliveries from './deliveries.ts'
 import * as effects from './effects.ts'
 import { HandWritten } from './hand-written.ts'

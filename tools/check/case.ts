@@ -1,0 +1,158 @@
+import type { Secret } from '../../src/protocol/signature.ts'
+import type { ConnectionFailure } from '../wire/connection-failure.ts'
+import type { Probe } from './probe.ts'
+
+/** Groups of checks, in the order in which they run. */
+export const GROUPS = ['reach', 'signature', 'bytes', 'meaning', 'time', 'leak', 'effect', 'load'] as const
+
+/** Group of checks. */
+export type Group = (typeof GROUPS)[number]
+
+/** Worst status that a check can have. */
+export type Level = 'fail' | 'warn' | 'info'
+
+/** Status of a check. `skipped` means not requested or not observable; it is never a pass. */
+export type Status = 'pass' | Level | 'skipped'
+
+/** Code of a result that does not follow from the answers alone, and its words in the reason. */
+export const CAUSES = {
+  not_asked: 'not asked for',
+  interrupted: 'interrupted',
+  unreachable: 'nothing answers there',
+  absent: 'no receiver answers there',
+  hangs: 'the receiver hangs',
+  plain_refused: 'a plain delivery is not accepted',
+  no_probe: 'not observable without a probe',
+  probe_failed: 'could not be judged',
+  not_accepted: 'the event was not accepted',
+  not_judged: 'the second delivery was not judged',
+  not_counted: 'the probe counts no such work',
+  not_done: 'acknowledged, and the work was not done',
+} as const
+
+/** Code of a result that does not follow from the answers alone. */
+export type Cause = keyof typeof CAUSES
+
+/** Facts that a check has found. The reason of its result is written from them in the end, and never read. */
+export interface Verdict {
+  readonly status: Status
+  /** Answers that the status follows from, in the order of the deliveries. */
+  readonly answers: readonly Answer[]
+  readonly cause?: Cause
+  readonly runs?: number
+  /** Words that end the reason. */
+  readonly note?: string
+}
+
+/** Text on the page of a check. All of it is plain text for people. */
+interface CaseText {
+  readonly id: string
+  /** Default `fail`. */
+  readonly level?: Level
+  readonly sends: string
+  readonly expects: string
+  readonly why: string
+  readonly fix: string
+  /** Set if no other check may run at the same time. */
+  readonly alone?: true
+}
+
+export interface SingleCase extends CaseText {
+  readonly deliver: (make: Maker) => TestDelivery
+  readonly judge: (answer: Answer) => Verdict
+}
+
+interface SeriesCase extends CaseText {
+  readonly run: (scene: Scene) => Promise<Verdict>
+}
+
+export type Case = SingleCase | SeriesCase
+
+export interface TestEvent {
+  readonly id: string
+  readonly type: string
+  readonly timestamp: string
+  readonly accountKey: string
+  readonly data: unknown
+}
+
+export interface TestRecord {
+  readonly _id: string
+  readonly [field: string]: unknown
+}
+
+/** Factory of the events and deliveries of one run, shared by all its checks. */
+export interface Maker {
+  readonly accountKey: string
+  /** Makes an event with an id that no other run uses. */
+  event(changes?: Readonly<Record<string, unknown>>): TestEvent
+  /** Makes a contact with the documented fields, and an id and an address that no other record has. */
+  contact(changes?: Readonly<Record<string, unknown>>): TestRecord
+  /** Makes a delivery as the service sends it, except for the changes. */
+  delivery(body: TestEvent | string | Uint8Array, changes?: DeliveryChanges): TestDelivery
+}
+
+/** Differences from a genuine delivery. */
+export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'signatures' | 'isSigned' | 'event'>> {
+  /** Computes the signature header from the right signature, or from the body and the secret: one value, several, or none. */
+  readonly signature?: (right: string, body: Uint8Array, secret: Secret) => string | readonly string[] | undefined
+  /** Bytes to send instead of the signed body. */
+  readonly bytes?: Uint8Array
+}
+
+/** HTTP request of one delivery, exactly as it is sent. */
+export interface TestDelivery {
+  readonly method: 'POST' | 'GET' | 'PUT'
+  readonly body: Uint8Array
+  readonly signatureName: string
+  /** Signatures, each sent in a separate header line. */
+  readonly signatures: readonly string[]
+  readonly contentType: string
+  readonly contentEncoding?: string
+  /** Size of the pieces in which the body is sent, in bytes. */
+  readonly pieceSize?: number
+  /** Time before the last byte is sent: deliveries that are sent together then arrive at the same moment. */
+  readonly holdMs?: number
+  readonly isChunked: boolean
+  /** Event of a genuine delivery: a 2xx promises its work. */
+  readonly event: TestEvent | undefined
+  /** True if it has the right signature of its body. */
+  readonly isSigned: boolean
+}
+
+/** Answer to a delivery, or the reason why none came. */
+export interface Answer {
+  readonly status: number | undefined
+  readonly failure?: string | undefined
+  readonly failureKind?: ConnectionFailure['kind'] | 'timeout'
+  /** True if nothing listens at the target, or it does not speak TLS. */
+  readonly isUnreachable: boolean
+  /** Reason phrase after the status. */
+  readonly words: string
+  /** Headers by name in lower case. Checks search them, and no report shows them. */
+  readonly headers: Readonly<Record<string, string>>
+  /** First 64 KiB of the body, as far as they arrive in time. Checks search them, and no report shows them. */
+  readonly body: Promise<string>
+  readonly ms: number
+  readonly event?: TestEvent | undefined
+}
+
+/** Tools of a check that sends several deliveries. */
+export interface Scene {
+  readonly make: Maker
+  readonly target: URL
+  readonly secret: Uint8Array
+  /** Time for which a receiver may put a delivery off, and time for the work of an acknowledged event. */
+  readonly patienceMs: number
+  readonly probe: Probe | undefined
+  /** Ids of acknowledged events, without those whose work is known to be done. */
+  readonly acknowledged: Set<string>
+  /** Sends a delivery, and retries as long as the answer is a 429 or 503 with `Retry-After`. */
+  send(delivery: TestDelivery): Promise<Answer>
+  sendOnce(delivery: TestDelivery): Promise<Answer>
+  /** Sends deliveries one after the other over one connection; opens another if the receiver closed it. */
+  sendInTurn(deliveries: readonly TestDelivery[]): Promise<readonly Answer[]>
+  /** Lists the event types whose work the probe counts, `contact.created` first. */
+  countedTypes(): Promise<readonly string[]>
+  wait(ms: number): Promise<void>
+}

@@ -1,0 +1,157 @@
+import { setImmediate } from 'node:timers/promises'
+import type { ListedEntry } from '../../../src/inbox/inbox.ts'
+import { toIso } from '../../../src/protocol/iso-time.ts'
+import { collectTypes, isOfTypes } from '../input/delivery-filter.ts'
+import { mustBeMeant } from '../input/keys.ts'
+import { readRate } from '../input/read-option.ts'
+import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
+import { formatTable, toPrintable } from '../output/print-table.ts'
+import { formatProgress, showProgress } from '../output/progress-line.ts'
+import { type ConnectedInbox, getEntry, type InboxCommandOptions, openInboxOf } from '../service/inbox-options.ts'
+import { sendAll } from '../service/send-all.ts'
+import type { AddCommand } from './add-group.ts'
+
+interface ReplayCommandOptions extends InboxCommandOptions {
+  readonly all?: true
+  readonly type?: readonly string[]
+  readonly rate?: number
+  readonly dryRun?: true
+}
+
+const PAGE = 100
+/** Replays under way at the same time: they share a commit. */
+const CONCURRENCY = 100
+
+/** `postern inbox replay`: returns dead letters to the workers. */
+export function addInboxReplay(add: AddCommand, io: Io): void {
+  add(
+    'replay',
+    'Have dead letters run again, with fresh tries. Run again after an interruption, it goes on: what was replayed is dead no more.',
+    'replay 7:default4:acme5:evt_1 --sqlite data/app.db',
+    'replay --all --type contact.* --sqlite data/app.db --dry-run',
+    'replay --all --sqlite data/app.db --rate 50 --yes',
+  )
+    .argument('[key]', 'of one dead letter')
+    .option('--all', 'all that are dead now, the oldest first')
+    .option('--type <types>', 'of --all only events of these types, with commas; contact.*, *.deleted', collectTypes)
+    .option('--rate <n>', 'so many a second: 50, or 50/s', (value) => readRate(value.replace(/\/s$/, '')))
+    .option('--dry-run', 'only list what would be replayed')
+    .option('--yes', 'do not ask before --all')
+    .option('--json', 'one JSON object a line: items and a summary to standard output, progress to standard error')
+    .action((key: string | undefined, options: ReplayCommandOptions) => replay(key, options, io))
+}
+
+type Planned = ReturnType<typeof toPlanned>
+
+async function replay(key: string | undefined, options: ReplayCommandOptions, io: Io): Promise<void> {
+  const { all, type, dryRun, yes, json } = options
+  if ((key === undefined) === (all === undefined)) throw usageError('Give the key of one dead letter, or --all.')
+  if (type !== undefined && !all) throw usageError('--type is for --all.')
+  await using opened = await openInboxOf(options)
+  const plan = key === undefined ? await readPlan(opened, options, io) : [await readOne(opened, key, options)]
+  if (dryRun) return tellPlan(plan, options, io)
+  if (all && !yes && plan.length > 0) await mustBeMeant(`${count(plan.length)} would be replayed.`, io)
+  const { left, error, ...done } = await replayAll(opened, plan, options, io)
+  const isComplete = left === 0
+  if (json) writeJson(io, { type: 'summary', isComplete, total: plan.length, ...done })
+  const gone = done.gone === 0 ? '' : `, ${done.gone} left out: replayed or dropped by another process`
+  io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${done.replayed} of ${count(plan.length)} replayed${gone}\n`)
+  if (!isComplete)
+    io.stderr.write(
+      'Run the same command again to continue with the rest: events that were replayed are no longer dead letters.\n',
+    )
+  if (error !== undefined) throw error
+  if (!isComplete) throw new ExitError(EXIT.interrupted)
+}
+
+const NONE = 'there is no such dead letter'
+
+/** Reads all dead letters before one is replayed, so that none is replayed a second time when it dies again. */
+async function readPlan(
+  { inbox }: ConnectedInbox,
+  { type, json }: ReplayCommandOptions,
+  io: Io,
+): Promise<readonly Planned[]> {
+  const isOfType = isOfTypes(type)
+  const plan: Planned[] = []
+  let read = 0
+  const end = showProgress(io, json === true, () => {
+    return { text: `reading the dead letters ${read}`, record: { phase: 'reading', done: read } }
+  })
+  try {
+    let after: string | undefined
+    do {
+      const page = await inbox.list('dead', { after, limit: PAGE })
+      for (const item of page.entries) if (isOfType({ eventType: item.type })) plan.push(toPlanned(item))
+      read += page.entries.length
+      after = page.next
+      await setImmediate() // for Ctrl-C
+      io.interrupt.throwIfAborted()
+    } while (after !== undefined)
+  } finally {
+    end()
+  }
+  return plan
+}
+
+async function readOne(opened: ConnectedInbox, key: string, options: InboxCommandOptions): Promise<Planned> {
+  const item = await getEntry(opened, key, options)
+  if (item.state === 'dead') return toPlanned(item)
+  const why = item.state === 'running' ? 'it is running' : `its next try is ${toIso(item.dueAt) ?? 'unknown'}`
+  throw new ExitError(EXIT.failed, `${toPrintable(item.type)} ${toPrintable(item.id)} is not a dead letter: ${why}.`)
+}
+
+function toPlanned({ key, type, id, dueAt, tries }: ListedEntry) {
+  return { key, eventType: type, eventId: id, deadSince: toIso(dueAt) ?? null, code: tries.at(-1)?.code }
+}
+
+function tellPlan(plan: readonly Planned[], { json }: ReplayCommandOptions, io: Io): void {
+  if (json) {
+    for (const item of plan) writeJson(io, { type: 'item', outcome: 'planned', ...item })
+    writeJson(io, { type: 'summary', isComplete: true, total: plan.length })
+  } else if (plan.length > 0) {
+    const rows = plan.map((item) => [item.key, item.eventType, item.eventId, item.deadSince ?? undefined, item.code])
+    io.stdout.write(`${formatTable(['KEY', 'TYPE', 'EVENT', 'DEAD SINCE', 'CODE'], rows)}\n`)
+  }
+  io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${count(plan.length)} would be replayed\n`)
+}
+
+/** Replays until the first failure. Returns the numbers of dead letters that were replayed, gone and left, and the failure. */
+async function replayAll(
+  { inbox }: ConnectedInbox,
+  plan: readonly Planned[],
+  { rate, json }: ReplayCommandOptions,
+  io: Io,
+) {
+  const done = { replayed: 0, gone: 0 }
+  const failure = new AbortController()
+  const begin = performance.now()
+  const end = showProgress(io, json === true, () => toStanding(done, plan.length, performance.now() - begin))
+  const signal = AbortSignal.any([io.interrupt, failure.signal])
+  const replayOne = async (item: Planned) => {
+    try {
+      const outcome = (await inbox.replay(item.key)) ? 'replayed' : 'gone'
+      done[outcome]++
+      if (json) writeJson(io, { type: 'item', outcome, ...item })
+    } catch (error) {
+      failure.abort(error)
+    }
+  }
+  await sendAll(plan, replayOne, { concurrency: CONCURRENCY, rate, signal })
+  end()
+  const left = plan.length - done.replayed - done.gone
+  return { ...done, left, error: failure.signal.reason }
+}
+
+function toStanding({ replayed, gone }: { replayed: number; gone: number }, total: number, elapsedMs: number) {
+  const done = replayed + gone
+  const etaMs = done === 0 ? undefined : Math.round((elapsedMs / done) * (total - done))
+  return {
+    text: formatProgress('replaying', { done, total, etaMs }),
+    record: { phase: 'replaying', done, total, etaMs },
+  }
+}
+
+function count(number: number): string {
+  return `${number} dead ${number === 1 ? 'letter' : 'letters'}`
+}

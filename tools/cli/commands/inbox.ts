@@ -1,0 +1,154 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type InboxState, MOST_COUNTED, MOST_LISTED } from '../../../src/inbox/inbox.ts'
+import { toIso } from '../../../src/protocol/iso-time.ts'
+import { mustBeMeant } from '../input/keys.ts'
+import { readCount } from '../input/read-option.ts'
+import { EXIT, ExitError, type Io, writeJson } from '../io.ts'
+import { formatBody, formatCounts, formatItem, formatItems, toItemRecord } from '../output/print-item.ts'
+import { toPrintable, toWord } from '../output/print-table.ts'
+import {
+  addInboxOptions,
+  getEntry,
+  type InboxCommandOptions,
+  type InboxOptions,
+  migrateInbox,
+  openInboxOf,
+  writeInboxOptions,
+} from '../service/inbox-options.ts'
+import { type AddCommand, addGroup } from './add-group.ts'
+import { addInboxReplay } from './inbox-replay.ts'
+import { addInboxServe } from './inbox-serve.ts'
+
+interface ListCommandOptions extends InboxCommandOptions {
+  readonly state: InboxState
+  readonly limit: number
+  readonly after?: string
+}
+
+interface ShowOptions extends InboxCommandOptions {
+  readonly body?: true
+}
+
+/** `postern inbox …`: the accepted events of an app, and its dead letters. */
+export function addInbox(program: Command, io: Io): void {
+  const addToGroup = addGroup(program, 'inbox', {
+    description: "Look at an app's inbox, and replay or drop its dead letters.",
+    notes: `Exit codes: 0 done, 1 no such event, or answered no, 2 usage, or no terminal to ask at, 3 no inbox there, or it cannot be read,
+130 interrupted.`,
+    examples: ['counts --sqlite data/app.db', 'list --sqlite data/app.db'],
+  })
+  const add: AddCommand = (...args) => addInboxOptions(addToGroup(...args))
+  add(
+    'counts',
+    'How many events wait, run and are dead letters.',
+    'counts --sqlite data/app.db',
+    'counts --redis redis://localhost:6379 --json',
+  )
+    .option('--json', 'print one JSON object to standard output')
+    .action((options: InboxCommandOptions) => showCounts(options, io))
+  add(
+    'list',
+    'The events of one state, a page at a time, the oldest first.',
+    'list --sqlite data/app.db',
+    'list --sqlite data/app.db --state waiting --limit 20 --json',
+  )
+    .addOption(new Option('--state <state>', 'which ones').choices(STATES).default('dead'))
+    .option('--limit <n>', `events on a page, up to ${MOST_LISTED}`, readLimit, 100)
+    .option('--after <place>', 'the next page, as the page before names it')
+    .option('--json', 'one JSON object a line to standard output')
+    .action((options: ListCommandOptions) => list(options, io))
+  add(
+    'show',
+    'One event with its tries.',
+    'show 7:default4:acme5:evt_1 --sqlite data/app.db',
+    'show 7:default4:acme5:evt_1 --sqlite data/app.db --body',
+  )
+    .argument('<key>', 'of the event')
+    .option('--body', 'its body as well, which may hold personal data')
+    .option('--json', 'print one JSON object to standard output; with --body its bytes as bodyBase64')
+    .action((key: string, options: ShowOptions) => show(key, options, io))
+  addInboxReplay(add, io)
+  add(
+    'drop',
+    'Delete an event that does not run. Its handlers never run for it again.',
+    'drop 7:default4:acme5:evt_1 --sqlite data/app.db --yes',
+  )
+    .argument('<key>', 'of the event')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print one JSON object to standard output')
+    .action((key: string, options: InboxCommandOptions) => drop(key, options, io))
+  addInboxServe(add, io)
+  addToGroup(
+    'migrate',
+    'Make or update the tables in Postgres. It can be run again.',
+    'migrate --postgres postgres://localhost/app',
+    'migrate --postgres postgres://localhost/app --schema jobs',
+  )
+    .requiredOption('--postgres <url>', 'the Postgres of the inbox')
+    .option('--table <name>', 'of the inbox (default: postern_inbox)')
+    .option('--schema <name>', 'of its tables (default: the first one of the search path)')
+    .action(async (options: InboxOptions) => {
+      await migrateInbox(options)
+      io.stderr.write('the tables of the inbox are up to date\n')
+    })
+}
+
+const STATES: readonly InboxState[] = ['dead', 'waiting', 'running']
+
+async function showCounts({ json, ...options }: InboxCommandOptions, io: Io): Promise<void> {
+  await using opened = await openInboxOf(options)
+  const counts = await opened.inbox.counts()
+  const { oldestDueAt } = counts
+  const oldest = oldestDueAt === undefined ? null : (toIso(oldestDueAt) ?? null)
+  const record = { ...counts, oldestDueAt: oldest, countedTo: MOST_COUNTED }
+  if (json) writeJson(io, record)
+  else io.stdout.write(formatCounts(counts))
+}
+
+async function list({ state, limit, after, json, ...options }: ListCommandOptions, io: Io): Promise<void> {
+  await using opened = await openInboxOf(options)
+  io.advise?.('option_invalid', 'Take the place from the line "next page" of the previous page.')
+  const { entries, next } = await opened.inbox.list(state, { limit, after })
+  if (json) for (const item of entries) writeJson(io, { type: 'item', ...toItemRecord(item) })
+  else if (entries.length > 0) io.stdout.write(formatItems(entries, state))
+  else io.stderr.write(`the inbox has no ${after === undefined ? '' : 'further '}event that ${WORDS[state]}\n`)
+  if (next === undefined) return
+  if (json) writeJson(io, { type: 'page', after: next })
+  const where = `${writeInboxOptions(options)} --state ${state} --limit ${limit}${json ? ' --json' : ''}`
+  io.stderr.write(`next page: npx postern inbox list ${where} --after ${toWord(next)}\n`)
+}
+
+const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', waiting: 'waits', running: 'runs' }
+
+async function show(key: string, { body, json, ...options }: ShowOptions, io: Io): Promise<void> {
+  await using opened = await openInboxOf(options)
+  const item = await getEntry(opened, key, options)
+  if (json) writeJson(io, toItemRecord(item, body && item.bytes))
+  else io.stdout.write(`${formatItem(item)}${body ? `\n${formatBody(item.bytes)}` : ''}`)
+}
+
+async function drop(key: string, { yes, json, ...options }: InboxCommandOptions, io: Io): Promise<void> {
+  await using opened = await openInboxOf(options)
+  const { state, type, id } = await getEntry(opened, key, options)
+  const name = `${toPrintable(type)} ${toPrintable(id)}`
+  if (state === 'running') throw isRunning(name)
+  if (!yes) await mustBeMeant(`${name} (${state}) would be deleted, and never handled.`, io)
+  if (!(await opened.inbox.drop(key))) {
+    await getEntry(opened, key, options)
+    throw isRunning(name)
+  }
+  if (json) writeJson(io, { key, isDropped: true })
+  else io.stderr.write(`${name} is deleted\n`)
+}
+
+function isRunning(name: string): ExitError {
+  return new ExitError(EXIT.failed, `${name} is running, and was not deleted.`, {
+    fix: 'Run the command again when its try has ended.',
+  })
+}
+
+function readLimit(value: string): number {
+  const limit = readCount(value)
+  if (limit > MOST_LISTED) throw new InvalidArgumentError(`It must be at most ${MOST_LISTED}.`)
+  return limit
+}

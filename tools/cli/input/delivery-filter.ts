@@ -1,0 +1,41 @@
+import { InvalidArgumentError } from 'commander'
+import type { Delivery } from '../../../src/client/client.ts'
+import { findMeant } from './event-types.ts'
+import { collectWords, tryDuration } from './read-option.ts'
+
+/** Returns a filter for events of these types. `*` stands for any text: `contact.*`, `*.deleted`. Undefined passes all events. */
+export function isOfTypes(types: readonly string[] | undefined): (of: Pick<Delivery, 'eventType'>) => boolean {
+  if (types === undefined) return () => true
+  const patterns = types.map((type) => new RegExp(`^${type.split('*').map(escapeRegExp).join('.*')}$`, 's'))
+  return ({ eventType = '' }) => patterns.some((pattern) => pattern.test(eventType))
+}
+
+/** Reads the types of a filter. A misspelt one is refused: the command would seem to have nothing to do. */
+export function collectTypes(value: string, before: readonly string[] = []): readonly string[] {
+  const types = collectWords(value)
+  for (const type of types) {
+    const stem = type.replace(/\.\*$/, '')
+    const meant = stem.includes('*') ? undefined : findMeant(type)
+    if (meant !== undefined) throw new InvalidArgumentError(`Did you mean ${meant}? If it is intended, write ${stem}*.`)
+  }
+  return [...before, ...types]
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[\\^$.|?+()[\]{}-]/g, '\\$&')
+}
+
+/** Reads a point in time: a duration ago, `24h`, or a date. */
+export function readSince(value: string): Date {
+  const length = tryDuration(value)
+  return length === undefined ? readDate(value) : new Date(Date.now() - length)
+}
+
+function readDate(value: string): Date {
+  const date = new Date(/^\d{4}-\d\d-\d\d/.test(value) ? value : Number.NaN)
+  if (Number.isNaN(date.getTime()))
+    throw new InvalidArgumentError('It must be a duration, 24h or 7d, or a date: 2025-01-31T12:00:00Z.')
+  if (date.getTime() > Date.now())
+    throw new InvalidArgumentError('That is in the future. A date without a time begins at midnight in UTC.')
+  return date
+}

@@ -1,0 +1,71 @@
+import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../../../src/protocol/events.ts'
+import { MAX_TYPE_LENGTH } from '../../../src/protocol/schedule.ts'
+import { findNearest } from '../../wire/nearest.ts'
+import { usageError } from '../io.ts'
+
+/** Models that the service documents. There may be others. */
+const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
+
+export const MODEL_KEY = /^[A-Za-z][A-Za-z0-9_]*$/
+
+export function typesOf(model: string): readonly string[] {
+  return ACTIONS.map((action) => `${model}.${action}`)
+}
+
+export const KNOWN_TYPES: readonly string[] = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
+/** Names allowed before `.*`. */
+const GROUPS = [...NAMED_MODELS, 'finance.payment', ...SERVICE_EVENT_TYPES.map((type) => type.replace(/\..*/, ''))]
+
+/**
+ * Ends the command if a type is probably misspelt. Any model may exist, but a name that differs from `contact` in one letter is more likely
+ * a typo.
+ *
+ * @param isAny true if the user allows any type
+ */
+export function mustBeType(type: string, isAny: boolean): void {
+  if (type === '' || type.length > MAX_TYPE_LENGTH)
+    throw usageError(`An event type has 1 to ${MAX_TYPE_LENGTH} characters.`)
+  if (isAny || KNOWN_TYPES.includes(type)) return
+  const meant = findMeant(type)
+  if (meant === undefined && modelOf(type) !== undefined) return
+  const types = `{model}.created, {model}.updated, {model}.deleted, ${SERVICE_EVENT_TYPES.join(', ')}`
+  const advice = meant === undefined ? `The service names ${types}.` : `Did you mean ${meant}?`
+  throw usageError(
+    `${JSON.stringify(type)} is not a type of the service. ${advice} If the type is intended, add --any-type.`,
+  )
+}
+
+/** Returns the known type or pattern, such as `contact.*`, that was probably meant; undefined if this one may be correct. */
+export function findMeant(type: string): string | undefined {
+  if (type.endsWith('.*')) {
+    const group = type.slice(0, -2)
+    const named = GROUPS.includes(group) ? undefined : findNearest(group, GROUPS)
+    return named === undefined ? undefined : `${named}.*`
+  }
+  if (KNOWN_TYPES.includes(type)) return undefined
+  const model = modelOf(type)
+  if (model === undefined) return findNearest(type, KNOWN_TYPES)
+  const named = NAMED_MODELS.includes(model) ? undefined : findNearest(model, NAMED_MODELS)
+  return named === undefined ? undefined : type.replace(model, named)
+}
+
+function modelOf(type: string): string | undefined {
+  const model = splitType(type)?.model
+  return model !== undefined && MODEL_KEY.test(model) ? model : undefined
+}
+
+/**
+ * Returns the types of a subscription. `contact.*` stands for the three types of a model, `sync.*` for those that the service documents:
+ * the service has no wildcards.
+ *
+ * @param isAny true if the user allows any type
+ */
+export function readSubscribedTypes(names: readonly string[], isAny: boolean): readonly string[] {
+  const types = names.flatMap((name) => {
+    if (!name.endsWith('.*')) return [name]
+    const ofService = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(name.slice(0, -1)))
+    return ofService.length > 0 ? ofService : typesOf(name.slice(0, -2))
+  })
+  for (const type of types) mustBeType(type, isAny)
+  return [...new Set(types)]
+}

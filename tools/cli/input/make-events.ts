@@ -1,0 +1,78 @@
+import type { Command } from 'commander'
+import { type ServiceEventType, splitType, type WebhookEvent } from '../../../src/protocol/events.ts'
+import { createEvents, type EnvelopeOptions, type EventBuilders } from '../../testing/events.ts'
+import { SAMPLES } from '../../wire/samples.ts'
+import { defined, type Io, messageOf, usageError } from '../io.ts'
+import { mustBeType } from './event-types.ts'
+import { readBytes, readStdin, toText } from './read-bytes.ts'
+import { collect, readCount, readDuration } from './read-option.ts'
+import { setValues } from './set-values.ts'
+
+export interface EventOptions {
+  readonly set?: readonly string[]
+  readonly data?: string
+  readonly count: number
+  readonly late?: number
+  readonly account?: string
+  readonly anyType?: true
+}
+
+export function addEventOptions(command: Command): Command {
+  return command
+    .option('--set <path=value>', 'change one value: data.record.email=zoe@example.test; several times', collect)
+    .option('--data <json>', 'the whole data of the event: JSON, @file, or - for standard input')
+    .option('--account <key>', 'the accountKey of the event (default: acme)')
+    .option('--late <time>', 'the event happened so long ago, as in a late attempt: 2h', readDuration)
+    .option('--any-type', 'send the type as it stands, though the service does not name it')
+    .option('--count <n>', 'make so many events', readCount, 1)
+}
+
+export async function makeEvents(type: string, options: EventOptions, io: Io): Promise<readonly WebhookEvent[]> {
+  const { count, late = 0, account, set = [] } = options
+  mustBeType(type, options.anyType === true)
+  const data = options.data === undefined ? undefined : await readData(options.data, io)
+  const builders = createEvents()
+  return Array.from({ length: count }, () => {
+    const timestamp = new Date(Date.now() - late).toISOString()
+    const built = buildEvent(builders, type, { timestamp, ...defined({ accountKey: account }) })
+    // Each event has a copy of the data, since --set changes it.
+    const event = data === undefined ? built : { ...built, data: JSON.parse(data) }
+    setValues(event, set)
+    return event
+  })
+}
+
+async function readData(given: string, io: Io): Promise<string> {
+  const text = await readJsonOption(given, io)
+  const value: object = JSON.parse(text)
+  if ('type' in value && 'id' in value && 'data' in value)
+    throw usageError('--data is a whole event. Give only its "data"; the rest comes from the arguments.')
+  return text
+}
+
+/** Reads the value of `--data`, a file or standard input as JSON text. Ends the command if it is not an object. */
+async function readJsonOption(given: string, io: Io): Promise<string> {
+  const file = given === '-' ? await readStdin(io) : given.startsWith('@') ? await readBytes(given.slice(1)) : undefined
+  const text = file === undefined ? given : toText(file)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw usageError(`--data is not JSON: ${messageOf(error)}`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw usageError('--data is an object, such as {"record":{"_id":"1"}} for an event.')
+  return text
+}
+
+/** Makes a plausible event of any type, as a delivery contains it. */
+export function buildEvent(builders: EventBuilders, type: string, envelope: EnvelopeOptions): WebhookEvent {
+  return JSON.parse(JSON.stringify(build(builders, type, envelope)))
+}
+
+function build(builders: EventBuilders, type: string, envelope: EnvelopeOptions): object {
+  const parts = splitType(type)
+  if (parts === undefined) return builders.raw(type, { ...SAMPLES[type as ServiceEventType] }, envelope) // {} for other types
+  const { model, action } = parts
+  return (model === 'contact' ? builders.contact : builders.model(model))[action](undefined, envelope)
+}

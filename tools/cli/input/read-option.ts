@@ -1,0 +1,69 @@
+import { InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '../../../src/host/duration.ts'
+import { isLoopback } from '../../../src/protocol/loopback.ts'
+import { usageError } from '../io.ts'
+import { toPrintable } from '../output/print-table.ts'
+
+/** Splits words at commas. The option may be repeated. */
+export function collectWords(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...value.split(',').map((name) => name.trim())]
+}
+
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+export function readCount(value: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError('It must be a whole number, at least 1.')
+  return Number(value)
+}
+
+/** Reads a number above 0, which may have a fraction. */
+export function readRate(value: string): number {
+  if (!/^\d+(\.\d+)?$/.test(value) || Number(value) <= 0) throw new InvalidArgumentError('It must be a number above 0.')
+  return Number(value)
+}
+
+/** Reads a duration of at least 1 ms, in milliseconds. */
+export function readDuration(value: string): number {
+  const ms = tryDuration(value) ?? 0
+  if (ms < 1) throw new InvalidArgumentError('It must be a number and a unit: 500ms, 10s, 5m30s, 2h.')
+  return ms
+}
+
+/** Reads a duration; undefined if the text is none. */
+export function tryDuration(text: string): number | undefined {
+  try {
+    return parseDuration(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Makes an option for a duration, whose help shows the default value as this text. */
+export function durationOption(flags: string, description: string, ms: number, text: string): Option {
+  return new Option(flags, description).argParser(readDuration).default(ms, text)
+}
+
+/** Names an invalid URL in a message. The value of a variable may be a secret, and is not repeated. */
+export function nameUrl(name: string, text: string): string {
+  return name.startsWith('--') ? `${name} ${toPrintable(text.replace(/^.*@/s, '***@'))}` : name
+}
+
+/**
+ * Reads a URL to which events may be sent.
+ *
+ * @param option the option, or the variable, that holds it
+ * @param allowRemote also to a host that is not this machine
+ * @param remedy the options that allow it
+ */
+export function readTargetUrl(text: string, option: string, allowRemote: boolean, remedy = '--yes'): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw usageError(`${nameUrl(option, text)} is not a URL; write it whole: http://localhost:3000/webhooks`)
+  if (!allowRemote && !isLoopback(url))
+    throw usageError(
+      `${url.hostname} is not this machine, and the events look real. If this is intended, add ${remedy}.`,
+    )
+  return url
+}

@@ -1,0 +1,100 @@
+import type { ErrorCode } from '../../src/protocol/errors.ts'
+
+/** A stream for text: stdout for data, stderr for people. */
+export interface Output {
+  readonly isTTY?: boolean
+  /** @param callback is called when the text is written, or cannot be */
+  write(text: string, callback?: (error?: Error | null) => void): unknown
+}
+
+/** Writes text that must not be lost. Rejects if it cannot be written. */
+export function writeOut(output: Output, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    output.write(text, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+/** The process of a command. */
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean; readonly readableEnded?: boolean }
+  readonly stdout: Output
+  readonly stderr: Output
+  /** Adds advice about the command line to errors of this code. */
+  readonly advise?: (code: ErrorCode, fix: string) => void
+  /** Aborted by Ctrl-C, or by a BrokenOutput. */
+  readonly interrupt: AbortSignal
+  /** Calls back with each key that is pressed at a terminal. Returns a function that stops it. */
+  readonly listenToKeys?: ((listener: (key: string) => void) => () => void) | undefined
+}
+
+export interface CommonOptions {
+  readonly json?: true
+  readonly yes?: true
+}
+
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  unreachable: 3,
+  refused: 4,
+  gaveUp: 5,
+  interrupted: 130,
+  closed: 141,
+} as const
+
+/** Ends a command with another exit code than 0. The message is empty if the command has printed its outcome itself. */
+export class ExitError extends Error {
+  override readonly name = 'ExitError'
+  readonly exitCode: number
+  readonly fix: string | undefined
+
+  constructor(exitCode: number, message = '', { fix, ...options }: ErrorOptions & { readonly fix?: string } = {}) {
+    super(message, options)
+    this.exitCode = exitCode
+    this.fix = fix
+  }
+}
+
+/** Ends a command whose standard output cannot be written: a closed pipe, or a full disk. */
+export class BrokenOutput extends ExitError {
+  constructor(cause: NodeJS.ErrnoException) {
+    const isClosed = cause.code === 'EPIPE'
+    const message = isClosed ? 'standard output was closed' : `standard output cannot be written: ${cause.message}`
+    super(isClosed ? EXIT.closed : EXIT.failed, message, { cause })
+  }
+}
+
+/** Ends a command that was interrupted and has printed its summary. */
+export function endIfInterrupted({ interrupt }: Io): void {
+  if (interrupt.aborted) throw new ExitError(EXIT.interrupted)
+}
+
+export function refuseFile(file: string, done: 'read' | 'written', cause: unknown): ExitError {
+  return usageError(`${file} cannot be ${done}: ${messageOf(cause)}`)
+}
+
+export function writeJson({ stdout }: Io, record: object): void {
+  stdout.write(`${JSON.stringify(record)}\n`)
+}
+
+/** Returns the fields that are not undefined: an optional field of another part may be absent, but not undefined. */
+export function defined<Fields extends object>(
+  fields: Fields,
+): { [name in keyof Fields]?: Exclude<Fields[name], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as typeof fields // less those
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+export function usageError(message: string, options?: ErrorOptions & { readonly fix?: string }): ExitError {
+  return new ExitError(EXIT.usage, message, options)
+}
+
+/** Returns true if an output may use colours. */
+export function hasColour({ env }: Io, output: Output): boolean {
+  return output.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
+}

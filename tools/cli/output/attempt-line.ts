@@ -1,0 +1,174 @@
+import { styleText } from 'node:util'
+import { showDuration } from '../../../src/host/duration.ts'
+import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../../src/protocol/schedule.ts'
+import { readCode } from '../../wire/code-word.ts'
+import { findHint } from '../../wire/find-hint.ts'
+import { hasColour, type Io, writeJson } from '../io.ts'
+import { toPrintable } from './print-table.ts'
+
+interface ShownEvent {
+  readonly eventId: string
+  readonly eventType: string
+}
+
+/** Fields of an emulator's delivery to show after an attempt. Times are in milliseconds since 1970. */
+export interface ShownDelivery extends ShownEvent {
+  readonly id: string
+  readonly status: string
+  readonly nextAttemptAt: number | undefined
+}
+
+/** Fields of an attempt to show. */
+export interface ShownAttempt {
+  readonly number: number
+  readonly at: number
+  readonly durationMs: number
+  readonly status?: number | undefined
+  readonly failure?: string | undefined
+  readonly error?: string | null | undefined
+  /** Absent if an emulator sent nothing, by a fault of its own. */
+  readonly phases?: object | undefined
+  readonly responseBody: string
+}
+
+/** Notes on an attempt: its number, such as `2/5` or `copy 2`, and when the next one begins. */
+interface Notes {
+  readonly step: string
+  readonly next?: string
+}
+
+/** Writes one line for people, in columns, without its line break. */
+export function formatAttempt(
+  { eventType, eventId }: ShownEvent,
+  attempt: ShownAttempt,
+  { step, next = '' }: Notes,
+  isColoured: boolean,
+): string {
+  const word = toPrintable(toResult(attempt)).padEnd(7)
+  const columns = [
+    new Date(attempt.at).toTimeString().slice(0, 8),
+    toPrintable(eventType).padEnd(26),
+    toPrintable(eventId).padEnd(28),
+    step.padEnd(6),
+    isColoured ? styleText(attempt.failure === undefined ? 'green' : 'red', word) : word,
+    `${Math.round(attempt.durationMs)} ms`.padStart(8),
+    [readCode(attempt.responseBody), next].filter(Boolean).join(', '),
+  ]
+  return columns.join('  ').trimEnd()
+}
+
+/** Returns a delivery as it stood after the attempt of that index. */
+export function standAfter(delivery: ShownDelivery, attempts: readonly ShownAttempt[], index: number): ShownDelivery {
+  const next = attempts[index + 1]
+  return next === undefined ? delivery : { ...delivery, status: 'pending', nextAttemptAt: next.at }
+}
+
+export function toNotes(delivery: ShownDelivery, attempt: ShownAttempt, scale: number): Notes {
+  const { number, failure } = attempt
+  const step = number > MAX_ATTEMPTS ? 'retry' : `${number}/${MAX_ATTEMPTS}`
+  return { step, next: failure === undefined ? '' : showNext(delivery, attempt, scale) }
+}
+
+/** Makes the JSON record of an attempt, for programs. */
+export function toRecord({ eventId, eventType }: ShownEvent, attempt: ShownAttempt, more: object): object {
+  const { at, status, failure, responseBody, durationMs } = attempt
+  return {
+    type: 'attempt',
+    at: new Date(at).toISOString(),
+    ...{ eventId, eventType, ...more },
+    isAcknowledged: failure === undefined,
+    status: status ?? null,
+    error: failure === undefined || failure === 'status' ? null : failure,
+    code: readCode(responseBody),
+    durationMs: Math.round(durationMs * 10) / 10,
+  }
+}
+
+function toFields({ id, status, nextAttemptAt }: ShownDelivery, { number }: ShownAttempt): object {
+  const next = nextAttemptAt === undefined ? null : new Date(nextAttemptAt).toISOString()
+  return { deliveryId: id, number, of: MAX_ATTEMPTS, delivery: status, nextAttemptAt: next }
+}
+
+/** The status, or a word for why there is none. */
+function toResult({ status, failure }: Pick<ShownAttempt, 'status' | 'failure'>): string {
+  return status === undefined ? (failure ?? '') : String(status)
+}
+
+function showNext({ status, nextAttemptAt }: ShownDelivery, attempt: ShownAttempt, scale: number): string {
+  if (status === 'failed') return 'failed, no attempt is left'
+  if (nextAttemptAt === undefined) return ''
+  const delay = ATTEMPT_DELAYS_MS[attempt.number]
+  const ms = nextAttemptAt - attempt.at - attempt.durationMs
+  return `next in ${showDuration(ms)}${scale === 1 || delay === undefined ? '' : ` (${showDuration(delay)} at x${scale})`}`
+}
+
+const INVALID_RECORD =
+  '422: the schema refuses this record, or the event is too old for the receiver; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.'
+
+/** Returns a function that prints advice about attempts that were not acknowledged, once for each kind of failure. */
+export function createHints({ stderr }: Io): (attempt: ShownAttempt, target: URL) => void {
+  const said = new Set<string>()
+  return (attempt, target) => {
+    if (attempt.failure === undefined) return
+    const result = toResult(attempt)
+    const lost = result === 'reset' && attempt.phases === undefined ? attempt.error : undefined
+    const hint = lost ? `reset: ${lost}` : result === '422' ? INVALID_RECORD : findHint(result, target)
+    if (hint === undefined || said.has(hint)) return
+    said.add(hint)
+    stderr.write(`${hint}\n`)
+  }
+}
+
+interface ShowOptions {
+  readonly retryScale: number
+  readonly json?: true | undefined
+}
+
+/** Returns a function that prints an attempt, with advice on the first failure of each kind. */
+export function createAttemptPrinter({ retryScale, json }: ShowOptions, io: Io) {
+  const giveHint = createHints(io)
+  return (delivery: ShownDelivery, attempt: ShownAttempt & { readonly url: string }): void => {
+    const notes = toNotes(delivery, attempt, retryScale)
+    if (json) writeJson(io, toRecord(delivery, attempt, toFields(delivery, attempt)))
+    else io.stdout.write(`${formatAttempt(delivery, attempt, notes, hasColour(io, io.stdout))}\n`)
+    giveHint(attempt, new URL(attempt.url))
+  }
+}
+
+/** Message of an emulator, in this process or another one. */
+interface Message {
+  readonly type: string
+  readonly delivery?: ShownDelivery
+  readonly attempt?: ShownAttempt & { readonly url: string }
+}
+
+/** Returns a display of the attempts of an emulator, with a summary. */
+export function createDeliveryDisplay({ retryScale, json }: ShowOptions, io: Io) {
+  const print = createAttemptPrinter({ retryScale, json }, io)
+  // By id: a retry by hand is another attempt of the same delivery.
+  const states = new Map<string, string>()
+  let attempts = 0
+  return {
+    /** Shows an attempt that has ended, and advice on the first failure of each kind. Ignores other messages. */
+    show({ type, delivery, attempt }: Message): void {
+      if (delivery !== undefined) states.set(delivery.id, delivery.status)
+      if (type !== 'attempt' || delivery === undefined || attempt === undefined) return
+      attempts++
+      print(delivery, attempt)
+    },
+    /** Writes the summary. @param pending undefined if it is not known */
+    finish(pending: number | undefined): void {
+      const countOf = (state: string) => [...states.values()].filter((each) => each === state).length
+      const [deliveries, succeeded, failed] = [states.size, countOf('success'), countOf('failed')]
+      if (json) writeJson(io, { type: 'summary', deliveries, attempts, succeeded, failed, pending: pending ?? null })
+      const rest = pending === undefined ? '' : `, ${pending} pending`
+      io.stderr.write(
+        `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed${rest}\n`,
+      )
+    },
+  }
+}
+
+function count(number: number, one: string, several: string): string {
+  return `${number} ${number === 1 ? one : several}`
+}

@@ -1,0 +1,200 @@
+import { createRequire } from 'node:module'
+import { Command, CommanderError } from 'commander'
+import { type ErrorCode, PosternError } from '../../src/protocol/errors.ts'
+import { addCheck } from './commands/check.ts'
+import { addDeliveries } from './commands/deliveries.ts'
+import { addDev } from './commands/dev.ts'
+import { addEmulator } from './commands/emulator.ts'
+import { addFixtures } from './commands/fixtures.ts'
+import { addInbox } from './commands/inbox.ts'
+import { addLogs } from './commands/logs.ts'
+import { addReplay } from './commands/replay.ts'
+import { addTrigger } from './commands/trigger.ts'
+import { addSign, addVerify } from './commands/verify.ts'
+import { addWebhooks } from './commands/webhooks.ts'
+import { EXIT, ExitError, type Io, type Output, usageError, writeJson } from './io.ts'
+import { toPrintable } from './output/print-table.ts'
+
+/**
+ * Runs one command line, without the name of the program.
+ *
+ * @returns the exit code: 0 done, 1 what was asked failed, 2 usage, 3 cannot start or connect, 4 login refused, 5 gave up, 130 interrupted, 141 standard output was closed
+ */
+export async function run(args: readonly string[], given: Io): Promise<number> {
+  const fixes = new Map<ErrorCode, string>()
+  const io = isJson(args) ? { ...given, stdout: toJsonOutput(given.stdout) } : given
+  const program = createProgram({ ...io, advise: (code, fix) => fixes.set(code, fix) })
+  try {
+    mustBeUtf8(args)
+    await program.parseAsync(askForKnownHelp(program, args), { from: 'user' })
+    return EXIT.done
+  } catch (error) {
+    // Commander reports help and the version as errors, too.
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done
+    if (error instanceof ExitError && error.message === '') return error.exitCode
+    const failure = toFailure(error, io, fixes)
+    if (failure === undefined) throw error
+    const { code, message, fix } = failure
+    // Commander writes its messages itself.
+    if (!(error instanceof CommanderError)) io.stderr.write(`postern: ${[message, fix].filter(Boolean).join(' ')}\n`)
+    if (isJson(args)) writeJson(io, { error: { code, message, fix } })
+    return failure.exitCode
+  }
+}
+
+/** Ends the command if an argument has the character that Node puts in the place of bytes that are not UTF-8: it would be another name. */
+function mustBeUtf8(args: readonly string[]): void {
+  const at = args.findIndex((arg) => arg.includes('\ufffd'))
+  if (at >= 0) throw usageError(`Argument ${at + 1} is not UTF-8 text.`)
+}
+
+function createProgram(io: Io): Command {
+  const version = readVersion()
+  const program = new Command('postern')
+    .description('Tools for receivers of signed webhooks.')
+    .version(version, '-v, --version', 'print the version of the package')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(withoutValue(text)),
+    })
+    .showSuggestionAfterError()
+    .showHelpAfterError('(--help tells what there is)')
+    .addHelpText('after', HELP)
+  for (const [heading, adders] of Object.entries(COMMANDS)) {
+    program.commandsGroup(heading)
+    for (const add of adders) add(program, io)
+  }
+  program.command('version', { hidden: true }).action(() => void io.stdout.write(`${version}\n`))
+  return program
+}
+
+/** Removes the value of an unknown option, which may be a secret: `--secret=whsec_…`. */
+function withoutValue(message: string): string {
+  return message.replace(/(unknown option '-[^'=]*)=.*'/s, "$1'")
+}
+
+const COMMANDS: Readonly<Record<string, readonly ((program: Command, io: Io) => void)[]>> = {
+  'While you write a receiver:': [addDev, addTrigger, addCheck, addSign, addVerify, addFixtures],
+  'A running emulator:': [addEmulator, addLogs],
+  'The service:': [addWebhooks, addDeliveries, addReplay],
+  'Your app:': [addInbox],
+}
+
+const HELP = `
+Exit codes: 0 done, 1 what was asked failed, 2 usage, 3 cannot start or connect, 4 login refused, 5 gave up on time or rate limit,
+130 interrupted, 141 standard output was closed.
+
+First steps, in two terminals:
+  $ postern dev --forward http://localhost:3000/webhooks --env .env.local
+  $ postern trigger contact.created --watch
+
+Read on in the repository: docs/reference/cli.md has all commands, docs/guides/troubleshooting.md what goes wrong.`
+
+/**
+ * Removes `--help` behind a misspelt command: Commander would print the help of the program and exit with 0. Ends the command if it is
+ * one of a group: Commander would name the nearest top-level command, such as `dev` for `get`.
+ */
+function askForKnownHelp(program: Command, args: readonly string[]): readonly string[] {
+  const isHelp = (arg: string) => arg === '--help' || arg === '-h'
+  let command = program
+  for (const [index, arg] of args.entries()) {
+    if (command.commands.length === 0) break
+    if (arg.startsWith('-')) continue // no group takes an option with a value
+    if (arg === 'help') return askForKnownHelp(program, [...args.filter((_, at) => at !== index), '--help'])
+    const next = command.commands.find((each) => each.name() === arg)
+    if (next === undefined) {
+      if (command === program) mustBeOfNoGroup(program, arg)
+      return args.filter((each) => !isHelp(each))
+    }
+    command = next
+  }
+  return args
+}
+
+function mustBeOfNoGroup(program: Command, name: string): void {
+  const groups = program.commands.filter(({ commands }) => commands.some((each) => each.name() === name))
+  if (groups.length === 0) return
+  const meant = groups.map((group) => `postern ${group.name()} ${name}`).join(' or ')
+  throw usageError(`unknown command '${name}'. Did you mean ${meant}?`)
+}
+
+/** Returns true if errors are written as JSON, too. The `--json` of `check` names a file, or `-` for standard output. */
+function isJson(args: readonly string[]): boolean {
+  const at = args.indexOf('--json')
+  if (args[0] !== 'check') return at >= 0
+  return args.includes('--json=-') || (at >= 0 && args[at + 1] === '-')
+}
+
+/** Escapes characters that JSON allows and a terminal could obey. Programs read the same value. */
+function toJsonOutput(output: Output): Output {
+  const toUnit = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return {
+    isTTY: output.isTTY === true,
+    write: (text, callback) =>
+      output.write(text.replace(/[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu, toUnit), callback),
+  }
+}
+
+/** An expected error, as all commands report it. */
+interface Failure {
+  readonly exitCode: number
+  readonly code: string
+  readonly message: string
+  readonly fix?: string | undefined
+}
+
+/** Returns undefined for a defect of the program. */
+function toFailure(error: unknown, { interrupt }: Io, fixes: ReadonlyMap<ErrorCode, string>): Failure | undefined {
+  if (error instanceof CommanderError)
+    return { exitCode: EXIT.usage, code: 'usage', message: withoutValue(error.message.replace(/^error: /, '')) }
+  if (error instanceof ExitError) {
+    const { exitCode, message, fix } = error
+    return { exitCode, code: CODES[exitCode] ?? 'failed', message, fix }
+  }
+  if (interrupt.aborted && error === interrupt.reason)
+    return { exitCode: EXIT.interrupted, code: 'interrupted', message: 'interrupted' }
+  if (!(error instanceof PosternError)) return undefined
+  // The message may quote a service.
+  const message = error.message.split('\n').map(toPrintable).join('\n')
+  return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message, fix: fixes.get(error.code) }
+}
+
+/** Error codes that only the command line has. */
+const CODES: Readonly<Record<number, string>> = {
+  [EXIT.failed]: 'failed',
+  [EXIT.usage]: 'usage',
+  [EXIT.unreachable]: 'unreachable',
+  [EXIT.gaveUp]: 'gave_up',
+  [EXIT.interrupted]: 'interrupted',
+  [EXIT.closed]: 'output_closed',
+}
+
+/** Exit code for each error code. The others are about the arguments of the command: usage. */
+const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
+  port_in_use: EXIT.unreachable,
+  database_unusable: EXIT.unreachable,
+  driver_missing: EXIT.unreachable,
+  store_unavailable: EXIT.unreachable,
+  inbox_unavailable: EXIT.unreachable,
+  service_unreachable: EXIT.unreachable,
+  service_failed: EXIT.unreachable,
+  redirect_refused: EXIT.unreachable,
+  login_refused: EXIT.refused,
+  token_refused: EXIT.refused,
+  rate_limited: EXIT.gaveUp,
+  not_found: EXIT.failed,
+  not_retriable: EXIT.failed,
+  request_refused: EXIT.failed,
+  answer_unusable: EXIT.failed,
+  outcome_unknown: EXIT.failed,
+  webhook_not_ours: EXIT.failed,
+  secret_not_saved: EXIT.failed,
+}
+
+function readVersion(): string {
+  // Finds package.json by the name of the package, since the built file is nearer to it.
+  const { version }: { readonly version: string } = createRequire(import.meta.url)('postern/package.json')
+  return version
+}

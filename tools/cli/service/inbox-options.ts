@@ -1,0 +1,140 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { openPostgresInbox } from '../../../adapters/stores/postgres/inbox/open-inbox.ts'
+import { openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
+import type { Inbox, InboxEntry } from '../../../src/inbox/inbox.ts'
+import { type CommonOptions, defined, EXIT, ExitError, usageError } from '../io.ts'
+import { toPrintable, toWord } from '../output/print-table.ts'
+
+export interface InboxOptions {
+  readonly sqlite?: string
+  readonly redis?: string
+  readonly postgres?: string
+  readonly table?: string
+  readonly queue?: string
+  readonly prefix?: string
+  readonly schema?: string
+}
+
+export interface InboxCommandOptions extends InboxOptions, CommonOptions {}
+
+export interface ConnectedInbox extends AsyncDisposable {
+  readonly inbox: Inbox
+}
+
+const ENGINES = ['sqlite', 'redis', 'postgres'] as const
+type Engine = (typeof ENGINES)[number]
+const DETAILS = ['table', 'queue', 'prefix', 'schema'] as const
+const DETAILS_OF: Readonly<Record<Engine, readonly (typeof DETAILS)[number][]>> = {
+  sqlite: ['table'],
+  redis: ['queue', 'prefix'],
+  postgres: ['table', 'schema'],
+}
+
+export function addInboxOptions(command: Command): Command {
+  return command
+    .option('--sqlite <file>', 'the SQLite file of the inbox')
+    .option('--postgres <url>', 'the Postgres of the inbox')
+    .option('--table <name>', 'its table (default: postern_inbox)')
+    .option('--schema <name>', 'of its tables in Postgres (default: the first one that has them)')
+    .option('--redis <url>', 'the Redis of an inbox on BullMQ')
+    .option('--queue <name>', "BullMQ's queue (default: postern)")
+    .option('--prefix <text>', "of BullMQ's keys in Redis (default: bull)")
+}
+
+/** Reads `sqlite:FILE`, or the URL of a Redis or a Postgres, with further options behind a `?`. */
+export function readInboxPlace(text: string): InboxOptions {
+  const [place = '', query] = text.split(/\?(.*)/s)
+  // Allows `redis:redis://HOST`, like `sqlite:FILE`.
+  const url = place.replace(/^(redis|postgres):(?=\w+:\/\/)/, '')
+  const engine = ENGINES.find((each) => PLACES[each].test(each === 'sqlite' ? place : url))
+  if (engine === undefined)
+    throw new InvalidArgumentError('Write it as sqlite:FILE, redis://HOST:PORT or postgres://HOST/DATABASE.')
+  const further = new URLSearchParams(query)
+  const own = new Map(DETAILS_OF[engine].flatMap((name) => further.getAll(name).map((value) => [name, value])))
+  for (const name of own.keys()) further.delete(name)
+  if (engine === 'sqlite' && further.size > 0)
+    throw new InvalidArgumentError(`${[...further.keys()][0]}: a SQLite file takes only ?table=NAME.`)
+  // The remaining parameters belong to the URL, such as sslmode.
+  const address = engine === 'sqlite' ? place.slice('sqlite:'.length) : `${url}${further.size > 0 ? `?${further}` : ''}`
+  return { [engine]: address, ...Object.fromEntries(own) }
+}
+
+const PLACES: Readonly<Record<Engine, RegExp>> = {
+  sqlite: /^sqlite:./,
+  redis: /^rediss?:\/\//,
+  postgres: /^postgres(ql)?:\/\//,
+}
+
+/** @param patienceMs for a file that is locked: see `openInbox` */
+export async function openInboxOf(options: InboxOptions, patienceMs?: number): Promise<ConnectedInbox> {
+  const { sqlite = '', redis = '', postgres = '', table, queue, prefix, schema } = options
+  const place = findPlace(options)
+  if (place === 'sqlite') {
+    const opened = openInbox(sqlite, table, patienceMs)
+    return { inbox: opened.inbox, [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() }
+  }
+  if (place === 'postgres') return openPostgresInbox(toPostgres(postgres), { schema, table })
+  const url = toUrl(redis, /^rediss?:/)
+  // With another path, ioredis would end the process.
+  if (!/^\/?\d*$/.test(new URL(url).pathname))
+    throw usageError('The path of a Redis URL is the number of a database, as in redis://HOST:PORT/0.')
+  const { openBullmqInbox } = await loadBullmq()
+  const inbox = await openBullmqInbox({ connection: { url }, ...defined({ queue, prefix }) })
+  return { inbox, [Symbol.asyncDispose]: () => inbox.close() }
+}
+
+export async function migrateInbox({ postgres = '', schema, table }: InboxOptions): Promise<void> {
+  await using _ = await openPostgresInbox(toPostgres(postgres), { schema, table }, (inbox) => inbox.migrate())
+}
+
+const toPostgres = (postgres: string) => toUrl(postgres, /^postgres(ql)?:/)
+
+/** Checks a URL. The message does not repeat it, since it may contain a password. */
+function toUrl(text: string, scheme: RegExp): string {
+  if (URL.canParse(text) && scheme.test(text)) return text
+  throw usageError('That is not a URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
+}
+
+function findPlace(options: InboxOptions): Engine {
+  const given = ENGINES.filter((name) => options[name] !== undefined)
+  const [place] = given
+  if (place === undefined || given.length > 1)
+    throw usageError('Name the inbox: --sqlite FILE, --redis URL or --postgres URL.')
+  const stray = DETAILS.find((name) => options[name] !== undefined && !DETAILS_OF[place].includes(name))
+  if (stray !== undefined) throw usageError(`--${stray} is not for an inbox of --${place}.`)
+  return place
+}
+
+/** Loads BullMQ, an optional peer. */
+async function loadBullmq() {
+  try {
+    return await import('../../../adapters/queues/bullmq/open-inbox.ts')
+  } catch (cause) {
+    if (Object(cause).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new ExitError(EXIT.unreachable, 'bullmq is not installed here.', {
+      cause,
+      fix: 'In the folder of the app: npm install bullmq ioredis',
+    })
+  }
+}
+
+/** Writes these options for a shell. Passwords are left out. */
+export function writeInboxOptions(options: InboxOptions): string {
+  return [...ENGINES, ...DETAILS]
+    .flatMap((name) => (options[name] === undefined ? [] : [`--${name} ${toWord(withoutPassword(options[name]))}`]))
+    .join(' ')
+}
+
+/** Both drivers take a password in the query as well. */
+function withoutPassword(text: string): string {
+  return text.replace(/^(\w+:\/\/[^/?#:@]*:)[^/?#]*@/, '$1***@').replace(/([?&][^=&#]*pass[^=&#]*=)[^&#]*/gi, '$1***')
+}
+
+/** Reads an item. Ends the command if there is none. */
+export async function getEntry({ inbox }: ConnectedInbox, key: string, options: InboxOptions): Promise<InboxEntry> {
+  const entry = await inbox.get(key)
+  if (entry !== undefined) return entry
+  const message = `The inbox has no event of the key ${toPrintable(key)}: it was handled or dropped.`
+  const fix = `To see what there is: npx postern inbox list ${writeInboxOptions(options)}`
+  throw new ExitError(EXIT.failed, message, { fix })
+}

@@ -1,0 +1,105 @@
+import { type Context, Hono } from 'hono'
+import * as z from 'zod'
+import { type InboxEntry, type InboxState, MOST_COUNTED } from '../../../src/inbox/inbox.ts'
+import { siblingKey } from '../../../src/protocol/dedup-key.ts'
+import { PosternError } from '../../../src/protocol/errors.ts'
+import type { Env } from '../http/env.ts'
+import { readJson } from '../http/read-json.ts'
+import type { InboxView } from '../options.ts'
+import { Refusal } from '../refusal.ts'
+import { InboxLists, toPage, toRow, writeInboxTime } from './inbox-list.ts'
+import type { InboxCountsShape, InboxDetail, InboxOfEvent, InboxRowPage } from './inbox-shapes.ts'
+
+const STATES: readonly InboxState[] = ['waiting', 'running', 'dead']
+const ofKey = z.strictObject({ key: z.string() })
+
+interface InboxRoutesOptions {
+  readonly isWritable: boolean
+  readonly onAction?: (action: 'replay' | 'drop', key: string) => void
+}
+
+/** Routes of the page to list, replay and drop the events of an inbox. They report errors of the engine to the page. */
+export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: InboxRoutesOptions): Hono<Env> {
+  const app = new Hono<Env>()
+  const lists = new InboxLists((state, options) => ask(inbox.list(state, options)))
+
+  app.get('/counts', async (c) => {
+    const { oldestDueAt, ...counts } = await ask(inbox.counts())
+    return c.json({
+      ...counts,
+      oldestDueAt: writeInboxTime(oldestDueAt),
+      countedTo: MOST_COUNTED,
+      isWritable,
+    } satisfies InboxCountsShape)
+  })
+  app.get('/items', async (c) => c.json(toPage(await lists.read(readState(c)), c.req.query()) satisfies InboxRowPage))
+  app.get('/item', async (c) => c.json(toDetail(await find(c.req.query('key') ?? ''))))
+  app.get('/event', async (c) => {
+    const { account = '', event = '' } = c.req.query()
+    let entry = await findEvent(account, event)
+    const unseen = STATES.filter((state) => lists.isWhole(state) === undefined)
+    if (entry === undefined && unseen.length > 0) {
+      await Promise.all(unseen.map((state) => lists.read(state)))
+      entry = await findEvent(account, event)
+    }
+    const isSure = STATES.every((state) => lists.isWhole(state))
+    return c.json({ item: entry === undefined ? null : toDetail(entry), isSure } satisfies InboxOfEvent)
+  })
+  app.get('/body', async (c) => {
+    const bytes = Buffer.from((await find(c.req.query('key') ?? '')).bytes)
+    c.header('cache-control', 'no-store')
+    return c.json({ base64: bytes.toString('base64'), text: bytes.toString() })
+  })
+  app.post('/replay', async (c) => c.json({ isDone: await act(c, 'replay') }))
+  app.post('/drop', async (c) => c.json({ isDone: await act(c, 'drop') }))
+
+  async function findEvent(account: string, event: string): Promise<InboxEntry | undefined> {
+    const keys = lists.listNames().map((key) => siblingKey(key, account, event))
+    const entries = await Promise.all(keys.map((key) => ask(inbox.get(key))))
+    return entries.find((each) => each !== undefined)
+  }
+
+  async function find(key: string): Promise<InboxEntry> {
+    const entry = await ask(inbox.get(key))
+    if (entry === undefined) throw new Refusal('unknown', 'the inbox has no such event: it was handled or dropped')
+    return entry
+  }
+
+  async function act(c: Context<Env>, action: 'replay' | 'drop'): Promise<boolean> {
+    const { key } = await readJson(c, ofKey)
+    if (!isWritable) throw new Refusal('forbidden', 'this page is read-only; start it with --write to replay and drop')
+    const isDone = await ask(inbox[action](key))
+    lists.forget()
+    if (isDone) onAction?.(action, key)
+    return isDone
+  }
+  return app
+}
+
+/** Reports an error of the engine as such, and not as a fault of the emulator. */
+async function ask<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof PosternError && error.code === 'option_invalid') throw new Refusal('invalid', error.message)
+    throw new Refusal('inbox-away', `the inbox cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+function readState(c: Context<Env>): InboxState {
+  const given = c.req.query('state')
+  const state = STATES.find((each) => each === given)
+  if (state === undefined) throw new Refusal('invalid', `state must be one of ${STATES.join(', ')}`)
+  return state
+}
+
+function toDetail(entry: InboxEntry): InboxDetail {
+  const { since, deaths, marks, tries, source = null, trace } = entry
+  const shown = tries.map(({ dueAt: _dueAt, startedAt, endedAt, ...rest }) => ({
+    ...rest,
+    startedAt: writeInboxTime(startedAt),
+    endedAt: writeInboxTime(endedAt),
+  }))
+  const about = { deaths, marks, source, trace: trace?.traceparent ?? null }
+  return { ...toRow(entry), ...about, since: writeInboxTime(since), tries: shown }
+}

@@ -1,0 +1,105 @@
+import { Hono } from 'hono'
+import * as z from 'zod'
+import { ACTIONS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
+import { ASSUMPTIONS } from '../assumptions.ts'
+import { webhookChangeShape, webhookFields } from '../check-input.ts'
+import type { AssumptionShape, Found, ModelCount, RowPage } from '../contract.ts'
+import { createHandles } from '../handles.ts'
+import { describeDelivery, describeRow, describeState, describeWebhook, writeTime } from '../http/describe.ts'
+import type { Env } from '../http/env.ts'
+import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from '../http/read-json.ts'
+import type { Service } from '../service.ts'
+import { type CallLog, readBatch, writeCursor } from './batches.ts'
+import { explainSignature } from './explain-signature.ts'
+
+const MOST_ROWS = 10_000
+const MODELS = ['contact', 'opportunity', 'financeInvoice']
+const TYPES = [...MODELS.flatMap((model) => ACTIONS.map((action) => `${model}.${action}`)), ...SERVICE_EVENT_TYPES]
+const registration = z.strictObject({ ...webhookFields, accountKey: z.string().optional() })
+const accountKey = z.string().optional()
+const recorded = z.union([
+  z.strictObject({ body: z.string(), accountKey }),
+  z.strictObject({ bodyBase64: z.base64(), accountKey }),
+])
+
+/** Routes of the control interface that the page needs beside those that programs use. */
+export function createInspectorRoutes(service: Service, calls: CallLog): Hono<Env> {
+  const { deliveries, events, records, settings, webhooks } = service
+  const handles = createHandles(service)
+  const app = new Hono<Env>()
+
+  app.get('/rows', (c) => c.json(listRows(service, calls)))
+  app.get('/rows/:id', (c) => c.json(describeRow(deliveries.get(c.req.param('id')))))
+  app.get('/search', (c) => c.json(search(service, c.req.query('text') ?? '', Number(c.req.query('after')) || 0)))
+  app.get('/changes', (c) => c.json(readBatch(service, calls, c.req.query('after') ?? writeCursor(service, calls))))
+  app.get('/calls', (c) => c.json(calls.list()))
+  app.get('/types', (c) => c.json(TYPES))
+  app.get('/samples/:type', (c) => c.json({ data: events.sampleOf(c.req.param('type')) }))
+  app.get('/assumptions', (c) => c.json(listAssumptions(service)))
+  app.get('/records', (c) => c.json(records.count() satisfies readonly ModelCount[]))
+
+  app.post('/bodies', async (c) => {
+    const { accountKey, ...given } = await readJson(c, recorded, ENVELOPE_BYTES)
+    const bytes = 'body' in given ? Buffer.from(given.body) : Buffer.from(given.bodyBase64, 'base64')
+    mustBeBody(bytes)
+    return c.json(events.deliver(service.accounts.get(accountKey).key, bytes), 202)
+  })
+  app.get('/deliveries/:id/signature', (c) => {
+    const delivery = deliveries.get(c.req.param('id'))
+    const { signatureCase } = settings.assumed
+    return c.json(explainSignature(delivery, webhooks.find(delivery.webhookId), signatureCase))
+  })
+  app.post('/deliveries/:id/retry', async (c) => {
+    await readObject(c)
+    return c.json(describeDelivery(handles.deliveries.retry(c.req.param('id'))), 202)
+  })
+
+  app.post('/webhooks', async (c) => {
+    const { accountKey, ...fields } = await readJson(c, registration)
+    return c.json(describeWebhook(handles.webhooks.create(fields, { accountKey })), 201)
+  })
+  app.put('/webhooks/:id', async (c) =>
+    c.json(describeWebhook(handles.webhooks.update(c.req.param('id'), await readJson(c, webhookChangeShape)))),
+  )
+  app.delete('/webhooks/:id', (c) => {
+    handles.webhooks.delete(c.req.param('id'))
+    return c.body(null, 204)
+  })
+  app.post('/webhooks/:id/secret', async (c) => {
+    await readObject(c)
+    c.header('cache-control', 'no-store')
+    return c.json({ secret: handles.webhooks.get(c.req.param('id')).secret })
+  })
+  return app
+}
+
+/** Everything that the page shows at its start, with the position after which it asks for changes. */
+function listRows(service: Service, calls: CallLog): RowPage {
+  const { log, clock } = service
+  return {
+    ...{ cursor: writeCursor(service, calls), now: writeTime(clock.now()) },
+    ...{ state: describeState(service), total: log.size },
+    rows: log.list().slice(-MOST_ROWS).toReversed().map(describeRow),
+  }
+}
+
+/** Lists the deliveries that changed after a change, and of which the body or an answer has a text in any case. */
+function search({ log }: Service, text: string, after: number): Found {
+  const wanted = text.toLowerCase()
+  const has = (part: string) => part.toLowerCase().includes(wanted)
+  const found = (log.listChanges(after) ?? log.list()).filter(
+    ({ bytes, attempts }) =>
+      has(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) ||
+      attempts.some(({ responseBody }) => has(responseBody)),
+  )
+  return { ids: found.map(({ id }) => id), change: log.lastChange }
+}
+
+function listAssumptions({ settings: { assumed } }: Service): readonly AssumptionShape[] {
+  const values: Readonly<Record<string, string>> = assumed
+  return Object.entries(ASSUMPTIONS).map(([name, { id, subject, default: usual, values: meanings }]) => {
+    const value = values[name] ?? usual
+    const meaning = Object.entries(meanings).find(([each]) => each === value)?.[1] ?? ''
+    return { id, name, subject, value, meaning, isDefault: value === usual }
+  })
+}

@@ -1,0 +1,192 @@
+import * as z from 'zod'
+import { type Clock, LONGEST_TIMER_MS } from '../../src/host/clock.ts'
+import { parseDuration } from '../../src/host/duration.ts'
+import { consoleLogger, type Logger } from '../../src/host/logger.ts'
+import type { Inbox } from '../../src/inbox/inbox.ts'
+import { ConfigurationError } from '../../src/protocol/errors.ts'
+import { SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
+import { BODY_FORMATS, type BodyFormat } from '../wire/json-forms.ts'
+import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
+import type { AssumedOptions } from './assumptions.ts'
+import { account, tellIssues } from './check-input.ts'
+import { assumeAll, type Dialect } from './dialects.ts'
+import type { EmulatorDatabase } from './journal.ts'
+import type { RateLimit } from './rate-limit.ts'
+
+/** Part of an inbox that the inspector reads, and changes by hand. */
+export type InboxView = Pick<Inbox, 'counts' | 'list' | 'get' | 'replay' | 'drop'>
+
+/** Duration: milliseconds, or text such as `30s`, `5m30s` or `2h`. */
+export type Duration = number | string
+
+/** Options of the emulator. All are optional: `startEmulator()` starts an empty service that keeps nothing when it ends. */
+export interface EmulatorOptions {
+  /** Port. Default 0, for a free one. False: no port; only `emulator.fetch` answers. */
+  readonly port?: number | false | undefined
+  /** Address to listen on. Default 127.0.0.1. */
+  readonly host?: string | undefined
+  /** Allowed host names besides those of loopback, such as the name in a compose file. */
+  readonly hostAllow?: readonly string[] | undefined
+  /** `manual`, or a clock of `manualClock()`: time stands still until the test moves it. Default: the system clock. */
+  readonly clock?: Clock | 'manual' | undefined
+  /** Divisor of the delays between attempts, and of nothing else. Default 1. */
+  readonly retryScale?: number | undefined
+  /** Time limit of an attempt to get a 2xx. Default 10 s. */
+  readonly deadline?: Duration | undefined
+  /** Lifetime of an access token. Default 1 h. */
+  readonly tokenTtl?: Duration | undefined
+  /** Number of requests per token and window. Default `600/60s`. */
+  readonly rateLimit?: string | undefined
+  /** Number of logins per address and window. Default `60/60s`. */
+  readonly loginRateLimit?: string | undefined
+  /** Format of bodies. Default `spaced`, on which a receiver that signs JSON.stringify(parsed) fails. */
+  readonly format?: BodyFormat | undefined
+  /** Sends ids of the emulator in headers of each attempt. Default false. */
+  readonly debugHeaders?: boolean | undefined
+  /** Makes one attempt at a time for each webhook. Default false: eight. */
+  readonly ordered?: boolean | undefined
+  /** Random faults of deliveries. Default: none. */
+  readonly faults?: FaultOptions | undefined
+  /** Seed that makes ids and faults the same in every run. Secrets and tokens are always unpredictable. */
+  readonly seed?: string | number | undefined
+  /** Dialect in which the service answers. Default `default`. */
+  readonly dialect?: Dialect | undefined
+  /** Single assumptions that differ from the dialect, by name or id: `{ listBody: 'items' }` or `{ A04: 'items' }`. */
+  readonly assume?: AssumedOptions | undefined
+  /** Accounts besides `acme` and `globex`. */
+  readonly accounts?: readonly Account[] | undefined
+  /** Database that keeps the state after the process ends, opened by `openSqlite` of `postern/sqlite`. The caller closes it after the emulator. */
+  readonly database?: EmulatorDatabase | undefined
+  /** Inbox of the receiver: the inspector shows the state of each delivery's event in it. */
+  readonly inbox?: InboxView | undefined
+  /** Logger. Default: warnings and errors on the console. */
+  readonly logger?: Logger | undefined
+}
+
+/** Random faults of deliveries. */
+export interface FaultOptions {
+  /** Share of attempts that fail before anything is sent, from 0 to 1. */
+  readonly fail?: number | undefined
+  /** Share of attempts that are sent twice concurrently, from 0 to 1. */
+  readonly duplicate?: number | undefined
+  /** Sends due deliveries in random order. */
+  readonly shuffle?: boolean | undefined
+  /** Delay of an attempt before it is sent, such as `200ms`, or minimum and maximum, such as `['50ms', '500ms']`. */
+  readonly latency?: Duration | readonly [Duration, Duration] | undefined
+}
+
+const duration = z.union([z.number(), z.string()]).transform((value, context) => {
+  try {
+    return parseDuration(value)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) })
+    return z.NEVER
+  }
+})
+const NOTHING = 'must be more than 0'
+const positive = duration.refine((ms) => ms > 0, NOTHING)
+const TOO_LONG = `must be at most ${LONGEST_TIMER_MS} ms, the longest time that a timer takes`
+const timed = duration.refine((ms) => ms <= LONGEST_TIMER_MS, TOO_LONG)
+
+const rateLimit = z.string().transform((text, context): RateLimit => {
+  const [, limit = '', window = ''] = /^(\d+)\/(.+)$/.exec(text) ?? []
+  const windowMs = duration.safeParse(window)
+  if (Number(limit) > 0 && windowMs.success && windowMs.data > 0)
+    return { limit: Number(limit), windowMs: windowMs.data }
+  context.addIssue({ code: 'custom', message: `${JSON.stringify(text)} is not a rate: write 600/60s` })
+  return z.NEVER
+})
+
+const share = z.number().min(0).max(1)
+const range = z.tuple([timed, timed]).readonly()
+
+/** Schema of delivery faults, also for `POST /_emulator/faults`. */
+export const deliveryFaults = z
+  .strictObject({
+    fail: share.default(0),
+    duplicate: share.default(0),
+    shuffle: z.boolean().default(false),
+    latency: z.union([range, timed.transform((ms): z.output<typeof range> => [ms, ms])]).optional(),
+  })
+  .transform(({ latency, ...rest }) => ({ ...rest, latencyMs: latency }))
+
+/** Random faults of deliveries, after the check. */
+export type DeliveryFaults = z.output<typeof deliveryFaults>
+
+/** Schema of a fault of the next calls of the service's API. `delayMs` is for `slow`. */
+export const answerFault = z.strictObject({
+  answer: z.enum(['401', '429', '500', 'slow', 'reset']),
+  count: z.number().int().min(1).max(1_000).default(1),
+  delayMs: z.number().min(0).max(600_000).default(5_000),
+})
+
+export type AnswerFault = z.output<typeof answerFault>
+
+/** Schema of an object that has these methods. */
+const withMethods = <T extends object>(told: string, methods: readonly (keyof T & string)[]) => {
+  const isMethod = (value: unknown, name: string) => typeof Object(value)[name] === 'function'
+  return z.custom<T>((value) => methods.every((name) => isMethod(value, name)), `${told}, with ${methods.join(', ')}`)
+}
+
+const CLOCK = ['now', 'monotonic', 'setTimeout', 'clearTimeout'] as const
+const DATABASE = ['exec', 'prepare', 'pragma', 'transaction'] as const
+const INBOX = ['counts', 'list', 'get', 'replay', 'drop'] as const
+
+const accounts = z
+  .array(account)
+  .default([])
+  .transform((added): readonly Account[] => [...SEEDED_ACCOUNTS, ...added])
+
+const schema = z.strictObject({
+  port: z.union([z.literal(false), z.number().int().min(0).max(65_535)]).default(0),
+  host: z.string().min(1).default('127.0.0.1'),
+  hostAllow: z.array(z.string().min(1)).default([]),
+  clock: z
+    .union(
+      [z.literal('manual'), withMethods<Clock>('', CLOCK)],
+      `must be "manual" or a clock, with ${CLOCK.join(', ')}`,
+    )
+    .optional(),
+  // With a smaller value, the times of attempts would exceed the range of dates.
+  retryScale: z.number().min(0.001).finite().default(1),
+  deadline: timed.refine((ms) => ms > 0, NOTHING).default(SERVICE_DEADLINE_MS),
+  tokenTtl: positive.default(3_600_000),
+  rateLimit: rateLimit.default({ limit: 600, windowMs: 60_000 }),
+  loginRateLimit: rateLimit.default({ limit: 60, windowMs: 60_000 }),
+  format: z.enum(BODY_FORMATS).default('spaced'),
+  debugHeaders: z.boolean().default(false),
+  ordered: z.boolean().default(false),
+  faults: deliveryFaults.prefault({}),
+  seed: z.union([z.string(), z.number()]).transform(String).optional(),
+  dialect: z.string().default('default'),
+  assume: z.record(z.string(), z.string()).default({}),
+  accounts,
+  database: withMethods<EmulatorDatabase>(
+    'must be a database that openSqlite of postern/sqlite opened',
+    DATABASE,
+  ).optional(),
+  inbox: withMethods<InboxView>('must be an inbox, such as that of sqliteInbox', INBOX).optional(),
+  logger: withMethods<Logger>('must be a logger', ['debug', 'info', 'warn', 'error']).default(consoleLogger),
+})
+
+/** Options of the emulator after the check. */
+export type EmulatorSettings = ReturnType<typeof checkEmulatorOptions>
+
+/** @throws ConfigurationError `option_unknown`, `option_invalid` */
+export function checkEmulatorOptions(options: EmulatorOptions) {
+  const checked = schema.safeParse(options)
+  if (!checked.success) throw toError(checked.error)
+  const { deadline: deadlineMs, tokenTtl: tokenTtlMs, assume, ...rest } = checked.data
+  return { ...rest, deadlineMs, tokenTtlMs, assumed: assumeAll(rest.dialect, assume) }
+}
+
+function toError(error: z.ZodError): ConfigurationError {
+  const stray = error.issues.find((issue) => issue.code === 'unrecognized_keys')
+  if (stray === undefined)
+    return new ConfigurationError('option_invalid', `startEmulator: ${tellIssues(error).join('; ')}`)
+  const where = stray.path.length > 0 ? ` in ${stray.path.join('.')}` : ''
+  return new ConfigurationError(
+    'option_unknown',
+    `startEmulator has no option "${stray.keys[0]}"${where}. It takes ${Object.keys(schema.shape).join(', ')}.`,
+  )
+}

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto'
+import { sign, verify } from 'hono/jwt'
+import type { Clock } from '../../src/host/clock.ts'
+import type { Account, Accounts } from './accounts.ts'
+import type { Assumed } from './assumptions.ts'
+import type { Journal } from './journal.ts'
+import { Refusal } from './refusal.ts'
+
+const OPAQUE = 'opaque_'
+/** Name of the stored key: with it, tokens stay valid after a restart. */
+const KEY = 'token key'
+
+export interface TokensParts {
+  readonly clock: Pick<Clock, 'now'>
+  readonly accounts: Accounts
+  readonly journal: Journal
+  readonly ttlMs: number
+  readonly assumed: Assumed
+}
+
+/** Issues access tokens, and finds the account of a token. */
+export class Tokens {
+  readonly #parts: TokensParts
+  readonly #key: string
+
+  constructor(parts: TokensParts) {
+    this.#parts = parts
+    const kept = parts.journal.load<string>('meta').find(({ id }) => id === KEY)
+    this.#key = kept?.value ?? randomBytes(32).toString('hex')
+    if (kept === undefined) parts.journal.save('meta', KEY, this.#key)
+  }
+
+  /** Makes the answer to a login. Service text, section 2.2. */
+  async issue({ key, email }: Account) {
+    const { clock, ttlMs, assumed } = this.#parts
+    const now = clock.now()
+    const expiresAt = now + ttlMs
+    const iat = Math.floor(now / 1_000)
+    const times = { iat, exp: iat + Math.ceil(ttlMs / 1_000) }
+    const isRenamed = assumed.tokenForm === 'renamed'
+    const claims = isRenamed ? { user: email, tenant: key, exp: times.exp } : { sub: email, accountKey: key, ...times }
+    // Makes two logins at the same time differ. Holds the exact expiry, since `exp` counts in whole seconds.
+    const jti = `${expiresAt}-${randomBytes(6).toString('hex')}`
+    const token = await sign({ ...claims, jti }, this.#key, 'HS256')
+    const accessToken = assumed.tokenForm === 'opaque' ? OPAQUE + Buffer.from(token).toString('base64url') : token
+    const expiries = {
+      seconds: ttlMs / 1_000,
+      milliseconds: ttlMs,
+      'epoch-seconds': times.exp,
+      'epoch-milliseconds': expiresAt,
+    }
+    return { accessToken, expiresIn: expiries[assumed.expiresInUnit] }
+  }
+
+  /** Returns the account of a token. Rejects with a `Refusal` if the token is unknown or has expired. */
+  async resolve(header: string | undefined): Promise<{ readonly account: Account; readonly token: string }> {
+    const [, token] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? []
+    if (token === undefined) throw new Refusal('unauthorized', 'the request carries no bearer token')
+    const claims = await this.#readClaims(token)
+    const expiresAt = Number.parseFloat(String(claims.jti))
+    if (!(expiresAt > this.#parts.clock.now())) throw new Refusal('unauthorized', 'the token has expired')
+    const account = this.#parts.accounts.find(String(claims.accountKey ?? claims.tenant))
+    if (account === undefined) throw new Refusal('unauthorized', 'the account of the token does not exist')
+    return { account, token }
+  }
+
+  async #readClaims(token: string): Promise<Readonly<Record<string, unknown>>> {
+    const jwt = token.startsWith(OPAQUE) ? Buffer.from(token.slice(OPAQUE.length), 'base64url').toString() : token
+    try {
+      // The emulator checks the times by its own clock, which may be a manual one.
+      return await verify(jwt, this.#key, { alg: 'HS256', exp: false, iat: false, nbf: false })
+    } catch {
+      throw new Refusal('unauthorized', 'the token is invalid')
+    }
+  }
+}

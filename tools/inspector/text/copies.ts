@@ -1,0 +1,76 @@
+import { quoteForShell } from '../../../src/protocol/show.ts'
+import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
+import { escapeHidden, fromBase64, isPlainText } from './bytes.ts'
+import { readField } from './edit-body.ts'
+
+/** A delivery to be copied in one of several forms. */
+export interface CopiedDelivery
+  extends Pick<DeliveryDetail, 'eventId' | 'eventType' | 'body'>,
+    Pick<SignatureSteps, 'sent' | 'isRight'> {
+  readonly url: string
+}
+
+/** Limit of one argument of a program. Linux takes 128 KiB. */
+const MOST_OF_ARGUMENT = 128_000
+
+/** Writes a command for a POSIX shell that sends the same bytes with the same headers. */
+export function toCurl({ url, body, sent }: CopiedDelivery): string {
+  const headers = ['Content-Type: application/json', ...sent.map((value) => `X-Service-Signature: ${value}`)]
+  // -g: curl takes brackets and braces of a URL literally.
+  const options = [`curl -gi ${quoteForShell(url)}`, ...headers.map((header) => `-H ${quoteForShell(header)}`)]
+  // A terminal acts on control characters, and a shell drops zero bytes.
+  const isText = isPlainText(body.text) && isWhole(body) && body.base64.length < MOST_OF_ARGUMENT
+  if (isText) return [...options, `--data-raw ${quoteForShell(body.text)}`].join(' \\\n  ')
+  return `printf %s ${quoteForShell(body.base64)} | base64 -d | ${[...options, '--data-binary @-'].join(' \\\n  ')}`
+}
+
+/** Returns true if the text encodes to the exact bytes. Bytes that are not UTF-8 became U+FFFD in it. */
+function isWhole({ text, base64 }: CopiedDelivery['body']): boolean {
+  const bytes = new TextEncoder().encode(text)
+  const exact = fromBase64(base64)
+  return bytes.length === exact.length && bytes.every((byte, at) => byte === exact[at])
+}
+
+/** Writes one JSON object on a line. `postern verify --delivery` reads it, and so does the page's field for a recorded body. */
+export function toFixture({ eventId, eventType, body, sent }: CopiedDelivery): string {
+  const headers = {
+    'content-type': 'application/json',
+    ...(sent.length > 0 && { 'x-service-signature': sent.join(', ') }),
+  }
+  return JSON.stringify({ eventId, eventType, headers, bodyBase64: body.base64 })
+}
+
+/** Writes a test for vitest that passes unchanged. Its receiver is an example that the user replaces. */
+export function toVitest({ eventId, eventType, body, isRight }: CopiedDelivery): string {
+  const bytes =
+    isPlainText(body.text) && isWhole(body)
+      ? `Buffer.from(${toLiteral(body.text)})`
+      : `Buffer.from(${toLiteral(body.base64)}, 'base64')`
+  const status = isRight ? 200 : 401
+  const verb = isRight ? 'handles' : 'refuses'
+  const title = `${verb} ${eventType} ${eventId}${isRight ? '' : ' with a wrong signature'}`
+  const signature = isRight ? 'sign(body, secret)' : "sign(body, 'another secret')"
+  const id = readField(body.text, 'id') ?? eventId
+  return `import { createReceiver, sign } from 'postern'
+import { expect, test } from 'vitest'
+
+test(${toLiteral(title)}, async () => {
+  const secret = 'test-secret'
+  const body = ${bytes}
+  const handled: string[] = []
+  // Replace this with your own: import { receiver } from '../src/receiver'
+  const receiver = createReceiver({ secret }).on('*', (event) => {
+    handled.push(event.id)
+  })
+  const outcome = await receiver.receive({ body, signature: ${signature} })
+  expect(outcome.status).toBe(${status})
+  expect(handled).toEqual(${isRight ? `[${toLiteral(id)}]` : '[]'})
+})
+`
+}
+
+/** Writes a JavaScript string in single quotes. Nothing in it can end it or be invisible. */
+function toLiteral(text: string): string {
+  const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
+  return `'${escapeHidden(inner)}'`
+}

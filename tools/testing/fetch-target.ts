@@ -1,0 +1,41 @@
+import { show } from '../../src/protocol/show.ts'
+import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
+
+/**
+ * Creates a target of a function from Request to Response: a route of the App Router, or the `fetch` of an app or a worker.
+ *
+ * @example fetchTarget(POST)
+ */
+export function fetchTarget(
+  handler: (request: Request) => Response | Promise<Response>,
+  options: TargetOptions = {},
+): Target {
+  if (typeof handler !== 'function')
+    throw new TypeError(
+      `fetchTarget() takes a function from Request to Response, not ${show(handler)}. For a Hono app, give app.fetch.`,
+    )
+  const url = new URL(pathOf(options), 'http://localhost')
+  return {
+    async send(request) {
+      const response = await handler(toRequest(url, request))
+      const headers = Object.fromEntries(response.headers)
+      return { status: response.status, headers, body: await response.text() }
+    },
+  }
+}
+
+function toRequest(url: URL, request: TargetRequest): Request {
+  const { signal, body, declaredLength } = request
+  const [whole = new Uint8Array(), ...more] = body
+  const headers = new Headers()
+  for (const [name, value] of withLength(request)) headers.append(name, value)
+  const isWhole = more.length === 0 && declaredLength === undefined
+  const init: RequestInit & { readonly duplex: 'half' } = {
+    method: 'POST',
+    headers,
+    signal,
+    body: isWhole ? whole : ReadableStream.from(sendParts(request)),
+    duplex: 'half', // Fetch requires it for streams
+  }
+  return new Request(url, init)
+}

@@ -1,0 +1,178 @@
+import type { Clock } from '../../src/host/clock.ts'
+import { parseDuration } from '../../src/host/duration.ts'
+
+/** A clock that stands still until the test moves it. */
+export interface ManualClock extends Clock {
+  /**
+   * Moves the time on. What falls due on the way goes off in order, each at its own time, and whatever that sets going
+   * comes to rest before the next.
+   *
+   * @param by milliseconds, or text such as `30s`, `5m30s` or `2h`
+   * @throws Error if a timer sets itself again for the same time without end
+   */
+  advance(by: number | string): Promise<void>
+  /** Moves to the time of the next timer, and runs all that are due then. Returns false, and stays, if none is set. */
+  next(): Promise<boolean>
+  /** The clock goes on once this has ended, or nothing has for a second of real time. A sender calls it for its requests. */
+  track(work: PromiseLike<unknown>): void
+  /** The number of timers that are set and have not gone off. */
+  readonly pending: number
+}
+
+/** The real time for which one stop waits for what is under way, from the last end of a piece: the rest may hang until the time moves. */
+const PATIENCE_MS = 1_000
+/** Patience with what has hung at a stop before, and at the same time. */
+const PATIENCE_AGAIN_MS = 250
+/** Turns of the event loop at every stop. A chain of promises ends in one; streams in memory take a few. */
+const TURNS = 8
+/** Turns without a pause, before the wait becomes one for real I/O. */
+const BUSY_TURNS = 200
+/** The number of times that timers may go off one after the other while the time stands still. */
+const MAX_ROUNDS = 1_000
+
+// Keeps the real timers, so that a test that fakes the global ones later does not stop this clock.
+const real = { setImmediate, setTimeout, performance }
+const nextTurn = () => new Promise<void>((resolve) => real.setImmediate(resolve))
+const pause = () => new Promise<void>((resolve) => real.setTimeout(resolve, 1))
+
+interface Timer {
+  readonly at: number
+  readonly callback: () => void
+}
+
+/**
+ * A clock for the `clock` option of receivers, stores and senders: it moves only when the test says so, and no global fake
+ * timers are needed.
+ *
+ * @param start the time at which it stands first: ISO 8601, a Date, or milliseconds since 1970
+ * @example
+ * const clock = manualClock('2025-01-01T00:00:00Z')
+ * await clock.advance('5m30s')
+ */
+export function manualClock(start: string | number | Date = '2025-01-01T00:00:00Z'): ManualClock {
+  return new StandingClock(start)
+}
+
+class StandingClock implements ManualClock {
+  readonly #start: number
+  #elapsed = 0
+  #count = 0
+  readonly #timers = new Map<number, Timer>()
+  readonly #underWay = new Set<PromiseLike<unknown>>()
+  /** Work that hung at a stop before. */
+  readonly #hanging = new WeakSet<PromiseLike<unknown>>()
+  /** At which time something hung last. */
+  #hungAt: number | undefined
+  #ended = 0
+  #moving: Promise<unknown> = Promise.resolve()
+
+  constructor(start: string | number | Date) {
+    this.#start = new Date(start).getTime()
+    if (Number.isNaN(this.#start))
+      throw new TypeError(`${JSON.stringify(start)} is not a time: give ISO 8601, a Date or milliseconds since 1970.`)
+  }
+
+  get pending(): number {
+    return this.#timers.size
+  }
+
+  now(): number {
+    return this.#start + this.#elapsed
+  }
+
+  monotonic(): number {
+    return this.#elapsed
+  }
+
+  setTimeout(callback: () => void, ms: number): unknown {
+    this.#count++
+    this.#timers.set(this.#count, { at: this.#elapsed + (ms > 0 ? ms : 0), callback })
+    return this.#count
+  }
+
+  clearTimeout(timer: unknown): void {
+    this.#timers.delete(timer as number) // only what setTimeout gave can be in the map
+  }
+
+  track(work: PromiseLike<unknown>): void {
+    const end = () => {
+      this.#underWay.delete(work)
+      this.#ended++
+    }
+    this.#underWay.add(work)
+    work.then(end, end)
+  }
+
+  async advance(by: number | string): Promise<void> {
+    const ms = parseDuration(by)
+    await this.#move(async () => {
+      const end = this.#elapsed + ms
+      await this.#settle()
+      let [last, rounds] = [Number.NaN, 0]
+      for (let due = this.#nextAt(); due !== undefined && due <= end; due = this.#nextAt()) {
+        rounds = due === last ? rounds + 1 : 0
+        if (rounds === MAX_ROUNDS)
+          throw new Error(`${MAX_ROUNDS} timers of 0 ms in a row: they keep setting each other.`)
+        last = due
+        await this.#runDue(due)
+      }
+      this.#elapsed = end
+    })
+  }
+
+  next(): Promise<boolean> {
+    return this.#move(async () => {
+      await this.#settle()
+      const due = this.#nextAt()
+      if (due !== undefined) await this.#runDue(due)
+      return due !== undefined
+    })
+  }
+
+  /** Runs moves one after the other, even if a test does not wait for the first. */
+  #move<T>(move: () => Promise<T>): Promise<T> {
+    const moved = this.#moving.then(move)
+    this.#moving = moved.catch(ignore)
+    return moved
+  }
+
+  #nextAt(): number | undefined {
+    let first = Infinity
+    for (const { at } of this.#timers.values()) if (at < first) first = at
+    return first === Infinity ? undefined : first
+  }
+
+  async #runDue(at: number): Promise<void> {
+    this.#elapsed = at
+    for (const [id, timer] of [...this.#timers].filter(([, timer]) => timer.at === at)) {
+      // One that went off just now may have cleared the others.
+      if (!this.#timers.delete(id)) continue
+      timer.callback()
+      await this.#settle()
+    }
+  }
+
+  /** Until all that was set going has come to rest. */
+  async #settle(): Promise<void> {
+    for (let turn = 0; turn < TURNS; turn++) await nextTurn()
+    let [ended, since] = [this.#ended, real.performance.now()]
+    for (let turn = 0; this.#underWay.size > 0; turn++) {
+      if (this.#ended !== ended) [ended, since] = [this.#ended, real.performance.now()]
+      if (real.performance.now() - since >= this.#patienceMs()) break
+      await (turn < BUSY_TURNS ? nextTurn() : pause())
+    }
+    for (const work of this.#underWay) {
+      this.#hanging.add(work)
+      this.#hungAt = this.#elapsed
+    }
+    for (let turn = 0; turn < TURNS; turn++) await nextTurn()
+  }
+
+  #patienceMs(): number {
+    if (this.#hungAt === this.#elapsed) return PATIENCE_AGAIN_MS
+    for (const work of this.#underWay) if (!this.#hanging.has(work)) return PATIENCE_MS
+    return PATIENCE_AGAIN_MS
+  }
+}
+
+const ignore = () => {}

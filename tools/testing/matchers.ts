@@ -1,0 +1,160 @@
+import { inspect } from 'node:util'
+import { parseDuration, showDuration } from '../../src/host/duration.ts'
+import { isThenable } from '../../src/protocol/promises.ts'
+import { isError, show } from '../../src/protocol/show.ts'
+import { type HandlerRecorder, type HandlerRun, Recorder } from './recorder.ts'
+import type { DeliveryResult } from './sender.ts'
+
+/** Assertions that `expect.extend(matchers)` adds to the `expect` of a test runner. */
+export interface PosternMatchers<R = void> {
+  /** Asserts that an attempt, an outcome or a response has a 2xx status, or that a delivery ended with one. */
+  toBeAcknowledged(): R
+  /** Asserts that it was refused with a 4xx status, or with exactly this status if one is passed. */
+  toBeRejected(status?: number): R
+  /** Asserts that a delivery has had this many attempts so far. */
+  toHaveAttempts(count: number): R
+  /** Asserts that a handler finished for an event of this type with these fields in its record, or in its data if it has no record. */
+  toHaveHandled(type: string, partial?: object): R
+  /** Asserts that handlers finished for the event, and none of them more than once. */
+  toHaveHandledOnce(eventId: string): R
+  /** Asserts that a pending delivery is retried this long after its last attempt: milliseconds, or text such as `30s`. */
+  toHaveScheduledNext(delay: number | string): R
+}
+
+/** Value of `this` in a matcher, in Vitest and in Jest. */
+export interface MatcherContext {
+  readonly isNot?: boolean
+  equals(actual: unknown, expected: unknown): boolean
+}
+
+/** Result of a matcher. */
+export interface MatcherResult {
+  readonly pass: boolean
+  message(): string
+}
+
+/**
+ * Matchers for test runners with `expect.extend`. For Vitest, `import 'postern/testing/vitest'` adds them, including their types.
+ *
+ * @example expect.extend(matchers)
+ */
+export const matchers = {
+  toBeAcknowledged(this: MatcherContext, received: unknown): MatcherResult {
+    const { status, text } = statusOf(received)
+    return say(this, isIn(status, 200), 'to be acknowledged', text)
+  },
+
+  toBeRejected(this: MatcherContext, received: unknown, expected?: number): MatcherResult {
+    const { status, text } = statusOf(received)
+    if (expected !== undefined && !isIn(expected, 400))
+      throw new TypeError(`toBeRejected takes a 4xx status, not ${show(expected)}: an event is rejected with no other.`)
+    const pass = isIn(status, 400) && (expected === undefined || status === expected)
+    return say(this, pass, `to be rejected with ${expected ?? 'a 4xx status'}`, text)
+  },
+
+  toHaveAttempts(this: MatcherContext, received: unknown, count: number): MatcherResult {
+    const { attempts } = asDelivery(received, 'toHaveAttempts')
+    return say(
+      this,
+      attempts.length === count,
+      `to have ${count} attempts`,
+      `it has ${attempts.length}: ${list(attempts)}`,
+    )
+  },
+
+  toHaveHandled(this: MatcherContext, received: unknown, type: string, partial: object = {}): MatcherResult {
+    const { runs } = asRecorder(received, 'toHaveHandled')
+    const meant = received instanceof Recorder ? received.checkType(type) : undefined
+    const finished = runs.filter(({ event, state }) => state === 'finished' && event.type === type)
+    const differences = finished.map(({ event }) =>
+      compare(this, Object(event.data).record ?? event.data, partial, event.id),
+    )
+    const pass = differences.some((lines) => lines.length === 0)
+    const last = pass ? [] : ['', ...(differences.at(-1) ?? []), ...(meant ? [`  did you mean ${meant}?`] : [])]
+    return say(this, pass, `to have handled ${type} with ${write(partial)}`, tell(runs) + last.join('\n'))
+  },
+
+  toHaveHandledOnce(this: MatcherContext, received: unknown, eventId: string): MatcherResult {
+    const { runs } = asRecorder(received, 'toHaveHandledOnce')
+    const finished = runs.filter(({ event, state }) => event.id === eventId && state === 'finished')
+    const names = new Set(finished.map(({ handlerName }) => handlerName))
+    const pass = names.size > 0 && names.size === finished.length
+    return say(this, pass, `to have handled ${eventId} once`, tell(runs))
+  },
+
+  toHaveScheduledNext(this: MatcherContext, received: unknown, delay: number | string): MatcherResult {
+    const { status, next } = asDelivery(received, 'toHaveScheduledNext')
+    const text =
+      next === undefined ? `nothing is scheduled: it is ${status}` : `it comes ${showDuration(next.delayMs)} after`
+    return say(this, next?.delayMs === parseDuration(delay), `to be tried again ${delay} after its last attempt`, text)
+  },
+}
+
+function say({ isNot }: MatcherContext, pass: boolean, wanted: string, found: string): MatcherResult {
+  return { pass, message: () => `expected it ${isNot ? 'not ' : ''}${wanted}; ${found}` }
+}
+
+function isIn(status: unknown, from: number): boolean {
+  return typeof status === 'number' && status >= from && status < from + 100
+}
+
+function statusOf(received: unknown): { readonly status: unknown; readonly text: string } {
+  const answer = isDelivery(received) ? received.attempts.at(-1) : received
+  if (isDelivery(received) && answer === undefined) return { status: undefined, text: 'no attempt has ended yet' }
+  if (!isObject(answer) || !('status' in answer))
+    throw new TypeError(
+      isThenable(received)
+        ? 'A promise has no status: await it.'
+        : `${isObject(received) ? 'This object' : String(received)} has no status: give an attempt, a delivery, an outcome or a response.`,
+    )
+  return { status: answer.status, text: describe(answer) }
+}
+
+function describe(answer: { readonly status: unknown }): string {
+  const { status } = answer
+  const { failure, body, code, error }: Readonly<Record<string, unknown>> = { ...answer }
+  const why = isError(error) ? `: ${error.message}` : ''
+  if (status === undefined) return `no answer came (${String(failure)}${why})`
+  return `its status is ${String(status)}${typeof code === 'string' ? ` ${code}` : ''}${typeof body === 'string' ? ` ${body}` : ''}${why}`
+}
+
+function list(attempts: DeliveryResult['attempts']): string {
+  return attempts.map(({ status, failure }) => status ?? failure).join(', ') || 'none'
+}
+
+function tell(runs: readonly HandlerRun[]): string {
+  const lines = runs.map(({ event, handlerName, state }) => `  ${event.type} ${event.id} by ${handlerName}: ${state}`)
+  return lines.length === 0 ? 'no handler ran' : `these ran:\n${lines.join('\n')}`
+}
+
+/** Returns a line for each field of the pattern that the value does not match. */
+function compare(context: MatcherContext, value: unknown, pattern: unknown, path: string): readonly string[] {
+  const isPlain = isObject(pattern) && Object.getPrototypeOf(pattern) === Object.prototype
+  if (!isPlain)
+    return context.equals(value, pattern) ? [] : [`  ${path}: ${write(pattern)} was wanted, not ${write(value)}`]
+  if (!isObject(value)) return [`  ${path}: an object was wanted, not ${write(value)}`]
+  const fields: Readonly<Record<string, unknown>> = { ...value }
+  return Object.entries(pattern).flatMap(([name, wanted]) =>
+    name in fields ? compare(context, fields[name], wanted, `${path}.${name}`) : [`  ${path}.${name}: is not there`],
+  )
+}
+
+function asDelivery(received: unknown, matcher: string): DeliveryResult {
+  if (isDelivery(received)) return received
+  throw new TypeError(`${matcher} takes a delivery: the result of sender.deliver(), awaited or not.`)
+}
+
+function isDelivery(received: unknown): received is DeliveryResult {
+  return isObject(received) && 'attempts' in received && Array.isArray(received.attempts)
+}
+
+function asRecorder(received: unknown, matcher: string): HandlerRecorder {
+  if (isObject(received) && 'runs' in received && Array.isArray(received.runs)) return received as HandlerRecorder // nothing else here has runs
+  throw new TypeError(`${matcher} takes the result of recordHandlers().`)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+const write = (value: unknown) => inspect(value, { breakLength: Number.POSITIVE_INFINITY })

@@ -1,0 +1,161 @@
+import { ACTIONS, type AnyEvent, SERVICE_EVENT_TYPES, type WebhookEvent } from '../../src/protocol/events.ts'
+import type { Outcome } from '../../src/protocol/outcome.ts'
+import { isThenable } from '../../src/protocol/promises.ts'
+import type { Interceptor } from '../../src/receiver/intercept.ts'
+import { findNearest } from '../wire/nearest.ts'
+
+/** Run of one handler. */
+export interface HandlerRun {
+  readonly event: AnyEvent<unknown>
+  readonly handlerName: string
+  readonly state: 'running' | 'finished' | 'failed'
+  /** Error that the handler threw or rejected with. */
+  readonly error?: unknown
+}
+
+/** Recorder of all handler runs, in the order of their starts. */
+export interface HandlerRecorder {
+  readonly runs: readonly HandlerRun[]
+  /** Returns the runs for one event, by its id. */
+  runsOf(eventId: string): readonly HandlerRun[]
+  /** Returns the runs for events of one type. */
+  runsOfType(type: string): readonly HandlerRun[]
+  /**
+   * Makes the next `count` runs of every handler fail without calling it.
+   *
+   * @param error error with which they reject
+   */
+  failTimes(count: number, error?: unknown): void
+  /** Removes all runs, and failures that have not happened yet. */
+  clear(): void
+}
+
+/**
+ * Records the handler runs of a receiver. Call it before the first delivery.
+ *
+ * @throws ConfigurationError `registration_frozen`
+ */
+export function recordHandlers(receiver: RecordedReceiver): HandlerRecorder {
+  return new Recorder(receiver)
+}
+
+/** Receiver whose handler runs can be recorded. */
+export interface RecordedReceiver {
+  intercept(interceptor: Interceptor): unknown
+  eventTypes?(): { readonly types: readonly string[]; readonly open: boolean }
+}
+
+/** Receiver with its recorder. */
+export interface TestedReceiver {
+  /** Recorder of the handler runs. */
+  readonly handled: HandlerRecorder
+  /** Dispatches an event to the handlers, with schemas and deduplication but without a signature. */
+  dispatch(event: WebhookEvent<string, unknown>): Promise<Outcome>
+}
+
+/**
+ * Prepares a receiver for tests of its handlers, without an app, a secret or a clock.
+ *
+ * @throws ConfigurationError `registration_frozen`
+ * @example
+ * const { dispatch, handled } = testReceiver(receiver)
+ * await dispatch(events.contact.created({ email: 'zoe@example.test' }))
+ * expect(handled).toHaveHandled('contact.created', { email: 'zoe@example.test' })
+ */
+export function testReceiver(
+  receiver: RecordedReceiver & { dispatch(event: WebhookEvent<string, unknown>): Promise<Outcome> },
+): TestedReceiver {
+  const handled = new Recorder(receiver)
+  const dispatch = (event: WebhookEvent<string, unknown>) => {
+    handled.dispatched.add(event.type)
+    return receiver.dispatch(event)
+  }
+  return { handled, dispatch }
+}
+
+interface OpenRun extends HandlerRun {
+  state: 'running' | 'finished' | 'failed'
+  error?: unknown
+}
+
+/** Recorder that also knows which types of events there are. */
+export class Recorder implements HandlerRecorder {
+  readonly dispatched = new Set<string>()
+  readonly #receiver: RecordedReceiver
+  #runs: OpenRun[] = []
+  #failures: { readonly count: number; readonly error: unknown; readonly used: Map<string, number> }[] = []
+
+  constructor(receiver: RecordedReceiver) {
+    this.#receiver = receiver
+    receiver.intercept((run, event, _context, handlerName) => this.#record(run, event, handlerName))
+  }
+
+  get runs(): readonly HandlerRun[] {
+    return this.#runs
+  }
+
+  runsOf(eventId: string): readonly HandlerRun[] {
+    return this.#runs.filter(({ event }) => event.id === eventId)
+  }
+
+  runsOfType(type: string): readonly HandlerRun[] {
+    return this.#runs.filter(({ event }) => event.type === type)
+  }
+
+  failTimes(count: number, error: unknown = new Error('failTimes() makes this run fail.')): void {
+    this.#failures.push({ count, error, used: new Map() })
+  }
+
+  clear(): void {
+    this.#runs = []
+    this.#failures = []
+  }
+
+  /** Throws for a misspelt type. Returns the type that may have been meant by one that the service can send. */
+  checkType(type: string): string | undefined {
+    const { types, open } = this.#receiver.eventTypes?.() ?? { types: [type], open: true }
+    if (types.includes(type) || this.dispatched.has(type) || this.runsOfType(type).length > 0) return undefined
+    const ofModel = ACTIONS.map((action) => `${type.split('.')[0]}.${action}`)
+    const ofService: readonly string[] = [...SERVICE_EVENT_TYPES, ...ofModel]
+    if (ofService.includes(type)) return findNearest(type, types)
+    const meant = findNearest(type, [...types, ...ofService])
+    if (meant === undefined && open) return undefined
+    const why =
+      meant === undefined ? 'no handler takes it, and the service does not name it.' : `did you mean ${meant}?`
+    throw new TypeError(`There is no type ${type}: ${why}`)
+  }
+
+  #record(run: () => unknown, event: AnyEvent<unknown>, handlerName: string): unknown {
+    const entry: OpenRun = { event, handlerName, state: 'running' }
+    this.#runs.push(entry)
+    const finish = (value: unknown) => {
+      entry.state = 'finished'
+      return value
+    }
+    const fail = (error: unknown) => {
+      entry.state = 'failed'
+      entry.error = error
+      throw error
+    }
+    const failure = this.#takeFailure(handlerName)
+    if (failure !== undefined) return fail(failure.error)
+    let result: unknown
+    try {
+      result = run()
+    } catch (error) {
+      return fail(error)
+    }
+    // A synchronous handler must stay synchronous when it is recorded.
+    return isThenable(result) ? Promise.resolve(result).then(finish, fail) : finish(result)
+  }
+
+  #takeFailure(handlerName: string): { readonly error: unknown } | undefined {
+    for (const failure of this.#failures) {
+      const used = failure.used.get(handlerName) ?? 0
+      if (used >= failure.count) continue
+      failure.used.set(handlerName, used + 1)
+      return failure
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,168 @@
+import { systemClock } from '../../src/host/clock.ts'
+import { parseDuration } from '../../src/host/duration.ts'
+import { OptionChecker } from '../../src/protocol/option-checker.ts'
+import { ATTEMPT_DELAYS_MS } from '../../src/protocol/schedule.ts'
+import { show } from '../../src/protocol/show.ts'
+import { SIGNATURE_HEADER } from '../../src/protocol/signature.ts'
+import { type Attempt, type AttemptPlan, makeAttempt, type SenderClock } from './attempt.ts'
+import { type Sendable, SIGNED_OPTIONS, type SignedDelivery, type SignedOptions, signed } from './signed.ts'
+import type { Target } from './target.ts'
+
+/** Options of `createSender`: the target and its clock, and how to sign by default. */
+export interface SenderOptions extends SignedOptions {
+  /** Target of the deliveries. */
+  readonly target: Target
+  /**
+   * Clock for deadlines and delays. Default: real time, by which a failing delivery takes two and a half hours. With a `manualClock`,
+   * deadlines and delays pass only when the test advances it.
+   */
+  readonly clock?: SenderClock | undefined
+}
+
+/** Options of one call, which override those of the sender. */
+export type SendOptions = Partial<SignedOptions>
+
+/** Result of a delivery so far. */
+export interface DeliveryResult {
+  /** `pending` until an attempt is acknowledged, or the last one has failed. */
+  readonly status: 'pending' | 'success' | 'failed'
+  readonly attempts: readonly Attempt[]
+  /** Next attempt; undefined while an attempt is in progress, and at the end. */
+  readonly next: ScheduledAttempt | undefined
+}
+
+/** Attempt that is still to come. */
+export interface ScheduledAttempt {
+  /** Time of the attempt in milliseconds since 1970. */
+  readonly at: number
+  /** Delay from the end of the previous attempt, in milliseconds. */
+  readonly delayMs: number
+}
+
+/** Delivery in progress. Its properties are always up to date, and the promise is fulfilled when the delivery ends. */
+export interface Delivery extends Promise<DeliveryResult>, DeliveryResult {}
+
+/** Sends deliveries as the service does, in good times and bad. No method rejects because of the receiver. */
+export interface Sender {
+  /** Makes one attempt. */
+  send(event: Sendable, options?: SendOptions): Promise<Attempt>
+  /** Sends the same delivery `count` times, one after the other. */
+  duplicate(event: Sendable, count: number, options?: SendOptions): Promise<readonly Attempt[]>
+  /** Sends the same delivery `count` times concurrently. */
+  concurrently(event: Sendable, count: number, options?: SendOptions): Promise<readonly Attempt[]>
+  /** Sends several deliveries one after the other, the last one first. Returns the attempts in the order of the events. */
+  outOfOrder(events: readonly Sendable[], options?: SendOptions): Promise<readonly Attempt[]>
+  /** Makes one attempt with its body in parts of `size` bytes, without a declared length. */
+  chunked(event: Sendable, size: number, options?: SendOptions): Promise<Attempt>
+  /** Makes one attempt, and cuts its connection after a time: milliseconds, or text such as `2s`. */
+  abortAfter(event: Sendable, time: number | string, options?: AbortOptions): Promise<Attempt>
+  /** Delivers by the whole schedule of the service: up to five attempts, until one is acknowledged. */
+  deliver(event: Sendable, options?: SendOptions): Delivery
+}
+
+/** Options of `abortAfter`. */
+export interface AbortOptions extends SendOptions {
+  /** Number of bytes of the body to send before the connection is cut. Default: all. */
+  readonly bytes?: number | undefined
+}
+
+/**
+ * Creates a sender that signs as the service does.
+ *
+ * @example
+ * const sender = createSender({ target: nodeTarget(app), secret, clock })
+ * const attempt = await sender.send(events.contact.created(), { tamper: 'flip-bit' })
+ */
+export function createSender(options: SenderOptions): Sender {
+  const { target, clock = systemClock, ...defaults } = options
+  const { secret: _secret, format: _format, tamper: _tamper, seed: _seed, ...unknown } = defaults
+  new OptionChecker('createSender').isKnown(unknown, ['target', 'clock', ...SIGNED_OPTIONS])
+  if (typeof target?.send !== 'function')
+    throw new TypeError(
+      `createSender() takes a target, not ${show(target)}: nodeTarget(app), fastifyTarget(app), fetchTarget(handler) or urlTarget(url).`,
+    )
+  const signAs = (event: Sendable, options: SendOptions = {}) => {
+    const given = Object.entries(options).filter(([, value]) => value !== undefined)
+    return signed(event, { ...defaults, ...Object.fromEntries(given) })
+  }
+  const attempt = (event: Sendable, options: SendOptions | undefined, shape: Partial<Shape> = {}) =>
+    makeAttempt(target, clock, toPlan(signAs(event, options), shape))
+
+  return {
+    send: async (event, options) => attempt(event, options),
+    async duplicate(event, count, options) {
+      const attempts: Attempt[] = []
+      while (attempts.length < count) attempts.push(await attempt(event, options))
+      return attempts
+    },
+    concurrently: async (event, count, options) =>
+      Promise.all(Array.from({ length: count }, () => attempt(event, options))),
+    async outOfOrder(events, options) {
+      const attempts: Attempt[] = []
+      for (const event of events.toReversed()) attempts.unshift(await attempt(event, options))
+      return attempts
+    },
+    chunked: async (event, size, options) => attempt(event, options, { partSize: size }),
+    abortAfter: async (event, time, { bytes, ...options } = {}) =>
+      attempt(event, options, { abortAfterMs: parseDuration(time), bytes }),
+    deliver(event, options) {
+      const delivery = signAs(event, options)
+      return deliver((number) => makeAttempt(target, clock, toPlan(delivery, { number })), clock)
+    },
+  }
+}
+
+interface Shape {
+  readonly number: number
+  readonly partSize: number
+  readonly abortAfterMs: number
+  readonly bytes: number | undefined
+}
+
+function toPlan({ body: whole, headers, signature }: SignedDelivery, shape: Partial<Shape>): AttemptPlan {
+  const { number = 1, partSize, abortAfterMs, bytes } = shape
+  const sent = bytes === undefined ? whole : whole.slice(0, bytes)
+  const others = Object.entries(headers).filter(([name]) => name !== SIGNATURE_HEADER)
+  const signatures = signature?.split(', ') ?? [] // the tamper `two-headers` has two
+  return {
+    number,
+    abortAfterMs,
+    request: {
+      headers: [...others, ...signatures.map((value) => [SIGNATURE_HEADER, value] as const)],
+      body: partSize === undefined ? [sent] : toParts(sent, partSize),
+      declaredLength: sent.length < whole.length ? whole.length : undefined,
+    },
+  }
+}
+
+/** Splits a body into parts. An empty first part makes a body that fits into one part a stream. */
+function toParts(bytes: Uint8Array<ArrayBuffer>, size: number): readonly Uint8Array<ArrayBuffer>[] {
+  const count = Math.ceil(bytes.length / size)
+  const parts = Array.from({ length: count }, (_, index) => bytes.slice(index * size, (index + 1) * size))
+  return count > 1 ? parts : [new Uint8Array(), ...parts]
+}
+
+function deliver(attempt: (number: number) => Promise<Attempt>, clock: SenderClock): Delivery {
+  const attempts: Attempt[] = []
+  let status: DeliveryResult['status'] = 'pending'
+  let next: ScheduledAttempt | undefined
+  const run = async (): Promise<DeliveryResult> => {
+    for (const [index, delayMs] of ATTEMPT_DELAYS_MS.entries()) {
+      if (index > 0) {
+        next = { at: clock.now() + delayMs, delayMs }
+        await new Promise<void>((resolve) => clock.setTimeout(resolve, delayMs))
+        next = undefined
+      }
+      const made = await attempt(index + 1)
+      attempts.push(made)
+      if (made.failure === undefined) break
+    }
+    status = attempts.at(-1)?.failure === undefined ? 'success' : 'failed'
+    return { status, attempts, next: undefined }
+  }
+  return Object.defineProperties(run(), {
+    status: { get: () => status },
+    attempts: { get: () => attempts },
+    next: { get: () => next },
+  }) as Delivery // the three properties were just added
+}

@@ -1,0 +1,110 @@
+import { type ModelEvent, splitType, type WebhookEvent } from '../../src/protocol/events.ts'
+import { isBytes } from '../../src/protocol/is-bytes.ts'
+import { OptionChecker } from '../../src/protocol/option-checker.ts'
+import { show } from '../../src/protocol/show.ts'
+import { type Secret, SIGNATURE_HEADER, sign } from '../../src/protocol/signature.ts'
+import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
+import { flipBit, type SignatureFault, spoilSignature } from '../wire/signature-mistakes.ts'
+
+/** Ways to spoil a delivery, each in one thing. `flip-bit` changes the body after it is signed, `reserialised` signs the same JSON in another format. */
+export type Tamper = 'none' | 'flip-bit' | 'reserialised' | 'no-header' | SignatureFault
+
+/** Options of `signed`: the secret, the form of the JSON, and the way to spoil the delivery. */
+export interface SignedOptions {
+  /** Signing secret of the receiver. */
+  readonly secret: Secret
+  /** Format of the JSON. Default `spaced`, on which a receiver that signs JSON.stringify(parsed) fails. */
+  readonly format?: BodyFormat | undefined
+  /** Way to spoil the delivery. Default `none`. */
+  readonly tamper?: Tamper | undefined
+  /** Seed for the format `random`: each seed formats the same event differently. Default: derived from the event. */
+  readonly seed?: string | number | undefined
+}
+
+export const SIGNED_OPTIONS: readonly string[] = ['secret', 'format', 'tamper', 'seed']
+
+/** One delivery: an argument of `receiver.receive`, and of each HTTP client. */
+export interface SignedDelivery {
+  readonly body: Uint8Array<ArrayBuffer>
+  readonly headers: Readonly<Record<string, string>>
+  /** Value of `X-Service-Signature`; undefined for `no-header`, and both values joined by a comma for `two-headers`. */
+  readonly signature: string | undefined
+  /** Makes a Fetch request of the delivery. */
+  request(url?: string): Request
+}
+
+/** Event from a builder, or raw text or bytes to send as they are. */
+export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
+
+/**
+ * Makes a delivery as the service sends it, or spoils it in one way.
+ *
+ * @param given event from a builder, or raw text or bytes to sign as they are
+ * @example await receiver.receive(signed(events.contact.created(), { secret }))
+ */
+export function signed(given: Sendable, options: SignedOptions): SignedDelivery {
+  const check = new OptionChecker('signed')
+  check.isObject(options, '{ secret }')
+  const { secret, format = 'spaced', tamper = 'none', seed, ...unknown } = options
+  check.isKnown(unknown, SIGNED_OPTIONS)
+  if (!isSendable(given))
+    throw new TypeError(
+      `An event, text or bytes can be signed, not ${show(given)}: events.contact.created() makes one. Give anything that is not an event as text.`,
+    )
+  const event = toSent(given)
+  const original = toBytes(event, format, seed)
+  const signature = tamperedSignature(original, event, secret, tamper)
+  // A Buffer: test clients send any other array as JSON.
+  const body = Buffer.from((tamper === 'flip-bit' ? flipBit(original) : original).buffer)
+  const headers = {
+    'content-type': 'application/json',
+    ...(signature !== undefined && { [SIGNATURE_HEADER]: signature }),
+  }
+  return {
+    body,
+    headers,
+    signature,
+    request: (url = 'http://localhost/webhooks') => new Request(url, { method: 'POST', headers, body }),
+  }
+}
+
+/** Returns true for an event, which has a type. Signed deliveries, lists and promises have none. */
+function isSendable(value: unknown): boolean {
+  return typeof value === 'string' || isBytes(value) || (typeof value === 'object' && value !== null && 'type' in value)
+}
+
+/** Leaves out the model and action, which the receiver adds for handlers. */
+function toSent(event: Sendable): Sendable {
+  if (typeof event === 'string' || isBytes(event)) return event
+  const about = splitType(String(event.type))
+  const { model, action, ...sent } = event as ModelEvent // if it has these fields
+  return model === about?.model && action === about?.action ? sent : event
+}
+
+function toBytes(event: Sendable, format: BodyFormat, seed: string | number | undefined): Uint8Array<ArrayBuffer> {
+  const isRaw = typeof event === 'string' || isBytes(event)
+  return new Uint8Array(Buffer.from(isRaw ? event : formatJson(event, format, seed)))
+}
+
+function tamperedSignature(body: Uint8Array, event: Sendable, secret: Secret, tamper: Tamper): string | undefined {
+  const right = sign(body, secret)
+  switch (tamper) {
+    case 'none':
+    case 'flip-bit':
+      return right
+    case 'no-header':
+      return undefined
+    case 'reserialised':
+      if (typeof event === 'string' || isBytes(event))
+        throw new TypeError(
+          'The tamper "reserialised" needs an event: raw text or bytes have no other way to be written.',
+        )
+      // Signs the format of JSON.stringify(JSON.parse(body)), or another one if the body has that format already.
+      return sign(
+        formatJson(event, Buffer.from(formatJson(event, 'compact')).equals(body) ? 'pretty' : 'compact'),
+        secret,
+      )
+    default:
+      return spoilSignature(tamper, body, secret).join(', ') // as HTTP joins the values of one header
+  }
+}

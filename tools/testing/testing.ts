@@ -1,0 +1,33 @@
+export type { BodyFormat } from '../wire/json-forms.ts'
+export type { Attempt, AttemptFailure, SenderClock } from './attempt.ts'
+export { createEvents, type EnvelopeOptions, type EventBuilders, events, type ModelBuilders } from './events.ts'
+export { fetchTarget } from './fetch-target.ts'
+export { type InboxCase, inboxSuite } from './inbox-suite/inbox-suite.ts'
+export { fastifyTarget, type InjectableApp, type Injection } from './inject-target.ts'
+export { type ManualClock, manualClock } from './manual-clock.ts'
+export { type MatcherContext, type MatcherResult, matchers, type PosternMatchers } from './matchers.ts'
+export { nodeTarget } from './node-target.ts'
+export {
+  type HandlerRecorder,
+  type HandlerRun,
+  type RecordedReceiver,
+  recordHandlers,
+  type TestedReceiver,
+  testReceiver,
+} from './recorder.ts'
+export {
+  type AbortOptions,
+  createSender,
+  type Delivery,
+  type DeliveryResult,
+  type ScheduledAttempt,
+  type Sender,
+  type SenderOptions,
+  type SendOptions,
+} from './sender.ts'
+export { type Sendable, type SignedDelivery, type SignedOptions, signed, type Tamper } from './signed.ts'
+export { silentLogger } from './silent-logger.ts'
+export { type StoreCase, type StoreSuiteOptions, storeSuite } from './store-suite/store-suite.ts'
+export type { TransactionTools } from './store-suite/trial.ts'
+export type { Target, TargetAnswer, TargetOptions, TargetRequest } from './target.ts'
+export { urlTarget } from './url-target.ts'
