@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { PosternError, type Receives, type Reply } from '../../src/index.ts'
+import { PosternError, type Receives, type Reply } from '../../src/engine.ts'
 
 /** The longest time for which a refused HTTP/2 stream may stay open, in milliseconds. It is not a connection that could be reused. */
 const HTTP2_DRAIN_MS = 2_000

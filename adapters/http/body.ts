@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isUint8Array } from 'node:util/types'
 import getRawBody from 'raw-body'
-import type { AdapterOptions, BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../../src/index.ts'
+import type { AdapterOptions, BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../../src/engine.ts'
 import { isStream } from './answer.ts'
 import { toKept } from './chunk.ts'
 

@@ -1,4 +1,4 @@
-import { type AdapterOptions, ConfigurationError, OptionChecker } from '../../src/index.ts'
+import { type AdapterOptions, ConfigurationError, OptionChecker } from '../../src/engine.ts'
 
 /** Checks the arguments of an adapter at creation, so that the stack trace points to the mistake. `known` are the adapter's own options. */
 export function checkAdapter(name: string, receiver: unknown, options: object, known: readonly string[] = []): void {

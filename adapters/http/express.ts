@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type AdapterOptions, PosternError, type Receives } from '../../src/index.ts'
+import { type AdapterOptions, PosternError, type Receives } from '../../src/engine.ts'
 import { isStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
 import { checkAdapter, checkResponse, pathOf } from './check-options.ts'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { type AdapterOptions, ConfigurationError, type Receives } from '../../src/index.ts'
+import { type AdapterOptions, ConfigurationError, type Receives } from '../../src/engine.ts'
 import { isUnread, limitStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
 import { checkAdapter, checkPath } from './check-options.ts'

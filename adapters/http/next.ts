@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AdapterOptions, Receives } from '../../src/index.ts'
+import type { AdapterOptions, Receives } from '../../src/engine.ts'
 import { writeReply } from './answer.ts'
 import { checkAdapter, checkResponse, isRequest, waitUntilOf, wrongHost } from './check-options.ts'
 import { type FetchHandlerOptions, fetchHandler } from './web.ts'

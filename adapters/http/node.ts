@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import type { AdapterOptions, Receives } from '../../src/index.ts'
+import type { AdapterOptions, Receives } from '../../src/engine.ts'
 import { writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
 import { checkAdapter, checkPath, checkResponse, pathOf } from './check-options.ts'

@@ -1,4 +1,4 @@
-import type { AdapterOptions, BodyFailure, BodyIntake, DeliveryRequest, Receives } from '../../src/index.ts'
+import type { AdapterOptions, BodyFailure, BodyIntake, DeliveryRequest, Receives } from '../../src/engine.ts'
 import { checkAdapter, isRequest, waitUntilOf, wrongHost } from './check-options.ts'
 import { toKept } from './chunk.ts'
 

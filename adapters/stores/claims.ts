@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Claim } from '../../src/index.ts'
+import type { Claim } from '../../src/engine.ts'
 
 export const BUSY: Claim = { state: 'busy' }
 export const DONE: Claim = { state: 'done' }

@@ -1,4 +1,4 @@
-import { type InboxPage, type InboxState, type ListOptions, MOST_LISTED, OptionChecker } from '../../src/index.ts'
+import { type InboxPage, type InboxState, type ListOptions, MOST_LISTED, OptionChecker } from '../../src/engine.ts'
 
 /**
  * The states of a row in the tables of an inbox. Its rows are ordered by `position`, which has another meaning in each state: the turn of a

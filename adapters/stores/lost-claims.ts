@@ -1,4 +1,4 @@
-import { type Claim, type Clock, systemClock } from '../../src/index.ts'
+import { type Claim, type Clock, systemClock } from '../../src/engine.ts'
 
 /** The longest time for which receivers wait for a claim. */
 const CLAIM_LIMIT_MS = 3_000

@@ -1,4 +1,4 @@
-import type { Logger } from '../../src/index.ts'
+import type { Logger } from '../../src/engine.ts'
 
 /** Delivers warnings to each receiver on a store, whether the receiver or the warning comes first. */
 export class Notices {

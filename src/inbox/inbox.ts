@@ -57,7 +57,7 @@ export interface InboxEntry extends InboxItem {
 export type ListedEntry = Omit<InboxEntry, 'bytes'>
 
 /** Item that a worker has taken. */
-export interface TakenItem extends InboxEntry {
+export type TakenItem = InboxEntry & {
   readonly worker: string
   /** True if it runs alone at first, since two or more processes died while they ran it. */
   readonly isSuspect?: boolean | undefined
@@ -113,7 +113,7 @@ export interface ListOptions {
 }
 
 /** Options of a worker of an engine. */
-export interface InboxWorkOptions {
+export type InboxWorkOptions = {
   /** The most items to run concurrently. */
   readonly concurrency: number
   /** Lease in milliseconds: if a worker does not renew the lease of an item for this long, another worker may take the item. */
@@ -132,7 +132,7 @@ export interface InboxWorkOptions {
 }
 
 /** A worker of an engine that takes items until it is closed. */
-export interface InboxLoop {
+export type InboxLoop = {
   /**
    * Takes no more items, and waits for running ones. After `timeoutMs`, aborts them and waits as long again, for 1 to 8 s. Then makes what
    * still runs wait again, as if it had not been taken, within another second. Resolves with the number of items that still run.

@@ -1,5 +1,5 @@
 import type { Attributes, BatchObservableResult, Meter, ObservableResult } from '@opentelemetry/api'
-import { type Clock, type Inbox, type InboxCounts, type ReceiverView, systemClock } from '../index.ts'
+import { type Clock, type Inbox, type InboxCounts, type ReceiverView, systemClock } from '../engine.ts'
 import { ATTRIBUTES, GAUGES, IN_FLIGHT, makeAll, QUERY_FAILURES } from './names.ts'
 
 /** Minimum time between two queries of the inbox, in milliseconds, however often metrics are collected. */

@@ -1,19 +1,21 @@
-import { createNoopMeter, diag, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
+import { createNoopMeter, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
 import {
   type AnyEvent,
   type EventTypes,
   type Interceptor,
+  OBSERVE,
+  type Observable,
   type Observer,
   OptionChecker,
   type ReceiverView,
   type Settlement,
   type TakenItem,
   type Watch,
-} from '../index.ts'
+} from '../engine.ts'
 import { observeGauges } from './gauges.ts'
 import { Metrics } from './metrics.ts'
 import { SCHEMA_URL, SYSTEM } from './names.ts'
-import { classOf, HandlerRun, type Recording, watchDelivery, watchTry } from './spans.ts'
+import { attempt, classOf, HandlerRun, type Recording, watchDelivery, watchTry } from './spans.ts'
 
 /** Options of `instrument`. */
 export interface InstrumentOptions {
@@ -36,7 +38,6 @@ export interface Instrumentation {
 
 /** Part of a receiver that is needed here, independent of its models. */
 export interface Instrumentable {
-  observe(observer: Observer): ReceiverView
   intercept(interceptor: Interceptor): unknown
   eventTypes(): EventTypes
 }
@@ -70,7 +71,7 @@ class InstrumentedReceiver implements Observer {
     const tracer = tracerProvider.getTracer(SYSTEM, undefined, { schemaUrl: SCHEMA_URL })
     this.#receiver = receiver
     this.#options = options
-    this.#view = receiver.observe(this)
+    this.#view = (receiver as Instrumentable & Observable)[OBSERVE](this) // checked with the options
     this.#recording = { tracer, metrics: undefined, receiver: this.#view.name }
     try {
       this.#findMeter()
@@ -87,20 +88,22 @@ class InstrumentedReceiver implements Observer {
     this.#stopGauges?.()
   }
 
-  begin(work: 'delivery' | 'dispatch' | TakenItem): Watch {
-    this.#findMeter()
-    if (work === 'delivery') return watchDelivery(this.#recording, 'deliveries')
-    if (work === 'dispatch') return watchDelivery(this.#recording, 'dispatches')
-    this.#recording.metrics?.taken(work)
-    return watchTry(this.#recording, work, this.#options.parent === true)
+  begin(work: 'delivery' | 'dispatch' | TakenItem): Watch | undefined {
+    return attempt(() => {
+      this.#findMeter()
+      if (work === 'delivery') return watchDelivery(this.#recording, 'deliveries')
+      if (work === 'dispatch') return watchDelivery(this.#recording, 'dispatches')
+      this.#recording.metrics?.taken(work)
+      return watchTry(this.#recording, work, this.#options.parent === true)
+    })
   }
 
   onSettled(_item: TakenItem, settlement: Settlement): void {
-    this.#recording.metrics?.settled(settlement)
+    attempt(() => this.#recording.metrics?.settled(settlement))
   }
 
   onStalled(): void {
-    this.#recording.metrics?.stalled()
+    attempt(() => this.#recording.metrics?.stalled())
   }
 
   onReplaced(): void {
@@ -146,19 +149,11 @@ class InstrumentedReceiver implements Observer {
   }
 }
 
-function attempt<T>(act: () => T): T | undefined {
-  try {
-    return act()
-  } catch (error) {
-    diag.error('postern/otel: the SDK threw; events are handled without it', error)
-    return undefined
-  }
-}
-
 const check = new OptionChecker('instrument')
 
 function checkInstrumentOptions(receiver: unknown, options: InstrumentOptions): void {
-  check.hasMethods('the receiver', receiver, ['observe', 'intercept', 'eventTypes'])
+  check.hasMethods('the receiver', receiver, ['intercept', 'eventTypes'])
+  if (!(OBSERVE in Object(receiver))) throw check.invalid('the receiver was not made by createReceiver().')
   check.isObject(options, '{ tracerProvider }')
   const { tracerProvider, meterProvider, parent = false, ...unknown } = options
   check.isKnown(unknown, ['tracerProvider', 'meterProvider', 'parent'])

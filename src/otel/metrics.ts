@@ -1,5 +1,5 @@
 import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api'
-import type { Outcome, Settlement, TakenItem } from '../index.ts'
+import type { Outcome, Settlement, TakenItem } from '../engine.ts'
 import { ATTRIBUTES, COUNTERS, HISTOGRAMS, makeAll, toOperation } from './names.ts'
 
 /** Path on which an outcome occurred. */

@@ -4,6 +4,7 @@ import {
   context,
   createContextKey,
   createTraceState,
+  diag,
   isSpanContextValid,
   ROOT_CONTEXT,
   type Span,
@@ -13,7 +14,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import type { AnyEvent, InboxItem, Outcome, OutcomeInfo, TakenItem, Watch } from '../index.ts'
+import type { AnyEvent, InboxItem, Outcome, OutcomeInfo, TakenItem, Watch } from '../engine.ts'
 import { codeOf, type Metrics, type Path } from './metrics.ts'
 import { ATTRIBUTES, toOperation } from './names.ts'
 
@@ -68,11 +69,20 @@ export class WatchedWork implements Watch {
     this.#context = trace.setSpan(parent, this.#span).setValue(WATCH, this)
   }
 
-  run(work: () => void): void {
-    context.with(this.#context, work)
+  with<T>(work: () => T): T {
+    return context.with(this.#context, work)
   }
 
-  put(item: InboxItem, put: (trace: InboxItem['trace']) => void): void {
+  put<T>(item: InboxItem, put: (trace: InboxItem['trace']) => T): T {
+    const sending = attempt(() => this.#beginSending(item))
+    return sending === undefined ? put(undefined) : context.with(sending.context, put, undefined, sending.trace)
+  }
+
+  onOutcome(outcome: Outcome, info: OutcomeInfo): void {
+    attempt(() => this.#end(outcome, info))
+  }
+
+  #beginSending(item: InboxItem): { readonly context: Context; readonly trace: InboxItem['trace'] } {
     const attributes = {
       ...toOperation(this.#recording.receiver, 'send'),
       [ATTRIBUTES.messageId]: item.id,
@@ -81,20 +91,20 @@ export class WatchedWork implements Watch {
     const name = `send ${this.#recording.receiver}`
     const span = this.#recording.tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, this.#context)
     this.#sending = { span, startedAt: performance.now() }
-    context.with(trace.setSpan(this.#context, span), put, undefined, toTrace(span.spanContext()))
+    return { context: trace.setSpan(this.#context, span), trace: toTrace(span.spanContext()) }
   }
 
-  onOutcome(outcome: Outcome, { durationMs }: OutcomeInfo): void {
+  #end(outcome: Outcome, { durationMs }: OutcomeInfo): void {
     const { metrics } = this.#recording
     const isLateEnd = 'late' in outcome && outcome.late === true
     metrics?.ended(isLateEnd ? 'lateEnds' : this.#path, outcome)
     if (this.#path === 'deliveries' && !isLateEnd) metrics?.answered(outcome, durationMs)
-    if (!isLateEnd) this.#end(outcome)
+    if (!isLateEnd) this.#endSpans(outcome)
     // Handlers that still run were given up.
     if (outcome.outcome !== 'late') for (const run of [...this.open]) run.end('handler_abandoned')
   }
 
-  #end(outcome: Outcome): void {
+  #endSpans(outcome: Outcome): void {
     if (this.#sending !== undefined) {
       const { span, startedAt } = this.#sending
       if (outcome.outcome !== 'accepted') fail(span, codeOf(outcome))
@@ -195,4 +205,14 @@ function toSpanContext(trace: InboxItem['trace']): SpanContext | undefined {
     ...(typeof tracestate === 'string' && { traceState: createTraceState(tracestate) }),
   }
   return isSpanContextValid(span) ? span : undefined
+}
+
+/** Returns undefined if the SDK throws. */
+export function attempt<T>(act: () => T): T | undefined {
+  try {
+    return act()
+  } catch (error) {
+    diag.error('postern/otel: the SDK threw; events are handled without it', error)
+    return undefined
+  }
 }

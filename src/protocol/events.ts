@@ -137,7 +137,7 @@ type RecordOf<M, Model> = Model extends keyof M
     : OpenRecord
 
 /** The compile error for a pattern that can never match: it names the legal patterns with the same action or model. */
-export interface NoSuchPattern<Legal extends string> {
+type NoSuchPattern<Legal extends string> = {
   readonly 'legal patterns': Legal
 }
 
@@ -168,7 +168,7 @@ export type Check<P extends string | readonly string[], M, E> = P extends `${inf
               >
 
 /** The compile error for an empty list of patterns. */
-export interface NoPattern {
+type NoPattern = {
   readonly 'at least one pattern': never
 }
 

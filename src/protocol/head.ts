@@ -2,7 +2,7 @@ import { Rejection } from './outcome.ts'
 import { type HeaderValue, isWellFormed, onlyValue, SIGNATURE_HEADER } from './signature.ts'
 
 /** The head of a request. */
-export interface RequestHead {
+export type RequestHead = {
   /** Undefined if the framework has chosen the route by method already. */
   readonly method?: string | undefined
   /** The value of a header by its lower-case name. */

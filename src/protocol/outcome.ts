@@ -40,7 +40,7 @@ export class Rejection {
 }
 
 /** The fields that name a verified event. */
-interface OfEvent {
+type OfEvent = {
   readonly id: string
   readonly type: string
   readonly accountKey: string
@@ -52,44 +52,23 @@ interface OfEvent {
   readonly late?: true | undefined
 }
 
-/** Every handler has done its work. */
-export interface Handled extends OfEvent {
-  readonly outcome: 'handled'
-  readonly status: 200
-}
-
-/** The event is in the inbox, on disk. Its handlers run later. */
-export interface Accepted extends OfEvent {
-  readonly outcome: 'accepted'
-  readonly status: 200
-}
-
-/** The event had been handled before; no handler ran. */
-export interface Duplicate extends OfEvent {
-  readonly outcome: 'duplicate'
-  readonly status: 200
-}
-
-/** No handler is registered for events of this type. */
-export interface Ignored extends OfEvent {
-  readonly outcome: 'ignored'
+/**
+ * `handled`: every handler has done its work. `accepted`: the event is in the inbox, on disk; its handlers run later. `duplicate`: it had been
+ * handled before; no handler ran. `ignored`: no handler is registered for events of this type.
+ */
+type Acknowledged = OfEvent & {
+  readonly outcome: 'handled' | 'accepted' | 'duplicate' | 'ignored'
   readonly status: 200
 }
 
 /** Another process is handling the event, and had not ended by the deadline. */
-export interface Busy extends OfEvent {
-  readonly outcome: 'busy'
-  readonly status: 409
-}
+type Busy = OfEvent & { readonly outcome: 'busy'; readonly status: 409 }
 
 /** The handlers were still running at the deadline. They go on; a final outcome with `late: true` follows. */
-export interface Late extends OfEvent {
-  readonly outcome: 'late'
-  readonly status: 503
-}
+type Late = OfEvent & { readonly outcome: 'late'; readonly status: 503 }
 
 /** Sender-caused: the delivery was turned away and no handler ran. `id` and what follows are there once the signature held. */
-export interface Rejected extends Partial<OfEvent> {
+type Rejected = Partial<OfEvent> & {
   readonly outcome: 'rejected'
   readonly status: (typeof REJECTION_STATUS)[RejectionCode]
   readonly code: RejectionCode
@@ -98,7 +77,7 @@ export interface Rejected extends Partial<OfEvent> {
 }
 
 /** Something on the app's side failed, and the service's next attempt may go better. */
-export interface Failed extends Partial<OfEvent> {
+export type Failed = Partial<OfEvent> & {
   readonly outcome: 'failed'
   readonly status: 500 | 503
   readonly code:
@@ -115,7 +94,7 @@ export interface Failed extends Partial<OfEvent> {
 }
 
 /** The app is put together wrongly: no attempt can succeed before its owner repairs it. */
-export interface Misconfigured extends Partial<OfEvent> {
+type AppError = Partial<OfEvent> & {
   readonly outcome: 'error'
   readonly status: 500
   readonly code: 'no_handlers' | 'body_consumed'
@@ -123,7 +102,7 @@ export interface Misconfigured extends Partial<OfEvent> {
 }
 
 /** The delivery was put off: the receiver is closing, or is at its `maxInFlight` or `maxBufferedBytes`. 408 answers a body that was cut for that. */
-export interface Unavailable extends Partial<OfEvent> {
+type PutOff = Partial<OfEvent> & {
   readonly outcome: 'closing' | 'overloaded'
   readonly status: 503 | 408
   /** Limit that an `overloaded` delivery met, and the option to raise, for the owner. */
@@ -131,21 +110,10 @@ export interface Unavailable extends Partial<OfEvent> {
 }
 
 /** The result of one delivery. `status` is the HTTP answer; only 2xx acknowledges the event to the service. */
-export type Outcome =
-  | Handled
-  | Accepted
-  | Duplicate
-  | Ignored
-  | Busy
-  | Late
-  | Rejected
-  | Failed
-  | Misconfigured
-  | Unavailable
+export type Outcome = Acknowledged | Busy | Late | Rejected | Failed | AppError | PutOff
 
 type Verified = Pick<WebhookEvent, 'id' | 'type' | 'accountKey'>
-type NamedOutcome = Handled | Accepted | Duplicate | Ignored | Busy | Late | Unavailable
-type OutcomeName = Exclude<NamedOutcome['outcome'], 'overloaded'>
+type OutcomeName = (Acknowledged | Busy | Late)['outcome'] | 'closing'
 
 const STATUS: Readonly<Record<OutcomeName, number>> = {
   handled: 200,
@@ -163,7 +131,7 @@ export function toOutcome(outcome: OutcomeName, { id, type, accountKey }: Verifi
 }
 
 /** Returns the outcome of a delivery for which there is no room. */
-export function toOverloaded(status: Unavailable['status'], reason: string, event?: Verified): Unavailable {
+export function toOverloaded(status: PutOff['status'], reason: string, event?: Verified): PutOff {
   const of = event && { id: event.id, type: event.type, accountKey: event.accountKey }
   return { outcome: 'overloaded', status, reason, ...of }
 }

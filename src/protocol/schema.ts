@@ -16,7 +16,7 @@ type SchemaResult<Output> =
   | { readonly issues: readonly SchemaIssue[] }
 
 /** Issue that a schema found, by the contract of Standard Schema. */
-export interface SchemaIssue {
+type SchemaIssue = {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }

@@ -4,7 +4,7 @@ import { isBytes } from '../protocol/is-bytes.ts'
 import { type Outcome, Rejection, toOverloaded, toRejected } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
 import { show } from '../protocol/show.ts'
-import type { BodyFailure, BodyIntake, DeliveryRequest } from './receiver.ts'
+import type { BodyFailure, BodyIntake, DeliveryRequest } from './adapter.ts'
 import type { EventRequest } from './run.ts'
 import type { Shared } from './shared.ts'
 

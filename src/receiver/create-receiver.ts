@@ -5,26 +5,20 @@ import { checkLimits, type WorkedOnce, type WorkOnceOptions, workOnce } from '..
 import { Worker, type WorkerParts } from '../inbox/worker.ts'
 import { ConfigurationError, type PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
-import { checkMs, OptionChecker } from '../protocol/option-checker.ts'
+import { checkMs } from '../protocol/option-checker.ts'
 import type { Outcome, Reply } from '../protocol/outcome.ts'
 import { type NameHolder, releaseName, takeName } from '../store/names.ts'
 import type { Store } from '../store/store.ts'
+import type { DeliveryRequest } from './adapter.ts'
 import { GIVE_UP_AFTER_MS } from './attempt.ts'
 import { DeliveryPath } from './deliver.ts'
 import { forget } from './forget.ts'
 import type { ContextOf } from './handler.ts'
 import { createItemRunner } from './inbox-path.ts'
 import type { Interceptor } from './intercept.ts'
-import type { Observer, ReceiverView } from './observer.ts'
+import { OBSERVE, type Observable, type Observer, type ReceiverView } from './observer.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './options.ts'
-import type {
-  CloseResult,
-  DeliveryRequest,
-  DispatchOptions,
-  ReceivedDelivery,
-  Receiver,
-  ReceiverWorker,
-} from './receiver.ts'
+import type { CloseResult, DispatchOptions, ReceivedDelivery, Receiver, ReceiverWorker } from './receiver.ts'
 import { Reporter } from './reporter.ts'
 import { type EventTypes, Routes } from './routes.ts'
 import { Runs } from './runs.ts'
@@ -38,9 +32,8 @@ const HAS_WORKER =
   'receiver.work: this receiver has a worker already, which has not been closed. Give that one a higher concurrency: an event that killed its process has to run alone, and a second worker would not know that.'
 const REPLACED =
   'A newer receiver has replaced an older one with the same name and store, since NODE_ENV is "development": its module was reloaded. In production this is an error.'
-const OBSERVER_METHODS = ['begin', 'onSettled', 'onStalled', 'onReplaced']
 const HAS_OBSERVER =
-  'receiver.observe: this receiver has an observer already, and everything would be counted twice. Call instrument() once for each receiver, or stop the first observer before.'
+  'instrument: this receiver is instrumented already, and everything would be counted twice. Call instrument() once for each receiver, or stop() the first one before.'
 /** Default `timeoutMs` of `close`. */
 const CLOSE_TIMEOUT_MS = 10_000
 
@@ -61,7 +54,7 @@ export function createReceiver<
   return new WebhookReceiver(checkReceiverOptions(options)) as Receiver<M, E, ContextOf<S>>
 }
 
-class WebhookReceiver implements NameHolder {
+class WebhookReceiver implements NameHolder, Observable {
   readonly #routes: Routes
   readonly #shared: Shared
   readonly #runs: Runs
@@ -107,12 +100,11 @@ class WebhookReceiver implements NameHolder {
     return this.#routes.eventTypes()
   }
 
-  observe(observer: Observer): ReceiverView {
+  [OBSERVE](observer: Observer): ReceiverView {
     const { reporter, settings } = this.#shared
-    new OptionChecker('observe').hasMethods('the observer', observer, OBSERVER_METHODS)
     if (reporter.observer !== undefined && readNodeEnv() !== 'development')
       throw new ConfigurationError('option_invalid', HAS_OBSERVER)
-    reporter.tellObserver((older) => older.onReplaced())
+    reporter.observer?.onReplaced()
     reporter.observer = observer
     const runs = this.#runs
     return {
@@ -186,8 +178,8 @@ class WebhookReceiver implements NameHolder {
       report: (error) => reporter.error(error),
       tell: (line) => reporter.tell(line),
       onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),
-      onSettled: (item, settlement) => reporter.tellObserver((observer) => observer.onSettled(item, settlement)),
-      onStalled: (item) => reporter.tellObserver((observer) => observer.onStalled(item)),
+      onSettled: (item, settlement) => reporter.observer?.onSettled(item, settlement),
+      onStalled: (item) => reporter.observer?.onStalled(item),
     }
   }
 

@@ -46,7 +46,7 @@ export interface SyncTransactionContext<Tx> extends HandlerContext {
 }
 
 /** The compile error for `work` that returns a promise. */
-export interface NeverAsync {
+type NeverAsync = {
   readonly 'work must not be asynchronous': never
 }
 
@@ -94,11 +94,11 @@ type IsUnordered<P, E> = P extends readonly (infer One)[]
       : true
 
 /** Options of a handler of events that are about no record. */
-export interface Unordered extends Omit<HandlerOptions, 'order'> {
+type Unordered = Omit<HandlerOptions, 'order'> & {
   readonly order?: NoRecord | undefined
 }
 
 /** The compile error for an order of events that are about no record. */
-export interface NoRecord {
+type NoRecord = {
   readonly 'order needs a pattern of events about records': never
 }

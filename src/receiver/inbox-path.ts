@@ -37,7 +37,7 @@ export async function accept(
       () => true,
     )
   }
-  const answer = await (watch === undefined ? put() : reporter.within((work) => watch.put(item, work), put))
+  const answer = await (watch === undefined ? put() : watch.put(item, put))
   bodies.letGo(length)
   if (!(answer instanceof StoreFailure)) return toOutcome('accepted', event)
   const message =

@@ -2,52 +2,12 @@ import type { WorkOptions } from '../inbox/retries.ts'
 import type { WorkedOnce, WorkOnceOptions } from '../inbox/work-once.ts'
 import type { PosternError } from '../protocol/errors.ts'
 import type { Check, EventOf, NoEvents, OpenModels, Patterns, WebhookEvent } from '../protocol/events.ts'
-import type { RequestHead } from '../protocol/head.ts'
 import type { Outcome, Reply } from '../protocol/outcome.ts'
 import type { HeaderValue } from '../protocol/signature.ts'
+import type { DeliveryRequest } from './adapter.ts'
 import type { Handler, HandlerContext, OptionsOf } from './handler.ts'
 import type { Interceptor } from './intercept.ts'
-import type { Observer, ReceiverView } from './observer.ts'
 import type { EventTypes } from './routes.ts'
-
-/** A body that could not be read. `fix` tells the owner of the app what to change, for `body_consumed`. */
-export interface BodyFailure {
-  readonly failure: 'body_too_large' | 'body_incomplete' | 'body_consumed'
-  readonly fix?: string | undefined
-}
-
-/** Limits the memory of a body while an adapter reads it. */
-export interface BodyIntake {
-  /** Counts a fragment that is being kept. Returns false if nothing more of the body is wanted. */
-  take(bytes: number): boolean
-  /** Counts beforehand what a body may cost, for hosts that keep the fragments. Returns false if that would take more than half of `maxBufferedBytes`. */
-  reserve(bytes: number): boolean
-  /** Set by the adapter: frees what it has kept. Called if the receiver answers without the rest. */
-  onCut?: (() => void) | undefined
-}
-
-/** A request as an adapter presents it to the receiver. */
-export interface DeliveryRequest extends RequestHead {
-  /**
-   * Reads the exact bytes of the body, at most `limit`. What has not come by the deadline, the adapter throws away for as long as `drainMs` of
-   * the reply says. It returns a failure if the connection ends: a throw counts as a defect of the adapter or its host, `unexpected`.
-   */
-  read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>
-  /** Which registration or tenant the route is for. A throw is the app's failure, and answered 503. */
-  source?(): string | undefined
-  /** Keeps a serverless host awake for work that goes on after the answer. */
-  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
-  /** Calls back once the answer is written, or cannot be any more. Without it, `close` leaves the host a second for the answers that `handle` has returned. */
-  onAnswered?(callback: () => void): void
-}
-
-/** Options that every adapter takes. */
-export interface AdapterOptions<Request> {
-  /** Returns which registration or tenant a request is for, from its route. It runs before the signature is checked. */
-  readonly source?: ((request: Request) => string | undefined) | undefined
-  /** Keeps a serverless host awake for handlers that end after the answer. */
-  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
-}
 
 /** The part of a receiver that adapters need, whatever its models are. */
 export interface Receives {
@@ -127,13 +87,6 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
    * @throws ConfigurationError `handler_invalid`, `registration_frozen`
    */
   intercept(interceptor: Interceptor): this
-
-  /**
-   * Has an observer watch each delivery, each dispatched event and each try of the worker. `instrument` of `postern/otel` stands on it.
-   *
-   * @throws ConfigurationError `option_invalid` if there is one already
-   */
-  observe(observer: Observer): ReceiverView
 
   /** Handles bytes in hand, without an adapter. Answer the request with `outcome.status`. Never rejects. */
   receive(delivery: ReceivedDelivery): Promise<Outcome>

@@ -49,44 +49,19 @@ export class Reporter {
     }
   }
 
-  /** Runs `work` once, under the observer's watch if there is an observer. `work` must not throw. */
+  /** Runs `work`, under the observer's watch if there is an observer. */
   watch<T>(about: Parameters<Observer['begin']>[0], work: (watch?: Watch) => T): T {
-    const { observer } = this
-    if (observer === undefined) return work()
-    let watch: Watch | undefined
-    this.callHook('observer', () => {
-      watch = observer.begin(about)
-    })
-    return this.within(
-      (run) => watch?.run(run),
-      () => work(watch),
-    )
-  }
-
-  /** Calls the observer, which should call `work`, and ensures that `work` runs exactly once. `work` must not throw. */
-  within<T, G>(call: (work: (given?: G) => void) => void, work: (given?: G) => T): T {
-    const done: T[] = []
-    const workOnce = (given?: G) => {
-      if (done.length === 0) done.push(work(given))
-    }
-    this.callHook('observer', call, workOnce)
-    workOnce()
-    return done[0] as T // the line above has put it there
-  }
-
-  /** Calls the observer, if there is one. */
-  tellObserver(tell: (observer: Observer) => void): void {
-    const { observer } = this
-    if (observer !== undefined) this.callHook('observer', () => tell(observer))
+    const watch = this.observer?.begin(about)
+    return watch === undefined ? work() : watch.with(() => work(watch))
   }
 
   outcome(outcome: Outcome, { item, source, startedAt, watch }: Reported): void {
     const { onOutcome, clock, logger } = this.#settings
     if (onOutcome !== undefined || watch !== undefined) {
       const info = { source, durationMs: clock.monotonic() - startedAt }
-      // Copies, so that a hook cannot change the answer. Spreading widens the union.
+      // A copy, so that the hook cannot change the answer. Spreading widens the union.
       if (onOutcome !== undefined) this.callHook('onOutcome', onOutcome, { ...outcome } as Outcome, info)
-      if (watch !== undefined) this.callHook('observer', () => watch.onOutcome({ ...outcome } as Outcome, info))
+      watch?.onOutcome(outcome, info)
     }
     const kind = outcome.outcome
     if (kind === 'failed' || kind === 'error') return // reported as an error before

@@ -30,7 +30,7 @@ export interface Route extends About {
 }
 
 /** The event types that a receiver handles. */
-export interface EventTypes {
+export type EventTypes = {
   /** Exact types, to be named in a webhook's `events`. */
   readonly types: readonly string[]
   /** True if a wildcard also takes types beyond these, such as `*.deleted` of models that were not declared. */

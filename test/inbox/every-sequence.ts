@@ -1,5 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import type { Inbox, InboxEntry, InboxItem, InboxTable, ListedEntry, Settlement } from 'postern'
+import type { Inbox, InboxEntry, InboxItem } from 'postern'
+import type { InboxTable, ListedEntry, Settlement } from '../../src/engine.ts'
 import { MOST_DEATHS } from '../../src/inbox/settle.ts'
 import { type Ending, InboxModel, type Step } from './inbox-model.ts'
 

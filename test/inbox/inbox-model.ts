@@ -1,4 +1,5 @@
-import type { InboxState, TakeRequest } from 'postern'
+import type { InboxState } from 'postern'
+import type { TakeRequest } from '../../src/engine.ts'
 import { MOST_DEATHS } from '../../src/inbox/settle.ts'
 
 /** Settlement of an item. `unproven`: its handlers were aborted. `giveBack`: they had not begun. */

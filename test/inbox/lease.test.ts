@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Clock, type Settlement, systemClock } from 'postern'
+import { type Clock, systemClock } from 'postern'
 import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { expect, it, onTestFinished } from 'vitest'
+import type { Settlement } from '../../src/engine.ts'
 import { makePath, until } from './scene.ts'
 
 /** The clock of a machine that is busy. */

@@ -1,9 +1,10 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type InboxItem, type Settlement, systemClock } from 'postern'
+import { type InboxItem, systemClock } from 'postern'
 import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Settlement } from '../../src/engine.ts'
 import { drivers } from '../adapters/stores/sqlite/drivers.ts'
 import { makePath, Scene, until } from './scene.ts'
 

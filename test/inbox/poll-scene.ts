@@ -1,5 +1,6 @@
-import type { InboxEntry, Settlement, TakenItem } from 'postern'
+import type { InboxEntry } from 'postern'
 import { manualClock } from 'postern/testing'
+import type { Settlement, TakenItem } from '../../src/engine.ts'
 import type { InboxTable, Taken, TakeRequest } from '../../src/inbox/inbox-table.ts'
 import { pollInbox } from '../../src/inbox/poll.ts'
 import { Gate } from '../support/gate.ts'

@@ -1,5 +1,6 @@
-import { DeadLetter, type InboxTry, type Outcome, PosternError, RetryLater, type TakenItem } from 'postern'
+import { DeadLetter, type InboxTry, type Outcome, PosternError, RetryLater } from 'postern'
 import { describe, expect, it } from 'vitest'
+import type { TakenItem } from '../../src/engine.ts'
 import { checkRetries } from '../../src/inbox/retries.ts'
 import { toSettlement } from '../../src/inbox/settle.ts'
 import { HandlerError } from '../../src/protocol/errors.ts'

@@ -1,15 +1,7 @@
-import {
-  DeadLetter,
-  HandlerError,
-  type Inbox,
-  type InboxItem,
-  type InboxWorkOptions,
-  type Outcome,
-  type PosternError,
-  type TakenItem,
-} from 'postern'
+import { DeadLetter, HandlerError, type Inbox, type InboxItem, type Outcome, type PosternError } from 'postern'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import type { InboxWorkOptions, TakenItem } from '../../src/engine.ts'
 import type { Settlement } from '../../src/inbox/inbox.ts'
 import { checkRetries } from '../../src/inbox/retries.ts'
 import type { Tried } from '../../src/inbox/settle.ts'

@@ -1,5 +1,5 @@
-import { OptionChecker } from 'postern'
 import { describe, expect, it } from 'vitest'
+import { OptionChecker } from '../../src/engine.ts'
 
 const check = new OptionChecker('myStore')
 

@@ -1,6 +1,7 @@
-import type { BodyFailure, BodyIntake, SecretRequest } from 'postern'
+import type { SecretRequest } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import type { BodyFailure, BodyIntake } from '../../src/engine.ts'
 import { Gate } from '../support/gate.ts'
 import { atOnce, Bench, counting, gated, request, SECRET, settle, watchRejections } from './support.ts'
 

@@ -1,6 +1,7 @@
-import { type DeliveryRequest, REJECTION_STATUS, type Reply } from 'postern'
+import { REJECTION_STATUS, type Reply } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import type { DeliveryRequest } from '../../src/engine.ts'
 import { Gate } from '../support/gate.ts'
 import { Bench, raise, request, SECRET, saying, watchRejections } from './support.ts'
 

@@ -1,6 +1,7 @@
-import type { Observer, Outcome, Watch } from 'postern'
+import type { Outcome } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { OBSERVE, type Observable, type Observer, type Watch } from '../../src/engine.ts'
 import { Scene, until } from '../inbox/scene.ts'
 import { Bench, failure, watchRejections } from './support.ts'
 
@@ -16,13 +17,14 @@ class Notes implements Observer {
   begin(work: Parameters<Observer['begin']>[0]): Watch {
     this.lines.push(`begin ${typeof work === 'string' ? work : `try of ${work.type}`}`)
     return {
-      run: (proceed) => {
-        proceed()
+      with: (proceed) => {
+        const result = proceed()
         this.lines.push('begun')
+        return result
       },
       put: (item, put) => {
         this.lines.push(`put ${item.type}`)
-        put(TRACE)
+        return put(TRACE)
       },
       onOutcome: (outcome) => {
         this.lines.push(outcome.outcome)
@@ -44,48 +46,14 @@ class Notes implements Observer {
   }
 }
 
-const refuse = (): never => {
-  throw new Error('the observer is broken')
-}
-
-/** Each way in which an observer can fail, and the calls that its watch still gets. */
-const BROKEN: readonly (readonly [what: string, watch: () => Watch])[] = [
-  ['does not begin', refuse],
-  ['returns nothing', () => undefined as never],
-  ['throws before it runs the work', () => ({ run: refuse, put: refuse, onOutcome: refuse })],
-  ['never runs the work', () => ({ run: () => {}, put: () => {}, onOutcome: () => {} })],
-  [
-    'runs the work twice',
-    () => ({
-      run: (work) => [work(), work()],
-      put: (_item, put) => [put(undefined), put(undefined)],
-      onOutcome: () => {},
-    }),
-  ],
-  [
-    'throws after the work',
-    () => ({
-      run: (work) => [work(), refuse()],
-      put: (_item, put) => [put(TRACE), refuse()],
-      onOutcome: refuse,
-    }),
-  ],
-  [
-    'changes the outcome',
-    () => ({
-      run: (work) => work(),
-      put: (_item, put) => put(TRACE),
-      onOutcome: (outcome) => Object.assign(outcome, { status: 500, outcome: 'failed' }),
-    }),
-  ],
-]
+const observe = (receiver: object, observer: Observer) => (receiver as Observable)[OBSERVE](observer)
 
 describe('an observer', () => {
   it('is called for deliveries and dispatched events before they begin and when they end', async () => {
     const bench = new Bench()
     const notes = new Notes()
     bench.receiver.on('contact.created', () => void notes.lines.push('handler'))
-    const view = bench.receiver.observe(notes)
+    const view = observe(bench.receiver, notes)
     await bench.send(events.contact.created())
     await bench.receiver.dispatch(events.contact.created())
     await bench.send(events.contact.created(), { tamper: 'flip-bit' })
@@ -100,7 +68,7 @@ describe('an observer', () => {
     const notes = new Notes()
     const seen: unknown[] = []
     scene.receiver.on('contact.created', () => void notes.lines.push('handler'))
-    expect(scene.receiver.observe(notes).inbox).toBe(scene.inbox)
+    expect(observe(scene.receiver, notes).inbox).toBe(scene.inbox)
     await scene.deliver(events.contact.created())
     expect(notes.lines.splice(0)).toEqual(['begin delivery', 'put contact.created', 'begun', 'accepted'])
     for (const { trace } of (await scene.inbox.list('waiting')).entries) seen.push(trace)
@@ -115,10 +83,10 @@ describe('an observer', () => {
     const bench = new Bench()
     const [first, second] = [new Notes(), new Notes()]
     bench.receiver.on('*', () => {})
-    const view = bench.receiver.observe(first)
-    expect(failure(() => bench.receiver.observe(second))).toMatchObject({ code: 'option_invalid' })
+    const view = observe(bench.receiver, first)
+    expect(failure(() => observe(bench.receiver, second))).toMatchObject({ code: 'option_invalid' })
     view.stop()
-    bench.receiver.observe(second)
+    observe(bench.receiver, second)
     view.stop() // not the second one's
     await bench.send(events.contact.created())
     expect([first.lines.length, second.lines.length]).toEqual([0, 3])
@@ -130,28 +98,9 @@ describe('an observer', () => {
     const bench = new Bench()
     const [first, second] = [new Notes(), new Notes()]
     bench.receiver.on('*', () => {})
-    bench.receiver.observe(first)
-    bench.receiver.observe(second)
+    observe(bench.receiver, first)
+    observe(bench.receiver, second)
     await bench.send(events.contact.created())
     expect([first.lines, second.lines.length]).toEqual([['replaced'], 3])
-  })
-
-  it('is refused if it lacks a method', () => {
-    const { receiver } = new Bench()
-    expect(failure(() => receiver.observe({ begin: refuse } as never))).toMatchObject({ code: 'option_invalid' })
-  })
-
-  it.each(BROKEN)('changes nothing if it %s', async (_what, begin) => {
-    const scene = new Scene()
-    let runs = 0
-    scene.receiver.on('contact.created', () => void runs++)
-    scene.receiver.observe({ begin, onSettled: refuse, onStalled: refuse, onReplaced: refuse })
-    expect(await scene.deliver(events.contact.created())).toMatchObject({ outcome: 'accepted', status: 200 })
-    expect(await scene.receiver.dispatch(events.contact.created())).toMatchObject({ outcome: 'handled', status: 200 })
-    scene.work()
-    await scene.untilIdle()
-    expect(runs).toBe(2)
-    expect(new Set(scene.errors.map(({ code }) => code))).toEqual(new Set(['hook_failed']))
-    expect(scene.errors).toHaveLength(1)
   })
 })

@@ -1,6 +1,7 @@
-import { createReceiver, type SecretRequest, type Secrets, type SecretsFunction } from 'postern'
+import { createReceiver, type SecretRequest, type Secrets } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { SecretsFunction } from '../../src/protocol/authenticate.ts'
 import { Gate } from '../support/gate.ts'
 import {
   atOnce,

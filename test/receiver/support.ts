@@ -3,8 +3,6 @@ import {
   type Clock,
   ConfigurationError,
   createReceiver,
-  type DeliveryRequest,
-  type HeaderValue,
   type Logger,
   type MemoryStore,
   memoryStore,
@@ -20,6 +18,7 @@ import {
 } from 'postern'
 import { type SignedOptions, signed } from 'postern/testing'
 import { afterEach, beforeEach, expect } from 'vitest'
+import type { DeliveryRequest, HeaderValue } from '../../src/engine.ts'
 import { Gate } from '../support/gate.ts'
 
 export const SECRET = 'whsec_receiver_tests'

@@ -1,6 +1,7 @@
-import type { Inbox, InboxWorkOptions } from 'postern'
+import type { Inbox } from 'postern'
 import { inboxSuite } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import type { InboxWorkOptions } from '../../src/engine.ts'
 import { type Fault, MemoryInbox, type MemoryTable } from './memory-inbox.ts'
 import { runAtSpeed } from './run-at-speed.ts'
 

@@ -1,21 +1,14 @@
+import type { Inbox, InboxCounts, InboxEntry, InboxItem, InboxPage, InboxState, InboxTry, ListOptions } from 'postern'
 import {
-  type Inbox,
-  type InboxCounts,
-  type InboxEntry,
-  type InboxItem,
   type InboxLoop,
-  type InboxPage,
-  type InboxState,
-  type InboxTry,
   type InboxWorkOptions,
-  type ListOptions,
   pollInbox,
   type Settlement,
   type Taken,
   type TakenItem,
   type TakeRequest,
   TRIES_KEPT,
-} from 'postern'
+} from '../../src/engine.ts'
 
 export const WAITS = 'tries again when it is told to, and not before'
 export const COMES_AGAIN =

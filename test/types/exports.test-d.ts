@@ -45,7 +45,7 @@ export const transacting = postern.createReceiver({
   events: { 'a.b': note },
 })
 export const chained = receiver.on('contact.created', () => {}).on('note.*', { name: 'n', order: 'latest' }, () => {})
-export const { on, receive, handle, dispatch, work, workOnce, observe, intercept, close, eventTypes } = receiver
+export const { on, receive, handle, dispatch, work, workOnce, intercept, close, eventTypes } = receiver
 export const onOther = transacting.on
 export const onPlain = plain.on
 export const types = receiver.eventTypes()
@@ -59,8 +59,6 @@ export const right = postern.verify('', signature, 'x')
 export const error = new postern.PosternError('unexpected', 'x')
 export const later = new postern.RetryLater(3)
 export const dead = new postern.DeadLetter('x')
-export const checker = new postern.OptionChecker('x')
-export const polled = postern.pollInbox
 export const schema = postern.record
 export const express = expressHandler(receiver)
 export const expressBy = expressHandler(receiver, { source: (request) => request.params.tenant })

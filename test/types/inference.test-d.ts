@@ -1,5 +1,4 @@
 import {
-  type Action,
   type AnyEvent,
   type ContextOf,
   createReceiver,
@@ -24,6 +23,7 @@ import {
 import { type Contact, contact } from 'postern/models'
 import { signed } from 'postern/testing'
 import * as z from 'zod'
+import type { Action } from '../../src/protocol/events.ts'
 import { type Equal, expectType } from './equal.ts'
 
 // Only the compiler reads this file: every wrong line fails `tsc --noEmit`.

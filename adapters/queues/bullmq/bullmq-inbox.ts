@@ -1,5 +1,5 @@
 import type { RedisQueueBackend } from 'bullmq'
-import { type Inbox, type InboxItem, type Logger, pollInbox } from '../../../src/index.ts'
+import { type Inbox, type InboxItem, type Logger, pollInbox } from '../../../src/engine.ts'
 import { nameWorker } from '../../stores/name-worker.ts'
 import { Notices } from '../../stores/notices.ts'
 import { PutListeners } from '../../stores/put-listeners.ts'

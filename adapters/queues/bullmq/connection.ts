@@ -1,5 +1,5 @@
 import { createRedisBackend, type RedisOptions, type RedisQueueBackend, type WorkerOptions } from 'bullmq'
-import { ConfigurationError } from '../../../src/index.ts'
+import { ConfigurationError } from '../../../src/engine.ts'
 import type { Checked } from './options.ts'
 
 /** The longest pause before a reconnection, in milliseconds. BullMQ waits for up to 20 s. */

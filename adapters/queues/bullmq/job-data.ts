@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { JobJson } from 'bullmq'
-import type { InboxEntry, InboxItem, InboxState, InboxTry } from '../../../src/index.ts'
+import type { InboxEntry, InboxItem, InboxState, InboxTry } from '../../../src/engine.ts'
 
 /** The progress of an item. It is written with each try, since BullMQ counts tries differently from the inbox. */
 export interface ItemState {

@@ -1,5 +1,5 @@
 import type { IQueueBackend, JobJson, MinimalJob, RedisQueueBackend } from 'bullmq'
-import type { InboxEntry, InboxItem } from '../../../src/index.ts'
+import type { InboxEntry, InboxItem } from '../../../src/engine.ts'
 import { isRefused } from './connection.ts'
 import { ask } from './durability.ts'
 import { readJob, toEntry, toJobData, toJobId } from './job-data.ts'

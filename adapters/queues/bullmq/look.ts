@@ -6,7 +6,7 @@ import {
   type InboxState,
   type ListOptions,
   MOST_COUNTED,
-} from '../../../src/index.ts'
+} from '../../../src/engine.ts'
 import { checkList } from '../../stores/inbox-lines.ts'
 import { call } from './durability.ts'
 import { type JobItem, readJob, toEntry } from './job-data.ts'

@@ -1,5 +1,5 @@
 import type { RedisOptions } from 'bullmq'
-import { OptionChecker } from '../../../src/index.ts'
+import { OptionChecker } from '../../../src/engine.ts'
 
 /** Options of an inbox on Redis. */
 export interface BullmqInboxOptions {

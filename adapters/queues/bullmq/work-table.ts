@@ -6,7 +6,7 @@ import {
   type Taken,
   type TakeRequest,
   TRIES_KEPT,
-} from '../../../src/index.ts'
+} from '../../../src/engine.ts'
 import { type Connection, isRefused } from './connection.ts'
 import { type ItemState, type JobItem, readJob, toEntry, toJobData } from './job-data.ts'
 import { asJob } from './jobs.ts'

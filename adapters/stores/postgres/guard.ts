@@ -1,4 +1,4 @@
-import { PosternError } from '../../../src/index.ts'
+import { PosternError } from '../../../src/engine.ts'
 import type { PgClient } from './pool.ts'
 
 /** A query that begins or ends a transaction. Savepoints do not count. The fence finds what stands further back in a text. */

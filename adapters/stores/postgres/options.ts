@@ -1,4 +1,4 @@
-import { DEFAULT_RETENTION_MS, OptionChecker } from '../../../src/index.ts'
+import { DEFAULT_RETENTION_MS, OptionChecker } from '../../../src/engine.ts'
 import { LONGEST_RETENTION_MS } from '../claims.ts'
 import { type ClientOf, maxOf, type PgClient, type PgPool } from './pool.ts'
 import { DEFAULT_TABLE, type TableName } from './statements.ts'

@@ -1,4 +1,4 @@
-import type { Claim, Logger, Position, TransactionalStore, TransactionClaim } from '../../../src/index.ts'
+import type { Claim, Logger, Position, TransactionalStore, TransactionClaim } from '../../../src/engine.ts'
 import { BUSY, DONE, makeTokens, NO_MARKS } from '../claims.ts'
 import { LostClaims } from '../lost-claims.ts'
 import { decodeMark, encodeKey, encodeMark, toArrayLiteral } from './encode.ts'

@@ -1,4 +1,4 @@
-import type { Position } from '../../../src/index.ts'
+import type { Position } from '../../../src/engine.ts'
 import { asText, quoteName } from './encode.ts'
 import { CALL_LIMIT_MS } from './pool.ts'
 

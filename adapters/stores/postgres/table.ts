@@ -1,4 +1,4 @@
-import { type Logger, PosternError } from '../../../src/index.ts'
+import { type Logger, PosternError } from '../../../src/engine.ts'
 import { asText, quoteName } from './encode.ts'
 import { CALL_LIMIT_MS, INSUFFICIENT_PRIVILEGE, NoAnswer, type PgClient, runStatement, sqlStateOf } from './pool.ts'
 import type { SharedPool } from './shared-pool.ts'

@@ -1,4 +1,4 @@
-import { PosternError, type TransactionClaim } from '../../../src/index.ts'
+import { PosternError, type TransactionClaim } from '../../../src/engine.ts'
 import { encodeKey, encodeMark } from './encode.ts'
 import { guardClient, misuse } from './guard.ts'
 import {

@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events'
-import { ConfigurationError } from '../../../src/index.ts'
+import { ConfigurationError } from '../../../src/engine.ts'
 import type { Script } from './scripts.ts'
 
 /** A client of the package `redis` (node-redis), 4.6 or later: `createClient`, `createClientPool` or `createCluster`. */

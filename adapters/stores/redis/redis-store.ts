@@ -5,7 +5,7 @@ import {
   OptionChecker,
   type Position,
   type Store,
-} from '../../../src/index.ts'
+} from '../../../src/engine.ts'
 import { BUSY, DONE, makeTokens, NO_MARKS } from '../claims.ts'
 import { LostClaims } from '../lost-claims.ts'
 import { Notices } from '../notices.ts'

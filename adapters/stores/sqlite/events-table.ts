@@ -1,4 +1,4 @@
-import { type Claim, type Position, PosternError } from '../../../src/index.ts'
+import { type Claim, type Position, PosternError } from '../../../src/engine.ts'
 import { BUSY, DONE, NO_MARKS } from '../claims.ts'
 import { prepareAll, type SqliteDatabase, type SqliteRow, type SqliteValue } from './database.ts'
 

@@ -1,4 +1,4 @@
-import { PosternError } from '../../../src/index.ts'
+import { PosternError } from '../../../src/engine.ts'
 
 /** Primary result codes by number, for those that the code depends on. */
 const NAMES: Readonly<Record<number, string>> = {

@@ -6,7 +6,7 @@ import {
   type Taken,
   type TakeRequest,
   TRIES_KEPT,
-} from '../../../src/index.ts'
+} from '../../../src/engine.ts'
 import type { SqliteDatabase, SqliteRow, SqliteValue } from './database.ts'
 import { resultCodeOf } from './faults.ts'
 import { toEntry, toListed } from './inbox-rows.ts'

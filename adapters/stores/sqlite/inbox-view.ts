@@ -5,7 +5,7 @@ import {
   type InboxState,
   type ListOptions,
   MOST_COUNTED,
-} from '../../../src/index.ts'
+} from '../../../src/engine.ts'
 import { DEAD, DELAYED, LAPSED, listLines, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
 import type { SqliteDatabase, SqliteValue } from './database.ts'
 import { resultCodeOf } from './faults.ts'

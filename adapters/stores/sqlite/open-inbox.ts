@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { ConfigurationError, type Inbox } from '../../../src/index.ts'
+import { ConfigurationError, type Inbox } from '../../../src/engine.ts'
 import type { SqliteDatabase } from './database.ts'
 import { CANNOT_OPEN, findFix, untilUnlocked } from './faults.ts'
 import { connect, openSqlite } from './open-sqlite.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { ConfigurationError, OptionChecker } from '../../../src/index.ts'
+import { ConfigurationError, OptionChecker } from '../../../src/engine.ts'
 import type { SqliteDatabase, SqliteDriver } from './database.ts'
 import { DRIVERS } from './drivers.ts'
 import { CANNOT_OPEN, findFix, untilUnlocked } from './faults.ts'

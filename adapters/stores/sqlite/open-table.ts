@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Clock, ConfigurationError, type OptionChecker } from '../../../src/index.ts'
+import { type Clock, ConfigurationError, type OptionChecker } from '../../../src/engine.ts'
 import type { SqliteConnection, SqliteDatabase, SqliteDriver } from './database.ts'
 import { findFix, untilUnlocked } from './faults.ts'
 import { WrappedConnection } from './wrap-connection.ts'

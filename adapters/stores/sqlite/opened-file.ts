@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { PosternError } from '../../../src/index.ts'
+import { PosternError } from '../../../src/engine.ts'
 
 /**
  * Returns a check for whether the file of a connection, or its log, was deleted or replaced. Commits would succeed, into files that nobody

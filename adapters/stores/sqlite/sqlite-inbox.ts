@@ -7,7 +7,7 @@ import {
   OptionChecker,
   pollInbox,
   systemClock,
-} from '../../../src/index.ts'
+} from '../../../src/engine.ts'
 import { nameWorker } from '../name-worker.ts'
 import { PutListeners } from '../put-listeners.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'

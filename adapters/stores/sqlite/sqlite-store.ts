@@ -4,7 +4,7 @@ import {
   OptionChecker,
   type SyncTransactionalStore,
   systemClock,
-} from '../../../src/index.ts'
+} from '../../../src/engine.ts'
 import { LONGEST_RETENTION_MS, makeTokens } from '../claims.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { EventsTable } from './events-table.ts'

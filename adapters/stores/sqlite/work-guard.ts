@@ -1,4 +1,4 @@
-import { PosternError } from '../../../src/index.ts'
+import { PosternError } from '../../../src/engine.ts'
 import type { SqliteConnection } from './database.ts'
 import { isBusyExecuting } from './faults.ts'
 

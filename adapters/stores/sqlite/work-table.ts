@@ -1,4 +1,4 @@
-import type { Clock, InboxEntry, InboxTable, Logger, Settlement, Taken, TakeRequest } from '../../../src/index.ts'
+import type { Clock, InboxEntry, InboxTable, Logger, Settlement, Taken, TakeRequest } from '../../../src/engine.ts'
 import { resultCodeOf } from './faults.ts'
 import type { SqliteInboxTable } from './inbox-table.ts'
 import type { Writer } from './writer.ts'

@@ -1,18 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import pg from 'pg'
-import {
-  type Clock,
-  type Inbox,
-  type InboxItem,
-  type InboxWorkOptions,
-  type Settlement,
-  systemClock,
-  type TakenItem,
-} from 'postern'
+import { type Clock, type Inbox, type InboxItem, systemClock } from 'postern'
 import { bullmqInbox } from 'postern/bullmq'
 import { postgresInbox } from 'postern/postgres'
 import { expect, onTestFinished } from 'vitest'
+import type { InboxWorkOptions, Settlement, TakenItem } from '../../../src/engine.ts'
 import { type PostgresServer, postgresProgram, startPostgres } from '../../engines/postgres-server.ts'
 import { type RedisServer, redisProgram, startRedis } from '../../engines/redis-server.ts'
 

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import type { SecretRequest, Secrets, SecretsFunction } from 'postern'
+import type { SecretRequest, Secrets } from 'postern'
+import type { SecretsFunction } from '../../../src/protocol/authenticate.ts'
 import { ACCOUNTS, type Plan } from './plan.ts'
 
 /** Old and new secret are both accepted for this long before and after the sender changes to the new one. */

@@ -1,6 +1,7 @@
-import { createReceiver, memoryStore, pollInbox } from 'postern'
+import { createReceiver, memoryStore } from 'postern'
 import { LostClaims } from '../../../adapters/stores/lost-claims.ts'
 import { SqliteInboxTable } from '../../../adapters/stores/sqlite/inbox-table.ts'
+import { pollInbox } from '../../../src/engine.ts'
 import { Engine } from './engine.ts'
 
 /** The subject: the library, the shared parts of its stores, and their engines. Planted faults are bundled from here. */

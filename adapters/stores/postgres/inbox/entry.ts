@@ -1,4 +1,4 @@
-import type { InboxEntry, InboxItem, InboxState, InboxTry, ListedEntry } from '../../../../src/index.ts'
+import type { InboxEntry, InboxItem, InboxState, InboxTry, ListedEntry } from '../../../../src/engine.ts'
 import { readJson, readList } from '../../stored-json.ts'
 import { decodeMark, encodeKey, encodeMark } from '../encode.ts'
 

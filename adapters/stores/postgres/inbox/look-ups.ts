@@ -1,4 +1,4 @@
-import { MOST_COUNTED, MOST_LISTED } from '../../../../src/index.ts'
+import { MOST_COUNTED, MOST_LISTED } from '../../../../src/engine.ts'
 import { DEAD, DELAYED, LAPSED, READY, RUNNING, SUSPECT } from '../../inbox-lines.ts'
 import { ENTRY, NOW, type Pieces, REPLAY } from './pieces.ts'
 import type { Names } from './tables.ts'

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../../../src/index.ts'
+import { ConfigurationError } from '../../../../src/engine.ts'
 import { toUnreachable } from '../../unreachable.ts'
 import type { TableName } from '../statements.ts'
 import { type PostgresInbox, postgresInbox } from './postgres-inbox.ts'

@@ -1,4 +1,4 @@
-import { OptionChecker } from '../../../../src/index.ts'
+import { OptionChecker } from '../../../../src/engine.ts'
 import { checkName, checkPool } from '../options.ts'
 import type { PgPool } from '../pool.ts'
 import type { TableName } from '../statements.ts'

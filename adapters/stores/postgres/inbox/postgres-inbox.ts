@@ -12,7 +12,7 @@ import {
   pollInbox,
   type Settlement,
   type TakenItem,
-} from '../../../../src/index.ts'
+} from '../../../../src/engine.ts'
 import { DEAD, listLines, RUNNING } from '../../inbox-lines.ts'
 import { nameWorker } from '../../name-worker.ts'
 import { PutListeners } from '../../put-listeners.ts'

@@ -5,7 +5,7 @@ import {
   type Taken,
   type TakeRequest,
   TRIES_KEPT,
-} from '../../../../src/index.ts'
+} from '../../../../src/engine.ts'
 import { encodeKey, toArrayLiteral } from '../encode.ts'
 import { Groups } from '../groups.ts'
 import { NoAnswer } from '../pool.ts'

@@ -1,9 +1,10 @@
 import pg from 'pg'
 // @ts-expect-error an older release of pg, without types under this name
 import pg811 from 'pg811'
-import { DEFAULT_RETENTION_MS, type Store, type TransactionClaim } from 'postern'
+import type { Store, TransactionClaim } from 'postern'
 import { type PostgresStore, postgresStore } from 'postern/postgres'
 import { afterAll, beforeAll } from 'vitest'
+import { DEFAULT_RETENTION_MS } from '../../../../src/engine.ts'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
 import { type PostgresServer, startPostgres } from '../../../engines/postgres-server.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'

@@ -1,7 +1,5 @@
+import type { Inbox, InboxEntry, InboxItem } from 'postern'
 import type {
-  Inbox,
-  InboxEntry,
-  InboxItem,
   InboxLoop,
   InboxTable,
   InboxWorkOptions,
@@ -9,7 +7,7 @@ import type {
   Taken,
   TakenItem,
   TakeRequest,
-} from 'postern'
+} from '../../../../src/engine.ts'
 import { hang } from '../handlers.ts'
 import type { Life } from '../life.ts'
 import { Connection } from '../network.ts'

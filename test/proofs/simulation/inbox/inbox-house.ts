@@ -1,5 +1,6 @@
-import type { InboxEntry, InboxItem, Settlement, Taken, TakeRequest } from 'postern'
+import type { InboxEntry, InboxItem } from 'postern'
 import { openSqlite } from 'postern/sqlite'
+import type { Settlement, Taken, TakeRequest } from '../../../../src/engine.ts'
 import type { Life } from '../life.ts'
 import type { Subject } from '../subject.ts'
 import type { World } from '../world.ts'

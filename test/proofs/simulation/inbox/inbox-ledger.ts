@@ -1,4 +1,5 @@
-import type { InboxEntry, InboxItem, Settlement, Taken, TakeRequest } from 'postern'
+import type { InboxEntry, InboxItem } from 'postern'
+import type { Settlement, Taken, TakeRequest } from '../../../../src/engine.ts'
 import type { Life } from '../life.ts'
 import { toBody } from '../messages.ts'
 import type { EventPlan } from '../plan.ts'

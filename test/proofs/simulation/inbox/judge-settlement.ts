@@ -1,4 +1,4 @@
-import type { Settlement, TakenItem } from 'postern'
+import type { Settlement, TakenItem } from '../../../../src/engine.ts'
 import type { HandlerRun } from '../facts.ts'
 import type { Life } from '../life.ts'
 import { handlersOf, nameOf, SCHEMA } from '../plan.ts'

@@ -1,0 +1,37 @@
+// Internal, in no "exports" of the package: what adapters and postern/otel need of the core. The build puts it into each of them.
+export { type Clock, systemClock } from './host/clock.ts'
+export type { Logger } from './host/logger.ts'
+export {
+  type Inbox,
+  type InboxCounts,
+  type InboxEntry,
+  type InboxItem,
+  type InboxLoop,
+  type InboxPage,
+  type InboxState,
+  type InboxTry,
+  type InboxWorkOptions,
+  type ListedEntry,
+  type ListOptions,
+  MOST_COUNTED,
+  MOST_LISTED,
+  type Settlement,
+  type TakenItem,
+  TRIES_KEPT,
+} from './inbox/inbox.ts'
+export type { InboxTable, Taken, TakeRequest } from './inbox/inbox-table.ts'
+export { pollInbox } from './inbox/poll.ts'
+export { ConfigurationError, PosternError } from './protocol/errors.ts'
+export type { AnyEvent } from './protocol/events.ts'
+export { OptionChecker } from './protocol/option-checker.ts'
+export type { Outcome, Reply } from './protocol/outcome.ts'
+export { DEFAULT_RETENTION_MS } from './protocol/schedule.ts'
+export type { HeaderValue } from './protocol/signature.ts'
+export type { AdapterOptions, BodyFailure, BodyIntake, DeliveryRequest } from './receiver/adapter.ts'
+export type { Interceptor } from './receiver/intercept.ts'
+export { OBSERVE, type Observable, type Observer, type ReceiverView, type Watch } from './receiver/observer.ts'
+export type { OutcomeInfo } from './receiver/options.ts'
+export type { Receives } from './receiver/receiver.ts'
+export type { EventTypes } from './receiver/routes.ts'
+export type { Claim, Position, Store } from './store/store.ts'
+export type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from './store/transactional-store.ts'
