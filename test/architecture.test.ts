@@ -42,7 +42,7 @@ const FLOORS: Floors = {
   'tools/wire/': { files: [...PURE, 'tools/wire/'], packages: ['node:crypto', 'node:http', 'node:https'] },
   'tools/testing/': {
     files: [...PURE, 'tools/wire/', 'tools/testing/'],
-    types: ['src/models/', 'src/store/', 'src/inbox/', 'src/receiver/'],
+    types: ['src/models/', 'src/store/', 'src/receiver/'],
     packages: [
       ...['node:assert/strict', 'node:crypto', 'node:http', 'node:stream', 'node:timers/promises', 'node:util'],
       'vitest',

@@ -26,6 +26,16 @@ export async function prepare(root: string, folder: string): Promise<void> {
   await build({
     config: false,
     silent: true,
+    entry: { suites: join(root, 'scripts/runtimes/app/suites.js') },
+    outDir: join(folder, 'app'),
+    format: 'esm',
+    target: 'es2022',
+    external: [/^[a-z]/],
+    removeNodeProtocol: false,
+  })
+  await build({
+    config: false,
+    silent: true,
     entry: { worker: join(folder, 'app/workerd.js') },
     outDir: join(folder, 'worker'),
     outExtension: () => ({ js: '.js' }),

@@ -2,23 +2,17 @@ import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
 import { onTestFinished, vi } from 'vitest'
 
-/** Makes `performance.now()` so many times as fast, so that a long limit ends soon, or a stall of the machine counts less. */
-export function speedUp(factor: number): () => void {
+/**
+ * Runs work while `performance.now()` is so many times as fast, so that a long limit ends soon, or a stall of the machine counts less.
+ */
+export async function runAtSpeed<T>(factor: number, work: () => Promise<T>): Promise<T> {
   const { now } = performance
   const start = performance.now()
   performance.now = () => start + factor * (now.call(performance) - start)
-  return () => {
-    performance.now = now
-  }
-}
-
-/** Runs work at that speed. */
-export async function runAtSpeed<T>(factor: number, work: () => Promise<T>): Promise<T> {
-  const restore = speedUp(factor)
   try {
     return await work()
   } finally {
-    restore()
+    performance.now = now
   }
 }
 

@@ -107,7 +107,6 @@ export const tested = testing.testReceiver(receiver)
 export const found = testing.matchers
 export const silent = testing.silentLogger
 export const suite = testing.storeSuite(() => memory)
-export const cases = testing.inboxSuite(given)
 export const crm = emulator.startEmulator({ clock: isSet ? 'manual' : undefined })
 export const opened = (async () => (await crm).webhooks.create({ url: '', events: [] }))()
 export const api2 = client.createClient({ baseUrl: '', email: '', password: '' })

@@ -1,6 +1,6 @@
 /**
  * Runs the contract of a store or an inbox in the runtime that runs this program: `suites.js sqliteStore libsql`. The engine, which
- * ENGINE_URL names, runs elsewhere: a POST to CONTROL_URL takes it away and brings it back.
+ * ENGINE_URL names, runs elsewhere: a POST to CONTROL_URL takes it away and brings it back. prepare.ts bundles the inbox suite into this file.
  */
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,8 +10,9 @@ import pg from 'pg'
 import { postgresStore } from 'postern/postgres'
 import { redisStore } from 'postern/redis'
 import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
-import { inboxSuite, storeSuite } from 'postern/testing'
+import { storeSuite } from 'postern/testing'
 import { createClient } from 'redis'
+import { inboxSuite } from '../../../test/support/inbox-suite/inbox-suite.ts'
 
 /** Cases in progress: most wait for leases to end, and all of them together would be late. */
 const AT_ONCE = 16

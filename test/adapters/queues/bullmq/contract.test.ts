@@ -1,8 +1,8 @@
 import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
-import { inboxSuite } from 'postern/testing'
 import { afterEach, describe, it } from 'vitest'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
+import { inboxSuite } from '../../../support/inbox-suite/inbox-suite.ts'
 
 /** BullMQ takes a job from a suspended worker: it runs again, the store names its finished handlers, and the loss counts. */
 const WITH_KEPT_LEASES = [

@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { postgresInbox } from 'postern/postgres'
-import { inboxSuite } from 'postern/testing'
 import { afterEach, describe, it } from 'vitest'
 import { pgBouncerProgram, startPgBouncer } from '../../../engines/pgbouncer.ts'
 import { postgresProgram, startPostgres } from '../../../engines/postgres-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
+import { inboxSuite } from '../../../support/inbox-suite/inbox-suite.ts'
 
 interface Variant {
   readonly name: string

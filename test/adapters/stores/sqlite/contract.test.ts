@@ -1,7 +1,7 @@
 import { openSqlite, type SqliteDatabase, type SqliteDriver, sqliteInbox, sqliteStore } from 'postern/sqlite'
-import { inboxSuite } from 'postern/testing'
 import { afterAll, describe, it } from 'vitest'
 import { itKeepsTheContract } from '../../../store/check-store.ts'
+import { inboxSuite } from '../../../support/inbox-suite/inbox-suite.ts'
 import { drivers } from './drivers.ts'
 import { makeFolder } from './folder.ts'
 
