@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BrokenOutput, EXIT, hasColour } from '../../tools/cli/io.ts'
+import { hasColour } from '../../tools/cli/io.ts'
 import { createTestIo } from './test-io.ts'
 
 it.each([
@@ -11,10 +11,4 @@ it.each([
 ])('has colours: %j, at a terminal: %j, with %j', (expected, isTTY, env) => {
   const { io } = createTestIo({ isTTY, env })
   expect(hasColour(io, io.stdout)).toBe(expected)
-})
-
-it('tells a closed output from one that cannot be written', () => {
-  const cause = (code: string) => Object.assign(new Error(code), { code })
-  expect(new BrokenOutput(cause('EPIPE'))).toMatchObject({ exitCode: EXIT.closed, cause: { code: 'EPIPE' } })
-  expect(new BrokenOutput(cause('ENOSPC'))).toMatchObject({ exitCode: EXIT.failed, cause: { code: 'ENOSPC' } })
 })

@@ -8,6 +8,7 @@ export interface IoSetting {
   /** False if there is no terminal to ask at. Default true. */
   readonly hasKeys?: boolean
   readonly interrupt?: AbortSignal
+  readonly isJson?: boolean
 }
 
 /** Process of a command, with its output. */
@@ -37,6 +38,7 @@ export function createTestIo({ env = {}, stdin = '', isTTY = false, ...setting }
   const listeners = new Set<(key: string) => void>()
   const io: Io = {
     env,
+    isJson: setting.isJson === true,
     stdin: read(),
     stdout: to('stdout'),
     stderr: to('stderr'),

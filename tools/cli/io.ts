@@ -15,44 +15,70 @@ export function writeOut(output: Output, text: string): Promise<void> {
 }
 
 /** The process of a command. */
-export interface Io {
+export interface Process {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean; readonly readableEnded?: boolean }
   readonly stdout: Output
   readonly stderr: Output
-  /** Adds advice about the command line to errors of this code. */
-  readonly advise?: (code: ErrorCode, fix: string) => void
   /** Aborted by Ctrl-C, or by a BrokenOutput. */
   readonly interrupt: AbortSignal
   /** Calls back with each key that is pressed at a terminal. Returns a function that stops it. */
   readonly listenToKeys?: ((listener: (key: string) => void) => () => void) | undefined
 }
 
-export interface CommonOptions {
-  readonly json?: true
-  readonly yes?: true
+/** The process of a command, and what its command line asks for. */
+export interface Io extends Process {
+  /** True with `--json`: standard output is for programs. */
+  readonly isJson: boolean
+  /** Adds advice about the command line to errors of this code. */
+  readonly advise?: (code: ErrorCode, fix: string) => void
 }
 
+/** Writes a result: the record for programs, or else the text for people, if there is one. */
+export function emit({ isJson, stdout }: Io, record: object, text?: string, output = stdout): void {
+  if (isJson) stdout.write(`${JSON.stringify(record)}\n`)
+  else if (text !== undefined) output.write(`${text}\n`)
+}
+
+/** Writes a list: one record a line for programs; a table for people, or to standard error that there is nothing to list. */
+export function emitList(io: Io, records: readonly object[], table: string, none: string): void {
+  if (io.isJson) for (const record of records) emit(io, record)
+  else if (records.length > 0) io.stdout.write(`${table}\n`)
+  else tell(io, none)
+}
+
+/** Tells people something, beside the results. */
+export function tell({ stderr }: Io, text: string): void {
+  stderr.write(`${text}\n`)
+}
+
+/** Exit code of each reason to end a command. */
 export const EXIT = {
   done: 0,
   failed: 1,
   usage: 2,
   unreachable: 3,
   refused: 4,
-  gaveUp: 5,
+  gave_up: 5,
   interrupted: 130,
-  closed: 141,
+  output_closed: 141,
 } as const
 
-/** Ends a command with another exit code than 0. The message is empty if the command has printed its outcome itself. */
+/** Ends a command without success. The message is empty if the command has printed its outcome itself. */
 export class ExitError extends Error {
   override readonly name = 'ExitError'
+  readonly code: keyof typeof EXIT
   readonly exitCode: number
   readonly fix: string | undefined
 
-  constructor(exitCode: number, message = '', { fix, ...options }: ErrorOptions & { readonly fix?: string } = {}) {
+  constructor(
+    code: keyof typeof EXIT,
+    message = '',
+    { fix, ...options }: ErrorOptions & { readonly fix?: string } = {},
+  ) {
     super(message, options)
-    this.exitCode = exitCode
+    this.code = code
+    this.exitCode = EXIT[code]
     this.fix = fix
   }
 }
@@ -62,21 +88,17 @@ export class BrokenOutput extends ExitError {
   constructor(cause: NodeJS.ErrnoException) {
     const isClosed = cause.code === 'EPIPE'
     const message = isClosed ? 'standard output was closed' : `standard output cannot be written: ${cause.message}`
-    super(isClosed ? EXIT.closed : EXIT.failed, message, { cause })
+    super(isClosed ? 'output_closed' : 'failed', message, { cause })
   }
 }
 
 /** Ends a command that was interrupted and has printed its summary. */
 export function endIfInterrupted({ interrupt }: Io): void {
-  if (interrupt.aborted) throw new ExitError(EXIT.interrupted)
+  if (interrupt.aborted) throw new ExitError('interrupted')
 }
 
 export function refuseFile(file: string, done: 'read' | 'written', cause: unknown): ExitError {
   return usageError(`${file} cannot be ${done}: ${messageOf(cause)}`)
-}
-
-export function writeJson({ stdout }: Io, record: object): void {
-  stdout.write(`${JSON.stringify(record)}\n`)
 }
 
 /** Returns the fields that are not undefined: an optional field of another part may be absent, but not undefined. */
@@ -91,7 +113,7 @@ export function messageOf(error: unknown): string {
 }
 
 export function usageError(message: string, options?: ErrorOptions & { readonly fix?: string }): ExitError {
-  return new ExitError(EXIT.usage, message, options)
+  return new ExitError('usage', message, options)
 }
 
 /** Returns true if an output may use colours. */

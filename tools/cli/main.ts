@@ -58,5 +58,5 @@ process.once('exit', (code) => {
   const isInterrupted = process.exitCode === EXIT.interrupted && interrupt.signal.reason === broken
   if (broken === undefined || (process.exitCode !== EXIT.done && !isInterrupted)) return
   process.exitCode = broken.exitCode
-  if (broken.exitCode !== EXIT.closed) stderr.write(`postern: ${broken.message}\n`)
+  if (broken.code !== 'output_closed') stderr.write(`postern: ${broken.message}\n`)
 })

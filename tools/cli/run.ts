@@ -12,7 +12,7 @@ import { addReplay } from './commands/replay.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { addSign, addVerify } from './commands/verify.ts'
 import { addWebhooks } from './commands/webhooks.ts'
-import { EXIT, ExitError, type Io, type Output, usageError, writeJson } from './io.ts'
+import { EXIT, ExitError, emit, type Io, type Output, type Process, tell, usageError } from './io.ts'
 import { toPrintable } from './output/print-table.ts'
 
 /**
@@ -20,10 +20,12 @@ import { toPrintable } from './output/print-table.ts'
  *
  * @returns the exit code: 0 done, 1 what was asked failed, 2 usage, 3 cannot start or connect, 4 login refused, 5 gave up, 130 interrupted, 141 standard output was closed
  */
-export async function run(args: readonly string[], given: Io): Promise<number> {
+export async function run(args: readonly string[], given: Process): Promise<number> {
   const fixes = new Map<ErrorCode, string>()
-  const io = isJson(args) ? { ...given, stdout: toJsonOutput(given.stdout) } : given
-  const program = createProgram({ ...io, advise: (code, fix) => fixes.set(code, fix) })
+  const isJson = asksForJson(args)
+  const stdout = isJson ? toJsonOutput(given.stdout) : given.stdout
+  const io = { ...given, stdout, isJson, advise: (code: ErrorCode, fix: string) => void fixes.set(code, fix) }
+  const program = createProgram(io)
   try {
     mustBeUtf8(args)
     await program.parseAsync(askForKnownHelp(program, args), { from: 'user' })
@@ -36,8 +38,8 @@ export async function run(args: readonly string[], given: Io): Promise<number> {
     if (failure === undefined) throw error
     const { code, message, fix } = failure
     // Commander writes its messages itself.
-    if (!(error instanceof CommanderError)) io.stderr.write(`postern: ${[message, fix].filter(Boolean).join(' ')}\n`)
-    if (isJson(args)) writeJson(io, { error: { code, message, fix } })
+    if (!(error instanceof CommanderError)) tell(io, `postern: ${[message, fix].filter(Boolean).join(' ')}`)
+    emit(io, { error: { code, message, fix } })
     return failure.exitCode
   }
 }
@@ -120,8 +122,8 @@ function mustBeOfNoGroup(program: Command, name: string): void {
   throw usageError(`unknown command '${name}'. Did you mean ${meant}?`)
 }
 
-/** Returns true if errors are written as JSON, too. The `--json` of `check` names a file, or `-` for standard output. */
-function isJson(args: readonly string[]): boolean {
+/** Returns true if standard output is for programs. The `--json` of `check` names a file, or `-` for standard output. */
+function asksForJson(args: readonly string[]): boolean {
   const at = args.indexOf('--json')
   if (args[0] !== 'check') return at >= 0
   return args.includes('--json=-') || (at >= 0 && args[at + 1] === '-')
@@ -150,8 +152,8 @@ function toFailure(error: unknown, { interrupt }: Io, fixes: ReadonlyMap<ErrorCo
   if (error instanceof CommanderError)
     return { exitCode: EXIT.usage, code: 'usage', message: withoutValue(error.message.replace(/^error: /, '')) }
   if (error instanceof ExitError) {
-    const { exitCode, message, fix } = error
-    return { exitCode, code: CODES[exitCode] ?? 'failed', message, fix }
+    const { exitCode, code, message, fix } = error
+    return { exitCode, code, message, fix }
   }
   if (interrupt.aborted && error === interrupt.reason)
     return { exitCode: EXIT.interrupted, code: 'interrupted', message: 'interrupted' }
@@ -159,16 +161,6 @@ function toFailure(error: unknown, { interrupt }: Io, fixes: ReadonlyMap<ErrorCo
   // The message may quote a service.
   const message = error.message.split('\n').map(toPrintable).join('\n')
   return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message, fix: fixes.get(error.code) }
-}
-
-/** Error codes that only the command line has. */
-const CODES: Readonly<Record<number, string>> = {
-  [EXIT.failed]: 'failed',
-  [EXIT.usage]: 'usage',
-  [EXIT.unreachable]: 'unreachable',
-  [EXIT.gaveUp]: 'gave_up',
-  [EXIT.interrupted]: 'interrupted',
-  [EXIT.closed]: 'output_closed',
 }
 
 /** Exit code for each error code. The others are about the arguments of the command: usage. */
@@ -183,7 +175,7 @@ const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
   redirect_refused: EXIT.unreachable,
   login_refused: EXIT.refused,
   token_refused: EXIT.refused,
-  rate_limited: EXIT.gaveUp,
+  rate_limited: EXIT.gave_up,
   not_found: EXIT.failed,
   not_retriable: EXIT.failed,
   request_refused: EXIT.failed,

@@ -18,7 +18,7 @@ import { toPage } from '../../check/page.ts'
 import { listOwn, showFollowing, showSummary, sortByStatus } from '../../check/report.ts'
 import { collectWords, readCount, readDuration } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
-import { defined, EXIT, ExitError, endIfInterrupted, hasColour, type Io, messageOf, usageError } from '../io.ts'
+import { defined, ExitError, endIfInterrupted, hasColour, type Io, messageOf, tell, usageError } from '../io.ts'
 import { showProgress } from '../output/progress-line.ts'
 import { toHelp } from './add-group.ts'
 
@@ -83,7 +83,7 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   const probe = toProbe(options)
   const secret = await readSecret(options, io)
   let standing: CheckProgress = { done: 0, total: 0, running: [] }
-  const end = showProgress(io, false, () => ({ text: formatStanding(standing), record: {} }))
+  const end = showProgress({ ...io, isJson: false }, () => ({ text: formatStanding(standing), record: {} }))
   const report = await checkReceiver(url, {
     secret,
     ...defined({ timeoutMs: timeout, patienceMs: patience, skip, probe }),
@@ -100,16 +100,15 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   await writeReports(report, options, io)
   const { fail, warn } = report.summary
   endIfInterrupted(io)
-  if (!report.isReachable) throw new ExitError(EXIT.unreachable)
+  if (!report.isReachable) throw new ExitError('unreachable')
   const isAdded = only !== undefined && !only.includes(PLAIN) && !only.includes('reach')
   const asked = report.checks.filter(({ id }) => id !== PLAIN || !isAdded)
   if (asked.every(({ status }) => status === 'skipped')) {
-    io.stderr.write('Nothing was judged: every check was skipped.\n')
-    throw new ExitError(EXIT.failed)
+    tell(io, 'Nothing was judged: every check was skipped.')
+    throw new ExitError('failed')
   }
   // With a diagnosis, checks that would fail may have been left out: the receiver ended, hung or limited requests.
-  if (report.diagnosis !== undefined || fail > 0 || (options.strict === true && warn > 0))
-    throw new ExitError(EXIT.failed)
+  if (report.diagnosis !== undefined || fail > 0 || (options.strict === true && warn > 0)) throw new ExitError('failed')
 }
 
 /** `18 of 105 checks done, waiting for answer-in-time, work-twice and 2 more` */
@@ -126,7 +125,7 @@ async function writeReports(report: Report, options: CheckCommandOptions, io: Io
     [options.md, 'markdown'],
   ]
   const isTaken = files.some(([file]) => file === '-')
-  if (isTaken) io.stderr.write(`${report.target}: ${showSummary(report.summary)}\n`)
+  if (isTaken) tell(io, `${report.target}: ${showSummary(report.summary)}`)
   else io.stdout.write(printReport(report, hasColour(io, io.stdout), options.all === true))
   const failures: string[] = []
   for (const [file, format] of files) {

@@ -3,7 +3,7 @@ import { type Client, type Delivery, replayFailed } from '../../../src/client/cl
 import { readLog } from '../../../src/client/replay-plan.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { durationOption } from '../input/read-option.ts'
-import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
+import { ExitError, emit, emitList, type Io, usageError } from '../io.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { followLog } from '../service/follow-log.ts'
@@ -50,7 +50,7 @@ export function addDeliveries(program: Command, io: Io): void {
       const client = await connectToService(options, io)
       if (id === undefined) throw await nameWebhooks(client, io)
       if (options.follow) await follow(client, id, options, io)
-      else show((await readLog(client, id, options.since, io.interrupt)).filter(isWanted(options)), options, io)
+      else show((await readLog(client, id, options.since, io.interrupt)).filter(isWanted(options)), io)
     })
   addServiceOptions(
     add(
@@ -82,10 +82,9 @@ function isWanted({ failed, since, type }: LogListOptions): (delivery: Delivery)
     (since === undefined || delivery.createdAt === undefined || delivery.createdAt >= since)
 }
 
-function show(deliveries: readonly Delivery[], { json }: LogListOptions, io: Io): void {
-  if (json) for (const delivery of deliveries) writeJson(io, withoutRaw(delivery))
-  else if (deliveries.length === 0) io.stderr.write('the log has no such delivery\n')
-  else io.stdout.write(`${formatTable(COLUMNS, deliveries.map(toColumns))}\n`)
+function show(deliveries: readonly Delivery[], io: Io): void {
+  const table = formatTable(COLUMNS, deliveries.map(toColumns))
+  emitList(io, deliveries.map(withoutRaw), table, 'the log has no such delivery')
 }
 
 async function resend(id: string, options: ResendCommandOptions, io: Io): Promise<void> {
@@ -99,31 +98,31 @@ async function resend(id: string, options: ResendCommandOptions, io: Io): Promis
     let why = 'The log of its webhook has no failed delivery of that id.'
     if (skipped.pending > 0) why = 'Another delivery of its event is under way.'
     if (skipped.delivered > 0) why = 'Another delivery of its event was acknowledged.'
-    throw new ExitError(EXIT.failed, `Delivery ${toPrintable(id)} was not sent again. ${why}`)
+    throw new ExitError('failed', `Delivery ${toPrintable(id)} was not sent again. ${why}`)
   }
   const { delivery, after, outcome } = event
-  if (options.json) writeJson(io, { outcome, ...withoutRaw(after ?? delivery) })
-  else io.stdout.write(`${formatTable(['OUTCOME', ...COLUMNS], [[outcome, ...toColumns(after ?? delivery)]])}\n`)
+  const last = after ?? delivery
+  emit(io, { outcome, ...withoutRaw(last) }, formatTable(['OUTCOME', ...COLUMNS], [[outcome, ...toColumns(last)]]))
   if (outcome === 'succeeded') return
-  if (outcome !== 'unresolved') throw new ExitError(EXIT.failed)
+  if (outcome !== 'unresolved') throw new ExitError('failed')
   await tellIfPaused(client, webhookId, options, io)
-  throw new ExitError(EXIT.gaveUp)
+  throw new ExitError('gave_up')
 }
 
 async function findWebhookOf(client: Client, id: string, io: Io): Promise<string> {
   const signal = io.interrupt
   for (const webhook of await client.webhooks.list({ signal }))
     for await (const delivery of client.deliveries(webhook.id, { signal })) if (delivery.id === id) return webhook.id
-  throw new ExitError(EXIT.failed, `No webhook of the account has a delivery ${toPrintable(id)}.`)
+  throw new ExitError('failed', `No webhook of the account has a delivery ${toPrintable(id)}.`)
 }
 
 /** Shows the log, the latest delivery last, and then each delivery again that changes, until Ctrl-C. */
 async function follow(client: Client, id: string, options: LogListOptions, io: Io): Promise<void> {
   const isOfInterest = isWanted(options)
-  if (options.json) writeJson(io, { type: 'ready', webhookId: id })
+  emit(io, { type: 'ready', webhookId: id })
   for await (const news of followLog(client, id, options.since, io.interrupt)) {
     const wanted = news.filter(isOfInterest)
-    if (wanted.length > 0) show(wanted, options, io)
+    if (wanted.length > 0) show(wanted, io)
   }
-  throw new ExitError(EXIT.interrupted)
+  throw new ExitError('interrupted')
 }

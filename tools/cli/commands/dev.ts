@@ -17,7 +17,7 @@ import { untilQuit } from '../input/keys.ts'
 import { buildEvent } from '../input/make-events.ts'
 import { collectWords, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
-import { endIfInterrupted, type Io, messageOf, writeJson } from '../io.ts'
+import { emit, endIfInterrupted, type Io, messageOf, tell } from '../io.ts'
 import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
 import { type InboxOptions, writeInboxOptions } from '../service/inbox-options.ts'
@@ -59,13 +59,13 @@ async function develop(options: DevOptions, io: Io): Promise<void> {
   const given = await findSecret(options, io)
   await using emulator = await openEmulator(options, io)
   // With a data file, attempts of the last run may be due immediately.
-  const display = createDeliveryDisplay(options, io)
+  const display = createDeliveryDisplay(options.retryScale, io)
   const stop = emulator.subscribe(display.show)
   const webhook = register(emulator, url, events, given)
   if (options.env !== undefined && given === undefined)
     await writeEnvFile(options.env, { [options.secretEnv]: webhook.secret })
-  if (options.json) writeJson(io, toReady(emulator, webhook, options))
-  else await introduce(emulator, webhook, options, given !== undefined, io)
+  emit(io, toReady(emulator, webhook, options))
+  if (!io.isJson) await introduce(emulator, webhook, options, given !== undefined, io)
   await untilQuit(io, (key) => press(key, emulator, io))
   stop()
   display.finish(countPending(emulator))
@@ -114,7 +114,7 @@ async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptio
     `try        npx postern trigger contact.created --watch${where}`,
   ]
   if (io.listenToKeys) lines.push(listKeys(emulator))
-  io.stderr.write(`${lines.join('\n')}\n`)
+  tell(io, lines.join('\n'))
 }
 
 function describeSecret({ secret }: Webhook, options: DevOptions, isGiven: boolean): string {
@@ -176,7 +176,7 @@ async function press(key: string, emulator: Emulator, io: Io): Promise<void> {
   if (key === 't') emulator.events.emit(buildEvent(createEvents(), 'contact.created', {}))
   if (key === 'r') retryLast(emulator)
   if (key === 'o') await openInBrowser(inspectorOf(emulator), io)
-  if (key === 'h') io.stderr.write(`${listKeys(emulator)}\n`)
+  if (key === 'h') tell(io, listKeys(emulator))
   if (key === 'n' && emulator.clock.isManual) await emulator.clock.next()
 }
 

@@ -8,7 +8,7 @@ import {
   inspectorOf,
   openEmulator,
 } from '../input/emulator-options.ts'
-import { EXIT, ExitError, type Io, writeJson } from '../io.ts'
+import { ExitError, emit, type Io } from '../io.ts'
 import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { toHelp } from './add-group.ts'
 
@@ -25,36 +25,34 @@ export function addEmulator(program: Command, io: Io): void {
     .option('--assumptions', 'print what is assumed where the text of the service is silent, and start nothing')
     .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
     .action(async (options: EmulatorCliOptions) => {
-      if (options.assumptions) io.stdout.write(options.json ? `${JSON.stringify(ASSUMPTIONS)}\n` : listAssumptions())
+      if (options.assumptions) emit(io, ASSUMPTIONS, listAssumptions())
       else await serve(options, io)
     })
 }
 
 async function serve(options: EmulatorCommandOptions, io: Io): Promise<never> {
   await using emulator = await openEmulator(options, io)
-  const display = createDeliveryDisplay(options, io)
+  const display = createDeliveryDisplay(options.retryScale, io)
   const stop = emulator.subscribe(display.show)
   const accounts = emulator.accounts.list().map(({ key, email }) => `${key} (${email})`)
-  if (options.json) writeJson(io, { type: 'ready', url: emulator.url, inspector: inspectorOf(emulator) })
-  else
-    io.stderr.write(
-      `emulator   ${emulator.url}   accounts ${accounts.join(', ')}\ninspector  ${inspectorOf(emulator)}\n`,
-    )
+  const [url, inspector] = [emulator.url, inspectorOf(emulator)]
+  const text = `emulator   ${url}   accounts ${accounts.join(', ')}\ninspector  ${inspector}`
+  emit(io, { type: 'ready', url, inspector }, text, io.stderr)
   if (!io.interrupt.aborted) await once(io.interrupt, 'abort')
   stop()
   display.finish(countPending(emulator))
-  throw new ExitError(EXIT.interrupted)
+  throw new ExitError('interrupted')
 }
 
 function listAssumptions(): string {
   return Object.entries(ASSUMPTIONS)
     .map(([name, { id, subject, default: usual, values }]) => {
       const lines = Object.entries(values).map(
-        ([value, text]) => `  ${value === usual ? '*' : ' '} ${value.padEnd(20)} ${text}\n`,
+        ([value, text]) => `  ${value === usual ? '*' : ' '} ${value.padEnd(20)} ${text}`,
       )
-      return `${id}  ${name}  ${subject}\n${lines.join('')}`
+      return [`${id}  ${name}  ${subject}`, ...lines].join('\n')
     })
-    .join('')
+    .join('\n')
 }
 
 const NOTES = 'Ctrl-C ends it, with a summary and exit code 130; 3 where it cannot start.'

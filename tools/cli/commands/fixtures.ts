@@ -12,7 +12,7 @@ import { buildEvent } from '../input/make-events.ts'
 import { readIfThere } from '../input/read-bytes.ts'
 import { collectWords } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
-import { ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
+import { ExitError, emit, type Io, refuseFile, tell, usageError } from '../io.ts'
 import { toHelp } from './add-group.ts'
 
 interface FixturesOptions extends SecretOptions {
@@ -20,7 +20,6 @@ interface FixturesOptions extends SecretOptions {
   readonly model?: readonly string[]
   readonly account: string
   readonly seed: string
-  readonly json?: true
 }
 
 /** `postern fixtures`: an event of each type as files, signed, for tests in any language. */
@@ -39,9 +38,8 @@ export function addFixtures(program: Command, io: Io): void {
       const { fixtures, files } = await makeFixtures(options, await readSecret(options, io))
       const { out, seed } = options
       await writeFiles(out, { seed, fixtures }, files)
-      if (options.json) writeJson(io, { seed, fixtures })
-      else for (const { body } of fixtures) io.stdout.write(`${join(out, body)}\n`)
-      io.stderr.write(`${fixtures.length} events; ${join(out, README)} says how to send them\n`)
+      emit(io, { seed, fixtures }, fixtures.map(({ body }) => join(out, body)).join('\n'))
+      tell(io, `${fixtures.length} events; ${join(out, README)} says how to send them`)
     })
 }
 

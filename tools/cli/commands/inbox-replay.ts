@@ -4,7 +4,7 @@ import { toIso } from '../../../src/protocol/iso-time.ts'
 import { collectTypes, isOfTypes } from '../input/delivery-filter.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { readRate } from '../input/read-option.ts'
-import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
+import { ExitError, emit, type Io, tell, usageError } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { formatProgress, showProgress } from '../output/progress-line.ts'
 import { type ConnectedInbox, getEntry, type InboxCommandOptions, openInboxOf } from '../service/inbox-options.ts'
@@ -44,24 +44,25 @@ export function addInboxReplay(add: AddCommand, io: Io): void {
 type Planned = ReturnType<typeof toPlanned>
 
 async function replay(key: string | undefined, options: ReplayCommandOptions, io: Io): Promise<void> {
-  const { all, type, dryRun, yes, json } = options
+  const { all, type, dryRun, yes } = options
   if ((key === undefined) === (all === undefined)) throw usageError('Give the key of one dead letter, or --all.')
   if (type !== undefined && !all) throw usageError('--type is for --all.')
   await using opened = await openInboxOf(options)
   const plan = key === undefined ? await readPlan(opened, options, io) : [await readOne(opened, key, options)]
-  if (dryRun) return tellPlan(plan, options, io)
+  if (dryRun) return tellPlan(plan, io)
   if (all && !yes && plan.length > 0) await mustBeMeant(`${count(plan.length)} would be replayed.`, io)
   const { left, error, ...done } = await replayAll(opened, plan, options, io)
   const isComplete = left === 0
-  if (json) writeJson(io, { type: 'summary', isComplete, total: plan.length, ...done })
+  emit(io, { type: 'summary', isComplete, total: plan.length, ...done })
   const gone = done.gone === 0 ? '' : `, ${done.gone} left out: replayed or dropped by another process`
-  io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${done.replayed} of ${count(plan.length)} replayed${gone}\n`)
+  tell(io, plan.length === 0 ? NONE : `${done.replayed} of ${count(plan.length)} replayed${gone}`)
   if (!isComplete)
-    io.stderr.write(
-      'Run the same command again to continue with the rest: events that were replayed are no longer dead letters.\n',
+    tell(
+      io,
+      'Run the same command again to continue with the rest: events that were replayed are no longer dead letters.',
     )
   if (error !== undefined) throw error
-  if (!isComplete) throw new ExitError(EXIT.interrupted)
+  if (!isComplete) throw new ExitError('interrupted')
 }
 
 const NONE = 'there is no such dead letter'
@@ -69,13 +70,13 @@ const NONE = 'there is no such dead letter'
 /** Reads all dead letters before one is replayed, so that none is replayed a second time when it dies again. */
 async function readPlan(
   { inbox }: ConnectedInbox,
-  { type, json }: ReplayCommandOptions,
+  { type }: ReplayCommandOptions,
   io: Io,
 ): Promise<readonly Planned[]> {
   const isOfType = isOfTypes(type)
   const plan: Planned[] = []
   let read = 0
-  const end = showProgress(io, json === true, () => {
+  const end = showProgress(io, () => {
     return { text: `reading the dead letters ${read}`, record: { phase: 'reading', done: read } }
   })
   try {
@@ -98,41 +99,34 @@ async function readOne(opened: ConnectedInbox, key: string, options: InboxComman
   const item = await getEntry(opened, key, options)
   if (item.state === 'dead') return toPlanned(item)
   const why = item.state === 'running' ? 'it is running' : `its next try is ${toIso(item.dueAt) ?? 'unknown'}`
-  throw new ExitError(EXIT.failed, `${toPrintable(item.type)} ${toPrintable(item.id)} is not a dead letter: ${why}.`)
+  throw new ExitError('failed', `${toPrintable(item.type)} ${toPrintable(item.id)} is not a dead letter: ${why}.`)
 }
 
 function toPlanned({ key, type, id, dueAt, tries }: ListedEntry) {
   return { key, eventType: type, eventId: id, deadSince: toIso(dueAt) ?? null, code: tries.at(-1)?.code }
 }
 
-function tellPlan(plan: readonly Planned[], { json }: ReplayCommandOptions, io: Io): void {
-  if (json) {
-    for (const item of plan) writeJson(io, { type: 'item', outcome: 'planned', ...item })
-    writeJson(io, { type: 'summary', isComplete: true, total: plan.length })
-  } else if (plan.length > 0) {
-    const rows = plan.map((item) => [item.key, item.eventType, item.eventId, item.deadSince ?? undefined, item.code])
-    io.stdout.write(`${formatTable(['KEY', 'TYPE', 'EVENT', 'DEAD SINCE', 'CODE'], rows)}\n`)
-  }
-  io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${count(plan.length)} would be replayed\n`)
+function tellPlan(plan: readonly Planned[], io: Io): void {
+  const total = plan.length
+  const rows = plan.map((item) => [item.key, item.eventType, item.eventId, item.deadSince ?? undefined, item.code])
+  const table = formatTable(['KEY', 'TYPE', 'EVENT', 'DEAD SINCE', 'CODE'], rows)
+  for (const item of plan) emit(io, { type: 'item', outcome: 'planned', ...item })
+  emit(io, { type: 'summary', isComplete: true, total }, total === 0 ? undefined : table)
+  tell(io, total === 0 ? NONE : `${count(total)} would be replayed`)
 }
 
 /** Replays until the first failure. Returns the numbers of dead letters that were replayed, gone and left, and the failure. */
-async function replayAll(
-  { inbox }: ConnectedInbox,
-  plan: readonly Planned[],
-  { rate, json }: ReplayCommandOptions,
-  io: Io,
-) {
+async function replayAll({ inbox }: ConnectedInbox, plan: readonly Planned[], { rate }: ReplayCommandOptions, io: Io) {
   const done = { replayed: 0, gone: 0 }
   const failure = new AbortController()
   const begin = performance.now()
-  const end = showProgress(io, json === true, () => toStanding(done, plan.length, performance.now() - begin))
+  const end = showProgress(io, () => toStanding(done, plan.length, performance.now() - begin))
   const signal = AbortSignal.any([io.interrupt, failure.signal])
   const replayOne = async (item: Planned) => {
     try {
       const outcome = (await inbox.replay(item.key)) ? 'replayed' : 'gone'
       done[outcome]++
-      if (json) writeJson(io, { type: 'item', outcome, ...item })
+      emit(io, { type: 'item', outcome, ...item })
     } catch (error) {
       failure.abort(error)
     }

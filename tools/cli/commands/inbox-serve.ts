@@ -1,7 +1,7 @@
 import { serveInbox } from '../../emulator/inspector/serve-inbox.ts'
 import { readPort } from '../input/emulator-options.ts'
 import { untilQuit } from '../input/keys.ts'
-import { endIfInterrupted, type Io, usageError, writeJson } from '../io.ts'
+import { emit, endIfInterrupted, type Io, tell, usageError } from '../io.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { type InboxCommandOptions, writeInboxOptions } from '../service/inbox-options.ts'
@@ -32,7 +32,7 @@ a new one at each start, or the one in ${TOKEN_VARIABLE}. From elsewhere: ssh -L
     .action((options: ServeOptions) => serve(options, io))
 }
 
-async function serve({ port, write, json, ...options }: ServeOptions, io: Io): Promise<void> {
+async function serve({ port, write, ...options }: ServeOptions, io: Io): Promise<void> {
   const token = io.env[TOKEN_VARIABLE] || undefined
   if (token !== undefined && token.length < SHORTEST_TOKEN)
     throw usageError(`${TOKEN_VARIABLE} is too short to be a secret.`, {
@@ -40,18 +40,16 @@ async function serve({ port, write, json, ...options }: ServeOptions, io: Io): P
     })
   await using inbox = new LateInbox(options)
   await inbox.counts() // fails now if there is no inbox
-  const tell = (text: string) => io.stderr.write(`${text}\n`)
   const serving = {
     ...{ port, token, isWritable: write === true },
-    onAction: (action: string, key: string) => tell(`${new Date().toISOString()}  ${action}  ${toPrintable(key)}`),
-    onFault: (error: unknown) => tell(`the page failed: ${error instanceof Error ? error.stack : error}`),
+    onAction: (action: string, key: string) => tell(io, `${new Date().toISOString()}  ${action}  ${toPrintable(key)}`),
+    onFault: (error: unknown) => tell(io, `the page failed: ${error instanceof Error ? error.stack : error}`),
   }
   await using server = await serveInbox(inbox, serving)
-  if (json) writeJson(io, { type: 'ready', url: server.url, isWritable: write === true })
-  else
-    tell(`inbox      ${writeInboxOptions(options).replace(/^--/, '')}
+  const text = `inbox      ${writeInboxOptions(options).replace(/^--/, '')}
 rights     ${write ? 'whoever has the address can replay and drop' : 'read-only: --write lets people replay and drop'}
-page       ${server.url}${io.listenToKeys ? '\nkeys       o open it in the browser, q quit' : ''}`)
+page       ${server.url}${io.listenToKeys ? '\nkeys       o open it in the browser, q quit' : ''}`
+  emit(io, { type: 'ready', url: server.url, isWritable: write === true }, text, io.stderr)
   await untilQuit(io, async (key) => {
     if (key === 'o') await openInBrowser(server.url, io)
   })

@@ -3,7 +3,7 @@ import { type InboxState, MOST_COUNTED, MOST_LISTED } from '../../../src/inbox/i
 import { toIso } from '../../../src/protocol/iso-time.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { readCount } from '../input/read-option.ts'
-import { EXIT, ExitError, type Io, writeJson } from '../io.ts'
+import { ExitError, emit, emitList, type Io, tell } from '../io.ts'
 import { formatBody, formatCounts, formatItem, formatItems, toItemRecord } from '../output/print-item.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import {
@@ -89,45 +89,43 @@ export function addInbox(program: Command, io: Io): void {
     .option('--schema <name>', 'of its tables (default: the first one of the search path)')
     .action(async (options: InboxOptions) => {
       await migrateInbox(options)
-      io.stderr.write('the tables of the inbox are up to date\n')
+      tell(io, 'the tables of the inbox are up to date')
     })
 }
 
 const STATES: readonly InboxState[] = ['dead', 'waiting', 'running']
 
-async function showCounts({ json, ...options }: InboxCommandOptions, io: Io): Promise<void> {
+async function showCounts(options: InboxCommandOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   const counts = await opened.inbox.counts()
   const { oldestDueAt } = counts
   const oldest = oldestDueAt === undefined ? null : (toIso(oldestDueAt) ?? null)
-  const record = { ...counts, oldestDueAt: oldest, countedTo: MOST_COUNTED }
-  if (json) writeJson(io, record)
-  else io.stdout.write(formatCounts(counts))
+  emit(io, { ...counts, oldestDueAt: oldest, countedTo: MOST_COUNTED }, formatCounts(counts))
 }
 
-async function list({ state, limit, after, json, ...options }: ListCommandOptions, io: Io): Promise<void> {
+async function list({ state, limit, after, ...options }: ListCommandOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   io.advise?.('option_invalid', 'Take the place from the line "next page" of the previous page.')
   const { entries, next } = await opened.inbox.list(state, { limit, after })
-  if (json) for (const item of entries) writeJson(io, { type: 'item', ...toItemRecord(item) })
-  else if (entries.length > 0) io.stdout.write(formatItems(entries, state))
-  else io.stderr.write(`the inbox has no ${after === undefined ? '' : 'further '}event that ${WORDS[state]}\n`)
+  const records = entries.map((item) => ({ type: 'item', ...toItemRecord(item) }))
+  const none = `the inbox has no ${after === undefined ? '' : 'further '}event that ${WORDS[state]}`
+  emitList(io, records, formatItems(entries, state), none)
   if (next === undefined) return
-  if (json) writeJson(io, { type: 'page', after: next })
-  const where = `${writeInboxOptions(options)} --state ${state} --limit ${limit}${json ? ' --json' : ''}`
-  io.stderr.write(`next page: npx postern inbox list ${where} --after ${toWord(next)}\n`)
+  emit(io, { type: 'page', after: next })
+  const where = `${writeInboxOptions(options)} --state ${state} --limit ${limit}${io.isJson ? ' --json' : ''}`
+  tell(io, `next page: npx postern inbox list ${where} --after ${toWord(next)}`)
 }
 
 const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', waiting: 'waits', running: 'runs' }
 
-async function show(key: string, { body, json, ...options }: ShowOptions, io: Io): Promise<void> {
+async function show(key: string, { body, ...options }: ShowOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   const item = await getEntry(opened, key, options)
-  if (json) writeJson(io, toItemRecord(item, body && item.bytes))
-  else io.stdout.write(`${formatItem(item)}${body ? `\n${formatBody(item.bytes)}` : ''}`)
+  const text = [formatItem(item), ...(body ? [formatBody(item.bytes)] : [])].join('\n\n')
+  emit(io, toItemRecord(item, body && item.bytes), text)
 }
 
-async function drop(key: string, { yes, json, ...options }: InboxCommandOptions, io: Io): Promise<void> {
+async function drop(key: string, { yes, ...options }: InboxCommandOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   const { state, type, id } = await getEntry(opened, key, options)
   const name = `${toPrintable(type)} ${toPrintable(id)}`
@@ -137,12 +135,11 @@ async function drop(key: string, { yes, json, ...options }: InboxCommandOptions,
     await getEntry(opened, key, options)
     throw isRunning(name)
   }
-  if (json) writeJson(io, { key, isDropped: true })
-  else io.stderr.write(`${name} is deleted\n`)
+  emit(io, { key, isDropped: true }, `${name} is deleted`, io.stderr)
 }
 
 function isRunning(name: string): ExitError {
-  return new ExitError(EXIT.failed, `${name} is running, and was not deleted.`, {
+  return new ExitError('failed', `${name} is running, and was not deleted.`, {
     fix: 'Run the command again when its try has ended.',
   })
 }

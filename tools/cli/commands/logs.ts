@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { inspectorOf } from '../input/emulator-options.ts'
-import { EXIT, ExitError, endIfInterrupted, type Io, writeJson } from '../io.ts'
+import { ExitError, emit, endIfInterrupted, type Io } from '../io.ts'
 import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { toHelp } from './add-group.ts'
@@ -22,17 +22,16 @@ export function addLogs(program: Command, io: Io): void {
 async function showLogs(options: EmulatorUrlOptions, io: Io): Promise<never> {
   const emulator = await connectToEmulator(options, io)
   const { settings, webhooks } = await emulator.readState()
-  const display = createDeliveryDisplay({ ...settings, ...options }, io)
+  const display = createDeliveryDisplay(settings.retryScale, io)
   const begin = `attempts of the emulator at ${emulator.url} from now on, until Ctrl-C
 earlier ones: npx postern deliveries list, or ${inspectorOf(emulator)}
-${webhooks.length === 0 ? 'no webhook is registered there yet, so nothing is delivered\n' : ''}`
+${webhooks.length === 0 ? 'no webhook is registered there yet, so nothing is delivered\n' : ''}`.trimEnd()
   try {
     for await (const message of emulator.listen(io.interrupt)) {
-      if (message.type !== 'ready') display.show(message)
-      else if (options.json) writeJson(io, { type: 'ready', emulator: emulator.url })
-      else io.stderr.write(begin)
+      if (message.type === 'ready') emit(io, { type: 'ready', emulator: emulator.url }, begin, io.stderr)
+      else display.show(message)
     }
-    throw new ExitError(EXIT.unreachable, `The emulator at ${emulator.url} has ended.`)
+    throw new ExitError('unreachable', `The emulator at ${emulator.url} has ended.`)
   } catch (error) {
     const last = { signal: AbortSignal.timeout(LAST_LOOK_MS) } // Ctrl-C does not end this one
     const pending = await emulator.readState(last).then(

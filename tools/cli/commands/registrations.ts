@@ -5,7 +5,7 @@ import { showDuration } from '../../../src/host/duration.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
 import { collectWords, durationOption } from '../input/read-option.ts'
 import { readVariableName } from '../input/secret.ts'
-import { defined, EXIT, ExitError, type Io, messageOf, usageError, writeJson } from '../io.ts'
+import { defined, ExitError, emit, type Io, messageOf, tell, usageError } from '../io.ts'
 import { withoutRaw } from '../output/print-delivery.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { type KeeperOptions, type NamedKeeper, openKeeper } from '../output/secret-keeper.ts'
@@ -74,10 +74,10 @@ async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
   const wanted = { url, events: types, ...defined({ description, replaceActive }), signal: io.interrupt, ...keeper }
   const ensured = await ensureWebhook(client, wanted).catch((error) => explain(error, keeper))
   const { webhook, isNew, deleted } = ensured
-  if (options.json) writeJson(io, { ...withoutRaw(webhook), isNew, deleted, secretIn: keeper.name })
-  for (const id of deleted) io.stderr.write(`webhook ${toPrintable(id)} is deleted: its secret was lost\n`)
+  emit(io, { ...withoutRaw(webhook), isNew, deleted, secretIn: keeper.name })
+  for (const id of deleted) tell(io, `webhook ${toPrintable(id)} is deleted: its secret was lost`)
   const what = isNew ? 'is registered and active' : 'was there, and is active'
-  io.stderr.write(`webhook ${toPrintable(webhook.id)} ${what}; its secret is in ${keeper.name}\n`)
+  tell(io, `webhook ${toPrintable(webhook.id)} ${what}; its secret is in ${keeper.name}`)
 }
 
 async function rotate(webhookId: string, options: RotateCommandOptions, io: Io): Promise<void> {
@@ -100,22 +100,23 @@ async function rotate(webhookId: string, options: RotateCommandOptions, io: Io):
 function createProgress(
   { name }: NamedKeeper,
   { overlap, wait }: RotateCommandOptions,
-  { stderr }: Io,
+  io: Io,
 ): (rotation: Rotation) => void {
   let last: string | undefined
   return (rotation) => {
     const { webhook, pending, failed } = rotation
     if (last === undefined) {
       const id = toPrintable(webhook.id)
-      stderr.write(`webhook ${id} takes its place; its secret is in ${name}: your receiver needs both\n`)
+      tell(io, `webhook ${id} takes its place; its secret is in ${name}: your receiver needs both`)
       if (webhook.active !== false)
-        stderr.write(
-          `both deliver for at least ${showDuration(overlap)}, then until ${id} has succeeded once and nothing is pending, for up to ${showDuration(wait)}\n`,
+        tell(
+          io,
+          `both deliver for at least ${showDuration(overlap)}, then until ${id} has succeeded once and nothing is pending, for up to ${showDuration(wait)}`,
         )
     }
     const unproven = describeUnproven(rotation)
-    const line = `${pending} pending and ${failed} failed only in the old webhook's log${unproven && `; ${unproven}`}\n`
-    if (line !== last) stderr.write(line)
+    const line = `${pending} pending and ${failed} failed only in the old webhook's log${unproven && `; ${unproven}`}`
+    if (line !== last) tell(io, line)
     last = line
   }
 }
@@ -130,31 +131,31 @@ function tellRotation(
   webhookId: string,
   rotation: Rotation,
   { name }: NamedKeeper,
-  { json, giveUpFailed }: RotateCommandOptions,
+  { giveUpFailed }: RotateCommandOptions,
   io: Io,
 ): void {
   const { state, webhook, pending, failed, held } = rotation
-  if (json) writeJson(io, { ...rotation, webhook: withoutRaw(webhook), secretIn: name })
+  emit(io, { ...rotation, webhook: withoutRaw(webhook), secretIn: name })
   const old = toPrintable(webhookId)
-  const say = (text: string) => io.stderr.write(`${text}\n`)
+  const say = (text: string) => tell(io, text)
   if (state === 'finished')
-    return void say(`webhook ${old} is deleted; ${toPrintable(webhook.id)} is in its place, and its secret in ${name}`)
+    return say(`webhook ${old} is deleted; ${toPrintable(webhook.id)} is in its place, and its secret in ${name}`)
   say(`both webhooks deliver: ${pending} pending, ${failed} failed, ${held} held back only in that of ${old}`)
   const unproven = describeUnproven(rotation)
   if (unproven) say(`${unproven}. Has your receiver loaded the secret in ${name}?`)
   const isStuck = pending === 0 && failed + held > 0 && !giveUpFailed
   if (isStuck) say('Fix the cause and run the same command again, or give these events up with --give-up-failed.')
   else say('Run the same command again to continue.')
-  throw new ExitError(isStuck ? EXIT.failed : EXIT.gaveUp)
+  throw new ExitError(isStuck ? 'failed' : 'gave_up')
 }
 
 function explain(error: unknown, { name }: NamedKeeper): never {
   if (hasCode(error, 'secret_not_saved') && error instanceof Error) {
     const why = messageOf(error.cause ?? 'unknown cause').replace(/\.$/, '')
-    throw new ExitError(EXIT.failed, `${name} cannot be written: ${why}. ${toPrintable(error.message)}`)
+    throw new ExitError('failed', `${name} cannot be written: ${why}. ${toPrintable(error.message)}`)
   }
   if (hasCode(error, 'webhook_not_ours') && error instanceof Error)
-    throw new ExitError(EXIT.failed, 'An active webhook of this URL has a secret that is not saved here.', {
+    throw new ExitError('failed', 'An active webhook of this URL has a secret that is not saved here.', {
       cause: error,
       fix: 'If it is yours and its secret is lost, add --replace-active.',
     })

@@ -11,7 +11,7 @@ import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { readIfThere } from '../input/read-bytes.ts'
 import { durationOption, readCount } from '../input/read-option.ts'
-import { defined, EXIT, ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
+import { defined, ExitError, emit, type Io, refuseFile, tell, usageError } from '../io.ts'
 import { holdFile } from '../output/own-file.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable } from '../output/print-table.ts'
@@ -82,7 +82,7 @@ async function openJournal(path: string): Promise<ReplayJournal & AsyncDisposabl
   })
   const append = (lines: string) =>
     file.appendFile(lines).catch((error: Error) => {
-      throw new ExitError(EXIT.failed, `${path} cannot be written: ${error.message}. Nothing is retried without it.`)
+      throw new ExitError('failed', `${path} cannot be written: ${error.message}. Nothing is retried without it.`)
     })
   // A line that a crash has cut must not run into the next one.
   if (text !== '' && !text.endsWith('\n')) await append('\n')
@@ -102,10 +102,10 @@ async function replayWith(journal: ReplayJournal | undefined, options: ReplayCom
   })
   tellResult(result, options, io)
   const { failed, not_retriable: refused, gone, unresolved } = countOutcomes(result.events)
-  if (failed + refused + gone > 0) throw new ExitError(EXIT.failed)
+  if (failed + refused + gone > 0) throw new ExitError('failed')
   if (unresolved === 0) return
   await tellIfPaused(client, options.webhook, options, io)
-  throw new ExitError(EXIT.gaveUp)
+  throw new ExitError('gave_up')
 }
 
 /** Retries the failed deliveries, or only lists them on a dry run. Asks before it retries many. */
@@ -113,7 +113,7 @@ async function retryAll(
   client: Client,
   journal: ReplayJournal | undefined,
   display: ReplayDisplay,
-  { webhook: webhookId, since, type, limit, concurrency, timeout: waitMs, dryRun, yes, json }: ReplayCommandOptions,
+  { webhook: webhookId, since, type, limit, concurrency, timeout: waitMs, dryRun, yes }: ReplayCommandOptions,
   io: Io,
 ): Promise<ReplayResult> {
   const wanted = {
@@ -121,14 +121,14 @@ async function retryAll(
     ...defined({ since, limit, journal }),
   }
   const run = (more: Partial<Parameters<typeof replayFailed>[1]>) => replayFailed(client, { ...wanted, ...more })
-  let end = display.show(io, json === true)
+  let end = display.show(io)
   try {
     if (dryRun) return await run({ dryRun })
     const plan = yes ? undefined : await run({ dryRun: true })
     end()
     const { planned } = countOutcomes(plan?.events ?? [])
     if (planned > MOST_UNASKED) await mustBeMeant(`${planned} events would be delivered again.`, io)
-    end = display.show(io, json === true)
+    end = display.show(io)
     // Events that have failed since the question are left out.
     const ids = plan && new Set(plan.events.map(({ delivery }) => delivery.id))
     const result = await run({
@@ -147,21 +147,18 @@ function addSkipped(result: ReplayResult, { skipped }: ReplayResult): ReplayResu
   return { ...result, skipped: { delivered: delivered + skipped.delivered, pending: pending + skipped.pending } }
 }
 
-function tellResult(result: ReplayResult, { json, since }: ReplayCommandOptions, io: Io): void {
+function tellResult(result: ReplayResult, { since }: ReplayCommandOptions, io: Io): void {
   const { events, retried, resumed, skipped } = result
-  if (json) {
-    for (const event of events) writeJson(io, toLine(event))
-    const summary = { type: 'summary', isComplete: true, retried, resumed, skipped, ...countOutcomes(events) }
-    writeJson(io, { ...summary, errors: Object.fromEntries(countErrors(events)) })
-  } else {
-    const rows = events
-      .filter(({ outcome }) => outcome !== 'succeeded')
-      .map(({ delivery, after, outcome }) => [outcome, ...toColumns(after ?? delivery)])
-    if (rows.length > 0) io.stdout.write(`${formatTable(['OUTCOME', ...COLUMNS], rows)}\n`)
-  }
+  const rows = events
+    .filter(({ outcome }) => outcome !== 'succeeded')
+    .map(({ delivery, after, outcome }) => [outcome, ...toColumns(after ?? delivery)])
+  for (const event of events) emit(io, toLine(event))
+  const errors = Object.fromEntries(countErrors(events))
+  const summary = { type: 'summary', isComplete: true, retried, resumed, skipped, ...countOutcomes(events), errors }
+  emit(io, summary, rows.length === 0 ? undefined : formatTable(['OUTCOME', ...COLUMNS], rows))
   if (since?.getTime() !== result.since?.getTime())
-    io.stderr.write(`deliveries ${toWindow(result.since)}, as when the journal was begun\n`)
-  io.stderr.write(formatSummary(result))
+    tell(io, `deliveries ${toWindow(result.since)}, as when the journal was begun`)
+  tell(io, formatSummary(result))
 }
 
 function toWindow(since: Date | undefined): string {
@@ -172,11 +169,11 @@ function toLine({ delivery, after, outcome }: ReplayedEvent): object {
   return { type: 'event', outcome, ...withoutRaw(after ?? delivery) }
 }
 
-function tellBreak({ progress }: ReplayDisplay, { json, journal }: ReplayCommandOptions, io: Io): void {
-  if (json) writeJson(io, { type: 'summary', isComplete: false, ...progress })
-  io.stderr.write(formatBreak(progress))
+function tellBreak({ progress }: ReplayDisplay, { journal }: ReplayCommandOptions, io: Io): void {
+  emit(io, { type: 'summary', isComplete: false, ...progress })
+  tell(io, formatBreak(progress))
   const how = journal === undefined ? 'Events that were delivered are left out then' : 'No retry is repeated then'
-  io.stderr.write(`Run the same command again to continue with the rest. ${how}.\n`)
+  tell(io, `Run the same command again to continue with the rest. ${how}.`)
 }
 
 const NOTES = `Exit codes: 0 all delivered, or nothing to retry; 1 an event failed again or was refused; 2 usage; 3 no service there;

@@ -8,7 +8,7 @@ import { showTarget } from '../../wire/target.ts'
 import { addEventOptions, type EventOptions, makeEvents } from '../input/make-events.ts'
 import { durationOption, readCount, readRate, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
-import { EXIT, ExitError, endIfInterrupted, hasColour, type Io, usageError, writeJson } from '../io.ts'
+import { ExitError, emit, endIfInterrupted, type Io, tell, usageError } from '../io.ts'
 import { createHints, formatAttempt, type ShownAttempt, toRecord } from '../output/attempt-line.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { type SendingOptions, sendAll, shuffle } from '../service/send-all.ts'
@@ -19,6 +19,7 @@ interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions
   readonly to?: string
   readonly watch?: true
   readonly timeout: number
+  readonly yes?: true
 }
 
 const MOST = 100_000
@@ -85,7 +86,7 @@ async function sendDirectly(
   )
   const tally = { sent: 0, acknowledged: 0, unanswered: 0, cutOff: 0 }
   const giveHint = createHints(io)
-  if (options.json) writeJson(io, { type: 'ready', to: showTarget(url) })
+  emit(io, { type: 'ready', to: showTarget(url) })
 
   const send = async ({ event: { id: eventId, type: eventType }, event, copy }: (typeof inOrder)[number]) => {
     const attempt = toShown(await sender.send(event))
@@ -97,22 +98,24 @@ async function sendDirectly(
     if (attempt.failure === undefined) tally.acknowledged++
     if (attempt.status === undefined) tally.unanswered++
     const step = duplicate > 1 ? `copy ${copy}` : ''
-    if (options.json) writeJson(io, toRecord({ eventId, eventType }, attempt, { copy }))
-    else io.stdout.write(`${formatAttempt({ eventId, eventType }, attempt, { step }, hasColour(io, io.stdout))}\n`)
+    emit(
+      io,
+      toRecord({ eventId, eventType }, attempt, { copy }),
+      formatAttempt({ eventId, eventType }, attempt, { step }, io),
+    )
     giveHint(attempt, url)
   }
   const all = options.shuffle ? shuffle(inOrder, Math.random) : inOrder
   await sendAll(all, send, { concurrency, rate, signal: io.interrupt })
 
   const { sent, acknowledged, unanswered, cutOff } = tally
-  const summary = { type: 'summary', sent, acknowledged, failed: sent - acknowledged, ...(cutOff > 0 && { cutOff }) }
-  if (options.json) writeJson(io, summary)
+  emit(io, { type: 'summary', sent, acknowledged, failed: sent - acknowledged, ...(cutOff > 0 && { cutOff }) })
   const start = io.interrupt.aborted ? 'interrupted: ' : ''
   const rest = cutOff > 0 ? `; ${cutOff} cut off, which may have arrived` : ''
-  io.stderr.write(`${start}${sent} sent, ${acknowledged} acknowledged${rest}\n`)
+  tell(io, `${start}${sent} sent, ${acknowledged} acknowledged${rest}`)
   endIfInterrupted(io)
-  if (unanswered === sent) throw new ExitError(EXIT.unreachable)
-  if (acknowledged < sent) throw new ExitError(EXIT.failed)
+  if (unanswered === sent) throw new ExitError('unreachable')
+  if (acknowledged < sent) throw new ExitError('failed')
 }
 
 function toShown({ body, failure, error, ...attempt }: Attempt): ShownAttempt {

@@ -2,13 +2,11 @@ import type { Command } from 'commander'
 import { sign } from '../../../src/protocol/signature.ts'
 import { type RecordedDelivery, readDelivery } from '../input/read-delivery.ts'
 import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../input/secret.ts'
-import { type CommonOptions, EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
+import { ExitError, emit, type Io, usageError } from '../io.ts'
 import { explainMismatch } from '../output/explain-mismatch.ts'
 import { toHelp } from './add-group.ts'
 
-interface SignOptions extends SecretOptions, CommonOptions {}
-
-interface VerifyOptions extends SignOptions {
+interface VerifyOptions extends SecretOptions {
   readonly header?: string
   readonly delivery?: string
 }
@@ -26,11 +24,10 @@ export function addSign(program: Command, io: Io): void {
   addSecretOptions(command)
     .option('--json', 'print one JSON object to standard output')
     .addHelpText('after', toHelp('Exit codes: 0 done, 2 usage.', ...examples))
-    .action(async (file: string | undefined, options: SignOptions) => {
+    .action(async (file: string | undefined, options: SecretOptions) => {
       const secret = await readSecret(options, io)
       const signature = sign(await readBody(file, options, io), secret)
-      if (options.json) writeJson(io, { signature })
-      else io.stdout.write(`${signature}\n`)
+      emit(io, { signature }, signature)
     })
 }
 
@@ -54,10 +51,9 @@ export function addVerify(program: Command, io: Io): void {
       const { body, header } = await readSubject(file, options, io)
       const findings = explainMismatch(body, header, secret)
       const isRight = findings.length === 0
-      if (options.json) writeJson(io, { isRight, findings })
-      else if (isRight) io.stderr.write('the signature is right\n')
-      else io.stderr.write(`the signature does not verify\n${findings.map(({ text }) => `  ${text}\n`).join('')}`)
-      if (!isRight) throw new ExitError(EXIT.failed)
+      const reasons = ['the signature does not verify', ...findings.map(({ text }) => `  ${text}`)].join('\n')
+      emit(io, { isRight, findings }, isRight ? 'the signature is right' : reasons, io.stderr)
+      if (!isRight) throw new ExitError('failed')
     })
 }
 

@@ -3,7 +3,7 @@ import type { Webhook } from '../../../src/client/client.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { collectWords } from '../input/read-option.ts'
-import { defined, type Io, usageError, writeJson } from '../io.ts'
+import { defined, emit, emitList, type Io, usageError } from '../io.ts'
 import { withoutRaw } from '../output/print-delivery.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { type CreateOptions, createWebhook } from '../service/create-webhook.ts'
@@ -30,7 +30,7 @@ export function addWebhooks(program: Command, io: Io): void {
   addRegistrations(add, io)
 
   add('list', 'All webhooks of the account.', 'list').action(async (options: ServiceOptions) => {
-    showList(await (await connectToService(options, io)).webhooks.list({ signal: io.interrupt }), options, io)
+    showList(await (await connectToService(options, io)).webhooks.list({ signal: io.interrupt }), io)
   })
   addChanges(add, io)
   add('delete', 'Remove a webhook for good, with its log and its retries.', 'delete 65f0c1 --yes')
@@ -40,8 +40,7 @@ export function addWebhooks(program: Command, io: Io): void {
       const { webhooks } = await connectToService(options, io)
       if (!options.yes) await mustBeMeant(`Webhook ${toPrintable(id)}, its log and its retries would be deleted.`, io)
       await webhooks.delete(id, { signal: io.interrupt })
-      if (options.json) writeJson(io, { id, isDeleted: true })
-      else io.stderr.write(`webhook ${toPrintable(id)} is deleted\n`)
+      emit(io, { id, isDeleted: true }, `webhook ${toPrintable(id)} is deleted`, io.stderr)
     })
 }
 
@@ -79,14 +78,14 @@ function addChanges(add: AddCommand, io: Io): void {
       if (url === undefined && events === undefined) throw usageError('Give --url, --events or both.')
       const changes = defined({ url, events: events && readSubscribedTypes(events, anyType === true) })
       const { webhooks } = await connectToService(options, io)
-      showWebhook(await webhooks.update(id, changes, { signal: io.interrupt }), options, io)
+      showWebhook(await webhooks.update(id, changes, { signal: io.interrupt }), io)
     })
   for (const name of ['get', 'pause', 'resume'] as const)
     add(name, WORDS[name], `${name} 65f0c1`)
       .argument('<id>', 'of the webhook')
       .action(async (id: string, options: ServiceOptions) => {
         const { webhooks } = await connectToService(options, io)
-        showWebhook(await webhooks[name](id, { signal: io.interrupt }), options, io)
+        showWebhook(await webhooks[name](id, { signal: io.interrupt }), io)
       })
 }
 
@@ -102,18 +101,14 @@ function addTypes(command: Command): Command {
   return command.option('--any-type', 'take types as they stand, though the service does not name them')
 }
 
-function showList(webhooks: readonly Webhook[], { json }: ServiceOptions, io: Io): void {
-  if (json) for (const webhook of webhooks) writeJson(io, withoutRaw(webhook))
-  else if (webhooks.length === 0) io.stderr.write('the account has no webhook\n')
-  else {
-    const rows = webhooks.map(({ id, active, url, events }) => [id, showState(active), url, events?.join(', ')])
-    io.stdout.write(`${formatTable(['WEBHOOK', 'STATE', 'URL', 'EVENTS'], rows)}\n`)
-  }
+function showList(webhooks: readonly Webhook[], io: Io): void {
+  const rows = webhooks.map(({ id, active, url, events }) => [id, showState(active), url, events?.join(', ')])
+  const table = formatTable(['WEBHOOK', 'STATE', 'URL', 'EVENTS'], rows)
+  emitList(io, webhooks.map(withoutRaw), table, 'the account has no webhook')
 }
 
-function showWebhook(webhook: Webhook, { json }: ServiceOptions, io: Io): void {
+function showWebhook(webhook: Webhook, io: Io): void {
   const { id, active, url, events, description, createdAt } = webhook
-  if (json) return void writeJson(io, withoutRaw(webhook))
   const rows = [
     ['state', showState(active)],
     ['url', url],
@@ -121,7 +116,7 @@ function showWebhook(webhook: Webhook, { json }: ServiceOptions, io: Io): void {
     ['description', description],
     ['created', createdAt?.toISOString()],
   ]
-  io.stdout.write(`${formatTable(['webhook', id], rows)}\n`)
+  emit(io, withoutRaw(webhook), formatTable(['webhook', id], rows))
 }
 
 function showState(active: boolean | undefined): string | undefined {

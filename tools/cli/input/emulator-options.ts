@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { openSqlite, type SqliteDatabase } from '../../../adapters/stores/sqlite.ts'
 import { PosternError } from '../../../src/protocol/errors.ts'
 import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
-import { defined, EXIT, ExitError, type Io, messageOf, usageError } from '../io.ts'
+import { defined, ExitError, type Io, messageOf, tell, usageError } from '../io.ts'
 import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
 import { collect, readDuration, readRate, tryDuration } from './read-option.ts'
@@ -32,7 +32,6 @@ export interface EmulatorCommandOptions {
   readonly tokenTtl?: number
   readonly rateLimit?: string
   readonly debugHeaders?: true
-  readonly json?: true
 }
 
 export function addEmulatorOptions(command: Command): Command {
@@ -101,7 +100,7 @@ async function openDatabase(file: string): Promise<SqliteDatabase> {
     await writeFile(file, '', { flag: 'a', mode: 0o600 })
   } catch (error) {
     throw new ExitError(
-      EXIT.unreachable,
+      'unreachable',
       `${file} cannot be written: ${messageOf(error)}. Give a file that this program may write, in a folder that is there.`,
     )
   }
@@ -119,10 +118,10 @@ async function startOnPort(settings: EmulatorOptions, { port }: EmulatorCommandO
   }
 }
 
-function toSettings(options: EmulatorCommandOptions, { stderr }: Io): EmulatorOptions {
+function toSettings(options: EmulatorCommandOptions, io: Io): EmulatorOptions {
   const { host, hostAllow = [], retryScale, clock, dialect, seed, ordered, deadline, tokenTtl, rateLimit } = options
   const { fail = 0, duplicate = 0, shuffle = false, latency } = options
-  const say = (_fields: object, message: string) => stderr.write(`${message}\n`)
+  const say = (_fields: object, message: string) => tell(io, message)
   return {
     host,
     hostAllow,

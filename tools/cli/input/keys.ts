@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { EXIT, ExitError, type Io, messageOf, usageError } from '../io.ts'
+import { ExitError, type Io, messageOf, tell, usageError } from '../io.ts'
 
 /**
  * Asks at the terminal, and ends the command, which destroys something, unless the answer is the key y, or if there is no terminal, or if
@@ -17,7 +17,7 @@ export async function mustBeMeant(question: string, io: Io): Promise<void> {
   })
   io.stderr.write('\n')
   io.interrupt.throwIfAborted()
-  if (answer.toLowerCase() !== 'y') throw new ExitError(EXIT.failed, 'nothing was changed')
+  if (answer.toLowerCase() !== 'y') throw new ExitError('failed', 'nothing was changed')
 }
 
 /** Passes keys on until q is pressed, and prints why one of them failed. Ends the command at Ctrl-C. */
@@ -25,7 +25,7 @@ export async function untilQuit(io: Io, press: (key: string) => Promise<void>): 
   const quit = new AbortController()
   await listenUntil(io, quit.signal, (key) => {
     if (key === 'q') quit.abort()
-    else press(key).catch((error: unknown) => io.stderr.write(`${messageOf(error)}\n`))
+    else press(key).catch((error: unknown) => tell(io, messageOf(error)))
   })
 }
 

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { type Io, refuseFile } from '../io.ts'
+import { type Io, refuseFile, tell } from '../io.ts'
 
 /** Reads standard input to its end. Rejects at Ctrl-C. */
-export async function readStdin({ stdin, stderr, interrupt }: Io): Promise<Buffer> {
+export async function readStdin(io: Io): Promise<Buffer> {
+  const { stdin, interrupt } = io
   interrupt.throwIfAborted()
-  if (stdin.isTTY) stderr.write('reading standard input, to its end (Ctrl-D)\n')
+  if (stdin.isTTY) tell(io, 'reading standard input, to its end (Ctrl-D)')
   const interrupted = once(interrupt, 'abort').then(() => {
     throw interrupt.reason
   })

@@ -3,7 +3,7 @@ import { showDuration } from '../../../src/host/duration.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../../src/protocol/schedule.ts'
 import { readCode } from '../../wire/code-word.ts'
 import { findHint } from '../../wire/find-hint.ts'
-import { hasColour, type Io, writeJson } from '../io.ts'
+import { emit, hasColour, type Io, tell } from '../io.ts'
 import { toPrintable } from './print-table.ts'
 
 interface ShownEvent {
@@ -42,7 +42,7 @@ export function formatAttempt(
   { eventType, eventId }: ShownEvent,
   attempt: ShownAttempt,
   { step, next = '' }: Notes,
-  isColoured: boolean,
+  io: Io,
 ): string {
   const word = toPrintable(toResult(attempt)).padEnd(7)
   const columns = [
@@ -50,7 +50,7 @@ export function formatAttempt(
     toPrintable(eventType).padEnd(26),
     toPrintable(eventId).padEnd(28),
     step.padEnd(6),
-    isColoured ? styleText(attempt.failure === undefined ? 'green' : 'red', word) : word,
+    hasColour(io, io.stdout) ? styleText(attempt.failure === undefined ? 'green' : 'red', word) : word,
     `${Math.round(attempt.durationMs)} ms`.padStart(8),
     [readCode(attempt.responseBody), next].filter(Boolean).join(', '),
   ]
@@ -106,7 +106,7 @@ const INVALID_RECORD =
   '422: the schema refuses this record, or the event is too old for the receiver; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.'
 
 /** Returns a function that prints advice about attempts that were not acknowledged, once for each kind of failure. */
-export function createHints({ stderr }: Io): (attempt: ShownAttempt, target: URL) => void {
+export function createHints(io: Io): (attempt: ShownAttempt, target: URL) => void {
   const said = new Set<string>()
   return (attempt, target) => {
     if (attempt.failure === undefined) return
@@ -115,22 +115,17 @@ export function createHints({ stderr }: Io): (attempt: ShownAttempt, target: URL
     const hint = lost ? `reset: ${lost}` : result === '422' ? INVALID_RECORD : findHint(result, target)
     if (hint === undefined || said.has(hint)) return
     said.add(hint)
-    stderr.write(`${hint}\n`)
+    tell(io, hint)
   }
 }
 
-interface ShowOptions {
-  readonly retryScale: number
-  readonly json?: true | undefined
-}
-
 /** Returns a function that prints an attempt, with advice on the first failure of each kind. */
-export function createAttemptPrinter({ retryScale, json }: ShowOptions, io: Io) {
+export function createAttemptPrinter(retryScale: number, io: Io) {
   const giveHint = createHints(io)
   return (delivery: ShownDelivery, attempt: ShownAttempt & { readonly url: string }): void => {
     const notes = toNotes(delivery, attempt, retryScale)
-    if (json) writeJson(io, toRecord(delivery, attempt, toFields(delivery, attempt)))
-    else io.stdout.write(`${formatAttempt(delivery, attempt, notes, hasColour(io, io.stdout))}\n`)
+    const record = toRecord(delivery, attempt, toFields(delivery, attempt))
+    emit(io, record, formatAttempt(delivery, attempt, notes, io))
     giveHint(attempt, new URL(attempt.url))
   }
 }
@@ -143,8 +138,8 @@ interface Message {
 }
 
 /** Returns a display of the attempts of an emulator, with a summary. */
-export function createDeliveryDisplay({ retryScale, json }: ShowOptions, io: Io) {
-  const print = createAttemptPrinter({ retryScale, json }, io)
+export function createDeliveryDisplay(retryScale: number, io: Io) {
+  const print = createAttemptPrinter(retryScale, io)
   // By id: a retry by hand is another attempt of the same delivery.
   const states = new Map<string, string>()
   let attempts = 0
@@ -160,10 +155,11 @@ export function createDeliveryDisplay({ retryScale, json }: ShowOptions, io: Io)
     finish(pending: number | undefined): void {
       const countOf = (state: string) => [...states.values()].filter((each) => each === state).length
       const [deliveries, succeeded, failed] = [states.size, countOf('success'), countOf('failed')]
-      if (json) writeJson(io, { type: 'summary', deliveries, attempts, succeeded, failed, pending: pending ?? null })
+      emit(io, { type: 'summary', deliveries, attempts, succeeded, failed, pending: pending ?? null })
       const rest = pending === undefined ? '' : `, ${pending} pending`
-      io.stderr.write(
-        `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed${rest}\n`,
+      tell(
+        io,
+        `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed${rest}`,
       )
     },
   }

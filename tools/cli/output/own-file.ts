@@ -2,7 +2,7 @@ import { chmod, chown, open, readFile, realpath, rename, rm, stat, utimes, write
 import { dirname } from 'node:path'
 import { kill, pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EXIT, ExitError, type Io, refuseFile, usageError } from '../io.ts'
+import { ExitError, type Io, refuseFile, tell, usageError } from '../io.ts'
 
 /** Creates an empty file that only its owner can read, as a place for a secret. Ends the command if there is a file already. */
 export async function reserveFile(path: string): Promise<void> {
@@ -78,12 +78,12 @@ export async function holdFile(
     if (last !== beat) [beat, beatAt] = [last, now]
     else if (now - beatAt > times.abandonedAfterMs && !(await isHeld(lock))) await rm(lock, { force: true })
     if (now - start > times.waitMs)
-      throw new ExitError(EXIT.gaveUp, `Another run is using ${path}.`, {
+      throw new ExitError('gave_up', `Another run is using ${path}.`, {
         fix: `Run the command again when that one has ended. If there is none: delete ${lock}`,
       })
     if (!isTold && now - start > times.tellAfterMs) {
       isTold = true
-      io.stderr.write(`waiting for another run that is using ${path}\n`)
+      tell(io, `waiting for another run that is using ${path}`)
     }
     await sleep(times.lookMs, undefined, { signal: io.interrupt }).catch(() => io.interrupt.throwIfAborted())
   }

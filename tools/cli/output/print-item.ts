@@ -13,7 +13,7 @@ export function formatCounts({ waiting, running, dead, oldestDueAt }: InboxCount
   const count = (number: number) => (number < MOST_COUNTED ? number : `${MOST_COUNTED} or more`)
   const oldest = oldestDueAt === undefined ? undefined : `${showDuration(Date.now() - oldestDueAt)} ago`
   const rows = Object.entries({ waiting, running, dead }).map(([state, number]) => [state, count(number)])
-  return `${formatTable(['STATE', 'EVENTS'], [...rows, ['oldest due', oldest]])}\n`
+  return formatTable(['STATE', 'EVENTS'], [...rows, ['oldest due', oldest]])
 }
 
 export function formatItems(items: readonly ListedEntry[], state: InboxState): string {
@@ -22,7 +22,7 @@ export function formatItems(items: readonly ListedEntry[], state: InboxState): s
     return [key, type, id, toIso(receivedAt), toIso(dueAt), last?.n ?? 0, last?.code, cut(last?.error)]
   })
   const head = ['KEY', 'TYPE', 'EVENT', 'RECEIVED', DUE[state].toUpperCase(), 'TRIES', 'CODE', 'ERROR']
-  return `${formatTable(head, rows)}\n`
+  return formatTable(head, rows)
 }
 
 export function formatItem(item: ListedEntry): string {
@@ -45,8 +45,8 @@ export function formatItem(item: ListedEntry): string {
   const lines = tries.map(({ n, startedAt, endedAt, code, worker, error }) => {
     return [n, toIso(startedAt), showDuration(endedAt - startedAt), code, worker, error]
   })
-  const table = lines.length === 0 ? '' : `\n${formatTable(TRY_COLUMNS, lines)}\n`
-  return `${formatTable(['key', key], rows)}\n${table}`
+  const tables = [formatTable(['key', key], rows), ...(lines.length === 0 ? [] : [formatTable(TRY_COLUMNS, lines)])]
+  return tables.join('\n\n')
 }
 
 const TRY_COLUMNS = ['TRY', 'STARTED', 'TOOK', 'CODE', 'WORKER', 'ERROR']
@@ -71,7 +71,7 @@ function toTimes(times: Readonly<Record<string, number>>): Readonly<Record<strin
 
 /** Writes a body with a line for each value, or as it is if it is not JSON. */
 export function formatBody(bytes: Uint8Array): string {
-  return `${toPretty(Buffer.from(bytes).toString()).split('\n').map(toPrintable).join('\n')}\n`
+  return toPretty(Buffer.from(bytes).toString()).split('\n').map(toPrintable).join('\n')
 }
 
 function cut(text = ''): string {

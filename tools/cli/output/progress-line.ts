@@ -31,7 +31,7 @@ export function formatProgress(phase: string, { done, total, etaMs, wait }: Prog
  * Shows the progress of a command: as one changing line at a terminal, as a line every 10 s elsewhere, or as JSON. Returns a function that
  * ends it.
  */
-export function showProgress({ stderr, env }: Io, isJson: boolean, look: () => Standing): () => void {
+export function showProgress({ stderr, env, isJson }: Io, look: () => Standing): () => void {
   const canRedraw = !isJson && stderr.isTTY === true && env.TERM !== 'dumb'
   const everyMs = isJson ? JSON_EVERY_MS : canRedraw ? REDRAW_MS : LINE_EVERY_MS
   let shownAt = performance.now() + FIRST_AFTER_MS - everyMs

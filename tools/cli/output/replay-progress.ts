@@ -10,8 +10,8 @@ export class ReplayDisplay {
   progress: ReplayProgress | undefined
 
   /** Shows the progress until the function that it returns is called. */
-  show(io: Io, isJson: boolean): () => void {
-    return showProgress(io, isJson, () => {
+  show(io: Io): () => void {
+    return showProgress(io, () => {
       const now = performance.now()
       const waitMs = Math.max(0, Math.round(this.#waitsUntil - now))
       const elapsedMs = now - (this.#retryingSince ?? now)

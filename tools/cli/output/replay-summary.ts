@@ -41,12 +41,12 @@ export function formatSummary({ events, retried, resumed, skipped }: ReplayResul
     ...(skipped.pending > 0 ? [`${skipped.pending} left out: being delivered`] : []),
     ...[...countErrors(events)].map(([error, count]) => `  ${count} x ${toPrintable(error)}`),
   ]
-  return lines.map((line) => `${line}\n`).join('')
+  return lines.join('\n')
 }
 
 export function formatBreak(progress: ReplayProgress | undefined): string {
-  if (progress === undefined) return 'nothing was retried yet\n'
+  if (progress === undefined) return 'nothing was retried yet'
   const { total, retried, resumed, succeeded, failed } = progress
   const earlier = resumed === 0 ? '' : `, ${resumed} by an earlier run`
-  return `${retried} of ${total} retried${earlier}: ${succeeded} succeeded, ${failed} failed again as far as is known\n`
+  return `${retried} of ${total} retried${earlier}: ${succeeded} succeeded, ${failed} failed again as far as is known`
 }

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { type Client, type CreatedWebhook, ServiceError, type Webhook } from '../../../src/client/client.ts'
 import { hasCode } from '../../../src/client/service-error.ts'
-import { defined, EXIT, ExitError, type Io, messageOf, writeJson, writeOut } from '../io.ts'
+import { defined, ExitError, emit, type Io, messageOf, tell, writeOut } from '../io.ts'
 import { replaceFile, reserveFile } from '../output/own-file.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { type ServiceOptions, writeServiceOptions } from './service-client.ts'
@@ -17,24 +17,24 @@ export interface CreateOptions extends ServiceOptions {
 
 /** Registers a webhook, inactive at first, so that it delivers nothing before its secret is saved. */
 export async function createWebhook(client: Client, options: CreateOptions, io: Io): Promise<void> {
-  const { secretFile, inactive, json } = options
+  const { secretFile, inactive } = options
   if (secretFile !== undefined) await reserveFile(secretFile)
   const created = await register(client, options, io)
   const { webhook } = created
   await save(client, created, options, io)
-  if (secretFile !== undefined && json) writeJson(io, toRecord(webhook, { secretFile }))
+  if (secretFile !== undefined) emit(io, toRecord(webhook, { secretFile }))
   const id = toPrintable(webhook.id)
   const where = secretFile === undefined ? 'on standard output' : `in ${secretFile}`
-  io.stderr.write(`webhook ${id} is registered; its secret is ${where}, and is not shown again\n`)
+  tell(io, `webhook ${id} is registered; its secret is ${where}, and is not shown again`)
   const resume = `npx postern webhooks resume ${toWord(webhook.id)}${writeServiceOptions(options)}`
-  if (inactive) return void io.stderr.write(`it is inactive; give your receiver the secret, then: ${resume}\n`)
+  if (inactive) return tell(io, `it is inactive; give your receiver the secret, then: ${resume}`)
   try {
     await client.webhooks.resume(webhook.id, { signal: io.interrupt })
   } catch (error) {
-    io.stderr.write(`it is still inactive. Once the cause is fixed: ${resume}\n`)
+    tell(io, `it is still inactive. Once the cause is fixed: ${resume}`)
     throw error
   }
-  io.stderr.write('it is active\n')
+  tell(io, 'it is active')
 }
 
 async function register(
@@ -52,25 +52,21 @@ async function register(
       hasCode(error, 'outcome_unknown') ||
       (error instanceof ServiceError && error.code === 'answer_unusable' && !error.route.includes('/auth/'))
     if (isUnclear)
-      io.stderr.write(
-        `It may be registered, and its secret is lost then. Delete the inactive one of: npx postern webhooks list${writeServiceOptions(service)}\n`,
+      tell(
+        io,
+        `It may be registered, and its secret is lost then. Delete the inactive one of: npx postern webhooks list${writeServiceOptions(service)}`,
       )
     throw error
   }
 }
 
 /** Saves the secret. Deletes the webhook if that fails, since it is of no use then. */
-async function save(
-  client: Client,
-  created: CreatedWebhook,
-  { secretFile, json }: CreateOptions,
-  io: Io,
-): Promise<void> {
+async function save(client: Client, created: CreatedWebhook, { secretFile }: CreateOptions, io: Io): Promise<void> {
   const { secret, webhook } = created
   const { id } = webhook
   try {
     if (secretFile !== undefined) await replaceFile(secretFile, `${secret}\n`)
-    else await writeOut(io.stdout, `${json ? JSON.stringify(toRecord(webhook, { secret })) : secret}\n`)
+    else await writeOut(io.stdout, `${io.isJson ? JSON.stringify(toRecord(webhook, { secret })) : secret}\n`)
   } catch (error) {
     await discard(secretFile).catch(() => {})
     const why = messageOf(error)
@@ -80,7 +76,7 @@ async function save(
     )
     const then = isGone ? 'is deleted again' : 'is of no use: delete it'
     const name = secretFile ?? 'standard output'
-    throw new ExitError(EXIT.failed, `${name} cannot be written: ${why}. Webhook ${toPrintable(id)} ${then}.`)
+    throw new ExitError('failed', `${name} cannot be written: ${why}. Webhook ${toPrintable(id)} ${then}.`)
   }
 }
 

@@ -7,7 +7,7 @@ import { state, streamMessage } from '../../emulator/contract.ts'
 import { DEFAULT_PORT } from '../input/emulator-options.ts'
 import { type EnvOptions, readVariables } from '../input/env-file.ts'
 import { readTargetUrl } from '../input/read-option.ts'
-import { type CommonOptions, EXIT, ExitError, type Io } from '../io.ts'
+import { ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { showProgress } from '../output/progress-line.ts'
 
@@ -28,7 +28,7 @@ interface CallSettings {
 /** Emulator in another process. Each call ends the command if the emulator refuses it, or is not there. */
 export type EmulatorClient = ReturnType<typeof createEmulatorClient>
 
-export interface EmulatorUrlOptions extends EnvOptions, CommonOptions {
+export interface EmulatorUrlOptions extends EnvOptions {
   readonly emulator?: string
 }
 
@@ -46,12 +46,12 @@ export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Pr
   // The emulator may run in another container.
   const url = readTargetUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', true)
   const text = `waiting for an answer of ${url.origin}`
-  const end = showProgress(io, options.json === true, () => ({ text, record: { waitsFor: url.origin } }))
+  const end = showProgress(io, () => ({ text, record: { waitsFor: url.origin } }))
   const isThere = await isEmulator(url, io.interrupt).finally(end)
   if (isThere) return createEmulatorClient(url, io.interrupt)
   io.interrupt.throwIfAborted()
   const source = options.emulator === undefined && variable !== undefined ? ` (${BASE_URL})` : ''
-  throw new ExitError(EXIT.unreachable, `No emulator answers at ${url.origin}${source}.`, { fix: START })
+  throw new ExitError('unreachable', `No emulator answers at ${url.origin}${source}.`, { fix: START })
 }
 
 export async function isEmulator(url: URL, signal: AbortSignal, withinMs = ANSWER_WITHIN_MS): Promise<boolean> {
@@ -123,7 +123,7 @@ async function send(
   // 404 to a POST is a misspelt account.
   const isAbsent = response.status === 404 && method !== 'POST'
   throw new ExitError(
-    isAbsent ? EXIT.failed : EXIT.usage,
+    isAbsent ? 'failed' : 'usage',
     `The emulator refused: ${toPrintable(message.slice(0, MAX_MESSAGE)) || `it answered ${response.status}`}`,
   )
 }
@@ -139,11 +139,11 @@ async function* splitLines(parts: AsyncIterable<Uint8Array>): AsyncGenerator<str
 }
 
 function goneFrom(url: URL, cause: unknown): ExitError {
-  return new ExitError(EXIT.unreachable, `The emulator at ${url.origin} no longer answers.`, { cause })
+  return new ExitError('unreachable', `The emulator at ${url.origin} no longer answers.`, { cause })
 }
 
 function read<Answer extends z.ZodType>(answer: Answer, value: unknown, { origin }: URL): z.output<Answer> {
   const { success, data } = answer.safeParse(value)
   if (success) return data
-  throw new ExitError(EXIT.unreachable, `The server at ${origin} is not an emulator, or one of another version.`)
+  throw new ExitError('unreachable', `The server at ${origin} is not an emulator, or one of another version.`)
 }

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { openPostgresInbox } from '../../../adapters/stores/postgres/inbox/open-inbox.ts'
 import { openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
 import type { Inbox, InboxEntry } from '../../../src/inbox/inbox.ts'
-import { type CommonOptions, defined, EXIT, ExitError, usageError } from '../io.ts'
+import { defined, ExitError, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 
 export interface InboxOptions {
@@ -15,7 +15,9 @@ export interface InboxOptions {
   readonly schema?: string
 }
 
-export interface InboxCommandOptions extends InboxOptions, CommonOptions {}
+export interface InboxCommandOptions extends InboxOptions {
+  readonly yes?: true
+}
 
 export interface ConnectedInbox extends AsyncDisposable {
   readonly inbox: Inbox
@@ -111,7 +113,7 @@ async function loadBullmq() {
     return await import('../../../adapters/queues/bullmq/open-inbox.ts')
   } catch (cause) {
     if (Object(cause).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new ExitError(EXIT.unreachable, 'bullmq is not installed here.', {
+    throw new ExitError('unreachable', 'bullmq is not installed here.', {
       cause,
       fix: 'In the folder of the app: npm install bullmq ioredis',
     })
@@ -136,5 +138,5 @@ export async function getEntry({ inbox }: ConnectedInbox, key: string, options: 
   if (entry !== undefined) return entry
   const message = `The inbox has no event of the key ${toPrintable(key)}: it was handled or dropped.`
   const fix = `To see what there is: npx postern inbox list ${writeInboxOptions(options)}`
-  throw new ExitError(EXIT.failed, message, { fix })
+  throw new ExitError('failed', message, { fix })
 }

@@ -13,7 +13,6 @@ export interface SendingOptions {
   readonly concurrent: number
   readonly rate?: number
   readonly shuffle?: true
-  readonly json?: true
 }
 
 /** Calls `send` for each item, at a pace. Starts no more after the signal or a failure. */

@@ -6,12 +6,12 @@ import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
 import { addEnvOption, type EnvOptions, inFile, readVariables } from '../input/env-file.ts'
 import { nameUrl } from '../input/read-option.ts'
 import { readSecret, readVariableName } from '../input/secret.ts'
-import { type CommonOptions, defined, type Io, usageError } from '../io.ts'
+import { defined, type Io, tell, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { BASE_URL, EMULATOR_URL, isEmulator } from './emulator-client.ts'
 
 /** Options for the address of the service, and for the places of the credentials, which are never arguments themselves. */
-export interface ServiceOptions extends EnvOptions, CommonOptions {
+export interface ServiceOptions extends EnvOptions {
   readonly baseUrl?: string
   readonly emailEnv: string
   readonly passwordEnv: string
@@ -19,6 +19,7 @@ export interface ServiceOptions extends EnvOptions, CommonOptions {
   readonly passwordStdin?: true
   readonly retries: number
   readonly allowHttp?: true
+  readonly yes?: true
 }
 
 const EMULATOR_ANSWERS_WITHIN_MS = 2_000
@@ -67,7 +68,7 @@ export async function connectToService(
   const { baseUrl, email, password } = await findService(options, io)
   if (isLoopback(new URL(baseUrl)))
     io.advise?.('service_unreachable', 'If an emulator is meant, start it in another terminal: npx postern emulator')
-  const warn = (_: unknown, message?: string) => io.stderr.write(`postern: ${message}\n`)
+  const warn = (_: unknown, message?: string) => tell(io, `postern: ${message}`)
   return createClient({
     ...{ baseUrl, email, password, onWait },
     maxRetries: options.retries,
@@ -76,9 +77,9 @@ export async function connectToService(
   })
 }
 
-function tellWait({ ms, reason }: Wait, { stderr }: Io): void {
+function tellWait({ ms, reason }: Wait, io: Io): void {
   if (ms >= 1_000)
-    stderr.write(`waiting ${showDuration(ms)} ${reason === 'rate_limit' ? 'for rate limit' : 'after a failure'}\n`)
+    tell(io, `waiting ${showDuration(ms)} ${reason === 'rate_limit' ? 'for rate limit' : 'after a failure'}`)
 }
 
 async function findService(options: ServiceOptions, io: Io) {
@@ -99,7 +100,7 @@ async function findService(options: ServiceOptions, io: Io) {
       })
     const [account] = SEEDED_ACCOUNTS
     if (account === undefined) throw new Error('the emulator has no account')
-    io.stderr.write(`service: the emulator at ${EMULATOR_URL}, account ${account.key} (${account.email})\n`)
+    tell(io, `service: the emulator at ${EMULATOR_URL}, account ${account.key} (${account.email})`)
     return { ...account, baseUrl: EMULATOR_URL }
   }
   mustBeSafe(baseUrl, options)
@@ -142,5 +143,5 @@ export async function tellIfPaused(client: Client, webhookId: string, options: S
   const { active } = await client.webhooks.get(webhookId, { signal: io.interrupt })
   if (active !== false) return
   const resume = `npx postern webhooks resume ${toWord(webhookId)}${writeServiceOptions(options)}`
-  io.stderr.write(`webhook ${toPrintable(webhookId)} is paused, and holds back what is retried: ${resume}\n`)
+  tell(io, `webhook ${toPrintable(webhookId)} is paused, and holds back what is retried: ${resume}`)
 }

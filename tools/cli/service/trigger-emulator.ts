@@ -3,7 +3,7 @@ import { showDuration } from '../../../src/host/duration.ts'
 import type { WebhookEvent } from '../../../src/protocol/events.ts'
 import { deliveryDetail, emitted } from '../../emulator/contract.ts'
 import { inspectorOf } from '../input/emulator-options.ts'
-import { EXIT, ExitError, endIfInterrupted, type Io, writeJson } from '../io.ts'
+import { ExitError, emit, endIfInterrupted, type Io, tell } from '../io.ts'
 import { createAttemptPrinter, standAfter } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
 import type { EmulatorClient, EmulatorState } from './emulator-client.ts'
@@ -25,13 +25,12 @@ export async function triggerEmulator(
   options: EmulatedOptions,
   io: Io,
 ): Promise<void> {
-  const { json, concurrent: concurrency, rate, duplicate, isTimed, watch } = options
-  const print = (record: object, line: string) => io.stdout.write(`${json ? JSON.stringify(record) : line}\n`)
-  if (json) writeJson(io, { type: 'ready', emulator: emulator.url })
+  const { concurrent: concurrency, rate, duplicate, isTimed, watch } = options
+  emit(io, { type: 'ready', emulator: emulator.url })
   const state = await emulator.readState()
   const watched: string[] = []
   let occurred = 0
-  const emit = async (event: WebhookEvent) => {
+  const letOccur = async (event: WebhookEvent) => {
     const { id, type, timestamp, accountKey, data } = event
     const body = { id, type, accountKey, data, ...(isTimed && { timestamp }), count: duplicate }
     const deliveries = (await emulator.call('POST events', emitted, { body })).events.flatMap((each) => each.deliveries)
@@ -39,16 +38,16 @@ export async function triggerEmulator(
     watched.push(...deliveries)
     const [eventId, eventType] = [id, type]
     const count = deliveries.length === 1 ? '1 delivery' : `${deliveries.length} deliveries`
-    if (json || !watch) print({ type: 'event', eventId, eventType, deliveries }, `${eventId}  ${eventType}  ${count}`)
+    const line = watch ? undefined : `${eventId}  ${eventType}  ${count}`
+    emit(io, { type: 'event', eventId, eventType, deliveries }, line)
   }
   const all = options.shuffle ? shuffle(events, Math.random) : events
-  await sendAll(all, emit, { concurrency, rate, signal: io.interrupt }).catch((error: unknown) => {
-    if (!io.interrupt.aborted && events.length > 1)
-      io.stderr.write(`${occurred} of ${events.length} events have occurred\n`)
+  await sendAll(all, letOccur, { concurrency, rate, signal: io.interrupt }).catch((error: unknown) => {
+    if (!io.interrupt.aborted && events.length > 1) tell(io, `${occurred} of ${events.length} events have occurred`)
     unlessInterrupted(io)(error)
-    io.stderr.write('An event was being sent: it may have occurred.\n')
+    tell(io, 'An event was being sent: it may have occurred.')
   })
-  if (watched.length === 0 && !io.interrupt.aborted) io.stderr.write(`${tellWhyNone(events, state, emulator)}\n`)
+  if (watched.length === 0 && !io.interrupt.aborted) tell(io, tellWhyNone(events, state, emulator))
   if (watch) await watchDeliveries(emulator, watched, state, options, io)
   endIfInterrupted(io)
 }
@@ -69,10 +68,10 @@ async function watchDeliveries(
   emulator: EmulatorClient,
   ids: readonly string[],
   state: EmulatorState,
-  { timeout, json }: EmulatedOptions,
+  { timeout }: EmulatedOptions,
   io: Io,
 ): Promise<void> {
-  const print = createAttemptPrinter({ retryScale: state.settings.retryScale, json }, io)
+  const print = createAttemptPrinter(state.settings.retryScale, io)
   const shown = new Map(ids.map((id) => [id, 0]))
   const tally = { succeeded: 0, failed: 0, gone: 0 }
   const deadline = performance.now() + timeout
@@ -97,17 +96,15 @@ async function watchDeliveries(
   }
   const { succeeded, failed, gone } = tally
   const pending = shown.size
-  if (json) writeJson(io, { type: 'summary', succeeded, failed, pending, gone })
+  emit(io, { type: 'summary', succeeded, failed, pending, gone })
   const begin = io.interrupt.aborted ? 'interrupted: ' : ''
   const end = gone === 0 ? '' : `, ${gone} gone: the emulator no longer has them, nor their results`
-  io.stderr.write(`${begin}${succeeded} acknowledged, ${failed} failed, ${pending} pending${end}\n`)
+  tell(io, `${begin}${succeeded} acknowledged, ${failed} failed, ${pending} pending${end}`)
   endIfInterrupted(io)
-  if (ids.length === 0 || (failed + gone > 0 && pending === 0)) throw new ExitError(EXIT.failed)
+  if (ids.length === 0 || (failed + gone > 0 && pending === 0)) throw new ExitError('failed')
   if (pending === 0) return
-  io.stderr.write(
-    `Not done after ${showDuration(timeout)}. ${state.clock.isManual ? standsStill(emulator) : GOES_ON}\n`,
-  )
-  throw new ExitError(EXIT.gaveUp)
+  tell(io, `Not done after ${showDuration(timeout)}. ${state.clock.isManual ? standsStill(emulator) : GOES_ON}`)
+  throw new ExitError('gave_up')
 }
 
 /** Returns undefined if the emulator has dropped the delivery. */
@@ -115,7 +112,7 @@ async function readDelivery(emulator: EmulatorClient, id: string) {
   try {
     return await emulator.call(`GET deliveries/${encodeURIComponent(id)}`, deliveryDetail)
   } catch (error) {
-    if (error instanceof ExitError && error.exitCode === EXIT.failed) return undefined
+    if (error instanceof ExitError && error.code === 'failed') return undefined
     throw error
   }
 }
