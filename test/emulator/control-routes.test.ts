@@ -145,8 +145,6 @@ describe('the control interface, without a port', () => {
       expect((await ask(`GET records/deal${query}`)).json).toEqual([{ _id: 'x', name }])
       expect((await ask(`GET records/deal/x${query}`)).json).toEqual({ _id: 'x', name })
       expect((await ask(`PUT records/deal/x${query}`, { size: 1 })).json).toEqual({ _id: 'x', name, size: 1 })
-      const removed = await ask(`PUT records/deal/x${query === '' ? '?' : `${query}&`}remove=size`, {})
-      expect(removed.json).toEqual({ _id: 'x', name })
     }
     expect(await ask('DELETE records/deal/x?accountKey=globex')).toMatchObject({ status: 204, text: '' })
     expect((await ask('GET records/deal/x?accountKey=globex')).status).toBe(404)
@@ -191,22 +189,16 @@ describe('the deliveries of the control interface', () => {
     expect((await ask('GET deliveries/x')).status).toBe(404)
   })
 
-  it('are resent once, or as often as requested', async () => {
+  it('are resent', async () => {
     const { ask, crm } = await scene()
     const [id] = crm.events.emit({ type: 'a.b' }).deliveries
     const once = await ask(`POST deliveries/${id}/resend`, { body: 'edited', sign: 'stale-bytes' })
     expect([once.status, once.json]).toEqual([202, expect.objectContaining({ resendOf: id, signing: 'stale-bytes' })])
     const resent = crm.deliveries.get(pick(once.json, 'id'))
     expect(Buffer.from(resent.bytes).toString()).toBe('edited')
-    const many = await ask(`POST deliveries/${id}/resend`, { count: 3 })
-    expect([many.status, pick(many.json, 'length')]).toEqual([202, '3'])
-    const one = await ask(`POST deliveries/${id}/resend`, { count: 1 })
-    expect(pick(one.json, 'length')).toBe('1')
-    expect(crm.deliveries.list()).toHaveLength(6)
-    for (const wrong of [{ count: 0 }, { count: 1_001 }, { count: 1.5 }, { sign: 'twice' }, { body: 7 }, { stray: 1 }])
+    for (const wrong of [{ sign: 'twice' }, { body: 7 }, { stray: 1 }])
       expect((await ask(`POST deliveries/${id}/resend`, wrong)).status).toBe(422)
-    expect(crm.deliveries.list()).toHaveLength(6)
-    expect((await ask(`POST deliveries/${id}/resend`, { count: 1_000 })).status).toBe(202)
+    expect(crm.deliveries.list()).toHaveLength(2)
   })
 
   it('are described with their attempts, in whole milliseconds, and the reason of their end', async () => {

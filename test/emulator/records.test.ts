@@ -127,21 +127,4 @@ describe('records', () => {
       expect(call).toThrow('too many')
     expect([records.list('a', 'contact'), open().list('a', 'contact')]).toEqual([[made], [made]])
   })
-
-  it('are counted by account and model', () => {
-    const { records } = makeRecords(9)
-    expect(records.count()).toEqual([])
-    for (const [account, model] of [
-      ['a', 'deal'],
-      ['b', 'deal'],
-      ['a', 'deal'],
-      ['a', 'contact'],
-    ] as const)
-      records.create(account, model, {})
-    expect(records.count()).toEqual([
-      { accountKey: 'a', model: 'deal', count: 2 },
-      { accountKey: 'b', model: 'deal', count: 1 },
-      { accountKey: 'a', model: 'contact', count: 1 },
-    ])
-  })
 })

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -53,7 +53,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.keyboard.press('e')
     await page.locator('dialog textarea').waitFor()
     await page.keyboard.press('Escape')
-    for (const view of ['screen=webhooks', 'by=cause', 'screen=service&open=records', 'screen=service&open=calls']) {
+    for (const view of ['screen=webhooks', 'by=cause', 'screen=service']) {
       await page.goto(`${crm.url}/_inspector?${view}&q=${encodeURIComponent(HOSTILE)}`)
       await page.locator('#link.live').waitFor()
     }
@@ -143,7 +143,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.getByRole('button', { name: 'New webhook' }).click()
     await page.getByLabel('URL').fill('http://127.0.0.1:9/second')
     await leave(page) // by mistake
-    await page.keyboard.press('+')
+    await page.getByRole('button', { name: 'New webhook' }).click()
     expect(await page.getByLabel('URL').inputValue()).toBe('http://127.0.0.1:9/second')
     await page.getByRole('button', { name: 'Register' }).click()
     await page.getByText('http://127.0.0.1:9/second').waitFor()
@@ -183,25 +183,12 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.locator('.list summary').click()
     await page.getByRole('button', { name: 'Retry all failed shown…' }).click()
     await page.getByText('13 left out: already acknowledged').waitFor()
-    await leave(page)
-    await page.locator('.list summary').click()
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Export as JSON' }).click(),
-    ])
-    expect(JSON.parse(await readFile(await download.path(), 'utf8'))).toHaveLength(13)
   })
 
-  it('changes records, sends recorded bodies, and moves a manual clock', async () => {
+  it('sends recorded bodies, moves a manual clock, and shows calls and faults', async () => {
     const crm = await start({ clock: 'manual' })
-    const bodies = await startReceiver(crm, ['contact.created', 'contact.updated', 'sync.failed'])
-    const { page, complaints } = await open(crm, '?screen=service&open=records')
-    await page.getByRole('button', { name: 'New contact' }).click()
-    await page.getByLabel('Fields as JSON').fill('{"firstName":"Ada","emial":"ada@example.test"}')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('firstName Ada').waitFor()
-    await page.keyboard.press('1')
-    await page.locator('tr.row').getByText('200 handled').waitFor()
+    const bodies = await startReceiver(crm, ['sync.failed'])
+    const { page, complaints } = await open(crm)
     const recorded =
       '{"type":"sync.failed",\t"id":"evt_old","timestamp":"2025-01-01T00:00:00Z","accountKey":"theirs","data":{"n":1.50e2}}\n'
     await page.keyboard.press('t')
@@ -211,6 +198,8 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.locator('.verdict').waitFor()
     expect(bodies.at(-1)).toBe(recorded)
     await page.keyboard.press('3')
+    await page.getByText('No API calls yet').waitFor()
+    await page.getByText('emulator --assumptions').waitFor()
     await page.getByRole('link', { name: 'Clock' }).click()
     const before = crm.clock.now()
     await page.getByRole('button', { name: '+ 5m', exact: true }).click()

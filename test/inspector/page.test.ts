@@ -21,7 +21,7 @@ import {
 
 // The page in a real browser. All tests share one browser, and each has its own profile.
 
-const SECTIONS = ['records', 'calls', 'clock', 'faults', 'assumptions'].map((name) => `?screen=service&open=${name}`)
+const SECTIONS = ['calls', 'clock', 'faults'].map((name) => `?screen=service&open=${name}`)
 const SCREENS = ['?q=status:failed&by=cause', '?screen=webhooks', ...SECTIONS]
 
 describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
@@ -113,7 +113,6 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect(await page.getByRole('dialog').locator('textarea').inputValue()).toMatch(/^curl -gi 'http:/)
     await leave(page)
     await page.keyboard.press('3')
-    await page.getByRole('link', { name: 'Calls of the API' }).click()
     await page.getByText('/api/sales/contacts').waitFor()
     expect(await page.locator('tbody tr').count()).toBe(1)
   })
@@ -234,7 +233,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     await page.getByRole('dialog', { name: 'Pause?' }).waitFor()
     await leave(page)
     const other = (await open(crm)).page
-    for (const key of ['l', 'u']) await page.keyboard.press(key)
+    for (const name of [/^Colours:/, /^Times:/]) await page.getByRole('button', { name }).click()
     await other.getByRole('button', { name: 'Colours: light' }).waitFor()
     await other.getByRole('button', { name: 'Times: UTC' }).waitFor()
   })

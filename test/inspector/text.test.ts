@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { readDelivery } from '../../tools/cli/input/read-delivery.ts'
 import type { Row } from '../../tools/emulator/contract.ts'
-import { completeWord, listTexts, readFilter, readWord, writeWord } from '../../tools/inspector/model/filter.ts'
+import { listTexts, readFilter, readWord, writeWord } from '../../tools/inspector/model/filter.ts'
 import { showExactly } from '../../tools/inspector/text/bytes.ts'
 import { toFixture, toVitest } from '../../tools/inspector/text/copies.ts'
 import { readPasted, replaceId } from '../../tools/inspector/text/edit-body.ts'
@@ -94,18 +94,6 @@ describe('a filter', () => {
     expect(writeWord(query, 'type', undefined)).toBe('free code:401')
     expect(writeWord('-status:failed free', 'status', 'failed')).toBe('free status:failed')
     expect(listTexts('body:"a b" free -body:c')).toEqual(['a b', 'c'])
-  })
-
-  it.each([
-    ['free ty', ['free type:']],
-    ['-st', ['-status:']],
-    ['code:401 type:sync.', ['code:401 type:sync.completed', 'code:401 type:sync.failed']],
-    ['status:re', ['status:retrying']],
-    ['type:sync.failed', []],
-    ['type:sync.failed ', expect.arrayContaining(['type:sync.failed account:'])],
-    ['nonsense:', []],
-  ])('%j is completed', (query, expected) => {
-    expect(completeWord(query, { type: ['contact.created', 'sync.completed', 'sync.failed'] })).toEqual(expected)
   })
 
   it('accepts any text', () => {

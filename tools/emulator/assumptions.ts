@@ -1,15 +1,4 @@
-/** Question that the service text leaves open, with its possible answers. */
-export interface Assumption {
-  /** Number in the documentation, which may be used instead of the name. */
-  readonly id: string
-  readonly subject: string
-  /** Value that applies unless another is chosen. */
-  readonly default: string
-  /** Possible values, each with its meaning. */
-  readonly values: Readonly<Record<string, string>>
-}
-
-/** Everything that the service text marks as not shown, by name. Options, routes, documentation and the page all read this table. */
+/** Everything that the service text marks as not shown, by name. Options, routes and documentation all read this table. */
 export const ASSUMPTIONS = {
   activeWhenOmitted: open('A01', '`active` omitted when a webhook is created', 'true', {
     true: 'the webhook is active',
@@ -194,12 +183,10 @@ export const ASSUMPTIONS = {
     sent: 'the event is sent; 404 and no event',
   }),
   signatureCase: open('A40', 'case of the digits of the signature', 'lower', { lower: 'lower', upper: 'upper' }),
-} as const satisfies Readonly<Record<string, Assumption>>
+} as const
 
 /** Name of an assumption, such as `listBody`. */
-export type AssumptionName = keyof typeof ASSUMPTIONS
-/** Number of an assumption, such as `A04`. */
-export type AssumptionId = (typeof ASSUMPTIONS)[AssumptionName]['id']
+type AssumptionName = keyof typeof ASSUMPTIONS
 
 /** A value for each assumption. */
 export type Assumed = {
@@ -211,7 +198,13 @@ export type AssumedOptions = Partial<
   Assumed & { readonly [Name in AssumptionName as (typeof ASSUMPTIONS)[Name]['id']]: Assumed[Name] }
 >
 
-/** Makes an open question. Its default is one of its values. */
+/**
+ * Makes an open question.
+ *
+ * @param id number in the documentation, which may be used instead of the name
+ * @param usual value that applies unless another is chosen
+ * @param values possible values, each with its meaning
+ */
 function open<const Id extends string, const Values extends Readonly<Record<string, string>>>(
   id: Id,
   subject: string,

@@ -240,20 +240,3 @@ export interface SignatureSteps {
   readonly isRight: boolean
   readonly wrong: readonly WrongDigest[]
 }
-
-/** One assumption with its current value. */
-export interface AssumptionShape {
-  readonly id: string
-  readonly name: string
-  readonly subject: string
-  readonly value: string
-  readonly meaning: string
-  readonly isDefault: boolean
-}
-
-/** Number of records of a model. */
-export interface ModelCount {
-  readonly accountKey: string
-  readonly model: string
-  readonly count: number
-}

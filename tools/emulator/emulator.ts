@@ -1,12 +1,5 @@
 export type { Account } from './accounts.ts'
-export {
-  ASSUMPTIONS,
-  type Assumed,
-  type AssumedOptions,
-  type Assumption,
-  type AssumptionId,
-  type AssumptionName,
-} from './assumptions.ts'
+export type { AssumedOptions } from './assumptions.ts'
 export type { EmulatorClock } from './clock.ts'
 export type {
   AttemptPhases,

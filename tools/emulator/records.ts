@@ -51,15 +51,6 @@ export class Records {
     return all.filter((each) => each.accountKey === accountKey && each.model === model).map(({ record }) => record)
   }
 
-  count(): readonly { readonly accountKey: string; readonly model: string; readonly count: number }[] {
-    const counts = new Map<string, { accountKey: string; model: string; count: number }>()
-    for (const { accountKey, model } of this.#all.values()) {
-      const key = keyOf(accountKey, model)
-      counts.set(key, { accountKey, model, count: (counts.get(key)?.count ?? 0) + 1 })
-    }
-    return [...counts.values()]
-  }
-
   get(accountKey: string, model: string, id: string): EmulatorRecord {
     mustBeModel(model)
     const found = this.#all.get(keyOf(accountKey, model, id))

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { ASSUMPTIONS } from '../../emulator/emulator.ts'
+import { ASSUMPTIONS } from '../../emulator/assumptions.ts'
 import {
   addEmulatorOptions,
   countPending,

@@ -22,12 +22,7 @@ const event = z.strictObject({
   count: z.number().int().min(1).max(1_000).default(1),
 })
 const fault = z.union([answerFault, z.strictObject({ deliveries: deliveryFaults })])
-
-const resend = z.strictObject({
-  body: z.string().optional(),
-  sign: signingShape,
-  count: z.number().int().min(1).max(1_000).optional(),
-})
+const resend = z.strictObject({ body: z.string().optional(), sign: signingShape })
 
 const MAX_LISTED = 500
 
@@ -93,11 +88,9 @@ function addRecordRoutes(app: Hono<Env>, { accounts, records }: Service): void {
   app.post('/records/:model', async (c) =>
     c.json(records.create(keyOf(c), c.req.param('model'), await readObject(c)), 201),
   )
-  app.put('/records/:model/:id', async (c) => {
-    const removed = Object.fromEntries((c.req.queries('remove') ?? []).map((name) => [name, undefined]))
-    const fields = { ...(await readObject(c)), ...removed }
-    return c.json(records.update(keyOf(c), c.req.param('model'), c.req.param('id'), fields))
-  })
+  app.put('/records/:model/:id', async (c) =>
+    c.json(records.update(keyOf(c), c.req.param('model'), c.req.param('id'), await readObject(c))),
+  )
   app.delete('/records/:model/:id', (c) => {
     records.delete(keyOf(c), c.req.param('model'), c.req.param('id'))
     return c.body(null, 204)
@@ -116,9 +109,8 @@ function addDeliveryRoutes(app: Hono<Env>, { deliveries }: Service): void {
     return c.json({ ...describeDelivery(delivery), body } satisfies DeliveryDetail)
   })
   app.post('/deliveries/:id/resend', async (c) => {
-    const { count, ...options } = await readJson(c, resend, ENVELOPE_BYTES)
+    const options = await readJson(c, resend, ENVELOPE_BYTES)
     mustBeBody(options.body ?? '')
-    const resendOne = () => describeDelivery(deliveries.resend(c.req.param('id'), options))
-    return c.json(count === undefined ? resendOne() : Array.from({ length: count }, resendOne), 202)
+    return c.json(describeDelivery(deliveries.resend(c.req.param('id'), options)), 202)
   })
 }

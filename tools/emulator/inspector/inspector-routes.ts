@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
 import { ACTIONS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
-import { ASSUMPTIONS } from '../assumptions.ts'
 import { webhookChangeShape, webhookFields } from '../check-input.ts'
-import type { AssumptionShape, Found, ModelCount, RowPage } from '../contract.ts'
+import type { Found, RowPage } from '../contract.ts'
 import { createHandles } from '../handles.ts'
 import { describeDelivery, describeRow, describeState, describeWebhook, writeTime } from '../http/describe.ts'
 import type { Env } from '../http/env.ts'
@@ -24,7 +23,7 @@ const recorded = z.union([
 
 /** Routes of the control interface that the page needs beside those that programs use. */
 export function createInspectorRoutes(service: Service, calls: CallLog): Hono<Env> {
-  const { deliveries, events, records, settings, webhooks } = service
+  const { deliveries, events, settings, webhooks } = service
   const handles = createHandles(service)
   const app = new Hono<Env>()
 
@@ -35,8 +34,6 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
   app.get('/calls', (c) => c.json(calls.list()))
   app.get('/types', (c) => c.json(TYPES))
   app.get('/samples/:type', (c) => c.json({ data: events.sampleOf(c.req.param('type')) }))
-  app.get('/assumptions', (c) => c.json(listAssumptions(service)))
-  app.get('/records', (c) => c.json(records.count() satisfies readonly ModelCount[]))
 
   app.post('/bodies', async (c) => {
     const { accountKey, ...given } = await readJson(c, recorded, ENVELOPE_BYTES)
@@ -93,13 +90,4 @@ function search({ log }: Service, text: string, after: number): Found {
       attempts.some(({ responseBody }) => has(responseBody)),
   )
   return { ids: found.map(({ id }) => id), change: log.lastChange }
-}
-
-function listAssumptions({ settings: { assumed } }: Service): readonly AssumptionShape[] {
-  const values: Readonly<Record<string, string>> = assumed
-  return Object.entries(ASSUMPTIONS).map(([name, { id, subject, default: usual, values: meanings }]) => {
-    const value = values[name] ?? usual
-    const meaning = Object.entries(meanings).find(([each]) => each === value)?.[1] ?? ''
-    return { id, name, subject, value, meaning, isDefault: value === usual }
-  })
 }

@@ -13,7 +13,7 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
   const { number, status, failure, error, responseBody, responseCutAt, responseHeaders, at, durationMs } = attempt
   const code = readCode(responseBody)
   return (
-    <section class="section" id="answer">
+    <section class="section">
       <h2>
         Answer <span class="dim">to attempt {number}</span>
         {responseBody !== '' && <Copy text={responseBody} what="answer" />}

@@ -29,7 +29,7 @@ export function BytesView({ title, body: { base64, text } }: BytesOptions): JSX.
   const most = isWhole ? bytes.length : SHOWN_BYTES
   const isCut = bytes.length > most
   return (
-    <section class="section" id="sent">
+    <section class="section">
       <h2>
         {title} <span class="dim">{showSize(bytes.length)}</span>
         <Copy text={text} what="body" />

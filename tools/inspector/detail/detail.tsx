@@ -22,12 +22,6 @@ import { VerdictView } from './verdict.tsx'
 const KEPT =
   'The emulator keeps the last 10,000 deliveries, none of a webhook that was deleted, and without --data none of a previous run.'
 
-function jumpTo(id: string): void {
-  const section = document.getElementById(id)
-  if (section instanceof HTMLDetailsElement) section.open = true
-  section?.scrollIntoView()
-}
-
 /** One delivery: its state with advice, its attempts and answers, its body and its signature. */
 export function Detail({ id }: { readonly id: string }): JSX.Element {
   const { value, error } = useDetail(id)
@@ -36,7 +30,6 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
   const older = useCall<Row>(isKnown ? undefined : `GET rows/${encodeURIComponent(id)}`, '')
   const row = listed ?? older.value
   useStore(() => store.state)
-  useStore(() => store.pinned)
   const isHeld = useStore(() => store.held !== undefined)
   useEffect(() => {
     if (isKnown) hold()
@@ -49,13 +42,6 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
           <p class="mono dim">
             {escapeHidden(row.event)} <Copy text={row.event} what="event id" /> · {row.account} ·{' '}
             {url || 'deleted webhook'} {url !== '' && <Copy text={url} what="URL" />}
-          </p>
-        )}
-        {value !== undefined && (
-          <p class="jumps">
-            {['Answer', 'Sent', 'Signature'].map((name) => (
-              <Button key={name} class="plain" label={name} onClick={() => jumpTo(name.toLowerCase())} />
-            ))}
           </p>
         )}
       </DetailTitle>
@@ -113,8 +99,6 @@ function Actions({ row, onRetry }: { readonly row: Row; readonly onRetry: () => 
   const forms = ['curl', 'test', 'fixture'] as const
   const more: readonly (readonly [label: string, onClick: () => unknown])[] = [
     ...forms.map((form) => [`Copy ${COPIES[form][0]}`, () => copyDelivery(id, form)] as const),
-    ['Resend 8 at the same time', () => resend(id, { count: 8 })],
-    [store.pinned.has(id) ? 'Unpin' : 'Pin', () => store.pin(id)],
     [webhook?.active ? 'Pause its webhook…' : 'Resume its webhook', () => webhook && pauseOrResume(webhook)],
   ]
   return (

@@ -17,7 +17,7 @@ interface SignatureOptions {
 export function SignatureView({ signature, signing, isDelivered }: SignatureOptions): JSX.Element {
   const { value, error } = signature
   return (
-    <details class="section fold signature" id="signature" open={!(isDelivered && value?.isRight)}>
+    <details class="section fold signature" open={!(isDelivered && value?.isRight)}>
       <summary>
         <h2>Signature</h2>
         {value?.digest !== undefined && (

@@ -23,19 +23,18 @@ const SHAPES = {
   body: { label: 'Body, sent exactly as it is written here', rows: 14, autofocus: true },
   keepsId: { label: 'keep the event id' },
   signing: { label: 'Signature', options: SIGNING_OPTIONS },
-  count: { label: 'Times' },
 }
 
 function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
   const original = detail.body.text
-  const start = () => ({ body: original, keepsId: false, signing: 'valid', count: 1 })
+  const start = () => ({ body: original, keepsId: false, signing: 'valid' })
   const { values, set, forget } = useDraft(`edit ${detail.id}`, start)
-  const { body, keepsId, signing, count } = values
+  const { body, keepsId, signing } = values
   const problem = findJsonProblem(body)
   const send = async () => {
     const sent = renew(body, original, keepsId)
     const isSame = sent === original && signing !== 'stale-bytes'
-    const isDone = await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing, count })
+    const isDone = await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing })
     if (isDone) forget()
     return isDone
   }
@@ -53,7 +52,6 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
           ? 'A receiver that has handled the event answers “duplicate”.'
           : 'It gets a new id, so that it is not a duplicate.'}
         {signing !== 'valid' && ' A receiver that checks signatures refuses it with 401.'}
-        {count > 1 && ' At most eight are sent at the same time.'}
       </p>
       {original.includes('\ufffd') && (
         <p class="problem">

@@ -21,7 +21,6 @@ const FORMS = [
 const TYPE_SHAPE = { label: 'Type', autofocus: true, class: 'field' }
 const EVENT_SHAPES = {
   data: { label: 'Data of the event', rows: 12 },
-  count: { label: 'Times' },
   id: { label: 'Event id', placeholder: 'a new one' },
 }
 const BODY_SHAPES = {
@@ -31,24 +30,24 @@ const BODY_SHAPES = {
   },
 }
 
-type Wanted = Readonly<Record<'account' | 'type' | 'data' | 'id', string>> & { readonly count: number }
+type Wanted = Readonly<Record<'account' | 'type' | 'data' | 'id', string>>
 
-async function sendEvent({ account, type, data, id, count }: Wanted): Promise<readonly Emitted[]> {
-  const event = { type, count, accountKey: account, ...(data && { data: JSON.parse(data) }), ...(id && { id }) }
-  return (await api<{ readonly events: readonly Emitted[] }>('POST events', event)).events
+async function sendEvent({ account, type, data, id }: Wanted): Promise<Emitted | undefined> {
+  const event = { type, accountKey: account, ...(data && { data: JSON.parse(data) }), ...(id && { id }) }
+  return (await api<{ readonly events: readonly Emitted[] }>('POST events', event)).events[0]
 }
 
-async function sendBody(account: string, text: string): Promise<readonly Emitted[]> {
+function sendBody(account: string, text: string): Promise<Emitted> {
   const pasted = readPasted(text)
   const sent = pasted?.base64 === undefined ? { body: pasted?.text } : { bodyBase64: pasted.base64 }
-  return [await api<Emitted>('POST bodies', { ...sent, accountKey: account })]
+  return api('POST bodies', { ...sent, accountKey: account })
 }
 
 /** Triggers an event with data that the user can edit, or sends a body that was recorded elsewhere. */
 export function TriggerDialog(): JSX.Element {
   const accounts = store.state?.accounts.map(({ key }) => key) ?? []
   const { values, set } = useDraft('trigger', () => ({
-    ...{ form: 'event' as 'event' | 'body', account: accounts[0] ?? '', type: firstType(), count: 1, id: '', body: '' },
+    ...{ form: 'event' as 'event' | 'body', account: accounts[0] ?? '', type: firstType(), id: '', body: '' },
     data: undefined as string | undefined, // the sample, until the user edits it, and when the field is emptied
   }))
   const { form, account, type, body } = values
@@ -64,10 +63,9 @@ export function TriggerDialog(): JSX.Element {
     act(async () => {
       const made = await (form === 'event' ? sendEvent({ ...values, data }) : sendBody(account, body))
       set({ ...values, data: undefined, id: '', body: '' })
-      const [first] = made.flatMap(({ deliveries }) => deliveries)
-      const sent = made[0]?.type ?? type
+      const [first] = made?.deliveries ?? []
       if (first === undefined)
-        store.say(`nothing was sent: no active webhook of ${account} subscribes to ${sent}`, true)
+        store.say(`nothing was sent: no active webhook of ${account} subscribes to ${made?.type ?? type}`, true)
       else openMade(first)
     })
   return (

@@ -5,7 +5,7 @@ import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
 import { refreshInbox } from './inbox.ts'
 import { release } from './list.ts'
-import { store, type Theme } from './store.ts'
+import { store } from './store.ts'
 
 /** Runs an action of the user, and shows its error if it fails. */
 export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
@@ -55,10 +55,9 @@ export async function actOnItem(work: (key: string) => Promise<void>, key: strin
 }
 
 /** Sends a delivery once more, with the same bytes unless `fields` has a body, and opens the new one. */
-export function resend(id: string, fields: { body?: string; sign?: string; count?: number } = {}): Promise<boolean> {
+export function resend(id: string, fields: { body?: string; sign?: string } = {}): Promise<boolean> {
   return act(async () => {
-    const [first] = await api<readonly { readonly id: string }[]>(`POST ${toPath(id)}/resend`, { count: 1, ...fields })
-    if (first !== undefined) openMade(first.id)
+    openMade((await api<{ readonly id: string }>(`POST ${toPath(id)}/resend`, fields)).id)
   })
 }
 
@@ -78,17 +77,6 @@ export function pauseOrResume({ id, url, active }: WebhookShape): void {
     const question = `No delivery is sent to ${url} until you resume it.`
     store.set({ dialog: { kind: 'ask', question, verb: 'Pause', onYes: () => setActive(id, false) } })
   }
-}
-
-/** The icon of each theme, and the next one. */
-export const THEMES: Readonly<Record<Theme, readonly [icon: string, next: Theme]>> = {
-  system: ['◐', 'light'],
-  light: ['○', 'dark'],
-  dark: ['●', 'system'],
-}
-
-export function switchTheme(): void {
-  store.setTheme(THEMES[store.theme][1])
 }
 
 /** Moves a manual clock. */
@@ -127,13 +115,4 @@ export async function copyText(text: string, what: string): Promise<void> {
   } catch {
     store.set({ dialog: { kind: 'text', title: `Copy the ${what}`, text } })
   }
-}
-
-/** Saves a text as a file. */
-export function saveFile(name: string, text: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

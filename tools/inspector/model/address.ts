@@ -14,11 +14,9 @@ export type Screen = (typeof SCREENS)[number][0]
 
 /** The sections of the screen Service, each with its title. */
 export const SECTIONS = {
-  records: 'Records',
   calls: 'Calls of the API',
   clock: 'Clock',
   faults: 'Faults',
-  assumptions: 'Assumptions',
 } as const
 
 export type Section = keyof typeof SECTIONS
@@ -42,9 +40,6 @@ export interface Address {
   readonly delivery: string | undefined
   /** The section of the screen Service that is open. */
   readonly section: Section | undefined
-  /** Account and model of the records. */
-  readonly account: string | undefined
-  readonly model: string | undefined
   /** Inbox: state of the listed events, position after which the list begins, and key of the open event. */
   readonly state: InboxStateName
   readonly after: string | undefined
@@ -69,8 +64,6 @@ function parse(search: string): Address {
     isGrouped: read('by') === 'cause',
     delivery: read('d'),
     section: Object.keys(SECTIONS).find((name): name is Section => name === read('open')),
-    account: read('account'),
-    model: read('model'),
     state: STATES.find((state) => state === read('state')) ?? 'dead',
     after: read('after'),
     item: read('item'),
@@ -96,7 +89,7 @@ export function go(change: Partial<Address>, isStep = true): void {
   store.changed()
 }
 
-const NOTHING_OPEN = { delivery: undefined, section: undefined, account: undefined, model: undefined, item: undefined }
+const NOTHING_OPEN = { delivery: undefined, section: undefined, item: undefined }
 
 /** Completes a view that a link shows: of the present one it keeps the filter, and nothing that is open. */
 export function toView(view: Partial<Address>): Partial<Address> {

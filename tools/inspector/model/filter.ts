@@ -76,18 +76,6 @@ export function writeWord(query: string, key: string, value: string | undefined)
   return [...others, `${key}:${/\s/.test(value) ? `"${value}"` : value}`].join(' ')
 }
 
-/** Completes the last word of a filter: the key, or its value if the values are known. */
-export function completeWord(query: string, values: Readonly<Record<string, readonly string[]>>): readonly string[] {
-  const [, before = '', sign = '', word = ''] = /^(.*?)(-?)(\S*)$/s.exec(query) ?? []
-  const known = Object.entries({ status: STATUSES, ...values })
-  const [key, text] = word.split(/:(.*)/s)
-  const options =
-    text === undefined
-      ? FILTER_KEYS.map(([name]) => name).filter((name) => /^\w/.test(name))
-      : known.flatMap(([name, all]) => (name === key ? all.map((value) => `${name}:${value}`) : []))
-  return options.filter((each) => each.startsWith(word) && each !== word).map((each) => `${before}${sign}${each}`)
-}
-
 /** The result of a delivery so far. It is retried if an attempt has failed and another one follows. */
 export function resultOf({ status, attempts }: Row): Row['status'] | 'retrying' {
   return status === 'pending' && attempts > 0 ? 'retrying' : status

@@ -1,13 +1,4 @@
-import {
-  actOnItem,
-  closeDetail,
-  copyDelivery,
-  focusSoon,
-  moveClock,
-  pauseOrResume,
-  resend,
-  switchTheme,
-} from './actions.ts'
+import { actOnItem, closeDetail, copyDelivery, focusSoon, moveClock, pauseOrResume, resend } from './actions.ts'
 import { go, listScreens, readAddress, toView } from './address.ts'
 import { IS_ALONE } from './api.ts'
 import { isInboxWritable, replay } from './inbox.ts'
@@ -24,11 +15,8 @@ const INBOX_KEYS: readonly Key[] = [
   ['Esc', 'back', leave],
   ['r', 'resend the same bytes; in the inbox, replay', repeat],
   ['R', 'replay all that match', pressButton],
-  ['[  ]', 'first page, next page', pressButton],
   ['g', 'group failures by cause', pressButton],
   ['/', 'filter', () => focusSoon('#filter, .filters select')],
-  ['u', 'times in UTC, or local', () => store.setUtc(!store.isUtc)],
-  ['l', 'light, dark, or as the system', switchTheme],
   ['?', 'these keys', () => store.set({ dialog: { kind: 'help' } })],
 ]
 
@@ -36,11 +24,9 @@ const KEYS: readonly Key[] = [
   ...INBOX_KEYS,
   ['e', 'edit and resend', () => onRow((id) => store.set({ dialog: { kind: 'edit', id } }), 'e')],
   ['c', 'copy as curl', () => onRow((id) => copyDelivery(id, 'curl'))],
-  ['m', 'pin it: “Clear the list” keeps it', () => onRow((id) => store.pin(id))],
   ['p', 'pause its webhook, or resume it', () => onRow(pauseWebhookOf, 'p')],
   ['a', 'actions of the row, or of what is open', openMenu],
   ['t', 'trigger an event', () => store.set({ dialog: { kind: 'trigger' } })],
-  ['+', 'new webhook, new record', pressButton],
   ['n', 'next attempt (manual clock)', () => store.state?.clock.isManual === true && moveClock({ next: true })],
   ['f', 'failed deliveries only, or all', pressButton],
   ['.', 'show new deliveries', () => release()],

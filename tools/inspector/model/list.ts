@@ -9,8 +9,6 @@ export interface ShownList {
   readonly rows: readonly Row[]
   /** Rows that match and are held back while the user reads. */
   readonly fresh: number
-  /** Rows that were cleared away. */
-  readonly cleared: number
   readonly total: number
   /** Words of the filter that mean nothing. */
   readonly unknown: readonly string[]
@@ -21,7 +19,7 @@ export function readFilterTime(): number {
   return /\d[smhd]\b/.test(readAddress().query) ? Math.floor(store.now() / 1_000) : 0
 }
 
-/** The present filter, or without its times or its status. */
+/** The present filter, or without its status. */
 function rememberFilter(toQuery: (query: string) => string) {
   return remember(
     () => [readAddress().query, store.state?.webhooks, store.isUtc, store.found, readFilterTime()],
@@ -35,27 +33,16 @@ function rememberFilter(toQuery: (query: string) => string) {
   )
 }
 const readShownFilter = rememberFilter((query) => query)
-const readTimelessFilter = rememberFilter((query) =>
-  writeWord(writeWord(query, 'since', undefined), 'until', undefined),
-)
 const readAnyStatus = rememberFilter((query) => writeWord(query, 'status', undefined))
-
-/** Rows that are not cleared away. */
-const listKept = remember(
-  () => [store.rows.version, store.cleared, store.pinned],
-  () => store.rows.all.filter(({ id }) => !store.cleared.has(id) || store.pinned.has(id)),
-)
 
 /** The rows that match the filter. While the user reads, the list keeps those that it has, and no other row comes in. */
 export const listShown: () => ShownList = remember(
-  () => [listKept(), readShownFilter(), store.held],
+  () => [store.rows.all, readShownFilter(), store.held],
   () => {
     const { test, unknown } = readShownFilter()
-    const kept = listKept()
-    const matching = kept.filter((row) => store.held?.has(row.id) || test(row))
+    const matching = store.rows.all.filter((row) => store.held?.has(row.id) || test(row))
     const rows = matching.filter(({ id }) => store.held?.has(id) !== false)
-    const cleared = store.rows.all.length - kept.length
-    return { rows, fresh: matching.length - rows.length, cleared, total: kept.length, unknown }
+    return { rows, fresh: matching.length - rows.length, total: store.rows.all.length, unknown }
   },
 )
 
@@ -81,43 +68,21 @@ export function release(): void {
   if (store.held !== undefined) store.set({ held: undefined })
 }
 
-const NONE = { success: 0, pending: 0, retrying: 0, failed: 0 }
-
 /** Number of failed deliveries, whatever the filter is. */
 export const countFailed: () => number = remember(
-  () => [listKept()],
-  () => listKept().filter(({ status }) => status === 'failed').length,
+  () => [store.rows.all],
+  () => store.rows.all.filter(({ status }) => status === 'failed').length,
 )
 
 /** Number of deliveries of each result, of those that match the filter but for its status. */
-export const countResults: () => typeof NONE = remember(
-  () => [listKept(), readAnyStatus()],
+export const countResults: () => Readonly<Record<ReturnType<typeof resultOf>, number>> = remember(
+  () => [store.rows.all, readAnyStatus()],
   () => {
-    const counts = { ...NONE }
-    for (const row of listKept().filter(readAnyStatus().test)) counts[resultOf(row)]++
+    const counts = { success: 0, pending: 0, retrying: 0, failed: 0 }
+    for (const row of store.rows.all.filter(readAnyStatus().test)) counts[resultOf(row)]++
     return counts
   },
 )
-
-const BARS = 60
-const MINUTE_MS = 60_000
-/** Widths of a bar, in minutes. */
-const STEPS = [1, 2, 5, 10, 30, 60, 180, 720, 1_440]
-
-/** Counts by result the deliveries that match the filter but for its times: a minute a bar, or longer if they span more than an hour. */
-export function countBars() {
-  const rows = listKept().filter(readTimelessFilter().test)
-  const times = rows.map(({ last, at }) => Date.parse(last?.at ?? at))
-  const minutes = (store.now() - times.reduce((least, at) => Math.min(least, at), store.now())) / MINUTE_MS / (BARS - 1)
-  const stepMs = (STEPS.find((step) => step >= minutes) ?? Math.ceil(minutes)) * MINUTE_MS
-  const first = Math.floor(store.now() / stepMs) - BARS + 1
-  const bars = Array.from({ length: BARS }, (_, n) => ({ at: (first + n) * stepMs, ...NONE }))
-  rows.forEach((row, index) => {
-    const bar = bars[Math.floor((times[index] ?? 0) / stepMs) - first]
-    if (bar !== undefined) bar[resultOf(row)]++
-  })
-  return { stepMs, bars }
-}
 
 /** Deliveries of the list whose last attempt has failed, by webhook and cause: the largest group first. */
 export function groupFailures(): readonly (readonly [Row, ...Row[]])[] {

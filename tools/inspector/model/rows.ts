@@ -5,9 +5,7 @@ const MOST_ROWS = 10_000
 
 /** The deliveries that the page knows. */
 export class Rows {
-  /** Grows with each change. */
-  version = 0
-  /** In the order of their creation, the newest first. */
+  /** In the order of their creation, the newest first: another array after each change. */
   all: readonly Row[] = []
   /** A change replaces the row, and never changes it. */
   readonly #byId = new Map<string, Row>()
@@ -32,6 +30,5 @@ export class Rows {
       for (const { id } of this.all.filter(({ status }) => status !== 'pending').slice(-over)) this.#byId.delete(id)
       this.all = this.all.filter(({ id }) => this.#byId.has(id))
     }
-    this.version++
   }
 }

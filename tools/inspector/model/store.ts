@@ -62,9 +62,6 @@ class Store {
   toast: { readonly text: string; readonly isError: boolean } | undefined
   /** While the user reads: the rows that are shown. Others are held back. */
   held: ReadonlySet<string> | undefined
-  /** Deliveries that are hidden unless pinned. */
-  cleared: ReadonlySet<string> = readSession('cleared')
-  pinned: ReadonlySet<string> = readSession('pins')
   theme: Theme = readLocal('theme', ['light', 'dark']) ?? 'system'
   /** True to write absolute times in UTC, like the emulator's log. */
   isUtc: boolean = readLocal('zone', ['utc']) === 'utc'
@@ -113,32 +110,19 @@ class Store {
     this.changed()
   }
 
-  pin(id: string): void {
-    const pinned = new Set(this.pinned)
-    if (!pinned.delete(id)) pinned.add(id)
-    this.pinned = pinned
-    this.#keep(sessionStorage, 'pins', [...pinned].join(','))
-  }
-
-  /** Hides these deliveries, and shows all others again. */
-  clear(ids: readonly string[]): void {
-    this.cleared = new Set(ids)
-    this.#keep(sessionStorage, 'cleared', ids.join(','))
-  }
-
   setTheme(theme: Theme): void {
     this.theme = theme
     paint()
-    this.#keep(localStorage, 'theme', theme)
+    this.#keep('theme', theme)
   }
 
   setUtc(isUtc: boolean): void {
     this.isUtc = isUtc
-    this.#keep(localStorage, 'zone', isUtc ? 'utc' : 'local')
+    this.#keep('zone', isUtc ? 'utc' : 'local')
   }
 
-  #keep(place: Storage, name: string, value: string): void {
-    place.setItem(`postern.${name}`, value)
+  #keep(name: string, value: string): void {
+    localStorage.setItem(`postern.${name}`, value)
     this.changed()
   }
 
@@ -160,10 +144,6 @@ class Store {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
-}
-
-function readSession(name: string): ReadonlySet<string> {
-  return new Set((sessionStorage.getItem(`postern.${name}`) ?? '').split(',').filter(Boolean))
 }
 
 function readLocal<T extends string>(name: string, values: readonly T[]): T | undefined {

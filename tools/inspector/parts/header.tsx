@@ -1,11 +1,17 @@
 import type { JSX } from 'preact'
-import { switchTheme, THEMES } from '../model/actions.ts'
 import { listScreens, readAddress, type Screen } from '../model/address.ts'
 import { SERVER } from '../model/api.ts'
 import { countFailed } from '../model/list.ts'
-import { store, useStore } from '../model/store.ts'
+import { store, type Theme, useStore } from '../model/store.ts'
 import { Button } from './fields.tsx'
 import { ViewLink } from './small.tsx'
+
+/** The icon of each theme, and the next one. */
+const THEMES: Readonly<Record<Theme, readonly [icon: string, next: Theme]>> = {
+  system: ['◐', 'light'],
+  light: ['○', 'dark'],
+  dark: ['●', 'system'],
+}
 
 /** The top bar: screens, state of the connection, zone of times, colours and help. */
 export function Header(): JSX.Element {
@@ -41,12 +47,10 @@ export function Header(): JSX.Element {
       <span class={`link ${link}`} id="link">
         ● {link === 'stopped' ? `stopped: ${SERVER} does not answer` : link}
       </span>
-      {quiet(
-        isUtc ? 'UTC' : 'local',
-        `Times: ${isUtc ? 'UTC' : 'local'}. Switch to ${isUtc ? 'local' : 'UTC'} (u)`,
-        () => store.setUtc(!isUtc),
+      {quiet(isUtc ? 'UTC' : 'local', `Times: ${isUtc ? 'UTC' : 'local'}. Switch to ${isUtc ? 'local' : 'UTC'}`, () =>
+        store.setUtc(!isUtc),
       )}
-      {quiet(icon, `Colours: ${theme}. Switch to ${next} (l)`, switchTheme)}
+      {quiet(icon, `Colours: ${theme}. Switch to ${next}`, () => store.setTheme(next))}
       {quiet('?', 'Keys (?)', () => store.set({ dialog: { kind: 'help' } }))}
     </header>
   )

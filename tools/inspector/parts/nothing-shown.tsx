@@ -10,7 +10,7 @@ import { Empty, ViewLink } from './small.tsx'
 const COMMAND = 'npx postern dev --forward http://localhost:3000/webhooks --env .env.local'
 
 /** An empty list, with the next step. */
-export function NothingShown({ list: { fresh, total, cleared } }: { readonly list: ShownList }): JSX.Element {
+export function NothingShown({ list: { fresh, total } }: { readonly list: ShownList }): JSX.Element {
   const { query } = readAddress()
   const { webhooks = [] } = store.state ?? {}
   const toWebhooks = <ViewLink view={{ screen: 'webhooks' }}>Open webhooks</ViewLink>
@@ -36,7 +36,7 @@ export function NothingShown({ list: { fresh, total, cleared } }: { readonly lis
   const target = webhooks.length === 1 ? webhooks[0]?.url : `${webhooks.length} webhooks`
   const trigger = () => store.set({ dialog: { kind: 'trigger' } })
   return (
-    <Empty title={cleared > 0 ? 'The list is cleared' : 'No deliveries yet'} text={`Events go to ${target}.`}>
+    <Empty title="No deliveries yet" text={`Events go to ${target}.`}>
       <Button class="main" label="Trigger an event" hotkey="t" onClick={trigger} />
     </Empty>
   )

@@ -67,7 +67,6 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
     >
       <td title={`${type}\n${event} to ${url || 'a deleted webhook'}`}>
         <a href={toPageUrl({ ...readAddress(), delivery: id })} data-key={id}>
-          {store.pinned.has(id) && '★ '}
           {escapeHidden(type)}
         </a>
         <small>

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Detail } from '../detail/detail.tsx'
-import { saveFile } from '../model/actions.ts'
 import { readAddress } from '../model/address.ts'
 import { bulkOf } from '../model/bulk.ts'
 import { listShown, readFilterTime, release, type ShownList, search } from '../model/list.ts'
@@ -59,7 +58,7 @@ export function DeliveriesScreen(): JSX.Element {
 
 /** One line between the filter and the list. It is always there, so that the list does not move. */
 function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
-  const { rows, total, fresh, cleared, unknown } = list
+  const { rows, total, fresh, unknown } = list
   const all = useStore(() => store.total)
   const { delivery } = readAddress()
   const known = count(total, 'delivery', 'deliveries')
@@ -73,7 +72,6 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
         </span>
       )}
       {fresh > 0 && <Button class="fresh" label={`${fresh.toLocaleString('en')} new`} hotkey="." onClick={release} />}
-      {cleared > 0 && <Button class="plain" label={`show ${cleared} cleared`} onClick={() => store.clear([])} />}
       {isOutside && <span>The open one does not match.</span>}
       {unknown.length > 0 && <span class="problem">ignored: {unknown.join(' ')}</span>}
     </div>
@@ -85,8 +83,6 @@ function Actions({ list: { rows } }: { readonly list: ShownList }): JSX.Element 
   const actions = [
     ['Resend all shown…', bulk('resend')],
     ['Retry all failed shown…', bulk('retry')],
-    ['Export as JSON', () => saveFile('deliveries.json', JSON.stringify(rows, null, 2))],
-    ['Clear the list', () => store.clear(store.rows.all.map(({ id }) => id))],
   ] as const
   return (
     <details class="menu">

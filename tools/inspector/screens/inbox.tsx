@@ -80,8 +80,8 @@ export function InboxScreen(): JSX.Element {
         )}
         {!isGrouped && (after !== undefined || page.next !== null) && (
           <div class="bar">
-            <Button label="First page" hotkey="[" disabled={after === undefined} onClick={() => show({})} />
-            <Button label="Next page" hotkey="]" disabled={page.next === null} onClick={() => show(next)} />
+            <Button label="First page" disabled={after === undefined} onClick={() => show({})} />
+            <Button label="Next page" disabled={page.next === null} onClick={() => show(next)} />
           </div>
         )}
       </section>
@@ -108,20 +108,18 @@ function Filters({ page: { matched, types, accounts, causes }, counts }: FilterO
   })
   const group = () => show({ isGrouped: !isGrouped })
   return (
-    <div class="filters">
-      <div class="bar">
-        <Switch options={states} value={state} onInput={(chosen) => show({ state: chosen })} />
-        <Button label="By error" hotkey="g" aria-pressed={isGrouped} onClick={group} />
-        <WordSelects values={values} onChoose={(query) => show({ query, isGrouped: false })} />
-        {state === 'dead' && counts.isWritable && matched > 0 && (
-          <Button
-            class="main"
-            label={`Replay all ${matched.toLocaleString('en')}${isFiltered() ? ' that match' : ''}`}
-            hotkey="R"
-            onClick={() => replayMatching()}
-          />
-        )}
-      </div>
+    <div class="bar filters">
+      <Switch options={states} value={state} onInput={(chosen) => show({ state: chosen })} />
+      <Button label="By error" hotkey="g" aria-pressed={isGrouped} onClick={group} />
+      <WordSelects values={values} onChoose={(query) => show({ query, isGrouped: false })} />
+      {state === 'dead' && counts.isWritable && matched > 0 && (
+        <Button
+          class="main"
+          label={`Replay all ${matched.toLocaleString('en')}${isFiltered() ? ' that match' : ''}`}
+          hotkey="R"
+          onClick={() => replayMatching()}
+        />
+      )}
     </div>
   )
 }

@@ -1,23 +1,21 @@
 import type { JSX } from 'preact'
-import type { ApiCall, AssumptionShape } from '../../emulator/contract.ts'
+import type { ApiCall } from '../../emulator/contract.ts'
 import { useCall } from '../detail/use-detail.ts'
 import { readAddress, SECTIONS, type Section } from '../model/address.ts'
 import { store, useStore } from '../model/store.ts'
-import { Ago, Empty, Notes, Table, useTime, ViewLink } from '../parts/small.tsx'
+import { Ago, Empty, Table, useTime, ViewLink } from '../parts/small.tsx'
 import { Clock, Faults } from './clock-and-faults.tsx'
-import { Records } from './records.tsx'
 
 const PARTS: Readonly<Record<Section, () => JSX.Element | null>> = {
-  records: Records,
   calls: Calls,
   clock: Clock,
   faults: Faults,
-  assumptions: Assumptions,
 }
 
 /** The emulated service. Each section is loaded when it is opened. */
 export function ServiceScreen(): JSX.Element {
-  const { section = 'records' } = useStore(readAddress)
+  const { section = 'calls' } = useStore(readAddress)
+  const dialect = useStore(() => store.state?.settings.dialect)
   const Part = PARTS[section]
   return (
     <div class="page">
@@ -36,6 +34,10 @@ export function ServiceScreen(): JSX.Element {
       <section aria-label={SECTIONS[section]}>
         <Part />
       </section>
+      <p class="dim">
+        Dialect: {dialect}. The emulator assumes what the service's documents leave open:{' '}
+        <code>npx postern emulator --assumptions</code> lists it.
+      </p>
     </div>
   )
 }
@@ -66,41 +68,4 @@ function Calls(): JSX.Element {
       <Table name="Calls" columns={CALL_COLUMNS} rows={rows} />
     </>
   )
-}
-
-/** Assumptions about what the service's documents leave open: first those that differ from the default. */
-function Assumptions(): JSX.Element {
-  const bootId = useStore(() => store.state?.bootId ?? '')
-  const { value = [], error } = useCall<readonly AssumptionShape[]>('GET assumptions', bootId)
-  const sorted = value.toSorted((one, other) => Number(one.isDefault) - Number(other.isDefault))
-  const rows = sorted.map(({ id, name, subject, value: assumed, meaning, isDefault }) => ({
-    key: id,
-    cells: [
-      <>
-        <Marked text={`${id} ${subject}`} />
-        <small>{name}</small>
-      </>,
-      <>
-        <code>{assumed}</code>
-        {!isDefault && <small>changed</small>}
-      </>,
-      <Marked text={meaning} />,
-    ],
-  }))
-  return (
-    <>
-      <p class="dim">
-        The service's documents leave these points open. The emulator assumes one answer to each. Dialect:{' '}
-        {store.state?.settings.dialect}. Choose another one at the start, with <code>--dialect</code> or{' '}
-        <code>--assume name=value</code>.
-      </p>
-      <Notes problem={error} />
-      <Table name="Assumptions" columns={[['Open point'], ['Assumed'], ['Meaning']]} rows={rows} />
-    </>
-  )
-}
-
-/** Text with code between backticks. */
-function Marked({ text }: { readonly text: string }): JSX.Element {
-  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
 }

@@ -30,7 +30,7 @@ export function WebhooksScreen(): JSX.Element {
       <div class="bar">
         <h1>Webhooks</h1>
         <span class="push" />
-        <Button class="main" label="New webhook" hotkey="+" onClick={() => openForm(undefined)} />
+        <Button class="main" label="New webhook" onClick={() => openForm(undefined)} />
       </div>
       {rows.length === 0 && <Empty title="No webhook is registered" text={TO_REGISTER} />}
       {rows.length > 0 && <Table name="Webhooks" columns={COLUMNS} rows={rows} />}
@@ -52,7 +52,7 @@ type Figures = typeof NONE
 
 /** Figures of the known deliveries of each webhook. */
 const countDeliveries = remember(
-  () => [store.rows.version],
+  () => [store.rows.all],
   () => {
     const found = new Map<string, Figures>()
     for (const row of store.rows.all) {
