@@ -1,4 +1,3 @@
-import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/host/clock.ts'
 import { type ClockHooks, createClock } from '../../tools/emulator/clock.ts'
@@ -16,27 +15,6 @@ function make(given: Parameters<typeof createClock>[0]) {
 }
 
 describe('the clock of the emulator', () => {
-  it('starts at the given time if it is manual, and moves only by hand', async () => {
-    const { clock, moves } = make('manual')
-    expect([clock.isManual, clock.now()]).toEqual([true, 1_000])
-    await clock.advance('2s')
-    await clock.advance(500)
-    expect([clock.now(), moves]).toEqual([3_500, [3_000, 3_500]])
-  })
-
-  it('is the given one: its times, its timers, and the work that it waits for', async () => {
-    const base = manualClock(5_000)
-    const { clock } = make(base)
-    const fired: string[] = []
-    clock.setTimeout(() => fired.push('kept'), 10)
-    clock.clearTimeout(clock.setTimeout(() => fired.push('cleared'), 10))
-    let hasEnded = false
-    clock.track(new Promise((resolve) => setTimeout(resolve, 20)).then(() => (hasEnded = true)))
-    await clock.advance(10)
-    expect([base.now(), clock.now(), clock.isManual, fired, hasEnded]).toEqual([5_010, 5_010, true, ['kept'], true])
-    expect(clock.monotonic()).toBe(base.monotonic())
-  })
-
   it.each([
     ['the system clock', undefined],
     ['a custom clock that does not stand still', { ...systemClock, advance() {}, next() {} }],
@@ -49,16 +27,6 @@ describe('the clock of the emulator', () => {
     await expect(clock.next()).rejects.toMatchObject(error)
     clock.track(Promise.resolve())
     expect(moves).toEqual([])
-  })
-
-  it('moves to the time of the next plan, and stays if there is none', async () => {
-    const { clock, due } = make('manual')
-    due.push(1_200, 4_000)
-    expect([await clock.next(), clock.now()]).toEqual([true, 1_200])
-    due.shift()
-    expect([await clock.next(), clock.now()]).toEqual([true, 4_000])
-    due.shift()
-    expect([await clock.next(), clock.now()]).toEqual([false, 4_000])
   })
 
   it('stays for a plan that is overdue, and says so', async () => {

@@ -35,21 +35,6 @@ function get(log: DeliveryLog, id: string): StoredDelivery {
 }
 
 describe('the delivery log', () => {
-  it('lists deliveries in the order in which they were made, of all webhooks or of one', () => {
-    const log = new DeliveryLog(openJournal(), LIMITS)
-    const [one, two, three] = [make('1', 'v'), make('2', 'w'), make('3', 'v')]
-    log.add([one, two])
-    log.add([three])
-    expect([idsOf(log.list()), idsOf(log.list('v')), log.list('x')]).toEqual([['1', '2', '3'], ['1', '3'], []])
-    expect([log.find('2'), log.find('4')]).toEqual([two, undefined])
-    expect([log.has(two), log.has({ ...two }), log.has(make('4'))]).toEqual([true, false, false])
-    expect([log.size, log.pendingCount]).toEqual([3, 3])
-    end(log, 'failed', '2')
-    expect([log.size, log.pendingCount]).toEqual([3, 2])
-    log.clear()
-    expect([log.size, log.pendingCount, log.list(), log.list('v')]).toEqual([0, 0, [], []])
-  })
-
   it('counts the kept part of answers among the bytes', () => {
     const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
@@ -91,17 +76,6 @@ describe('the delivery log', () => {
     expect(idsOf(log.list())).toEqual(['2', '4', '5', '6', '7'])
   })
 
-  it('drops what finished first as soon as others finish, if more were pending than it keeps', () => {
-    const log = new DeliveryLog(openJournal(), LIMITS)
-    log.add(['1', '2', '3', '4', '5', '6'].map((id) => make(id)))
-    end(log, 'success', '3')
-    expect(idsOf(log.list())).toEqual(['1', '2', '3', '4', '5', '6'])
-    end(log, 'failed', '1', '2', '6')
-    expect(idsOf(log.list())).toEqual(['2', '4', '5', '6'])
-    end(log, 'success', '4', '5')
-    expect(idsOf(log.list())).toEqual(['2', '4', '5', '6'])
-  })
-
   it('drops what finished first to keep the answers of what finishes, but not of what is pending', () => {
     const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
@@ -140,15 +114,6 @@ describe('the delivery log', () => {
     log.mustTake(1, 1_000)
   })
 
-  it('counts the bytes that it read back, and none once it is cleared', () => {
-    const { journal } = makeJournal()
-    new DeliveryLog(journal, LIMITS).add([make('1', 'w', { bytes: new Uint8Array(600) })])
-    const log = new DeliveryLog(journal, LIMITS)
-    expect(() => log.mustTake(1, 401)).toThrow('pending')
-    log.clear()
-    log.mustTake(1, 1_000)
-  })
-
   it('counts a delivery that was retried as finished when it last was', () => {
     const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3', '4'].map((id) => make(id)))
@@ -158,17 +123,6 @@ describe('the delivery log', () => {
     end(log, 'success', '1')
     log.add([make('5')])
     expect(idsOf(log.list())).toEqual(['1', '3', '4', '5'])
-  })
-
-  it('removes the deliveries of a webhook, and leaves those of others', () => {
-    const log = new DeliveryLog(openJournal(), LIMITS)
-    log.add([make('1', 'v'), make('2', 'w'), make('3', 'v')])
-    end(log, 'failed', '1')
-    let isAlongside = false
-    log.removeWebhook('v', () => {
-      isAlongside = true
-    })
-    expect([idsOf(log.list()), log.list('v'), log.size, log.pendingCount, isAlongside]).toEqual([['2'], [], 1, 1, true])
   })
 })
 
@@ -245,11 +199,4 @@ describe('the delivery log on a database', () => {
       expect(new DeliveryLog(journal, LIMITS).list()).toEqual(before)
     },
   )
-
-  it('refuses to lose a delivery whose body is missing', () => {
-    const { database, journal } = makeJournal()
-    new DeliveryLog(journal, LIMITS).add([make('1')])
-    database.exec('DELETE FROM bodies')
-    expect(() => new DeliveryLog(journal, LIMITS)).toThrow('the body of delivery 1 is missing')
-  })
 })

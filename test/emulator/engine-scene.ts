@@ -31,7 +31,7 @@ interface Made {
 }
 
 /** Lets everything happen that needs no time. */
-export const settle = async () => {
+const settle = async () => {
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 

@@ -23,14 +23,6 @@ describe('the schedule of attempts', () => {
     expect(told).toEqual(delivery.attempts.map((attempt) => ({ type: 'attempt', delivery, attempt })))
   })
 
-  it('ends with the first success', async () => {
-    const { register, emit, advance, attempts } = makeEngine({ results: ['status', undefined] })
-    const delivery = only(emit(register()))
-    await advance('24h')
-    expect(attempts).toHaveLength(2)
-    expect(delivery).toMatchObject({ status: 'success', remaining: 3, nextAttemptAt: undefined })
-  })
-
   it('has delays that are divided', async () => {
     const { register, emit, advance, attempts } = makeEngine({ results: ['status'], retryScale: 10 })
     emit(register())
@@ -51,15 +43,6 @@ describe('the schedule of attempts', () => {
     expect(attempts[1]?.after).toBe(nextAt)
   })
 
-  it('counts a delay from the planned time of an attempt that had to wait, if that is assumed (A36)', async () => {
-    const { register, emit, advance, attempts, begin } = makeEngine({ assume: { A36: 'planned' }, maxInFlight: 1 })
-    const [, second] = emit(register(), 2)
-    await advance('10s')
-    await attempts[0]?.end()
-    await attempts[1]?.end('status')
-    expect([attempts[1]?.after, second?.nextAttemptAt]).toEqual([10_000, begin + 30_000])
-  })
-
   it('has one attempt for a delivery that was planned twice, at the later plan', async () => {
     const { register, add, engine, advance, attempts, begin } = makeEngine()
     const [one, two] = add(register(), 2)
@@ -74,38 +57,6 @@ describe('the schedule of attempts', () => {
     expect(attempts).toMatchObject([{ id: 'd2', after: 0 }])
     await advance('1m')
     expect(attempts.slice(1)).toMatchObject([{ id: 'd1', after: 1_000 }])
-  })
-
-  it('goes on for deliveries that were pending when the engine starts, in the order of their times', async () => {
-    const { register, add, log, engine, advance, ended, begin } = makeEngine({ maxInFlight: 1, results: [undefined] })
-    const [late, done, early] = add(register(), 3)
-    if (late && done && early) {
-      log.update([late], { status: 'pending', nextAttemptAt: begin - 1_000 })
-      log.update([done], { status: 'failed', nextAttemptAt: undefined })
-      log.update([early], { status: 'pending', nextAttemptAt: begin - 2_000 })
-    }
-    engine.start()
-    await advance(0)
-    expect(ended()).toEqual(['d3', 'd1'])
-  })
-
-  it('needs one timer, however far the next attempt is', async () => {
-    const { register, add, engine, manual, advance, attempts, begin } = makeEngine()
-    const [far, near] = add(register(), 2)
-    if (far && near) {
-      far.nextAttemptAt = begin + 2 ** 33
-      engine.schedule([far])
-      expect(manual.pending).toBe(1)
-      near.nextAttemptAt = begin + 1_000
-      engine.schedule([near])
-    }
-    expect(manual.pending).toBe(1)
-    await advance(1_000)
-    expect(attempts).toHaveLength(1)
-    await advance(2 ** 33 - 1_001)
-    expect([attempts.length, manual.pending]).toEqual([1, 1])
-    await advance(1)
-    expect([attempts.length, manual.pending]).toEqual([2, 0])
   })
 })
 
@@ -122,28 +73,6 @@ describe('attempts that are due together', () => {
     expect([engine.inFlight, ended().slice(5)]).toEqual([5, ['d9']])
     await attempts[0]?.end()
     expect([engine.inFlight, ended().slice(6)]).toEqual([5, ['d3']])
-  })
-
-  it('are counted for a webhook even while it has no more that are due', async () => {
-    const { register, emit, engine, attempts, ended } = makeEngine({ maxInFlightPerWebhook: 1 })
-    const [one, two] = [register(), register()]
-    emit(one)
-    emit(two)
-    emit(one)
-    expect([engine.inFlight, ended()]).toEqual([2, ['d1', 'd2']])
-    await attempts[0]?.end()
-    expect(ended()).toEqual(['d1', 'd2', 'd3'])
-  })
-
-  it('do not keep those of a paused webhook from being skipped while all places are taken (A32)', async () => {
-    const { register, emit, advance, setActive, attempts } = makeEngine({ assume: { A32: 'dropped' }, maxInFlight: 1 })
-    const [paused, busy] = [register(), register()]
-    const delivery = only(emit(paused))
-    await attempts[0]?.end('status')
-    setActive(paused, false)
-    emit(busy)
-    await advance('30s')
-    expect([delivery.status, attempts.length]).toEqual(['failed', 2])
   })
 
   it('take turns by webhook, and by time within one', async () => {
@@ -169,15 +98,6 @@ describe('attempts that are due together', () => {
     await idle
     expect([one?.isInFlight, two?.isInFlight, engine.inFlight]).toEqual([false, false, 0])
     await engine.whenIdle()
-  })
-
-  it('stay marked if the next one begins as soon as one has failed', async () => {
-    const { register, emit, attempts } = makeEngine({ retryScale: 1e15 })
-    const [delivery] = emit(register())
-    await attempts[0]?.end('status')
-    expect([attempts.length, delivery?.isInFlight]).toEqual([2, true])
-    await attempts[1]?.end()
-    expect([attempts.length, delivery?.isInFlight]).toEqual([2, false])
   })
 
   it('are drawn from the first 16 of a webhook if they are shuffled, by the place of each', async () => {
@@ -251,5 +171,70 @@ describe('a paused webhook', () => {
     await advance('24h')
     expect(delivery.attempts.map(({ failure }) => failure)).toEqual(['status', ...new Array(4).fill('paused')])
     expect([delivery.status, fresh.attempts, attempts.length]).toEqual(['failed', [], 1])
+  })
+})
+
+describe('a webhook that is deleted', () => {
+  it('gets no further attempt, and the result of the last one is not recorded', async () => {
+    const { register, emit, webhooks, log, engine, attempts, advance, messages } = makeEngine({
+      maxInFlightPerWebhook: 1,
+    })
+    const webhookId = register()
+    const [one] = emit(webhookId, 3)
+    webhooks.delete('acme', webhookId, (write) => log.removeWebhook(webhookId, write))
+    messages.splice(0)
+    await only(attempts).end('status')
+    await advance('1h')
+    expect([attempts.length, one?.attempts, messages, engine.nextDueAt]).toEqual([1, [], [], undefined])
+  })
+})
+
+it('the result of an attempt is not recorded if its delivery has failed in the meantime', async () => {
+  const { register, emit, log, attempts, advance, messages } = makeEngine()
+  const delivery = only(emit(register()))
+  log.update([delivery], { status: 'failed', nextAttemptAt: undefined, note: 'the webhook was deleted' })
+  messages.splice(0)
+  await only(attempts).end()
+  await advance('1h')
+  expect(delivery).toMatchObject({ status: 'failed', note: 'the webhook was deleted', attempts: [] })
+  expect([messages, attempts.length]).toEqual([[], 1])
+})
+
+describe('a delay before an attempt is sent', () => {
+  const faults = { latencyMs: [2_000, 2_000] } as const
+
+  it('is waited for, and is the next stop of the clock', async () => {
+    const { register, emit, advance, engine, attempts, begin } = makeEngine({ faults })
+    const delivery = only(emit(register()))
+    expect([delivery.isInFlight, engine.inFlight, engine.nextDueAt]).toEqual([true, 1, begin + 2_000])
+    await advance(1_999)
+    expect(attempts).toEqual([])
+    await advance(1)
+    expect([attempts.length, engine.nextDueAt]).toEqual([1, undefined])
+  })
+
+  it('that outlasts a pause ends in its turn after the resume', async () => {
+    const { register, emit, advance, setActive, attempts, ended } = makeEngine({ faults, maxInFlightPerWebhook: 1 })
+    const webhookId = register()
+    emit(webhookId, 2)
+    setActive(webhookId, false)
+    await advance('3s')
+    expect(attempts).toEqual([])
+    setActive(webhookId, true)
+    await advance('2s')
+    await attempts[0]?.end()
+    await advance('2s')
+    expect(ended()).toEqual(['d1', 'd2'])
+  })
+
+  it('goes to the URL that the webhook then has, and to none if it is deleted', async () => {
+    const { register, emit, advance, webhooks, log, attempts } = makeEngine({ faults })
+    const [one, two] = [register(), register()]
+    emit(one)
+    emit(two)
+    webhooks.update('acme', one, { url: 'http://localhost/new' })
+    webhooks.delete('acme', two, (write) => log.removeWebhook(two, write))
+    await advance('2s')
+    expect(attempts).toMatchObject([{ url: 'http://localhost/new' }])
   })
 })

@@ -150,24 +150,13 @@ describe('a body that is delivered as it is', () => {
 
   it.each([
     [{ type: 'a.b' }, 'its id must be a string'],
-    [{ id: '', type: 'a.b' }, 'its id must be a string'],
-    [{ id: 7, type: 'a.b' }, 'its id must be a string'],
     [{ id: 'x'.repeat(1_025), type: 'a.b' }, 'its id must be a string'],
-    [{ id: 'x' }, 'its type must be a string'],
-    [{ id: 'x', type: '' }, 'its type must be a string'],
     [{ id: 'x', type: 7 }, 'its type must be a string'],
     [{ id: 'x', type: 'x'.repeat(257) }, 'its type must be a string'],
     [null, 'its id must be a string'],
-    ['text', 'its id must be a string'],
   ])('is refused if it is no event', (body, told) => {
     const { events, log } = make()
     expect(() => events.deliver('acme', bytesOf(body))).toThrow(refusal('invalid', `the body is not an event: ${told}`))
     expect(log.size).toBe(0)
-  })
-
-  it('may have an id and a type of the longest length', () => {
-    const { events } = make()
-    const longest = { id: 'x'.repeat(1_024), type: 'x'.repeat(256) }
-    expect(events.deliver('acme', bytesOf(longest))).toEqual({ ...longest, deliveries: [] })
   })
 })

@@ -1,8 +1,6 @@
-import { Hono } from 'hono'
-import type { EmulatorOptions, FeedMessage } from 'postern/emulator'
+import type { EmulatorOptions } from 'postern/emulator'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { addressOf, type Env } from '../../tools/emulator/http/env.ts'
 import { call, start, until } from './support.ts'
 
 const CONTACTS = 'GET /api/sales/contacts'
@@ -47,22 +45,6 @@ describe('a call of the service', () => {
       expect(headers.get('date')).toBe('Thu, 01 Jan 2026 00:10:00 GMT')
       expect(headers.get('x-content-type-options')).toBe('nosniff')
     }
-  })
-
-  it('is announced with its account and its rate', async () => {
-    const { ask, crm, token } = await scene({ rateLimit: '10/60s' })
-    const messages: FeedMessage[] = []
-    crm.subscribe((message) => messages.push(message))
-    await ask(CONTACTS)
-    await ask('DELETE /api/nothing', {})
-    await call(crm, 'GET /_emulator/state', { token })
-    await ask('PATCH /api/sales/contacts')
-    const path = '/api/sales/contacts'
-    expect(messages).toEqual([
-      { type: 'call', method: 'GET', path, status: 200, accountKey: 'acme', rateRemaining: 9 },
-      { type: 'call', method: 'DELETE', path: '/api/nothing', status: 401, accountKey: undefined, rateRemaining: 9 },
-      { type: 'call', method: 'PATCH', path, status: 405, accountKey: 'acme', rateRemaining: 8 },
-    ])
   })
 })
 
@@ -187,12 +169,4 @@ describe('a requested fault', () => {
     await expect(ask(CONTACTS)).rejects.toThrow('fetch failed')
     expect((await ask(CONTACTS)).status).toBe(200)
   })
-})
-
-it('the address of a call is that of its socket, if it came over one', async () => {
-  const app = new Hono<Env>()
-  app.get('/', (c) => c.text(addressOf(c)))
-  const ask = async (env?: object) => (await app.request('/', {}, env)).text()
-  expect(await ask({ incoming: { socket: { remoteAddress: '127.0.0.2' } } })).toBe('127.0.0.2')
-  expect([await ask(), await ask({})]).toEqual(['this process', 'this process'])
 })

@@ -13,16 +13,6 @@ async function open(options: { port?: number; host?: string } = {}, fetch: (requ
   return server
 }
 
-it('a server answers at its URL, and its port is free once it has stopped', async () => {
-  const server = await open()
-  const url = urlOf(server, '127.0.0.1')
-  expect(await (await fetch(url)).text()).toBe('hello')
-  await stop(server)
-  await expect(fetch(url)).rejects.toThrow()
-  const again = await open({ port: Number(new URL(url).port) })
-  expect(urlOf(again, '127.0.0.1')).toBe(url)
-})
-
 it('a server that stops cuts its connections, with or without a request', async () => {
   const server = await open({}, () => new Promise(() => {}))
   const { port } = new URL(urlOf(server, '127.0.0.1'))

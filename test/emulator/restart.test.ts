@@ -115,22 +115,6 @@ describe('after a restart', () => {
     expect(two.deliveries.list()).toMatchObject([{ status: 'success', attempts: [{}, {}] }])
   })
 
-  it('a reset that cannot be written changes nothing', async () => {
-    const database = makeDatabase()
-    const one = await start({ database })
-    one.webhooks.create({ url: 'http://localhost/', events: EVENTS, active: false })
-    const { _id } = one.records.create('contact')
-    database.exec(
-      "CREATE TRIGGER full BEFORE DELETE ON entries WHEN old.kind = 'record' BEGIN SELECT RAISE(ABORT, 'no room'); END",
-    )
-    expect(() => one.reset()).toThrow(expect.objectContaining({ code: 'database_unusable' }))
-    expect([one.webhooks.list().length, one.records.list('contact')]).toEqual([1, [{ _id }]])
-    await one.close()
-    database.exec('DROP TRIGGER full')
-    const two = await start({ database })
-    expect([two.webhooks.list().length, two.records.list('contact')]).toEqual([1, [{ _id }]])
-  })
-
   it('an attempt that the close cut off is repeated, with the same number', async () => {
     const database = makeDatabase()
     const receiver = await sink(Date, 0, 200)

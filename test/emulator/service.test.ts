@@ -1,25 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { FeedMessage } from '../../tools/emulator/feed.ts'
-import { LIMITS } from '../../tools/emulator/service.ts'
-import { makeDatabase, makeService, quiet } from './support.ts'
+import { makeDatabase, makeService } from './support.ts'
 
 const FIELDS = { url: 'http://127.0.0.1:1/', events: ['a.b', 'deal.created'], active: false }
 const KEYS = ['acme', 'globex']
 
 describe('the service', () => {
-  it('has its limits', () => {
-    expect(LIMITS).toEqual({
-      ...{ bodyBytes: 2 ** 20, webhooksPerAccount: 200, records: 50_000 },
-      ...{
-        deliveriesKept: 10_000,
-        deliveriesPending: 50_000,
-        deliveryBytes: 2 ** 28,
-        inFlight: 64,
-        inFlightPerWebhook: 8,
-      },
-    })
-  })
-
   it.each([
     [false, 8],
     [true, 1],
@@ -28,19 +14,6 @@ describe('the service', () => {
     webhooks.create('acme', { ...FIELDS, active: true })
     events.emit('acme', { type: 'a.b' }, 20)
     expect(engine.inFlight).toBe(count)
-  })
-
-  it('has another boot id each time, or the same for the same seed', () => {
-    const bootIds = [
-      makeService(),
-      makeService(),
-      makeService({ seed: 1 }),
-      makeService({ seed: 1 }),
-      makeService({ seed: 2 }),
-    ]
-    const [one, two, seeded, again, other] = bootIds.map(({ bootId }) => bootId)
-    expect(one).toMatch(/^[0-9a-f]{16}$/)
-    expect([new Set([one, two, seeded, other]).size, again]).toEqual([4, seeded])
   })
 
   it('resets everything to the accounts of its start, and says so', () => {
@@ -153,34 +126,5 @@ describe('the service on a database', () => {
     await clock.advance('1m')
     expect(times).toEqual([begin, begin + 30_000].map(String))
     expect(timeOf()).toBe(String(begin + 60_000))
-  })
-
-  it('goes on if the time cannot be written, with a warning', async () => {
-    const database = makeDatabase()
-    const warnings: unknown[] = []
-    const logger = { ...quiet, warn: (_fields: object, message?: string) => warnings.push(message) }
-    const { clock } = makeService({ database, logger })
-    const begin = clock.now()
-    database.exec(
-      "CREATE TRIGGER full BEFORE INSERT ON entries WHEN new.id = 'clock' BEGIN SELECT RAISE(ABORT, 'no room'); END",
-    )
-    await clock.advance(1_000)
-    expect(clock.now()).toBe(begin + 1_000)
-    expect(warnings).toEqual([expect.stringMatching(/^the time could not be written to the database: .*no room/)])
-  })
-
-  it('that is damaged is refused, and released', () => {
-    const database = makeDatabase()
-    database.exec(`
-      CREATE TABLE emulator (version INTEGER NOT NULL);
-      INSERT INTO emulator VALUES (1);
-      CREATE TABLE entries (
-        place INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (kind, id));
-      INSERT INTO entries (kind, id, value) VALUES ('webhook', 'w1', '{"id"');
-    `)
-    const damaged = expect.objectContaining({ code: 'database_unusable', message: expect.stringContaining('damaged') })
-    for (let tried = 0; tried < 2; tried++) expect(() => makeService({ database })).toThrow(damaged)
-    database.exec('DELETE FROM entries')
-    expect(makeService({ database }).webhooks.list()).toEqual([])
   })
 })

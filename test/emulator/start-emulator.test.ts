@@ -1,7 +1,7 @@
 import { startEmulator } from 'postern/emulator'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { makeDatabase, start } from './support.ts'
+import { makeDatabase, quiet, start } from './support.ts'
 
 describe('an emulator in code', () => {
   it('refuses options that cannot work', async () => {
@@ -34,15 +34,22 @@ describe('an emulator in code', () => {
     expect(status).toBe(403)
   })
 
-  it('calls listeners until they are removed, and resets', async () => {
-    const crm = await start({ port: false, clock: manualClock() })
+  it('calls listeners until they are removed, logs the error of one that throws, and resets', async () => {
+    const logged: unknown[] = []
+    const logger = { ...quiet, error: (fields: object) => logged.push(fields) }
+    const crm = await start({ port: false, clock: manualClock(), logger })
     const types: string[] = []
+    const err = new Error('mine')
+    const stopThrowing = crm.subscribe(() => {
+      throw err
+    })
     const stop = crm.subscribe(({ type }) => types.push(type))
     crm.records.create('contact')
     crm.reset()
+    stopThrowing()
     await crm.clock.advance(1)
     stop()
     crm.reset()
-    expect([types, crm.records.list('contact')]).toEqual([['reset', 'clock'], []])
+    expect([types, crm.records.list('contact'), logged]).toEqual([['reset', 'clock'], [], [{ err }]])
   })
 })

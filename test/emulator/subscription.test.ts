@@ -39,20 +39,8 @@ describe('a subscription', () => {
   )
 
   it.each([
-    ...[
-      '',
-      'contact',
-      'contact.',
-      '.created',
-      'in voice.paid',
-      'invoice.paid ',
-      ' invoice.paid',
-      '1a.b',
-      'a.1b',
-      'a-b.c',
-    ],
-    ...['a..b', '**', '*.*', 'contact.**', 'contact.*.x', 'x*.created', 'x.*y', '*.', '.*', '*x.y', '_a.created'],
-    ...['contact.created\n', '1*', '* ', ' *', 'a b.*', '*.1', '*.a b', '1.*'],
+    ...['', 'contact', 'contact.', '.created', 'in voice.paid', 'invoice.paid ', '1a.b', 'a-b.c', 'contact.created\n'],
+    ...['**', '*.*', 'contact.**', 'contact.*.x', 'x*.created', '*.', '.*', '* ', 'a b.*'],
   ])('to %j is refused', (type) => {
     expect(() => subscribe([type])).toThrow(invalid('is no type of event'))
     expect(() => subscribe(['contact.created', type])).toThrow(invalid(JSON.stringify(type)))
@@ -89,13 +77,5 @@ describe('an event', () => {
     expect(isSubscribed([pattern], type, 'matched')).toBe(isMatched)
     expect(isSubscribed(['other.created', pattern], type, 'matched')).toBe(isMatched)
     expect(isSubscribed([pattern], type, 'literal')).toBe(pattern === type)
-  })
-
-  it('is of no empty subscription', () => {
-    expect(isSubscribed([], 'a.created', 'matched')).toBe(false)
-  })
-
-  it('has a type that equals the text of a pattern', () => {
-    expect(isSubscribed(['contact.*'], 'contact.*', 'literal')).toBe(true)
   })
 })

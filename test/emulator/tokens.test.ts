@@ -93,15 +93,6 @@ describe('a token', () => {
     await expect(tokens.resolve(`Bearer ${accessToken}`)).rejects.toMatchObject(refusal('the token has expired'))
   })
 
-  it.each(['1999-01-01T00:00:00Z', '2199-01-01T00:00:00Z'])(
-    'is judged by the clock of the emulator alone: %s',
-    async (at) => {
-      const { tokens } = make({ at })
-      const { accessToken } = await tokens.issue(ACCOUNT)
-      expect((await tokens.resolve(`Bearer ${accessToken}`)).account).toEqual(ACCOUNT)
-    },
-  )
-
   it('is valid for every service on the same journal', async () => {
     const database = makeDatabase()
     const journal = openJournal(database)

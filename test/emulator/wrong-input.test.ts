@@ -23,7 +23,9 @@ describe('a method refuses wrong arguments, and changes nothing', () => {
     ['events.emitMany', 'count', { type: 'nobody.asked' }, 1e9],
     ['records.create', 'model key'],
     ['records.create', 'JSON', 'contact', { total: 1n }],
+    ['records.create', 'expected record', 'contact', [1]],
     ['accounts.add', 'key: ', {}],
+    ['accounts.add', 'the user gus@globex.test', { key: 'shop', email: 'gus@globex.test', password: 'x' }],
     ['deliveries.resend', 'body: ', 'DELIVERY', { body: 7 }],
     // Each of these was taken for the first account, or for everything.
     ['webhooks.create', 'expected object', { url: URL_TAKEN, events: ['sync.failed'] }, 'globex'],
