@@ -4,7 +4,6 @@ import type { HandlerError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
 import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import { isThenable, refuseUnfinished } from '../protocol/promises.ts'
-import type { CheckedData } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
 import { Context, HandlerTransaction } from './context.ts'
@@ -12,9 +11,8 @@ import type { Lease } from './lease.ts'
 import { makeController } from './make-controller.ts'
 import type { Order } from './order.ts'
 import type { NamedHandler } from './routes.ts'
-import type { AbortCode, Run } from './run.ts'
+import type { AbortCode, Run, RunResult } from './run.ts'
 import type { Shared } from './shared.ts'
-import type { RunResult } from './waiting.ts'
 
 /** Time that a handler has to end after its abort, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5_000
@@ -25,10 +23,8 @@ export interface AttemptResult extends RunResult {
   readonly settleBy: 'complete' | 'release' | 'abandon' | 'nothing'
 }
 
-interface AttemptStart {
-  readonly order: Order | undefined
-  readonly marks: readonly string[]
-}
+/** State of a handler. `skipped`: its event is outdated. */
+type HandlerState = 'running' | 'finished' | 'skipped' | { readonly error: unknown }
 
 /** Runs the handlers of one claimed event; aborts and finally abandons them, and an asynchronous schema, if they take too long. */
 export class Attempt {
@@ -37,13 +33,12 @@ export class Attempt {
   readonly #lease: Lease
   /** Undefined if no handler has an order, or the event cannot be compared. */
   readonly #order: Order | undefined
-  /** Names of handlers that have succeeded, in this or an earlier attempt. */
-  readonly #finished: string[]
-  readonly #failures: { readonly name: string; readonly error: unknown }[] = []
+  /** Handlers by name: those that have begun, and those that have finished in an earlier attempt. */
+  readonly #handlers = new Map<string, HandlerState>()
   #transactions: Map<string, HandlerTransaction> | undefined
-  #todo: readonly NamedHandler[] = []
-  #pending = 0
-  #resolveWait: (() => void) | undefined
+  /** Resolves when the schema or the handlers are given up. Undefined until something is waited for. */
+  #givenUp: Promise<undefined> | undefined
+  #giveUp: () => void = ignore
   #timer: unknown
   #giveUpTimer: unknown
   #abortReason: HandlerError | undefined
@@ -52,12 +47,13 @@ export class Attempt {
   #hasGivenUp = false
   #isOver = false
 
-  constructor(shared: Shared, run: Run, lease: Lease, { order, marks }: AttemptStart) {
+  /** @param marks names of the handlers that have finished in an earlier attempt */
+  constructor(shared: Shared, run: Run, lease: Lease, order: Order | undefined, marks: readonly string[]) {
     this.#shared = shared
     this.#run = run
     this.#lease = lease
     this.#order = order
-    this.#finished = [...marks]
+    for (const name of marks) this.#handlers.set(name, 'finished')
   }
 
   /** Aborts when the handlers' time is over or another process has the event. Created when a handler first reads it. */
@@ -71,10 +67,7 @@ export class Attempt {
 
   /** Names of the handlers that have finished. A handler whose transaction is committed has finished, even if it still runs. */
   get marks(): readonly string[] {
-    if (this.#transactions === undefined) return [...this.#finished]
-    const marks = new Set(this.#finished)
-    for (const [name, { isCommitted }] of this.#transactions) if (isCommitted) marks.add(name)
-    return [...marks]
+    return [...this.#handlers.keys()].filter((name) => this.#hasMark(name))
   }
 
   /** Undefined until the schema or the handlers have to stop. */
@@ -82,13 +75,10 @@ export class Attempt {
     return this.#abortReason
   }
 
-  /** Waits for an asynchronous schema. Resolves with undefined if it is given up. */
-  waitFor(checking: Promise<CheckedData>): Promise<CheckedData | undefined> {
-    this.#startLimits()
-    return new Promise((resolve) => {
-      this.#resolveWait = () => resolve(undefined)
-      checking.then(resolve)
-    })
+  /** Waits for the schema or the handlers. Resolves with undefined if they are given up. */
+  waitFor<T>(work: Promise<T>): Promise<T | undefined> {
+    this.#givenUp ??= this.#startLimits()
+    return Promise.race([work, this.#givenUp])
   }
 
   toResult(outcome: Outcome, settleBy: AttemptResult['settleBy']): AttemptResult {
@@ -96,32 +86,31 @@ export class Attempt {
   }
 
   /** Begins the handlers that have no mark. Unless all have ended, returns a promise that resolves when they end or are given up. */
-  beginHandlers(): Promise<void> | undefined {
-    const { route, event } = this.#run
+  beginHandlers(): Promise<unknown> | undefined {
+    const { route, event, key } = this.#run
+    const { beginning } = this.#shared
     if (this.#order !== undefined)
       for (const { name } of route.handlers) if (!this.#hasMark(name) && this.#order.isOutdated(name)) this.#skip(name)
-    const todo =
-      this.#finished.length === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
-    this.#todo = todo
-    this.#pending = todo.length
+    const todo = this.#handlers.size === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
     const given = this.#run.give(todo) // before any handler runs
-    const depth = this.#shared.beginning.push(this.#run) - 1
-    for (const [index, handler] of todo.entries()) this.#begin(handler, given[index] ?? event)
-    this.#shared.beginning.length = depth
-    if (this.#pending === 0) return undefined
-    this.#startLimits()
-    if (this.#pending < todo.length) this.#lease.renewNow()
-    return new Promise((resolve) => {
-      this.#resolveWait = resolve
-    })
+    for (const { name } of todo) this.#handlers.set(name, 'running')
+    beginning.add(key)
+    const running = todo.map((handler, index) => this.#begin(handler, given[index] ?? event)).filter(isThenable)
+    beginning.delete(key)
+    if (running.length === 0) return undefined
+    const waiting = this.waitFor(Promise.all(running))
+    if (running.length < todo.length) this.#lease.renewNow()
+    return waiting
   }
 
   /** Returns the result of the handlers, once all have ended or were given up. */
   judge(): AttemptResult {
-    const error =
-      this.#failures.length === 0 ? undefined : this.#run.toFailure(this.#failures, this.#shared.transact !== undefined)
+    const failures = [...this.#handlers].flatMap(([name, state]) =>
+      isFailed(state) ? { name, error: state.error } : [],
+    )
+    const error = failures.length === 0 ? undefined : this.#run.toFailure(failures, this.#shared.transact !== undefined)
     // The inbox reports events that their handlers deferred or gave up.
-    const isSteered = this.#run.first.item && steeringOf(this.#failures.map((failure) => failure.error)) !== undefined
+    const isSteered = this.#run.first.item && steeringOf(failures.map((failure) => failure.error)) !== undefined
     // A closing worker stopped them.
     const isStopped = this.#abortReason?.code === 'worker_closed'
     if (error !== undefined && !isSteered && !isStopped) this.#report(error)
@@ -144,32 +133,30 @@ export class Attempt {
 
   // ── Handlers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #begin({ name, call }: NamedHandler, event: ParsedEvent): void {
+  /** Calls a handler. Unless it has ended, returns a promise that resolves when it does. */
+  #begin({ name, call }: NamedHandler, event: ParsedEvent): Promise<void> | undefined {
     const { transact } = this.#shared
     const transaction = transact && this.#openTransaction(name, transact)
     const context = new Context(this, name, this.#run, transaction)
+    let state: HandlerState = 'finished'
     let result: unknown
-    let failure: { readonly error: unknown } | undefined
-    let isWaiting = false
     try {
       result = call(event as AnyEvent, context) // model and action were set with the route
       refuseUnfinished(result)
-      isWaiting = isThenable(result)
     } catch (error) {
-      failure = { error }
+      state = { error }
+      result = undefined
     }
-    if (isWaiting || transaction?.isBegun) {
-      void this.#awaitHandler(name, failure === undefined ? result : Promise.reject(failure.error), transaction)
-      return
-    }
+    if (isThenable(result)) return this.#awaitHandler(name, result, transaction)
+    if (transaction?.isBegun)
+      return this.#awaitHandler(name, isFailed(state) ? Promise.reject(state.error) : undefined, transaction)
     transaction?.close()
-    this.#pending--
-    if (failure === undefined) this.#finished.push(name)
-    else this.#failures.push({ name, ...failure })
+    this.#handlers.set(name, state)
+    return undefined
   }
 
   async #awaitHandler(name: string, result: unknown, transaction: HandlerTransaction | undefined): Promise<void> {
-    let failure: { readonly error: unknown } | undefined
+    let state: HandlerState = 'finished'
     try {
       refuseUnfinished(await result)
       if (transaction !== undefined) {
@@ -177,21 +164,21 @@ export class Attempt {
         await transaction.ended
       }
     } catch (error) {
-      failure = { error }
+      state = { error }
       transaction?.abort(error)
       await transaction?.ended?.catch(ignore)
     }
     if (this.#isOver) return // given up
-    if (failure === undefined) this.#finished.push(name)
-    else if (transaction?.isOutdated) this.#skip(name)
-    else if (transaction?.isCommitted) this.#onThrownAfterCommit(name, failure.error)
-    else this.#failures.push({ name, ...failure })
-    if (--this.#pending === 0) this.#resolveWait?.()
-    else this.#lease.renewNow()
+    if (isFailed(state) && transaction?.isOutdated) return this.#skip(name)
+    if (isFailed(state) && transaction?.isCommitted) {
+      this.#onThrownAfterCommit(name, state.error)
+      state = 'finished'
+    }
+    this.#handlers.set(name, state)
+    if (this.#running().length > 0) this.#lease.renewNow()
   }
 
   #onThrownAfterCommit(name: string, thrown: unknown): void {
-    this.#finished.push(name)
     const message = `The handler ${name} of ${quote(this.#run.type)} threw after its transaction had been committed. It counts as finished.`
     this.#report(this.#run.toError('handler_failed', message, [name], thrown))
   }
@@ -220,8 +207,7 @@ export class Attempt {
   // ── Abort and abandonment ────────────────────────────────────────────────────────────────────────────────────────
 
   /** Starts to renew the claim and to limit the time, once the schema or a handler does not end synchronously. */
-  #startLimits(): void {
-    if (this.#timer !== undefined) return
+  #startLimits(): Promise<undefined> {
     const { settings } = this.#shared
     const { item } = this.#run.first
     if (item !== undefined) void this.#awaitClosing(item.signal)
@@ -233,6 +219,9 @@ export class Attempt {
       () => this.marks,
       () => this.#abort('lease_lost'),
     )
+    return new Promise((resolve) => {
+      this.#giveUp = () => resolve(undefined)
+    })
   }
 
   /** Continues in the async context of the try, not in that of the call of `close`. */
@@ -254,7 +243,7 @@ export class Attempt {
     if (!isFirst) return // a second reason to stop grants no more time than the first
     this.#giveUpTimer = settings.clock.setTimeout(() => {
       this.#hasGivenUp = true
-      this.#resolveWait?.()
+      this.#giveUp()
     }, GIVE_UP_AFTER_MS)
   }
 
@@ -274,18 +263,22 @@ export class Attempt {
 
   /** A newer event of the record has completed: the handler counts as finished. */
   #skip(name: string): void {
-    this.#finished.push(name)
+    this.#handlers.set(name, 'skipped')
     this.#order?.skip(name)
   }
 
   #hasMark(name: string): boolean {
-    return this.#finished.includes(name) || this.#transactions?.get(name)?.isCommitted === true
+    const state = this.#handlers.get(name)
+    return state === 'finished' || state === 'skipped' || this.#transactions?.get(name)?.isCommitted === true
   }
 
   #running(): readonly string[] {
-    const ended = new Set([...this.#finished, ...this.#failures.map(({ name }) => name)])
-    return this.#todo.map(({ name }) => name).filter((name) => !ended.has(name))
+    return [...this.#handlers].flatMap(([name, state]) => (state === 'running' ? name : []))
   }
+}
+
+function isFailed(state: HandlerState): state is { readonly error: unknown } {
+  return typeof state === 'object'
 }
 
 const ignore = () => {}

@@ -10,11 +10,11 @@ import type { Claim } from '../store/store.ts'
 import { Attempt, type AttemptResult } from './attempt.ts'
 import { Lease } from './lease.ts'
 import { Order } from './order.ts'
-import type { Run } from './run.ts'
+import type { Run, RunResult } from './run.ts'
 import type { Shared } from './shared.ts'
 import { reportDoneElsewhere, reportOtherHandlers } from './sharing.ts'
 import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
-import type { RunResult, Waiting } from './waiting.ts'
+import type { Waiters } from './waiters.ts'
 
 type Claimed = Extract<Claim, { readonly state: 'claimed' }>
 
@@ -24,15 +24,19 @@ const NOT_AS_ASKED = 'The record, or data, does not match the schema.'
 const BUSY_POLL_MS = 1_000
 
 /**
- * Stops 7 to 10, once for all duplicates of an event: claim, schema, handlers, settling. If store, schema and handlers are synchronous,
- * `waiting.result` is set before this returns: hence the condition at each `await`. Never rejects.
+ * Stops 7 to 10, once for all duplicates of an event: claim, schema, handlers, settling. If store, schema and handlers are synchronous, the
+ * run has ended before this returns: hence the condition at each `await`. Never rejects.
  *
  * @param refusal outcome if no handler may run, unless the event is done, busy or cannot be claimed
  */
-export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outcome): Promise<RunResult> {
-  const { run } = waiting
+export async function runEvent(shared: Shared, waiters: Waiters, refusal?: Outcome): Promise<RunResult> {
+  const { run } = waiters
   const { item } = run.first
-  const endUnclaimed = (outcome: Outcome) => waiting.noteEnd({ outcome, marks: item?.marks ?? [] })
+  const end = (result: RunResult) => {
+    run.moveTo({ at: 'ended', result })
+    return result
+  }
+  const endUnclaimed = (outcome: Outcome) => end({ outcome, marks: item?.marks ?? [] })
   let lease: Lease | undefined
   let attempt: Attempt | undefined
   try {
@@ -40,18 +44,18 @@ export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outco
     let asked: Asked
     let claim: Claim | StoreFailure
     for (;;) {
-      asked = askStore(shared, run, waiting.claimBy, order) // 7
+      asked = askStore(shared, run, waiters.claimBy, order) // 7
       claim = isThenable(asked.answer) ? await asked.answer : asked.answer
       const isOutOfTime = claim.state === 'failed' && shared.settings.clock.monotonic() > asked.claimBy - 1 // timers may fire early
-      if (isOutOfTime && waiting.claimBy > asked.claimBy) continue // a delivery that joined meanwhile has more time
+      if (isOutOfTime && waiters.claimBy > asked.claimBy) continue // a delivery that joined meanwhile has more time
       if (claim.state !== 'busy') break
       if (item !== undefined) return endUnclaimed(toOutcome('busy', run)) // the worker runs other items meanwhile
-      waiting.noteBusy()
-      await sleep(shared.settings.clock, Math.min(BUSY_POLL_MS, waiting.timeLeft))
+      run.moveTo({ at: 'busy' })
+      await sleep(shared.settings.clock, Math.min(BUSY_POLL_MS, waiters.timeLeft))
       if (shared.isClosing) return endUnclaimed(toOutcome('closing', run))
-      if (waiting.timeLeft === 0) return endUnclaimed(toOutcome('busy', run))
+      if (waiters.timeLeft === 0) return endUnclaimed(toOutcome('busy', run))
     }
-    if (claim.state === 'failed') return endUnclaimed(waiting.failClaim(claim))
+    if (claim.state === 'failed') return endUnclaimed(waiters.failClaim(claim))
     if (claim.state === 'done') {
       if (Array.isArray(claim.by)) reportDoneElsewhere(shared, run, claim.by)
       return endUnclaimed(toOutcome('duplicate', run))
@@ -59,8 +63,8 @@ export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outco
 
     reportOtherHandlers(shared, run, claim.marks)
     lease = new Lease(shared, run.key, claim.token, asked.at, order)
-    waiting.noteClaimed(lease)
-    attempt = new Attempt(shared, run, lease, { order, marks: withKept(claim.marks, item) })
+    run.moveTo({ at: 'working', lease })
+    attempt = new Attempt(shared, run, lease, order, withKept(claim.marks, item))
     let verdict = refusal && attempt.toResult(refusal, 'release')
     if (verdict === undefined) {
       const checking = checkEvent(run) // 8
@@ -74,13 +78,13 @@ export async function runEvent(shared: Shared, waiting: Waiting, refusal?: Outco
     }
     attempt.end()
 
-    waiting.noteVerdict(verdict.outcome)
-    const settling = settleClaim(shared, waiting, lease, verdict) // 10
-    return waiting.noteEnd(isThenable(settling) ? await settling : settling)
+    run.moveTo({ at: 'storing', lease, verdict: verdict.outcome, isAnswered: false })
+    const settling = settleClaim(shared, waiters, lease, verdict) // 10
+    return end(isThenable(settling) ? await settling : settling)
   } catch (cause) {
     const outcome = toUnexpected(shared, run, cause)
     if (lease === undefined || attempt === undefined) return endUnclaimed(outcome)
-    return waiting.noteEnd(await settleRelease(lease, { outcome, marks: attempt.marks }))
+    return end(await settleRelease(lease, { outcome, marks: attempt.marks }))
   } finally {
     attempt?.end()
     lease?.stop()
@@ -167,7 +171,7 @@ function failSchema(run: Run, attempt: Attempt, error: PosternError): AttemptRes
 
 function settleClaim(
   shared: Shared,
-  waiting: Waiting,
+  waiters: Waiters,
   lease: Lease,
   verdict: AttemptResult,
 ): RunResult | Promise<RunResult> {
@@ -176,7 +180,7 @@ function settleClaim(
   if (settleBy === 'abandon') return { ...verdict, goesOn: lease.abandon(marks) }
   if (settleBy === 'nothing') return verdict
   const answer = lease.complete(marks)
-  return answer === true ? verdict : settleCompletion(shared, waiting, lease, answer, verdict)
+  return answer === true ? verdict : settleCompletion(shared, waiters, lease, answer, verdict)
 }
 
 async function settleRelease(lease: Lease, { outcome, marks }: RunResult): Promise<RunResult> {
@@ -186,19 +190,20 @@ async function settleRelease(lease: Lease, { outcome, marks }: RunResult): Promi
 /** Continues if `complete` is asynchronous or did not return true. */
 async function settleCompletion(
   shared: Shared,
-  waiting: Waiting,
+  waiters: Waiters,
   lease: Lease,
   first: boolean | StoreFailure | Promise<boolean | StoreFailure>,
   verdict: AttemptResult,
 ): Promise<RunResult> {
   const { outcome, marks } = verdict
-  const { run } = waiting
+  const { run } = waiters
   lease.startRenewing(() => marks, ignore)
   let answer = await first
   if (answer instanceof StoreFailure) {
     // The work is done, so the answer is 200; until the store confirms, this process answers duplicates.
     shared.reporter.error(answer.toError('complete', 'the handlers succeeded, so it is retried for 60 s'))
-    waiting.answerUnstored(outcome)
+    run.moveTo({ at: 'storing', lease, verdict: outcome, isAnswered: true })
+    waiters.answerAll(outcome)
     answer = await lease.keepCompleting(marks)
   }
   if (answer === true) return verdict

@@ -2,8 +2,10 @@ import type { TakenItem } from '../inbox/inbox.ts'
 import { copyPlain, isPlain } from '../protocol/copy-plain.ts'
 import { type ParsedEvent, parseAgain } from '../protocol/envelope.ts'
 import { HandlerError, type PosternError } from '../protocol/errors.ts'
+import type { Outcome } from '../protocol/outcome.ts'
 import { quote, reasonOf } from '../protocol/show.ts'
 import type { HandlerContext } from './handler.ts'
+import type { Lease } from './lease.ts'
 import type { Watch } from './observer.ts'
 import type { NamedHandler, Route } from './routes.ts'
 
@@ -37,6 +39,25 @@ const NO_TRANSACTION = /(^|ontext\.|\bctx\.)transaction is not a function/
 const NO_TRANSACTIONS =
   'The store of this receiver has no transactions, so there is no context.transaction: use postgresStore or sqliteStore.'
 
+/** Result of a run. */
+export interface RunResult {
+  readonly outcome: Outcome
+  /** Names of the handlers that have finished, in this or an earlier attempt. */
+  readonly marks: readonly string[]
+  /** Settles when the retries of store calls that failed at the end are over. Never rejects. */
+  readonly goesOn?: Promise<unknown> | undefined
+}
+
+/**
+ * What a run is doing, with what that state has. `busy`: another process holds the event. `working`: schema and handlers run. `storing`: the
+ * handlers have ended with this verdict, and the store is told; from the first failure of that on, all deliveries are answered with it.
+ */
+export type RunState =
+  | { readonly at: 'claiming' | 'busy' }
+  | { readonly at: 'working'; readonly lease: Lease }
+  | { readonly at: 'storing'; readonly lease: Lease; readonly verdict: Outcome; readonly isAnswered: boolean }
+  | { readonly at: 'ended'; readonly result: RunResult }
+
 /** One event to be claimed and handled. */
 export class Run {
   readonly key: string
@@ -51,6 +72,7 @@ export class Run {
   readonly bytes: number
   /** The signed text; undefined if the app made the event. */
   readonly text: string | undefined
+  #state: RunState = { at: 'claiming' }
   /** The events that handlers got. */
   #given: readonly ParsedEvent[] = []
 
@@ -66,6 +88,15 @@ export class Run {
     const { handlers, schema } = route
     this.bytes = (text?.length ?? 0) * (handlers.length + (schema === undefined ? 0 : 1))
     this.text = text
+  }
+
+  get state(): RunState {
+    return this.#state
+  }
+
+  /** Called by `runEvent` alone. */
+  moveTo(state: RunState): void {
+    this.#state = state
   }
 
   get handlerNames(): readonly string[] {

@@ -5,10 +5,10 @@ import { type Outcome, toOutcome, toOverloaded } from '../protocol/outcome.ts'
 import { quote } from '../protocol/show.ts'
 import { Room } from './room.ts'
 import type { Route } from './routes.ts'
-import { type EventRequest, Run } from './run.ts'
+import { type EventRequest, Run, type RunResult } from './run.ts'
 import { runEvent } from './run-event.ts'
 import type { Shared } from './shared.ts'
-import { type RunResult, Waiting } from './waiting.ts'
+import { Waiters } from './waiters.ts'
 
 /** Minimum time between two searches of a full receiver for runs that their host cut off, in milliseconds. */
 const SWEEP_MS = 1_000
@@ -17,9 +17,9 @@ const NO_ROUTE: Route = { handlers: [], isOrdered: false, model: undefined, acti
 /** The events that run in this process: each runs once, and its duplicates wait for it. */
 export class Runs {
   readonly #shared: Shared
-  readonly #byKey = new Map<string, Waiting>()
+  readonly #byKey = new Map<string, Waiters>()
   /** Holders of a place, also if another run has taken the key, since a hook sent the event again. */
-  readonly #placed = new Set<Waiting>()
+  readonly #placed = new Set<Waiters>()
   readonly #room: Room
   #sweptAt = Number.NEGATIVE_INFINITY
 
@@ -55,10 +55,10 @@ export class Runs {
     const run = new Run(key, event, route, delivery, text)
     const refused = this.#refuse(run)
     if (refused !== undefined) return refused
-    const waiting = new Waiting(this.#shared, run)
-    void this.#start(waiting)
+    const waiters = new Waiters(this.#shared, run)
+    void this.#start(waiters)
     // Synchronous stores and handlers are done by now, and nobody waits.
-    return waiting.result === undefined ? waiting.join(delivery) : waiting.result.outcome
+    return run.state.at === 'ended' ? run.state.result.outcome : waiters.join(delivery)
   }
 
   /**
@@ -81,59 +81,54 @@ export class Runs {
   async #try(run: Run, refusal?: Outcome): Promise<Tried> {
     const refused = this.#find(run.key) === undefined ? this.#refuse(run, false) : toOutcome('busy', run)
     if (refused !== undefined) return { outcome: refused, marks: run.first.item?.marks ?? [] }
-    return this.#start(new Waiting(this.#shared, run), refusal)
+    return this.#start(new Waiters(this.#shared, run), refusal)
   }
 
   #refuse(run: Run, needsPlace = true): Outcome | undefined {
-    if (this.#isBeginning(run.key)) return toOutcome('busy', run) // sent by its own handler
+    if (this.#shared.beginning.has(run.key)) return toOutcome('busy', run) // sent by its own handler
     if (this.#shared.isClosing) return toOutcome('closing', run)
     const reason = needsPlace ? this.#whyFull(run) : undefined
     return reason === undefined ? undefined : toOverloaded(503, reason, run)
   }
 
   /** A run that is synchronous to its end needs no place. */
-  #start(waiting: Waiting, refusal?: Outcome): Promise<RunResult> {
-    const running = runEvent(this.#shared, waiting, refusal)
-    if (waiting.result !== undefined) return running
-    this.#add(waiting)
-    const ended = this.#removeAtEnd(waiting, running)
-    waiting.follow(ended)
+  #start(waiters: Waiters, refusal?: Outcome): Promise<RunResult> {
+    const running = runEvent(this.#shared, waiters, refusal)
+    if (waiters.run.state.at === 'ended') return running
+    this.#add(waiters)
+    const ended = this.#removeAtEnd(waiters, running)
+    waiters.follow(ended)
     return ended
   }
 
-  async #removeAtEnd(waiting: Waiting, running: Promise<RunResult>): Promise<RunResult> {
+  async #removeAtEnd(waiters: Waiters, running: Promise<RunResult>): Promise<RunResult> {
     const result = await running
-    this.#remove(waiting)
+    this.#remove(waiters)
     return result
   }
 
   /** Returns true if a handler of this event is being begun, or if `event` is a copy that one of its handlers got. */
   isWithin(key: string, event: object): boolean {
-    if (this.#isBeginning(key)) return true
-    return this.#byKey.get(key)?.run.hasGiven(event) === true
+    return this.#shared.beginning.has(key) || this.#byKey.get(key)?.run.hasGiven(event) === true
   }
 
-  #isBeginning(key: string): boolean {
-    return this.#shared.beginning.some((run) => run.key === key)
-  }
-
-  #add(waiting: Waiting): void {
+  #add(waiters: Waiters): void {
     this.#shared.activity.begin()
-    this.#byKey.set(waiting.run.key, waiting)
-    this.#placed.add(waiting)
-    this.#room.add(waiting.run)
+    this.#byKey.set(waiters.run.key, waiters)
+    this.#placed.add(waiters)
+    this.#room.add(waiters.run)
   }
 
   /** Does nothing for a run that was cut off, and has no place any more. */
-  #remove(waiting: Waiting): void {
-    const { run } = waiting
-    if (!this.#placed.delete(waiting)) return
-    if (this.#byKey.get(run.key) === waiting) this.#byKey.delete(run.key)
+  #remove(waiters: Waiters): void {
+    const { run } = waiters
+    if (!this.#placed.delete(waiters)) return
+    if (this.#byKey.get(run.key) === waiters) this.#byKey.delete(run.key)
     this.#room.remove(run)
     this.#shared.activity.end()
   }
 
-  #find(key: string): Waiting | undefined {
+  #find(key: string): Waiters | undefined {
     const underWay = this.#byKey.get(key)
     if (underWay === undefined || !underWay.isCutOff) return underWay
     this.#drop(underWay)
@@ -145,14 +140,14 @@ export class Runs {
     const now = this.#shared.settings.clock.monotonic()
     if (reason === undefined || now - this.#sweptAt < SWEEP_MS) return reason
     this.#sweptAt = now
-    for (const waiting of this.#byKey.values()) if (waiting.isCutOff) this.#drop(waiting)
+    for (const waiters of this.#byKey.values()) if (waiters.isCutOff) this.#drop(waiters)
     return this.#room.whyNone(run)
   }
 
   /** Removes a run whose claim has expired as well. If it continues, the token of its claim fences it off. */
-  #drop(waiting: Waiting): void {
-    const { run } = waiting
-    this.#remove(waiting)
+  #drop(waiters: Waiters): void {
+    const { run } = waiters
+    this.#remove(waiters)
     const message = `The handlers of ${quote(run.type)} were suspended until their claim had ended. If the host suspends the process after its answer, give the adapter a waitUntil, or do less in the handlers.`
     this.#shared.reporter.error(run.toError('handler_abandoned', message, run.handlerNames))
   }

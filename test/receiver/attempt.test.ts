@@ -260,7 +260,7 @@ describe('a handler over its time', () => {
     gate.open()
     expect(await sent).toMatchObject({ status: 500, code: 'handler_failed' })
     expect(bench.errors[1]).toMatchObject({ handlers: ['broken'] })
-    expect(bench.store.marksOf('release')).toEqual([['fine', 'slow']])
+    expect(bench.store.marksOf('release')).toEqual([['slow', 'fine']])
   })
 
   it('is abandoned 5 s after its abort: named, no longer renewed, and its late end is not reported', async () => {

@@ -53,7 +53,7 @@ describe('a claim is renewed', () => {
     await bench.clock.advance(6_000)
     quick.open(undefined)
     await bench.clock.advance(5_000)
-    expect(bench.store.marksOf('renew')).toEqual([['at-once'], ['at-once', 'quick']])
+    expect(bench.store.marksOf('renew')).toEqual([['at-once'], ['quick', 'at-once']])
     gate.open(undefined)
     await bench.clock.advance(0)
   })

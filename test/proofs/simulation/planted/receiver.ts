@@ -14,7 +14,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'busy-answered-as-duplicate': {
       breaks: 'An event that another process is handling is answered 200.',
       from: 1,
-      edits: { '      waiting.noteBusy()\n': "      return endUnclaimed(toOutcome('duplicate', run))\n" },
+      edits: { "      run.moveTo({ at: 'busy' })\n": "      return endUnclaimed(toOutcome('duplicate', run))\n" },
     },
     'late-claim-kept': {
       breaks: 'A claim that arrives when nobody waits for it any more is not given back.',
@@ -96,15 +96,14 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: 'A handler counts as finished as soon as it has begun.',
       from: 4,
       edits: {
-        'if (isWaiting || transaction?.isBegun) {':
-          'if (isWaiting || transaction?.isBegun) {\n      this.#finished.push(name)',
+        "of todo) this.#handlers.set(name, 'running')": "of todo) this.#handlers.set(name, 'finished')",
       },
     },
     'marks-not-read': {
       breaks: 'A retry runs every handler, also those that had finished.',
       from: 18,
       edits: {
-        'this.#finished.length === 0 ? route.handlers : route.handlers.filter(':
+        'this.#handlers.size === 0 ? route.handlers : route.handlers.filter(':
           'true ? route.handlers : route.handlers.filter(',
       },
     },
@@ -122,9 +121,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: 'The late end of handlers that were given up settles the event.',
       from: 19,
       edits: {
-        '    if (this.#isOver) return // given up\n': '',
-        'if (--this.#pending === 0) this.#resolveWait?.()':
-          'if (--this.#pending === 0) {\n      this.#resolveWait?.()\n      if (this.#isOver) void this.#lease.complete([])\n    }',
+        'if (this.#isOver) return // given up': 'if (this.#isOver) void this.#lease.complete([])',
       },
     },
     'done-before-the-commit': {
@@ -182,8 +179,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: 'A delivery is answered 200 while its handlers run.',
       from: 0,
       edits: {
-        'waiting.result === undefined ? waiting.join(delivery)':
-          "waiting.result === undefined ? toOutcome('handled', run)",
+        ': waiters.join(delivery)\n': ": toOutcome('handled', run)\n",
       },
     },
     'joined-answered-immediately': {
@@ -195,8 +191,8 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       breaks: 'A duplicate joins a run that was given up.',
       from: 4,
       edits: {
-        '    this.#remove(waiting)\n    return result':
-          "    if (!('code' in result.outcome) || result.outcome.code !== 'handler_abandoned') this.#remove(waiting)\n    return result",
+        '    this.#remove(waiters)\n    return result':
+          "    if (!('code' in result.outcome) || result.outcome.code !== 'handler_abandoned') this.#remove(waiters)\n    return result",
       },
     },
   },
@@ -207,7 +203,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
       edits: { 'if (index === 0 && route.schema === undefined) return event': 'if (index >= 0) return event' },
     },
   },
-  'src/receiver/waiting.ts': {
+  'src/receiver/waiters.ts': {
     'host-never-let-go': {
       breaks: 'A host is kept awake for work that has ended.',
       from: 7,
