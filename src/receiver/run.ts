@@ -49,7 +49,7 @@ export interface RunResult {
 }
 
 /**
- * What a run is doing, with what that state has. `busy`: another process holds the event. `working`: schema and handlers run. `storing`: the
+ * State of a run, with what that state has. `busy`: another process holds the event. `working`: schema and handlers run. `storing`: the
  * handlers have ended with this verdict, and the store is told; from the first failure of that on, all deliveries are answered with it.
  */
 export type RunState =
