@@ -13,7 +13,10 @@ const FLOORS: Floors = {
   'src/index.ts': { files: [...PURE, 'src/store/', 'src/inbox/', 'src/receiver/'] },
   [ENGINE]: { files: [...PURE, 'src/inbox/', 'src/receiver/observer.ts'], types: ['src/store/', 'src/receiver/'] },
   'src/host/': { files: ['src/host/'], packages: ['node:util'] },
-  'src/protocol/': { files: ['src/protocol/'], packages: ['node:buffer', 'node:crypto', 'node:util'] },
+  'src/protocol/': {
+    files: ['src/protocol/', 'src/host/escape.ts'],
+    packages: ['node:buffer', 'node:crypto', 'node:util'],
+  },
   'src/store/': { files: [...PURE, 'src/store/'], packages: ['lru-cache'] },
   'src/inbox/': { files: [...PURE, 'src/inbox/'] },
   'src/receiver/': {
@@ -49,7 +52,7 @@ const FLOORS: Floors = {
     ],
   },
   'tools/check/': {
-    files: ['src/protocol/', 'tools/wire/', 'tools/check/'],
+    files: [...PURE, 'tools/wire/', 'tools/check/'],
     packages: [
       ...['node:buffer', 'node:crypto', 'node:child_process', 'node:events', 'node:stream/consumers'],
       ...['node:timers/promises', 'node:zlib'],

@@ -46,7 +46,7 @@ const MAX_FAILURES = 3
  * their description.
  *
  * @throws ServiceError `webhook_not_ours`, `secret_not_saved`, `answer_unusable` if the service does not list the new webhook as it was
- *   created, and those of the calls
+ *   created, and those of the calls; ConfigurationError `option_unknown`, `option_invalid`
  * @example
  * await ensureWebhook(client, {
  *   url: 'https://app.example.com/webhooks',
@@ -56,6 +56,8 @@ const MAX_FAILURES = 3
  * })
  */
 export async function ensureWebhook(client: Client, options: EnsureOptions): Promise<EnsuredWebhook> {
+  check.isObject(options, '{ url, events, hasSecret, saveSecret }')
+  check.isKnown(options, ['url', 'events', 'description', 'replaceActive', 'hasSecret', 'saveSecret', 'signal'])
   const { url, events, description, replaceActive = false } = options
   check.hasMethods('options', options, ['hasSecret', 'saveSecret'])
   const registry = new Registry(client, options)

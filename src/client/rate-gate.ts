@@ -1,5 +1,5 @@
+import { sleep } from '../host/clock.ts'
 import type { Settings } from './settings.ts'
-import { sleep } from './sleep.ts'
 
 /** Windows that end within this time of each other are the same window. */
 const SAME_WINDOW_MS = 1_500

@@ -1,10 +1,11 @@
+import { sleep } from '../host/clock.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import type { CallOptions, Client } from './api.ts'
 import type { Delivery } from './records.ts'
 import { type JournaledRetry, type ReplayJournal, readJournal, toRetryLine, toWindowLine } from './replay-journal.ts'
 import { planReplay, readLog } from './replay-plan.ts'
 import { hasCode } from './service-error.ts'
-import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
+import { MAX_POLL_MS, MAX_WAIT_MS } from './settings.ts'
 
 /** Options of `replayFailed`: which failed deliveries to retry, and how long to wait for their results. */
 export interface ReplayOptions extends CallOptions {
@@ -84,6 +85,7 @@ interface Item {
 }
 
 const check = new OptionChecker('replayFailed')
+const OPTIONS = 'webhookId since filter limit concurrency dryRun journal pollMs waitMs onProgress signal'.split(' ')
 /** Number of times that a retry is requested if its answer is lost and the log does not show it. */
 const MAX_TRIES = 3
 
@@ -93,9 +95,11 @@ const MAX_TRIES = 3
  *
  * After an interruption by its signal, an error or a crash, call it again with the same journal: no accepted retry is repeated.
  *
- * @throws ServiceError of the calls; ConfigurationError `option_invalid`
+ * @throws ServiceError of the calls; ConfigurationError `option_unknown`, `option_invalid`
  */
 export async function replayFailed(client: Client, options: ReplayOptions): Promise<ReplayResult> {
+  check.isObject(options, '{ webhookId }')
+  check.isKnown(options, OPTIONS)
   const { webhookId, filter, limit = Number.POSITIVE_INFINITY, signal, journal } = options
   const { concurrency = 2, pollMs = 1_000, waitMs = 60_000 } = options
   check.areFunctions({ filter })

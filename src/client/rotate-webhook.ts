@@ -1,3 +1,4 @@
+import { sleep } from '../host/clock.ts'
 import type { Complete } from '../host/complete.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
@@ -15,7 +16,7 @@ import {
 import { replayFailed } from './replay-failed.ts'
 import { planReplay, readLog } from './replay-plan.ts'
 import { hasCode, ServiceError } from './service-error.ts'
-import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
+import { MAX_POLL_MS, MAX_WAIT_MS } from './settings.ts'
 
 /** Options of `rotateWebhook`: the webhook to replace, a function that saves the new secret, and the time for which both deliver. */
 export interface RotateOptions extends SecretKeeper, CallOptions {
@@ -59,6 +60,7 @@ export interface Rotation {
 }
 
 const check = new OptionChecker('rotateWebhook')
+const OPTIONS = 'webhookId url overlapMs pollMs waitMs giveUpFailed onProgress hasSecret saveSecret signal'.split(' ')
 
 /**
  * Replaces a webhook, and so its signing secret, without missing a delivery: creates a second one, calls `saveSecret`, lets both deliver
@@ -71,9 +73,11 @@ const check = new OptionChecker('rotateWebhook')
  * During the overlap, both webhooks send each event. It is handled once if both send the same id: see `sharesEventIds`.
  *
  * @throws ServiceError `secret_not_saved`, `not_found` if neither the webhook nor its successor exists, `answer_unusable` if the
- *   service does not list the new webhook as it was created, and those of the calls
+ *   service does not list the new webhook as it was created, and those of the calls; ConfigurationError `option_unknown`, `option_invalid`
  */
 export async function rotateWebhook(client: Client, options: RotateOptions): Promise<Rotation> {
+  check.isObject(options, '{ webhookId, hasSecret, saveSecret }')
+  check.isKnown(options, OPTIONS)
   const { overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, webhookId } = options
   check.hasMethods('options', options, ['hasSecret', 'saveSecret'])
   check.isNumber('overlapMs', overlapMs, 0, MAX_WAIT_MS)

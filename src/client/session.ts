@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { untilAborted } from '../host/clock.ts'
 import { findEntry } from './records.ts'
 import type { Settings } from './settings.ts'
-import { untilAborted } from './sleep.ts'
 import type { Authorisation, Transport } from './transport.ts'
 
 interface Token {

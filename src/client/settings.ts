@@ -5,6 +5,11 @@ import { isLoopback } from '../protocol/loopback.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { Redactor } from './redactor.ts'
 
+/** Longest pause between two reads of a log, in milliseconds. */
+export const MAX_POLL_MS = 3_600_000
+/** Longest time to wait for results in a log, in milliseconds: a year. */
+export const MAX_WAIT_MS = 365 * 86_400_000
+
 /** Wait of the client, for progress displays. */
 export interface Wait {
   readonly ms: number
@@ -65,9 +70,8 @@ export function checkOptions(options: ClientOptions): Settings {
     random = Math.random,
     logger = consoleLogger,
     onWait = () => {},
-    ...unknown
   } = options
-  check.isKnown(unknown, OPTIONS)
+  check.isKnown(options, OPTIONS)
   check.areFunctions({ fetch, random, onWait })
   check.isWhole('timeoutMs', timeoutMs, 100, 600_000, 'milliseconds')
   check.isWhole('maxRetries', maxRetries, 0, 20)

@@ -1,9 +1,9 @@
+import { sleep, untilAborted } from '../host/clock.ts'
 import { parseJson } from '../protocol/parse-json.ts'
 import { failureOf, refusalOf, type WholeAnswer, wasNotSent } from './failures.ts'
 import { RateGate, type RateHints, readRateHeaders } from './rate-gate.ts'
 import { ServiceError } from './service-error.ts'
 import type { Settings, Wait } from './settings.ts'
-import { sleep, untilAborted } from './sleep.ts'
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'

@@ -27,9 +27,22 @@ export function setTimeoutAt(clock: Clock, at: number, callback: () => void): un
   return clock.setTimeout(callback, Math.max(at - clock.monotonic(), 0))
 }
 
-/** Waits on a clock. */
-export function sleep(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.setTimeout(resolve, ms)
+/** Waits on a clock. Rejects with the signal's reason if it aborts before. */
+export async function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  let timer: unknown
+  const isOver = new Promise<void>((resolve) => {
+    timer = clock.setTimeout(resolve, ms)
+  })
+  await untilAborted(isOver, signal).finally(() => clock.clearTimeout(timer))
+}
+
+/** Stops waiting for work when the signal aborts. The work itself goes on. */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
   })
 }

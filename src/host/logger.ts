@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { escapeUnits } from './escape.ts'
 
 /** A logger in the shape of pino's: fields first, then the message. */
 export interface Logger {
@@ -43,10 +44,5 @@ function toLine(fields: LogFields, message: string): string {
 
 /** Escapes what a terminal acts on, such as formats that turn text around: a sender can put it into ids and types. */
 function escapeControls(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  )
+  return escapeUnits(text, /[\p{Cc}\p{Cf}\u2028\u2029]/gu)
 }

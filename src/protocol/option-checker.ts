@@ -26,12 +26,12 @@ export class OptionChecker {
   }
 
   /**
-   * @param unknown the remaining options
-   * @param hint a sentence for one of them
-   * @throws ConfigurationError `option_unknown` if there are any
+   * @param options all options, or those that are left
+   * @param hint a sentence for one that is not known
+   * @throws ConfigurationError `option_unknown` if there is one
    */
-  isKnown(unknown: object, known: readonly string[], hint?: (stray: string) => string | undefined): void {
-    const [stray] = Object.keys(unknown)
+  isKnown(options: object, known: readonly string[], hint?: (stray: string) => string | undefined): void {
+    const stray = Object.keys(options).find((name) => !known.includes(name))
     if (stray === undefined) return
     const sentences = [`${this.#owner} has no option "${stray}".`, hint?.(stray), `It takes ${known.join(', ')}.`]
     throw new ConfigurationError('option_unknown', sentences.filter((text) => text !== undefined).join(' '))

@@ -1,3 +1,5 @@
+import { escapeUnits } from '../host/escape.ts'
+
 /** Formats a value of the app for a message. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
@@ -9,13 +11,7 @@ export function show(value: unknown): string {
 
 /** Quotes a sender's text for a message, and escapes characters that a terminal or a log viewer could act on. */
 export function quote(text: string): string {
-  const escaped = text.replace(/["\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  )
-  return `"${escaped}"`
+  return `"${escapeUnits(text, /["\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu)}"`
 }
 
 /** Quotes text for a shell. */

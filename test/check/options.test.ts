@@ -31,6 +31,11 @@ describe('checkReceiver', () => {
     await expect(promise).rejects.toMatchObject({ code: 'option_invalid', message: expect.stringMatching(message) })
   })
 
+  it('refuses a misspelt option', async () => {
+    const checking = checkReceiver('http://localhost/', { secret: SECRET, ...{ timeout: 1_000 } })
+    await expect(checking).rejects.toMatchObject({ code: 'option_unknown' })
+  })
+
   it('refuses an impossible secret', async () => {
     await expect(checkReceiver('http://localhost/', { secret: ' ' })).rejects.toMatchObject({ code: 'secret_unusable' })
   })

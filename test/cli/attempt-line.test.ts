@@ -20,7 +20,7 @@ function show(...attempts: readonly Partial<ShownAttempt>[]) {
   return written
 }
 
-it('gives advice once for each kind of failure, unless it has no usual cause', () => {
+it('prints advice once for each kind of failure, unless it has no usual cause', () => {
   const refused = { failure: 'refused', phases: {} }
   const dropped = { failure: 'reset', error: 'dropped by a fault' }
   const unanswered = [dropped, { ...dropped, phases: {} }, refused, refused]

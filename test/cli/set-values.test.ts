@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { setFields, setValues } from '../../tools/cli/input/set-values.ts'
+import { setValues } from '../../tools/cli/input/set-values.ts'
 
 let event: {
   readonly id: string
@@ -62,23 +62,6 @@ describe('a setting', () => {
     const refusal = { message: expect.stringContaining(`--set ${message}`), exitCode: 2 }
     expect(() => setValues(event, [setting])).toThrow(expect.objectContaining(refusal))
     expect(event).toEqual(before)
-  })
-})
-
-describe('a setting of a record', () => {
-  it('begins at its fields', () => {
-    const record = { email: 'zoe@example.test', type: 'lead' }
-    setFields(record, ['email=ada@example.test', 'type=customer', 'phone=49', 'age=7'])
-    expect(record).toEqual({ email: 'ada@example.test', type: 'customer', phone: 49, age: 7 })
-  })
-
-  it.each([
-    ['email', '--set email cannot be set. Write it as name=value: email=zoe@example.test.'],
-    ['emial=x', '--set emial cannot be set. Did you mean email? A field of that very name goes with --data.'],
-    ['adress.city=x', '--set adress.city cannot be set. Did you mean address?'],
-  ])('is refused with advice: %s', (setting, message) => {
-    const record = { email: 'zoe@example.test', address: {} }
-    expect(() => setFields(record, [setting])).toThrow(message)
   })
 })
 

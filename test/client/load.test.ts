@@ -1,12 +1,10 @@
-import { ensureWebhook, type ReplayJournal, replayFailed, rotateWebhook } from 'postern/client'
+import { ensureWebhook, rotateWebhook } from 'postern/client'
 import { expect, it } from 'vitest'
 import { setScene } from './emulated.ts'
-import { failureOf } from './support.ts'
 
-// `npm run test:long -- client` runs all of this: 10,000 events across a rotation and 300 failures replayed.
+// `npm run test:long -- client` sends 10,000 events across a rotation.
 const IS_WHOLE = process.env.CLIENT_LOAD === 'whole'
 const EVENTS = IS_WHOLE ? 10_000 : 100
-const FAILURES = IS_WHOLE ? 300 : 20
 const TYPES = ['contact.created']
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -42,39 +40,4 @@ it(`${EVENTS} events across a rotation: none missed, none handled twice`, { time
   expect([...handled.keys()].toSorted()).toEqual(sent.toSorted())
   expect([...handled.values()].every((count) => count === 1)).toBe(true)
   if (IS_WHOLE) console.log(`${sent.length} events sent, ${handled.size} handled, each once`)
-})
-
-it('an outage of three hours is healed, interrupted halfway and resumed: each event once, no 429', {
-  timeout: 60_000,
-}, async () => {
-  const { crm, client, url, keeper, handled, app } = await setScene({}, 'hasty')
-  const { webhook } = await ensureWebhook(client, { url, events: TYPES, ...keeper })
-  let refused = 0
-  crm.subscribe((message) => {
-    if ('status' in message && message.status === 429) refused++
-  })
-  app.isDown = true
-  const sent = Array.from({ length: FAILURES }, () => crm.events.emit({ type: 'contact.created' }).id)
-  await crm.clock.advance('3h')
-  app.isDown = false
-  expect(crm.deliveries.list().filter(({ status }) => status === 'failed')).toHaveLength(FAILURES)
-
-  const lines: string[] = []
-  const journal: ReplayJournal = { read: () => lines, append: (line) => void lines.push(line) }
-  const controller = new AbortController()
-  const onProgress = ({ retried }: { retried: number }) =>
-    retried >= FAILURES / 2 && controller.abort(new Error('interrupted'))
-  const interrupted = replayFailed(client, { webhookId: webhook.id, journal, onProgress, signal: controller.signal })
-  expect(await failureOf(interrupted)).toMatchObject({ message: 'interrupted' })
-  const accepted = lines.filter((line) => line.includes('"accepted"'))
-  expect(accepted.length).toBeGreaterThanOrEqual(FAILURES / 2)
-  expect(accepted.length).toBeLessThan(FAILURES / 2 + 3)
-
-  const { events, retried } = await replayFailed(client, { webhookId: webhook.id, journal })
-  expect(new Set(events.map(({ outcome }) => outcome))).toEqual(new Set(['succeeded']))
-  expect(retried).toBeGreaterThan(FAILURES / 2 - 3)
-  await crm.deliveries.whenIdle()
-  expect([...handled.keys()].toSorted()).toEqual(sent.toSorted())
-  expect([...handled.values()].every((count) => count === 1)).toBe(true)
-  expect(refused).toBe(0)
 })

@@ -1,4 +1,11 @@
-import { type Client, type ClientOptions, createClient } from 'postern/client'
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  ensureWebhook,
+  replayFailed,
+  rotateWebhook,
+} from 'postern/client'
 import { startEmulator } from 'postern/emulator'
 import { silentLogger } from 'postern/testing'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
@@ -67,6 +74,17 @@ describe('options', () => {
       .catch(() => {})
     expect(service.seen[0]?.path).toBe('/crm/v1/api/identity/auth/login')
   })
+})
+
+it.each<[string, (client: Client, options: never) => Promise<unknown>]>([
+  ['ensureWebhook', ensureWebhook],
+  ['replayFailed', replayFailed],
+  ['rotateWebhook', rotateWebhook],
+])('%s refuses a misspelt option, and none', async (name, call) => {
+  const stray = { singal: undefined } as never // wrong on purpose
+  const message = expect.stringContaining(`${name} has no option "singal". It takes `)
+  await expect(call(create({}), stray)).rejects.toMatchObject({ code: 'option_unknown', message })
+  await expect(call(create({}), undefined as never)).rejects.toMatchObject({ code: 'option_invalid' })
 })
 
 describe('arguments of calls', () => {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { LONGEST_TIMER_MS } from '../../src/host/clock.ts'
 import { ConfigurationError } from '../../src/protocol/errors.ts'
 import { isLoopback } from '../../src/protocol/loopback.ts'
 import { OptionChecker } from '../../src/protocol/option-checker.ts'
@@ -53,8 +54,8 @@ export interface CheckOptions {
 }
 
 const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS
-/** Longest time that a timer takes, nearly 25 days. */
-const LONGEST_TIMER_MS = 2_147_483_647
+const OPTIONS =
+  'secret timeoutMs patienceMs concurrency only skip accountKey probe allowRemote signal onProgress'.split(' ')
 
 /**
  * Judges a receiver in any language by its answers over HTTP. Sends some 180 deliveries of test events, and some 460 with a probe, to the
@@ -63,15 +64,17 @@ const LONGEST_TIMER_MS = 2_147_483_647
  * Never rejects because of the receiver: see `isReachable` and `summary` of the report.
  *
  * @param target the URL to which the service delivers
- * @throws ConfigurationError `secret_unusable`; `option_invalid` for a URL that is not http, an unknown id or group, or a host other
+ * @throws ConfigurationError `secret_unusable`; `option_unknown`; `option_invalid` for a URL that is not http, an unknown id or group, or a host other
  * than this machine without `allowRemote`
  * @example const { summary } = await checkReceiver('http://localhost:3000/webhooks', { secret })
  */
 export async function checkReceiver(target: string | URL, options: CheckOptions): Promise<Report> {
+  const checker = new OptionChecker('checkReceiver')
+  checker.isObject(options, '{ secret }')
+  checker.isKnown(options, OPTIONS)
   const { timeoutMs = SERVICE_DEADLINE_MS, patienceMs = DEFAULT_PATIENCE_MS, concurrency = 8 } = options
   const { accountKey = 'check', skip = [], secret } = options
   const url = toUrl(target, options.allowRemote ?? false)
-  const checker = new OptionChecker('checkReceiver')
   checker.isNumber('timeoutMs', timeoutMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
   checker.isNumber('patienceMs', patienceMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
   checker.isNumber('concurrency', concurrency, 1, 1_000)

@@ -47,7 +47,7 @@ export function emitList(io: Io, records: readonly object[], table: string, none
   else tell(io, none)
 }
 
-/** Tells people something, beside the results. */
+/** Writes a line for people to standard error, beside the results. */
 export function tell({ stderr }: Io, text: string): void {
   stderr.write(`${text}\n`)
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { escapeUnits } from '../../src/host/escape.ts'
 import { type ErrorCode, PosternError } from '../../src/protocol/errors.ts'
 import { addCheck } from './commands/check.ts'
 import { addDeliveries } from './commands/deliveries.ts'
@@ -131,11 +132,10 @@ function asksForJson(args: readonly string[]): boolean {
 
 /** Escapes characters that JSON allows and a terminal could obey. Programs read the same value. */
 function toJsonOutput(output: Output): Output {
-  const toUnit = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   return {
     isTTY: output.isTTY === true,
     write: (text, callback) =>
-      output.write(text.replace(/[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu, toUnit), callback),
+      output.write(escapeUnits(text, /[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu), callback),
   }
 }
 

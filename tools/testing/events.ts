@@ -58,8 +58,8 @@ const SEEDED_START = Date.UTC(2025, 0, 1)
  * that no earlier test run used, so that a persistent store does not take it for a duplicate.
  */
 export function createEvents(options: { readonly seed?: string | number | undefined } = {}): EventBuilders {
-  const { seed, ...unknown } = options
-  new OptionChecker('createEvents').isKnown(unknown, ['seed'])
+  new OptionChecker('createEvents').isKnown(options, ['seed'])
+  const { seed } = options
   let count = 0
   const nextHex = () => {
     count++

@@ -45,8 +45,8 @@ export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
 export function signed(given: Sendable, options: SignedOptions): SignedDelivery {
   const check = new OptionChecker('signed')
   check.isObject(options, '{ secret }')
-  const { secret, format = 'spaced', tamper = 'none', seed, ...unknown } = options
-  check.isKnown(unknown, SIGNED_OPTIONS)
+  const { secret, format = 'spaced', tamper = 'none', seed } = options
+  check.isKnown(options, SIGNED_OPTIONS)
   if (!isSendable(given))
     throw new TypeError(
       `An event, text or bytes can be signed, not ${show(given)}: events.contact.created() makes one. Give anything that is not an event as text.`,

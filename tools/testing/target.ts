@@ -30,9 +30,9 @@ export interface TargetOptions {
   readonly path?: string | undefined
 }
 
-export function pathOf({ path = '/webhooks', ...unknown }: TargetOptions): string {
-  new OptionChecker('A target').isKnown(unknown, ['path'])
-  return path
+export function pathOf(options: TargetOptions): string {
+  new OptionChecker('A target').isKnown(options, ['path'])
+  return options.path ?? '/webhooks'
 }
 
 /** Yields the parts of a body, each in a separate turn of the event loop. A body that is cut off never ends; its connection does. */

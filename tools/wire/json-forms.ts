@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { escapeUnits } from '../../src/host/escape.ts'
 
 export const BODY_FORMATS = ['compact', 'spaced', 'pretty', 'escaped', 'random'] as const
 
@@ -39,7 +40,7 @@ export function escapeSlashes(json: string): string {
 
 /** Escapes the non-ASCII characters of JSON as `\u` and four digits. */
 export function escapeUnicode(json: string): string {
-  return json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return escapeUnits(json, /[\u0080-\uffff]/g)
 }
 
 /** Adds blanks, line breaks and escapes at random, as far as JSON allows. */

@@ -69,31 +69,36 @@ function addPlace(command: Command): Command {
 async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
   const { url, events, anyType, description, replaceActive } = options
   const types = readSubscribedTypes(events, anyType === true)
-  await using keeper = await openKeeper(options, io)
+  await using place = await openKeeper(options, io)
   const client = await connectToService(options, io)
-  const wanted = { url, events: types, ...defined({ description, replaceActive }), signal: io.interrupt, ...keeper }
-  const ensured = await ensureWebhook(client, wanted).catch((error) => explain(error, keeper))
+  const ensured = await ensureWebhook(client, {
+    url,
+    events: types,
+    ...defined({ description, replaceActive }),
+    ...place.keeper,
+    signal: io.interrupt,
+  }).catch((error) => explain(error, place))
   const { webhook, isNew, deleted } = ensured
-  emit(io, { ...withoutRaw(webhook), isNew, deleted, secretIn: keeper.name })
+  emit(io, { ...withoutRaw(webhook), isNew, deleted, secretIn: place.name })
   for (const id of deleted) tell(io, `webhook ${toPrintable(id)} is deleted: its secret was lost`)
   const what = isNew ? 'is registered and active' : 'was there, and is active'
-  tell(io, `webhook ${toPrintable(webhook.id)} ${what}; its secret is in ${keeper.name}`)
+  tell(io, `webhook ${toPrintable(webhook.id)} ${what}; its secret is in ${place.name}`)
 }
 
 async function rotate(webhookId: string, options: RotateCommandOptions, io: Io): Promise<void> {
-  await using keeper = await openKeeper(options, io)
-  if (await keeper.hasSecret(webhookId))
-    throw usageError(`${keeper.name} holds the secret of the webhook that is to be replaced.`, {
+  await using place = await openKeeper(options, io)
+  if (await place.keeper.hasSecret(webhookId))
+    throw usageError(`${place.name} holds the secret of the webhook that is to be replaced.`, {
       fix: 'Name another place, which your receiver reads too.',
     })
   const client = await connectToService(options, io)
   const { overlap, wait, giveUpFailed } = options
   const rotation = await rotateWebhook(client, {
-    ...{ webhookId, ...defined({ url: options.url }), ...keeper, signal: io.interrupt },
+    ...{ webhookId, ...defined({ url: options.url }), ...place.keeper, signal: io.interrupt },
     ...{ overlapMs: overlap, waitMs: wait, pollMs: Math.min(10_000, overlap), giveUpFailed: giveUpFailed === true },
-    onProgress: createProgress(keeper, options, io),
-  }).catch((error) => explain(error, keeper))
-  tellRotation(webhookId, rotation, keeper, options, io)
+    onProgress: createProgress(place, options, io),
+  }).catch((error) => explain(error, place))
+  tellRotation(webhookId, rotation, place, options, io)
 }
 
 /** Prints once for how long both webhooks deliver, and then each change of what the rotation waits for. */

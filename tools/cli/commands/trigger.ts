@@ -9,7 +9,7 @@ import { addEventOptions, type EventOptions, makeEvents } from '../input/make-ev
 import { durationOption, readCount, readRate, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, emit, endIfInterrupted, type Io, tell, usageError } from '../io.ts'
-import { createHints, formatAttempt, type ShownAttempt, toRecord } from '../output/attempt-line.ts'
+import { createAttemptPrinter, type ShownAttempt } from '../output/attempt-line.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { type SendingOptions, sendAll, shuffle } from '../service/send-all.ts'
 import { triggerEmulator } from '../service/trigger-emulator.ts'
@@ -85,7 +85,7 @@ async function sendDirectly(
     Array.from({ length: duplicate }, (_, index) => ({ event, copy: index + 1 })),
   )
   const tally = { sent: 0, acknowledged: 0, unanswered: 0, cutOff: 0 }
-  const giveHint = createHints(io)
+  const print = createAttemptPrinter(io)
   emit(io, { type: 'ready', to: showTarget(url) })
 
   const send = async ({ event: { id: eventId, type: eventType }, event, copy }: (typeof inOrder)[number]) => {
@@ -97,13 +97,7 @@ async function sendDirectly(
     tally.sent++
     if (attempt.failure === undefined) tally.acknowledged++
     if (attempt.status === undefined) tally.unanswered++
-    const step = duplicate > 1 ? `copy ${copy}` : ''
-    emit(
-      io,
-      toRecord({ eventId, eventType }, attempt, { copy }),
-      formatAttempt({ eventId, eventType }, attempt, { step }, io),
-    )
-    giveHint(attempt, url)
+    print({ eventId, eventType }, attempt, url, { step: duplicate > 1 ? `copy ${copy}` : '' }, { copy })
   }
   const all = options.shuffle ? shuffle(inOrder, Math.random) : inOrder
   await sendAll(all, send, { concurrency, rate, signal: io.interrupt })

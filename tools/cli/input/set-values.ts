@@ -11,7 +11,7 @@ const ENVELOPE = ['id', 'timestamp', 'accountKey', 'data']
  */
 export function setValues(event: object, settings: readonly string[]): void {
   for (const setting of settings) {
-    const { path, names, text } = readSetting(setting, 'path=value: data.record.email=zoe@example.test')
+    const { path, names, text } = readSetting(setting)
     const [first = ''] = names
     if (first === 'type') throw refuse(path, 'The type is the first argument of the command.')
     if (!ENVELOPE.includes(first)) throw refuse(path, suggest(event, path, '', ENVELOPE))
@@ -19,16 +19,9 @@ export function setValues(event: object, settings: readonly string[]): void {
   }
 }
 
-export function setFields(record: object, settings: readonly string[]): void {
-  for (const setting of settings) {
-    const { names, text } = readSetting(setting, 'name=value: email=zoe@example.test')
-    setValue(record, names, text)
-  }
-}
-
-function readSetting(setting: string, form: string) {
+function readSetting(setting: string) {
   const equals = setting.indexOf('=')
-  if (equals < 1) throw refuse(setting, `Write it as ${form}.`)
+  if (equals < 1) throw refuse(setting, 'Write it as path=value: data.record.email=zoe@example.test.')
   const path = setting.slice(0, equals)
   const names = path.split('.')
   if (names.includes('')) throw refuse(path, 'There is nothing between two of its dots, or at an end.')

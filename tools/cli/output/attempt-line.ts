@@ -38,11 +38,11 @@ interface Notes {
 }
 
 /** Writes one line for people, in columns, without its line break. */
-export function formatAttempt(
+function formatAttempt(
   { eventType, eventId }: ShownEvent,
   attempt: ShownAttempt,
   { step, next = '' }: Notes,
-  io: Io,
+  isColoured: boolean,
 ): string {
   const word = toPrintable(toResult(attempt)).padEnd(7)
   const columns = [
@@ -50,7 +50,7 @@ export function formatAttempt(
     toPrintable(eventType).padEnd(26),
     toPrintable(eventId).padEnd(28),
     step.padEnd(6),
-    hasColour(io, io.stdout) ? styleText(attempt.failure === undefined ? 'green' : 'red', word) : word,
+    isColoured ? styleText(attempt.failure === undefined ? 'green' : 'red', word) : word,
     `${Math.round(attempt.durationMs)} ms`.padStart(8),
     [readCode(attempt.responseBody), next].filter(Boolean).join(', '),
   ]
@@ -63,14 +63,14 @@ export function standAfter(delivery: ShownDelivery, attempts: readonly ShownAtte
   return next === undefined ? delivery : { ...delivery, status: 'pending', nextAttemptAt: next.at }
 }
 
-export function toNotes(delivery: ShownDelivery, attempt: ShownAttempt, scale: number): Notes {
+function toNotes(delivery: ShownDelivery, attempt: ShownAttempt, scale: number): Notes {
   const { number, failure } = attempt
   const step = number > MAX_ATTEMPTS ? 'retry' : `${number}/${MAX_ATTEMPTS}`
   return { step, next: failure === undefined ? '' : showNext(delivery, attempt, scale) }
 }
 
 /** Makes the JSON record of an attempt, for programs. */
-export function toRecord({ eventId, eventType }: ShownEvent, attempt: ShownAttempt, more: object): object {
+function toRecord({ eventId, eventType }: ShownEvent, attempt: ShownAttempt, more: object): object {
   const { at, status, failure, responseBody, durationMs } = attempt
   return {
     type: 'attempt',
@@ -105,29 +105,30 @@ function showNext({ status, nextAttemptAt }: ShownDelivery, attempt: ShownAttemp
 const INVALID_RECORD =
   '422: the schema refuses this record, or the event is too old for the receiver; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.'
 
-/** Returns a function that prints advice about attempts that were not acknowledged, once for each kind of failure. */
-export function createHints(io: Io): (attempt: ShownAttempt, target: URL) => void {
+/** Returns a function that prints an attempt, with advice on the first failure of each kind. */
+export function createAttemptPrinter(io: Io) {
   const said = new Set<string>()
-  return (attempt, target) => {
-    if (attempt.failure === undefined) return
-    const result = toResult(attempt)
-    const lost = result === 'reset' && attempt.phases === undefined ? attempt.error : undefined
-    const hint = lost ? `reset: ${lost}` : result === '422' ? INVALID_RECORD : findHint(result, target)
+  return (event: ShownEvent, attempt: ShownAttempt, target: URL, notes: Notes, fields: object): void => {
+    emit(io, toRecord(event, attempt, fields), formatAttempt(event, attempt, notes, hasColour(io, io.stdout)))
+    const hint = adviseOn(attempt, target)
     if (hint === undefined || said.has(hint)) return
     said.add(hint)
     tell(io, hint)
   }
 }
 
-/** Returns a function that prints an attempt, with advice on the first failure of each kind. */
-export function createAttemptPrinter(retryScale: number, io: Io) {
-  const giveHint = createHints(io)
-  return (delivery: ShownDelivery, attempt: ShownAttempt & { readonly url: string }): void => {
-    const notes = toNotes(delivery, attempt, retryScale)
-    const record = toRecord(delivery, attempt, toFields(delivery, attempt))
-    emit(io, record, formatAttempt(delivery, attempt, notes, io))
-    giveHint(attempt, new URL(attempt.url))
-  }
+function adviseOn(attempt: ShownAttempt, target: URL): string | undefined {
+  if (attempt.failure === undefined) return undefined
+  const result = toResult(attempt)
+  if (result === 'reset' && attempt.phases === undefined && attempt.error) return `reset: ${attempt.error}`
+  return result === '422' ? INVALID_RECORD : findHint(result, target)
+}
+
+/** Returns a function that prints an attempt of an emulator's delivery. */
+export function createDeliveryPrinter(retryScale: number, io: Io) {
+  const print = createAttemptPrinter(io)
+  return (delivery: ShownDelivery, attempt: ShownAttempt & { readonly url: string }): void =>
+    print(delivery, attempt, new URL(attempt.url), toNotes(delivery, attempt, retryScale), toFields(delivery, attempt))
 }
 
 /** Message of an emulator, in this process or another one. */
@@ -139,7 +140,7 @@ interface Message {
 
 /** Returns a display of the attempts of an emulator, with a summary. */
 export function createDeliveryDisplay(retryScale: number, io: Io) {
-  const print = createAttemptPrinter(retryScale, io)
+  const print = createDeliveryPrinter(retryScale, io)
   // By id: a retry by hand is another attempt of the same delivery.
   const states = new Map<string, string>()
   let attempts = 0

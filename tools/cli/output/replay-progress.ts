@@ -38,7 +38,7 @@ export class ReplayDisplay {
  *
  * @param pace the wait under way, and the time since the first retry, in milliseconds
  */
-export function toStatus(
+function toStatus(
   progress: ReplayProgress | undefined,
   { waitMs, elapsedMs }: { readonly waitMs: number; readonly elapsedMs: number },
 ) {
@@ -58,7 +58,7 @@ const PHASES = { retrying: 'retrying', results: 'waiting for results' }
 
 type ReplayStatus = ReturnType<typeof toStatus> & { readonly waitMs: number; readonly waitsFor: Wait['reason'] }
 
-export function formatStatus({ phase, waitMs, waitsFor, ...progress }: ReplayStatus): string {
+function formatStatus({ phase, waitMs, waitsFor, ...progress }: ReplayStatus): string {
   const why = waitsFor === 'rate_limit' ? 'for rate limit' : 'after a failure'
   const wait = waitMs >= 100 ? `waiting ${showDuration(waitMs)} ${why}` : undefined
   if (phase === 'reading') return ['reading the log', wait].filter(Boolean).join('  ')

@@ -11,8 +11,9 @@ export interface KeeperOptions {
 }
 
 /** A place for one secret and the id of its webhook, so that an interrupted command can continue. Other runs wait for it. */
-export interface NamedKeeper extends SecretKeeper, AsyncDisposable {
+export interface NamedKeeper extends AsyncDisposable {
   readonly name: string
+  readonly keeper: SecretKeeper
 }
 
 /**
@@ -34,13 +35,15 @@ export async function openKeeper({ secretFile, toEnv, secretEnv }: KeeperOptions
   }
   return {
     name,
-    hasSecret: async (id) => (await hasAny()) && (await readId()) === id,
-    saveSecret: async (secret, { id }) => {
-      if (await hasAny())
-        throw new Error(
-          'it holds the secret of another webhook, and is not overwritten: move it away, or name another place',
-        )
-      await save(secret, id)
+    keeper: {
+      hasSecret: async (id) => (await hasAny()) && (await readId()) === id,
+      saveSecret: async (secret, { id }) => {
+        if (await hasAny())
+          throw new Error(
+            'it holds the secret of another webhook, and is not overwritten: move it away, or name another place',
+          )
+        await save(secret, id)
+      },
     },
     [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
   }

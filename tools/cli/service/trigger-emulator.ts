@@ -4,7 +4,7 @@ import type { WebhookEvent } from '../../../src/protocol/events.ts'
 import { deliveryDetail, emitted } from '../../emulator/contract.ts'
 import { inspectorOf } from '../input/emulator-options.ts'
 import { ExitError, emit, endIfInterrupted, type Io, tell } from '../io.ts'
-import { createAttemptPrinter, standAfter } from '../output/attempt-line.ts'
+import { createDeliveryPrinter, standAfter } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
 import type { EmulatorClient, EmulatorState } from './emulator-client.ts'
 import { type SendingOptions, sendAll, shuffle } from './send-all.ts'
@@ -71,7 +71,7 @@ async function watchDeliveries(
   { timeout }: EmulatedOptions,
   io: Io,
 ): Promise<void> {
-  const print = createAttemptPrinter(state.settings.retryScale, io)
+  const print = createDeliveryPrinter(state.settings.retryScale, io)
   const shown = new Map(ids.map((id) => [id, 0]))
   const tally = { succeeded: 0, failed: 0, gone: 0 }
   const deadline = performance.now() + timeout

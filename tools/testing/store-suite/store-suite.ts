@@ -57,9 +57,9 @@ export function storeSuite(
   makeStore: (options: { readonly retentionMs?: number }) => Store | Promise<Store>,
   options: StoreSuiteOptions = {},
 ): readonly StoreCase[] {
-  const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true, ...unknown } = options
+  const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true } = options
   const check = new OptionChecker('storeSuite')
-  check.isKnown(unknown, ['pass', 'isShared', 'hasOwnClock', 'outage', 'depth', 'transaction'])
+  check.isKnown(options, ['pass', 'isShared', 'hasOwnClock', 'outage', 'depth', 'transaction'])
   check.isWhole('depth', depth, 4, 6)
   const pairs = new Map<number | undefined, ReturnType<TrialHost['stores']>>()
   const makePair = async (given: { readonly retentionMs?: number }) => {

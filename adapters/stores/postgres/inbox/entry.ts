@@ -1,4 +1,11 @@
-import type { InboxEntry, InboxItem, InboxState, InboxTry, ListedEntry } from '../../../../src/engine.ts'
+import {
+  escapeUnits,
+  type InboxEntry,
+  type InboxItem,
+  type InboxState,
+  type InboxTry,
+  type ListedEntry,
+} from '../../../../src/engine.ts'
 import { readJson, readList } from '../../stored-json.ts'
 import { decodeMark, encodeKey, encodeMark } from '../encode.ts'
 
@@ -63,8 +70,5 @@ export function toMs(microseconds: unknown): number {
 
 /** Writes JSON in ASCII, whatever the encoding of the database. */
 export function toAsciiJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[\x7f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return escapeUnits(JSON.stringify(value), /[\x7f-\uffff]/g)
 }
