@@ -12,9 +12,7 @@ import { ROOT, readText } from './repository.ts'
 const USES = {
   check: 'Type-checked, strictly and against the source. So are all others.',
   run: 'A whole program, which is run to its end.',
-  server:
-    'A program that listens on PORT. It is started and sent deliveries, and what the same document has as `send` is run.',
-  send: 'A program that sends deliveries: to the server of its document, or to the URL in its first argument.',
+  server: 'A program that listens on PORT. It is started and sent deliveries.',
   mount:
     'A module that exports what answers requests: a listener of node:http, a Fetch handler, or a route of Next.js.',
   vitest: 'A file of tests, which run among those of this repository.',
@@ -40,7 +38,7 @@ export interface Example {
   readonly code: string
   /** The path to which `writeExamples` writes it, from the root of the repository. */
   readonly path: string
-  /** The code that Node runs: a server or sender unchanged, since it is JavaScript as well; otherwise its compiled form. */
+  /** The code that Node runs: a server unchanged, since it is JavaScript as well; otherwise its compiled form. */
   readonly program: string
 }
 
@@ -91,7 +89,7 @@ function toExample({ document, info, code, line }: DocumentBlock, folder: string
   if (!isUse(use)) throw new Error(`${title}: "ts ${use}" is none of ${Object.keys(USES).join(', ')}`)
   const file = /\.[cm]?[jt]s$/.test(name) ? name : `${use}-${name || line}.ts`
   const path = `${folder}/${document.replaceAll(/\W/g, '-')}/${file}`
-  const program = path.replace(/\.ts$/, use === 'server' || use === 'send' ? '.mjs' : '.js')
+  const program = path.replace(/\.ts$/, use === 'server' ? '.mjs' : '.js')
   return { document, line, title, use, name, code, path, program }
 }
 

@@ -23,11 +23,8 @@ const TERMINALS = {
 type Terminals = keyof typeof TERMINALS
 
 const INDEX = 'docs/README.md'
-/** Sections of the index that other guides link to: a reader goes there and comes back. */
-const DETOURS: Readonly<Record<string, string>> = {
-  'with-typescript': '## With TypeScript',
-  'send-yourself-a-delivery': '## Send yourself a delivery',
-}
+/** Section of the index that other guides link to: a reader goes there and comes back. */
+const DETOUR = { anchor: 'with-typescript', heading: '## With TypeScript' }
 
 /**
  * Returns the steps of a page's reader in their order: files to save, commands to type, links to follow to the sections that all guides
@@ -60,10 +57,8 @@ function* readProse(page: string, prose: string, first: CodeBlock | undefined): 
   }
   const [, file] = /[Ss]ave the \w+ above as `([^`]+)`/.exec(prose) ?? []
   if (file !== undefined && first !== undefined) yield toFile(file, first)
-  for (const [, anchor = ''] of prose.matchAll(/\]\((?:[\w./]*README\.md)?#([\w-]+)\)/g)) {
-    const heading = DETOURS[anchor]
-    if (heading !== undefined && page !== INDEX) yield* readSteps(INDEX, heading)
-  }
+  if (page !== INDEX && new RegExp(`\\]\\([\\w./]*README\\.md#${DETOUR.anchor}\\)`).test(prose))
+    yield* readSteps(INDEX, DETOUR.heading)
 }
 
 /** `Save this as …` in the paragraph before a block names its file. */

@@ -69,7 +69,7 @@ export async function beginWalk(folder: string, places: Places): Promise<Walk> {
       .replaceAll(/\b4010\b/g, String(emulatorPort))
       .replaceAll('npm run dev', `PORT=${port} npm run dev`)
       .replaceAll('npx postern dev', `npx postern dev --port ${emulatorPort}`)
-      .replaceAll('npx postern trigger', `npx postern trigger --emulator http://127.0.0.1:${emulatorPort}`)
+      .replaceAll(/npx postern trigger(?!.* --to )/g, `$& --emulator http://127.0.0.1:${emulatorPort}`)
     return Object.entries(places).reduce((met, [told, real]) => met.replaceAll(told, real), own)
   }
   /** A program that is started anew was stopped before: the last word names its file. */
