@@ -83,7 +83,7 @@ function findFileName(prose: string): string | undefined {
       .trimEnd()
       .split(/\n\s*\n/)
       .at(-1) ?? ''
-  return [...paragraph.matchAll(/(?:[Ss]ave|And) this as\s+`([^`]+)`/g)].at(-1)?.[1]
+  return [...paragraph.matchAll(/(?:[Ss]ave|And)\s+this\s+as\s+`([^`]+)`/g)].at(-1)?.[1]
 }
 
 function toFile(file: string, { info, code }: CodeBlock): Step {
