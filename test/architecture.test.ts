@@ -4,7 +4,16 @@ import { listFiles, readText } from './support/repository.ts'
 
 const PURE = ['src/host/', 'src/protocol/']
 const STORES = 'adapters/stores'
-const HELPERS = ['claims', 'lost-claims', 'name-worker', 'notices', 'put-listeners', 'stored-json', 'unreachable']
+const HELPERS = [
+  'claims',
+  'dead-letters',
+  'lost-claims',
+  'name-worker',
+  'notices',
+  'put-listeners',
+  'stored-json',
+  'unreachable',
+]
 const ENGINE = 'src/engine.ts'
 const SHARED = [ENGINE, ...[...HELPERS, 'command-url', 'inbox-lines'].map((name) => `${STORES}/${name}.ts`)]
 
@@ -59,7 +68,10 @@ const FLOORS: Floors = {
     ],
   },
   'tools/emulator/': {
-    files: [...PURE, 'src/inbox/', 'tools/wire/', 'tools/emulator/', 'tools/testing/manual-clock.ts'],
+    files: [
+      ...[...PURE, 'src/inbox/', `${STORES}/sqlite/faults.ts`],
+      ...['tools/wire/', 'tools/emulator/', 'tools/testing/manual-clock.ts'],
+    ],
     packages: [
       ...[
         '@hono/node-server',

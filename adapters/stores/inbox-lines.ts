@@ -14,6 +14,13 @@ export const DEAD = 4
 /** Stands for running rows whose lease has ended: their items wait. */
 export const LAPSED = 5
 
+/** The most rows that one step moves: a hundred thousand due rows must not delay the first. */
+export const BATCH = 100
+/** Due rows of an account that one step makes ready while others are left. */
+export const BATCH_OF_ACCOUNT = 5
+/** Accounts that are remembered before all of them are forgotten. An account with a backlog then gets a second turn in each round. */
+export const MOST_ACCOUNTS = 100_000
+
 /** Lines that hold the rows of each state, in the order in which they run. */
 const LINES: Readonly<Record<InboxState, readonly number[]>> = {
   waiting: [SUSPECT, READY, DELAYED, LAPSED],

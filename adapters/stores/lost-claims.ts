@@ -1,7 +1,5 @@
-import { type Claim, type Clock, systemClock } from '../../src/engine.ts'
+import { type Claim, type Clock, STORE_LIMIT_MS, systemClock } from '../../src/engine.ts'
 
-/** The longest time for which receivers wait for a claim. */
-const CLAIM_LIMIT_MS = 3_000
 const LOOK_EVERY_MS = 250
 const AGAIN_AFTER_MS = 500
 const MOST_AT_ONCE = 100
@@ -83,7 +81,7 @@ export class LostClaims {
   async #release(lost: Lost): Promise<void> {
     this.#underWay++
     lost.nextAt = Number.POSITIVE_INFINITY
-    const limit = new Promise<boolean>((resolve) => this.#after(CLAIM_LIMIT_MS, () => resolve(false)))
+    const limit = new Promise<boolean>((resolve) => this.#after(STORE_LIMIT_MS, () => resolve(false)))
     const releasing = this.#giveBack(lost.key, lost.token)
     const isTaken = await Promise.race([
       limit,
@@ -95,7 +93,7 @@ export class LostClaims {
     this.#underWay--
     const now = this.#clock.monotonic()
     // The engine may process a claim after the release that was sent behind it.
-    const heardAt = lost.askedAt + CLAIM_LIMIT_MS
+    const heardAt = lost.askedAt + STORE_LIMIT_MS
     if (now >= lost.endsAt || (isTaken && now >= heardAt)) this.#lost.delete(lost)
     lost.nextAt = isTaken ? heardAt : now + AGAIN_AFTER_MS
   }
@@ -106,12 +104,12 @@ export class LostClaims {
     this.#isLooking = true
     this.#after(LOOK_EVERY_MS, () => {
       this.#isLooking = false
-      const longAgo = this.#clock.monotonic() - CLAIM_LIMIT_MS
+      const longAgo = this.#clock.monotonic() - STORE_LIMIT_MS
       for (const open of this.#open) {
         if (open.askedAt > longAgo) break
         this.#open.delete(open)
         this.#lose(open)
-        open.reject(new Error(`no answer within ${CLAIM_LIMIT_MS} ms`))
+        open.reject(new Error(`no answer within ${STORE_LIMIT_MS} ms`))
       }
       this.#work()
       if (this.#open.size + this.#lost.size > 0) this.#look()

@@ -15,6 +15,9 @@ export const DEFAULT_DEADLINE_MS = 8_000
 /** Longest deadline, which leaves half a second for the network. */
 export const MAX_DEADLINE_MS = 9_500
 
+/** Time limit of a call to the store, in milliseconds. */
+export const STORE_LIMIT_MS = 3_000
+
 /** Minimum time for which a store must keep events: the five attempts span 2 h 36 min. */
 export const MIN_MEMORY_MS = 3 * 3_600_000
 

@@ -8,6 +8,7 @@ import { isBytes } from '../protocol/is-bytes.ts'
 import { checkMs } from '../protocol/option-checker.ts'
 import { type Outcome, Rejection, type Reply, toOutcome, toRejected, toReply } from '../protocol/outcome.ts'
 import { ignoreRejection, isThenable } from '../protocol/promises.ts'
+import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote, reasonOf, show } from '../protocol/show.ts'
 import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
 import type { BodyFailure, DeliveryRequest } from './adapter.ts'
@@ -20,7 +21,6 @@ import { type EventRequest, UNKNOWN_ATTEMPT } from './run.ts'
 import type { Runs } from './runs.ts'
 import { createKeySource, type Keys, toSource } from './secrets.ts'
 import { failWithoutHandlers, type Shared } from './shared.ts'
-import { STORE_LIMIT_MS } from './store-call.ts'
 
 /** Time for which the rest of a refused request is read before its connection is ended, in milliseconds. */
 const DRAIN_MS = 2_000

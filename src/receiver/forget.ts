@@ -1,9 +1,10 @@
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
+import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { show } from '../protocol/show.ts'
 import type { Shared } from './shared.ts'
-import { callStore, STORE_LIMIT_MS, StoreFailure, toBoolean } from './store-call.ts'
+import { callStore, StoreFailure, toBoolean } from './store-call.ts'
 
 const check = new OptionChecker('receiver.forget')
 

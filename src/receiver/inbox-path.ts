@@ -4,6 +4,7 @@ import { isKeyOf } from '../protocol/dedup-key.ts'
 import { type ParsedEvent, parseEnvelope, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
+import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote } from '../protocol/show.ts'
 import type { Bodies } from './bodies.ts'
 import type { Watch } from './observer.ts'
@@ -11,7 +12,7 @@ import type { Routes } from './routes.ts'
 import type { EventRequest } from './run.ts'
 import type { Runs } from './runs.ts'
 import type { Shared } from './shared.ts'
-import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
+import { callStore, StoreFailure } from './store-call.ts'
 
 /** Stop 7, the last one, of a receiver with an inbox: acknowledges the event only if the engine confirms in time that it is on disk. */
 export async function accept(

@@ -1,10 +1,11 @@
 import { setTimeoutAt } from '../host/clock.ts'
+import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import type { Position } from '../store/store.ts'
 import type { TransactionClaim } from '../store/transactional-store.ts'
 import type { Order } from './order.ts'
 import type { Shared } from './shared.ts'
 import { toDoneBy } from './sharing.ts'
-import { callStore, keepCallingStore, STORE_LIMIT_MS, StoreFailure, toBoolean } from './store-call.ts'
+import { callStore, keepCallingStore, StoreFailure, toBoolean } from './store-call.ts'
 
 /** Delay before a failed renewal is retried, in milliseconds. */
 const RENEW_AGAIN_MS = 500

@@ -2,10 +2,9 @@ import { sleep } from '../host/clock.ts'
 import { waitFor } from '../host/wait-for.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { isThenable } from '../protocol/promises.ts'
+import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import type { Shared } from './shared.ts'
 
-/** Time limit of a store call, in milliseconds. */
-export const STORE_LIMIT_MS = 3_000
 /** Time for which a failed call is retried, in milliseconds. */
 const KEEP_CALLING_MS = 60_000
 const FIRST_DELAY_MS = 100

@@ -1,3 +1,4 @@
+import { resultCodeOf } from '../../adapters/stores/sqlite/faults.ts'
 import { PosternError } from '../../src/protocol/errors.ts'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
 import { Refusal } from './refusal.ts'
@@ -155,17 +156,17 @@ function unlock(database: EmulatorDatabase): void {
 const IN_USE = 'another process has it open. End that process, or give another file.'
 const NOT_WRITABLE = 'it cannot be written. Let this process write to the file and its folder, or give another file.'
 const DAMAGED = 'it is damaged. Replace it with an intact copy, or give another file.'
-/** Fixes by primary result code of SQLite: better-sqlite3 and libsql report its name, node:sqlite its number. */
-const FIXES = [
-  ['SQLITE_BUSY', 5, IN_USE],
-  ['SQLITE_LOCKED', 6, IN_USE],
-  ['SQLITE_READONLY', 8, NOT_WRITABLE],
-  ['SQLITE_IOERR', 10, 'its disk failed to read or write it. Check the disk, or give another file.'],
-  ['SQLITE_CORRUPT', 11, DAMAGED],
-  ['SQLITE_FULL', 13, 'no room is left on its disk. Make room, or give a file on another disk.'],
-  ['SQLITE_CANTOPEN', 14, NOT_WRITABLE],
-  ['SQLITE_NOTADB', 26, 'it is not a SQLite database. Give another file.'],
-] as const
+/** Fixes by SQLite's primary result code. */
+const FIXES: Readonly<Record<string, string>> = {
+  SQLITE_BUSY: IN_USE,
+  SQLITE_LOCKED: IN_USE,
+  SQLITE_READONLY: NOT_WRITABLE,
+  SQLITE_IOERR: 'its disk failed to read or write it. Check the disk, or give another file.',
+  SQLITE_CORRUPT: DAMAGED,
+  SQLITE_FULL: 'no room is left on its disk. Make room, or give a file on another disk.',
+  SQLITE_CANTOPEN: NOT_WRITABLE,
+  SQLITE_NOTADB: 'it is not a SQLite database. Give another file.',
+}
 
 /** Runs work on a database. Adds the file and a fix to each error of the driver. */
 function explainTrouble<T>(file: string, work: () => T): T {
@@ -184,9 +185,6 @@ function unusable(file: string, what: string, cause?: unknown): PosternError {
 /** Returns the fix for an error of the driver; undefined for other errors. */
 function findFix(error: unknown): string | undefined {
   const { code, errcode, message } = Object(error) as Readonly<Record<string, unknown>> // the thrown value can be anything
-  const name = typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined
-  const number = typeof errcode === 'number' ? errcode & 0xff : undefined
-  if (name === undefined && number === undefined) return undefined
-  const [, , fix] = FIXES.find((each) => each[1] === number || `${name}_`.startsWith(`${each[0]}_`)) ?? []
-  return fix ?? `${String(message).split('\n')[0]}. Give another file.`
+  if (typeof errcode !== 'number' && !String(code).startsWith('SQLITE_')) return undefined
+  return FIXES[resultCodeOf(error) ?? ''] ?? `${String(message).split('\n')[0]}. Give another file.`
 }

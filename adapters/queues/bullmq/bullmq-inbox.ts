@@ -1,5 +1,6 @@
 import type { RedisQueueBackend } from 'bullmq'
-import { type Inbox, type InboxItem, type Logger, pollInbox } from '../../../src/engine.ts'
+import { type Inbox, type InboxItem, type Logger, pollInbox, systemClock } from '../../../src/engine.ts'
+import { makeSweeper, warnOfDropped } from '../../stores/dead-letters.ts'
 import { nameWorker } from '../../stores/name-worker.ts'
 import { Notices } from '../../stores/notices.ts'
 import { PutListeners } from '../../stores/put-listeners.ts'
@@ -9,7 +10,7 @@ import { ask, findGaps, readNow } from './durability.ts'
 import { toJobId } from './job-data.ts'
 import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
 import { readCounts, readNextTurn, readPage } from './look.ts'
-import { type BullmqInboxOptions, checkOptions, DAY_MS } from './options.ts'
+import { type BullmqInboxOptions, checkOptions } from './options.ts'
 import { Turns } from './turns.ts'
 import { WorkTable } from './work-table.ts'
 
@@ -21,8 +22,6 @@ export interface BullmqInbox extends Inbox {
   close(): Promise<void>
 }
 
-/** The time between two searches for expired dead letters, in milliseconds. */
-const SWEEP_MS = 60_000
 const SWEEP_BATCH = 1_000
 /** This share of memory stays free for workers: a full Redis does not even hand out jobs. */
 const FULL = 0.95
@@ -49,7 +48,12 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   const turns = new Turns(async () => readNextTurn(await connection.get()))
   const listeners = new PutListeners()
   let logger: Logger | undefined
-  const tidy = makeSweeper(checked.deadLetterMs, () => logger)
+  const { deadLetterMs } = checked
+  const tidy = makeSweeper(
+    async (backend: RedisQueueBackend) =>
+      (await backend.cleanJobsByState('failed', (await readNow(backend)) - deadLetterMs, SWEEP_BATCH)).length,
+    (dropped) => warnOfDropped(logger, 'bullmqInbox', dropped, deadLetterMs),
+  )
   return {
     commandOptions: toCommandOptions(checked),
     async put(item: InboxItem) {
@@ -90,24 +94,6 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   }
 }
 
-/** Deletes expired dead letters in batches until none is left: BullMQ keeps failed jobs for ever. */
-function makeSweeper(
-  deadLetterMs: number,
-  getLogger: () => Logger | undefined,
-): (backend: RedisQueueBackend) => Promise<void> {
-  let sweptAt = Number.NEGATIVE_INFINITY
-  return async (backend) => {
-    if (performance.now() - sweptAt < SWEEP_MS) return
-    const dropped = await backend.cleanJobsByState('failed', (await readNow(backend)) - deadLetterMs, SWEEP_BATCH)
-    if (dropped.length === 0) sweptAt = performance.now()
-    else
-      getLogger()?.warn(
-        { dropped: dropped.length },
-        `bullmqInbox dropped dead letters older than ${deadLetterMs / DAY_MS} days.`,
-      )
-  }
-}
-
 /** Refuses items that would fill up Redis. */
 class Room {
   #lookedAt = Number.NEGATIVE_INFINITY
@@ -117,7 +103,7 @@ class Room {
 
   /** @throws Error if there is no room for so many bytes */
   async take(backend: RedisQueueBackend, bytes: number): Promise<void> {
-    const now = performance.now()
+    const now = systemClock.monotonic()
     if (now - this.#lookedAt >= LOOK_EVERY_MS) {
       const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY
       this.#lookedAt = now

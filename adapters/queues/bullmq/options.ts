@@ -1,5 +1,6 @@
 import type { RedisOptions } from 'bullmq'
 import { OptionChecker } from '../../../src/engine.ts'
+import { checkDeadLetterMs } from '../../stores/dead-letters.ts'
 
 /** Options of an inbox on Redis. */
 export interface BullmqInboxOptions {
@@ -15,7 +16,6 @@ export interface BullmqInboxOptions {
 
 export type Checked = ReturnType<typeof checkOptions>
 
-export const DAY_MS = 86_400_000
 const NAME = /^[A-Za-z0-9._-]{1,100}$/
 
 const check = new OptionChecker('bullmqInbox')
@@ -23,12 +23,11 @@ const check = new OptionChecker('bullmqInbox')
 /** @throws ConfigurationError `option_invalid`, `option_unknown` */
 export function checkOptions(options: BullmqInboxOptions) {
   check.isObject(options, '{ connection }')
-  const { connection, queue = 'postern', prefix = 'bull', deadLetterMs = 30 * DAY_MS, ...unknown } = options
+  const { connection, queue = 'postern', prefix = 'bull', deadLetterMs, ...unknown } = options
   check.isKnown(unknown, ['connection', 'queue', 'prefix', 'deadLetterMs'])
-  check.isWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
   return {
     connection: toObject(connection),
-    deadLetterMs,
+    deadLetterMs: checkDeadLetterMs(check, deadLetterMs),
     queue: checkName('queue', queue),
     prefix: checkName('prefix', prefix),
   }

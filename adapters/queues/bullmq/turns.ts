@@ -1,11 +1,12 @@
+import { systemClock } from '../../../src/engine.ts'
+import { MOST_ACCOUNTS } from '../../stores/inbox-lines.ts'
+
 /** BullMQ's largest priority, which runs last: retried events have it. */
 export const LAST = 2 ** 21 - 1
 /** Items that an account has in each turn. BullMQ's priorities are limited: more items in each turn make them last longer. */
 const ITEMS_A_TURN = 16
 /** The next turn is looked up at most once in this time, in milliseconds. */
 const LOOK_EVERY_MS = 250
-/** Accounts that are remembered before all of them are forgotten. An account with a backlog then gets a second place in each turn. */
-const MOST_ACCOUNTS = 100_000
 
 /**
  * Assigns each account its turns, which are BullMQ's priorities: after its own last turn, and not before the next turn of the queue. So the
@@ -32,9 +33,9 @@ export class Turns {
 
   /** Waits for an answer of the engine the first time, and after a pause in which an account's backlog may have run. */
   async next(account: string): Promise<number> {
-    const silentMs = performance.now() - this.#lookedAt
+    const silentMs = systemClock.monotonic() - this.#lookedAt
     if (silentMs >= LOOK_EVERY_MS) {
-      this.#lookedAt = performance.now()
+      this.#lookedAt = systemClock.monotonic()
       if (silentMs >= 2 * LOOK_EVERY_MS && this.#mostUsed > this.#next + 1) this.#mustWait = true
       this.#looking = this.#look()
     }

@@ -3,6 +3,7 @@ import {
   type InboxEntry,
   type InboxTable,
   type Settlement,
+  systemClock,
   type Taken,
   type TakeRequest,
   TRIES_KEPT,
@@ -77,7 +78,7 @@ export class WorkTable implements InboxTable {
 
   /** Makes the jobs of dead workers wait again. BullMQ does it once per interval, no matter how many workers ask. */
   async #endLeases(backend: IQueueBackend): Promise<void> {
-    const now = performance.now()
+    const now = systemClock.monotonic()
     if (now - this.#lookedForDeadAt < this.#parts.leaseMs / 3) return
     this.#lookedForDeadAt = now
     await backend.moveStalledJobsToWait()

@@ -1,4 +1,5 @@
-import { CALL_LIMIT_MS, NoAnswer, sqlStateOf } from './pool.ts'
+import { STORE_LIMIT_MS, systemClock } from '../../../src/engine.ts'
+import { NoAnswer, sqlStateOf } from './pool.ts'
 
 interface Waiting<Item, Answer> {
   readonly item: Item
@@ -25,7 +26,7 @@ const LARGEST_GROUP = 500
 /** The bytes of a group, unless a single item has more. */
 const MOST_BYTES = 4_194_304
 /** An item that its caller has given up is not sent: otherwise they would pile up on an engine that hangs. */
-const LONGEST_WAIT_MS = CALL_LIMIT_MS
+const LONGEST_WAIT_MS = STORE_LIMIT_MS
 /** A group without an answer after this time does not delay the next one. */
 const STUCK_AFTER_MS = 500
 const LOOK_EVERY_MS = 50
@@ -50,7 +51,7 @@ export class Groups<Item extends { readonly key: string }, Answer> {
 
   add(item: Item): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, since: performance.now(), resolve, reject })
+      this.#waiting.push({ item, since: systemClock.monotonic(), resolve, reject })
       this.#start()
     })
   }
@@ -70,12 +71,12 @@ export class Groups<Item extends { readonly key: string }, Answer> {
 
   get #mayBegin(): boolean {
     if (this.#underWay.size === 0) return true
-    const longAgo = performance.now() - STUCK_AFTER_MS
+    const longAgo = systemClock.monotonic() - STUCK_AFTER_MS
     return this.#underWay.size < (this.#options.most ?? 1) && [...this.#underWay].every(({ since }) => since <= longAgo)
   }
 
   async #send(group: readonly Waiting<Item, Answer>[]): Promise<void> {
-    const begun = { since: performance.now() }
+    const begun = { since: systemClock.monotonic() }
     this.#underWay.add(begun)
     await this.#run(group)
     this.#underWay.delete(begun)
@@ -100,7 +101,7 @@ export class Groups<Item extends { readonly key: string }, Answer> {
       return false
     })
     if (putOff.length === 0) return
-    for (const waiting of putOff) waiting.notBefore = performance.now() + LOOK_EVERY_MS
+    for (const waiting of putOff) waiting.notBefore = systemClock.monotonic() + LOOK_EVERY_MS
     this.#waiting = [...putOff, ...this.#waiting]
     this.#watch()
   }
@@ -111,7 +112,7 @@ export class Groups<Item extends { readonly key: string }, Answer> {
   }
 
   #take(): readonly Waiting<Item, Answer>[] {
-    const now = performance.now()
+    const now = systemClock.monotonic()
     const keys = new Set<string>()
     const group: Waiting<Item, Answer>[] = []
     const rest: Waiting<Item, Answer>[] = []
@@ -134,7 +135,7 @@ export class Groups<Item extends { readonly key: string }, Answer> {
   #watch(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      const longAgo = performance.now() - LONGEST_WAIT_MS
+      const longAgo = systemClock.monotonic() - LONGEST_WAIT_MS
       const tooLate = this.#waiting.filter(({ since }) => since <= longAgo)
       if (tooLate.length > 0) this.#waiting = this.#waiting.filter(({ since }) => since > longAgo)
       this.#refuse(

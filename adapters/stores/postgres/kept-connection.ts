@@ -1,3 +1,4 @@
+import { systemClock } from '../../../src/engine.ts'
 import type { CheckedOut, PgClient } from './pool.ts'
 
 const LOOK_EVERY_MS = 500
@@ -21,7 +22,7 @@ export class KeptConnection {
 
   /** Checks the connection out, unless it already is. */
   hold(): Promise<CheckedOut> {
-    this.#lastUse = performance.now()
+    this.#lastUse = systemClock.monotonic()
     if (this.#kept === undefined) {
       const kept = this.#checkOut(() => this.#close(kept))
       this.#kept = kept
@@ -38,7 +39,7 @@ export class KeptConnection {
     this.#uses++
     try {
       const value = await what(client)
-      this.#answeredAt = performance.now()
+      this.#answeredAt = systemClock.monotonic()
       this.#lastUse = this.#answeredAt
       return value
     } catch (error) {
@@ -65,7 +66,7 @@ export class KeptConnection {
 
   #look(): void {
     this.#timer ??= setInterval(() => {
-      const isIdle = performance.now() - this.#lastUse > KEEP_IDLE_MS
+      const isIdle = systemClock.monotonic() - this.#lastUse > KEEP_IDLE_MS
       if (this.#uses > 0 || !(isIdle || this.#isEnding())) return
       clearInterval(this.#timer)
       this.#timer = undefined

@@ -41,8 +41,6 @@ export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback
     ? C
     : never
 
-/** The limit for a statement that a receiver waits for. After it the answer is of no use, and the connection is dropped. */
-export const CALL_LIMIT_MS = 3_000
 /** The limit for a statement that no receiver waits for, and for the ends of transactions. */
 export const STATEMENT_LIMIT_MS = 10_000
 

@@ -1,10 +1,18 @@
-import type { Claim, Logger, Position, TransactionalStore, TransactionClaim } from '../../../src/engine.ts'
+import {
+  type Claim,
+  type Logger,
+  type Position,
+  STORE_LIMIT_MS,
+  systemClock,
+  type TransactionalStore,
+  type TransactionClaim,
+} from '../../../src/engine.ts'
 import { BUSY, DONE, makeTokens, NO_MARKS } from '../claims.ts'
 import { LostClaims } from '../lost-claims.ts'
 import { decodeMark, encodeKey, encodeMark, toArrayLiteral } from './encode.ts'
 import { Groups } from './groups.ts'
 import { type CheckedOptions, checkOptions, checkTableName, type PostgresStoreOptions } from './options.ts'
-import { CALL_LIMIT_MS, type ClientOf, type PgPool, runStatement } from './pool.ts'
+import { type ClientOf, type PgPool, runStatement } from './pool.ts'
 import { SharedPool } from './shared-pool.ts'
 import { makeStatements, type Statements, SWEEP_SIZE, TABLE_VERSION, type TableName } from './statements.ts'
 import { Table, type TableKind } from './table.ts'
@@ -172,7 +180,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
       toArrayLiteral([...new Set(asked.flatMap(({ positionKeys = [] }) => positionKeys))]),
     ])
     const known = new Map(rows.map((row) => [row[0], row]))
-    if (known.has(null)) throw new Error(`Postgres ran the claim more than ${CALL_LIMIT_MS} ms after it was sent`)
+    if (known.has(null)) throw new Error(`Postgres ran the claim more than ${STORE_LIMIT_MS} ms after it was sent`)
     const positionOf = (key: string) => {
       const [, at] = known.get(key) ?? []
       return at === undefined ? undefined : Number(at)
@@ -201,7 +209,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
 
   /** Removes expired rows in batches while the store is in use. Mostly it does nothing. */
   #sweep(): void {
-    const now = performance.now()
+    const now = systemClock.monotonic()
     if (now < this.#sweepAt || this.#pool.isEnding) return
     this.#sweepAt = Number.POSITIVE_INFINITY
     const sweeping = this.#table

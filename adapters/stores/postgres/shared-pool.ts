@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import { STORE_LIMIT_MS, systemClock } from '../../../src/engine.ts'
 import { Notices } from '../notices.ts'
 import { KeptConnection } from './kept-connection.ts'
 import {
-  CALL_LIMIT_MS,
   type CheckedOut,
   type CheckOutOptions,
   checkOut,
@@ -55,7 +55,7 @@ export class SharedPool {
     this.#pool = pool
     this.slots = new Slots(maxOf(pool) - LEFT_FREE)
     this.#kept = new KeptConnection(
-      (onError) => this.checkOut({ limitMs: CALL_LIMIT_MS, onError }),
+      (onError) => this.checkOut({ limitMs: STORE_LIMIT_MS, onError }),
       () => this.isEnding,
     )
     // A connection that breaks would end the process without a listener: an idle one, which the pool replaces, and a new one whose server
@@ -63,7 +63,7 @@ export class SharedPool {
     pool.on('error', ignore)
     pool.on('connect', (client) => {
       client.on('error', ignore)
-      this.#openedAt.set(client, performance.now())
+      this.#openedAt.set(client, systemClock.monotonic())
     })
   }
 
@@ -100,21 +100,21 @@ export class SharedPool {
   }
 
   async #findSpare(): Promise<CheckedOut | undefined> {
-    if (performance.now() < this.#isScarceUntil) return undefined
+    if (systemClock.monotonic() < this.#isScarceUntil) return undefined
     try {
       return await this.checkOut({ limitMs: SPARE_WITHIN_MS })
     } catch (error) {
       if (this.isEnding) throw error
-      this.#isScarceUntil = performance.now() + SCARCE_FOR_MS
+      this.#isScarceUntil = systemClock.monotonic() + SCARCE_FOR_MS
       return undefined
     }
   }
 
   /** @throws NoAnswer if the outcome of the statement is unknown; its connection must be closed */
   async run(client: PgClient, text: string, options: RunOptions = {}): Promise<readonly (readonly unknown[])[]> {
-    const sentAt = performance.now()
+    const sentAt = systemClock.monotonic()
     try {
-      return await runStatement(client, text, { limitMs: CALL_LIMIT_MS, ...options })
+      return await runStatement(client, text, { limitMs: STORE_LIMIT_MS, ...options })
     } catch (error) {
       const state = sqlStateOf(error)
       if (state !== undefined && !LOST.test(state)) throw error

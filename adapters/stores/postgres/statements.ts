@@ -1,6 +1,5 @@
-import type { Position } from '../../../src/engine.ts'
+import { type Position, STORE_LIMIT_MS } from '../../../src/engine.ts'
 import { asText, quoteName } from './encode.ts'
-import { CALL_LIMIT_MS } from './pool.ts'
 
 /** Place of the table of claims. */
 export interface TableName {
@@ -98,7 +97,7 @@ function makeClaim({ name, leased }: Pieces): string {
   return `
 WITH wanted AS MATERIALIZED (
   SELECT * FROM unnest($1::text[], $2::text[], $3::float8[]) AS w (key, token, lease)
-  WHERE (SELECT ${NOW} < now() + interval '${CALL_LIMIT_MS} ms')
+  WHERE (SELECT ${NOW} < now() + interval '${STORE_LIMIT_MS} ms')
 ), fresh AS (
   INSERT INTO ${name} ${leased}
   FROM wanted w WHERE NOT EXISTS (SELECT FROM ${name} c WHERE c.key = w.key OFFSET 0) ORDER BY key

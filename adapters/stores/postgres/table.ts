@@ -1,6 +1,6 @@
-import { type Logger, PosternError } from '../../../src/engine.ts'
+import { type Logger, PosternError, STORE_LIMIT_MS } from '../../../src/engine.ts'
 import { asText, quoteName } from './encode.ts'
-import { CALL_LIMIT_MS, INSUFFICIENT_PRIVILEGE, NoAnswer, type PgClient, runStatement, sqlStateOf } from './pool.ts'
+import { INSUFFICIENT_PRIVILEGE, NoAnswer, type PgClient, runStatement, sqlStateOf } from './pool.ts'
 import type { SharedPool } from './shared-pool.ts'
 import { nameOf, type TableName } from './statements.ts'
 
@@ -11,7 +11,7 @@ const LOCK_NOT_AVAILABLE = '55P03'
 /** The time for which `migrate()` waits for a lock of another session. */
 const LOCKED_FOR_S = 10
 /** Longer than the server's own limit, so that the server refuses before this side gives up. */
-const MIGRATE_LIMIT_MS = LOCKED_FOR_S * 1_000 + CALL_LIMIT_MS
+const MIGRATE_LIMIT_MS = LOCKED_FOR_S * 1_000 + STORE_LIMIT_MS
 /** Undoes, for one message, a search path that an app has set: it would lead to another table. */
 const DEFAULT_PATH = 'SET LOCAL search_path TO DEFAULT'
 /** Time from the start of the app after which its tables should exist, in milliseconds. */

@@ -1,8 +1,7 @@
-import { PosternError, type TransactionClaim } from '../../../src/engine.ts'
+import { PosternError, STORE_LIMIT_MS, type TransactionClaim } from '../../../src/engine.ts'
 import { encodeKey, encodeMark } from './encode.ts'
 import { guardClient, misuse } from './guard.ts'
 import {
-  CALL_LIMIT_MS,
   INSUFFICIENT_PRIVILEGE,
   NoAnswer,
   type PgClient,
@@ -112,7 +111,7 @@ export class Transactions<Tx> {
 
 async function isRolledBack(client: PgClient): Promise<boolean> {
   try {
-    await runStatement(client, 'ROLLBACK', { limitMs: CALL_LIMIT_MS })
+    await runStatement(client, 'ROLLBACK', { limitMs: STORE_LIMIT_MS })
     return true
   } catch {
     return false

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { systemClock } from '../../../src/engine.ts'
 import type { Notices } from '../notices.ts'
 import { isFromServer, isOfReplica, makeRunner, type RunScript } from './client.ts'
 import { askDatabase, type DuplicableClient, Duplicate, isClosed } from './duplicate.ts'
@@ -88,7 +89,7 @@ export class Connection {
   }
 
   #lookUnless(isInUseWell: () => Promise<boolean>): void {
-    if (performance.now() >= this.#notBefore) void this.#look(isInUseWell)
+    if (systemClock.monotonic() >= this.#notBefore) void this.#look(isInUseWell)
   }
 
   /** Switches to a new connection if that is answered, and the current one does not recover soon after. */
@@ -97,7 +98,7 @@ export class Connection {
     this.#isLooking = true
     await this.#replaceUnless(isInUseWell).catch(() => {}) // the calls that fail are reported
     this.#isLooking = false
-    this.#notBefore = performance.now() + (this.#duplicates < MANY_DUPLICATES ? NOT_AGAIN_FOR_MS : RARELY_MS)
+    this.#notBefore = systemClock.monotonic() + (this.#duplicates < MANY_DUPLICATES ? NOT_AGAIN_FOR_MS : RARELY_MS)
   }
 
   async #replaceUnless(isInUseWell: () => Promise<boolean>): Promise<void> {
@@ -137,14 +138,14 @@ export class Connection {
   /** Returns whether the current connection is answered. The client may be reconnecting, and refuse calls until it is connected. */
   async #isAnswered(): Promise<boolean> {
     const { answers } = this.#calls
-    const giveUpAt = performance.now() + BEHIND_MS
+    const giveUpAt = systemClock.monotonic() + BEHIND_MS
     let [isAnswered, isAsking] = [false, false]
     const ask = async () => {
       isAsking = true
       isAnswered = await this.#probe(this.#run, isFromServer)
       isAsking = false
     }
-    while (performance.now() < giveUpAt) {
+    while (systemClock.monotonic() < giveUpAt) {
       if (!isAsking) void ask()
       await pause(AGAIN_AFTER_MS)
       if (isAnswered || (!this.#isCluster && this.#calls.answers > answers)) return true

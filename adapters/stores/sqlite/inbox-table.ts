@@ -7,16 +7,13 @@ import {
   type TakeRequest,
   TRIES_KEPT,
 } from '../../../src/engine.ts'
+import { BATCH, BATCH_OF_ACCOUNT } from '../inbox-lines.ts'
 import type { SqliteDatabase, SqliteRow, SqliteValue } from './database.ts'
 import { resultCodeOf } from './faults.ts'
 import { toEntry, toListed } from './inbox-rows.ts'
 import { createTables, prepareSteps } from './inbox-statements.ts'
 import { Turns } from './turns.ts'
 
-/** The most rows that one step makes ready: a hundred thousand due rows must not delay the first. */
-const BATCH = 100
-/** Due rows of an account that one step makes ready while others are left. */
-const BATCH_OF_ACCOUNT = 5
 /** A lease that ends later than this from now was taken before the machine's clock was set back, and counts as ended. */
 const LONGEST_LEASE_MS = 26_000
 

@@ -8,6 +8,7 @@ import {
   pollInbox,
   systemClock,
 } from '../../../src/engine.ts'
+import { checkDeadLetterMs } from '../dead-letters.ts'
 import { nameWorker } from '../name-worker.ts'
 import { PutListeners } from '../put-listeners.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
@@ -30,7 +31,6 @@ export interface SqliteInboxOptions {
   readonly clock?: Pick<Clock, 'now' | 'monotonic'> | undefined
 }
 
-const DAY_MS = 86_400_000
 const LONGEST_NAME = 56
 
 /**
@@ -90,10 +90,9 @@ const check = new OptionChecker('sqliteInbox')
 
 function checkOptions(options: SqliteInboxOptions) {
   check.isObject(options, '{ database }')
-  const { database: _, deadLetterMs = 30 * DAY_MS, table = 'postern_inbox', clock = systemClock, ...unknown } = options
+  const { database: _, deadLetterMs, table = 'postern_inbox', clock = systemClock, ...unknown } = options
   check.isKnown(unknown, ['database', 'deadLetterMs', 'table', 'clock'])
-  check.isWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
   checkTable(check, table, clock, LONGEST_NAME)
   check.hasMethods('clock', clock, ['monotonic'])
-  return { deadLetterMs, table, clock }
+  return { deadLetterMs: checkDeadLetterMs(check, deadLetterMs), table, clock }
 }

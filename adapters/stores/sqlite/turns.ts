@@ -1,9 +1,9 @@
+import { MOST_ACCOUNTS } from '../inbox-lines.ts'
+
 /** The next turn is looked up at most once in this time, in milliseconds. */
 const LOOK_EVERY_MS = 10
 /** More than can be assigned in a millisecond, so that no account's turns run ahead of the clock. */
 const TURNS_IN_MS = 1_000
-/** Accounts that are remembered before all of them are forgotten. An account with a backlog then gets a second turn in each round. */
-const MOST_ACCOUNTS = 100_000
 
 /**
  * Assigns each account its turns among the ready items: after its own last turn, and not before the next turn of the table. So the backlog

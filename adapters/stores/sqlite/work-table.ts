@@ -1,11 +1,9 @@
 import type { Clock, InboxEntry, InboxTable, Logger, Settlement, Taken, TakeRequest } from '../../../src/engine.ts'
+import { DAY_MS, SWEEP_MS, warnOfDropped } from '../dead-letters.ts'
 import { resultCodeOf } from './faults.ts'
 import type { SqliteInboxTable } from './inbox-table.ts'
 import type { Writer } from './writer.ts'
 
-const DAY_MS = 86_400_000
-/** The time between two searches for expired dead letters, in milliseconds. */
-const SWEEP_MS = 60_000
 /** The wall clock was set if it moved by more than this against the monotonic one, in milliseconds. */
 const MOST_DRIFT_MS = 1_000
 /** The wall clock was set so far ahead that dead letters may seem old, in milliseconds. */
@@ -118,7 +116,7 @@ export class WorkTable implements InboxTable {
     const dropped = table.sweepDead(deadLetterMs)
     if (dropped === 0) return
     this.#sweepAt = now
-    log.tellSwept(dropped, deadLetterMs / DAY_MS)
+    warnOfDropped(log.logger, 'sqliteInbox', dropped, deadLetterMs)
   }
 }
 
@@ -134,10 +132,6 @@ export class InboxLog {
 
   constructor(file: string) {
     this.#file = file
-  }
-
-  tellSwept(dropped: number, days: number): void {
-    this.logger?.warn({ dropped }, `sqliteInbox dropped dead letters older than ${days} days.`)
   }
 
   tellSetAside(key: string): void {

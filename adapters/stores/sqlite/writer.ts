@@ -1,3 +1,4 @@
+import { systemClock } from '../../../src/engine.ts'
 import { explain, isLocked } from './faults.ts'
 import { watchFile } from './opened-file.ts'
 import type { WrappedConnection } from './wrap-connection.ts'
@@ -55,7 +56,7 @@ export class Writer {
       }
       // A step that runs alone may fail by the app's own error, which is passed on unchanged.
       const fail = isAlone ? reject : (error: unknown) => reject(explain(error))
-      this.#jobs.push({ isAlone, until: performance.now() + GIVE_UP_AFTER_MS, run, fail })
+      this.#jobs.push({ isAlone, until: systemClock.monotonic() + GIVE_UP_AFTER_MS, run, fail })
       if (!this.#isAwaited) this.#next(0)
       else this.#timer?.ref()
     })
@@ -139,7 +140,7 @@ export class Writer {
   }
 
   #onClosedDoor(error: unknown): void {
-    const now = performance.now()
+    const now = systemClock.monotonic()
     const left: Job[] = []
     for (const job of this.#jobs) {
       if (isLocked(error) && job.until > now) left.push(job)

@@ -1,5 +1,5 @@
-import { DEAD, DELAYED, RUNNING, SUSPECT } from '../../inbox-lines.ts'
-import { BATCH, NOW, type Pieces } from './pieces.ts'
+import { BATCH, DEAD, DELAYED, RUNNING, SUSPECT } from '../../inbox-lines.ts'
+import { NOW, type Pieces } from './pieces.ts'
 import type { Names } from './tables.ts'
 
 /** The time for which a worker without a sign of life is remembered, in microseconds. */

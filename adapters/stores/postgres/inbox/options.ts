@@ -1,10 +1,9 @@
 import { OptionChecker } from '../../../../src/engine.ts'
+import { checkDeadLetterMs } from '../../dead-letters.ts'
 import { checkName, checkPool } from '../options.ts'
 import type { PgPool } from '../pool.ts'
 import type { TableName } from '../statements.ts'
 import { DEFAULT_TABLE, LONGEST_ENDING } from './tables.ts'
-
-export const DAY_MS = 86_400_000
 
 /** Options of `postgresInbox`. */
 export interface PostgresInboxOptions extends TableName {
@@ -20,11 +19,10 @@ const check = new OptionChecker('postgresInbox')
 
 export function checkInboxOptions(options: PostgresInboxOptions) {
   check.isObject(options, '{ pool }')
-  const { pool, deadLetterMs = 30 * DAY_MS, schema, table, ...unknown } = options
+  const { pool, deadLetterMs, schema, table, ...unknown } = options
   check.isKnown(unknown, ['pool', 'deadLetterMs', 'schema', 'table'])
   checkPool(check, pool)
-  check.isWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
-  return { pool, deadLetterMs, ...checkInboxName({ schema, table }) }
+  return { pool, deadLetterMs: checkDeadLetterMs(check, deadLetterMs), ...checkInboxName({ schema, table }) }
 }
 
 export function checkInboxName({ schema, table = DEFAULT_TABLE }: TableName): Required<TableName> {

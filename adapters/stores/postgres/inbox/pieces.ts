@@ -2,8 +2,6 @@ import { DELAYED, READY, RUNNING, SUSPECT } from '../../inbox-lines.ts'
 import { asText } from '../encode.ts'
 import type { Names } from './tables.ts'
 
-/** The most rows that one step moves: a hundred thousand due rows must not delay the first. */
-export const BATCH = 100
 /** From this size on, in bytes, every plan uses the indexes. */
 const LARGE = 16 * 8_192
 /** More than any app has. It makes the server use the index. */

@@ -13,6 +13,7 @@ import {
   type Settlement,
   type TakenItem,
 } from '../../../../src/engine.ts'
+import { makeSweeper, warnOfDropped } from '../../dead-letters.ts'
 import { DEAD, listLines, RUNNING } from '../../inbox-lines.ts'
 import { nameWorker } from '../../name-worker.ts'
 import { PutListeners } from '../../put-listeners.ts'
@@ -24,8 +25,8 @@ import { Table, type TableKind } from '../table.ts'
 import { toCommandOptions } from './command-options.ts'
 import { type StoredItem, toEntry, toListed, toMs, toStored } from './entry.ts'
 import { InboxTables } from './inbox-tables.ts'
-import { checkInboxName, checkInboxOptions, DAY_MS, type PostgresInboxOptions } from './options.ts'
-import { BATCH, ENTRY_LENGTH } from './pieces.ts'
+import { checkInboxName, checkInboxOptions, type PostgresInboxOptions } from './options.ts'
+import { ENTRY_LENGTH } from './pieces.ts'
 import { type InboxStatements, makeInboxStatements } from './statements.ts'
 import { COMMENT, ENDINGS } from './tables.ts'
 import { WorkTable } from './work-table.ts'
@@ -47,8 +48,6 @@ const KIND: TableKind<InboxStatements> = {
   endings: ENDINGS,
   makeStatements: makeInboxStatements,
 }
-/** The time between two searches for expired dead letters, in milliseconds. */
-const SWEEP_MS = 60_000
 /** Groups of items that may be under way while earlier ones have no answer yet. */
 const MOST_PUTTING = 2
 /**
@@ -77,17 +76,15 @@ export function postgresInboxSchema(table: TableName = {}): string {
 
 class InboxOnPostgres implements PostgresInbox {
   readonly commandOptions: readonly string[]
-  readonly #deadLetterMs: number
   readonly #table: Table<InboxStatements>
   readonly #tables: InboxTables
   readonly #puts: Groups<StoredItem, true>
+  readonly #tidy: () => Promise<void>
   readonly #listeners = new PutListeners()
   #logger: Logger | undefined
-  #sweptAt = Number.NEGATIVE_INFINITY
 
   constructor({ pool, schema, table, deadLetterMs }: ReturnType<typeof checkInboxOptions>) {
     this.commandOptions = toCommandOptions(pool, { schema, table })
-    this.#deadLetterMs = deadLetterMs
     const shared = SharedPool.of(pool)
     this.#table = new Table(shared, { schema, table }, KIND)
     this.#tables = new InboxTables(shared, this.#table)
@@ -98,6 +95,10 @@ class InboxOnPostgres implements PostgresInbox {
       sizeOf: ({ bytes }) => bytes.length,
       most: MOST_PUTTING,
     })
+    this.#tidy = makeSweeper(
+      () => this.#sweep(deadLetterMs),
+      (dropped) => warnOfDropped(this.#logger, 'postgresInbox', dropped, deadLetterMs),
+    )
   }
 
   migrate(): Promise<void> {
@@ -133,18 +134,14 @@ class InboxOnPostgres implements PostgresInbox {
   work(run: (item: TakenItem) => Promise<Settlement>, options: InboxWorkOptions) {
     const worker = nameWorker()
     const { onPut } = this.#listeners
-    const parts = { tables: this.#tables, worker, leaseMs: options.leaseMs, onPut, tidy: () => this.#sweep() }
+    const parts = { tables: this.#tables, worker, leaseMs: options.leaseMs, onPut, tidy: this.#tidy }
     return pollInbox(new WorkTable(parts), worker, run, options)
   }
 
-  async #sweep(): Promise<void> {
-    if (performance.now() - this.#sweptAt < SWEEP_MS) return
-    const { length } = await this.#tables.run(({ sweepDead }) => sweepDead, this.#deadLetterMs * 1_000)
-    const message = `postgresInbox dropped dead letters older than ${this.#deadLetterMs / DAY_MS} days.`
-    if (length > 0) this.#logger?.warn({ dropped: length }, message)
-    if (length === BATCH) return
-    await this.#tables.run(({ sweepWorkers }) => sweepWorkers)
-    this.#sweptAt = performance.now()
+  async #sweep(deadLetterMs: number): Promise<number> {
+    const { length } = await this.#tables.run(({ sweepDead }) => sweepDead, deadLetterMs * 1_000)
+    if (length === 0) await this.#tables.run(({ sweepWorkers }) => sweepWorkers)
+    return length
   }
 
   async counts(): Promise<InboxCounts> {

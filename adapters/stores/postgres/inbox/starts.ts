@@ -1,3 +1,5 @@
+import { systemClock } from '../../../../src/engine.ts'
+
 /** The share of the time that searches from the beginning may take. */
 const FULL_SHARE = 0.02
 /** Age of a start before it is used, in milliseconds: an item may be stored behind it for as long as its commit takes. */
@@ -19,12 +21,12 @@ export class Starts {
 
   /** Begins a search. `end` takes the first positions that it found, or the time if it found none. */
   begin(): { readonly from: Positions; end(first: Positions): void } {
-    const begunAt = performance.now()
+    const begunAt = systemClock.monotonic()
     const isFull = begunAt >= this.#fullAt
     return {
       from: isFull ? [0, 0] : this.#used,
       end: (first) => {
-        const now = performance.now()
+        const now = systemClock.monotonic()
         if (isFull) this.#fullAt = now + (now - begunAt) / FULL_SHARE
         if (now - this.#turnedAt < UNSEEN_FOR_MS) return
         this.#turnedAt = now

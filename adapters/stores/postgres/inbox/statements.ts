@@ -1,8 +1,8 @@
-import { DEAD, DELAYED, READY, RUNNING } from '../../inbox-lines.ts'
+import { BATCH, DEAD, DELAYED, READY, RUNNING } from '../../inbox-lines.ts'
 import type { TableName } from '../statements.ts'
 import { makeLeases } from './leases.ts'
 import { makeLookUps } from './look-ups.ts'
-import { ASYNC, BATCH, makePieces, NOW, type Pieces, REPLAY, TURN } from './pieces.ts'
+import { ASYNC, makePieces, NOW, type Pieces, REPLAY, TURN } from './pieces.ts'
 import { DEFAULT_TABLE, makeCreate, type Names, namesOf } from './tables.ts'
 import { makePromotions, makeTakes } from './takes.ts'
 

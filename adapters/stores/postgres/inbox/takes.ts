@@ -1,11 +1,9 @@
-import { DELAYED, READY, SUSPECT } from '../../inbox-lines.ts'
-import { ASYNC, BATCH, ENTRY, NOW, type Pieces, TURN } from './pieces.ts'
+import { BATCH, BATCH_OF_ACCOUNT, DELAYED, READY, SUSPECT } from '../../inbox-lines.ts'
+import { ASYNC, ENTRY, NOW, type Pieces, TURN } from './pieces.ts'
 import type { Names } from './tables.ts'
 
 /** The most items that a worker runs concurrently. */
 const MOST_TAKEN = 1_000
-/** Due rows of an account that one step moves while others are left. */
-const BATCH_OF_ACCOUNT = 5
 
 export function makeTakes({ items, workers }: Names, { body, isLarge, me, start, suspect, update }: Pieces) {
   return {

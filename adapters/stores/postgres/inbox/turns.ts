@@ -1,7 +1,7 @@
+import { MOST_ACCOUNTS } from '../../inbox-lines.ts'
+
 /** Time for which a turn that was assigned may not be seen yet, in microseconds: longer than a call of the inbox takes. */
 const UNSEEN_FOR = 5_000_000
-/** Accounts that are remembered before all of them are forgotten. An account with a backlog then gets a second turn in each round. */
-const MOST_ACCOUNTS = 100_000
 
 /** The places of a group of items: the server adds `nths` to the larger of `turns` and the next turn of the table. */
 export interface Places {

@@ -2,16 +2,18 @@ import {
   type InboxEntry,
   type InboxTable,
   type Settlement,
+  systemClock,
   type Taken,
   type TakeRequest,
   TRIES_KEPT,
 } from '../../../../src/engine.ts'
+import { BATCH } from '../../inbox-lines.ts'
 import { encodeKey, toArrayLiteral } from '../encode.ts'
 import { Groups } from '../groups.ts'
 import { NoAnswer } from '../pool.ts'
 import { toAsciiJson, toEntry, toMs } from './entry.ts'
 import type { InboxTables } from './inbox-tables.ts'
-import { BATCH, ENTRY_LENGTH } from './pieces.ts'
+import { ENTRY_LENGTH } from './pieces.ts'
 import { Starts } from './starts.ts'
 
 /** Ended leases are looked for at most once in this time, in milliseconds. */
@@ -85,7 +87,7 @@ export class WorkTable implements InboxTable {
     this.#isTaking = true
     try {
       await this.#parts.tidy()
-      if (performance.now() - this.#renewedAt > this.#parts.leaseMs / 3) await this.#renew()
+      if (systemClock.monotonic() - this.#renewedAt > this.#parts.leaseMs / 3) await this.#renew()
       await this.#endLeases()
       await this.#giveBackUnknown()
       if (request.suspects === 'join') await this.#join()
@@ -162,7 +164,7 @@ export class WorkTable implements InboxTable {
   }
 
   async #endLeases(): Promise<void> {
-    const now = performance.now()
+    const now = systemClock.monotonic()
     if (now - this.#lookedAt < LOOK_EVERY_MS) return
     this.#lookedAt = now
     const { tables, worker } = this.#parts
@@ -176,7 +178,7 @@ export class WorkTable implements InboxTable {
 
   async #renew(): Promise<void> {
     const { tables, worker, leaseMs } = this.#parts
-    const sentAt = performance.now()
+    const sentAt = systemClock.monotonic()
     const [[number] = []] = await tables.runKept(({ renew }) => renew, worker, leaseMs * 1_000)
     this.#number = String(number)
     this.#renewedAt = sentAt
@@ -187,9 +189,9 @@ export class WorkTable implements InboxTable {
    * be under way.
    */
   async #giveBackUnknown(): Promise<void> {
-    if (performance.now() - this.#comparedAt < this.#parts.leaseMs) return
+    if (systemClock.monotonic() - this.#comparedAt < this.#parts.leaseMs) return
     const rows = await this.#parts.tables.runKept(({ held }) => held, this.#number)
-    this.#comparedAt = performance.now()
+    this.#comparedAt = systemClock.monotonic()
     const unknown = rows
       .map(([key, taken]) => ({ key: String(key), taken: String(taken), worker: this.#number }))
       .filter(({ key, taken }) => this.#held.get(key) !== taken)
@@ -198,7 +200,7 @@ export class WorkTable implements InboxTable {
 
   async settle(item: InboxEntry, _worker: string, settlement: Settlement): Promise<boolean> {
     // If the lease has ended, the worker may still get the item back.
-    if (performance.now() - this.#renewedAt > this.#parts.leaseMs) await this.#renew()
+    if (systemClock.monotonic() - this.#renewedAt > this.#parts.leaseMs) await this.#renew()
     const settled = toSettled(item, this.#number, settlement)
     const { key, next, tries = null } = settled
     let answer: Answer
