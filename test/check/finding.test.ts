@@ -50,17 +50,6 @@ describe('the reason why a plain delivery is not accepted', () => {
     expect(requests).toBeGreaterThan(20)
   })
 
-  it.each<readonly [first: Step, forged: Step, text: string]>([
-    [403, 401, 'refuses the event: 403 after'],
-    [404, 401, 'refuses the event: 404 after'],
-    [500, 401, 'fails at the event: 500 after'],
-  ])('is event_refused if the answer is %s, and %s to a wrong signature', async (first, forged, text) => {
-    const { finding, requests } = await find(first, forged)
-    expect(finding).toEqual({ code: 'event_refused', text: expect.stringContaining(text), isAbsent: false, also: [] })
-    expect(finding?.text).toContain('and 401 to a wrong signature')
-    expect(requests).toBe(2)
-  })
-
   it('is not event_refused if a wrong signature is accepted or fails', async () => {
     expect((await find(403, 500, 403)).finding?.code).toBe('refused')
     expect((await find(403, 200, 403)).finding?.code).toBe('refused')

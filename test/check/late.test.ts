@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createHangTest, findLate, type Judged } from '../../tools/check/diagnose.ts'
 import { play, type Step } from './play.ts'
-import { LATE, putOff, toAnswer, toJudged } from './to-answer.ts'
+import { putOff, toAnswer, toJudged } from './to-answer.ts'
 
 const LIMITS = { patienceMs: 1_000 }
 
@@ -23,19 +23,6 @@ async function open(steps: readonly Step[], sent = 0) {
 }
 
 const never = (count: number) => Array<Step>(count).fill('never')
-
-describe('what a run knows of its receiver', () => {
-  it('is that a delivery was put off for too long, or for an unknown time, which uses up no patience', async () => {
-    const { scene, send } = await open([[503, '0'], 200, [429, 'soon'], [503, '0'], 200])
-    expect((await send()).status).toBe(200)
-    expect([...scene.putOffBy]).toEqual([])
-    expect((await send()).status).toBe(429)
-    expect([...scene.putOffBy]).toEqual([429])
-    expect((await send()).status).toBe(200)
-    const other = await open([[503, '60']], 1)
-    expect([...other.scene.putOffBy]).toEqual([503])
-  })
-})
 
 describe('the look for a receiver that hangs', () => {
   it('sends nothing as long as deliveries are answered', async () => {
@@ -66,16 +53,6 @@ describe('a receiver that accepted deliveries at first', () => {
     const receiver = await open(steps, sent)
     return [findLate(receiver.scene, checks)?.code, receiver.asked]
   }
-
-  it('hangs if it answers nothing, and the checks follow of which nothing was accepted', async () => {
-    const { scene } = await open(never(8), 8)
-    const checks = [
-      toJudged('late-retry', [LATE]),
-      toJudged('burst', [toAnswer(), LATE]),
-      toJudged('signature-sha1', [toAnswer()], { group: 'signature' }),
-    ]
-    expect(findLate(scene, checks)).toMatchObject({ code: 'no_answer', isAbsent: false, also: ['late-retry'] })
-  })
 
   it.each<readonly [what: string, check: Judged | undefined, by503: string | undefined]>([
     ['none', undefined, undefined],

@@ -1,7 +1,6 @@
 import { type CheckResult, formatReport, type Report } from 'postern/check'
 import { describe, expect, it } from 'vitest'
-import { toDetail } from '../../tools/check/format-report.ts'
-import { listOwn, showFollowing, showSummary, sortByStatus, summarize } from '../../tools/check/report.ts'
+import { listOwn, summarize } from '../../tools/check/report.ts'
 
 const toResult = (status: CheckResult['status'], changes: Partial<CheckResult> = {}): CheckResult => ({
   ...{ id: `is-${status}`, group: 'reach', level: 'fail', status, ms: 1_500, sent: 'A | B', expected: '2xx' },
@@ -19,36 +18,6 @@ const REPORT: Report = {
 }
 
 describe('a report', () => {
-  it('counts each status, and describes it in words', () => {
-    expect(REPORT.summary).toEqual({ pass: 1, fail: 2, warn: 1, info: 1, skipped: 1 })
-    expect(showSummary(REPORT.summary)).toBe('2 failed, 1 warning, 1 passed, 1 for information, 1 skipped')
-    expect(showSummary({ pass: 0, fail: 0, warn: 2, info: 0, skipped: 0 })).toBe('0 failed, 2 warnings, 0 passed')
-  })
-
-  it('lists failures first and passes last', () => {
-    const order = sortByStatus(CHECKS).map(({ status }) => status)
-    expect(order.join(' ')).toBe('fail fail warn info skipped pass')
-  })
-
-  it.each([
-    [1, '1 check follows from this'],
-    [2, '2 checks follow from this'],
-  ])('reports that %d follow', (count, text) => {
-    expect(showFollowing({ code: 'refused', text: '', follows: Array(count).fill('id') })).toBe(text)
-  })
-
-  it('lists what a reader needs to repeat a failure and to understand it', () => {
-    expect(toDetail(toResult('fail'))).toEqual([
-      ...['sent: A | B', 'expected: 2xx', 'came back: one|two\nthree'],
-      ...['why: Why.', 'hint: Hint.', 'explained: doc', 'again: curl'],
-    ])
-  })
-
-  it('is JSON that ends with a line break', () => {
-    expect(formatReport(REPORT, 'json')).toMatch(/^\{\n {2}"schema": 1,\n.*\n\}\n$/s)
-    expect(JSON.parse(formatReport(REPORT, 'json'))).toEqual(REPORT)
-  })
-
   it('is JUnit of this form', () => {
     const failed = toResult('fail', { reason: '<"x" & y>\r\u0000\ufffe\ttab' })
     const load = [toResult('skipped', { group: 'load', ms: 25 }), toResult('pass', { group: 'load' })]

@@ -5,7 +5,6 @@ import type { DeliveryChanges } from '../../tools/check/case.ts'
 import { createMaker } from '../../tools/check/maker.ts'
 import { sendDelivery } from '../../tools/check/send.ts'
 import { keepConnection } from '../../tools/wire/exchange.ts'
-import { findFreePort } from '../support/programs.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
 const make = createMaker({ secret: SECRET, accountKey: 'acme' })
@@ -133,13 +132,6 @@ describe('the answer to a delivery', () => {
     expect(await sendDelivery(url, deliver(), { ...OPTIONS, timeoutMs: 99.5 })).toMatchObject({
       ...{ status: undefined, failure: 'no answer within 0.0995 s', failureKind: 'timeout' },
       ...{ isUnreachable: false, words: '', headers: {} },
-    })
-  })
-
-  it('is that nothing listens there', async () => {
-    const url = new URL(`http://127.0.0.1:${await findFreePort()}/`)
-    expect(await sendDelivery(url, deliver(), OPTIONS)).toMatchObject({
-      ...{ status: undefined, failure: 'the connection was refused', failureKind: 'refused', isUnreachable: true },
     })
   })
 

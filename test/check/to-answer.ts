@@ -15,8 +15,7 @@ export const CUT: Answer = toAnswer({
   failure: 'the connection ended without an answer',
 })
 
-/** No answer in time, and no connection: without words, which no code reads. */
-export const LATE: Answer = { ...CUT, failure: undefined, failureKind: 'timeout' }
+/** No connection: without words, which no code reads. */
 export const GONE: Answer = { ...CUT, failure: undefined, failureKind: 'refused', isUnreachable: true }
 
 /** Makes an answer that puts the delivery off for a minute. */

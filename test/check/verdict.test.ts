@@ -5,10 +5,8 @@ import {
   mustBeAccepted,
   mustBeRefused,
   mustNotCrash,
-  notAccepted,
   readRetryAfterMs,
   toReason,
-  toVerdict,
 } from '../../tools/check/verdict.ts'
 import { CUT, toAnswer } from './to-answer.ts'
 
@@ -24,12 +22,6 @@ describe('the verdict on an answer', () => {
     expect(STATUSES.map((status) => judge(toStatus(status)).status).join(' ')).toBe(verdicts)
   })
 
-  it('tells the status and the time, and by which 4xx a forgery is usually refused', () => {
-    expect(toReason(mustBeAccepted(toAnswer({ status: 204 })))).toBe('204 after 5 ms')
-    expect(toReason(mustBeRefused(toAnswer({ status: 401 })))).toBe('401 after 5 ms')
-    expect(toReason(mustBeRefused(toAnswer({ status: 403 })))).toBe('403 after 5 ms; 401 is usual')
-  })
-
   it('is no refusal if the delivery is only put off: nobody has judged it', () => {
     const limited = toAnswer({ status: 429, headers: { 'retry-after': '60' } })
     const verdicts = [mustBeRefused, mustNotCrash].map((judge) => judge(limited))
@@ -37,12 +29,6 @@ describe('the verdict on an answer', () => {
     expect(verdicts.map(toReason)).toEqual(Array(2).fill('429 after 5 ms, put off for 60 s'))
     expect(toReason(mustBeRefused(toAnswer({ status: 429 })))).toBe('429 after 5 ms, put off for an unknown time')
     expect(mustBeRefused(toAnswer({ status: 429 })).status).toBe('fail')
-  })
-
-  it('is skipped for want of an accepted event, and tells why', () => {
-    const verdict = notAccepted(toAnswer({ status: 401 }))
-    expect(verdict).toMatchObject({ status: 'skipped', cause: 'not_accepted' })
-    expect(toReason(verdict)).toBe('the event was not accepted: 401 after 5 ms')
   })
 })
 
@@ -52,13 +38,6 @@ describe('an answer in words', () => {
     expect(describeAnswer({ ...CUT, failure: undefined })).toBe('no answer')
     expect(describeAnswer({ ...CUT, failure: 'the connection was refused', isUnreachable: true })).toBe(
       'the connection was refused; where earlier deliveries got answers, one of them may have ended the process',
-    )
-  })
-
-  it('is a count of each, in the order in which they came', () => {
-    const answers = [toAnswer(), CUT, toAnswer({ status: 409 }), toAnswer(), { ...CUT, failure: undefined }]
-    expect(toReason(toVerdict('pass', answers))).toBe(
-      '2 × 200, 1 × the connection ended without an answer, 1 × 409, 1 × no answer',
     )
   })
 })

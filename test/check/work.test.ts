@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { checkReceiver, type Probe } from 'postern/check'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Scene, TestEvent, Verdict } from '../../tools/check/case.ts'
-import { findCounted, forEachType, judgeWork, sendEvent, TYPES, withPlain } from '../../tools/check/work.ts'
+import { findCounted, forEachType, judgeWork, sendEvent, TYPES } from '../../tools/check/work.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from './faulty/hand-written.ts'
 import { play } from './play.ts'
@@ -87,12 +87,6 @@ it.each<readonly [statuses: readonly Verdict['status'][], verdict: object]>([
   const probed = { ...scene, probe: { runs: async () => 1, fail }, countedTypes: async () => types }
   expect(await forEachType(judgeOne)(probed)).toEqual(verdict)
   expect(judged).toEqual(types)
-})
-
-it('is skipped for plain events if these are not counted', async () => {
-  const { scene } = await play([200])
-  const probed = { ...scene, probe: { runs: async () => 1, fail }, countedTypes: async () => ['contact.deleted'] }
-  expect(await withPlain(async () => ({ status: 'pass', answers: [] }))(probed)).toEqual(NOT_COUNTED)
 })
 
 it('is waited for as long as some of it is done within the patience', async () => {

@@ -83,13 +83,6 @@ describe('the builders', () => {
       expect(event).toMatchObject(envelope)
   })
 
-  it('have model and action as handlers get them', () => {
-    const event = events.model('financeInvoice').updated()
-    expect([event.model, event.action, event.type]).toEqual(['financeInvoice', 'updated', 'financeInvoice.updated'])
-    expect(JSON.parse(JSON.stringify(event))).toEqual(event)
-    expect('model' in events.syncCompleted()).toBe(false)
-  })
-
   it('share nothing between events', () => {
     const [one, other] = [events.contact.created(), events.contact.created()]
     expect(one.data.record).not.toBe(other.data.record)
@@ -97,13 +90,6 @@ describe('the builders', () => {
     Object.assign(first.data, { records: 'changed' })
     expect(second.data.records).toBe(42)
     expect(events.syncCompleted().data.records).toBe(42)
-  })
-
-  it('accept prototype names for models and fields', () => {
-    const record: object = JSON.parse('{"_id":"1","__proto__":{"isAdmin":true}}')
-    const event = events.model('__proto__').created(record)
-    expect([event.type, event.model]).toEqual(['__proto__.created', '__proto__'])
-    expect('isAdmin' in event.data.record).toBe(false)
   })
 })
 

@@ -37,22 +37,6 @@ describe('the cases', () => {
     }
   })
 
-  it('wait for a claim to end if the test cannot move the clock', async () => {
-    const [waiting] = storeSuite(makeStore).filter(({ name }) => name === 'lets a claim end by itself')
-    await waiting?.run()
-    expect(waiting).toBeDefined()
-  })
-
-  it('call transactionSync of a store that has no other', async () => {
-    const { makeStore } = makeStores('none')
-    const called = new Error('called')
-    const transactionSync = () => {
-      throw called
-    }
-    const cases = storeSuite((options) => ({ ...makeStore(options), transactionSync }) as Store, { transaction })
-    await expect(cases.find(({ name }) => name.startsWith('commits what'))?.run()).rejects.toBe(called)
-  })
-
   it('reject a store without transactions if the suite is told how to write in them', async () => {
     const [first] = storeSuite(makeStore, { transaction }).filter(({ name }) => name.startsWith('commits what'))
     await expect(first?.run()).rejects.toThrow('neither transaction() nor transactionSync()')

@@ -201,7 +201,7 @@ export function toCurl(target: string, delivery: TestDelivery): string | undefin
   return `curl -i ${quoteForShell(target)} -H ${type}${header} --data-binary ${text}`
 }
 
-export function toCommand(target: string, { id, group }: GroupedCase): string {
+function toCommand(target: string, { id, group }: GroupedCase): string {
   return `npx postern check ${quoteForShell(target)} --only ${id}${group === 'effect' ? ' --probe URL' : ''}`
 }
 
