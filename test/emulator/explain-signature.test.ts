@@ -2,15 +2,14 @@ import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { StoredDelivery } from '../../tools/emulator/delivery.ts'
 import { explainSignature } from '../../tools/emulator/inspector/explain-signature.ts'
-import type { Signing } from '../../tools/emulator/signing.ts'
 import type { Webhook } from '../../tools/emulator/webhooks.ts'
 
 const SECRET = 'whsec_0123456789abcdef0123456789abcdef'
-const hmac = (body: string | Uint8Array, secret = SECRET) => createHmac('sha256', secret).update(body).digest('hex')
+const hmac = (body: string) => createHmac('sha256', SECRET).update(body).digest('hex')
 
 /** Explains the signature of a body. */
-function explain(body: string | Uint8Array, secret: string | undefined = SECRET, signing: Signing = 'valid') {
-  const delivery = { bytes: Buffer.from(body), signedBytes: undefined, signing }
+function explain(body: string, secret = SECRET) {
+  const delivery = { bytes: Buffer.from(body), signedBytes: undefined, signing: 'valid' }
   const webhook = secret === '' ? undefined : { secret }
   // An explanation needs no more of them.
   return explainSignature(delivery as unknown as StoredDelivery, webhook as Webhook | undefined, 'lower')

@@ -1,6 +1,7 @@
 import { verify } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { type Signing, signAs, spoil } from '../../tools/emulator/signing.ts'
+import type { Signing } from '../../tools/emulator/delivery.ts'
+import { signAs, spoil } from '../../tools/emulator/signing.ts'
 import { SIGNINGS } from '../../tools/wire/signings.ts'
 
 const SECRET = 'whsec_1'

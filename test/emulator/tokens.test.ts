@@ -21,8 +21,8 @@ it.each(['claims', 'renamed'] as const)('never has claims that say it has alread
 describe('a token', () => {
   const ACCOUNT = { key: 'one', email: 'one@test', password: 'pw' }
 
-  function make({ assume = {}, journal = openJournal(), at = '2026-01-01T00:00:00.400Z' }: Options = {}) {
-    const clock = manualClock(at)
+  function make({ assume = {}, journal = openJournal() }: Options = {}) {
+    const clock = manualClock('2026-01-01T00:00:00.400Z')
     const accounts = new Accounts(openJournal())
     accounts.add(ACCOUNT)
     accounts.add({ ...ACCOUNT, key: 'two', email: 'two@test' })
@@ -32,9 +32,7 @@ describe('a token', () => {
   interface Options {
     readonly assume?: Readonly<Record<string, string>>
     readonly journal?: Journal
-    readonly at?: string
   }
-  const refusal = (message: string) => ({ kind: 'unauthorized', message })
 
   it.each(['claims', 'renamed', 'opaque'])('leads to its account, whatever its form: %s (A22)', async (A22) => {
     const { tokens } = make({ assume: { A22 } })
@@ -65,11 +63,11 @@ describe('a token', () => {
     const { tokens } = make()
     const { accessToken } = await tokens.issue(ACCOUNT)
     for (const header of [`bearer ${accessToken}`, `BEARER   ${accessToken}`])
-      expect((await tokens.resolve(header)).account).toEqual(ACCOUNT)
+      expect(await tokens.resolve(header)).toMatchObject({ account: ACCOUNT })
     for (const header of [undefined, '', 'Bearer', 'Bearer ', accessToken, `Basic ${accessToken}`])
-      await expect(tokens.resolve(header)).rejects.toMatchObject(refusal('the request carries no bearer token'))
+      expect(await tokens.resolve(header)).toBe('the request carries no bearer token')
     for (const header of [`Bearer ${accessToken} x`, `x Bearer ${accessToken}`, `Bearer${accessToken}`])
-      await expect(tokens.resolve(header)).rejects.toMatchObject(refusal('the request carries no bearer token'))
+      expect(await tokens.resolve(header)).toBe('the request carries no bearer token')
   })
 
   it('that nobody issued is refused', async () => {
@@ -77,20 +75,18 @@ describe('a token', () => {
     const { accessToken } = await make().tokens.issue(ACCOUNT)
     const unsigned = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${accessToken.split('.')[1]}.`
     for (const token of [accessToken, unsigned, 'x', 'opaque_', `opaque_${accessToken}`, `${accessToken}opaque_`])
-      await expect(tokens.resolve(`Bearer ${token}`)).rejects.toMatchObject(refusal('the token is invalid'))
+      expect(await tokens.resolve(`Bearer ${token}`)).toBe('the token is invalid')
   })
 
   it('is refused from the millisecond of its expiry on, and once its account is gone', async () => {
     const { tokens, clock, accounts } = make()
     const { accessToken } = await tokens.issue(ACCOUNT)
     await clock.advance(90_499)
-    expect((await tokens.resolve(`Bearer ${accessToken}`)).account).toEqual(ACCOUNT)
+    expect(await tokens.resolve(`Bearer ${accessToken}`)).toMatchObject({ account: ACCOUNT })
     accounts.clear()
-    await expect(tokens.resolve(`Bearer ${accessToken}`)).rejects.toMatchObject(
-      refusal('the account of the token does not exist'),
-    )
+    expect(await tokens.resolve(`Bearer ${accessToken}`)).toBe('the account of the token does not exist')
     await clock.advance(1)
-    await expect(tokens.resolve(`Bearer ${accessToken}`)).rejects.toMatchObject(refusal('the token has expired'))
+    expect(await tokens.resolve(`Bearer ${accessToken}`)).toBe('the token has expired')
   })
 
   it('is valid for every service on the same journal', async () => {
@@ -100,7 +96,7 @@ describe('a token', () => {
     const { accessToken } = await make({ journal }).tokens.issue(ACCOUNT)
     const [one, two] = [make({ journal }), make({ journal })]
     for (const { tokens } of [one, two])
-      expect((await tokens.resolve(`Bearer ${accessToken}`)).account).toEqual(ACCOUNT)
+      expect(await tokens.resolve(`Bearer ${accessToken}`)).toMatchObject({ account: ACCOUNT })
     expect(journal.load('meta')).toHaveLength(2)
   })
 })

@@ -111,7 +111,7 @@ describe('times', () => {
 describe('bytes', () => {
   it('show invisible characters', () => {
     expect(showExactly('a\u202eb\u200b\ufeff\r\n\tc\u0000\u{e0041}')).toBe(
-      'a\\u202eb\\u200b\\ufeff␍⏎\n→c\\u0000\\u{e0041}',
+      'a\\u202eb\\u200b\\ufeff␍⏎\n→c\\u0000\\udb40\\udc41',
     )
   })
 })

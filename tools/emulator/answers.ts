@@ -1,3 +1,4 @@
+import { parseJson } from '../../src/protocol/parse-json.ts'
 import { MAX_ATTEMPTS } from '../../src/protocol/schedule.ts'
 import type { Assumed } from './assumptions.ts'
 import type { DeliveryAttempt, EmulatorDelivery } from './delivery.ts'
@@ -120,9 +121,5 @@ function wordFor({ status, isInFlight, attempts }: EmulatorDelivery, words: Assu
 
 /** Parses the body of a delivery. Returns null for a body that was edited by hand and is not JSON. */
 export function readEvent({ bytes }: { readonly bytes: Uint8Array }): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return null
-  }
+  return parseJson(new TextDecoder().decode(bytes)) ?? null
 }

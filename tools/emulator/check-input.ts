@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
 import { SIGNINGS } from '../wire/signings.ts'
 import type { Account } from './accounts.ts'
+import type { Signing } from './delivery.ts'
 import { Refusal } from './refusal.ts'
-import type { Signing } from './signing.ts'
 
 /** Fields of a registration, section 2.3 of the service text. Others are ignored (A07). */
 export const webhookFields = {

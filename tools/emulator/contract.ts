@@ -1,145 +1,78 @@
 import * as z from 'zod'
+import type { DeliveryAttempt, EmulatorDelivery } from './delivery.ts'
 
-// The control interface: `z.input` of a schema is the JSON that the emulator writes and its page reads, `z.output` is what the command
-// line reads. A time is ISO 8601 in every message; the command line computes with milliseconds since 1970. The page imports types only.
+// The control interface. Types: what the emulator writes and its page reads; times are text in ISO 8601. Schemas, at the end: what the command
+// line reads of it; it computes with milliseconds since 1970.
 
-const time = z.iso.datetime().transform((text) => Date.parse(text))
+/** An attempt in a message. */
+export interface AttemptDetail extends Omit<DeliveryAttempt, 'at'> {
+  readonly at: string
+}
 
-/** A time that may be absent. */
-const due = time.nullable().transform((ms) => ms ?? undefined)
-
-const attempt = z.object({
-  number: z.number(),
-  url: z.url(),
-  at: time,
-  durationMs: z.number(),
-  /** Durations of its phases in milliseconds; absent for a phase that it did not reach. */
-  phases: z
-    .object({ connectMs: z.number().optional(), waitMs: z.number().optional(), bodyMs: z.number().optional() })
-    .optional(),
-  status: z.number().optional(),
-  failure: z.string().optional(),
-  error: z.string().optional(),
-  responseHeaders: z.record(z.string(), z.string()).readonly(),
-  responseBody: z.string(),
-  /** Number of bytes after which the body was cut; absent if it is whole. */
-  responseCutAt: z.number().optional(),
-})
-
-const delivery = z.object({
-  id: z.string(),
-  accountKey: z.string(),
-  webhookId: z.string(),
-  eventId: z.string(),
-  eventType: z.string(),
-  status: z.enum(['pending', 'success', 'failed']),
-  isInFlight: z.boolean(),
-  /** Kind of signature; any but `valid` was chosen by hand. */
-  signing: z.string(),
-  /** The delivery that this one repeats, if it was resent by hand. */
-  resendOf: z.string().optional(),
-  /** Reason of a failure without an attempt. */
-  note: z.string().optional(),
-  createdAt: time,
-  nextAttemptAt: due,
-  attempts: z.array(attempt),
-})
+/** A delivery in a message. */
+export interface DescribedDelivery extends Omit<EmulatorDelivery, 'createdAt' | 'nextAttemptAt' | 'attempts'> {
+  readonly createdAt: string
+  readonly nextAttemptAt: string | null
+  readonly attempts: readonly AttemptDetail[]
+}
 
 /** `GET deliveries/ID`: a delivery with its body. */
-export const deliveryDetail = delivery.extend({ body: z.object({ base64: z.string(), text: z.string() }) })
+export interface DeliveryDetail extends DescribedDelivery {
+  readonly body: { readonly base64: string; readonly text: string }
+}
 
-/** A message of `GET stream`. */
-export const streamMessage = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('ready'), bootId: z.string(), now: z.string() }),
-  z.object({ type: z.literal('delivery'), delivery }),
-  z.object({ type: z.literal('attempt'), delivery, attempt }),
-  z.object({ type: z.literal('webhook'), change: z.string(), webhookId: z.string(), accountKey: z.string() }),
-  z.object({
-    type: z.literal('call'),
-    method: z.string(),
-    path: z.string(),
-    status: z.number(),
-    accountKey: z.string().optional(),
-    rateRemaining: z.number().optional(),
-  }),
-  z.object({ type: z.literal('clock'), now: z.string() }),
-  z.object({ type: z.literal('reset') }),
-  z.object({ type: z.literal('warning'), message: z.string() }),
-])
-
-/** `POST faults`, `DELETE faults`: the faults in force. */
-const faults = z.object({
-  /** Answers that the next calls of the API get. */
-  answers: z.array(z.object({ answer: z.string(), count: z.number(), delayMs: z.number() })).readonly(),
-  deliveries: z.object({
-    fail: z.number(),
-    duplicate: z.number(),
-    shuffle: z.boolean(),
-    latencyMs: z.tuple([z.number(), z.number()]).readonly().optional(),
-  }),
-})
+/** Webhook registration without its secret. */
+export interface WebhookShape {
+  readonly id: string
+  readonly accountKey: string
+  readonly url: string
+  readonly events: readonly string[]
+  readonly description: string | undefined
+  /** False if the webhook is paused. Section 3.1. */
+  readonly active: boolean
+  /** Time of creation in ISO 8601, UTC. */
+  readonly createdAt: string
+}
 
 /** `GET clock`, `POST clock`. */
-const clock = z.object({
-  isManual: z.boolean(),
-  now: z.string(),
-  nextDueAt: z.string().nullable(),
-  inFlight: z.number(),
-  /** Only after `next`. */
-  moved: z.boolean().optional(),
-})
+export interface ClockShape {
+  readonly isManual: boolean
+  readonly now: string
+  readonly nextDueAt: string | null
+  readonly inFlight: number
+}
 
-/** A registration without its secret. */
-const webhook = z.object({
-  id: z.string(),
-  accountKey: z.string(),
-  url: z.string(),
-  events: z.array(z.string()).readonly(),
-  description: z.string().optional(),
-  active: z.boolean(),
-  createdAt: z.string(),
-})
-
-const rateLimit = z.object({ limit: z.number(), windowMs: z.number() })
+/** The faults of deliveries in force. */
+export interface FaultShape {
+  readonly fail: number
+  readonly duplicate: number
+  readonly shuffle: boolean
+  readonly latencyMs?: readonly [number, number] | undefined
+}
 
 /** `GET state`, `POST reset`: a summary of the emulator. */
-export const state = z.object({
-  bootId: z.string(),
-  clock,
-  accounts: z.array(z.object({ key: z.string(), email: z.string() })).readonly(),
-  webhooks: z.array(webhook).readonly(),
-  counts: z.object({ records: z.number(), deliveries: z.number(), pending: z.number() }),
-  faults,
-  settings: z.object({
-    retryScale: z.number(),
-    deadlineMs: z.number(),
-    tokenTtlMs: z.number(),
-    rateLimit,
-    loginRateLimit: rateLimit,
-    format: z.string(),
-    dialect: z.string(),
-  }),
-  assumed: z.record(z.string(), z.string()),
+export interface EmulatorState {
+  readonly bootId: string
+  readonly clock: ClockShape
+  readonly accounts: readonly { readonly key: string; readonly email: string }[]
+  readonly webhooks: readonly WebhookShape[]
+  readonly counts: { readonly records: number; readonly deliveries: number; readonly pending: number }
+  readonly faults: {
+    /** Answers that the next calls of the API get. */
+    readonly answers: readonly { readonly answer: string; readonly count: number }[]
+    readonly deliveries: FaultShape
+  }
+  readonly settings: {
+    readonly retryScale: number
+    readonly deadlineMs: number
+    readonly dialect: string
+    readonly [name: string]: unknown
+  }
+  readonly assumed: Readonly<Record<string, string>>
   /** True if the page can show the receiver's inbox. */
-  hasInbox: z.boolean(),
-  limits: z.record(z.string(), z.number()),
-})
-
-/** `POST events`. */
-export const emitted = z.object({
-  events: z
-    .array(z.object({ id: z.string(), type: z.string(), deliveries: z.array(z.string()).readonly() }))
-    .readonly(),
-})
-
-export type DescribedDelivery = z.input<typeof delivery>
-export type AttemptDetail = z.input<typeof attempt>
-export type DeliveryDetail = z.input<typeof deliveryDetail>
-export type StreamMessage = z.input<typeof streamMessage>
-export type ClockShape = z.input<typeof clock>
-export type WebhookShape = z.input<typeof webhook>
-export type FaultShape = z.input<typeof faults>['deliveries']
-export type EmulatorState = z.input<typeof state>
+  readonly hasInbox: boolean
+  readonly limits: Readonly<Record<string, number>>
+}
 
 /** A delivery as one line of the list. */
 export interface Row {
@@ -240,3 +173,46 @@ export interface SignatureSteps {
   readonly isRight: boolean
   readonly wrong: readonly WrongDigest[]
 }
+
+const time = z.iso.datetime().transform((text) => Date.parse(text))
+
+const attempt = z.object({
+  number: z.number(),
+  url: z.url(),
+  at: time,
+  durationMs: z.number(),
+  phases: z.object({}).optional(),
+  status: z.number().optional(),
+  failure: z.string().optional(),
+  error: z.string().optional(),
+  responseBody: z.string(),
+})
+
+/** A delivery, with or without its body. */
+export const delivery = z.object({
+  id: z.string(),
+  eventId: z.string(),
+  eventType: z.string(),
+  status: z.enum(['pending', 'success', 'failed']),
+  nextAttemptAt: time.nullable().transform((ms) => ms ?? undefined),
+  attempts: z.array(attempt),
+})
+
+/** A message of `GET stream`. */
+export const streamMessage = z.object({
+  type: z.string(),
+  delivery: delivery.optional(),
+  attempt: attempt.optional(),
+})
+
+export const state = z.object({
+  clock: z.object({ isManual: z.boolean() }),
+  webhooks: z.array(
+    z.object({ id: z.string(), accountKey: z.string(), events: z.array(z.string()), active: z.boolean() }),
+  ),
+  counts: z.object({ pending: z.number() }),
+  settings: z.object({ retryScale: z.number() }),
+})
+
+/** `POST events`. */
+export const emitted = z.object({ events: z.array(z.object({ deliveries: z.array(z.string()) })) })

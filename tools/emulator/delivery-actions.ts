@@ -1,10 +1,10 @@
 import { MAX_ATTEMPTS, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../../src/protocol/schedule.ts'
 import { formatJson } from '../wire/json-forms.ts'
 import { readEvent } from './answers.ts'
-import type { StoredDelivery } from './delivery.ts'
+import type { Signing, StoredDelivery } from './delivery.ts'
 import { type EventsParts, newDelivery } from './events.ts'
 import { Refusal } from './refusal.ts'
-import { type Signing, spoil } from './signing.ts'
+import { spoil } from './signing.ts'
 
 /** Options to send a delivery again. */
 export interface ResendOptions {

@@ -1,4 +1,7 @@
-import type { Signing } from './signing.ts'
+import type { SIGNINGS } from '../wire/signings.ts'
+
+/** Kind of signature. Only a resent delivery can have another one than `valid`. */
+export type Signing = keyof typeof SIGNINGS
 
 /** Reason of a failed attempt. `paused` exists only if attempts count while the webhook is paused (A32). */
 export type FailureKind =

@@ -7,6 +7,7 @@ export type {
   DeliveryStatus,
   EmulatorDelivery as Delivery,
   FailureKind,
+  Signing,
 } from './delivery.ts'
 export type { ResendOptions } from './delivery-actions.ts'
 export { DIALECTS, type Dialect } from './dialects.ts'
@@ -25,6 +26,5 @@ export type { FeedListener, FeedMessage } from './feed.ts'
 export type { EmulatorDatabase } from './journal.ts'
 export type { Duration, EmulatorOptions, FaultOptions, InboxView } from './options.ts'
 export type { EmulatorRecord } from './records.ts'
-export type { Signing } from './signing.ts'
 export { startEmulator } from './start-emulator.ts'
 export type { Webhook, WebhookChange, WebhookFields } from './webhooks.ts'

@@ -1,10 +1,7 @@
 import { sign } from '../../src/protocol/signature.ts'
 import { formatJson } from '../wire/json-forms.ts'
 import { flipBit, spoilSignature } from '../wire/signature-mistakes.ts'
-import type { SIGNINGS } from '../wire/signings.ts'
-
-/** Kind of signature. Only a resent delivery can have another one than `valid`. */
-export type Signing = keyof typeof SIGNINGS
+import type { Signing } from './delivery.ts'
 
 /** Returns the values of the signature header for this kind of signature; none if the header is omitted. */
 export function signAs(signing: Signing, signedBytes: Uint8Array, secret: string): readonly string[] {

@@ -4,7 +4,6 @@ import type { Clock } from '../../src/host/clock.ts'
 import type { Account, Accounts } from './accounts.ts'
 import type { Assumed } from './assumptions.ts'
 import type { Journal } from './journal.ts'
-import { Refusal } from './refusal.ts'
 
 const OPAQUE = 'opaque_'
 /** Name of the stored key: with it, tokens stay valid after a restart. */
@@ -16,6 +15,12 @@ export interface TokensParts {
   readonly journal: Journal
   readonly ttlMs: number
   readonly assumed: Assumed
+}
+
+/** The caller of the service's API. */
+export interface Caller {
+  readonly account: Account
+  readonly token: string
 }
 
 /** Issues access tokens, and finds the account of a token. */
@@ -52,25 +57,25 @@ export class Tokens {
     return { accessToken, expiresIn: expiries[assumed.expiresInUnit] }
   }
 
-  /** Returns the account of a token. Rejects with a `Refusal` if the token is unknown or has expired. */
-  async resolve(header: string | undefined): Promise<{ readonly account: Account; readonly token: string }> {
+  /** Returns the account of a token, or the reason why there is none. */
+  async resolve(header: string | undefined): Promise<Caller | string> {
     const [, token] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? []
-    if (token === undefined) throw new Refusal('unauthorized', 'the request carries no bearer token')
+    if (token === undefined) return 'the request carries no bearer token'
     const claims = await this.#readClaims(token)
+    if (claims === undefined) return 'the token is invalid'
     const expiresAt = Number.parseFloat(String(claims.jti))
-    if (!(expiresAt > this.#parts.clock.now())) throw new Refusal('unauthorized', 'the token has expired')
+    if (!(expiresAt > this.#parts.clock.now())) return 'the token has expired'
     const account = this.#parts.accounts.find(String(claims.accountKey ?? claims.tenant))
-    if (account === undefined) throw new Refusal('unauthorized', 'the account of the token does not exist')
-    return { account, token }
+    return account === undefined ? 'the account of the token does not exist' : { account, token }
   }
 
-  async #readClaims(token: string): Promise<Readonly<Record<string, unknown>>> {
+  async #readClaims(token: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     const jwt = token.startsWith(OPAQUE) ? Buffer.from(token.slice(OPAQUE.length), 'base64url').toString() : token
     try {
       // The emulator checks the times by its own clock, which may be a manual one.
       return await verify(jwt, this.#key, { alg: 'HS256', exp: false, iat: false, nbf: false })
     } catch {
-      throw new Refusal('unauthorized', 'the token is invalid')
+      return undefined
     }
   }
 }

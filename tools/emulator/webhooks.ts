@@ -3,6 +3,7 @@ import type { Clock } from '../../src/host/clock.ts'
 import { importSecret } from '../../src/protocol/signature.ts'
 import { findUrlProblem } from './addresses.ts'
 import type { Assumed } from './assumptions.ts'
+import type { WebhookShape } from './contract.ts'
 import type { Feed } from './feed.ts'
 import type { Journal } from './journal.ts'
 import type { Ids } from './random.ts'
@@ -10,17 +11,8 @@ import { Refusal } from './refusal.ts'
 import { checkSubscription } from './subscription.ts'
 
 /** Webhook registration. Service text, section 2.3. */
-export interface Webhook {
-  readonly id: string
-  readonly accountKey: string
-  readonly url: string
-  readonly events: readonly string[]
-  readonly description: string | undefined
-  /** False if the webhook is paused. Section 3.1. */
-  readonly active: boolean
+export interface Webhook extends WebhookShape {
   readonly secret: string
-  /** Time of creation in ISO 8601, UTC. */
-  readonly createdAt: string
 }
 
 /** Fields of a registration that an update may change. */

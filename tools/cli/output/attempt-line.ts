@@ -134,8 +134,8 @@ export function createDeliveryPrinter(retryScale: number, io: Io) {
 /** Message of an emulator, in this process or another one. */
 interface Message {
   readonly type: string
-  readonly delivery?: ShownDelivery
-  readonly attempt?: ShownAttempt & { readonly url: string }
+  readonly delivery?: ShownDelivery | undefined
+  readonly attempt?: (ShownAttempt & { readonly url: string }) | undefined
 }
 
 /** Returns a display of the attempts of an emulator, with a summary. */

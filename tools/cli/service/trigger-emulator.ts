@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { showDuration } from '../../../src/host/duration.ts'
 import type { WebhookEvent } from '../../../src/protocol/events.ts'
-import { deliveryDetail, emitted } from '../../emulator/contract.ts'
+import { delivery, emitted } from '../../emulator/contract.ts'
 import { inspectorOf } from '../input/emulator-options.ts'
 import { ExitError, emit, endIfInterrupted, type Io, tell } from '../io.ts'
 import { createDeliveryPrinter, standAfter } from '../output/attempt-line.ts'
@@ -110,7 +110,7 @@ async function watchDeliveries(
 /** Returns undefined if the emulator has dropped the delivery. */
 async function readDelivery(emulator: EmulatorClient, id: string) {
   try {
-    return await emulator.call(`GET deliveries/${encodeURIComponent(id)}`, deliveryDetail)
+    return await emulator.call(`GET deliveries/${encodeURIComponent(id)}`, delivery)
   } catch (error) {
     if (error instanceof ExitError && error.code === 'failed') return undefined
     throw error

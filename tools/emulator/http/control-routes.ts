@@ -7,7 +7,7 @@ import { createInspectorRoutes } from '../inspector/inspector-routes.ts'
 import { answerFault, deliveryFaults } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
-import { describeClock, describeDelivery, describeState } from './describe.ts'
+import { describeBody, describeClock, describeDelivery, describeState } from './describe.ts'
 import type { Env } from './env.ts'
 import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from './read-json.ts'
 import { createStreamRoute } from './stream-route.ts'
@@ -104,9 +104,7 @@ function addDeliveryRoutes(app: Hono<Env>, { deliveries }: Service): void {
   })
   app.get('/deliveries/:id', (c) => {
     const delivery = deliveries.get(c.req.param('id'))
-    const bytes = Buffer.from(delivery.bytes)
-    const body = { base64: bytes.toString('base64'), text: bytes.toString() }
-    return c.json({ ...describeDelivery(delivery), body } satisfies DeliveryDetail)
+    return c.json({ ...describeDelivery(delivery), body: describeBody(delivery) } satisfies DeliveryDetail)
   })
   app.post('/deliveries/:id/resend', async (c) => {
     const options = await readJson(c, resend, ENVELOPE_BYTES)

@@ -2,10 +2,10 @@ import { readCode } from '../../wire/code-word.ts'
 import type {
   AttemptDetail,
   ClockShape,
+  DeliveryDetail,
   DescribedDelivery,
   EmulatorState,
   Row,
-  StreamMessage,
   WebhookShape,
 } from '../contract.ts'
 import type { AttemptPhases, DeliveryAttempt, EmulatorDelivery, StoredDelivery } from '../delivery.ts'
@@ -16,9 +16,7 @@ import type { Webhook } from '../webhooks.ts'
 export function describeDelivery({ attempts, ...delivery }: EmulatorDelivery): DescribedDelivery {
   const { id, accountKey, webhookId, eventId, eventType, status, isInFlight, resendOf, signing, note } = delivery
   return {
-    ...{ id, accountKey, webhookId, eventId, eventType, status, isInFlight, signing },
-    ...(resendOf !== undefined && { resendOf }),
-    ...(note !== undefined && { note }),
+    ...{ id, accountKey, webhookId, eventId, eventType, status, isInFlight, signing, resendOf, note },
     createdAt: writeTime(delivery.createdAt),
     nextAttemptAt: writeDue(delivery.nextAttemptAt),
     attempts: attempts.map(describeAttempt),
@@ -30,7 +28,7 @@ function describeAttempt(attempt: DeliveryAttempt): AttemptDetail {
     ...attempt,
     at: writeTime(attempt.at),
     durationMs: Math.round(attempt.durationMs),
-    ...(attempt.phases !== undefined && { phases: roundAll(attempt.phases) }),
+    phases: attempt.phases && roundAll(attempt.phases),
   }
 }
 
@@ -64,7 +62,7 @@ export function describeRow(delivery: EmulatorDelivery & Pick<StoredDelivery, 'm
   }
 }
 
-export function describeMessage(message: FeedMessage): StreamMessage {
+export function describeMessage(message: FeedMessage) {
   switch (message.type) {
     case 'delivery':
       return { ...message, delivery: describeDelivery(message.delivery) }
@@ -109,6 +107,11 @@ export function describeState(service: Service): EmulatorState {
 
 export function describeWebhook({ secret: _secret, ...shown }: Webhook): WebhookShape {
   return shown
+}
+
+export function describeBody({ bytes }: { readonly bytes: Uint8Array }): DeliveryDetail['body'] {
+  const buffer = Buffer.from(bytes)
+  return { base64: buffer.toString('base64'), text: buffer.toString() }
 }
 
 /** Writes a time as every message of the control interface has it. */

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
+import { parseJson } from '../../../src/protocol/parse-json.ts'
 import { checkInput } from '../check-input.ts'
 import { Refusal } from '../refusal.ts'
 import { LIMITS } from '../service.ts'
@@ -18,7 +19,8 @@ export async function readObject(
 ): Promise<Readonly<Record<string, unknown>>> {
   if (!/^application\/json\s*(;|$)/i.test(context.req.header('content-type') ?? ''))
     throw new Refusal('media-type', 'send JSON with Content-Type: application/json')
-  const value = parse(await readText(context, mostBytes))
+  const value = parseJson(await readText(context, mostBytes))
+  if (value === undefined) throw new Refusal('bad-json', 'the body is not JSON')
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Refusal('invalid', 'the body must be a JSON object')
   return value as Readonly<Record<string, unknown>> // checked above: an object, and not an array
@@ -49,12 +51,4 @@ async function readText({ req }: Context, mostBytes: number): Promise<string> {
     throw error instanceof Refusal ? error : new Refusal('bad-request', 'the body is incomplete')
   }
   return new TextDecoder().decode(Buffer.concat(parts))
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new Refusal('bad-json', 'the body is not JSON')
-  }
 }

@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import type { RateStanding } from '../rate-limit.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
+import type { Caller } from '../tokens.ts'
 import { addressOf, type Env } from './env.ts'
 
 const LOGIN = '/api/identity/auth/login'
@@ -18,10 +19,8 @@ export function createServiceGate(service: Service): MiddlewareHandler<Env> {
   const { assumed } = settings
   return async (c, next) => {
     const isLogin = c.req.path === LOGIN
-    const found = isLogin
-      ? undefined
-      : await tokens.resolve(c.req.header('authorization')).catch((error: Refusal) => error)
-    const caller = found instanceof Refusal ? undefined : found
+    const found = isLogin ? undefined : await tokens.resolve(c.req.header('authorization'))
+    const caller = typeof found === 'string' ? undefined : found
     const standing = (isLogin ? loginRate : rate).take(nameCaller(c, caller))
     if (caller !== undefined) c.set('account', caller.account)
     c.set('rate', standing)
@@ -29,12 +28,12 @@ export function createServiceGate(service: Service): MiddlewareHandler<Env> {
     if (standing.isExceeded) throw new Refusal('rate-limit', 'too many requests; wait until the window ends')
     const cut = await sufferFault(c)
     if (cut !== undefined) return cut
-    if (found instanceof Refusal) throw found
+    if (typeof found === 'string') throw new Refusal('unauthorized', found)
     return next()
   }
 
   /** Names the caller for the rate limit. Requests without a valid token are counted by address. */
-  function nameCaller(c: Context<Env>, caller: Awaited<ReturnType<typeof tokens.resolve>> | undefined): string {
+  function nameCaller(c: Context<Env>, caller: Caller | undefined): string {
     if (caller === undefined || assumed.rateScope === 'address') return `address ${addressOf(c)}`
     return assumed.rateScope === 'account' ? `account ${caller.account.key}` : `token ${caller.token}`
   }

@@ -1,6 +1,5 @@
 import { Hono } from 'hono'
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
-import type { StreamMessage } from '../contract.ts'
 import type { FeedMessage } from '../feed.ts'
 import type { Service } from '../service.ts'
 import { describeMessage, writeTime } from './describe.ts'
@@ -15,7 +14,7 @@ export function createStreamRoute({ feed, bootId, clock }: Service): Hono<Env> {
     streamSSE(c, async (stream) => {
       const messages = listen(stream, feed)
       try {
-        const begin: StreamMessage = { type: 'ready', bootId, now: writeTime(clock.now()) }
+        const begin = { type: 'ready', bootId, now: writeTime(clock.now()) }
         await stream.writeSSE({ event: 'ready', data: JSON.stringify(begin) })
         for (let message = await messages.next(); message !== undefined; message = await messages.next())
           await stream.writeSSE({ event: message.type, data: JSON.stringify(describeMessage(message)) })

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { type InboxEntry, type InboxState, MOST_COUNTED } from '../../../src/inbox/inbox.ts'
 import { siblingKey } from '../../../src/protocol/dedup-key.ts'
 import { PosternError } from '../../../src/protocol/errors.ts'
+import { describeBody } from '../http/describe.ts'
 import type { Env } from '../http/env.ts'
 import { readJson } from '../http/read-json.ts'
 import type { InboxView } from '../options.ts'
@@ -46,9 +47,8 @@ export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: In
     return c.json({ item: entry === undefined ? null : toDetail(entry), isSure } satisfies InboxOfEvent)
   })
   app.get('/body', async (c) => {
-    const bytes = Buffer.from((await find(c.req.query('key') ?? '')).bytes)
     c.header('cache-control', 'no-store')
-    return c.json({ base64: bytes.toString('base64'), text: bytes.toString() })
+    return c.json(describeBody(await find(c.req.query('key') ?? '')))
   })
   app.post('/replay', async (c) => c.json({ isDone: await act(c, 'replay') }))
   app.post('/drop', async (c) => c.json({ isDone: await act(c, 'drop') }))

@@ -46,7 +46,9 @@ export interface Address {
   readonly item: string | undefined
 }
 
-const STATES: readonly InboxStateName[] = ['dead', 'waiting', 'running']
+/** The states of accepted events, in the order of the page. */
+export const INBOX_STATES: readonly InboxStateName[] = ['dead', 'waiting', 'running']
+
 let shown: readonly [search: string, address: Address] | undefined
 
 /** Reads the view from the URL: the same object until the URL changes. */
@@ -64,7 +66,7 @@ function parse(search: string): Address {
     isGrouped: read('by') === 'cause',
     delivery: read('d'),
     section: Object.keys(SECTIONS).find((name): name is Section => name === read('open')),
-    state: STATES.find((state) => state === read('state')) ?? 'dead',
+    state: INBOX_STATES.find((state) => state === read('state')) ?? 'dead',
     after: read('after'),
     item: read('item'),
   }

@@ -1,5 +1,5 @@
 import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
-import { type Address, readAddress } from './address.ts'
+import { type Address, INBOX_STATES, readAddress } from './address.ts'
 import { api, describeError, IS_ALONE, NoAnswer } from './api.ts'
 import { readWord } from './filter.ts'
 import { store } from './store.ts'
@@ -8,9 +8,6 @@ const ROUTES = '/_inspector/inbox'
 const ASK_EVERY_MS = 2_000
 /** Limit of the dead letters that are replayed together: as many are read. */
 const MOST_REPLAYED = 10_000
-
-/** The states of accepted events, in the order of the page. */
-export const INBOX_STATES: readonly InboxStateName[] = ['dead', 'waiting', 'running']
 
 /** The page of the inbox's list that the address names; undefined until it is loaded. */
 export function readListed(): InboxRowPage | undefined {

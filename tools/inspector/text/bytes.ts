@@ -1,3 +1,5 @@
+import { escapeUnits } from '../../../src/host/escape.ts'
+
 /** Decodes base64. */
 export function fromBase64(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
@@ -18,10 +20,7 @@ const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** Writes hidden characters as escapes, as in a JavaScript string. */
 export function escapeHidden(text: string): string {
-  return text.replace(HIDDEN, (character) => {
-    const digits = (character.codePointAt(0) ?? 0).toString(16)
-    return digits.length > 4 ? `\\u{${digits}}` : `\\u${digits.padStart(4, '0')}`
-  })
+  return escapeUnits(text, HIDDEN)
 }
 
 /** Returns true if a shell and a terminal leave the text unchanged: it consists of printable characters and line breaks. */
