@@ -75,7 +75,6 @@ const SUCCEEDED = {
   failure: undefined,
   error: undefined,
 }
-const _LOST = { ...FAILED, status: undefined, error: undefined }
 const FRESH = {
   ...{ _id: 'd1', status: 'pending', webhookId: 'w1', attempts: 0, maxAttempts: 5, createdAt: CREATED },
   ...{

@@ -1,17 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/host/clock.ts'
-import { type ClockHooks, createClock } from '../../tools/emulator/clock.ts'
+import { createClock } from '../../tools/emulator/clock.ts'
 
-/** A clock at 1000 ms, with a plan of due times and a list of its moves. */
-function make(given: Parameters<typeof createClock>[0]) {
-  const due: number[] = []
+/** A clock at 1000 ms, and a list of its moves. */
+function make(given: Parameters<typeof createClock>[0], nextDueAt?: number) {
   const moves: number[] = []
-  const hooks: ClockHooks = {
-    nextDueAt: () => due.find((at) => at >= clock.now()),
-    onMove: (now) => moves.push(now),
-  }
-  const clock = createClock(given, 1_000, hooks)
-  return { clock, due, moves }
+  const clock = createClock(given, 1_000, { nextDueAt: () => nextDueAt, onMove: (now) => moves.push(now) })
+  return { clock, moves }
 }
 
 describe('the clock of the emulator', () => {
@@ -30,8 +25,7 @@ describe('the clock of the emulator', () => {
   })
 
   it('stays for a plan that is overdue, and says so', async () => {
-    const moves: number[] = []
-    const clock = createClock('manual', 1_000, { nextDueAt: () => 400, onMove: (now) => moves.push(now) })
+    const { clock, moves } = make('manual', 400)
     expect([await clock.next(), clock.now()]).toEqual([true, 1_000])
     expect(moves).toEqual([1_000, 1_000])
   })

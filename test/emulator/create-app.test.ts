@@ -72,12 +72,6 @@ describe('an answer of the emulator', () => {
     expect(logged).toEqual([{ err: error, path: '/_emulator/clock' }])
   })
 
-  it('is 503 if the database cannot be written, with the reason', async () => {
-    const { ask, crm } = await scene()
-    fail(crm, new PosternError('database_unusable', 'no room is left'))
-    expect(await ask('GET /_emulator/clock', {})).toMatchObject({ status: 503, json: { message: 'no room is left' } })
-  })
-
   it('to the page with a slash at its end leads to the page, with the same query', async () => {
     const { crm } = await scene()
     const { status, headers } = await crm.fetch(

@@ -46,11 +46,6 @@ const DAMAGES: readonly (readonly [string, string, (file: string) => unknown])[]
     (file) => changeBy(file, "UPDATE entries SET value = '{' WHERE kind = 'record'"),
   ],
   [
-    'with a count that is no JSON',
-    'damaged',
-    (file) => changeBy(file, "UPDATE entries SET value = '{' WHERE kind = 'meta'"),
-  ],
-  [
     'with an empty entry',
     'damaged',
     (file) => changeBy(file, "UPDATE entries SET value = 'null' WHERE kind = 'webhook'"),

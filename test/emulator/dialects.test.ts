@@ -2,7 +2,7 @@ import { createReceiver } from 'postern'
 import { DIALECTS, type Dialect } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it } from 'vitest'
-import { type Answer, call, pick, quiet, serve, sink, start } from './support.ts'
+import { call, pick, quiet, serve, sink, start } from './support.ts'
 
 const WEBHOOKS = '/api/integrations/webhooks'
 
@@ -40,8 +40,6 @@ async function tour(dialect: Dialect) {
   }
   return { calls, receiver, at: crm.clock.now() }
 }
-
-const _statuses = (calls: Readonly<Record<string, Answer>>) => Object.values(calls).map(({ status }) => status)
 
 describe('the dialect', () => {
   it('hostile: errors as text and HTML, no rate headers, unknown states, undocumented fields', async () => {

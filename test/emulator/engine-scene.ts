@@ -104,7 +104,6 @@ export function makeEngine({ assume = {}, faults: given = {}, results, ...limits
   const ended = () => attempts.map(({ id }) => id)
   return {
     engine,
-    manual,
     begin,
     webhooks,
     log,

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EmulatorDelivery } from '../../tools/emulator/delivery.ts'
 import { Faults } from '../../tools/emulator/faults.ts'
-import type { DeliveryFaults } from '../../tools/emulator/options.ts'
 import { createRandom } from '../../tools/emulator/random.ts'
 
 // the key of the draw
@@ -16,7 +15,6 @@ function drawAll<T>(seed: string | undefined, draw: (faults: Faults, delivery: E
 }
 
 const fails = (faults: Faults, delivery: EmulatorDelivery) => faults.draw('fail', delivery)
-const _duplicates = (faults: Faults, delivery: EmulatorDelivery) => faults.draw('duplicate', delivery)
 
 it('draws the requested share, for each attempt again', () => {
   const drawn = drawAll('seed', fails)
@@ -36,11 +34,9 @@ it('draws the same for the same seed, and nothing that can be predicted without 
 })
 
 describe('requested faults', () => {
-  const none: DeliveryFaults = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
-  const make = (deliveries = none) => new Faults(createRandom('seed'), deliveries)
-
   it('of answers are taken in the order of the requests, each as often as it was requested', () => {
-    const faults = make()
+    const none = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
+    const faults = new Faults(createRandom('seed'), none)
     expect([faults.takeAnswer(), faults.answers]).toEqual([undefined, []])
     faults.addAnswer({ answer: '500', count: 2, delayMs: 0 })
     faults.addAnswer({ answer: 'slow', count: 1, delayMs: 7 })
@@ -56,15 +52,5 @@ describe('requested faults', () => {
       ['401', []],
       [undefined, []],
     ])
-  })
-
-  it('end when they are cleared, and those of the start return', () => {
-    const faults = make({ ...none, fail: 1 })
-    faults.addAnswer({ answer: '500', count: 2, delayMs: 0 })
-    faults.deliveries = { ...none, duplicate: 1 }
-    expect([faults.draw('fail', deliveryOf('d')), faults.draw('duplicate', deliveryOf('d'))]).toEqual([false, true])
-    faults.clear()
-    expect([faults.draw('fail', deliveryOf('d')), faults.draw('duplicate', deliveryOf('d'))]).toEqual([true, false])
-    expect([faults.takeAnswer(), faults.deliveries]).toEqual([undefined, { ...none, fail: 1 }])
   })
 })

@@ -139,7 +139,6 @@ describe('the page of an inbox alone', () => {
 
 it.each([
   ['an error of the package', new PosternError('inbox_unavailable', 'it is full'), 'it is full'],
-  ['an error of another package', Object.assign(new Error('closed'), { code: 'option_invalid' }), 'closed'],
   ['a text', 'gone', 'gone'],
 ])('the page says that the inbox cannot be read if its engine rejects with %s', async (_, reason, text) => {
   const { routes, cookie } = await serve({ ...new Scene().inbox, counts: () => Promise.reject(reason) })
@@ -258,22 +257,6 @@ describe('the inbox of a receiver at the emulator', () => {
     expect([idsOf(rest), rest.next]).toEqual(['10', null])
     const found = [await ask('&type=contact&account=acme'), await ask('&type=*.failed'), await ask('&cause=crashed')]
     expect(found.map(idsOf)).toEqual(['20', '54', '543'])
-  })
-
-  it('is listed once if an event is not found, and not at all if it is', async () => {
-    const { inbox } = await fill()
-    const asked: string[] = []
-    const list: InboxView['list'] = (state, options) => {
-      asked.push(state)
-      return inbox.list(state, options)
-    }
-    const crm = await start({ inbox: { ...inbox, list } })
-    const find = async (event: string) =>
-      (await call(crm, `GET /_inspector/inbox/event?account=acme&event=${event}`)).json
-    expect(await find('evt_dead')).toMatchObject({ item: { event: 'evt_dead' }, isSure: false })
-    expect(asked).toEqual([])
-    for (let n = 0; n < 2; n++) expect(await find('evt_gone')).toEqual({ item: null, isSure: true })
-    expect(asked).toEqual(['waiting', 'running', 'dead'])
   })
 
   it('is not there unless one was given, and is no page for other origins', async () => {

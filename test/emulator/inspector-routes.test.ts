@@ -56,6 +56,21 @@ describe('routes of the page', () => {
       expect((await changesAfter(cursor)).json).toMatchObject({ mustReload: true, rows: [] })
   })
 
+  it('changes: in parts of 2,000, with the last state of each delivery', async () => {
+    const crm = await start({ assume: { eventsWhilePaused: 'kept' } })
+    const { id } = crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'], active: false })
+    const first = pick((await call(crm, 'GET /_emulator/rows')).json, 'cursor')
+    for (let n = 0; n < 5; n++) crm.events.emitMany({ type: 'sync.failed' }, 900)
+    const parts: (readonly object[])[] = []
+    for (let cursor = first; parts.at(-1)?.length !== 0; ) {
+      const { json } = await call(crm, `GET /_emulator/changes?after=${cursor}`)
+      parts.push(Object(json).rows)
+      cursor = pick(json, 'cursor')
+      if (parts.length === 1) crm.deliveries.resend(crm.deliveries.list({ webhookId: id })[0]?.id ?? '')
+    }
+    expect(parts.map(({ length }) => length)).toEqual([2_000, 2_000, 501, 0])
+  })
+
   it('webhooks: created, changed, deleted, and the secret only on request', async () => {
     const crm = await start()
     const fields = { url: 'http://127.0.0.1:9/', events: ['sync.failed'], accountKey: 'globex' }
@@ -144,6 +159,11 @@ describe('routes of the page', () => {
     expect((await call(crm, 'GET /_emulator/calls')).json).toMatchObject([
       { method: 'GET', path: '/api/sales/contacts', status: 401 },
     ])
+    for (let n = 0; n < 500; n++) await call(crm, 'GET /api/other')
+    const { json } = await call(crm, 'GET /_emulator/calls')
+    expect([pick(json, 'length'), pick(json, 499, 'path')]).toEqual(['500', '/api/other'])
+    crm.reset()
+    expect((await call(crm, 'GET /_emulator/calls')).json).toEqual([])
     expect((await call(crm, 'GET /_emulator/samples/contact.created')).text).toContain('zoe@example.test')
     const types = (await call(crm, 'GET /_emulator/types')).json as string[] // as the page answers
     expect(types).toHaveLength(15)

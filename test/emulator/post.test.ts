@@ -5,9 +5,11 @@ import { describe, expect, it } from 'vitest'
 import { post } from '../../tools/emulator/post.ts'
 import { serve, until } from './support.ts'
 
-/** Options of a request with this clock, which is cut off by the signal. */
-const optionsOf = (clock: Clock, signal = new AbortController().signal) =>
-  ({ headers: [], body: new Uint8Array([1]), deadlineMs: 10_000, clock, rule: 'local', signal }) as const
+/** Options of a request with this clock. */
+const optionsOf = (clock: Clock) => {
+  const { signal } = new AbortController()
+  return { headers: [], body: new Uint8Array([1]), deadlineMs: 10_000, clock, rule: 'local', signal } as const
+}
 
 describe('a request', () => {
   /** Sends to a server that answers as told. */
