@@ -67,7 +67,9 @@ export class Attempt {
 
   /** Names of the handlers that have finished. A handler whose transaction is committed has finished, even if it still runs. */
   get marks(): readonly string[] {
-    return [...this.#handlers.keys()].filter((name) => this.#hasMark(name))
+    const marks: string[] = []
+    for (const name of this.#handlers.keys()) if (this.#hasMark(name)) marks.push(name)
+    return marks
   }
 
   /** Undefined until the schema or the handlers have to stop. */
@@ -87,16 +89,20 @@ export class Attempt {
 
   /** Begins the handlers that have no mark. Unless all have ended, returns a promise that resolves when they end or are given up. */
   beginHandlers(): Promise<unknown> | undefined {
-    const { route, event, key } = this.#run
+    const { route, event } = this.#run
     const { beginning } = this.#shared
     if (this.#order !== undefined)
       for (const { name } of route.handlers) if (!this.#hasMark(name) && this.#order.isOutdated(name)) this.#skip(name)
     const todo = this.#handlers.size === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
     const given = this.#run.give(todo) // before any handler runs
     for (const { name } of todo) this.#handlers.set(name, 'running')
-    beginning.add(key)
-    const running = todo.map((handler, index) => this.#begin(handler, given[index] ?? event)).filter(isThenable)
-    beginning.delete(key)
+    const running: Promise<void>[] = []
+    beginning.push(this.#run)
+    for (const [index, handler] of todo.entries()) {
+      const ended = this.#begin(handler, given[index] ?? event)
+      if (ended !== undefined) running.push(ended)
+    }
+    beginning.pop()
     if (running.length === 0) return undefined
     const waiting = this.waitFor(Promise.all(running))
     if (running.length < todo.length) this.#lease.renewNow()
@@ -105,9 +111,8 @@ export class Attempt {
 
   /** Returns the result of the handlers, once all have ended or were given up. */
   judge(): AttemptResult {
-    const failures = [...this.#handlers].flatMap(([name, state]) =>
-      isFailed(state) ? { name, error: state.error } : [],
-    )
+    const failures: { readonly name: string; readonly error: unknown }[] = []
+    for (const [name, state] of this.#handlers) if (isFailed(state)) failures.push({ name, error: state.error })
     const error = failures.length === 0 ? undefined : this.#run.toFailure(failures, this.#shared.transact !== undefined)
     // The inbox reports events that their handlers deferred or gave up.
     const isSteered = this.#run.first.item && steeringOf(failures.map((failure) => failure.error)) !== undefined

@@ -85,7 +85,7 @@ export class Runs {
   }
 
   #refuse(run: Run, needsPlace = true): Outcome | undefined {
-    if (this.#shared.beginning.has(run.key)) return toOutcome('busy', run) // sent by its own handler
+    if (this.#isBeginning(run.key)) return toOutcome('busy', run) // sent by its own handler
     if (this.#shared.isClosing) return toOutcome('closing', run)
     const reason = needsPlace ? this.#whyFull(run) : undefined
     return reason === undefined ? undefined : toOverloaded(503, reason, run)
@@ -109,7 +109,11 @@ export class Runs {
 
   /** Returns true if a handler of this event is being begun, or if `event` is a copy that one of its handlers got. */
   isWithin(key: string, event: object): boolean {
-    return this.#shared.beginning.has(key) || this.#byKey.get(key)?.run.hasGiven(event) === true
+    return this.#isBeginning(key) || this.#byKey.get(key)?.run.hasGiven(event) === true
+  }
+
+  #isBeginning(key: string): boolean {
+    return this.#shared.beginning.some((run) => run.key === key)
   }
 
   #add(waiters: Waiters): void {

@@ -19,8 +19,8 @@ export class Shared {
   readonly toKey: (accountKey: string, id: string) => string
   /** Undefined if the store has no transactions. */
   readonly transact: Transact | undefined
-  /** Keys of the events whose handlers are being called synchronously. */
-  readonly beginning = new Set<string>()
+  /** Runs whose handlers are being called synchronously, the innermost last. */
+  readonly beginning: { readonly key: string }[] = []
   /** Number of ended attempts whose marks the store has not stored yet. */
   untakenMarks = 0
   isClosing = false
