@@ -8,7 +8,6 @@ export default defineConfig({
     ...base.test,
     isolate: true, // a mutant in what a module does when it is loaded counts only if the module is loaded again
     include: ['test/{protocol,store,receiver}/**/*.test.ts', 'test/adapters/http/{body,ends,node}.test.ts'],
-    exclude: ['test/receiver/properties.test.ts'],
     // A mutant that keeps a test waiting is noticed sooner.
     testTimeout: 60_000,
     expect: { poll: { timeout: 5_000 } },

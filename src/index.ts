@@ -29,6 +29,7 @@ export type {
   ServiceEventType,
   WebhookEvent,
 } from './protocol/events.ts'
+export { openEvent } from './protocol/open-event.ts'
 export { type Outcome, REJECTION_STATUS, type RejectionCode, type Reply } from './protocol/outcome.ts'
 export { type Issue, record, type StandardSchema } from './protocol/schema.ts'
 export { type Secret, sign, verify } from './protocol/signature.ts'

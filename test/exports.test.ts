@@ -2,7 +2,7 @@ import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { entries } from '../scripts/entries.ts'
-import { ROOT, readText } from './support/repository.ts'
+import { listFiles, ROOT, readText } from './support/repository.ts'
 
 const subpathOf = (name: string) => (name === 'index' ? '.' : `./${name}`)
 const names = Object.keys(entries)
@@ -22,6 +22,14 @@ function listExports(): string {
 
 it('lists the names that each subpath exports', async () => {
   await expect(listExports()).toMatchFileSnapshot('exports.txt')
+})
+
+it('names in a guide or a reference page what the core exports', () => {
+  const pages = listFiles('docs', '.md').filter((path) => /^docs\/(guides|reference)\//.test(path))
+  const words = new Set(pages.flatMap((path) => readText(path).match(/\w+/g) ?? []))
+  const core = [...readText('test/exports.txt').matchAll(/^index (\w+)$/gm)].map(([, name = '']) => name)
+  expect(core.length).toBeLessThanOrEqual(75)
+  expect(core.filter((name) => !words.has(name))).toEqual([])
 })
 
 describe('the lists of subpaths', () => {

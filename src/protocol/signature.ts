@@ -162,7 +162,8 @@ function isBlankEdgedText(bytes: Uint8Array): boolean {
   }
 }
 
-function mustBeRaw(body: unknown): void {
+/** @throws PosternError `body_consumed` if a body is neither bytes nor text */
+export function mustBeRaw(body: unknown): void {
   if (typeof body === 'string' || ArrayBuffer.isView(body)) return
   throw new PosternError(
     'body_consumed',

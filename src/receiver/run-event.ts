@@ -33,11 +33,7 @@ const BUSY_POLL_MS = 1_000
 export async function runEvent(shared: Shared, waiters: Waiters, refusal?: Outcome): Promise<RunResult> {
   const { run } = waiters
   const { item } = run.first
-  const end = (result: RunResult) => {
-    run.moveTo({ at: 'ended', result })
-    return result
-  }
-  const endUnclaimed = (outcome: Outcome) => end({ outcome, marks: item?.marks ?? [] })
+  const endUnclaimed = (outcome: Outcome) => run.end({ outcome, marks: item?.marks ?? [] })
   let lease: Lease | undefined
   let attempt: Attempt | undefined
   try {
@@ -81,11 +77,11 @@ export async function runEvent(shared: Shared, waiters: Waiters, refusal?: Outco
 
     run.moveTo({ at: 'storing', lease, verdict: verdict.outcome, isAnswered: false })
     const settling = settleClaim(shared, waiters, lease, verdict) // 10
-    return end(isThenable(settling) ? await settling : settling)
+    return run.end(isThenable(settling) ? await settling : settling)
   } catch (cause) {
     const outcome = toUnexpected(shared, run, cause)
     if (lease === undefined || attempt === undefined) return endUnclaimed(outcome)
-    return end(await settleRelease(lease, { outcome, marks: attempt.marks }))
+    return run.end(await settleRelease(lease, { outcome, marks: attempt.marks }))
   } finally {
     attempt?.end()
     lease?.stop()

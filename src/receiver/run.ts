@@ -99,6 +99,11 @@ export class Run {
     this.#state = state
   }
 
+  end(result: RunResult): RunResult {
+    this.moveTo({ at: 'ended', result })
+    return result
+  }
+
   get handlerNames(): readonly string[] {
     return this.route.handlers.map(({ name }) => name)
   }

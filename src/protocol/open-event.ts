@@ -1,0 +1,36 @@
+import { authenticate, importSecrets, type Secrets } from './authenticate.ts'
+import { withModel } from './envelope.ts'
+import { type AnyEvent, splitType } from './events.ts'
+import { checkSignatureForm } from './head.ts'
+import { REJECTION_STATUS, Rejection, type RejectionCode } from './outcome.ts'
+import { type HeaderValue, mustBeRaw, onlyValue } from './signature.ts'
+
+/** An event, or the reason that there is none: answer the request with `status`, and tell nobody but the owner of the app `reason`. */
+type OpenedEvent =
+  | { readonly event: AnyEvent }
+  | { readonly event: undefined; readonly code: RejectionCode; readonly status: number; readonly reason: string }
+
+const NO_MODEL = { model: undefined, action: undefined }
+
+/**
+ * Verifies a signed body, and parses its event. For what needs neither handlers nor deduplication: a receiver does all of this itself.
+ *
+ * @param body the exact bytes; or text, with the limits that `verify` names
+ * @param header the value of `X-Service-Signature`
+ * @param secrets as for `createReceiver`; an event of another account than that of its secret is refused
+ * @throws ConfigurationError `secret_unusable`; PosternError `body_consumed` if the body is neither bytes nor text
+ * @example
+ * const opened = openEvent(body, request.get('X-Service-Signature'), process.env.WEBHOOK_SECRET)
+ * if (opened.event === undefined) return response.sendStatus(opened.status)
+ * console.log(opened.event.type)
+ */
+export function openEvent(body: Uint8Array | string, header: HeaderValue, secrets: Secrets | undefined): OpenedEvent {
+  mustBeRaw(body)
+  const keys = importSecrets(secrets)
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const opened = checkSignatureForm(header) ?? authenticate(bytes, onlyValue(header) ?? '', keys)
+  if (!(opened instanceof Rejection))
+    return { event: withModel(opened.event, splitType(opened.event.type) ?? NO_MODEL) }
+  const { code, reason } = opened
+  return { event: undefined, code, status: REJECTION_STATUS[code], reason }
+}
