@@ -101,13 +101,6 @@ export function refuseFile(file: string, done: 'read' | 'written', cause: unknow
   return usageError(`${file} cannot be ${done}: ${messageOf(cause)}`)
 }
 
-/** Returns the fields that are not undefined: an optional field of another part may be absent, but not undefined. */
-export function defined<Fields extends object>(
-  fields: Fields,
-): { [name in keyof Fields]?: Exclude<Fields[name], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as typeof fields // less those
-}
-
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -18,7 +18,7 @@ import { toPage } from '../../check/page.ts'
 import { listOwn, showFollowing, showSummary, sortByStatus } from '../../check/report.ts'
 import { collectWords, readCount, readDuration } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
-import { defined, ExitError, endIfInterrupted, hasColour, type Io, messageOf, tell, usageError } from '../io.ts'
+import { ExitError, endIfInterrupted, hasColour, type Io, messageOf, tell, usageError } from '../io.ts'
 import { showProgress } from '../output/progress-line.ts'
 import { toHelp } from './add-group.ts'
 
@@ -85,12 +85,9 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   let standing: CheckProgress = { done: 0, total: 0, running: [] }
   const end = showProgress({ ...io, isJson: false }, () => ({ text: formatStanding(standing), record: {} }))
   const report = await checkReceiver(url, {
-    secret,
-    ...defined({ timeoutMs: timeout, patienceMs: patience, skip, probe }),
-    concurrency,
-    accountKey,
+    ...{ secret, timeoutMs: timeout, patienceMs: patience, concurrency, skip, accountKey, probe },
     // Otherwise a receiver that refuses everything would pass.
-    ...(only !== undefined && { only: [PLAIN, ...only] }),
+    only: only && [PLAIN, ...only],
     allowRemote: yes === true,
     signal: io.interrupt,
     onProgress: (progress) => {

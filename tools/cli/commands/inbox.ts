@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type InboxState, MOST_COUNTED, MOST_LISTED } from '../../../src/inbox/inbox.ts'
 import { toIso } from '../../../src/protocol/iso-time.ts'
 import { mustBeMeant } from '../input/keys.ts'
-import { readCount } from '../input/read-option.ts'
+import { numberReader, WHOLE } from '../input/read-option.ts'
 import { ExitError, emit, emitList, type Io, tell } from '../io.ts'
 import { formatBody, formatCounts, formatItem, formatItems, toItemRecord } from '../output/print-item.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
@@ -144,8 +144,8 @@ function isRunning(name: string): ExitError {
   })
 }
 
-function readLimit(value: string): number {
-  const limit = readCount(value)
-  if (limit > MOST_LISTED) throw new InvalidArgumentError(`It must be at most ${MOST_LISTED}.`)
-  return limit
-}
+const readLimit = numberReader(
+  WHOLE,
+  (limit) => limit > 0 && limit <= MOST_LISTED,
+  `a whole number, at least 1 and at most ${MOST_LISTED}`,
+)

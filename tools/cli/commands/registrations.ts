@@ -5,7 +5,7 @@ import { showDuration } from '../../../src/host/duration.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
 import { collectWords, durationOption } from '../input/read-option.ts'
 import { readVariableName } from '../input/secret.ts'
-import { defined, ExitError, emit, type Io, messageOf, tell, usageError } from '../io.ts'
+import { ExitError, emit, type Io, messageOf, tell, usageError } from '../io.ts'
 import { withoutRaw } from '../output/print-delivery.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { type KeeperOptions, type NamedKeeper, openKeeper } from '../output/secret-keeper.ts'
@@ -74,7 +74,8 @@ async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
   const ensured = await ensureWebhook(client, {
     url,
     events: types,
-    ...defined({ description, replaceActive }),
+    description,
+    replaceActive,
     ...place.keeper,
     signal: io.interrupt,
   }).catch((error) => explain(error, place))
@@ -94,7 +95,7 @@ async function rotate(webhookId: string, options: RotateCommandOptions, io: Io):
   const client = await connectToService(options, io)
   const { overlap, wait, giveUpFailed } = options
   const rotation = await rotateWebhook(client, {
-    ...{ webhookId, ...defined({ url: options.url }), ...place.keeper, signal: io.interrupt },
+    ...{ webhookId, url: options.url, ...place.keeper, signal: io.interrupt },
     ...{ overlapMs: overlap, waitMs: wait, pollMs: Math.min(10_000, overlap), giveUpFailed: giveUpFailed === true },
     onProgress: createProgress(place, options, io),
   }).catch((error) => explain(error, place))

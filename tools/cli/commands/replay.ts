@@ -11,7 +11,7 @@ import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { readIfThere } from '../input/read-bytes.ts'
 import { durationOption, readCount } from '../input/read-option.ts'
-import { defined, ExitError, emit, type Io, refuseFile, tell, usageError } from '../io.ts'
+import { ExitError, emit, type Io, refuseFile, tell, usageError } from '../io.ts'
 import { holdFile } from '../output/own-file.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable } from '../output/print-table.ts'
@@ -117,8 +117,14 @@ async function retryAll(
   io: Io,
 ): Promise<ReplayResult> {
   const wanted = {
-    ...{ webhookId, concurrency, waitMs, filter: isOfTypes(type), signal: io.interrupt },
-    ...defined({ since, limit, journal }),
+    webhookId,
+    since,
+    limit,
+    concurrency,
+    waitMs,
+    journal,
+    filter: isOfTypes(type),
+    signal: io.interrupt,
   }
   const run = (more: Partial<Parameters<typeof replayFailed>[1]>) => replayFailed(client, { ...wanted, ...more })
   let end = display.show(io)

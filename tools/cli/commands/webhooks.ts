@@ -3,7 +3,7 @@ import type { Webhook } from '../../../src/client/client.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { collectWords } from '../input/read-option.ts'
-import { defined, emit, emitList, type Io, usageError } from '../io.ts'
+import { emit, emitList, type Io, usageError } from '../io.ts'
 import { withoutRaw } from '../output/print-delivery.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { type CreateOptions, createWebhook } from '../service/create-webhook.ts'
@@ -76,7 +76,7 @@ function addChanges(add: AddCommand, io: Io): void {
     .action(async (id: string, options: UpdateOptions) => {
       const { url, events, anyType } = options
       if (url === undefined && events === undefined) throw usageError('Give --url, --events or both.')
-      const changes = defined({ url, events: events && readSubscribedTypes(events, anyType === true) })
+      const changes = { url, events: events && readSubscribedTypes(events, anyType === true) }
       const { webhooks } = await connectToService(options, io)
       showWebhook(await webhooks.update(id, changes, { signal: io.interrupt }), io)
     })

@@ -3,10 +3,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { openSqlite, type SqliteDatabase } from '../../../adapters/stores/sqlite.ts'
 import { PosternError } from '../../../src/protocol/errors.ts'
 import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
-import { defined, ExitError, type Io, messageOf, tell, usageError } from '../io.ts'
+import { ExitError, type Io, messageOf, tell, usageError } from '../io.ts'
 import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
-import { collect, readDuration, readRate, tryDuration } from './read-option.ts'
+import { collect, numberReader, readDuration, readRate, tryDuration, WHOLE } from './read-option.ts'
 
 export const DEFAULT_PORT = 4010
 const PORTS_TRIED = 20
@@ -66,12 +66,11 @@ export function addEmulatorOptions(command: Command): Command {
 
 /** Starts an emulator. Closing it closes its database as well. */
 export async function openEmulator(options: EmulatorCommandOptions, io: Io): Promise<Emulator> {
-  const ownSettings = toSettings(options, io)
+  const settings = toSettings(options, io)
   const database = options.data === undefined ? undefined : await openDatabase(options.data)
   const inbox = options.inbox === undefined ? undefined : new LateInbox(options.inbox)
-  const settings = { ...ownSettings, ...defined({ database, inbox }) }
   try {
-    const emulator = await startOnPort(settings, options)
+    const emulator = await startOnPort({ ...settings, database, inbox }, options)
     const close = async () => {
       await emulator.close()
       await inbox?.[Symbol.asyncDispose]()
@@ -119,8 +118,8 @@ async function startOnPort(settings: EmulatorOptions, { port }: EmulatorCommandO
 }
 
 function toSettings(options: EmulatorCommandOptions, io: Io): EmulatorOptions {
-  const { host, hostAllow = [], retryScale, clock, dialect, seed, ordered, deadline, tokenTtl, rateLimit } = options
-  const { fail = 0, duplicate = 0, shuffle = false, latency } = options
+  const { host, hostAllow, retryScale, clock, dialect, seed, ordered, deadline, tokenTtl, rateLimit } = options
+  const { fail, duplicate, shuffle, latency } = options
   const say = (_fields: object, message: string) => tell(io, message)
   return {
     host,
@@ -129,9 +128,9 @@ function toSettings(options: EmulatorCommandOptions, io: Io): EmulatorOptions {
     dialect: dialect as keyof typeof DIALECTS, // one of the choices
     assume: Object.fromEntries((options.assume ?? []).map(readAssumption)),
     accounts: (options.account ?? []).map(readAccount),
-    faults: { fail, duplicate, shuffle, ...defined({ latency }) },
+    faults: { fail, duplicate, shuffle, latency },
     logger: { debug: () => {}, info: () => {}, warn: say, error: say },
-    ...defined({ clock, seed, ordered, deadline, tokenTtl, rateLimit, debugHeaders: options.debugHeaders }),
+    ...{ clock, seed, ordered, deadline, tokenTtl, rateLimit, debugHeaders: options.debugHeaders },
   }
 }
 
@@ -158,14 +157,6 @@ export function readLatency(text: string): string | readonly [string, string] {
   return to === undefined ? from : [from, to]
 }
 
-export function readPort(value: string): number {
-  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
-    throw new InvalidArgumentError('It must be a number up to 65535; 0 takes any free port.')
-  return Number(value)
-}
+export const readPort = numberReader(WHOLE, (port) => port <= 65_535, 'a number up to 65535; 0 takes any free port')
 
-export function readShare(value: string): number {
-  if (!/^\d*\.?\d+$/.test(value) || Number(value) > 1)
-    throw new InvalidArgumentError('It must be a number from 0 to 1.')
-  return Number(value)
-}
+export const readShare = numberReader(/^\d*\.?\d+$/, (share) => share <= 1, 'a number from 0 to 1')

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type ServiceEventType, splitType, type WebhookEvent } from '../../../src/protocol/events.ts'
 import { createEvents, type EnvelopeOptions, type EventBuilders } from '../../testing/events.ts'
 import { SAMPLES } from '../../wire/samples.ts'
-import { defined, type Io, messageOf, usageError } from '../io.ts'
+import { type Io, messageOf, usageError } from '../io.ts'
 import { mustBeType } from './event-types.ts'
 import { readBytes, readStdin, toText } from './read-bytes.ts'
 import { collect, readCount, readDuration } from './read-option.ts'
@@ -34,7 +34,7 @@ export async function makeEvents(type: string, options: EventOptions, io: Io): P
   const builders = createEvents()
   return Array.from({ length: count }, () => {
     const timestamp = new Date(Date.now() - late).toISOString()
-    const built = buildEvent(builders, type, { timestamp, ...defined({ accountKey: account }) })
+    const built = buildEvent(builders, type, { timestamp, accountKey: account })
     // Each event has a copy of the data, since --set changes it.
     const event = data === undefined ? built : { ...built, data: JSON.parse(data) }
     setValues(event, set)

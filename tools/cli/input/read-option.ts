@@ -13,16 +13,19 @@ export function collect(value: string, before: readonly string[] = []): readonly
   return [...before, value]
 }
 
-export function readCount(value: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError('It must be a whole number, at least 1.')
-  return Number(value)
+/** Makes a reader of a number. @param what a number of this form that is accepted is, for people */
+export function numberReader(form: RegExp, isWanted: (number: number) => boolean, what: string) {
+  return (value: string): number => {
+    if (form.test(value) && isWanted(Number(value))) return Number(value)
+    throw new InvalidArgumentError(`It must be ${what}.`)
+  }
 }
 
-/** Reads a number above 0, which may have a fraction. */
-export function readRate(value: string): number {
-  if (!/^\d+(\.\d+)?$/.test(value) || Number(value) <= 0) throw new InvalidArgumentError('It must be a number above 0.')
-  return Number(value)
-}
+/** Digits of a whole number. */
+export const WHOLE = /^(0|[1-9]\d{0,8})$/
+
+export const readCount = numberReader(WHOLE, (count) => count > 0, 'a whole number, at least 1')
+export const readRate = numberReader(/^\d+(\.\d+)?$/, (rate) => rate > 0, 'a number above 0')
 
 /** Reads a duration of at least 1 ms, in milliseconds. */
 export function readDuration(value: string): number {

@@ -6,8 +6,8 @@ import { readBytes, readStdin, toText } from './read-bytes.ts'
 /** Options for the place of the secret, which is never an argument itself: arguments appear in the process list and in the shell history. */
 export interface SecretOptions extends EnvOptions {
   readonly secretEnv: string
-  readonly secretFile?: string
-  readonly secretStdin?: true
+  readonly secretFile?: string | undefined
+  readonly secretStdin?: true | undefined
 }
 
 export function addSecretOptions(command: Command): Command {

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { type Client, type CreatedWebhook, ServiceError, type Webhook } from '../../../src/client/client.ts'
 import { hasCode } from '../../../src/client/service-error.ts'
-import { defined, ExitError, emit, type Io, messageOf, tell, writeOut } from '../io.ts'
+import { ExitError, emit, type Io, messageOf, tell, writeOut } from '../io.ts'
 import { replaceFile, reserveFile } from '../output/own-file.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { type ServiceOptions, writeServiceOptions } from './service-client.ts'
@@ -43,8 +43,7 @@ async function register(
   io: Io,
 ): Promise<CreatedWebhook> {
   try {
-    const fields = { url, events, ...defined({ description }), active: false }
-    return await client.webhooks.create(fields, { signal: io.interrupt })
+    return await client.webhooks.create({ url, events, description, active: false }, { signal: io.interrupt })
   } catch (error) {
     await discard(secretFile)
     const isUnclear =

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { openPostgresInbox } from '../../../adapters/stores/postgres/inbox/open-inbox.ts'
 import { openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
 import type { Inbox, InboxEntry } from '../../../src/inbox/inbox.ts'
-import { defined, ExitError, usageError } from '../io.ts'
+import { ExitError, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 
 export interface InboxOptions {
@@ -81,7 +81,7 @@ export async function openInboxOf(options: InboxOptions, patienceMs?: number): P
   if (!/^\/?\d*$/.test(new URL(url).pathname))
     throw usageError('The path of a Redis URL is the number of a database, as in redis://HOST:PORT/0.')
   const { openBullmqInbox } = await loadBullmq()
-  const inbox = await openBullmqInbox({ connection: { url }, ...defined({ queue, prefix }) })
+  const inbox = await openBullmqInbox({ connection: { url }, queue, prefix })
   return { inbox, [Symbol.asyncDispose]: () => inbox.close() }
 }
 

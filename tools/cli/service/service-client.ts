@@ -1,12 +1,12 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { type Client, createClient, type Wait } from '../../../src/client/client.ts'
 import { showDuration } from '../../../src/host/duration.ts'
 import { isLoopback } from '../../../src/protocol/loopback.ts'
 import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
 import { addEnvOption, type EnvOptions, inFile, readVariables } from '../input/env-file.ts'
-import { nameUrl } from '../input/read-option.ts'
+import { nameUrl, numberReader, WHOLE } from '../input/read-option.ts'
 import { readSecret, readVariableName } from '../input/secret.ts'
-import { defined, type Io, tell, usageError } from '../io.ts'
+import { type Io, tell, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { BASE_URL, EMULATOR_URL, isEmulator } from './emulator-client.ts'
 
@@ -54,10 +54,7 @@ export function writeServiceOptions(options: ServiceOptions): string {
   return [...written, passwordStdin ? ' --password-stdin' : '', allowHttp ? ' --allow-http' : ''].join('')
 }
 
-function readRetries(value: string): number {
-  if (!/^(\d|1\d|20)$/.test(value)) throw new InvalidArgumentError('It must be a whole number from 0 to 20.')
-  return Number(value)
-}
+const readRetries = numberReader(WHOLE, (retries) => retries <= 20, 'a whole number from 0 to 20')
 
 /** Returns a client of the service that the options name or, without any, of an emulator on this machine. */
 export async function connectToService(
@@ -70,9 +67,7 @@ export async function connectToService(
     io.advise?.('service_unreachable', 'If an emulator is meant, start it in another terminal: npx postern emulator')
   const warn = (_: unknown, message?: string) => tell(io, `postern: ${message}`)
   return createClient({
-    ...{ baseUrl, email, password, onWait },
-    maxRetries: options.retries,
-    ...defined({ allowHttp: options.allowHttp }),
+    ...{ baseUrl, email, password, onWait, maxRetries: options.retries, allowHttp: options.allowHttp },
     logger: { debug: () => {}, info: () => {}, warn, error: warn },
   })
 }
@@ -119,10 +114,7 @@ function readPassword(options: ServiceOptions, io: Io): Promise<string> {
   const { passwordEnv, passwordFile, passwordStdin } = options
   if (passwordFile !== undefined && passwordStdin)
     throw usageError('Give --password-file or --password-stdin, not both.')
-  return readSecret(
-    { secretEnv: passwordEnv, ...defined({ secretFile: passwordFile, secretStdin: passwordStdin }) },
-    io,
-  )
+  return readSecret({ secretEnv: passwordEnv, secretFile: passwordFile, secretStdin: passwordStdin }, io)
 }
 
 /** Ends the command if the address is unsafe: the messages of the client are about code. */
