@@ -33,13 +33,6 @@ const cut: Answer = (_request, response) => {
 }
 
 describe('a connection to an emulator', () => {
-  it('is to the address of the option, or else of the environment', async () => {
-    const [one, other] = [await serve(() => {}), await serve(() => {})]
-    const { io } = createTestIo({ env: { POSTERN_BASE_URL: one } })
-    expect((await connectToEmulator({}, io)).url).toBe(one)
-    expect((await connectToEmulator({ emulator: other }, io)).url).toBe(other)
-  })
-
   it.each<[string, Answer]>([
     ['a page', (_request, response) => response.end('<html>')],
     ['other JSON', (_request, response) => response.end('{"type":"other"}')],
@@ -56,15 +49,6 @@ describe('a connection to an emulator', () => {
     await expect(connectToEmulator({ emulator: url }, io)).rejects.toMatchObject(unnamed)
     const named = { exitCode: 3, message: `${message} (POSTERN_BASE_URL).`, fix }
     await expect(connectToEmulator({}, io)).rejects.toMatchObject(named)
-  })
-
-  it('may be to another machine, but not to what is no URL', async () => {
-    const { io } = createTestIo({ env: { POSTERN_BASE_URL: 'localhost:4010' } })
-    const remote = connectToEmulator({ emulator: 'http://emulator.invalid' }, io)
-    await expect(remote).rejects.toThrow('No emulator answers at http://emulator.invalid.')
-    const named = connectToEmulator({ emulator: 'localhost:1' }, io)
-    await expect(named).rejects.toThrow('--emulator localhost:1 is not a URL')
-    await expect(connectToEmulator({}, io)).rejects.toThrow('POSTERN_BASE_URL is not a URL')
   })
 
   it('tells after a moment what it waits for', async () => {
@@ -101,13 +85,6 @@ describe('a call of an emulator', () => {
     await expect(emulator.call(`${method} x`, anything)).rejects.toMatchObject({ exitCode, message })
   })
 
-  it('that is refused by an answer which is cut ends the command', async () => {
-    const { emulator } = await connect((_request, response) => {
-      response.writeHead(500, { 'content-length': 9 }).write('so', () => response.destroy())
-    })
-    await expect(emulator.call('GET x', anything)).rejects.toThrow('The emulator refused: it answered 500')
-  })
-
   it.each<[string, Answer]>([
     ['before its answer', (_request, response) => response.destroy()],
     ['within its answer', cut],
@@ -132,21 +109,5 @@ describe('a call of an emulator', () => {
         expect(emulator.call(`GET ${path}`, anything)).rejects.toMatchObject({ name: 'AbortError' }),
       ),
     )
-  })
-})
-
-describe('the stream of an emulator', () => {
-  const { signal: never } = new AbortController()
-  const broken: Answer = (_request, response) => response.end('data: {\n\n')
-  it.each<[string, Answer, string]>([
-    ['it is cut', cut, 'no longer answers'],
-    ['a message is no JSON', broken, 'is not an emulator'],
-    ['it is refused', (_request, response) => response.writeHead(400).end('no'), 'The emulator refused: no'],
-  ])('ends the command if %s', async (_what, answer, words) => {
-    const { emulator } = await connect(answer)
-    const read = async () => {
-      for await (const _ of emulator.listen(never));
-    }
-    await expect(read()).rejects.toMatchObject({ name: 'ExitError', message: expect.stringContaining(words) })
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findMeant, mustBeType, readSubscribedTypes } from '../../tools/cli/input/event-types.ts'
+import { mustBeType, readSubscribedTypes } from '../../tools/cli/input/event-types.ts'
 
 const NAMED = 'The service names {model}.created, {model}.updated, {model}.deleted, finance.payment.completed'
 
@@ -37,24 +37,6 @@ describe('an event type', () => {
   it.each([true, false])('has 1 to 256 characters, whatever the option says: %s', (isAny) => {
     for (const type of ['', `${'x'.repeat(249)}.created`])
       expect(() => mustBeType(type, isAny)).toThrow('An event type has 1 to 256 characters.')
-  })
-})
-
-describe('the type that was meant', () => {
-  it.each([
-    ['contact.*', undefined],
-    ['finance.payment.*', undefined],
-    ['finance.*', undefined],
-    ['invoice.*', undefined],
-    ['contcat.*', 'contact.*'],
-    ['exprot.*', 'export.*'],
-    ['contact.created', undefined],
-    ['sync.faild', 'sync.failed'],
-    ['contcat.deleted', 'contact.deleted'],
-    ['invoice.created', undefined],
-    ['hello', undefined],
-  ])('of %s is %s', (type, meant) => {
-    expect(findMeant(type)).toBe(meant)
   })
 })
 

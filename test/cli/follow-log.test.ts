@@ -71,17 +71,6 @@ describe('a log that is followed', () => {
     },
   )
 
-  it('has every change of lines of the same time', async () => {
-    const log = await follow()
-    for (let n = 0; n < 120; n++) log.add(`e${n}`)
-    const open = log.add('open', { status: 'pending' })
-    log.add('last', { createdAt: open.createdAt })
-    await log.look()
-    open.status = 'success'
-    expect(await log.look()).toEqual(['open'])
-    expect(log.pages).toBe(1)
-  })
-
   it('is read whole again at every thirtieth look, for what was finished and is retried by hand', async () => {
     const log = await follow()
     const old = log.add('old')
@@ -116,14 +105,6 @@ describe('a log that is followed', () => {
     log.add('new', at(3))
     expect(await log.look()).toEqual(['new'])
     expect(log.pages).toBe(1)
-  })
-
-  it('is left between two looks when the signal aborts', async () => {
-    const { stop, looks, look } = await follow({ pollMs: 60_000 })
-    await look()
-    const end = looks.next()
-    stop.abort()
-    expect(await end).toEqual({ done: true, value: undefined })
   })
 
   it.each([0, 1])('is left within a look when the signal aborts: look %d', async (number) => {

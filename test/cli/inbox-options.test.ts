@@ -1,9 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
-  getEntry,
   type InboxOptions,
   migrateInbox,
   openInboxOf,
@@ -11,9 +9,6 @@ import {
   writeInboxOptions,
 } from '../../tools/cli/service/inbox-options.ts'
 import { portOf } from '../adapters/http/hosts.ts'
-import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
-import { makeTestFolder } from '../support/test-folder.ts'
-import { makeDeadLetters } from './make-dead-letters.ts'
 
 describe('the options of an inbox as they are shown', () => {
   it.each([
@@ -73,28 +68,6 @@ describe('an inbox', () => {
     [{ postgres: 'xpostgres://h' }, 'That is not a URL: give redis://HOST:PORT'],
   ])('is in one place, with the options of its engine: not %j', async (options, message) => {
     await expect(openInboxOf(options)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
-  })
-
-  it('is read from its file, by the key of an event', async () => {
-    const folder = makeTestFolder()
-    const sqlite = join(folder, 'app.db')
-    await makeDeadLetters(sqlite, [{ id: 'evt_1' }])
-    await using opened = await openInboxOf({ sqlite })
-    const key = '7:default4:acme5:evt_1'
-    expect(await getEntry(opened, key, { sqlite })).toMatchObject({ id: 'evt_1', state: 'dead' })
-    await expect(getEntry(opened, 'evt_\n2', { sqlite })).rejects.toMatchObject({
-      exitCode: 1,
-      message: 'The inbox has no event of the key evt_?2: it was handled or dropped.',
-      fix: `To see what there is: npx postern inbox list --sqlite ${sqlite}`,
-    })
-  })
-
-  it.skipIf(isLateToClose)('is not read any more once it is closed', async () => {
-    const sqlite = join(makeTestFolder(), 'app.db')
-    await makeDeadLetters(sqlite, [{ id: 'evt_1' }])
-    const opened = await openInboxOf({ sqlite })
-    await opened[Symbol.asyncDispose]()
-    await expect(opened.inbox.counts()).rejects.toThrow()
   })
 
   it.each(['postgres', 'postgresql'])('has its tables in a Postgres that answers: %s', async (scheme) => {

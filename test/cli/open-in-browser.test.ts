@@ -17,13 +17,6 @@ async function makeBrowser(name: string): Promise<string> {
 }
 const readOpened = () => folder.read('opened').catch(() => '')
 
-it('opens a page in the browser that the environment names', async () => {
-  const { io, written } = createTestIo({ env: { BROWSER: await makeBrowser('firefox') } })
-  await openInBrowser(URL, io)
-  expect(written.stderr).toBe(`opened ${URL}\n`)
-  await expect.poll(readOpened).toBe(`${URL}\n`)
-})
-
 it.skipIf(platform === 'win32').each<[NodeJS.Platform, string, string]>([
   ['linux', 'xdg-open', URL],
   ['freebsd', 'xdg-open', URL],
@@ -37,10 +30,4 @@ it.skipIf(platform === 'win32').each<[NodeJS.Platform, string, string]>([
     await expect.poll(readOpened).toBe(`${args}\n`)
     await rm(folder.at('opened'))
   }
-})
-
-it('names the page if there is no browser', async () => {
-  const { io, written } = createTestIo({ env: { BROWSER: folder.at('none') } })
-  await expect(openInBrowser(URL, io)).rejects.toThrow(`no browser could be started; open ${URL}`)
-  expect(written.stderr).toBe('')
 })

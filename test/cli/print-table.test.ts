@@ -26,7 +26,3 @@ it('makes one word for a shell', () => {
   expect(toWord('evt_1')).toBe('evt_1')
   expect(toWord("a b\n'c")).toBe("'a b?'\\''c'")
 })
-
-it('leaves no blanks at the end of a line, and takes rows that are too short', () => {
-  expect(formatTable(['A', 'B'], [['x'], ['xyz', 'y']])).toBe('A    B\nx\nxyz  y')
-})

@@ -1,20 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import {
-  collect,
-  collectWords,
-  nameUrl,
-  readCount,
-  readDuration,
-  readRate,
-  readTargetUrl,
-} from '../../tools/cli/input/read-option.ts'
+import { nameUrl, readCount, readDuration, readRate, readTargetUrl } from '../../tools/cli/input/read-option.ts'
 
 describe('an option', () => {
-  it('may be given several times', () => {
-    expect(collect('b,c', collect('a'))).toEqual(['a', 'b,c'])
-    expect(collectWords(' b, c ', collectWords('a'))).toEqual(['a', 'b', 'c'])
-  })
-
   it.each<[string, (value: string) => unknown, string, unknown]>([
     ['a count', readCount, '999999999', 999_999_999],
     ['a rate', readRate, '0.5', 0.5],

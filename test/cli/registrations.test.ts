@@ -45,20 +45,6 @@ describe('postern webhooks ensure', () => {
     expect(crm.webhooks.list()).toHaveLength(1)
   })
 
-  it('cleans up after a crash that kept the secret from being saved', async () => {
-    const { crm, run } = await serve()
-    const lost = { url: APP, events: ['contact.created'], active: false, description: '(postern)' }
-    const { id } = crm.webhooks.create(lost)
-    // The id is stored before the secret.
-    await folder.write('crm.secret.webhook', `${id}\n`)
-    const { code, stderr } = await run(...ensure, ...place)
-    expect([code, stderr]).toEqual([0, expect.stringContaining(`webhook ${id} is deleted: its secret was lost\n`)])
-    const [webhook, ...more] = crm.webhooks.list()
-    expect(more).toEqual([])
-    expect(await folder.read('crm.secret')).toBe(`${webhook?.secret}\n`)
-    expect(await folder.read('crm.secret.webhook')).toBe(`${webhook?.id}\n`)
-  })
-
   it('refuses an active webhook whose secret is lost, unless it is to be replaced', async () => {
     const { crm, run, create } = await serve()
     const { id } = create()

@@ -171,19 +171,6 @@ describe('the journal', () => {
     expect([retried.length, new Set(retried).size]).toEqual([40, 40])
   })
 
-  it('survives a line that a crash has cut', async () => {
-    const { run, retried } = await serveFailures(3)
-    const journal = folder.at('cut.journal')
-    await writeFile(journal, '{"webhookId":"w1","deliveryId":"d2","attempts":4}\n{"webhookId":"w1","deliv')
-    expect((await run('--journal', journal, '--concurrency', '1')).code).toBe(1)
-    expect(retried).toEqual(['e1', 'e2'])
-    const lines = (await readFile(journal, 'utf8')).trimEnd().split('\n')
-    expect(lines[1]).toBe('{"webhookId":"w1","deliv')
-    const steps = lines.slice(2).map((line) => JSON.parse(line))
-    const accepted = steps.filter(({ step }) => step === 'accepted').map(({ eventId }) => eventId)
-    expect(accepted.toSorted()).toEqual(['e1', 'e2'])
-  })
-
   it('keeps two runs at the same time from retrying anything twice', async () => {
     const { run, service, retried } = await serveFailures(10)
     service.onRetry = (delivery) => {

@@ -148,14 +148,6 @@ Run the same command again to continue.
     expect(crm.webhooks.list()).toMatchObject([{ url, events: ['contact.created'], active: true }])
   })
 
-  it('keeps the address of the old webhook, and does not wait for a paused one', async () => {
-    const { crm, run, create } = await serve()
-    const other = create({ url: 'https://other.example.test/' })
-    const { id } = create({ active: false })
-    expect(await run('webhooks', 'rotate', id, ...place)).toMatchObject({ code: 0 })
-    expect(crm.webhooks.list()).toMatchObject([{ id: other.id }, { url: APP, active: false }])
-  })
-
   it('needs --url if the service does not return the address of the old webhook', async () => {
     const untold = { _id: 'w1', active: true, events: ['contact.created'] }
     const { run, service } = await serveHandMade({ body: { ...untold, webhooks: [untold] } })

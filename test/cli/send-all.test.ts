@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { sendAll, shuffle } from '../../tools/cli/service/send-all.ts'
 
 const { signal: never } = new AbortController()
@@ -45,11 +45,6 @@ describe('things that are done at a pace', () => {
     expect(begun).toEqual([1, 2])
   })
 
-  it('end with the first failure', async () => {
-    const send = (one: number) => (one === 2 ? Promise.reject(new Error('cut')) : Promise.resolve())
-    await expect(sendAll([1, 2, 3], send, { concurrency: 2, rate: undefined, signal: never })).rejects.toThrow('cut')
-  })
-
   it('begin no more once one has failed', async () => {
     const begun: number[] = []
     const send = (one: number) => {
@@ -60,17 +55,6 @@ describe('things that are done at a pace', () => {
     await expect(sendAll([1, 2, 3], send, pace)).rejects.toThrow('cut')
     await sendAll([4, 5, 6], async (one) => void begun.push(one), { ...pace, signal: never }) // as long as the others would take
     expect(begun).toEqual([1, 4, 5, 6])
-  })
-
-  it('may be many that wait for the same signal, without a warning of Node', async () => {
-    const warnings: unknown[] = []
-    const note = (warning: unknown) => void warnings.push(warning)
-    process.on('warning', note)
-    onTestFinished(() => void process.off('warning', note))
-    const all = Array.from({ length: 30 }, (_, index) => index)
-    await sendAll(all, async () => {}, { concurrency: 30, rate: 1_000, signal: new AbortController().signal })
-    await new Promise(setImmediate)
-    expect(warnings).toEqual([])
   })
 })
 
