@@ -170,21 +170,6 @@ describe('a run', () => {
     expect(report.summary).toEqual({ pass: report.checks.length, fail: 0, warn: 0, info: 0, skipped: 0 })
   })
 
-  it('can be interrupted while it looks for the cause of a refusal', async () => {
-    const stop = new AbortController()
-    let requests = 0
-    const refuse: RequestListener = (request, response) => {
-      if (++requests === 4) stop.abort()
-      request.resume().on('end', () => response.writeHead(401).end())
-    }
-    const { report } = await checkAt(refuse, { only: ['accepts-valid', 'late-retry'], signal: stop.signal })
-    expect(report).not.toHaveProperty('diagnosis')
-    expect(report.checks.map(({ status, reason }) => `${status}: ${reason}`)).toEqual([
-      expect.stringMatching(/^fail: 401 after/),
-      'skipped: interrupted',
-    ])
-  })
-
   it('takes a URL with a password and a query, of which no report shows the values, nor a digest or an answer', async () => {
     const { port, close } = await listen(new LeaksDigest().createServer())
     onTestFinished(close)
@@ -228,15 +213,6 @@ describe('a run', () => {
       summary: { pass: 0, fail: 1 },
     })
     expect(report.checks[0]).toMatchObject({ id: 'accepts-valid', status: 'fail' })
-  })
-
-  it('sends nothing more once nothing has answered, even without a plain delivery', async () => {
-    const url = `http://127.0.0.1:${await findFreePort()}/`
-    const { checks } = await checkReceiver(url, { secret: SECRET, only: ['late-retry', 'id-long'], concurrency: 1 })
-    expect(checks.map(({ status, reason }) => `${status}: ${reason}`)).toEqual([
-      expect.stringMatching(/^warn: the connection was refused/),
-      'skipped: nothing answers there',
-    ])
   })
 
   it('sends nothing more once it is interrupted, whatever it waits for, and bases no result on it', async () => {

@@ -15,9 +15,6 @@ export const CUT: Answer = toAnswer({
   failure: 'the connection ended without an answer',
 })
 
-/** No connection: without words, which no code reads. */
-export const GONE: Answer = { ...CUT, failure: undefined, failureKind: 'refused', isUnreachable: true }
-
 /** Makes an answer that puts the delivery off for a minute. */
 export const putOff = (status: number): Answer => toAnswer({ status, headers: { 'retry-after': '60' } })
 

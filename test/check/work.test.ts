@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { checkReceiver, type Probe } from 'postern/check'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Scene, TestEvent, Verdict } from '../../tools/check/case.ts'
-import { findCounted, forEachType, judgeWork, sendEvent, TYPES } from '../../tools/check/work.ts'
+import { findCounted, forEachType, judgeWork, TYPES } from '../../tools/check/work.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from './faulty/hand-written.ts'
 import { play } from './play.ts'
@@ -109,18 +109,4 @@ it('is waited for as long as some of it is done within the patience', async () =
   const options = { secret: SECRET, probe: { runs, fail }, patienceMs: 10_000, only: ['burst'] }
   const { checks } = await checkReceiver(`http://127.0.0.1:${port}/`, options)
   expect(checks).toMatchObject([{ id: 'burst', status: 'pass' }])
-})
-
-it('is waited for as long as the work of earlier events is done', async () => {
-  const { scene } = await play([200], { patienceMs: 1 })
-  const earlier = ['a', 'b', 'c', 'd', 'e']
-  let [done, mayDo] = [0, false]
-  // Between two looks at the event, one of the earlier ones is done.
-  const runs = async (id: string) => {
-    if (!earlier.includes(id)) mayDo = true
-    else if (mayDo && earlier[done] === id) [done, mayDo] = [done + 1, false]
-    return (earlier.includes(id) ? earlier.indexOf(id) < done : done === earlier.length) ? 1 : 0
-  }
-  const probed = { ...scene, probe: { runs, fail }, acknowledged: new Set(earlier) }
-  expect(await sendEvent(probed, scene.make.event())).toMatchObject({ runs: 1 })
 })

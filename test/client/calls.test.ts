@@ -48,15 +48,6 @@ describe('a temporary failure', () => {
     expect(onWait).toHaveBeenCalledWith({ ms: clock.waits[0], reason: 'rate_limit' })
   })
 
-  it('is retried after waits that double also if the service asks for none, and each is told as a back-off', async () => {
-    const service = await serve((_, count) =>
-      count < 4 ? { status: 503, headers: { 'retry-after': '0' } } : { body: WEBHOOK },
-    )
-    const onWait = vi.fn()
-    await clientOf(service, { onWait }).webhooks.get('w1')
-    expect(onWait.mock.calls).toEqual([250, 500, 1_000].map((ms) => [{ ms, reason: 'back_off' }]))
-  })
-
   it('is reported with the wait that the service asked for', async () => {
     const service = await serve(() => busy({ 'retry-after': '7' }))
     const error = await failureOf(clientOf(service, { maxRetries: 0 }).webhooks.get('w1'))

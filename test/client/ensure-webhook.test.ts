@@ -91,12 +91,6 @@ describe('ensureWebhook', () => {
     expect(service.webhooks.size).toBe(2)
   })
 
-  it('keeps the oldest of several that were created at the same time', async () => {
-    for (const active of [true, false, true]) addSaved({ active, description: 'orders (postern)' })
-    expect(await ensure()).toMatchObject({ webhook: { id: 'w1' }, deleted: ['w2', 'w3'] })
-    expectOneGoodWebhook()
-  })
-
   it.each<[string, readonly object[], string]>([
     ['by their times', [{ createdAt: '2025-01-03' }, { createdAt: '2025-01-01' }, { createdAt: '2025-01-02' }], 'w2'],
     ['by their ids where they are of one time', [{ _id: 'c' }, { _id: 'a' }, { _id: 'b' }], 'a'],

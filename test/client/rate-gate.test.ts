@@ -43,13 +43,6 @@ describe('the rate gate', () => {
     expect((await enter()).waitedMs).toBe(0)
   })
 
-  it('subtracts the requests that were sent after the answered one', async () => {
-    const { enter, learn } = open()
-    for (let number = 1; number <= 3; number++) await enter()
-    learn(1, { remaining: 2, resetMs: 5_000 })
-    expect((await enter()).waitedMs).toBe(5_000)
-  })
-
   it('uses the lowest count of the answers of one window, and its latest end', async () => {
     const { enter, learn } = open()
     await enter()

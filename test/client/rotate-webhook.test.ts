@@ -1,4 +1,4 @@
-import { type RotateOptions, type Rotation, rotateWebhook, type SecretKeeper } from 'postern/client'
+import { type RotateOptions, type Rotation, rotateWebhook } from 'postern/client'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { clientOf, failureOf, HastyClock } from './support.ts'
 import {
@@ -374,17 +374,6 @@ describe('rotateWebhook', () => {
       expect(all.map(({ state, webhook }) => [state, webhook.id])).toEqual(all.map(() => ['finished', id]))
     },
   )
-
-  it('ends with one webhook even if secrets are saved at different times', async () => {
-    let delay = 50
-    const saveSecret: SecretKeeper['saveSecret'] = async (secret, { id }) => {
-      delay -= 10
-      await new Promise((resolve) => setTimeout(resolve, delay))
-      secrets.set(id, secret)
-    }
-    await Promise.all([1, 2, 3, 4, 5].map(() => rotate({ saveSecret })))
-    expectOneSuccessor()
-  })
 
   it('ends with one paused webhook if the first is paused', async () => {
     Object.assign(service.webhooks.get('w1') ?? {}, { active: false })

@@ -95,15 +95,4 @@ describe('a signal', () => {
     expect(other).toMatchObject({ status: 'fulfilled' })
     expect(service.logins).toBe(1)
   })
-
-  it('ends a list between its pages', async () => {
-    const controller = new AbortController()
-    const service = await serve((_, count) => ({ body: { data: [{ _id: `c${count}` }], next: `n${count}` } }))
-    const contacts = clientOf(service).contacts(controller)
-    const read = async () => {
-      for await (const _ of contacts) controller.abort(reason)
-    }
-    expect(await failureOf(read())).toBe(reason)
-    expect(service.calls).toHaveLength(1)
-  })
 })

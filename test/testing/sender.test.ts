@@ -160,13 +160,6 @@ describe('a sender', () => {
     expect(new Set(bodies).size).toBe(1)
   })
 
-  it('runs a schedule by the options of one delivery', async () => {
-    const { clock, sender } = await startSender(overHttp)
-    const delivery = sender.deliver(events.contact.created(), { secret: 'another secret' })
-    await clock.advance('3h')
-    expect((await delivery).attempts.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401])
-  })
-
   it('leaves no timer behind', async () => {
     const { clock, sender } = await startSender(overHttp)
     expect(await sender.abortAfter(events.contact.created(), '5s')).toBeAcknowledged()

@@ -20,23 +20,6 @@ describe('the cases', () => {
     expect(count({ transaction }) - count({ transaction: { ...transaction, isAsynchronous: false } })).toBe(3)
   })
 
-  it('use two stores for each retention, and one if stores share nothing', async () => {
-    for (const isShared of [true, false]) {
-      const made: (number | undefined)[] = []
-      const { pass, makeStore } = makeStores('none')
-      const cases = storeSuite(
-        (options) => {
-          made.push(options.retentionMs)
-          return makeStore(options)
-        },
-        { pass, isShared },
-      )
-      for (const { run } of cases) await run()
-      const once = [undefined, 1_800, 3_000_000_000]
-      expect([...made].sort()).toEqual((isShared ? [...once, ...once, 2_400, 2_400] : once).sort())
-    }
-  })
-
   it('reject a store without transactions if the suite is told how to write in them', async () => {
     const [first] = storeSuite(makeStore, { transaction }).filter(({ name }) => name.startsWith('commits what'))
     await expect(first?.run()).rejects.toThrow('neither transaction() nor transactionSync()')

@@ -117,7 +117,7 @@ const toFinding = (code: Finding['code'], text: string, also: readonly Judged[])
   also: also.map(({ id }) => id),
 })
 
-export function findEnd(target: URL, checks: readonly Judged[]): Finding {
+function findEnd(target: URL, checks: readonly Judged[]): Finding {
   // The probe of an app ends with it.
   const also = checks.filter(({ answers, cause }) => answers.some(isEnd) || cause === 'probe_failed')
   const isRefused = also.some(({ answers }) => answers.some(({ failureKind }) => failureKind === 'refused'))
