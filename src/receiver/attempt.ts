@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { steeringOf } from '../inbox/steer.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import type { HandlerError } from '../protocol/errors.ts'
@@ -8,7 +9,6 @@ import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
 import { Context, HandlerTransaction } from './context.ts'
 import type { Lease } from './lease.ts'
-import { makeController } from './make-controller.ts'
 import type { Order } from './order.ts'
 import type { NamedHandler } from './routes.ts'
 import type { AbortCode, Run, RunResult } from './run.ts'
@@ -264,8 +264,6 @@ export class Attempt {
     return this.toResult(toFailed(500, 'handler_abandoned', error, this.#run), settleBy)
   }
 
-  // ── Marks ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
   /** A newer event of the record has completed: the handler counts as finished. */
   #skip(name: string): void {
     this.#handlers.set(name, 'skipped')
@@ -284,6 +282,17 @@ export class Attempt {
 
 function isFailed(state: HandlerState): state is { readonly error: unknown } {
   return typeof state === 'object'
+}
+
+/** Makes a controller whose signal any number of handlers may pass on: Node takes eleven listeners for a leak. */
+function makeController(): AbortController {
+  const controller = new AbortController()
+  try {
+    setMaxListeners(0, controller.signal)
+  } catch {
+    // Some hosts take event emitters only.
+  }
+  return controller
 }
 
 const ignore = () => {}

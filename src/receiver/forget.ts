@@ -3,8 +3,8 @@ import type { WebhookEvent } from '../protocol/events.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { show } from '../protocol/show.ts'
+import { callStore, StoreFailure, toBoolean } from './lease.ts'
 import type { Shared } from './shared.ts'
-import { callStore, StoreFailure, toBoolean } from './store-call.ts'
 
 const check = new OptionChecker('receiver.forget')
 

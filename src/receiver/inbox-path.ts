@@ -7,12 +7,12 @@ import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../pro
 import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote } from '../protocol/show.ts'
 import type { Bodies } from './bodies.ts'
+import { callStore, StoreFailure } from './lease.ts'
 import type { Watch } from './observer.ts'
 import type { Routes } from './routes.ts'
 import type { EventRequest } from './run.ts'
 import type { Runs } from './runs.ts'
 import type { Shared } from './shared.ts'
-import { callStore, StoreFailure } from './store-call.ts'
 
 /** Stop 7, the last one, of a receiver with an inbox: acknowledges the event only if the engine confirms in time that it is on disk. */
 export async function accept(

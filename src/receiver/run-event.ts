@@ -9,13 +9,14 @@ import { type CheckedData, checkData } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Claim } from '../store/store.ts'
 import { Attempt, type AttemptResult } from './attempt.ts'
-import { Lease } from './lease.ts'
+import { callStore, Lease, MOST_NAMES, StoreFailure } from './lease.ts'
 import { Order } from './order.ts'
 import type { Run, RunResult } from './run.ts'
 import type { Shared } from './shared.ts'
-import { reportDoneElsewhere, reportOtherHandlers } from './sharing.ts'
-import { callStore, StoreFailure } from './store-call.ts'
 import type { Waiters } from './waiters.ts'
+
+/** Names that a line shows. */
+const MOST_SHOWN = 3
 
 type Claimed = Extract<Claim, { readonly state: 'claimed' }>
 
@@ -219,6 +220,38 @@ function toUnexpected(shared: Shared, run: Run, cause: unknown): Outcome {
   const error = new PosternError('unexpected', `Postern itself failed while it handled ${quote(run.type)}.`, { cause })
   shared.reporter.error(error, run.first)
   return toFailed(500, 'unexpected', error, run)
+}
+
+/**
+ * Reports once if another service seems to use the store under the same name: each would lose the events that the other handles first.
+ *
+ * @param finished names of handlers that finished in earlier runs
+ */
+function reportOtherHandlers(
+  { reporter, settings, told }: Shared,
+  { type, handlerNames }: Run,
+  finished: readonly string[],
+): void {
+  if (told.sharing || finished.length === 0 || handlerNames.length === 0) return
+  const mayBeCut = finished.length >= MOST_NAMES
+  if (mayBeCut || finished.some((name) => handlerNames.includes(name))) return
+  told.sharing = true
+  const names = finished.slice(0, MOST_SHOWN).map(quote).join(', ')
+  const message = `${quote(type)} was handled before under the receiver name "${settings.name}" by ${names}, which this receiver does not have. If another service uses this store, each loses events to the other: give each its own name, createReceiver({ name: '…' }). If you renamed or removed handlers, nothing is wrong. This is reported once.`
+  reporter.error(new PosternError('store_shared', message))
+}
+
+/** Reports what `complete` was given for an event that is done. Nothing distinguishes two services with equal handlers but their names. */
+function reportDoneElsewhere(shared: Shared, event: Run, by: readonly string[]): void {
+  const { reporter, settings, told } = shared
+  const [process, ...finished] = by
+  if (process === undefined || process === told.self) return
+  reportOtherHandlers(shared, event, finished)
+  if (told.sharing || settings.isNamed) return
+  told.sharing = true
+  const message = `Another process handled ${quote(event.type)} before, so this one did not. That is right if both run the same service. If another service uses this store, each loses events to the other: give each its own name, createReceiver({ name: '…' }). The name "default", given explicitly, ends this line and keeps what the store knows.`
+  // Every restart of a service that runs alone looks the same.
+  reporter.logger.info({ code: 'store_shared' }, message)
 }
 
 const ignore = () => {}

@@ -1,8 +1,8 @@
 import { setTimeoutAt } from '../host/clock.ts'
 import { type Failed, type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
+import { StoreFailure } from './lease.ts'
 import type { EventRequest, Run, RunResult } from './run.ts'
 import type { Shared } from './shared.ts'
-import { StoreFailure } from './store-call.ts'
 
 /** Time by which a run may be overdue before it counts as cut off, in milliseconds. */
 const CUT_OFF_AFTER_MS = 5_000

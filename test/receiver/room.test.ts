@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Room } from '../../src/receiver/room.ts'
+import { Room } from '../../src/receiver/runs.ts'
 
 const MIB = 1_048_576
 const OPTIONS = { maxInFlight: 1_000, maxBufferedBytes: 64 * MIB }

@@ -83,8 +83,6 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
         "that had finished may run again'))\n    activity.end()\n": "that had finished may run again'))\n",
       },
     },
-  },
-  'src/receiver/store-call.ts': {
     'release-in-long-pauses': {
       breaks: 'A release that the store did not take is offered again only after an ever longer time.',
       from: 6961,
