@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { createReceiver, type Inbox } from 'postern'
-import { events, signed, silentLogger } from 'postern/testing'
+import type { Inbox } from 'postern'
+import { silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { serverFor } from '../../engines/server-for.ts'
 import { bury, DONE, ENGINES, makeItem, newName, openInbox, type ServedEngine, tried, until, work } from './engines.ts'
@@ -67,19 +67,6 @@ describe.each(ENGINES)('an inbox on $name', (engine) => {
     }
     await put('quick', 1)
     expect(await countBefore('quick', inbox)).toBeLessThan(50)
-  })
-
-  it('is worked off by calls that end, each at most its number', async () => {
-    const { inbox } = await openOne()
-    const receiver = createReceiver({ secret: 'whsec_once', inbox, logger: silentLogger })
-    const seen: string[] = []
-    receiver.on('*', ({ id }) => void seen.push(id))
-    const sent = Array.from({ length: 25 }, () => events.contact.created())
-    for (const event of sent) await receiver.receive(signed(event, { secret: 'whsec_once' }))
-    expect(await receiver.workOnce({ forMs: 200_000, max: 20 })).toEqual({ handled: 20, failed: 0, left: 5 })
-    expect(await receiver.workOnce({ forMs: 200_000 })).toEqual({ handled: 5, failed: 0, left: 0 })
-    expect(seen.sort()).toEqual(sent.map(({ id }) => id).sort())
-    await receiver.close()
   })
 
   it('keeps text that Postgres does not accept: NUL, half a character, and errors with them', async () => {

@@ -1,14 +1,7 @@
-import { Redis } from 'ioredis'
-import pg from 'pg'
 import { createReceiver, type PosternError, type ReceiverOptions, type Store } from 'postern'
-import { postgresStore } from 'postern/postgres'
-import { redisStore } from 'postern/redis'
 import { openSqlite, sqliteStore } from 'postern/sqlite'
 import { events, signed } from 'postern/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { postgresProgram, startPostgres } from '../../engines/postgres-server.ts'
-import { redisProgram, startRedis } from '../../engines/redis-server.ts'
-import { serverFor } from '../../engines/server-for.ts'
+import { describe, expect, it } from 'vitest'
 import { closing, makeFolder } from './sqlite/folder.ts'
 
 const SECRET = 'whsec_two_services'
@@ -40,13 +33,17 @@ function makeService({ store, handlers, name }: Service) {
   return { receiver, send, errors, warnings: () => warnings.filter((text) => text.includes('createReceiver')), ran }
 }
 
-function theyAreToldApart(openStore: () => Store | Promise<Store>): void {
-  const open = async (handlers: Service['handlers'], name?: string) =>
-    makeService({ store: await openStore(), handlers, ...(name !== undefined && { name }) })
+// The suite of stores shows on each engine that a claim returns who completed an event, and that events can be forgotten.
+describe('two services on one engine', () => {
+  const pathOf = makeFolder()
+  const open = (handlers: Service['handlers'], name?: string) => {
+    const store = sqliteStore({ database: closing(openSqlite(pathOf('app.db'))) })
+    return makeService({ store, handlers, ...(name !== undefined && { name }) })
+  }
 
   it('reports once, at error, that other handlers finished an event which then does not run here', async () => {
-    const billing = await open({ charge: 'contact.created' })
-    const mailing = await open({ welcome: 'contact.created', count: '*' })
+    const billing = open({ charge: 'contact.created' })
+    const mailing = open({ welcome: 'contact.created', count: '*' })
     for (const event of [events.contact.created(), events.contact.created()]) {
       expect(await billing.send(event)).toBe('handled')
       expect(await mailing.send(event)).toBe('duplicate')
@@ -58,11 +55,11 @@ function theyAreToldApart(openStore: () => Store | Promise<Store>): void {
   })
 
   it('reports marks of handlers that it does not have', async () => {
-    const billing = await open({ charge: 'contact.created' })
+    const billing = open({ charge: 'contact.created' })
     billing.receiver.on('contact.*', { name: 'fails' }, () => {
       throw new Error('not yet')
     })
-    const mailing = await open({ welcome: 'contact.created' })
+    const mailing = open({ welcome: 'contact.created' })
     const event = events.contact.created()
     expect(await billing.send(event)).toBe('failed')
     expect(await mailing.send(event)).toBe('handled')
@@ -70,8 +67,8 @@ function theyAreToldApart(openStore: () => Store | Promise<Store>): void {
   })
 
   it('asks for a name, once, if only that can tell two services with equal handlers apart', async () => {
-    const billing = await open({ 'contact.created': 'contact.created' })
-    const mailing = await open({ 'contact.created': 'contact.created' })
+    const billing = open({ 'contact.created': 'contact.created' })
+    const mailing = open({ 'contact.created': 'contact.created' })
     const event = events.contact.created()
     expect(await billing.send(event)).toBe('handled')
     expect(await billing.send(event)).toBe('duplicate')
@@ -81,7 +78,7 @@ function theyAreToldApart(openStore: () => Store | Promise<Store>): void {
   })
 
   it('says nothing to processes of one service, which has a name', async () => {
-    const [one, another] = [await open({ a: '*', b: '*' }, 'crm'), await open({ b: '*', c: '*' }, 'crm')]
+    const [one, another] = [open({ a: '*', b: '*' }, 'crm'), open({ b: '*', c: '*' }, 'crm')]
     const event = events.contact.created()
     expect(await one.send(event)).toBe('handled')
     expect(await another.send(event)).toBe('duplicate')
@@ -89,15 +86,15 @@ function theyAreToldApart(openStore: () => Store | Promise<Store>): void {
   })
 
   it('lets both services run an event if they have names', async () => {
-    const billing = await open({ charge: 'contact.created' }, 'billing')
-    const mailing = await open({ welcome: 'contact.created' }, 'mailing')
+    const billing = open({ charge: 'contact.created' }, 'billing')
+    const mailing = open({ welcome: 'contact.created' }, 'mailing')
     const event = events.contact.created()
     for (const { send } of [billing, mailing]) expect(await send(event)).toBe('handled')
     expect(mailing.errors).toEqual([])
   })
 
   it('runs a done event again once it is forgotten', async () => {
-    const one = await open({ a: '*', b: '*' }, 'again')
+    const one = open({ a: '*', b: '*' }, 'again')
     const event = events.contact.created()
     expect(await one.receiver.forget(event)).toBe(false)
     await one.send(event)
@@ -108,29 +105,4 @@ function theyAreToldApart(openStore: () => Store | Promise<Store>): void {
     expect(await one.receiver.forget(event)).toBe(true)
     expect((await one.receiver.dispatch(event)).outcome).toBe('handled')
   })
-}
-
-describe.skipIf(redisProgram === undefined)('two services on one Redis', () => {
-  const server = serverFor(() => startRedis())
-  theyAreToldApart(() => {
-    const client = new Redis(server().port)
-    onTestFinished(() => client.disconnect())
-    return redisStore({ client })
-  })
-})
-
-describe.skipIf(postgresProgram === undefined)('two services on one Postgres', () => {
-  const server = serverFor(() => startPostgres())
-  theyAreToldApart(async () => {
-    const pool = new pg.Pool({ connectionString: server().url, max: 3 })
-    onTestFinished(() => pool.end())
-    const store = postgresStore({ pool })
-    await store.migrate()
-    return store
-  })
-})
-
-describe('two services on one SQLite file', () => {
-  const pathOf = makeFolder()
-  theyAreToldApart(() => sqliteStore({ database: closing(openSqlite(pathOf('app.db'))) }))
 })

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Store } from 'postern'
 import { postgresSchema, postgresStore } from 'postern/postgres'
@@ -33,27 +32,6 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
             expect(await store.complete(key, token)).toBe(true)
           }),
         )
-    })
-
-    it('share the connections for transactions, so that claims continue', async () => {
-      const stores = await storesOf(scene.pool(), ['b1', 'b2'])
-      const slow = await Promise.all(
-        stores.flatMap((store) =>
-          Array.from({ length: 8 }, async () => {
-            const claim = await claimFor(store)
-            return () => store.transaction(claim, (tx) => tx.query('SELECT pg_sleep(3)'))
-          }),
-        ),
-      )
-      const running = slow.map((run) => run())
-      await sleep(100)
-      let isOver = false
-      const all = Promise.all(running).then(() => {
-        isOver = true
-      })
-      for (const store of stores) await untilClaimed(store, newKey)
-      expect(isOver).toBe(false)
-      await all
     })
   })
 
@@ -124,26 +102,5 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
     await store.complete(key, token)
     const count = async (table: string) => (await pool.query(`SELECT 1 FROM ${table} WHERE key = $1`, [key])).rowCount
     expect([await count('public.postern_claims'), await count('tenant.postern_claims')]).toEqual([1, 0])
-  })
-
-  describe('migrate', () => {
-    it('names what is missing to a user without rights, and works if the table exists', async () => {
-      const admin = scene.pool()
-      await admin.query('CREATE USER poor; CREATE SCHEMA closed')
-      const pool = scene.pool({ connectionString: scene.server.url.replace('postgres@', 'poor@') })
-      const store = postgresStore({ pool, schema: 'closed' })
-      await expect(store.migrate()).rejects.toMatchObject({
-        code: 'store_unavailable',
-        message: expect.stringMatching(/"poor".*may not create.*postgresSchema\(/),
-      })
-      await admin.query(postgresSchema({ schema: 'closed' }))
-      await admin.query('GRANT USAGE ON SCHEMA closed TO poor')
-      await expect(claimOf(store, newKey())).rejects.toMatchObject({
-        message: expect.stringContaining('GRANT SELECT, INSERT, UPDATE, DELETE'),
-      })
-      await admin.query('GRANT SELECT, INSERT, UPDATE, DELETE ON closed.postern_claims TO poor')
-      await store.migrate()
-      await take(store, newKey())
-    })
   })
 })

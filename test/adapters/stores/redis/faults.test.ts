@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis'
-import { createReceiver, type Logger, type Store } from 'postern'
+import type { Logger, Store } from 'postern'
 import { type RedisStoreOptions, redisStore } from 'postern/redis'
-import { events, signed, silentLogger, storeSuite } from 'postern/testing'
+import { silentLogger, storeSuite } from 'postern/testing'
 import { createClient } from 'redis'
-import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
+import { afterAll, describe, expect, it, type TestContext } from 'vitest'
 import { type RedisServer, redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
@@ -129,40 +129,6 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     }
     // The server processes them when it is back, and they are released.
     for (const key of ['after', 'silent-0']) await untilClaimed(store, () => key)
-  })
-
-  describe('behind a receiver', () => {
-    afterEach(() => server().thaw())
-
-    it('releases a claim that came too late, with its marks', async () => {
-      const [store, errors] = [await makeStore('node-redis'), [] as string[]]
-      const runs: string[] = []
-      let fails = true
-      const receiver = createReceiver({
-        secret: 'test-secret',
-        store,
-        deadlineMs: 1_000,
-        leaseMs: 25_000,
-        logger: silentLogger,
-        onError: ({ code }) => errors.push(code),
-      })
-        .on('contact.created', { name: 'one' }, () => void runs.push('one'))
-        .on('contact.created', { name: 'two' }, () => {
-          runs.push('two')
-          if (fails) throw new Error('not yet')
-        })
-      const delivery = signed(events.contact.created(), { secret: 'test-secret' })
-      const send = async () => (await receiver.receive(delivery)).outcome
-      expect(await send()).toBe('failed')
-      server().freeze()
-      expect(await send()).toBe('failed')
-      expect(errors).toEqual(['handler_failed', 'store_unavailable'])
-      server().thaw()
-      fails = false
-      // Sooner than any lease ends: the claim that Redis processed when it resumed was released.
-      await expect.poll(send, { timeout: 20_000 }).toBe('handled')
-      expect(runs).toEqual(['one', 'two', 'two'])
-    })
   })
 
   describe.concurrent.each(['node-redis', 'ioredis'])('a server in trouble, by %s', (kind) => {

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import type { Claim, Store } from 'postern'
 import { type BareRedisClient, redisStore } from 'postern/redis'
 import { silentLogger } from 'postern/testing'
-import { createClient, createClientPool } from 'redis'
+import { createClient } from 'redis'
 import * as redis4 from 'redis4'
 import { describe, expect, it, type TestContext, vi } from 'vitest'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
@@ -265,21 +265,6 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     },
   )
 
-  it('is reported by READONLY if it is a pool', async (context) => {
-    const [server, successor] = [await start(context), await start(context)]
-    const client = createClientPool({ url: server.url }, { minimum: 1, maximum: 1 })
-    client.on('error', () => {})
-    await client.connect()
-    context.onTestFinished(() => void client.destroy())
-    const store = redisStore({ client })
-    const warnings = warningsOf(store)
-    await untilClaimed(store, () => 'a')
-    await server.demote(successor.port)
-    while (warnings.length === 0) await Promise.resolve(store.claim('b', LEASE_MS)).catch(() => {})
-    await expect(store.claim('b', LEASE_MS)).rejects.toThrow(/READONLY/)
-    expect(warnings).toEqual([expect.stringMatching(/cannot be duplicated/)])
-  })
-
   it.for(['node-redis', 'node-redis 4', 'ioredis'])(
     'lets its process end, as does the duplicate: %s',
     async (kind, context) => {
@@ -329,39 +314,6 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     await untilClaimed(store, () => 'c')
   })
 
-  it('leaves no connection behind even if the socket of a duplicate takes 8 s to open', async (context) => {
-    const server = await start(context)
-    const proxy = new FaultyProxy(server.port)
-    const port = await proxy.listen()
-    context.onTestFinished(() => proxy.close())
-    let [looked, isLateFound] = [-1, false] // the first one is that of the app
-    const lookup = (_host: string, _options: object, found: (error: null, addresses: object[]) => void) => {
-      const isLate = ++looked === 1
-      const tell = () => {
-        isLateFound ||= isLate
-        found(null, [{ address: '127.0.0.1', family: 4 }])
-      }
-      setTimeout(tell, isLate ? 8_000 : 0)
-    }
-    const socket = { host: 'localhost', port, lookup, connectTimeout: 20_000 }
-    const client = createClient({ name: 'shared', socket: socket as object })
-    const admin = new Redis(server.port, '127.0.0.1')
-    client.on('error', () => {})
-    await client.connect()
-    context.onTestFinished(() => admin.disconnect())
-    const store = redisStore({ client })
-    await untilClaimed(store, () => 'a')
-    proxy.mute()
-    let number = 0
-    await untilClaimed(store, () => `b ${number++}`)
-    proxy.closeMuted()
-    await vi.waitFor(() => expect(isLateFound).toBe(true), LIMIT)
-    // The client has connected by itself.
-    await vi.waitFor(async () => expect(await countConnections(admin, 'shared')).toBe(2), LIMIT)
-    client.destroy()
-    await vi.waitFor(async () => expect(await countConnections(admin, 'shared')).toBe(0), LIMIT)
-  })
-
   it.for(['node-redis', 'ioredis', 'ioredis with a time limit of its own'])(
     'does not bring back a released claim by a renewal that waited: %s',
     async (kind, context) => {
@@ -387,23 +339,6 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
       await untilClaimed(store, () => 'a')
     },
   )
-
-  it('keeps its connection if the server answers again', async (context) => {
-    const server = await start(context)
-    const { client, proxy } = await openNamed(server, context)
-    let connected = 0
-    client.on('ready', () => connected++)
-    const store = redisStore({ client })
-    await untilClaimed(store, () => 'a')
-    server.freeze()
-    const { stop } = keepClaiming(store, 50, context)
-    await vi.waitFor(() => expect(proxy.held).toBeGreaterThan(1), LIMIT) // a duplicate was opened
-    server.thaw()
-    await vi.waitFor(() => expect(proxy.held).toBe(1), LIMIT)
-    stop()
-    expect(connected).toBe(0)
-    await untilClaimed(store, () => 'c')
-  })
 })
 
 describe.skipIf(redisProgram === undefined).concurrent.each(Object.keys(CLUSTER_CLIENTS))('%s', (kind) => {

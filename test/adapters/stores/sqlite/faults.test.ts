@@ -1,4 +1,4 @@
-import { closeSync, copyFileSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, copyFileSync, openSync, statSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from 'postern'
 import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
@@ -128,23 +128,6 @@ describe.each(drivers)('a store on %s', (driver) => {
       expect(await failureOf(store, 'a')).toMatchObject(saying(/^The SQLite database .*read-only.*right to write/))
       database.pragma('query_only = 0')
       await handle(store, 'a')
-    })
-
-    it.skipIf(process.platform === 'win32')('if its log is gone before the first event', async () => {
-      const path = fileOf(`faults-${files++}.db`)
-      const store = sqliteStore({ database: open(path) })
-      rmSync(`${path}-wal`)
-      expect(await failureOf(store, 'a')).toMatchObject(saying(/deleted or replaced.*Restart the app/))
-    })
-
-    it.skipIf(process.platform === 'win32')('if it is away', async () => {
-      const path = fileOf(`faults-${files++}.db`)
-      const store = sqliteStore({ database: open(path) })
-      await handle(store, 'a')
-      renameSync(path, `${path}.away`)
-      expect(await failureOf(store, 'b')).toMatchObject(saying(/deleted or replaced.*Restart the app/))
-      renameSync(`${path}.away`, path)
-      await handle(store, 'c')
     })
 
     it('if the disk is full', async () => {

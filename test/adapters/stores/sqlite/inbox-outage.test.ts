@@ -45,24 +45,6 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     expect(database.pragma('integrity_check')).toMatchObject([{ integrity_check: 'ok' }])
   })
 
-  it('answers 503 while another process has the file locked, and continues with its items after that', async () => {
-    const { path, receiver, send, seen, errors, untilWorkedOff } = open()
-    const before = Array.from({ length: 20 }, () => events.contact.created())
-    for (const event of before) expect(await send(event)).toMatchObject({ outcome: 'accepted' })
-    const other = closing(openSqlite(path, { driver }))
-    other.exec('BEGIN IMMEDIATE')
-    receiver.work()
-    const refused = events.contact.created()
-    expect(await send(refused)).toMatchObject({ status: 503, code: 'inbox_unavailable' })
-    await sleep(1_500)
-    other.exec('ROLLBACK')
-    expect(await send(refused)).toMatchObject({ outcome: 'accepted' })
-    await untilWorkedOff()
-    expect([...seen].sort()).toEqual([...before, refused].map(({ id }) => id).sort())
-    // One report each: of the events that could not be added, and of the worker's search.
-    expect(errors.map(({ code }) => code)).toEqual(['inbox_unavailable', 'inbox_unavailable'])
-  })
-
   describe.skipIf(process.platform === 'win32')('answers 503', () => {
     const refused = { status: 503, code: 'inbox_unavailable' }
 

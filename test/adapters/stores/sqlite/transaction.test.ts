@@ -43,15 +43,6 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     })
   })
 
-  it('refuses work that ends the transaction itself', async () => {
-    const { receiver, send, event, errors } = scene()
-    receiver.on('contact.created', (_event, { transaction }) => transaction((tx) => tx.exec('COMMIT')))
-    expect(await send(event)).toMatchObject({ outcome: 'failed' })
-    expect(errors[0]?.cause).toMatchObject({ code: 'transaction_misused', message: expect.stringContaining('COMMIT') })
-    // No transaction is left open.
-    expect(await send(events.contact.created())).toMatchObject({ outcome: 'failed' })
-  })
-
   it.each([
     ['a conflict that rolls back', `INSERT OR ROLLBACK INTO contacts (rowid, id) VALUES (1, 'again')`],
     ['a ROLLBACK of its own', `ROLLBACK; SELECT no_such_column`],
@@ -108,21 +99,5 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     )
     expect(await send(event)).toMatchObject({ outcome: 'handled' })
     expect(rows()).toMatchObject([{ id: 'inner' }, { id: 'outer' }])
-  })
-
-  it('keeps the failures of one event from the others in the same commit', async () => {
-    const { receiver, send, rows, save } = scene()
-    receiver.on('contact.created', ({ data }, { transaction }) =>
-      transaction((tx) => {
-        const id = String(data.record._id)
-        save(tx, id)
-        if (id.startsWith('bad')) tx.exec('INSERT INTO no_such_table VALUES (1)')
-      }),
-    )
-    const ids = Array.from({ length: 40 }, (_, index) => (index % 4 === 0 ? `bad-${index}` : `good-${index}`))
-    const outcomes = await Promise.all(ids.map((_id) => send(events.contact.created({ _id }))))
-    expect(outcomes.filter(({ outcome }) => outcome === 'handled')).toHaveLength(30)
-    expect(outcomes.filter(({ outcome }) => outcome === 'failed')).toHaveLength(10)
-    expect(rows()).toHaveLength(30)
   })
 })
