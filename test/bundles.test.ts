@@ -22,8 +22,14 @@ const EXPECTED = {
     'next, Pages Router': HANDLED,
     node: HANDLED,
   },
-  ...{ web: HANDLED, models: HANDLED, otel: HANDLED, sqlite: HANDLED },
-  ...{ postgres: UNAVAILABLE, redis: UNAVAILABLE, bullmq: UNAVAILABLE, client: 'service_unreachable' },
+  web: HANDLED,
+  models: HANDLED,
+  otel: HANDLED,
+  sqlite: HANDLED,
+  postgres: UNAVAILABLE,
+  redis: UNAVAILABLE,
+  bullmq: UNAVAILABLE,
+  client: 'service_unreachable',
 }
 
 let folder: string

@@ -12,10 +12,15 @@ const CONTENTS = 'scripts/release/contents.txt'
 
 /** Sets the committer, and turns signing off, whatever git's settings here are. */
 const GIT = {
-  ...{ GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@example.test' },
-  ...{ GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@example.test' },
-  ...{ GIT_CONFIG_COUNT: '2', GIT_CONFIG_KEY_0: 'commit.gpgsign', GIT_CONFIG_VALUE_0: 'false' },
-  ...{ GIT_CONFIG_KEY_1: 'tag.gpgsign', GIT_CONFIG_VALUE_1: 'false' },
+  GIT_AUTHOR_NAME: 'A',
+  GIT_AUTHOR_EMAIL: 'a@example.test',
+  GIT_COMMITTER_NAME: 'A',
+  GIT_COMMITTER_EMAIL: 'a@example.test',
+  GIT_CONFIG_COUNT: '2',
+  GIT_CONFIG_KEY_0: 'commit.gpgsign',
+  GIT_CONFIG_VALUE_0: 'false',
+  GIT_CONFIG_KEY_1: 'tag.gpgsign',
+  GIT_CONFIG_VALUE_1: 'false',
 }
 
 let folder: string
@@ -35,7 +40,9 @@ beforeAll(async () => {
     const { scripts, ...rest } = JSON.parse(text)
     const repository = { type: 'git', url: 'git+https://github.com/example/postern.git' }
     return JSON.stringify({
-      ...{ ...rest, version: '0.1.0', repository },
+      ...rest,
+      version: '0.1.0',
+      repository,
       scripts: { ...scripts, prepack: `rm -rf dist && cp -r ${built} dist`, check: 'node -e ""' },
     })
   })

@@ -14,7 +14,10 @@ export function openInbox(secret: () => string | undefined, importList: (id: str
   const database = openSqlite(join(folder, 'app.db'))
   const inbox = sqliteInbox({ database })
   const receiver = createReceiver({
-    ...{ secret, logger, inbox, store: sqliteStore({ database }) },
+    secret,
+    logger,
+    inbox,
+    store: sqliteStore({ database }),
     onDeadLetter: (_item, error) => remark(error.message),
   }).on('import.completed', ({ id }) => importList(id))
   receiver.work()

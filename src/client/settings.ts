@@ -79,7 +79,15 @@ export function checkOptions(options: ClientOptions): Settings {
   const redactor = new Redactor()
   redactor.add(checkText('password', password))
   return {
-    ...{ timeoutMs, maxRetries, maxWaitMs, fetch, clock, random, logger, onWait, redactor },
+    timeoutMs,
+    maxRetries,
+    maxWaitMs,
+    fetch,
+    clock,
+    random,
+    logger,
+    onWait,
+    redactor,
     baseUrl: checkBaseUrl(baseUrl, allowHttp),
     email: checkText('email', email),
     password: checkText('password', password),

@@ -79,7 +79,11 @@ export class Transport {
         url: `${this.#settings.baseUrl}${path}${query && `?${query}`}`,
         authorisation,
         signal: controller.signal,
-        ...{ attempts: 0, failures: 0, header: undefined, isRenewed: false, hints: undefined },
+        attempts: 0,
+        failures: 0,
+        header: undefined,
+        isRenewed: false,
+        hints: undefined,
       })
     } catch (error) {
       call.signal?.throwIfAborted()

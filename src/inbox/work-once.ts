@@ -75,7 +75,9 @@ export async function workOnce(
     return act()
   }
   const worker = new Worker({
-    ...{ ...parts, max, onClosing: end },
+    ...parts,
+    max,
+    onClosing: end,
     onIdle: () => void endIfDone(),
     run: (item) => begin(() => parts.run(item)),
     recall: (item) => begin(() => parts.recall(item)),

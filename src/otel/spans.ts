@@ -201,7 +201,10 @@ function toSpanContext(trace: InboxItem['trace']): SpanContext | undefined {
   const [, traceId, spanId, flags] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(String(traceparent)) ?? []
   if (traceId === undefined || spanId === undefined) return undefined
   const span: SpanContext = {
-    ...{ traceId, spanId, isRemote: true, traceFlags: Number.parseInt(flags ?? '', 16) },
+    traceId,
+    spanId,
+    isRemote: true,
+    traceFlags: Number.parseInt(flags ?? '', 16),
     ...(typeof tracestate === 'string' && { traceState: createTraceState(tracestate) }),
   }
   return isSpanContextValid(span) ? span : undefined

@@ -172,7 +172,11 @@ class WebhookReceiver implements NameHolder, Observable {
     const { retentionMs } = settings.store
     const retries = checkRetries(options, retentionMs, handlerTimeoutMs + GIVE_UP_AFTER_MS)
     return {
-      ...{ inbox, retries, clock, leaseMs, retentionMs },
+      inbox,
+      retries,
+      clock,
+      leaseMs,
+      retentionMs,
       run: (item) => reporter.watch(item, (watch) => this.#items.run(item, retries.attempts, watch)),
       recall: (item) => this.#items.recall(item),
       report: (error) => reporter.error(error),

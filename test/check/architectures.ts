@@ -122,7 +122,11 @@ export class BehindProxy extends HandWritten {
       const { 'transfer-encoding': _, ...headers } = request.headers
       const onward = openRequest({
         // A kept connection may end while it is used again.
-        ...{ port, path: request.url, method: request.method, host: '127.0.0.1', agent: false },
+        port,
+        path: request.url,
+        method: request.method,
+        host: '127.0.0.1',
+        agent: false,
         headers: { ...headers, 'content-length': length, via: '1.1 proxy', 'x-forwarded-for': '127.0.0.1' },
       })
       onward.on('error', () => response.writeHead(502).end())

@@ -77,7 +77,10 @@ describe('the reason why a plain delivery is not accepted', () => {
   it('is that nothing listens, or answers in time', async () => {
     const target = new URL(`http://127.0.0.1:${await findFreePort()}/`)
     expect(await diagnose(createScene({ ...OPTIONS, target }))).toEqual({
-      ...{ code: 'unreachable', text: expect.stringContaining('Is your app running'), isAbsent: true, also: [] },
+      code: 'unreachable',
+      text: expect.stringContaining('Is your app running'),
+      isAbsent: true,
+      also: [],
     })
     const { scene } = await play(['never'], { timeoutMs: 100 })
     expect(await diagnose(scene)).toEqual({

@@ -10,8 +10,12 @@ import { SECRET } from './faulty/hand-written.ts'
 
 /** Options of a run that waits for nothing but its receiver. */
 export const OPTIONS: Omit<SceneOptions, 'target'> = {
-  ...{ secret: SECRET, accountKey: 'acme', timeoutMs: 60_000, patienceMs: 10_000 },
-  ...{ probe: undefined, signal: undefined },
+  secret: SECRET,
+  accountKey: 'acme',
+  timeoutMs: 60_000,
+  patienceMs: 10_000,
+  probe: undefined,
+  signal: undefined,
 }
 
 /** An answer by its status alone or with `Retry-After`, an end of the connection, or nothing. */

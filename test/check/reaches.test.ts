@@ -81,7 +81,8 @@ describe('deliveries that are sent concurrently', () => {
     let sent = 0
     const answers = rounds.flat()
     const scene = {
-      ...{ ...sceneOf('http://localhost/'), patienceMs: 2_000 },
+      ...sceneOf('http://localhost/'),
+      patienceMs: 2_000,
       sendOnce: async () => answers[sent++] ?? CUT,
       wait: async (ms: number) => {
         waits.push(ms)

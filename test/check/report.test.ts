@@ -3,8 +3,18 @@ import { describe, expect, it } from 'vitest'
 import { listOwn, summarize } from '../../tools/check/report.ts'
 
 const toResult = (status: CheckResult['status'], changes: Partial<CheckResult> = {}): CheckResult => ({
-  ...{ id: `is-${status}`, group: 'reach', level: 'fail', status, ms: 1_500, sent: 'A | B', expected: '2xx' },
-  ...{ reason: 'one|two\nthree', why: 'Why.', hint: 'Hint.', doc: 'doc', repro: 'curl' },
+  id: `is-${status}`,
+  group: 'reach',
+  level: 'fail',
+  status,
+  ms: 1_500,
+  sent: 'A | B',
+  expected: '2xx',
+  reason: 'one|two\nthree',
+  why: 'Why.',
+  hint: 'Hint.',
+  doc: 'doc',
+  repro: 'curl',
   ...changes,
 })
 
@@ -13,8 +23,13 @@ const CHECKS = (['pass', 'skipped', 'info', 'warn', 'fail', 'fail'] as const).ma
 )
 
 const REPORT: Report = {
-  ...{ schema: 1, tool: 'postern', target: 'http://localhost:3000/webhooks', startedAt: '2025-01-01T00:00:00.000Z' },
-  ...{ isReachable: true, summary: summarize(CHECKS), checks: CHECKS },
+  schema: 1,
+  tool: 'postern',
+  target: 'http://localhost:3000/webhooks',
+  startedAt: '2025-01-01T00:00:00.000Z',
+  isReachable: true,
+  summary: summarize(CHECKS),
+  checks: CHECKS,
 }
 
 describe('a report', () => {
@@ -77,7 +92,9 @@ describe('a report with a diagnosis', () => {
     toResult('fail', { id: 'own' }),
   ]
   const withDiagnosis = (code: 'refused' | 'ended' | 'no_answer' | 'put_off', follows: readonly string[]): Report => ({
-    ...{ ...REPORT, checks, summary: summarize(checks) },
+    ...REPORT,
+    checks,
+    summary: summarize(checks),
     diagnosis: { code, text: 'It has *another* secret.', follows },
   })
   const report = withDiagnosis('refused', ['late-retry', 'id-long'])

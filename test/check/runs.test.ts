@@ -73,7 +73,10 @@ describe('a run', () => {
     const { url, report } = await checkAt(accept, { only: ['bytes-compact', 'burst'] })
     const { startedAt, checks, ...rest } = report
     expect(rest).toEqual({
-      ...{ schema: 1, tool: 'postern', target: url, isReachable: true },
+      schema: 1,
+      tool: 'postern',
+      target: url,
+      isReachable: true,
       summary: { pass: 2, fail: 0, warn: 0, info: 0, skipped: 0 },
     })
     expect(Date.parse(startedAt)).toBeGreaterThanOrEqual(before)
@@ -224,7 +227,9 @@ describe('a run', () => {
     }
     const { report } = await checkAt(hang, {
       only: ['effect-once', 'effect-ack-after-work'],
-      ...{ probe: PROBE, timeoutMs: 600_000, signal: stop.signal },
+      probe: PROBE,
+      timeoutMs: 600_000,
+      signal: stop.signal,
     })
     expect(report.checks.map(({ status, reason }) => `${status}: ${reason}`)).toEqual(
       Array(2).fill('skipped: interrupted'),

@@ -106,8 +106,12 @@ describe('the answer to a delivery', () => {
     const { ms, body, ...answer } = await sendDelivery(url, deliver(), OPTIONS)
     expect(await body).toBe('hi')
     expect(answer).toEqual({
-      ...{ status: 202, words: 'Taken', headers: { 'content-length': '2', 'x-a': '1' } },
-      ...{ failure: undefined, failureKind: undefined, isUnreachable: false },
+      status: 202,
+      words: 'Taken',
+      headers: { 'content-length': '2', 'x-a': '1' },
+      failure: undefined,
+      failureKind: undefined,
+      isUnreachable: false,
     })
     expect(ms).toBeGreaterThan(0)
     expect(ms).toBeLessThanOrEqual(performance.now() - started)
@@ -130,8 +134,12 @@ describe('the answer to a delivery', () => {
   it('is the limit if none came in time, of which AbortSignal takes no fractions', async () => {
     const { url } = await startRecording('')
     expect(await sendDelivery(url, deliver(), { ...OPTIONS, timeoutMs: 99.5 })).toMatchObject({
-      ...{ status: undefined, failure: 'no answer within 0.0995 s', failureKind: 'timeout' },
-      ...{ isUnreachable: false, words: '', headers: {} },
+      status: undefined,
+      failure: 'no answer within 0.0995 s',
+      failureKind: 'timeout',
+      isUnreachable: false,
+      words: '',
+      headers: {},
     })
   })
 

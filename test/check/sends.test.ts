@@ -26,7 +26,10 @@ function sentBy(id: string) {
 function eventOf(id: string) {
   const { text, right, signatures, signatureName, method, contentEncoding } = sentBy(id)
   expect({ signatures, signatureName, method, contentEncoding }).toEqual({
-    ...{ signatures: [right], signatureName: 'X-Service-Signature', method: 'POST', contentEncoding: undefined },
+    signatures: [right],
+    signatureName: 'X-Service-Signature',
+    method: 'POST',
+    contentEncoding: undefined,
   })
   return JSON.parse(text)
 }

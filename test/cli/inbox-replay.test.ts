@@ -83,8 +83,13 @@ describe('postern inbox replay', () => {
     expect(planned.stderr).toBe('101 dead letters would be replayed\n')
     const [first, ...more] = readLines(planned.stdout)
     expect(first).toEqual({
-      ...{ type: 'item', outcome: 'planned', key: keyOf('evt_0'), eventType: 'contact.created', eventId: 'evt_0' },
-      ...{ deadSince: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), code: 'dead_letter' },
+      type: 'item',
+      outcome: 'planned',
+      key: keyOf('evt_0'),
+      eventType: 'contact.created',
+      eventId: 'evt_0',
+      deadSince: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      code: 'dead_letter',
     })
     expect([more.length, more.at(-1)]).toEqual([101, { type: 'summary', isComplete: true, total: 101 }])
     expect((await replay('--all', '--yes')).stderr).toBe('101 of 101 dead letters replayed\n')

@@ -4,8 +4,18 @@ import { formatCounts, formatItem, formatItems, toItemRecord } from '../../tools
 
 const AT = Date.UTC(2025, 0, 1)
 const ITEM: InboxEntry = {
-  ...{ key: 'acme:evt_1', bytes: Buffer.from('{}'), accountKey: 'acme', id: 'evt_1', type: 'contact.created' },
-  ...{ receivedAt: AT, since: AT, dueAt: AT + 3_000, state: 'waiting', failures: 2, deaths: 0, marks: ['audit'] },
+  key: 'acme:evt_1',
+  bytes: Buffer.from('{}'),
+  accountKey: 'acme',
+  id: 'evt_1',
+  type: 'contact.created',
+  receivedAt: AT,
+  since: AT,
+  dueAt: AT + 3_000,
+  state: 'waiting',
+  failures: 2,
+  deaths: 0,
+  marks: ['audit'],
   tries: [
     {
       n: 3,

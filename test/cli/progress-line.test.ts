@@ -49,8 +49,12 @@ it.concurrent('shows the longest wait of a replay with its reason, and the time 
   await expect.poll(() => written.stderr, { interval: 10 }).toContain('\n')
   const { waitMs, etaMs, ...rest } = JSON.parse(written.stderr.split('\n')[0] ?? '')
   expect(rest).toEqual({
-    ...{ type: 'progress', phase: 'retrying', done: 2, waitsFor: 'rate_limit' },
-    ...{ ...progress, retried: 2 },
+    type: 'progress',
+    phase: 'retrying',
+    done: 2,
+    waitsFor: 'rate_limit',
+    ...progress,
+    retried: 2,
   })
   expect(waitMs).toBeGreaterThan(50_000)
   expect(waitMs).toBeLessThan(59_500)

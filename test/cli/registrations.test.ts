@@ -139,8 +139,15 @@ describe('postern webhooks ensure', () => {
     const [webhook] = crm.webhooks.list()
     expect(readLines(stdout)).toEqual([
       {
-        ...{ id: webhook?.id, url: APP, events: webhook?.events, active: true, description: expect.any(String) },
-        ...{ createdAt: expect.any(String), isNew: true, deleted: [lost.id], secretIn: secretFile },
+        id: webhook?.id,
+        url: APP,
+        events: webhook?.events,
+        active: true,
+        description: expect.any(String),
+        createdAt: expect.any(String),
+        isNew: true,
+        deleted: [lost.id],
+        secretIn: secretFile,
       },
     ])
   })

@@ -48,8 +48,12 @@ describe('replayFailed', () => {
     expect(result).toMatchObject({ retried: 3, resumed: 0, skipped: { delivered: 0, pending: 0 } })
     expect(result.events.map(({ outcome }) => outcome)).toEqual(['succeeded', 'succeeded', 'succeeded'])
     expect(onProgress).toHaveBeenLastCalledWith({
-      ...{ total: 3, retried: 3, resumed: 0, refused: 0 },
-      ...{ succeeded: 3, failed: 0 },
+      total: 3,
+      retried: 3,
+      resumed: 0,
+      refused: 0,
+      succeeded: 3,
+      failed: 0,
     })
   })
 

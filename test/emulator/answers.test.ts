@@ -8,8 +8,14 @@ import type { Webhook } from '../../tools/emulator/webhooks.ts'
 const CREATED = '2026-01-01T00:00:00.000Z'
 const AT = Date.parse(CREATED)
 const WEBHOOK: Webhook = {
-  ...{ id: 'w1', accountKey: 'acme', url: 'http://localhost/', events: ['contact.created'], description: undefined },
-  ...{ active: true, secret: 'whsec_1', createdAt: CREATED },
+  id: 'w1',
+  accountKey: 'acme',
+  url: 'http://localhost/',
+  events: ['contact.created'],
+  description: undefined,
+  active: true,
+  secret: 'whsec_1',
+  createdAt: CREATED,
 }
 const SHOWN = { url: 'http://localhost/', events: ['contact.created'], active: true, createdAt: CREATED }
 const EXTRA = { __v: 0, _links: { self: null }, flags: ['beta'], owner: { id: 1 } }
@@ -63,8 +69,15 @@ const make = (fields: Partial<StoredDelivery> = {}): StoredDelivery => ({
   ...fields,
 })
 const FAILED = {
-  ...{ number: 1, url: 'http://localhost/', at: AT + 1_000, durationMs: 12.4, status: 500, failure: 'status' as const },
-  ...{ error: 'the answer was 500', responseHeaders: {}, responseBody: '' },
+  number: 1,
+  url: 'http://localhost/',
+  at: AT + 1_000,
+  durationMs: 12.4,
+  status: 500,
+  failure: 'status' as const,
+  error: 'the answer was 500',
+  responseHeaders: {},
+  responseBody: '',
 }
 const SUCCEEDED = {
   ...FAILED,
@@ -76,7 +89,12 @@ const SUCCEEDED = {
   error: undefined,
 }
 const FRESH = {
-  ...{ _id: 'd1', status: 'pending', webhookId: 'w1', attempts: 0, maxAttempts: 5, createdAt: CREATED },
+  _id: 'd1',
+  status: 'pending',
+  webhookId: 'w1',
+  attempts: 0,
+  maxAttempts: 5,
+  createdAt: CREATED,
   ...{
     lastAttemptAt: null,
     nextAttemptAt: CREATED,
@@ -101,12 +119,19 @@ describe('an entry of the delivery log', () => {
     const attempts = [FAILED, SUCCEEDED]
     const entry = showDelivery(make({ attempts, status: 'success', nextAttemptAt: undefined }), assuming())
     expect(entry).toMatchObject({
-      ...{ attempts: 2, lastAttemptAt: '2026-01-01T00:00:31.000Z', nextAttemptAt: null, responseStatus: 200 },
-      ...{ error: null, durationMs: 8 },
+      attempts: 2,
+      lastAttemptAt: '2026-01-01T00:00:31.000Z',
+      nextAttemptAt: null,
+      responseStatus: 200,
+      error: null,
+      durationMs: 8,
     })
     expect(Object(entry).attemptLog).toEqual([
       {
-        ...{ attempt: 1, at: '2026-01-01T00:00:01.000Z', durationMs: 12, responseStatus: 500 },
+        attempt: 1,
+        at: '2026-01-01T00:00:01.000Z',
+        durationMs: 12,
+        responseStatus: 500,
         error: 'the answer was 500',
       },
       { attempt: 2, at: '2026-01-01T00:00:31.000Z', durationMs: 8, responseStatus: 200, error: null },

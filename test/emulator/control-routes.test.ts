@@ -41,8 +41,13 @@ describe('the control interface, without a port', () => {
       counts: { records: 1, deliveries: 1, pending: 1 },
       faults: { answers: [], deliveries: NO_FAULTS },
       settings: {
-        ...{ retryScale: 1, deadlineMs: 10_000, tokenTtlMs: 3_600_000, format: 'spaced', dialect: 'hostile' },
-        ...{ rateLimit: { limit: 600, windowMs: 60_000 }, loginRateLimit: { limit: 60, windowMs: 60_000 } },
+        retryScale: 1,
+        deadlineMs: 10_000,
+        tokenTtlMs: 3_600_000,
+        format: 'spaced',
+        dialect: 'hostile',
+        rateLimit: { limit: 600, windowMs: 60_000 },
+        loginRateLimit: { limit: 60, windowMs: 60_000 },
       },
       assumed: expect.objectContaining({ listBody: 'docs', eventsWhilePaused: 'kept' }),
       hasInbox: false,
@@ -68,7 +73,9 @@ describe('the control interface, without a port', () => {
     expect((await ask('GET clock')).json).toEqual({ ...clock, now: NOW })
     expect((await ask('POST clock', { advance: '1h' })).json).toEqual({ ...clock, now: '2026-01-01T01:00:00.000Z' })
     expect((await ask('POST clock', { next: true })).json).toEqual({
-      ...{ ...clock, moved: false, now: '2026-01-01T01:00:00.000Z' },
+      ...clock,
+      moved: false,
+      now: '2026-01-01T01:00:00.000Z',
     })
     expect(await ask('POST clock', { advance: 'soon' })).toMatchObject({ status: 422 })
     for (const body of [{}, { next: false }, { advance: 1, next: true }, { advance: null }, { advance: 1, by: 2 }])
@@ -117,7 +124,8 @@ describe('the control interface, without a port', () => {
     const longest = { answer: '500', count: 1_000, delayMs: 600_000 }
     expect((await ask('POST faults', longest)).json).toEqual({ answers: [...answers, longest], deliveries: atStart })
     expect((await ask('POST faults', { deliveries: { fail: 1, latency: '1s' } })).json).toEqual({
-      ...{ answers: [...answers, longest], deliveries: { ...NO_FAULTS, fail: 1, latencyMs: [1_000, 1_000] } },
+      answers: [...answers, longest],
+      deliveries: { ...NO_FAULTS, fail: 1, latencyMs: [1_000, 1_000] },
     })
     for (const wrong of [
       ...[
@@ -182,8 +190,17 @@ describe('the deliveries of the control interface', () => {
     const { json } = await ask(`GET deliveries/${delivery?.id}`)
     const text = Buffer.from(delivery?.bytes ?? []).toString()
     expect(json).toEqual({
-      ...{ id: delivery?.id, accountKey: 'acme', webhookId, eventId: 'x', eventType: 'a.b', status: 'pending' },
-      ...{ isInFlight: false, signing: 'valid', createdAt: NOW, nextAttemptAt: NOW, attempts: [] },
+      id: delivery?.id,
+      accountKey: 'acme',
+      webhookId,
+      eventId: 'x',
+      eventType: 'a.b',
+      status: 'pending',
+      isInFlight: false,
+      signing: 'valid',
+      createdAt: NOW,
+      nextAttemptAt: NOW,
+      attempts: [],
       body: { base64: Buffer.from(text).toString('base64'), text },
     })
     expect((await ask('GET deliveries/x')).status).toBe(404)
@@ -214,7 +231,9 @@ describe('the deliveries of the control interface', () => {
     crm.webhooks.delete(webhookId)
     const { json } = await ask(`GET deliveries/${id}`)
     expect(json).toMatchObject({
-      ...{ status: 'failed', note: 'the webhook was deleted', nextAttemptAt: null },
+      status: 'failed',
+      note: 'the webhook was deleted',
+      nextAttemptAt: null,
       attempts: [{ number: 1, at: NOW, failure: 'refused' }],
     })
     expect(pick(json, 'attempts', 0, 'durationMs')).toMatch(/^\d+$/)

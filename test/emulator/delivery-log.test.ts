@@ -10,8 +10,14 @@ const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 function make(id: string, webhookId = 'w', fields: Partial<StoredDelivery> = {}): StoredDelivery {
   const webhook = {
-    ...{ id: webhookId, accountKey: 'a', url: 'http://localhost/', events: [], description: undefined },
-    ...{ active: true, secret: 's', createdAt: '' },
+    id: webhookId,
+    accountKey: 'a',
+    url: 'http://localhost/',
+    events: [],
+    description: undefined,
+    active: true,
+    secret: 's',
+    createdAt: '',
   }
   const about = { id, eventId: `e${id}`, eventType: 't.created', createdAt: 0, bytes: bytesOf(id) }
   return { ...newDelivery(webhook, about), ...fields }
@@ -39,8 +45,15 @@ describe('the delivery log', () => {
     const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     const attempt = {
-      ...{ number: 1, url: 'http://localhost/', at: 0, durationMs: 1, status: 500, error: 'no' },
-      ...{ failure: 'status' as const, responseHeaders: { 'x-long': 'h'.repeat(94) }, responseBody: 'b'.repeat(300) },
+      number: 1,
+      url: 'http://localhost/',
+      at: 0,
+      durationMs: 1,
+      status: 500,
+      error: 'no',
+      failure: 'status' as const,
+      responseHeaders: { 'x-long': 'h'.repeat(94) },
+      responseBody: 'b'.repeat(300),
     } as const
     for (const id of ['1', '2'])
       log.update([get(log, id)], { status: 'failed', nextAttemptAt: undefined, attempts: [attempt] })
@@ -80,8 +93,15 @@ describe('the delivery log', () => {
     const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     const attempt = {
-      ...{ number: 1, url: 'http://localhost/', at: 0, durationMs: 1, status: 500, error: 'no' },
-      ...{ failure: 'status' as const, responseHeaders: {}, responseBody: 'b'.repeat(400) },
+      number: 1,
+      url: 'http://localhost/',
+      at: 0,
+      durationMs: 1,
+      status: 500,
+      error: 'no',
+      failure: 'status' as const,
+      responseHeaders: {},
+      responseBody: 'b'.repeat(400),
     }
     for (const id of ['1', '2', '3'])
       log.update([get(log, id)], { status: 'failed', nextAttemptAt: undefined, attempts: [attempt] })

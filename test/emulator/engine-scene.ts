@@ -68,8 +68,17 @@ export function makeEngine({ assume = {}, faults: given = {}, results, ...limits
       if (results !== undefined) end(results[Math.min(attempts.length, results.length) - 1])
     })
   const engine = new Engine({
-    ...{ clock, assumed, log, webhooks, faults, feed, attempt },
-    ...{ retryScale: 1, maxInFlight: 64, maxInFlightPerWebhook: 8, ...limits },
+    clock,
+    assumed,
+    log,
+    webhooks,
+    faults,
+    feed,
+    attempt,
+    retryScale: 1,
+    maxInFlight: 64,
+    maxInFlightPerWebhook: 8,
+    ...limits,
   })
   const register = (url = 'http://localhost/') => webhooks.create('acme', { url, events: ['a.b'] }).id
   let count = 0

@@ -31,7 +31,9 @@ describe('an event', () => {
     const at = clock.now()
     expect(log.list()).toMatchObject([{ webhookId: one }, { webhookId: two }])
     expect(emitted).toEqual({
-      ...{ id: expect.stringMatching(/^evt_/), type: 'sync.failed', deliveries: log.list().map(({ id }) => id) },
+      id: expect.stringMatching(/^evt_/),
+      type: 'sync.failed',
+      deliveries: log.list().map(({ id }) => id),
     })
     const event = { id: emitted?.id, type: 'sync.failed', timestamp: new Date(at).toISOString(), accountKey: 'acme' }
     expect(bodies()).toEqual([
@@ -40,9 +42,19 @@ describe('an event', () => {
     ])
     for (const delivery of log.list())
       expect(delivery).toMatchObject({
-        ...{ accountKey: 'acme', eventId: emitted?.id, eventType: 'sync.failed', createdAt: at, nextAttemptAt: at },
-        ...{ firstUrl: 'http://127.0.0.1:1/', status: 'pending', attempts: [], remaining: 5, signing: 'valid' },
-        ...{ resendOf: undefined, note: undefined, signedBytes: undefined },
+        accountKey: 'acme',
+        eventId: emitted?.id,
+        eventType: 'sync.failed',
+        createdAt: at,
+        nextAttemptAt: at,
+        firstUrl: 'http://127.0.0.1:1/',
+        status: 'pending',
+        attempts: [],
+        remaining: 5,
+        signing: 'valid',
+        resendOf: undefined,
+        note: undefined,
+        signedBytes: undefined,
       })
     expect(messages).toEqual(log.list().map((delivery) => ({ type: 'delivery', delivery })))
   })

@@ -21,7 +21,10 @@ describe('the explanation of a signature', () => {
 
   it('has each step, and of the secret its start and its length', () => {
     expect(explain(body)).toMatchObject({
-      ...{ ...common, digest: hmac(body), sent: [`sha256=${hmac(body)}`], isRight: true },
+      ...common,
+      digest: hmac(body),
+      sent: [`sha256=${hmac(body)}`],
+      isRight: true,
       secret: { shown: 'whsec_012', length: 38 },
     })
   })

@@ -31,7 +31,8 @@ describe('a call of the service', () => {
       { ...ADA, email: 'gus@globex.test', password: 'x' },
     ])
       expect(await ask(LOGIN, { body: wrong })).toMatchObject({
-        ...{ status: 401, json: { message: 'the e-mail address or the password is wrong' } },
+        status: 401,
+        json: { message: 'the e-mail address or the password is wrong' },
       })
     expect((await ask(LOGIN, { body: { email: 7, password: 'x' } })).status).toBe(422)
     expect((await ask('GET /api/identity/auth/login')).status).toBe(405)

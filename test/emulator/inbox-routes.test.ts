@@ -49,7 +49,9 @@ async function serve(inbox: InboxView, isWritable = false) {
   const actions: string[] = []
   const faults: unknown[] = []
   const server = await serveInbox(inbox, {
-    ...{ port: 0, token: TOKEN, isWritable },
+    port: 0,
+    token: TOKEN,
+    isWritable,
     onAction: (action, key) => void actions.push(`${action} ${key}`),
     onFault: (error) => void faults.push(error),
   })
@@ -201,7 +203,9 @@ describe('an event in the inbox', () => {
     const tries = toTries({ dueAt: 0, startedAt: 0, endedAt: Infinity }) as InboxTry[] // of these times
     const get = async () => ({ ...entry, tries, source: 'shop', trace: { traceparent } })
     expect(await read({ ...inbox, get }, path)).toMatchObject({
-      ...{ last: { code: 'busy', error: null }, source: 'shop', trace: traceparent },
+      last: { code: 'busy', error: null },
+      source: 'shop',
+      trace: traceparent,
       tries: toTries({ startedAt: '1970-01-01T00:00:00.000Z', endedAt: null }),
     })
   })
@@ -235,8 +239,12 @@ describe('the inbox of a receiver at the emulator', () => {
     const { inbox } = await fill()
     const { entries } = await inbox.list('dead', { limit: 1 })
     const made = Array.from({ length: 6 }, (_, n) => ({
-      ...{ ...entries[0], key: `key ${n}`, id: `evt_${n}`, dueAt: 1_000 * n },
-      ...{ type: n < 4 ? 'contact.created' : 'sync.failed', accountKey: n % 2 === 0 ? 'acme' : 'globex' },
+      ...entries[0],
+      key: `key ${n}`,
+      id: `evt_${n}`,
+      dueAt: 1_000 * n,
+      type: n < 4 ? 'contact.created' : 'sync.failed',
+      accountKey: n % 2 === 0 ? 'acme' : 'globex',
       tries: [{ ...entries[0]?.tries[0], code: n < 3 ? 'dead_letter' : 'crashed', error: `no customer c_${n}` }],
     })) as unknown as ListedEntry[] // entries of a list, changed in part
     const list: InboxView['list'] = async (state) => ({ entries: state === 'dead' ? made : [], next: undefined })

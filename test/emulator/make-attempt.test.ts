@@ -13,8 +13,14 @@ import { sink } from './support.ts'
 
 const BODY = new TextEncoder().encode('{"id": "evt_1"}')
 const webhookOf = (url: string): Webhook => ({
-  ...{ id: 'w1', accountKey: 'acme', url, events: ['a.b'], description: undefined },
-  ...{ active: true, secret: 'whsec_1', createdAt: '' },
+  id: 'w1',
+  accountKey: 'acme',
+  url,
+  events: ['a.b'],
+  description: undefined,
+  active: true,
+  secret: 'whsec_1',
+  createdAt: '',
 })
 const deliveryTo = (url: string, fields: Partial<StoredDelivery> = {}): StoredDelivery => ({
   ...newDelivery(webhookOf(url), { id: 'd1', eventId: 'evt_1', eventType: 'a.b', createdAt: 0, bytes: BODY }),
@@ -57,7 +63,9 @@ describe('an attempt', () => {
       rawHeaders.filter((_, index) => index % 2 === 0 && !/^(host|connection)$/i.test(rawHeaders[index] ?? '')),
     ).toEqual(['Content-Type', 'Content-Length', 'User-Agent', 'X-Service-Signature'])
     expect(receiver.received[0]?.headers).toMatchObject({
-      ...{ 'content-type': 'application/json', 'content-length': '15', 'user-agent': 'postern-emulator' },
+      'content-type': 'application/json',
+      'content-length': '15',
+      'user-agent': 'postern-emulator',
       'x-service-signature': sign(BODY, 'whsec_1'),
     })
   })
@@ -67,7 +75,9 @@ describe('an attempt', () => {
     const [made] = [missAttempt(deliveryTo(receiver.url), 0)]
     await attempt(deliveryTo(receiver.url, { attempts: [made] }), receiver.url, { debugHeaders: true })
     expect(receiver.received[0]?.headers).toMatchObject({
-      ...{ 'x-emulator-delivery': 'd1', 'x-emulator-webhook': 'w1', 'x-emulator-attempt': '2' },
+      'x-emulator-delivery': 'd1',
+      'x-emulator-webhook': 'w1',
+      'x-emulator-attempt': '2',
     })
   })
 
@@ -104,7 +114,12 @@ describe('an attempt', () => {
     const receiver = await sink()
     const made = await attempt(deliveryTo(receiver.url), receiver.url)
     expect(made).toMatchObject({
-      ...{ number: 1, url: receiver.url, at: AT, durationMs: 111, status: 200, failure: undefined },
+      number: 1,
+      url: receiver.url,
+      at: AT,
+      durationMs: 111,
+      status: 200,
+      failure: undefined,
       phases: { connectMs: 1, waitMs: 10, bodyMs: 100 },
     })
   })
@@ -113,9 +128,15 @@ describe('an attempt', () => {
     const receiver = await sink()
     const made = await attempt(deliveryTo(receiver.url), receiver.url, { faults: { fail: 1 } })
     expect(made).toEqual({
-      ...{ number: 1, url: receiver.url, at: AT, durationMs: 0, status: undefined, failure: 'reset' },
+      number: 1,
+      url: receiver.url,
+      at: AT,
+      durationMs: 0,
+      status: undefined,
+      failure: 'reset',
       error: 'dropped by the fault "fail" of the emulator, before it was sent',
-      ...{ responseHeaders: {}, responseBody: '' },
+      responseHeaders: {},
+      responseBody: '',
     })
     expect(receiver.received).toEqual([])
   })

@@ -18,11 +18,24 @@ const refusal = (options: unknown) => {
 describe('the options of the emulator', () => {
   it('all have a default', () => {
     expect(checkEmulatorOptions({})).toEqual({
-      ...{ port: 0, host: '127.0.0.1', hostAllow: [], clock: undefined, retryScale: 1, deadlineMs: 10_000 },
-      ...{ tokenTtlMs: 3_600_000, rateLimit: { limit: 600, windowMs: 60_000 } },
-      ...{ loginRateLimit: { limit: 60, windowMs: 60_000 }, format: 'spaced', debugHeaders: false, ordered: false },
+      port: 0,
+      host: '127.0.0.1',
+      hostAllow: [],
+      clock: undefined,
+      retryScale: 1,
+      deadlineMs: 10_000,
+      tokenTtlMs: 3_600_000,
+      rateLimit: { limit: 600, windowMs: 60_000 },
+      loginRateLimit: { limit: 60, windowMs: 60_000 },
+      format: 'spaced',
+      debugHeaders: false,
+      ordered: false,
       faults: { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined },
-      ...{ seed: undefined, dialect: 'default', assumed: assumeAll(), database: undefined, inbox: undefined },
+      seed: undefined,
+      dialect: 'default',
+      assumed: assumeAll(),
+      database: undefined,
+      inbox: undefined,
       logger: consoleLogger,
       accounts: [
         { key: 'acme', email: 'ada@acme.test', password: 'password' },

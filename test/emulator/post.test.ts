@@ -39,7 +39,10 @@ describe('a request', () => {
       response.writeHead(status, { 'x-made-by': 'test' }).end('noted'),
     )
     expect(await result).toEqual({
-      ...{ status, failure, error, responseBody: 'noted' },
+      status,
+      failure,
+      error,
+      responseBody: 'noted',
       responseHeaders: expect.objectContaining({ 'x-made-by': 'test' }),
     })
     expect(phases).toEqual(['connected', 'answered'])
@@ -76,7 +79,8 @@ describe('a request', () => {
     const { server, url } = await serve(() => {})
     await new Promise((resolve) => server.close(resolve))
     expect(await post(new URL(url), optionsOf(manualClock()))).toMatchObject({
-      ...{ failure: 'refused', error: expect.stringMatching(/; is the receiver running\?$/) },
+      failure: 'refused',
+      error: expect.stringMatching(/; is the receiver running\?$/),
     })
   })
 })

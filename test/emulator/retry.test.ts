@@ -45,8 +45,11 @@ describe('a manual retry', () => {
       const before = textOf(delivery.bytes)
       expect(deliveries.retry('acme', webhookId, delivery.id)).toBe(delivery)
       expect(delivery).toMatchObject({
-        ...{ status: 'pending', note: undefined, remaining },
-        ...{ nextAttemptAt: clock.now(), createdAt: clock.now() - 3_600_000 },
+        status: 'pending',
+        note: undefined,
+        remaining,
+        nextAttemptAt: clock.now(),
+        createdAt: clock.now() - 3_600_000,
       })
       expect(textOf(delivery.bytes)).toBe(before)
       expect(messages).toEqual([{ type: 'delivery', delivery }])
@@ -141,8 +144,16 @@ describe('a resent delivery', () => {
     messages.splice(0)
     const resent = deliveries.resend(original.id)
     expect(resent).toMatchObject({
-      ...{ resendOf: original.id, webhookId: original.webhookId, eventId: 'evt_1', eventType: 'a.b', signing: 'valid' },
-      ...{ status: 'pending', remaining: 1, attempts: [], nextAttemptAt: clock.now(), signedBytes: undefined },
+      resendOf: original.id,
+      webhookId: original.webhookId,
+      eventId: 'evt_1',
+      eventType: 'a.b',
+      signing: 'valid',
+      status: 'pending',
+      remaining: 1,
+      attempts: [],
+      nextAttemptAt: clock.now(),
+      signedBytes: undefined,
     })
     expect(textOf(resent.bytes)).toBe(textOf(original.bytes))
     expect(resent.id).not.toBe(original.id)

@@ -18,8 +18,13 @@ export type Step =
 const ENDINGS: readonly Ending[] = ['remove', 'fail', 'unproven', 'giveBack', 'bury']
 const FRESH = { state: 'waiting', failures: 0, deaths: 0, losses: 0 } as const
 const UNHELD = {
-  ...{ holder: '', isAlone: false, isLapsed: false, lostBy: '' },
-  ...{ wasAlone: false, awaitedBy: '', isPutOff: false },
+  holder: '',
+  isAlone: false,
+  isLapsed: false,
+  lostBy: '',
+  wasAlone: false,
+  awaitedBy: '',
+  isPutOff: false,
 }
 
 interface Row {

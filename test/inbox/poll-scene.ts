@@ -59,7 +59,9 @@ export function openPoll({ concurrency = 5, leaseMs = 9_000, brought = [] as rea
       return new Promise<Settlement>((resolve) => ends.set(item.key, resolve))
     }
     return pollInbox(table, 'w', run, {
-      ...{ concurrency, leaseMs, clock },
+      concurrency,
+      leaseMs,
+      clock,
       onError: (error) => void told.push(`error ${(error as Error).message}`),
       onSettled: ({ key }, { next }) => void told.push(`settled ${key} ${next}`),
       ...(isTold ? { onStalled: ({ key }: TakenItem) => void told.push(`stalled ${key}`) } : {}),

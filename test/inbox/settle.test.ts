@@ -125,7 +125,12 @@ describe('the record of a try', () => {
 
   it('has its number, its times, its code, its error and its worker', () => {
     expect(recordOf(thrown(new TypeError('not yet')))).toEqual({
-      ...{ n: 1, dueAt: 100, startedAt: 200, endedAt: 300, code: 'handler_failed', worker: 'w' },
+      n: 1,
+      dueAt: 100,
+      startedAt: 200,
+      endedAt: 300,
+      code: 'handler_failed',
+      worker: 'w',
       error: 'The handlers failed. TypeError: not yet',
     })
     expect(recordOf(BUSY)).toEqual({ n: 1, dueAt: 100, startedAt: 200, endedAt: 300, code: 'busy', worker: 'w' })
@@ -149,7 +154,11 @@ describe('the record of a try', () => {
     [
       'a refused record',
       {
-        ...{ ...EVENT, outcome: 'rejected', status: 422, code: 'invalid_record', reason: 'The schema refuses it.' },
+        ...EVENT,
+        outcome: 'rejected',
+        status: 422,
+        code: 'invalid_record',
+        reason: 'The schema refuses it.',
         issues: [
           { path: 'email', message: 'is no address' },
           { path: 'name', message: 'is missing' },

@@ -94,7 +94,8 @@ describe('a worker', () => {
     })
     await clock.advance(1_000)
     expect(await runItem(makeItem())).toMatchObject({
-      ...{ next: 'wait', afterMs: 9_000 },
+      next: 'wait',
+      afterMs: 9_000,
       tried: { startedAt: 1_000, endedAt: 1_500 },
     })
   })

@@ -277,7 +277,10 @@ it.each([
   const bytes = Buffer.from(body)
   const command = toCurl({
     url: `${base}/a?b={c,d}&e=[1-3]&f=$(id)`,
-    ...{ eventId: 'evt_1', eventType: 'contact.created', sent: ['sha256=aa', 'sha256=bb'], isRight: true },
+    eventId: 'evt_1',
+    eventType: 'contact.created',
+    sent: ['sha256=aa', 'sha256=bb'],
+    isRight: true,
     body: { text: bytes.toString(), base64: bytes.toString('base64') },
   })
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those that a terminal would obey

@@ -19,12 +19,19 @@ const ROW: Row = {
     type: 'contact.created',
     status: 'pending',
   },
-  ...{ signing: 'valid', resendOf: null, note: null, at: '1970-01-01T00:16:40.000Z', nextAt: null, attempts: 1 },
+  signing: 'valid',
+  resendOf: null,
+  note: null,
+  at: '1970-01-01T00:16:40.000Z',
+  nextAt: null,
+  attempts: 1,
   last: { result: '401', code: 'unauthorized', isAcknowledged: false, at: '1970-01-01T00:16:40.000Z', ms: 4 },
 }
 
 const CONTEXT = {
-  ...{ urlOf: () => 'http://localhost:3000/hooks', now: 1_005_000, isUtc: true },
+  urlOf: () => 'http://localhost:3000/hooks',
+  now: 1_005_000,
+  isUtc: true,
   hasText: (_id: string, text: string) => text === 'a b',
 }
 

@@ -151,7 +151,11 @@ describe('the span of a delivery', () => {
     expect(type('handle contact.created')).toEqual(['QuotaError', failed])
     expect(type('handle odd')).toEqual(['_OTHER', failed])
     const told = sdk.spans.map(({ name, attributes, events: noted, status, links }) => ({
-      ...{ name, attributes, noted, status, links },
+      name,
+      attributes,
+      noted,
+      status,
+      links,
     }))
     expect(JSON.stringify(told)).not.toMatch(/jane|quota\b/i)
   })

@@ -138,7 +138,8 @@ describe('attributes of metrics', () => {
       await send(receiver, event, 'flip-bit')
     }
     const outcome = (of: string, type?: string) => ({
-      ...{ 'postern.outcome': of, ...(type && { 'postern.event.type': type }) },
+      'postern.outcome': of,
+      ...(type && { 'postern.event.type': type }),
     })
     expect(await sdk.points('postern.deliveries')).toEqual([
       [outcome('handled', 'other'), 400],

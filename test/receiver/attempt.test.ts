@@ -571,7 +571,8 @@ describe('a handler that returns a generator', () => {
     const bench = new Bench()
     bench.receiver.on('*', handle)
     expect(await bench.send(events.contact.created())).toMatchObject({
-      ...{ outcome: 'failed', code: 'handler_failed' },
+      outcome: 'failed',
+      code: 'handler_failed',
       error: { cause: { message: expect.stringContaining('of which nothing runs until something iterates it') } },
     })
     expect(runs).toEqual([])

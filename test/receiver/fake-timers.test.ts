@@ -36,7 +36,10 @@ describe.each(Object.entries(FAKES))('a receiver whose tests use %s', (_name, fa
   function scene() {
     const codes: string[] = []
     const receiver = createReceiver({
-      ...{ secret: SECRET, deadlineMs: 100, handlerTimeoutMs: 200, leaseMs: 2_000 },
+      secret: SECRET,
+      deadlineMs: 100,
+      handlerTimeoutMs: 200,
+      leaseMs: 2_000,
       logger: { debug() {}, info() {}, warn() {}, error() {} },
       onError: ({ code }) => void codes.push(code),
     })

@@ -175,8 +175,18 @@ function toResult(conclusion: Conclusion, target: URL): CheckResult {
   const { single, status, cause, ms, repro, hint } = conclusion
   const { id, group, level, sends, expects, why, fix } = single
   return {
-    ...{ id, group, level, status, ...(cause !== undefined && { cause }), ms, sent: sends, expected: expects },
-    ...{ reason: toReason(conclusion), why, hint: hint ?? fix, doc: `npx postern check --explain ${id}` },
+    id,
+    group,
+    level,
+    status,
+    ...(cause !== undefined && { cause }),
+    ms,
+    sent: sends,
+    expected: expects,
+    reason: toReason(conclusion),
+    why,
+    hint: hint ?? fix,
+    doc: `npx postern check --explain ${id}`,
     repro: repro ?? toCommand(showTarget(target), single),
   }
 }

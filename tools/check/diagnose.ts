@@ -113,7 +113,9 @@ export function createHangTest({ make, send, isSilent }: RunScene): () => Promis
 }
 
 const toFinding = (code: Finding['code'], text: string, also: readonly Judged[]): Finding => ({
-  ...{ code, text, isAbsent: false },
+  code,
+  text,
+  isAbsent: false,
   also: also.map(({ id }) => id),
 })
 

@@ -17,7 +17,9 @@ export function sendDelivery(
   const conclude = (answer: Partial<Answer>) => ({ ...NOTHING, ...answer, ms: performance.now() - started })
   return new Promise((resolve) => {
     const exchanging = exchange(target, toRequest(delivery, agent !== undefined), {
-      ...{ signal: AbortSignal.any([timeout, cut]), maxBodyBytes: MAX_READ_BYTES, agent: agent ?? false },
+      signal: AbortSignal.any([timeout, cut]),
+      maxBodyBytes: MAX_READ_BYTES,
+      agent: agent ?? false,
       onHead: ({ status, reason, headers }) =>
         resolve(conclude({ status, words: reason, headers, body: exchanging.then(({ body }) => readStart(body)) })),
     })

@@ -48,7 +48,9 @@ export class DeliveryLog {
         bytes,
         signedBytes: journal.loadBytes(signedIdOf(id)),
         isInFlight: false,
-        ...{ made: 0, change: 0, ticket: 0 },
+        made: 0,
+        change: 0,
+        ticket: 0,
       })
     }
     const finished = [...this.#finished].sort((a, b) => (a.finishOrder ?? 0) - (b.finishOrder ?? 0))

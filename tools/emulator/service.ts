@@ -46,26 +46,7 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
   const random = createRandom(settings.seed === undefined ? undefined : `${settings.seed}:${boot}`)
   const ids = createIds(random, assumed.idForm)
   const feed = new Feed(logger)
-  const clock = createClock(settings.clock, startOf(journal), {
-    nextDueAt: () => engine.nextDueAt,
-    onMove(now) {
-      saveClock()
-      feed.publish({ type: 'clock', now })
-    },
-  })
-  // The clock has moved even if the write fails.
-  const saveClock = () => {
-    try {
-      journal.save('meta', CLOCK, clock.now())
-    } catch (error) {
-      feed.warn(`the time could not be written to the database: ${String(error)}`)
-    }
-  }
-  // If the process is killed while the clock moves, the next one must not start before attempts that were made.
-  if (clock.isManual)
-    feed.subscribe(({ type }) => {
-      if (type === 'attempt') saveClock()
-    })
+  const clock = createSavedClock(journal, settings, feed, () => engine.nextDueAt)
   const accounts = seedAccounts(new Accounts(journal), settings)
   const tokens = new Tokens({ clock, accounts, journal, ttlMs: settings.tokenTtlMs, assumed })
   const webhooks = new Webhooks({ journal, clock, ids, assumed, feed, maxPerAccount: LIMITS.webhooksPerAccount })
@@ -74,7 +55,12 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
   const log = new DeliveryLog(journal, { kept, pending, bytes })
   const { deadlineMs, debugHeaders } = settings
   const engine = new Engine({
-    ...{ clock, assumed, log, webhooks, faults, feed },
+    clock,
+    assumed,
+    log,
+    webhooks,
+    faults,
+    feed,
     attempt: createAttempts({ clock, assumed, faults, deadlineMs, debugHeaders }),
     retryScale: settings.retryScale,
     maxInFlight: LIMITS.inFlight,
@@ -91,8 +77,20 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
   const rate = new RateLimiter(clock, settings.rateLimit)
   const loginRate = new RateLimiter(clock, settings.loginRateLimit)
   return {
-    ...{ settings, clock, accounts, tokens, webhooks, records, events, deliveries, log, engine, faults, feed },
-    ...{ rate, loginRate },
+    settings,
+    clock,
+    accounts,
+    tokens,
+    webhooks,
+    records,
+    events,
+    deliveries,
+    log,
+    engine,
+    faults,
+    feed,
+    rate,
+    loginRate,
     /** Id of this run of the emulator. */
     bootId: random.hex(16),
     deleteWebhook(accountKey: string | undefined, id: string): Webhook {
@@ -112,6 +110,36 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
       journal.close()
     },
   }
+}
+
+/** Makes the clock, whose time is written to the database: the next process goes on from there. */
+function createSavedClock(
+  journal: Journal,
+  settings: EmulatorSettings,
+  feed: Feed,
+  nextDueAt: () => number | undefined,
+) {
+  const clock = createClock(settings.clock, startOf(journal), {
+    nextDueAt,
+    onMove(now) {
+      saveClock()
+      feed.publish({ type: 'clock', now })
+    },
+  })
+  // The clock has moved even if the write fails.
+  const saveClock = () => {
+    try {
+      journal.save('meta', CLOCK, clock.now())
+    } catch (error) {
+      feed.warn(`the time could not be written to the database: ${String(error)}`)
+    }
+  }
+  // If the process is killed while the clock moves, the next one must not start before attempts that were made.
+  if (clock.isManual)
+    feed.subscribe(({ type }) => {
+      if (type === 'attempt') saveClock()
+    })
+  return clock
 }
 
 const CLOCK = 'clock'

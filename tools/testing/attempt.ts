@@ -50,8 +50,13 @@ async function attempt(target: Target, clock: Clock, plan: AttemptPlan): Promise
   const timers = [cutAfter(SERVICE_DEADLINE_MS, 'timeout')]
   if (plan.abortAfterMs !== undefined) timers.push(cutAfter(plan.abortAfterMs, 'aborted'))
   const conclude = (result: Pick<Attempt, 'failure'> & Partial<Attempt>): Attempt => ({
-    ...{ number: plan.number, at, durationMs: clock.monotonic() - startedAt },
-    ...{ status: undefined, headers: {}, body: '', error: undefined },
+    number: plan.number,
+    at,
+    durationMs: clock.monotonic() - startedAt,
+    status: undefined,
+    headers: {},
+    body: '',
+    error: undefined,
     ...result,
   })
   try {

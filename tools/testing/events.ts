@@ -75,7 +75,10 @@ export function createEvents(options: { readonly seed?: string | number | undefi
     envelope: EnvelopeOptions = {},
   ): WebhookEvent<Type> => {
     return {
-      ...{ id: `evt_${nextHex()}`, type, timestamp: now(), accountKey: 'acme' },
+      id: `evt_${nextHex()}`,
+      type,
+      timestamp: now(),
+      accountKey: 'acme',
       ...Object.fromEntries(Object.entries(envelope).filter(([, value]) => value !== undefined)),
       data,
       ...splitType(type), // as handlers get it; `signed` leaves it out

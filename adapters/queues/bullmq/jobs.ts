@@ -22,9 +22,18 @@ export async function addJob(backend: IQueueBackend, item: InboxItem, priority: 
 function toJob(jobId: string, item: InboxItem, priority: number): JobJson {
   const data = JSON.stringify(toJobData(item))
   return {
-    ...{ id: jobId, name: item.type, data, timestamp: Date.now(), priority },
+    id: jobId,
+    name: item.type,
+    data,
+    timestamp: Date.now(),
+    priority,
     opts: { attempts: 1, priority, removeOnComplete: true, removeOnFail: false },
-    ...{ progress: 0, attemptsMade: 0, attemptsStarted: 0, failedReason: '', returnvalue: 'null', stalledCounter: 0 },
+    progress: 0,
+    attemptsMade: 0,
+    attemptsStarted: 0,
+    failedReason: '',
+    returnvalue: 'null',
+    stalledCounter: 0,
   }
 }
 

@@ -184,12 +184,20 @@ const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
 const OF_RECORDS = ['bytes', 'meaning', 'time', 'effect-each-event', 'effect-similar-ids']
 
 const FINDINGS: Readonly<Record<string, Finding>> = {
-  ...{ ...SIGNATURES, ...DELIVERIES, ...EFFECTS, ...HEADS, ...LOSSES },
+  ...SIGNATURES,
+  ...DELIVERIES,
+  ...EFFECTS,
+  ...HEADS,
+  ...LOSSES,
   ...Object.fromEntries(Object.entries(RECORDS).map(([name, finding]) => [name, { ...finding, among: OF_RECORDS }])),
 }
 const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {
-  ...{ ...signatures, ...deliveries, ...effects },
-  ...{ ...heads, ...losses, ...records },
+  ...signatures,
+  ...deliveries,
+  ...effects,
+  ...heads,
+  ...losses,
+  ...records,
 }
 
 /** Faulty receivers, each with the report that it must get. */

@@ -46,7 +46,8 @@ export async function openStore({ name, at }: EngineAddress): Promise<OpenStore>
   const pool = new pg.Pool({ connectionString: at })
   pool.on('error', () => {}) // it connects again by itself
   return {
-    ...{ store: postgresStore({ pool }), close: () => pool.end() },
+    store: postgresStore({ pool }),
+    close: () => pool.end(),
     ...(hasInbox && { inbox: postgresInbox({ pool }) }),
     ...(name.endsWith('-transaction') && { writeEffect: writeToPostgres }),
   }
@@ -83,7 +84,8 @@ function isInstalled(driver: SqliteDriver): boolean {
 function withBullmq({ store, close }: OpenStore, at: string): OpenStore {
   const inbox = bullmqInbox({ connection: at })
   return {
-    ...{ store, inbox },
+    store,
+    inbox,
     async close() {
       await inbox.close()
       await close()

@@ -91,7 +91,10 @@ export class Trial {
       }
     }
     const loop = inbox.work(runOrFail, {
-      ...{ concurrency: 10, leaseMs: LEASE_MS, clock: systemClock, ...options },
+      concurrency: 10,
+      leaseMs: LEASE_MS,
+      clock: systemClock,
+      ...options,
       onError: (error) => this.errors.push(error),
       onSettled: ({ key }, { next }) => this.settled.push({ key, next }),
       onStalled: ({ key }) => this.stalled.push(key),

@@ -85,7 +85,13 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   let standing: CheckProgress = { done: 0, total: 0, running: [] }
   const end = showProgress({ ...io, isJson: false }, () => ({ text: formatStanding(standing), record: {} }))
   const report = await checkReceiver(url, {
-    ...{ secret, timeoutMs: timeout, patienceMs: patience, concurrency, skip, accountKey, probe },
+    secret,
+    timeoutMs: timeout,
+    patienceMs: patience,
+    concurrency,
+    skip,
+    accountKey,
+    probe,
     // Otherwise a receiver that refuses everything would pass.
     only: only && [PLAIN, ...only],
     allowRemote: yes === true,

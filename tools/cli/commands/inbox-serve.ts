@@ -41,7 +41,9 @@ async function serve({ port, write, ...options }: ServeOptions, io: Io): Promise
   await using inbox = new LateInbox(options)
   await inbox.counts() // fails now if there is no inbox
   const serving = {
-    ...{ port, token, isWritable: write === true },
+    port,
+    token,
+    isWritable: write === true,
     onAction: (action: string, key: string) => tell(io, `${new Date().toISOString()}  ${action}  ${toPrintable(key)}`),
     onFault: (error: unknown) => tell(io, `the page failed: ${error instanceof Error ? error.stack : error}`),
   }

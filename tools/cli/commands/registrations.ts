@@ -95,8 +95,14 @@ async function rotate(webhookId: string, options: RotateCommandOptions, io: Io):
   const client = await connectToService(options, io)
   const { overlap, wait, giveUpFailed } = options
   const rotation = await rotateWebhook(client, {
-    ...{ webhookId, url: options.url, ...place.keeper, signal: io.interrupt },
-    ...{ overlapMs: overlap, waitMs: wait, pollMs: Math.min(10_000, overlap), giveUpFailed: giveUpFailed === true },
+    webhookId,
+    url: options.url,
+    ...place.keeper,
+    signal: io.interrupt,
+    overlapMs: overlap,
+    waitMs: wait,
+    pollMs: Math.min(10_000, overlap),
+    giveUpFailed: giveUpFailed === true,
     onProgress: createProgress(place, options, io),
   }).catch((error) => explain(error, place))
   tellRotation(webhookId, rotation, place, options, io)

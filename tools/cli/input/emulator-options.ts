@@ -130,7 +130,13 @@ function toSettings(options: EmulatorCommandOptions, io: Io): EmulatorOptions {
     accounts: (options.account ?? []).map(readAccount),
     faults: { fail, duplicate, shuffle, latency },
     logger: { debug: () => {}, info: () => {}, warn: say, error: say },
-    ...{ clock, seed, ordered, deadline, tokenTtl, rateLimit, debugHeaders: options.debugHeaders },
+    clock,
+    seed,
+    ordered,
+    deadline,
+    tokenTtl,
+    rateLimit,
+    debugHeaders: options.debugHeaders,
   }
 }
 

@@ -75,7 +75,9 @@ function toRecord({ eventId, eventType }: ShownEvent, attempt: ShownAttempt, mor
   return {
     type: 'attempt',
     at: new Date(at).toISOString(),
-    ...{ eventId, eventType, ...more },
+    eventId,
+    eventType,
+    ...more,
     isAcknowledged: failure === undefined,
     status: status ?? null,
     error: failure === undefined || failure === 'status' ? null : failure,

@@ -54,9 +54,17 @@ const TRY_COLUMNS = ['TRY', 'STARTED', 'TOOK', 'CODE', 'WORKER', 'ERROR']
 export function toItemRecord(item: ListedEntry, body?: Uint8Array): object {
   const { key, state, type, id, accountKey, source, trace, receivedAt, since, dueAt, failures, deaths } = item
   return {
-    ...{ key, state, eventType: type, eventId: id, accountKey, source: source ?? null, trace: trace ?? null },
+    key,
+    state,
+    eventType: type,
+    eventId: id,
+    accountKey,
+    source: source ?? null,
+    trace: trace ?? null,
     ...toTimes({ receivedAt, since, dueAt }),
-    ...{ failures, deaths, marks: item.marks },
+    failures,
+    deaths,
+    marks: item.marks,
     tries: item.tries.map(({ dueAt: due, startedAt, endedAt, ...rest }) => ({
       ...rest,
       ...toTimes({ dueAt: due, startedAt, endedAt }),

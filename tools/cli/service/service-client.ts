@@ -67,7 +67,12 @@ export async function connectToService(
     io.advise?.('service_unreachable', 'If an emulator is meant, start it in another terminal: npx postern emulator')
   const warn = (_: unknown, message?: string) => tell(io, `postern: ${message}`)
   return createClient({
-    ...{ baseUrl, email, password, onWait, maxRetries: options.retries, allowHttp: options.allowHttp },
+    baseUrl,
+    email,
+    password,
+    onWait,
+    maxRetries: options.retries,
+    allowHttp: options.allowHttp,
     logger: { debug: () => {}, info: () => {}, warn, error: warn },
   })
 }

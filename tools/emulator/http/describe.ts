@@ -16,7 +16,16 @@ import type { Webhook } from '../webhooks.ts'
 export function describeDelivery({ attempts, ...delivery }: EmulatorDelivery): DescribedDelivery {
   const { id, accountKey, webhookId, eventId, eventType, status, isInFlight, resendOf, signing, note } = delivery
   return {
-    ...{ id, accountKey, webhookId, eventId, eventType, status, isInFlight, signing, resendOf, note },
+    id,
+    accountKey,
+    webhookId,
+    eventId,
+    eventType,
+    status,
+    isInFlight,
+    signing,
+    resendOf,
+    note,
     createdAt: writeTime(delivery.createdAt),
     nextAttemptAt: writeDue(delivery.nextAttemptAt),
     attempts: attempts.map(describeAttempt),
@@ -37,7 +46,9 @@ export function describeRow(delivery: EmulatorDelivery & Pick<StoredDelivery, 'm
   const { id, made, change, attempts, status, signing, resendOf = null, note = null, nextAttemptAt } = delivery
   const last = attempts.at(-1)
   return {
-    ...{ id, made, change },
+    id,
+    made,
+    change,
     account: delivery.accountKey,
     webhook: delivery.webhookId,
     event: delivery.eventId,

@@ -121,7 +121,12 @@ export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, fai
   const last = tries.at(-1)
   const error = shortenError(last?.error)
   return {
-    ...{ key, state, type, event: id, account: accountKey, failures },
+    key,
+    state,
+    type,
+    event: id,
+    account: accountKey,
+    failures,
     receivedAt: writeInboxTime(receivedAt),
     dueAt: writeInboxTime(dueAt),
     last: last === undefined ? null : { code: last.code, error },

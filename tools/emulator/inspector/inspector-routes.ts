@@ -74,8 +74,10 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
 function listRows(service: Service, calls: CallLog): RowPage {
   const { log, clock } = service
   return {
-    ...{ cursor: writeCursor(service, calls), now: writeTime(clock.now()) },
-    ...{ state: describeState(service), total: log.size },
+    cursor: writeCursor(service, calls),
+    now: writeTime(clock.now()),
+    state: describeState(service),
+    total: log.size,
     rows: log.list().slice(-MOST_ROWS).toReversed().map(describeRow),
   }
 }

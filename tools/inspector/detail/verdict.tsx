@@ -20,7 +20,8 @@ export function VerdictView({ row, url }: { readonly row: Row; readonly url: str
     failed: note ?? (attempts > 1 ? `failed after ${attempts} attempts` : done),
     held: `its webhook is paused${before}`,
     sending: `attempt ${attempts + 1} is under way or due${before}`,
-    ...{ retrying: `attempt ${attempts + 1} of 5 `, waiting: 'attempt 1 of 5 ' },
+    retrying: `attempt ${attempts + 1} of 5 `,
+    waiting: 'attempt 1 of 5 ',
   }
   return (
     <div class={isRefused || row.status === 'failed' ? 'verdict bad' : 'verdict'}>

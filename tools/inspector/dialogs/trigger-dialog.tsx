@@ -47,7 +47,11 @@ function sendBody(account: string, text: string): Promise<Emitted> {
 export function TriggerDialog(): JSX.Element {
   const accounts = store.state?.accounts.map(({ key }) => key) ?? []
   const { values, set } = useDraft('trigger', () => ({
-    ...{ form: 'event' as 'event' | 'body', account: accounts[0] ?? '', type: firstType(), id: '', body: '' },
+    form: 'event' as 'event' | 'body',
+    account: accounts[0] ?? '',
+    type: firstType(),
+    id: '',
+    body: '',
     data: undefined as string | undefined, // the sample, until the user edits it, and when the field is emptied
   }))
   const { form, account, type, body } = values

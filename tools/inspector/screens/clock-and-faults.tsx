@@ -93,8 +93,10 @@ function submitTo(work: () => unknown) {
 function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Element {
   const toPercent = (share: number) => Math.round(share * 100)
   const [values, setValues] = useState({
-    ...{ fail: toPercent(faults.fail), duplicate: toPercent(faults.duplicate) },
-    ...{ shuffle: faults.shuffle, latency: faults.latencyMs?.join('-') ?? '' },
+    fail: toPercent(faults.fail),
+    duplicate: toPercent(faults.duplicate),
+    shuffle: faults.shuffle,
+    latency: faults.latencyMs?.join('-') ?? '',
   })
   const set = () => {
     const { fail, duplicate, latency, shuffle } = values

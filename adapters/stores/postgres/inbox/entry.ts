@@ -50,9 +50,17 @@ export function toListed(row: readonly unknown[], state: InboxState): ListedEntr
   const [storedKey, account, id, type, receivedAt, more, since, dueAt, failures, deaths, marks, tries] = row
   const { key = String(storedKey), ...rest } = (more === null ? {} : (readJson(decodeMark(String(more))) ?? {})) as More
   return {
-    ...{ key, accountKey: decodeMark(String(account)), id: decodeMark(String(id)), type: decodeMark(String(type)) },
-    ...{ receivedAt: Number(receivedAt), ...rest, state, dueAt: toMs(dueAt), since: toMs(since) },
-    ...{ failures: Number(failures), deaths: Number(deaths) },
+    key,
+    accountKey: decodeMark(String(account)),
+    id: decodeMark(String(id)),
+    type: decodeMark(String(type)),
+    receivedAt: Number(receivedAt),
+    ...rest,
+    state,
+    dueAt: toMs(dueAt),
+    since: toMs(since),
+    failures: Number(failures),
+    deaths: Number(deaths),
     marks: readList<string>(marks),
     tries: readList<InboxTry>(tries),
   }
