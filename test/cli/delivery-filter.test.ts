@@ -6,20 +6,13 @@ import { serve } from './serve.ts'
 describe('the types of a filter', () => {
   it.each([
     [undefined, 'contact.created', true],
-    [undefined, undefined, true],
     [['contact.created'], 'contact.created', true],
     [['contact.created'], 'xcontact.created', false],
-    [['contact.created'], 'contact-created', false],
     [['contact.*'], 'contact.x.y', true],
-    [['contact.*'], 'contact', false],
     [['*.deleted'], 'a.b.deleted', true],
     [['*'], undefined, true],
-    [['*'], 'a\nb', true],
     [['a*b*c'], 'a1b2c', true],
     [['a+(b)'], 'aab', false],
-    [['x', 'sync.failed'], 'sync.failed', true],
-    [['x'], undefined, false],
-    [[], 'x', false],
   ])('%j let %j through: %s', (types, eventType, isThrough) => {
     expect(isOfTypes(types)({ eventType })).toBe(isThrough)
   })

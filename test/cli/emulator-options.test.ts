@@ -102,12 +102,6 @@ describe('an emulator of the command line', () => {
     expect(received[0]?.headers['x-emulator-attempt']).toBe(attempt)
   })
 
-  it('says what is odd', async () => {
-    const { emulator, written } = await open()
-    emulator.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['invoice.paid'] })
-    expect(written.stderr).toMatch(/^"invoice\.paid" is not among the types of the service: [^\n]*\n$/)
-  })
-
   it.skipIf(isLateToClose)('goes on from its file, which its owner alone can read', async () => {
     const file = folder.at('emulator.db')
     const first = await open('--data', file)

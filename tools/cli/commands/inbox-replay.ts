@@ -131,7 +131,7 @@ async function replayAll({ inbox }: ConnectedInbox, plan: readonly Planned[], { 
       failure.abort(error)
     }
   }
-  await sendAll(plan, replayOne, { concurrency: CONCURRENCY, rate, signal })
+  await sendAll(plan, replayOne, { concurrent: CONCURRENCY, rate, signal })
   end()
   const left = plan.length - done.replayed - done.gone
   return { ...done, left, error: failure.signal.reason }

@@ -11,12 +11,13 @@ import { addSecretOptions, readSecret, type SecretOptions } from '../input/secre
 import { ExitError, emit, endIfInterrupted, type Io, tell, usageError } from '../io.ts'
 import { createAttemptPrinter, type ShownAttempt } from '../output/attempt-line.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
-import { type SendingOptions, sendAll, shuffle } from '../service/send-all.ts'
+import { type Pace, sendAll } from '../service/send-all.ts'
 import { triggerEmulator } from '../service/trigger-emulator.ts'
 import { toHelp } from './add-group.ts'
 
-interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions, SendingOptions {
+interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions, Pace {
   readonly to?: string
+  readonly duplicate: number
   readonly watch?: true
   readonly timeout: number
   readonly yes?: true
@@ -72,10 +73,10 @@ function mustFit({ to, emulator, watch, count, duplicate, data, secretStdin }: T
 async function sendDirectly(
   url: URL,
   events: readonly WebhookEvent[],
-  options: SendingOptions & { readonly secret: string },
+  options: Pace & { readonly duplicate: number; readonly secret: string },
   io: Io,
 ): Promise<void> {
-  const { secret, duplicate, concurrent: concurrency, rate } = options
+  const { secret, duplicate } = options
   const target = urlTarget(url)
   const sender = createSender({
     secret,
@@ -99,8 +100,7 @@ async function sendDirectly(
     if (attempt.status === undefined) tally.unanswered++
     print({ eventId, eventType }, attempt, url, { step: duplicate > 1 ? `copy ${copy}` : '' }, { copy })
   }
-  const all = options.shuffle ? shuffle(inOrder, Math.random) : inOrder
-  await sendAll(all, send, { concurrency, rate, signal: io.interrupt })
+  await sendAll(inOrder, send, { ...options, signal: io.interrupt })
 
   const { sent, acknowledged, unanswered, cutOff } = tally
   emit(io, { type: 'summary', sent, acknowledged, failed: sent - acknowledged, ...(cutOff > 0 && { cutOff }) })

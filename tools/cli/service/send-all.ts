@@ -2,22 +2,22 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Pace {
-  readonly concurrency: number
-  /** Number of starts in a second; undefined for no limit. */
-  readonly rate: number | undefined
-  readonly signal: AbortSignal
-}
-
-export interface SendingOptions {
-  readonly duplicate: number
+  /** Number of calls at the same time. */
   readonly concurrent: number
-  readonly rate?: number
+  /** Number of starts in a second. Default: no limit. */
+  readonly rate?: number | undefined
+  /** Calls in any order. */
   readonly shuffle?: true
 }
 
 /** Calls `send` for each item, at a pace. Starts no more after the signal or a failure. */
-export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<void>, pace: Pace): Promise<void> {
-  const { concurrency, rate } = pace
+export async function sendAll<T>(
+  items: readonly T[],
+  send: (item: T) => Promise<void>,
+  pace: Pace & { readonly signal: AbortSignal },
+): Promise<void> {
+  const { concurrent, rate } = pace
+  const all = pace.shuffle ? shuffle(items) : items
   const end = new AbortController()
   const signal = AbortSignal.any([pace.signal, end.signal])
   setMaxListeners(0, signal) // Node would warn of a leak: each waiting item has a listener
@@ -33,15 +33,15 @@ export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<vo
     }
   }
   try {
-    await Promise.all(Array.from({ length: Math.min(concurrency, all.length) }, work))
+    await Promise.all(Array.from({ length: Math.min(concurrent, all.length) }, work))
   } finally {
     end.abort()
   }
 }
 
-export function shuffle<T>(all: readonly T[], random: () => number): readonly T[] {
+function shuffle<T>(all: readonly T[]): readonly T[] {
   return all
-    .map((one) => ({ one, at: random() }))
+    .map((one) => ({ one, at: Math.random() }))
     .sort((a, b) => a.at - b.at)
     .map(({ one }) => one)
 }

@@ -7,9 +7,10 @@ import { ExitError, emit, endIfInterrupted, type Io, tell } from '../io.ts'
 import { createDeliveryPrinter, standAfter } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
 import type { EmulatorClient, EmulatorState } from './emulator-client.ts'
-import { type SendingOptions, sendAll, shuffle } from './send-all.ts'
+import { type Pace, sendAll } from './send-all.ts'
 
-export interface EmulatedOptions extends SendingOptions {
+export interface EmulatedOptions extends Pace {
+  readonly duplicate: number
   /** Keeps the times of the events. Otherwise they occur when they reach the emulator. */
   readonly isTimed: boolean
   readonly watch?: true
@@ -25,7 +26,7 @@ export async function triggerEmulator(
   options: EmulatedOptions,
   io: Io,
 ): Promise<void> {
-  const { concurrent: concurrency, rate, duplicate, isTimed, watch } = options
+  const { duplicate, isTimed, watch } = options
   emit(io, { type: 'ready', emulator: emulator.url })
   const state = await emulator.readState()
   const watched: string[] = []
@@ -41,8 +42,7 @@ export async function triggerEmulator(
     const line = watch ? undefined : `${eventId}  ${eventType}  ${count}`
     emit(io, { type: 'event', eventId, eventType, deliveries }, line)
   }
-  const all = options.shuffle ? shuffle(events, Math.random) : events
-  await sendAll(all, letOccur, { concurrency, rate, signal: io.interrupt }).catch((error: unknown) => {
+  await sendAll(events, letOccur, { ...options, signal: io.interrupt }).catch((error: unknown) => {
     if (!io.interrupt.aborted && events.length > 1) tell(io, `${occurred} of ${events.length} events have occurred`)
     unlessInterrupted(io)(error)
     tell(io, 'An event was being sent: it may have occurred.')
