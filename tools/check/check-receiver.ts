@@ -228,9 +228,9 @@ function toBatches(cases: readonly GroupedCase[]): readonly (readonly GroupedCas
 }
 
 async function runAll(batch: readonly GroupedCase[], width: number, check: (single: GroupedCase) => Promise<void>) {
-  const queue = [...batch]
+  const queue = batch.values() // shared: each worker takes the next
   const work = async () => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) await check(next)
+    for (const single of queue) await check(single)
   }
   await Promise.all(Array.from({ length: Math.min(width, batch.length) }, work))
 }

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text as readText } from 'node:stream/consumers'
+import { isObject } from '../../src/protocol/envelope.ts'
+import { parseJson } from '../../src/protocol/parse-json.ts'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
 
 const TIMEOUT_MS = 10_000
@@ -80,13 +82,8 @@ async function waitFor(child: ChildProcess): Promise<unknown> {
 }
 
 function readRuns(output: string): number {
-  let value: unknown
-  try {
-    value = JSON.parse(output)
-  } catch {
-    // Text that is not JSON is not a number either.
-  }
-  const runs = typeof value === 'object' && value !== null && 'runs' in value ? value.runs : value
+  const value = parseJson(output)
+  const runs = isObject(value) ? value.runs : value
   if (typeof runs !== 'number') throw new Error('the probe returned neither a number nor { "runs": n }')
   return runs
 }

@@ -22,14 +22,13 @@ export async function sendAll<T>(
   const signal = AbortSignal.any([pace.signal, end.signal])
   setMaxListeners(0, signal) // Node would warn of a leak: each waiting item has a listener
   const begin = performance.now()
-  let next = 0
+  const queue = all.entries() // shared: each worker takes the next
   const work = async () => {
-    for (let index = next++; index < all.length && !signal.aborted; index = next++) {
-      const due = rate === undefined ? 0 : begin + (index * 1_000) / rate
-      const ms = due - performance.now()
+    for (const [index, item] of queue) {
+      const ms = rate === undefined ? 0 : begin + (index * 1_000) / rate - performance.now()
       if (ms > 0) await sleep(ms, undefined, { signal }).catch(ignore)
-      const one = all[index]
-      if (one !== undefined && !signal.aborted) await send(one)
+      if (signal.aborted) return
+      await send(item)
     }
   }
   try {
