@@ -10,7 +10,7 @@ import { type Outcome, Rejection, type Reply, toOutcome, toRejected, toReply } f
 import { ignoreRejection, isThenable } from '../protocol/promises.ts'
 import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote, reasonOf, show } from '../protocol/show.ts'
-import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
+import { onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
 import type { BodyFailure, DeliveryRequest } from './adapter.ts'
 import { Bodies } from './bodies.ts'
 import { accept } from './inbox-path.ts'
@@ -89,10 +89,12 @@ export class DeliveryPath {
     }
   }
 
-  /** Handles bytes. Never rejects. Not `async`: its frame would retain the bytes while it waits. */
+  /** Handles bytes. Never rejects. */
   receive(received: ReceivedDelivery, watch: Watch | undefined): Promise<Outcome> {
     const { activity, settings } = this.#shared
-    try {
+    let delivery = this.#toDelivery(settings.clock.monotonic(), undefined, undefined, watch)
+    activity.begin()
+    const answering = this.#attempt(() => {
       const { body: read, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
       const body = isBytes(read) && !isThenable(signature) ? read : NOT_BYTES
       if (body === NOT_BYTES) for (const part of [received, read, signature]) ignoreRejection(part)
@@ -100,18 +102,27 @@ export class DeliveryPath {
       const elapsedMs = this.#elapsedSince(receivedAt)
       const startedAt = settings.clock.monotonic() - Math.min(elapsedMs, settings.deadlineMs)
       const seenAt = Math.round(settings.clock.now() - elapsedMs)
-      const delivery = this.#toDelivery(startedAt, source, waitUntil, watch, seenAt)
+      delivery = this.#toDelivery(startedAt, source, waitUntil, watch, seenAt)
       const closed = this.#refuseClosed()
-      if (closed !== undefined) return Promise.resolve(this.#report(closed, delivery))
-      activity.begin()
-      if (source instanceof PosternError) return this.#end(this.#failSecrets(source), delivery)
-      return this.#end(this.#answerBytes(isEvent(received) ? NOT_SIGNED : body, signature, delivery), delivery)
+      if (closed !== undefined) return closed
+      if (source instanceof PosternError) return this.#failSecrets(source)
+      const bytes = this.#bodies.toBytes(isEvent(received) ? NOT_SIGNED : body)
+      if (!isBytes(bytes)) return bytes
+      const refusal = checkSignatureForm(signature) // 1
+      return refusal === undefined ? this.#answer(bytes, onlyValue(signature) ?? '', delivery) : toRejected(refusal) // 3 to 10
+    })
+    return this.#end(answering, delivery)
+  }
+
+  #attempt(answer: () => Outcome | Promise<Outcome>): Outcome | Promise<Outcome> {
+    try {
+      return answer()
     } catch (cause) {
-      const delivery = this.#toDelivery(settings.clock.monotonic(), undefined, undefined, watch)
-      return Promise.resolve(this.#report(this.#toUnexpected(cause), delivery))
+      return this.#toUnexpected(cause)
     }
   }
 
+  /** Ends what `activity.begin` counted. Takes the answer, not a function: a frame that waits would retain the function's bytes. */
   async #end(answering: Outcome | Promise<Outcome>, delivery: EventRequest): Promise<Outcome> {
     try {
       return this.#report(isThenable(answering) ? await answering : answering, delivery)
@@ -119,21 +130,6 @@ export class DeliveryPath {
       return this.#report(this.#toUnexpected(cause), delivery)
     } finally {
       this.#shared.activity.end()
-    }
-  }
-
-  #answerBytes(
-    body: Uint8Array | BodyFailure,
-    signature: HeaderValue,
-    delivery: EventRequest,
-  ): Outcome | Promise<Outcome> {
-    try {
-      const bytes = this.#bodies.toBytes(body)
-      if (!isBytes(bytes)) return bytes
-      const refusal = checkSignatureForm(signature) // 1
-      return refusal === undefined ? this.#answer(bytes, onlyValue(signature) ?? '', delivery) : toRejected(refusal) // 3 to 10
-    } catch (cause) {
-      return this.#toUnexpected(cause)
     }
   }
 
@@ -160,18 +156,17 @@ export class DeliveryPath {
     return reporter.watch('dispatch', (watch) => this.#dispatch(event, waitMs, watch))
   }
 
-  async #dispatch(event: ParsedEvent, waitMs: number, watch: Watch | undefined): Promise<Outcome> {
+  #dispatch(event: ParsedEvent, waitMs: number, watch: Watch | undefined): Promise<Outcome> {
     const { activity, settings } = this.#shared
     activity.begin()
     const startedAt = settings.clock.monotonic()
     const deadline = startedAt + waitMs
     const claimBy = Math.max(deadline, startedAt + STORE_LIMIT_MS)
     const delivery = { ...this.#toDelivery(startedAt, undefined, undefined, watch), deadline, claimBy }
-    try {
-      return this.#report(await this.#route({ event }, delivery), delivery) // 6 to 10
-    } finally {
-      activity.end()
-    }
+    return this.#end(
+      this.#attempt(() => this.#route({ event }, delivery)), // 6 to 10
+      delivery,
+    )
   }
 
   /** Stops 3 to 10. Returns a promise only if one of them is asynchronous. */

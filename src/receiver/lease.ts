@@ -236,7 +236,7 @@ export function callStore<T>(
 }
 
 /** Repeats a failed call until the store answers, or for 60 s. */
-export async function keepCallingStore(shared: Shared, call: () => unknown): Promise<boolean | StoreFailure> {
+async function keepCallingStore(shared: Shared, call: () => unknown): Promise<boolean | StoreFailure> {
   const { clock } = shared.settings
   const giveUpAt = clock.monotonic() + KEEP_CALLING_MS
   for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS)) {
