@@ -12,7 +12,19 @@ import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { toCurl } from '../../tools/inspector/text/copies.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
-import { answer, beginEach, CHROMIUM, context, leave, open, reading, serve, start, startWith } from './support.ts'
+import {
+  answer,
+  beginEach,
+  CHROMIUM,
+  context,
+  leave,
+  open,
+  reading,
+  rowsOf,
+  serve,
+  start,
+  startWith,
+} from './support.ts'
 
 // User actions on the page, and attacks of strangers, in a real browser.
 
@@ -180,6 +192,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await crm.clock.advance(0)
     await page.getByText('Nothing has failed').waitFor()
     for (const key of ['g', 'f']) await page.keyboard.press(key)
+    await expect.poll(() => rowsOf(page).getByText('delivered').count()).toBe(13)
     await page.locator('.list summary').click()
     await page.getByRole('button', { name: 'Retry all failed shown…' }).click()
     await page.getByText('13 left out: already acknowledged').waitFor()

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { type Clock, LONGEST_TIMER_MS } from '../../src/host/clock.ts'
+import { type Clock, LONGEST_TIMER_MS, sleep } from '../../src/host/clock.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../src/protocol/schedule.ts'
 import type { Assumed } from './assumptions.ts'
 import type { DeliveryAttempt, StoredDelivery } from './delivery.ts'
@@ -27,11 +27,13 @@ export interface EngineParts {
 interface Plan {
   readonly delivery: StoredDelivery
   readonly ticket: number
+  /** True once the latency of the faults was added. */
+  readonly isDelayed?: boolean
 }
 
 interface Lane {
   readonly webhookId: string
-  due: Set<StoredDelivery>
+  readonly due: Set<StoredDelivery>
   inFlight: number
 }
 
@@ -45,8 +47,6 @@ export class Engine {
   readonly #lanes = new Map<string, Lane>()
   readonly #closing = new AbortController()
   readonly #underWay = new Set<Promise<void>>()
-  /** Times at which delayed deliveries are sent. */
-  readonly #leaving = new Map<StoredDelivery, number>()
   #timer: { readonly at: number; readonly handle: unknown } | undefined
 
   constructor(parts: EngineParts) {
@@ -65,8 +65,7 @@ export class Engine {
     const isHeld = ({ webhookId }: StoredDelivery) =>
       assumed.retriesWhilePaused === 'held' && webhooks.find(webhookId)?.active !== true
     const isToCome = (plan: Plan) => this.#isPlanned(plan) && !isHeld(plan.delivery)
-    const nextAt = Math.min(...this.#leaving.values(), this.#waiting.nextAtOf(isToCome) ?? Infinity)
-    return nextAt === Infinity ? undefined : nextAt
+    return this.#waiting.nextAtOf(isToCome)
   }
 
   /** Resumes the deliveries that were pending when the last process ended. */
@@ -90,7 +89,6 @@ export class Engine {
 
   clear(): void {
     this.#waiting.clear()
-    this.#leaving.clear()
     this.#lanes.clear()
     this.#arm()
   }
@@ -105,11 +103,14 @@ export class Engine {
   /** Starts the attempts that are due, as far as webhooks and limits allow. */
   resume(): void {
     if (this.#closing.signal.aborted) return
-    const { clock } = this.#parts
+    const { clock, faults } = this.#parts
     for (;;) {
       const plan = this.#waiting.takeDue(clock.now())
       if (plan === undefined) break
-      if (this.#isPlanned(plan)) this.#laneOf(plan.delivery).due.add(plan.delivery)
+      if (!this.#isPlanned(plan)) continue
+      const latencyMs = plan.isDelayed ? 0 : faults.drawLatencyMs(plan.delivery)
+      if (latencyMs > 0) this.#waiting.push(clock.now() + latencyMs, { ...plan, isDelayed: true })
+      else this.#laneOf(plan.delivery).due.add(plan.delivery)
     }
     let isMoving = true
     while (isMoving) {
@@ -134,7 +135,7 @@ export class Engine {
     // Moves the lane behind the others, so that a busy webhook does not delay them.
     this.#lanes.delete(lane.webhookId)
     this.#lanes.set(lane.webhookId, lane)
-    const work = this.#carryOut(delivery, lane).finally(() => {
+    const work = this.#carryOut(delivery, webhook).finally(() => {
       lane.inFlight--
       this.#underWay.delete(work)
       this.resume()
@@ -168,47 +169,21 @@ export class Engine {
     return false
   }
 
-  async #carryOut(delivery: StoredDelivery, lane: Lane): Promise<void> {
+  async #carryOut(delivery: StoredDelivery, webhook: Webhook): Promise<void> {
+    const { clock, attempt } = this.#parts
+    const { signal } = this.#closing
     delivery.isInFlight = true
-    const made = await this.#waitAndAttempt(delivery, lane)
+    const work = attempt(delivery, webhook, signal)
+    clock.track?.(work)
+    const made = await work
     delivery.isInFlight = false // the next attempt may begin below
     // If the attempt was aborted, the next process repeats it with the same number.
-    if (made !== undefined && !this.#closing.signal.aborted && this.#isPending(delivery)) this.#conclude(delivery, made)
+    if (!signal.aborted && this.#isPending(delivery)) this.#conclude(delivery, made)
   }
 
-  /** Resolves with undefined if the attempt is not to be made, or not yet. */
-  async #waitAndAttempt(delivery: StoredDelivery, lane: Lane): Promise<DeliveryAttempt | undefined> {
-    const { clock, faults, webhooks, attempt } = this.#parts
-    const latencyMs = faults.drawLatencyMs(delivery)
-    if (latencyMs > 0) {
-      this.#leaving.set(delivery, clock.now() + latencyMs)
-      await this.wait(latencyMs)
-      this.#leaving.delete(delivery)
-    }
-    // The webhook may have been deleted, paused or changed in the meantime.
-    if (this.#closing.signal.aborted || !this.#isPending(delivery)) return undefined
-    const webhook = webhooks.find(lane.webhookId)
-    if (webhook === undefined || !webhook.active) {
-      lane.due = new Set([delivery, ...lane.due])
-      return undefined
-    }
-    const work = attempt(delivery, webhook, this.#closing.signal)
-    clock.track?.(work)
-    return work
-  }
-
-  wait(ms: number): Promise<void> {
-    const { clock } = this.#parts
-    const { signal } = this.#closing
-    return new Promise((resolve) => {
-      const end = () => {
-        clock.clearTimeout(timer)
-        signal.removeEventListener('abort', end)
-        resolve()
-      }
-      const timer = clock.setTimeout(end, ms)
-      signal.addEventListener('abort', end)
-    })
+  /** Waits on the clock, or until the engine closes. */
+  async wait(ms: number): Promise<void> {
+    await sleep(this.#parts.clock, ms, this.#closing.signal).catch(() => {})
   }
 
   #conclude(delivery: StoredDelivery, attempt: DeliveryAttempt): void {
