@@ -1,7 +1,6 @@
 /** `npm run bench`: every figure that the docs state, measured side by side in one run. `npm run bench -- in-process http` picks sections. */
 import { benchComparison } from './comparison/main.ts'
 import { benchCost } from './cost/main.ts'
-import { benchEmulator } from './emulator/main.ts'
 import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
 import { benchBullmq } from './inbox/bullmq.ts'
@@ -10,20 +9,17 @@ import { benchPostgresInbox } from './inbox/postgres.ts'
 import { benchPostgres } from './postgres/main.ts'
 import { benchRedis } from './redis/main.ts'
 import { benchRefusals } from './refusals/main.ts'
-import { benchScale } from './scale/main.ts'
 import { benchSqlite } from './sqlite/main.ts'
 
 const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean }) => Promise<void>>> = {
   comparison: benchComparison,
   cost: benchCost,
-  emulator: benchEmulator,
   http: benchHttp,
   inbox: benchInboxes,
   'in-process': benchInProcess,
   redis: benchRedis,
   postgres: benchPostgres,
   refusals: benchRefusals,
-  scale: benchScale,
   sqlite: benchSqlite,
 }
 
