@@ -4,9 +4,9 @@ import { type Command, InvalidArgumentError } from 'commander'
 import * as z from 'zod'
 import { SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
 import { parseJson } from '../../../src/protocol/parse-json.ts'
-import { SIGNATURE_HEADER } from '../../../src/protocol/signature.ts'
 import { createEvents } from '../../testing/events.ts'
 import { signed } from '../../testing/signed.ts'
+import { SIGNATURE_NAME } from '../../wire/signature-name.ts'
 import { MODEL_KEY, typesOf } from '../input/event-types.ts'
 import { buildEvent } from '../input/make-events.ts'
 import { readIfThere } from '../input/read-bytes.ts'
@@ -49,15 +49,10 @@ async function makeFixtures({ model = [], account, seed }: FixturesOptions, secr
   const fixtures = types.map((type) => {
     // A seed for each type, so that --model does not change the files of the other types.
     const event = buildEvent(createEvents({ seed: `${seed}:${type}` }), type, { accountKey: account })
-    const { body: bytes, headers, signature = '' } = signed(event, { secret })
+    const { body: bytes, signature = '' } = signed(event, { secret })
     const fixture = { type, eventId: event.id, body: `${type}.json`, headers: `${type}.headers`, signature }
-    const names: Readonly<Record<string, string>> = {
-      'content-type': 'Content-Type',
-      [SIGNATURE_HEADER]: 'X-Service-Signature',
-    }
-    const lines = Object.entries(headers).map(([name, value]) => `${names[name] ?? name}: ${value}\n`)
     files.set(fixture.body, bytes)
-    files.set(fixture.headers, Buffer.from(lines.join('')))
+    files.set(fixture.headers, Buffer.from(`Content-Type: application/json\n${SIGNATURE_NAME}: ${signature}\n`))
     return fixture
   })
   files.set(README, Buffer.from(toReadme(fixtures)))

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { isObject } from '../../../src/protocol/envelope.ts'
 import { type ServiceEventType, splitType, type WebhookEvent } from '../../../src/protocol/events.ts'
 import { createEvents, type EnvelopeOptions, type EventBuilders } from '../../testing/events.ts'
 import { SAMPLES } from '../../wire/samples.ts'
@@ -42,16 +43,8 @@ export async function makeEvents(type: string, options: EventOptions, io: Io): P
   })
 }
 
+/** Reads the value of `--data`, a file or standard input as JSON text. Ends the command if it is not the data of an event. */
 async function readData(given: string, io: Io): Promise<string> {
-  const text = await readJsonOption(given, io)
-  const value: object = JSON.parse(text)
-  if ('type' in value && 'id' in value && 'data' in value)
-    throw usageError('--data is a whole event. Give only its "data"; the rest comes from the arguments.')
-  return text
-}
-
-/** Reads the value of `--data`, a file or standard input as JSON text. Ends the command if it is not an object. */
-async function readJsonOption(given: string, io: Io): Promise<string> {
   const file = given === '-' ? await readStdin(io) : given.startsWith('@') ? await readBytes(given.slice(1)) : undefined
   const text = file === undefined ? given : toText(file)
   let value: unknown
@@ -60,8 +53,9 @@ async function readJsonOption(given: string, io: Io): Promise<string> {
   } catch (error) {
     throw usageError(`--data is not JSON: ${messageOf(error)}`)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw usageError('--data is an object, such as {"record":{"_id":"1"}} for an event.')
+  if (!isObject(value)) throw usageError('--data is an object, such as {"record":{"_id":"1"}} for an event.')
+  if ('type' in value && 'id' in value && 'data' in value)
+    throw usageError('--data is a whole event. Give only its "data"; the rest comes from the arguments.')
   return text
 }
 
