@@ -25,7 +25,11 @@ const engines: { readonly redis?: RedisServer; readonly postgres?: PostgresServe
 beforeAll(async () => {
   program = await buildProgram()
   if (redisProgram !== undefined) Object.assign(engines, { redis: await startRedis() })
-  if (postgresProgram !== undefined) Object.assign(engines, { postgres: await startPostgres() })
+  if (postgresProgram !== undefined) {
+    const postgres = await startPostgres()
+    Object.assign(engines, { postgres })
+    await runCli(`inbox migrate --postgres ${postgres.url}`)
+  }
   process.chdir(program.folder)
   await writeFile(join(program.folder, 'body.json'), BODY)
   await writeFile(join(program.folder, 'body.bin'), BODY)
