@@ -45,7 +45,7 @@ export class Bodies {
       return intake.cutWith ?? this.toBytes(body)
     } catch (cause) {
       this.#close(intake)
-      throw cause // by the adapter: what the sender causes, it returns
+      throw cause // a defect of the adapter: it returns what a sender causes
     }
   }
 
@@ -62,7 +62,7 @@ export class Bodies {
     return { outcome: 'error', status: 500, code: 'body_consumed', error }
   }
 
-  /** Reserves memory for bytes whose signature is not checked yet. Returns false if there is no room. */
+  /** Reserves memory for bytes whose signature is not checked yet, and cuts the oldest incomplete bodies for it. Returns false if that is not enough. */
   hold(bytes: number): boolean {
     if (!this.hasRoom(bytes)) return false
     const most = this.#shared.settings.maxBufferedBytes - bytes
@@ -80,7 +80,7 @@ export class Bodies {
     return this.#heldBytes - this.#incompleteBytes <= this.#shared.settings.maxBufferedBytes - bytes
   }
 
-  /** Reserves the most that a body may cost, if that leaves half of the room to others. */
+  /** Reserves what a body may cost at most, in bytes. Returns false if more than half of `maxBufferedBytes` would be reserved then. */
   reserve(intake: Intake, bytes: number): boolean {
     if (!(bytes >= 0) || this.#heldBytes + bytes > this.#shared.settings.maxBufferedBytes / 2) return false
     intake.cost += bytes
@@ -109,7 +109,7 @@ export class Bodies {
     else if (intake.cutWith === undefined) {
       intake.cost += cost
       this.#incompleteBytes += cost
-    } else this.letGo(cost) // this body was the oldest
+    } else this.letGo(cost) // `hold` has cut this very body: it was the oldest
   }
 
   /** Answers every incomplete body without the rest of it. */
@@ -136,7 +136,7 @@ export class Bodies {
       reading.then(
         (body) => intake.cutWith === undefined && end(this.toBytes(body)),
         (cause) => {
-          reject(cause) // as above; does nothing if the body was cut
+          reject(cause) // a defect of the adapter, as above; has no effect if the body was cut
           end(toRejected(INCOMPLETE))
         },
       )

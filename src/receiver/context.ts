@@ -3,13 +3,13 @@ import { ignoreRejection } from '../protocol/promises.ts'
 import type { HandlerContext } from './handler.ts'
 import type { Run } from './run.ts'
 
-/** Stands for the signal in what console.log prints of a context. */
+/** Value of `signal` until it is read; console.log prints its name. */
 class UnreadSignal {}
 const UNREAD: unknown = new UnreadSignal()
 
 /**
- * The second argument of a handler. Its properties are its own, so that a spread copies them; the signal is made when it is read. A proxy
- * costs 1 % of a delivery, an accessor that is defined on each context 5 %.
+ * The second argument of a handler. All properties are own properties, so that `{ ...context }` has them. The signal is created at its first
+ * read, by a proxy: that costs 1 % of a delivery, an accessor on each context 5 %.
  */
 export class Context implements HandlerContext {
   declare signal: AbortSignal
@@ -28,7 +28,7 @@ export class Context implements HandlerContext {
       return Reflect.get(context, name)
     },
     preventExtensions(context) {
-      context.#makeSignal() // a frozen context has its last value
+      context.#makeSignal() // afterwards, `signal` cannot be assigned any more
       return Reflect.preventExtensions(context)
     },
   }
@@ -68,7 +68,7 @@ interface TransactionParts {
 
 /** The transaction of a handler, which it may run once, as its last step. */
 export class HandlerTransaction {
-  /** True if the handler counts as finished, even if it still runs. */
+  /** True once it is committed: the handler counts as finished, even if it still runs. */
   isCommitted = false
   /** Settles when the transaction is committed or rolled back. Undefined if none has begun. */
   ended: Promise<unknown> | undefined
@@ -88,12 +88,12 @@ export class HandlerTransaction {
     const why = this.#whyNot(work)
     const ended = why === undefined ? this.#begin(work) : Promise.reject<T>(this.#parts.refuse(why))
     if (why === undefined) this.ended = ended
-    // A handler that does not await it fails with it all the same.
+    // If it fails, the handler fails too, even if it does not await it.
     ignoreRejection(ended)
     return ended
   }
 
-  /** Called when the handler has ended: it can begin no transaction any more. */
+  /** Called when the handler has ended. From then on, `run` is refused. */
   close(): void {
     this.#isClosed = true
   }
@@ -105,7 +105,7 @@ export class HandlerTransaction {
   }
 
   async #begin<T>(work: (tx: never) => T | PromiseLike<T>): Promise<T> {
-    this.isBegun = true // a store may call `work` synchronously, which may begin another one
+    this.isBegun = true // before the store calls `work`, which may call `run` again
     let thrown: { readonly error: unknown } | undefined
     try {
       const value = await this.#parts.commit(this.#rollBack.signal, work, (error) => {
@@ -114,7 +114,7 @@ export class HandlerTransaction {
       this.isCommitted = true
       return value as T // a store returns what `work` returned
     } catch (error) {
-      // The app may throw an error with the same code, of another receiver.
+      // An error of the app may have the same code: it comes from another receiver.
       const code: unknown = error === thrown?.error ? undefined : Object(error).code
       if (code === 'lease_lost') this.#parts.onLeaseLost()
       this.isOutdated = code === 'event_outdated'

@@ -80,7 +80,7 @@ class WebhookReceiver implements NameHolder, Observable {
     settings.inbox?.reportTo?.(logger)
   }
 
-  /** Closes the worker: a newer receiver handles the inbox. Deliveries that still arrive here are answered. */
+  /** Closes the worker, since a newer receiver handles the inbox. Deliveries that still arrive here are handled. */
   replaced(): void {
     if (this.#worker !== undefined) void this.#closeWorker(this.#worker, CLOSE_TIMEOUT_MS)
   }
@@ -121,7 +121,7 @@ class WebhookReceiver implements NameHolder, Observable {
 
   // Properties, so that they can be destructured: const { receive } = receiver
   readonly handle = (request: DeliveryRequest): Promise<Reply> => {
-    // A host's request may have both methods as well, but it is a stream.
+    // The request of a host may have methods of these names too, but it is a stream and has `pipe`.
     if (typeof request?.header !== 'function' || typeof request.read !== 'function' || 'pipe' in request)
       throw new ConfigurationError('option_invalid', NO_ADAPTER)
     return this.#shared.reporter.watch('delivery', (watch) => this.#path.handle(request, watch))
@@ -161,7 +161,7 @@ class WebhookReceiver implements NameHolder, Observable {
 
   #onBegun(worker: Worker): Worker {
     this.#worker = worker
-    if (this.#shared.isClosing) void this.#closeWorker(worker, 0) // it would take items again and again, and run none
+    if (this.#shared.isClosing) void this.#closeWorker(worker, 0) // in a closed receiver it would take items and return them, for ever
     return worker
   }
 
@@ -191,7 +191,7 @@ class WebhookReceiver implements NameHolder, Observable {
     const { activity, settings } = this.#shared
     this.#shared.isClosing = true
     const timeoutMs = this.#toTimeout('close', options)
-    void this.#path.close() // `drain` waits for the answers that it causes
+    void this.#path.close() // it cuts bodies; `drain` below waits for their answers
     await Promise.all([
       activity.drain(settings.clock, timeoutMs),
       this.#worker && this.#closeWorker(this.#worker, timeoutMs),
@@ -211,7 +211,7 @@ class WebhookReceiver implements NameHolder, Observable {
     return { unfinished }
   }
 
-  /** Reports an invalid option, and waits for the default time: a process that is about to exit cannot try again. */
+  /** Returns the option `timeoutMs`. An invalid one is reported, and the default used: a process that is about to exit cannot call again. */
   #toTimeout(method: string, options: unknown): number {
     try {
       return checkMs(method, 'timeoutMs', options, CLOSE_TIMEOUT_MS, LONGEST_TIMER_MS)

@@ -14,9 +14,9 @@ export interface HandlerContext {
   /** The registration or tenant that the request was for, if the adapter has a `source` option. */
   readonly source: string | undefined
   /**
-   * The number of this try, and if the event becomes a dead letter when it fails. Counted as by `receiver.work({ attempts })`: from 1 on
-   * again after a replay, and without tries that count as no failure. Without an inbox, the number is 1 and `isLast` is undefined: the
-   * service does not say which of its attempts a delivery is.
+   * With an inbox: the number of this try, from 1, counted as by `receiver.work({ attempts })`; `isLast` is true if the event becomes a dead
+   * letter when this try fails. A replay counts from 1 again. Without an inbox, `number` is 1 and `isLast` undefined: the service does not
+   * say which of its attempts a delivery is.
    */
   readonly attempt: { readonly number: number; readonly isLast: boolean | undefined }
   /** When the event was received, in milliseconds since 1970: with an inbox for the first time, otherwise in this delivery. */
@@ -75,13 +75,13 @@ export interface HandlerOptions {
    */
   readonly order?: 'latest' | undefined
   /**
-   * The handler's name, unique among handlers that can run for one event. Name a handler whose pattern may change or has
-   * company: the finish mark of an event that is half done stands under it, across deployments.
+   * The handler's name, unique among handlers that can run for one event. Default: its pattern. The store keeps finish marks under this
+   * name: name a handler whose pattern may change, or which is not the only one of its pattern.
    */
   readonly name?: string | undefined
 }
 
-/** The options of a handler: those of a pattern that is about no record have no order. */
+/** The options of a handler. For a pattern of events that are about no record, `order` is a compile error. */
 export type OptionsOf<P extends string | readonly string[], E> =
   true extends IsUnordered<P, E> ? Unordered : HandlerOptions
 

@@ -48,7 +48,7 @@ export async function accept(
   return toFailed(503, 'inbox_unavailable', error, event)
 }
 
-/** The path of an event from the inbox: stops 5 to 10, without the checks made when it was accepted. */
+/** The path of an event from the inbox: stops 5 to 10. Its signature and its age were checked when it was accepted. */
 export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
   const { reporter, settings } = shared
   const toDelivery = (item: TakenItem, errors: PosternError[], attempts: number, watch?: Watch): EventRequest => {
@@ -61,7 +61,7 @@ export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
     return { item, errors, startedAt, deadline, claimBy, source, receivedAt, attempt, waitUntil: undefined, watch }
   }
   let hasToldOther = false
-  /** Returns an item to the workers of its own receiver. Counts as no try. */
+  /** Returns an item to the inbox, for a worker of its own receiver. That does not count as a try. */
   const leave = (item: TakenItem): Tried => {
     if (!hasToldOther) reporter.error(toShared(settings.name, item))
     hasToldOther = true
@@ -108,7 +108,7 @@ export function createItemRunner(shared: Shared, routes: Routes, runs: Runs) {
   }
 }
 
-/** Returns the error of a try whose outcome has none, or has one that is not reported yet. */
+/** Returns the error that a try has to be reported with, if nothing has reported it yet. */
 function toUntold(outcome: Outcome): PosternError | undefined {
   const { type = '' } = outcome
   if (outcome.outcome === 'failed' && outcome.code === 'unexpected') return outcome.error

@@ -23,13 +23,13 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
     let isOver = false
     const run = (): unknown => {
       if (ran === undefined && isOver) return watched(Promise.reject(skipped(name)))
-      // While an interceptor waits, another attempt may take the event over.
+      // While an interceptor waits, another process may take over the event: its handler must not begin here.
       if (ran === undefined && isLater && context.signal.aborted) return watched(Promise.reject(context.signal.reason))
       ran ??= runOnce(handler, event, context)
       if ('error' in ran) throw ran.error
       return ran.result
     }
-    /** Returns the result of the handler, which an interceptor cannot improve. */
+    /** Returns the result of the handler. An interceptor cannot make a failure succeed. */
     const end = (): unknown => {
       isOver = true
       return run()
@@ -48,7 +48,7 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
 function runOnce(handler: Handler<AnyEvent>, event: AnyEvent, context: HandlerContext) {
   try {
     const result = refuseUnfinished(handler(event, context))
-    // Query builders run again at each call of their `then`: all callers get one promise.
+    // A query builder runs its query at each call of `then`: all callers share one promise.
     return {
       result: isThenable(result) ? watched(Promise.resolve(result).then((value) => refuseUnfinished(value))) : result,
     }

@@ -11,7 +11,7 @@ import type { Shared } from './shared.ts'
 /** Time for which a failed call is retried, in milliseconds. */
 const KEEP_CALLING_MS = 60_000
 const FIRST_DELAY_MS = 100
-/** Short, so that a claim is released with its marks within a second after an outage. */
+/** Longest delay between retries: after an outage, the claim is released within a second. */
 const LONGEST_DELAY_MS = 1_000
 /** Names of handlers that a store keeps with a done event. */
 export const MOST_NAMES = 16
@@ -59,7 +59,7 @@ export class Lease {
     if (this.#timer !== undefined) this.#shared.settings.clock.clearTimeout(this.#timer)
   }
 
-  /** Renews immediately if handlers have an order: one has finished while others run, and an older event of the record may come. */
+  /** Renews immediately if handlers have an order, to store the position of one that has finished: an older event of the record may come. */
   renewNow(): void {
     if (this.#order === undefined) return
     this.#hasNews = true
@@ -76,7 +76,10 @@ export class Lease {
     return keepCallingStore(this.#shared, () => this.#callComplete(marks))
   }
 
-  /** Releases the claim with the marks of the handlers that finished. Resolves with the retries of a release that failed: without its marks, these handlers would run again. */
+  /**
+   * Releases the claim, and stores the marks of the handlers that finished. If that fails it is retried, since without the marks these handlers
+   * would run again: resolves with a promise of the retries then.
+   */
   async release(marks: readonly string[]): Promise<{ readonly goesOn: Promise<void> } | undefined> {
     const { activity, reporter, settings } = this.#shared
     this.stop()
@@ -91,10 +94,10 @@ export class Lease {
       goesOn = this.#retryMarks('release', release)
     }
     activity.end()
-    return goesOn && { goesOn } // a bare promise would be awaited
+    return goesOn && { goesOn } // in an object: a promise would be awaited by the caller's await
   }
 
-  /** Leaves the claim to expire when it would, and stores the marks so far, with the same retries as a release. */
+  /** Stores the marks so far, and leaves the claim to expire at its time. Retried like a release. */
   async abandon(marks: readonly string[]): Promise<void> {
     this.stop()
     if (marks.length === 0) return
@@ -144,7 +147,7 @@ export class Lease {
         return onLost()
       }
       if (isHeld) heldUntil = this.endsAt
-      // After the claim has expired there is no hurry: an engine that recovers is spared the load.
+      // Once the claim has expired, frequent retries would only load an engine that is recovering.
       const isUrgent = !isHeld && clock.monotonic() < heldUntil
       const waitMs = isUrgent ? Math.min(RENEW_AGAIN_MS, leaseMs / 10) : leaseMs / 3
       await this.#pauseUntil(startedAt + waitMs)
@@ -191,7 +194,7 @@ const NONE = [] as const
 
 /** Returns what a store keeps with a done event: which receiver of which process handled it, and handlers that finished. */
 function toDoneBy({ told }: Shared, marks: readonly string[]): readonly string[] {
-  // Not when the receiver is made: some hosts have no randomness then.
+  // Made late: while a module loads, some hosts have no randomness.
   told.self ??= Math.random().toString(36).slice(2, 8)
   return [told.self, ...marks.slice(0, MOST_NAMES)]
 }

@@ -24,8 +24,8 @@ export interface OutcomeInfo {
 }
 
 /**
- * The options of `createReceiver`. Those that determine the types of handlers are apart: with a required property missing among them, the
- * compiler would infer nothing and blame the models.
+ * The options of `createReceiver`. Options that determine the types of handlers are a type of their own: if `secret` stood among them and was
+ * missing, the compiler would infer nothing and blame the models.
  */
 export type ReceiverOptions<M, E, S extends Store = Store> = {
   /** The models whose records handlers get, with their schemas. Once given, any other model name is a compile error. */
@@ -130,7 +130,7 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
   check.hasMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
 
   return {
-    // Here, few calls deep, so that the app's line is in the stack of the error.
+    // Thrown here, few calls deep, so that the stack of the error reaches the app's line.
     secret: typeof secret === 'function' ? secret : importSecrets(secret),
     models: models === undefined ? undefined : checkSchemas('models', models, checkModelKey),
     events: checkSchemas('events', events, checkEventType),

@@ -17,7 +17,7 @@ const QUIET_MS = 1_000
 
 type ReporterSettings = Pick<ReceiverSettings, 'logger' | 'clock' | 'onOutcome' | 'onError'>
 
-/** Codes of failed tries that every event repeats while their cause lasts. */
+/** Codes of failed tries whose cause fails every event: their lines are limited to one a second. */
 const REPEATED = new Set<unknown>(['store_unavailable', 'no_handlers', 'unexpected'])
 
 /** Facts of a delivery that are reported with its outcome. */
@@ -75,7 +75,7 @@ export class Reporter {
     this.#log(kind === 'late' ? 'warn' : 'debug', fieldsOf(outcome, source), toMessage(outcome))
   }
 
-  /** @param of the request that failed: errors of a worker's try are logged with its result, in one line */
+  /** @param of the request that failed. Errors of a worker's try are collected, and logged in one line with its result. */
   error(error: PosternError, of?: { readonly errors?: PosternError[] | undefined }): void {
     this.#tellOnError(error)
     if (of?.errors !== undefined) of.errors.push(error)

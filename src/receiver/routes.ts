@@ -66,7 +66,7 @@ export class Routes {
   #interceptors: Interceptor[] = []
   /** Number of times that registration began again, which only happens in development. */
   #generation = 0
-  /** True if a handler was refused: its module may be reloaded, with a fix, before the first delivery. */
+  /** True if the last handler was refused: in development, its module may be loaded again with a fix. */
   #wasRefused = false
   /** The generation of all interceptors. */
   #interceptedIn = 0
@@ -93,7 +93,7 @@ export class Routes {
 
   #add(given: unknown, options: unknown, handler: unknown): void {
     const parse = (text: unknown) => parsePattern(text, this.#models, this.#events)
-    // Without patterns it is as wrong as with none that can match.
+    // An empty list is refused like a pattern that matches nothing.
     const patterns = Array.isArray(given) && given.length > 0 ? given.map(parse) : [parse(given)]
     const texts = [...new Set(patterns.map((pattern) => pattern.text))].sort() // their order may change as code is edited
     const text = texts.length === 1 ? `'${texts[0]}'` : `[${texts.map((each) => `'${each}'`).join(', ')}]`
@@ -233,7 +233,7 @@ export class Routes {
   }
 }
 
-/** Returns true if a call would only create a generator. Bound functions inherit the tag. */
+/** Returns true for a generator function: a call would run nothing. A bound one has the same tag. */
 function isGenerator(handler: unknown): boolean {
   return /^\[object (Async)?GeneratorFunction\]$/.test(Object.prototype.toString.call(handler))
 }

@@ -100,7 +100,7 @@ interface Asked {
 function askStore(shared: Shared, { key }: Run, claimBy: number, order: Order | undefined): Asked {
   const { store, leaseMs, clock } = shared.settings
   const at = clock.monotonic()
-  // After half of the lease a claim is useless: it could expire before its first renewal.
+  // A claim that takes longer than half of the lease could expire before its first renewal.
   const limitMs = Math.min(STORE_LIMIT_MS, leaseMs / 2, Math.max(claimBy - at, 0))
   const giveBack = (answer: unknown) => {
     const late = checkClaim(answer)

@@ -68,7 +68,7 @@ export class Run {
   readonly accountKey: string
   readonly route: Route
   readonly first: EventRequest
-  /** Length of the text, once for each handler and once for the input of a schema: counts towards the limit of `Runs`. */
+  /** Length of the text times the number of handlers, and once more for a schema: the measure of the room for events. */
   readonly bytes: number
   /** The signed text; undefined if the app made the event. */
   readonly text: string | undefined
@@ -108,7 +108,7 @@ export class Run {
     return this.route.handlers.map(({ name }) => name)
   }
 
-  /** Returns an event for each handler: none sees another's changes. A schema's output is copied for the first as well: many events may share a default in it. */
+  /** Returns an event for each handler, so that none sees changes of another. The first gets the event itself, unless a schema made it: its output may share default objects between events. */
   give(handlers: readonly NamedHandler[]): readonly ParsedEvent[] {
     const { event, route, text } = this
     this.#given = handlers.map((_, index) => {
@@ -121,7 +121,7 @@ export class Run {
   /** Returns true if a handler got this event, or one with the same data. */
   hasGiven(event: object): boolean {
     const { data }: { readonly data?: unknown } = event
-    // Data that is not plain is shared with the app, which may dispatch it again elsewhere.
+    // Data that is not plain is never copied, so that two events may have the same data.
     return this.#given.some((given) => given === event || (given.data === data && isPlain(data)))
   }
 

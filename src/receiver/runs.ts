@@ -18,7 +18,7 @@ const NO_ROUTE: Route = { handlers: [], isOrdered: false, model: undefined, acti
 export class Runs {
   readonly #shared: Shared
   readonly #byKey = new Map<string, Waiters>()
-  /** Holders of a place, also if another run has taken the key, since a hook sent the event again. */
+  /** Runs that hold a place, even if another run has taken their key: a hook may send the event again. */
   readonly #placed = new Set<Waiters>()
   readonly #room: Room
   #sweptAt = Number.NEGATIVE_INFINITY
@@ -62,16 +62,16 @@ export class Runs {
   }
 
   /**
-   * Stops 7 to 10 for a worker, which retries later if a delivery would wait. Neither `maxInFlight` nor the limit of bytes applies, but
-   * `concurrency`: an event that is put back would be read and parsed again.
+   * Stops 7 to 10 for a worker. If the event runs already, the worker retries later. `concurrency` is the only limit: refusing an event that
+   * was read and parsed would only have it read and parsed again.
    */
   work(key: string, event: ParsedEvent, route: Route, delivery: EventRequest, text: string): Promise<Tried> {
     return this.#try(new Run(key, event, route, delivery, text))
   }
 
   /**
-   * Stops 7 and 10 for a worker that runs no handler, to read the marks of earlier tries: the event may become a dead letter, which keeps
-   * them. Returns the given outcome, unless the event is done, busy or cannot be claimed.
+   * Stops 7 and 10 without handlers: claims the event to read the marks of earlier tries, which a dead letter keeps. Returns the given outcome,
+   * unless the event is done, busy or cannot be claimed.
    */
   recall({ key, id, type, accountKey }: TakenItem, outcome: Outcome, delivery: EventRequest): Promise<Tried> {
     const event = { id, type, accountKey, timestamp: '', data: {} }
@@ -123,7 +123,7 @@ export class Runs {
     this.#room.add(waiters.run)
   }
 
-  /** Does nothing for a run that was cut off, and has no place any more. */
+  /** Does nothing for a run that was dropped before. */
   #remove(waiters: Waiters): void {
     const { run } = waiters
     if (!this.#placed.delete(waiters)) return
@@ -148,7 +148,7 @@ export class Runs {
     return this.#room.whyNone(run)
   }
 
-  /** Removes a run whose claim has expired as well. If it continues, the token of its claim fences it off. */
+  /** Removes a run that its host has suspended. Its claim has expired: if it continues, the store refuses its token. */
   #drop(waiters: Waiters): void {
     const { run } = waiters
     this.#remove(waiters)
@@ -157,15 +157,15 @@ export class Runs {
   }
 }
 
-/** An account may hold this many times what is left: of 1,000 places, one alone gets 800 and the next 160. */
+/** At most four times the free places: of 1,000, the first account gets 800, the second 160. */
 const SHARE_OF_LEFT = 4
 /** Part of `maxBufferedBytes` for events under way. A byte that is parsed can take 50 bytes of heap, as in `{"34":{"34":…`, which makes arrays of 35 places. */
 const PART_FOR_EVENTS = 1 / 4
-/** Part of that which accounts share for all but the largest event of each. */
+/** Part of the room for events that accounts share, for all but the largest event of each. */
 const SHARED_PART = 1 / 2
-/** Part of that which the largest event of an account counts at most: else an event with many handlers would be refused for ever. */
+/** Part of the room for events that the largest event of an account counts at most. Without it, an event with many handlers would never be accepted. */
 const MOST_FOR_LARGEST = 1 / 6
-/** Part of that up to which an event is small: small ones also find room beside the large ones of other accounts. */
+/** Part of the room for events up to which an event is small. Large events leave room for small ones. */
 const MOST_FOR_SMALL = 1 / 64
 
 /** An event that needs room. */
@@ -185,8 +185,8 @@ interface Held {
 const NOTHING: Readonly<Held> = { loads: [], sum: 0, largest: 0 }
 
 /**
- * The room for events under way: places, and bytes. The largest event of each account counts apart from the others, which accounts share.
- * So a large event needs no more room than one as large as the largest that it joins, and takes none from the small ones.
+ * The room for events under way: places, and bytes. The largest event of each account is counted apart, at a limited size; the bytes of all
+ * others come out of a room that accounts share.
  */
 export class Room {
   readonly #places: number

@@ -50,7 +50,7 @@ export class Waiters {
     return this.#ended
   }
 
-  /** True if the host has suspended this run for good, as some serverless hosts do after an answer: else it would have renewed its claim. */
+  /** True if the host has suspended this run, as serverless hosts may do after an answer: it has not renewed its claim in time. */
   get isCutOff(): boolean {
     const { state } = this.run
     if (state.at === 'ended') return false
@@ -124,7 +124,7 @@ export class Waiters {
   #atDeadline(delivery: EventRequest): Outcome {
     const { state } = this.run
     if (state.at === 'busy') return toOutcome('busy', this.run)
-    // An event that the app dispatches is still claimed after a short wait: it has no retries.
+    // `dispatch` with a short wait still claims the event later: nothing would send it again.
     if (state.at === 'claiming' && delivery.claimBy <= delivery.deadline)
       return this.failClaim(new StoreFailure(undefined))
     this.#handOver(delivery)
