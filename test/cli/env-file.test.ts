@@ -89,19 +89,6 @@ describe('readEnvFile', () => {
 })
 
 describe('an env file', () => {
-  it('that sets a variable twice costs one webhook, and no line', async () => {
-    const { crm, run } = await serve()
-    await writeFile(file, 'WEBHOOK_SECRET=old-dev\nB=1\nWEBHOOK_SECRET=\n')
-    const ensure = ['webhooks', 'ensure', '--url', APP, '--events', 'contact.created', '--to-env', file]
-    expect((await run(...ensure)).code).toBe(0)
-    const [webhook, ...more] = crm.webhooks.list()
-    expect(more).toEqual([])
-    expect(await read()).toBe(
-      `WEBHOOK_SECRET=old-dev\nB=1\nWEBHOOK_SECRET=${webhook?.secret}\nWEBHOOK_SECRET_WEBHOOK_ID=${webhook?.id}\n`,
-    )
-    expect((await run(...ensure)).stderr).toContain(`webhook ${webhook?.id} was there`)
-  })
-
   it('in UTF-16 is refused before anything is registered', async () => {
     const { crm, run } = await serve()
     const before = Buffer.from('\ufeffWEBHOOK_SECRET=\r\n', 'utf16le')
