@@ -4,16 +4,7 @@ import { listFiles, readText } from './support/repository.ts'
 
 const PURE = ['src/host/', 'src/protocol/']
 const STORES = 'adapters/stores'
-const HELPERS = [
-  'claims',
-  'dead-letters',
-  'lost-claims',
-  'name-worker',
-  'notices',
-  'put-listeners',
-  'stored-json',
-  'unreachable',
-]
+const HELPERS = ['claims', 'dead-letters', 'lost-claims', 'name-worker', 'notices', 'put-listeners', 'stored-json']
 const ENGINE = 'src/engine.ts'
 const SHARED = [ENGINE, ...[...HELPERS, 'command-url', 'inbox-lines'].map((name) => `${STORES}/${name}.ts`)]
 
@@ -44,7 +35,7 @@ const FLOORS: Floors = {
   },
   [`${STORES}/`]: { files: [`${STORES}/`, ENGINE], packages: ['node:crypto', 'node:os'] },
   [`${STORES}/redis/`]: { files: [...SHARED, `${STORES}/redis/`], packages: ['node:crypto', 'node:events'] },
-  [`${STORES}/postgres/`]: { files: [...SHARED, `${STORES}/postgres/`], packages: ['node:crypto', 'pg'] },
+  [`${STORES}/postgres/`]: { files: [...SHARED, `${STORES}/postgres/`], packages: ['node:crypto'] },
   [`${STORES}/sqlite/`]: {
     files: [...SHARED, `${STORES}/sqlite/`],
     packages: ['node:fs', 'node:module', 'node:path', 'better-sqlite3', 'better-sqlite3/package.json', 'libsql'],
@@ -99,11 +90,21 @@ const FLOORS: Floors = {
         'node:child_process',
         'node:crypto',
         'node:events',
+        'node:fs',
         'node:fs/promises',
         'node:module',
         'node:net',
       ],
-      ...['node:path', 'node:process', 'node:readline', 'node:stream', 'node:timers/promises', 'node:util', 'zod'],
+      ...[
+        'node:path',
+        'node:process',
+        'node:readline',
+        'node:stream',
+        'node:timers/promises',
+        'node:util',
+        'pg',
+        'zod',
+      ],
     ],
   },
 }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { openPostgresInbox } from '../../../adapters/stores/postgres/inbox/open-inbox.ts'
-import { openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
 import type { Inbox, InboxEntry } from '../../../src/inbox/inbox.ts'
+import { openPostgresInbox } from '../inboxes/open-postgres-inbox.ts'
+import { openInbox } from '../inboxes/open-sqlite-inbox.ts'
 import { ExitError, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 
@@ -110,7 +110,7 @@ function findPlace(options: InboxOptions): Engine {
 /** Loads BullMQ, an optional peer. */
 async function loadBullmq() {
   try {
-    return await import('../../../adapters/queues/bullmq/open-inbox.ts')
+    return await import('../inboxes/open-bullmq-inbox.ts')
   } catch (cause) {
     if (Object(cause).code !== 'ERR_MODULE_NOT_FOUND') throw cause
     throw new ExitError('unreachable', 'bullmq is not installed here.', {

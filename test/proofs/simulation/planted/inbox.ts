@@ -214,7 +214,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'once-more-than-max': {
       breaks: 'A call of `workOnce` runs more events than it may.',
       from: 39,
-      edits: { '    max,\n    onClosing': '...parts, onClosing' },
+      edits: { '    max,\n    onClosing': '    onClosing' },
     },
     'once-and-never-again': {
       breaks: 'A call of `workOnce` resolves before it has run anything.',

@@ -1,6 +1,6 @@
-import { toUnreachable } from '../../stores/unreachable.ts'
-import { type BullmqInbox, bullmqInbox } from './bullmq-inbox.ts'
-import type { BullmqInboxOptions } from './options.ts'
+import { type BullmqInbox, bullmqInbox } from '../../../adapters/queues/bullmq/bullmq-inbox.ts'
+import type { BullmqInboxOptions } from '../../../adapters/queues/bullmq/options.ts'
+import { toUnreachable } from './unreachable.ts'
 
 /**
  * Opens the inbox of another process, and creates nothing.

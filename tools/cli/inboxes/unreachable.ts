@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../src/engine.ts'
+import { ConfigurationError } from '../../../src/protocol/errors.ts'
 
 /** Returns the owner's error for an inbox that a command cannot open. If several addresses were tried, the message has the first one's reason. */
 export function toUnreachable(cause: unknown): ConfigurationError {

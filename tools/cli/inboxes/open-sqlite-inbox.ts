@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs'
-import { ConfigurationError, type Inbox } from '../../../src/engine.ts'
-import type { SqliteDatabase } from './database.ts'
-import { CANNOT_OPEN, findFix, untilUnlocked } from './faults.ts'
-import { connect, openSqlite } from './open-sqlite.ts'
-import { sqliteInbox } from './sqlite-inbox.ts'
+import type { SqliteDatabase } from '../../../adapters/stores/sqlite/database.ts'
+import { CANNOT_OPEN, findFix, untilUnlocked } from '../../../adapters/stores/sqlite/faults.ts'
+import { connect, openSqlite } from '../../../adapters/stores/sqlite/open-sqlite.ts'
+import { sqliteInbox } from '../../../adapters/stores/sqlite/sqlite-inbox.ts'
+import type { Inbox } from '../../../src/inbox/inbox.ts'
+import { ConfigurationError } from '../../../src/protocol/errors.ts'
 
 export interface OpenedInbox extends Disposable {
   readonly inbox: Inbox

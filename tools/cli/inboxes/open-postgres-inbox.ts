@@ -1,7 +1,7 @@
-import { ConfigurationError } from '../../../../src/engine.ts'
-import { toUnreachable } from '../../unreachable.ts'
-import type { TableName } from '../statements.ts'
-import { type PostgresInbox, postgresInbox } from './postgres-inbox.ts'
+import { type PostgresInbox, postgresInbox } from '../../../adapters/stores/postgres/inbox/postgres-inbox.ts'
+import type { TableName } from '../../../adapters/stores/postgres/statements.ts'
+import { ConfigurationError } from '../../../src/protocol/errors.ts'
+import { toUnreachable } from './unreachable.ts'
 
 export interface OpenedPostgresInbox extends AsyncDisposable {
   readonly inbox: PostgresInbox
