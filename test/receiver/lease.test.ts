@@ -3,12 +3,10 @@ import { describe, expect, it, vi } from 'vitest'
 import { Gate } from '../support/gate.ts'
 import {
   answeringAfter,
-  atOnce,
   Bench,
   counting,
   delayedBy,
   gated,
-  hanging,
   ManualClock,
   raise,
   rejecting,
@@ -58,16 +56,6 @@ describe('a claim is renewed', () => {
     await bench.clock.advance(0)
   })
 
-  it('early enough if the event loop was blocked before', async () => {
-    const { bench, gate } = lasting()
-    bench.store.plan('claim', answeringAfter(2_900))
-    bench.send(events.contact.created())
-    await bench.clock.advance(5_000)
-    expect(renewalsOf(bench)).toEqual([5_000])
-    gate.open(undefined)
-    await bench.clock.advance(0)
-  })
-
   it.each([
     ['throws', throwing],
     ['rejects', rejecting],
@@ -87,23 +75,6 @@ describe('a claim is renewed', () => {
     },
   )
 
-  it('again soon after a failure while it holds, no matter how often it was renewed before, and without haste afterwards', async () => {
-    const { bench, gate } = lasting()
-    void bench.send(events.contact.created())
-    await bench.clock.advance(21_000)
-    bench.store.usual = rejecting
-    await bench.clock.advance(60_000)
-    const failed = renewalsOf(bench).slice(4)
-    // Renewed last at 20 s, for 15 s.
-    expect(failed.slice(0, 4)).toEqual([25_000, 25_500, 26_000, 26_500])
-    expect(failed.filter((at) => at > 35_000)).toEqual([
-      40_000, 45_000, 50_000, 55_000, 60_000, 65_000, 70_000, 75_000, 80_000,
-    ])
-    bench.store.usual = soon
-    gate.open(undefined)
-    await bench.clock.advance(60_000)
-  })
-
   it('in time on an event loop that is 60 ms late, after an outage of 9.5 s', async () => {
     const { bench, gate, signals } = lasting({ clock: new LateClock() })
     const sent = bench.send(events.contact.created())
@@ -120,69 +91,16 @@ describe('a claim is renewed', () => {
     await bench.clock.advance(1_000)
     await sent
   })
-
-  it('sooner after a failure if it is short', async () => {
-    const { bench, gate } = lasting({ leaseMs: 2_000 })
-    void bench.send(events.contact.created())
-    bench.store.plan('renew', rejecting, rejecting)
-    await bench.clock.advance(1_200)
-    expect(renewalsOf(bench).map(Math.round)).toEqual([667, 867, 1_067])
-    gate.open(undefined)
-    await bench.clock.advance(10_000)
-  })
-
-  it('by one call at a time', async () => {
-    const { bench, gate } = lasting({ leaseMs: 2_000 })
-    bench.store.plan('renew', hanging)
-    bench.send(events.contact.created())
-    await bench.clock.advance(3_600)
-    expect(bench.store.count('renew')).toBe(1)
-    await bench.clock.advance(500)
-    expect(bench.store.count('renew')).toBe(2)
-    expect(bench.codes).toEqual(['store_unavailable'])
-    gate.open(undefined)
-    await bench.clock.advance(0)
-  })
 })
 
-it('renews a claim once a third, even if the store then does not accept the success of its handlers', async () => {
-  const { bench, gate } = lasting()
-  bench.store.plan('complete', ...Array.from({ length: 80 }, () => rejecting))
-  bench.send(events.contact.created())
-  await bench.clock.advance(7_000)
-  gate.open(undefined)
-  await bench.clock.advance(14_000)
-  expect(renewalsOf(bench)).toEqual([5_000, 10_000, 15_000, 20_000])
-  await bench.clock.advance(60_000)
-})
-
-it('reports a renewal that the store answers with anything but true or false', async () => {
-  const { bench, gate } = lasting()
-  bench.store.plan('renew', saying('OK'))
-  bench.send(events.contact.created())
-  await bench.clock.advance(6_000)
-  expect(bench.codes).toEqual(['store_unavailable'])
-  gate.open(undefined)
-  await bench.clock.advance(0)
-})
-
-describe('a lease of 2 s, on a store that answers within its 3 s', () => {
-  it('is not used if it has half expired when the claim arrives', async () => {
-    const { bench, runs } = counting({ leaseMs: 2_000 })
-    bench.store.plan('claim', answeringAfter(1_500))
-    expect(await bench.sendFor(2_000, events.contact.created())).toMatchObject({
-      status: 503,
-      code: 'store_unavailable',
-    })
-    expect([runs(), bench.store.count('release')]).toEqual([0, 1])
+it('a lease is not used if it has half expired when the claim arrives', async () => {
+  const { bench, runs } = counting({ leaseMs: 2_000 })
+  bench.store.plan('claim', answeringAfter(1_500))
+  expect(await bench.sendFor(2_000, events.contact.created())).toMatchObject({
+    status: 503,
+    code: 'store_unavailable',
   })
-
-  it('is renewed while the store is slow to complete it', async () => {
-    const { bench } = counting({ leaseMs: 2_000 })
-    bench.store.plan('complete', delayedBy(2_500))
-    expect(await bench.sendFor(2_500, events.contact.created())).toMatchObject({ outcome: 'handled' })
-    expect(bench.store.count('renew')).toBeGreaterThanOrEqual(3)
-  })
+  expect([runs(), bench.store.count('release')]).toEqual([0, 1])
 })
 
 it('reports a handler that failed while another one was given up', async () => {
@@ -195,13 +113,6 @@ it('reports a handler that failed while another one was given up', async () => {
     { code: 'handler_failed', handlers: ['fails'] },
     { code: 'handler_abandoned', handlers: ['hangs'] },
   ])
-})
-
-it('lets an abandoned claim without marks expire: a renewal would keep the next attempt waiting', async () => {
-  const bench = new Bench({ handlerTimeoutMs: 1_000 })
-  bench.receiver.on('*', () => new Promise(() => {}))
-  expect(await bench.sendFor(6_000, events.contact.created())).toMatchObject({ code: 'handler_abandoned' })
-  expect(renewalsOf(bench)).toEqual([5_000])
 })
 
 describe('a claim that another process has taken', () => {
@@ -218,27 +129,6 @@ describe('a claim that another process has taken', () => {
     expect(await sent).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
     expect(bench.codes).toEqual(['lease_lost'])
     expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
-  })
-
-  it('is not renewed again if the store says so immediately', async () => {
-    const { bench, gate } = lasting({ usual: atOnce })
-    bench.store.plan('renew', () => false as never) // replaces the answer of a store
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(5_000)
-    gate.open(undefined)
-    expect(await sent).toMatchObject({ status: 503, code: 'lease_lost' })
-    await bench.clock.advance(20_000)
-    expect(bench.store.count('renew')).toBe(1)
-  })
-
-  it('still reports the failures of the handlers', async () => {
-    const { bench, gate } = lasting()
-    bench.store.plan('renew', saying(false))
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(5_000)
-    gate.fail(new Error('half a transfer'))
-    expect(await sent).toMatchObject({ status: 503, code: 'lease_lost' })
-    expect(bench.codes).toEqual(['lease_lost', 'handler_failed'])
   })
 
   it('abandons handlers that do not end within 5 s, and leaves the marks of others to the new holder', async () => {
@@ -263,43 +153,6 @@ describe('a claim that another process has taken', () => {
     expect(bench.codes).toEqual(['lease_lost', 'handler_failed'])
     expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
   })
-
-  it('allows handlers no more time that were aborted before', async () => {
-    const { bench } = lasting({ handlerTimeoutMs: 4_000 })
-    bench.store.plan('renew', saying(false))
-    const sent = bench.send(events.contact.created(), { receivedAt: bench.clock.now() - 100 })
-    await bench.clock.advance(8_999)
-    expect(bench.codes).toEqual(['handler_timeout', 'lease_lost'])
-    await bench.clock.advance(1)
-    expect(bench.codes).toEqual(['handler_timeout', 'lease_lost', 'handler_abandoned'])
-    expect(await sent).toMatchObject({ outcome: 'late' })
-  })
-
-  it('by a handler that is abandoned here runs there, and the late end here is fenced', async () => {
-    const bench = new Bench({ handlerTimeoutMs: 1_000 })
-    const gates = [new Gate<unknown>(), new Gate<unknown>()]
-    let runs = 0
-    bench.receiver.on('*', () => gates[runs++]?.promise)
-    const event = events.contact.created()
-    const first = bench.send(event)
-    await bench.clock.advance(6_000)
-    expect(await first).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_abandoned' })
-    const second = bench.send(event)
-    await bench.clock.advance(1_000)
-    expect(runs).toBe(1)
-    await bench.clock.advance(7_000)
-    expect(await second).toMatchObject({ outcome: 'busy' })
-    await bench.clock.advance(16_000)
-    const third = bench.send(event)
-    await bench.clock.advance(10)
-    expect(runs).toBe(2)
-    gates[0]?.open(undefined)
-    await bench.clock.advance(10)
-    expect(bench.store.count('complete')).toBe(0)
-    gates[1]?.open(undefined)
-    expect(await third).toMatchObject({ outcome: 'handled' })
-    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
-  })
 })
 
 describe('a renewal that is under way', () => {
@@ -322,18 +175,6 @@ describe('a renewal that is under way', () => {
     expect(runs).toBe(2)
   })
 
-  it('and hangs delays the release by its 3 s, and the answer not past the deadline', async () => {
-    const { bench, gate } = lasting()
-    bench.store.plan('renew', hanging)
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(5_500)
-    gate.fail(new Error('once'))
-    await bench.clock.advance(2_500)
-    expect(await sent).toMatchObject({ status: 500, code: 'handler_failed' })
-    await bench.clock.advance(1_000)
-    expect(bench.store.count('release')).toBe(1)
-  })
-
   it('and finds the event done does not lose a lease that was settled', async () => {
     const { bench, gate } = lasting()
     bench.store.plan('renew', delayedBy(1_000))
@@ -346,25 +187,19 @@ describe('a renewal that is under way', () => {
   })
 })
 
-/** A handler beside one that hangs in the first attempt and is abandoned 6 s after its start. */
-function besideStuck(quick: () => unknown) {
+it('an abandoned handler does not cost the marks of those that ended since the last renewal', async () => {
   const bench = new Bench({ handlerTimeoutMs: 1_000 })
+  const quick = new Gate<unknown>()
   const runs: string[] = []
   bench.receiver
     .on('*', { name: 'quick' }, () => {
       runs.push('quick')
-      return quick()
+      return quick.promise
     })
     .on('*', { name: 'stuck' }, () => {
       runs.push('stuck')
       return runs.length < 3 ? new Promise(() => {}) : undefined
     })
-  return { bench, runs }
-}
-
-it('an abandoned handler does not cost the marks of those that ended since the last renewal', async () => {
-  const quick = new Gate<unknown>()
-  const { bench, runs } = besideStuck(() => quick.promise)
   const event = events.contact.created()
   const renew = vi.spyOn(bench.store, 'renew')
   const sent = bench.send(event)
@@ -379,56 +214,4 @@ it('an abandoned handler does not cost the marks of those that ended since the l
   await bench.clock.advance(30_000)
   expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
   expect(runs).toEqual(['quick', 'stuck', 'stuck'])
-})
-
-it('offers the marks of an abandoned attempt again to a store that is away, without extending its claim', async () => {
-  const { bench, runs } = besideStuck(
-    () => new Promise((resolve) => bench.clock.setTimeout(() => resolve(undefined), 3_000)),
-  )
-  const event = events.contact.created()
-  const renew = vi.spyOn(bench.store, 'renew')
-  const sent = bench.send(event)
-  await bench.clock.advance(4_900)
-  bench.store.usual = rejecting
-  await bench.clock.advance(2_000)
-  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
-  bench.store.usual = soon
-  await bench.clock.advance(1_000)
-  expect(bench.store.marksOf('renew').at(-1)).toEqual(['quick'])
-  // The last renewal was tried at 6 s, for 15 s.
-  const leftMs = renew.mock.lastCall?.[2] ?? 0
-  expect((renewalsOf(bench).at(-1) ?? 0) + leftMs).toBe(5_500 + 15_000) // when its last renewal before that would have ended
-  await bench.clock.advance(13_000)
-  expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-  expect([runs, bench.clock.monotonic()]).toEqual([['quick', 'stuck', 'stuck'], 1_000 + 20_900])
-})
-
-it('waits at close() for the marks of an abandoned attempt', async () => {
-  const { bench } = besideStuck(() => undefined)
-  const sent = bench.send(events.contact.created())
-  bench.store.plan('renew', saying(true), rejecting, rejecting)
-  await bench.clock.advance(0)
-  let isClosed = false
-  const closing = bench.receiver.close({ timeoutMs: 60_000 }).then((result) => {
-    isClosed = true
-    return result
-  })
-  await bench.clock.advance(6_000)
-  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
-  expect([isClosed, bench.store.count('renew')]).toEqual([false, 2])
-  await bench.clock.advance(1_000)
-  expect(await closing).toEqual({ unfinished: 0 })
-  expect(bench.store.marksOf('renew').at(-1)).toEqual(['quick'])
-})
-
-it('counts the marks of an abandoned attempt as unfinished until the store has stored them', async () => {
-  const { bench } = besideStuck(() => undefined)
-  const sent = bench.send(events.contact.created())
-  bench.store.plan('renew', rejecting, rejecting, rejecting, rejecting)
-  await bench.clock.advance(6_000)
-  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
-  const closing = bench.receiver.close({ timeoutMs: 50 })
-  await bench.clock.advance(50)
-  expect(await closing).toEqual({ unfinished: 1 })
-  await bench.clock.advance(5_000)
 })
