@@ -14,8 +14,6 @@ const LEAST = 1_024 * KIB
 const TIGHT = { usual: atOnce, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST }
 /** The memory of a fragment in addition to its bytes. */
 const FRAGMENT = 512
-/** The memory of a look-up of secrets in addition to its body. */
-const LOOK_UP = 8_192
 
 /** A request whose body arrives as the test says. */
 class SlowRequest {
@@ -61,40 +59,6 @@ describe('the fragments of a body', () => {
     expect(bench.outcomes[0]).toMatchObject({ reason: expect.stringContaining('small fragments') })
     expect(slow.cuts).toBe(1)
     slow.gate.open(bytesOf())
-  })
-
-  it('may be any number within a mebibyte, no matter how small maxBodyBytes is', async () => {
-    const { bench, runs } = counting({ maxBodyBytes: 700 })
-    const bytes = bytesOf()
-    const read = async (_limit: number, intake: BodyIntake) => {
-      for (const _byte of bytes) expect(intake.take(1)).toBe(true)
-      return bytes
-    }
-    const { reply, gate } = new SlowRequest(bench)
-    expect((await bench.receiver.handle(request(bytes, { read }))).status).toBe(200)
-    expect(runs()).toBe(1)
-    gate.open({ failure: 'body_incomplete' })
-    await reply
-  })
-
-  it('may cost exactly four times maxBodyBytes, and be empty', async () => {
-    const { bench } = counting({ maxBodyBytes: 1_024 * KIB })
-    const slow = new SlowRequest(bench)
-    expect(slow.intake.take(4_096 * KIB - 2 * FRAGMENT)).toBe(true)
-    expect(slow.intake.take(0)).toBe(true)
-    expect(slow.intake.take(0)).toBe(false)
-    expect((await slow.reply).status).toBe(413)
-    slow.gate.open(bytesOf())
-  })
-
-  it('may be too many before the adapter has returned', async () => {
-    const { bench } = counting({ maxBodyBytes: 1 })
-    const read = (_limit: number, intake: BodyIntake) => {
-      expect(intake.take(1_024 * KIB)).toBe(false)
-      return new Promise<never>(() => {})
-    }
-    const reply = await bench.receiver.handle(request(events.contact.created(), { read }))
-    expect([reply.status, bench.clock.pending]).toEqual([413, 0])
   })
 
   it('that arrive too late do not count, and neither does a value that an adapter returns for a body that was cut', async () => {
@@ -169,39 +133,6 @@ describe('maxBufferedBytes', () => {
     await expectAllRoom(bench)
   })
 
-  it('has exactly as much room for whole bodies that wait for their secrets', async () => {
-    const gate = new Gate<string>()
-    const { bench } = counting({ ...TIGHT, secret: () => gate.promise })
-    const closed = new SlowRequest(bench)
-    expect(closed.intake.take(300 * KIB)).toBe(true)
-    closed.gate.open({ failure: 'body_incomplete' })
-    await closed.reply
-    const quarter = () => {
-      const body = JSON.stringify(events.raw('sync.completed', { fill: '' }))
-      const fill = 256 * KIB - LOOK_UP - body.length
-      return body.replace('"fill":""', `"fill":"${'x'.repeat(fill)}"`)
-    }
-    const slow = new SlowRequest(bench)
-    expect(slow.intake.reserve(500 * KIB)).toBe(true)
-    const sent = Array.from({ length: 4 }, () => bench.send(quarter()))
-    expect((await slow.reply).status).toBe(408) // and so frees memory
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'overloaded' })
-    gate.open(SECRET)
-    expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(Array(4).fill('handled'))
-    slow.gate.open({ failure: 'body_incomplete' })
-  })
-
-  it('cuts the body that would exceed it, if there is no older one', async () => {
-    const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
-    const [slow, whole] = [new SlowRequest(bench), new SlowRequest(bench)]
-    expect(slow.intake.take(900 * KIB)).toBe(true)
-    expect(whole.intake.take(100 * KIB)).toBe(true)
-    expect(slow.intake.take(100 * KIB)).toBe(false)
-    expect(await slow.reply).toMatchObject({ status: 408, body: '{"code":"overloaded"}' })
-    for (const { gate } of [slow, whole]) gate.open({ failure: 'body_incomplete' })
-    await whole.reply
-  })
-
   it('counts whole bodies while their secrets are looked up, and refuses those that do not fit beside them', async () => {
     const gate = new Gate<string>()
     const { bench, runs } = counting({ ...TIGHT, secret: () => gate.promise })
@@ -251,22 +182,6 @@ describe('maxBufferedBytes', () => {
     await slow.reply
   })
 
-  it('cuts no body if that would free no memory: whole bodies that wait for their secrets use it all', async () => {
-    const gate = new Gate<string>()
-    const { bench } = counting({ ...TIGHT, secret: () => gate.promise })
-    const slow = new SlowRequest(bench)
-    expect(slow.intake.take(100)).toBe(true)
-    const large = () => bytesOf(events.contact.created({ firstName: 'x'.repeat(240 * KIB) }))
-    const sent = Array.from({ length: 4 }, () => bench.send(large()))
-    await settle()
-    expect(await bench.send(large())).toMatchObject({ outcome: 'overloaded', status: 503 })
-    expect(slow.cuts).toBe(0)
-    gate.open(SECRET)
-    expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(Array(4).fill('handled'))
-    slow.gate.open({ failure: 'body_incomplete' })
-    expect((await slow.reply).status).toBe(400)
-  })
-
   it('lets a host that keeps fragments itself reserve their cost, up to half of it', async () => {
     const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const [first, second] = [new SlowRequest(bench), new SlowRequest(bench)]
@@ -283,16 +198,6 @@ describe('maxBufferedBytes', () => {
     expect([(await second.reply).status, (await third.reply).status]).toEqual([400, 400])
   })
 
-  it('stays correct if an adapter counts an invalid number', async () => {
-    const { bench, runs } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
-    const slow = new SlowRequest(bench)
-    expect(() => slow.intake.take(Number.NaN)).toThrow('take() was given NaN')
-    slow.gate.open({ failure: 'body_incomplete' })
-    expect((await slow.reply).status).toBe(400)
-    expect((await bench.receiver.handle(request(events.contact.created()))).status).toBe(200)
-    expect(runs()).toBe(1)
-  })
-
   it.each([
     ['less than one body may cost', { maxBodyBytes: 2_000_000, maxBufferedBytes: 7_999_999 }],
     ['less than a mebibyte', { maxBodyBytes: 2_000, maxBufferedBytes: LEAST - 1 }],
@@ -301,19 +206,6 @@ describe('maxBufferedBytes', () => {
   ])('is refused if it is %s', (_what, options) => {
     expect(() => new Bench(options)).toThrow(expect.objectContaining({ code: 'option_invalid' }))
   })
-})
-
-it('a body that was cut at the deadline is freed, and its late end changes nothing', async () => {
-  const { bench, runs } = counting({})
-  const slow = new SlowRequest(bench)
-  slow.intake.take(100)
-  await bench.clock.advance(8_000)
-  expect(await slow.reply).toMatchObject({ status: 408, body: '{"code":"body_timeout"}' })
-  expect(slow.cuts).toBe(1)
-  expect(slow.intake.take(100)).toBe(false)
-  slow.gate.open(bytesOf())
-  await settle()
-  expect([runs(), bench.outcomes.length]).toEqual([0, 1])
 })
 
 describe('an incomplete body while the receiver closes', () => {

@@ -1,6 +1,6 @@
 import { type HandlerContext, RetryLater } from 'postern'
 import { events, signed } from 'postern/testing'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SECRET as INBOX_SECRET, Scene, until } from '../inbox/scene.ts'
 import { Bench, raise, request, watchRejections } from './support.ts'
 
@@ -33,37 +33,6 @@ describe('the context of a handler', () => {
     }
   })
 
-  it('can be frozen, and its signal replaced', async () => {
-    const frozen = Object.freeze(await contextOf((bench) => bench.send(big)))
-    expect({ ...frozen }.signal).toBeInstanceOf(AbortSignal)
-    const context = await contextOf((bench) => bench.send(big))
-    const signal = AbortSignal.any([context.signal])
-    expect(Object.assign(context, { signal }).signal).toBe(signal)
-  })
-
-  it('creates a signal only if it is read', async () => {
-    const Original = AbortController
-    let made = 0
-    vi.stubGlobal(
-      'AbortController',
-      class extends Original {
-        constructor() {
-          super()
-          made++
-        }
-      },
-    )
-    try {
-      const context = await contextOf((bench) => bench.send(events.contact.created()))
-      expect(made).toBe(0)
-      const copy = { ...context }
-      expect(context.signal).toBe(copy.signal)
-      expect(made).toBe(1)
-    } finally {
-      vi.unstubAllGlobals()
-    }
-  })
-
   it('has the text that was signed, to its last digit and escape', async () => {
     for (const deliver of [
       (bench: Bench) => bench.send(big),
@@ -73,24 +42,6 @@ describe('the context of a handler', () => {
       expect((await contextOf(deliver)).rawBody).toBe(big)
     const exact = await contextOf((bench) => bench.send(big))
     expect(BigInt(/"n": (\d+)/.exec(exact.rawBody ?? '')?.[1] ?? 0)).toBe(9007199254740993n)
-  })
-
-  it('has the same text for each of several handlers, after a schema, and while it waits', async () => {
-    const bench = new Bench({
-      models: {
-        contact: { '~standard': { version: 1, vendor: 'x', validate: async () => ({ value: { _id: 'new' } }) } },
-      },
-    })
-    const texts: unknown[] = []
-    const note = async (event: object, context: HandlerContext) => {
-      Object.assign(event, { data: {} })
-      await Promise.resolve()
-      texts.push(context.rawBody)
-    }
-    bench.receiver.on('contact.created', { name: 'a' }, note).on('*', { name: 'b' }, note)
-    const body = JSON.stringify(events.contact.created())
-    await bench.send(body)
-    expect(texts).toEqual([body, body])
   })
 
   it('of a dispatched event has no text', async () => {
@@ -119,17 +70,6 @@ describe('the context of a handler', () => {
     await bench.receiver.handle(request(events.contact.created()))
     await bench.receiver.dispatch(events.contact.created())
     expect(times).toEqual([at, at - 700, at - 60_000, at, at, at, at])
-  })
-
-  it('reaches interceptors as it reaches handlers', async () => {
-    const bench = new Bench()
-    const seen: HandlerContext[] = []
-    bench.receiver.intercept((run, _event, context) => {
-      seen.push(context)
-      return run()
-    })
-    const context = await contextOf((each) => each.send(big), bench)
-    expect(seen).toEqual([context])
   })
 })
 

@@ -71,16 +71,6 @@ describe('an interceptor', () => {
     expect(runs()).toBe(0)
   })
 
-  it('that calls run() when it has ended runs nothing any more', async () => {
-    const late: (() => unknown)[] = []
-    const { bench, runs } = intercepted((run) => void late.push(run))
-    await bench.send(events.contact.created())
-    await expect(late[0]?.()).rejects.toMatchObject({ code: 'interceptor_skipped' })
-    late[0]?.() // without a handler for it: it leaves no unhandled rejection
-    await settle()
-    expect(runs()).toBe(0)
-  })
-
   it.each<[string, Interceptor]>([
     [
       'throws',
@@ -123,19 +113,6 @@ describe('an interceptor', () => {
     const { bench } = intercepted(interceptor, () => Promise.reject(new Error('no')))
     expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
     expect(bench.errors).toMatchObject([{ cause: new Error('no') }])
-  })
-
-  it.each<[string, Interceptor]>([
-    ['returns run()', (run) => run()],
-    ['awaits it', async (run) => void (await run())],
-    ['forgets it', (run) => void run()],
-  ])('that %s begins a query builder once, which works at each call of its then', async (_what, interceptor) => {
-    let queries = 0
-    // biome-ignore lint/suspicious/noThenProperty: as the query builders of knex and drizzle have it
-    const query = { then: (resolve: (rows: number) => void) => resolve(++queries) }
-    const { bench } = intercepted(interceptor, () => query)
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
-    expect(queries).toBe(1)
   })
 
   it.each<[string, string, (bench: Bench) => unknown]>([
@@ -192,28 +169,6 @@ it.each<[string, Interceptor]>([
     expect(bench.errors).toMatchObject([{ cause: { message } }])
   },
 )
-
-it('run() returns the result of the handler, no matter how late it is called again', async () => {
-  const gate = new Gate<string>()
-  const seen: unknown[] = []
-  const { bench } = intercepted(
-    async (run, _event, { signal }) => {
-      await run()
-      seen.push(signal.aborted, await run())
-      return run()
-    },
-    () => gate.promise,
-  )
-  const sent = bench.send(events.contact.created())
-  await bench.clock.advance(60_500)
-  gate.open('done')
-  expect(await sent).toMatchObject({ outcome: 'late' })
-  await bench.clock.advance(100)
-  expect(seen).toEqual([true, 'done'])
-  await bench.clock.advance(100_000)
-  await bench.expectAtRest()
-  expect(bench.outcomes).toMatchObject([{ outcome: 'late' }, { outcome: 'handled' }])
-})
 
 it('a synchronous interceptor adds no wait, and no signal', async () => {
   const made = vi.spyOn(globalThis, 'AbortController')

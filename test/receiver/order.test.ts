@@ -6,17 +6,13 @@ import {
   atOnce,
   type Behaviour,
   Bench,
-  delayedBy,
   failure,
   raise,
-  rejecting,
   ScriptedStore,
-  saying,
   settle,
   soon,
   TransactionalStore,
   type Tx,
-  throwing,
   watchRejections,
 } from './support.ts'
 
@@ -148,36 +144,6 @@ describe.each<[string, Behaviour]>([
     expect([ran, audited]).toEqual([[newer.timestamp], 2])
   })
 
-  it('reports skipped handlers even for an event that another handler failed', async () => {
-    const { bench } = scene({ usual })
-    bench.receiver.on('contact.updated', { name: 'mail' }, (event) => {
-      if (event.timestamp === change(1).timestamp) throw new Error('told to fail')
-    })
-    await bench.send(change(2))
-    expect(await bench.send(change(1))).toMatchObject({ code: 'handler_failed', skipped: ['crm'] })
-  })
-
-  it('counts a handler that finished while another one still runs', async () => {
-    for (const first of ['immediately', 'later']) {
-      const bench = new Bench({ usual })
-      const ran: string[] = []
-      const gate = new Gate()
-      bench.receiver.on('contact.updated', { ...LATEST, name: 'crm' }, (event): unknown => {
-        ran.push(event.timestamp)
-        return first === 'later' ? settle() : undefined
-      })
-      bench.receiver.on('contact.updated', { name: 'slow' }, (event) =>
-        event.timestamp === change(2).timestamp ? gate.promise : undefined,
-      )
-      const sending = bench.send(change(2))
-      for (let turn = 0; turn < 4; turn++) await settle()
-      await bench.send(change(1))
-      gate.open()
-      await sending
-      expect(ran, first).toEqual([change(2).timestamp])
-    }
-  })
-
   it('counts handlers of one name as one, and starts again for a handler that was renamed', async () => {
     const bench = new Bench({ usual })
     const ran: string[] = []
@@ -203,79 +169,6 @@ describe.each<[string, Behaviour]>([
     })
     for (const minute of [2, 1, 3]) await bench.send(change(minute))
     expect(ran).toEqual([change(2).timestamp, change(3).timestamp])
-  })
-
-  it('keeps a position for as long as the id of a done event', async () => {
-    const { bench, ran } = scene({ usual })
-    await bench.send(change(2))
-    await bench.clock.advance(bench.store.retentionMs - 1_000)
-    await bench.send(change(1))
-    await bench.clock.advance(2_000)
-    await bench.send(change(1))
-    expect(ran).toEqual([change(2).timestamp, change(1).timestamp])
-  })
-
-  it('adds positions to the calls for an event, and nothing to those for handlers without an order', async () => {
-    const { bench } = scene({ usual })
-    bench.receiver.on('contact.*', { name: 'audit' }, ignore)
-    await bench.send(change(1))
-    const key = expect.stringContaining('@')
-    expect(bench.store.calls).toMatchObject([
-      { method: 'claim', more: [[key]] },
-      { method: 'complete', more: [[{ key, at: Date.parse(change(1).timestamp) }], expect.any(Array)] },
-    ])
-    const plain = new Bench({ usual })
-    plain.receiver.on('contact.updated', ignore)
-    await plain.send(change(1))
-    expect(plain.store.calls).toMatchObject([
-      { method: 'claim', more: [] },
-      { method: 'complete', more: [undefined, expect.any(Array)] },
-    ])
-  })
-
-  it('repeats the position with a completion that failed', async () => {
-    const { bench, ran } = scene({ usual })
-    bench.store.plan('complete', rejecting, throwing)
-    expect(await bench.send(change(2))).toMatchObject({ outcome: 'handled' })
-    await bench.clock.advance(1_000)
-    await bench.send(change(1))
-    expect(ran).toEqual([change(2).timestamp])
-    expect(bench.codes).toEqual(['store_unavailable'])
-  })
-
-  it.each([
-    ['none', undefined],
-    ['something else', '1'],
-    ['too few', []],
-    ['no numbers', [Number.NaN]],
-  ])('runs nothing if the claim carries %s as positions', async (_what, positions) => {
-    const { bench, ran } = scene({ usual })
-    bench.store.plan('claim', saying({ state: 'claimed', token: 'token', marks: [], positions }))
-    expect(await bench.send(change(2))).toMatchObject({ status: 503, code: 'store_unavailable' })
-    expect(bench.errors[0]?.cause).toMatchObject({ message: 'it returned something that is not a claim' })
-    expect(ran).toEqual([])
-  })
-
-  it('compares with the positions of the claim that counts, not of one that came too late', async () => {
-    const { bench, ran } = scene({ usual })
-    bench.store.plan('claim', delayedBy(4_000))
-    expect(await bench.sendFor(3_000, change(2))).toMatchObject({ status: 503 })
-    await bench.clock.advance(2_000)
-    expect(await bench.send(change(2))).toMatchObject({ outcome: 'handled' })
-    expect(ran).toEqual([change(2).timestamp])
-  })
-
-  it('tells the position with the marks when an event is given up, and with a lost claim', async () => {
-    const bench = new Bench({ usual, handlerTimeoutMs: 1_000 })
-    const ran: string[] = []
-    bench.receiver.on('contact.updated', { ...LATEST, name: 'crm' }, (event) => void ran.push(event.timestamp))
-    bench.receiver.on('contact.updated', { name: 'stuck' }, (event) =>
-      event.timestamp === change(2).timestamp ? new Promise(() => {}) : undefined,
-    )
-    bench.store.plan('renew', saying(true))
-    await bench.sendFor(6_000, change(2))
-    expect(await bench.send(change(1))).toMatchObject({ skipped: ['crm'] })
-    expect(ran).toEqual([change(2).timestamp])
   })
 
   it('returns the same answer to a duplicate that joined', async () => {
@@ -339,13 +232,6 @@ describe("order: 'latest' in transactions", () => {
       expect(bench.errors).toEqual([])
     },
   )
-
-  it("does not trust the app's claim that an event is outdated", async () => {
-    const { bench } = database((_event, transaction) =>
-      transaction(raise(Object.assign(new Error('mine'), { code: 'event_outdated' }))),
-    )
-    expect(await bench.send(change(1))).toMatchObject({ code: 'handler_failed' })
-  })
 })
 
 describe("a registration with order: 'latest'", () => {
@@ -361,10 +247,6 @@ describe("a registration with order: 'latest'", () => {
       expect(error.message).toContain('this type is about none')
     },
   )
-
-  it.each(['contact.updated', 'contact.*', '*.deleted', '*'])('is accepted for %s', (pattern) => {
-    expect(() => new Bench().receiver.on(pattern as '*', LATEST, ignore)).not.toThrow()
-  })
 
   it.each(['first', true, null, 0, {}])('is refused for %j as its value', (order) => {
     expect(refused('contact.*', { order })).toMatchObject({ code: 'option_invalid' })

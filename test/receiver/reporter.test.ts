@@ -1,4 +1,4 @@
-import { consoleLogger, createReceiver, type Logger, memoryStore, type Outcome, type StandardSchema } from 'postern'
+import { consoleLogger, createReceiver, memoryStore, type Outcome, type StandardSchema } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { Bench, counting, gated, type Line, linesInto, raise, rejecting, SECRET, watchRejections } from './support.ts'
@@ -260,59 +260,9 @@ it('the default logger gets warnings and errors only', async () => {
   }
 })
 
-it('lines go to a logger with its own methods and state', async () => {
-  const lines: Line[] = []
-  class Lines {
-    readonly #inner = linesInto(lines)
-    debug = (...args: Parameters<typeof this.warn>) => this.#inner.debug(...args)
-    info = (...args: Parameters<typeof this.warn>) => this.#inner.info(...args)
-    warn(fields: Readonly<Record<string, unknown>>, message: string) {
-      this.#inner.warn(fields, message)
-    }
-    error(fields: Readonly<Record<string, unknown>>, message: string) {
-      this.#inner.error(fields, message)
-    }
-  }
-  const { bench } = counting({ logger: new Lines() })
-  await bench.send(events.syncCompleted(), { tamper: 'flip-bit' })
-  expect(lines.map(({ level }) => level)).toEqual(['warn'])
-})
-
 describe('the lines of the log', () => {
   const told = (bench: Bench) => bench.lines.map(({ level, fields, message }) => [level, fields, message])
   const about = ({ id, type, accountKey }: ReturnType<typeof events.raw>) => ({ id, type, accountKey })
-
-  it('contain about a refused stranger only the reason, and the source', async () => {
-    const { bench } = counting()
-    await bench.send(events.contact.created(), { tamper: 'flip-bit', source: 'acme' })
-    expect(told(bench)).toStrictEqual([
-      [
-        'warn',
-        {
-          code: 'signature_mismatch',
-          status: 401,
-          id: undefined,
-          type: undefined,
-          accountKey: undefined,
-          source: 'acme',
-        },
-        expect.stringContaining('delivery refused: The signature was made with none'),
-      ],
-    ])
-  })
-
-  it('contain about a refused record how many mistakes it has, and not its content', async () => {
-    const { bench } = counting()
-    const event = { ...events.raw('contact.created'), data: { record: { email: 'zoe@example.test' } } }
-    await bench.send(event)
-    expect(told(bench)).toEqual([
-      [
-        'warn',
-        { code: 'invalid_record', status: 422, ...about(event), issues: 1, paths: ['data.record'] },
-        expect.stringMatching(/^delivery refused: .* onOutcome gets the issues\.$/),
-      ],
-    ])
-  })
 
   it.each([
     ['in production only count the issues of a refused record: their paths may be keys that its sender chose', false],
@@ -345,13 +295,6 @@ describe('the lines of the log', () => {
       ['debug', { status: 200, ...about(event), late: true }, 'handled'],
       ['debug', { status: 200, ...about(event), joined: true }, 'handled'],
     ])
-  })
-
-  it('say of an event that was handled on its own neither that it was late nor that it joined', async () => {
-    const { bench } = counting()
-    const event = events.contact.created()
-    await bench.send(event)
-    expect(told(bench)).toStrictEqual([['debug', { status: 200, ...about(event), source: undefined }, 'handled']])
   })
 
   it('name the account whose event was deferred, once a second', async () => {
@@ -392,19 +335,6 @@ describe('the lines of the log', () => {
       ['error', { code: 'secrets_unavailable', err: bench.errors[2], alikeSinceLastLine: 1 }, expect.any(String)],
     ])
   })
-
-  it('of a store reach the logger at the level that it chose', () => {
-    const lines: Line[] = []
-    const store = Object.assign(memoryStore(), {
-      reportTo: (logger: Logger) => {
-        for (const level of ['debug', 'info', 'warn', 'error'] as const) logger[level]({ level }, `a ${level}`)
-      },
-    })
-    createReceiver({ secret: SECRET, store, logger: linesInto(lines) })
-    expect(lines).toEqual(
-      ['debug', 'info', 'warn', 'error'].map((level) => ({ level, fields: { level }, message: `a ${level}` })),
-    )
-  })
 })
 
 describe('a hook that fails', () => {
@@ -431,13 +361,6 @@ describe('a hook that fails', () => {
       await bench.send(events.contact.created())
     }
     expect(seen).toEqual(['handler_failed', 'logged handler_failed'])
-  })
-
-  it('is not what is reported if there is none', async () => {
-    const bench = new Bench({ onError: undefined, onOutcome: undefined })
-    bench.receiver.on('*', fail)
-    await bench.send(events.contact.created())
-    expect(bench.lines.map(({ fields }) => fields.code)).toEqual(['handler_failed'])
   })
 })
 
