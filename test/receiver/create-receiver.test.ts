@@ -4,7 +4,6 @@ import {
   ConfigurationError,
   createReceiver,
   memoryStore,
-  type PosternError,
   type ReceiverOptions,
   record,
   type WebhookEvent,
@@ -383,35 +382,6 @@ describe('dispatch', () => {
     expect(await bench.receiver.dispatch(event)).toMatchObject({ outcome: 'duplicate' })
   })
 
-  it('shares data of a class, with its getters and methods', async () => {
-    class Data {
-      get record() {
-        return { _id: '65f0c1a2b3d4e5f6a7b8c9d0' }
-      }
-    }
-    const bench = new Bench()
-    const data = new Data()
-    const seen: unknown[] = []
-    for (const name of ['a', 'b']) bench.receiver.on('contact.created', { name }, (event) => seen.push(event.data))
-    const event = { ...events.contact.created(), data } as unknown as WebhookEvent // as an app may have it
-    expect(await bench.receiver.dispatch(event)).toMatchObject({ outcome: 'handled' })
-    expect(seen).toEqual([data, data])
-    expect(seen.every((given) => given === data)).toBe(true)
-  })
-
-  it('rejects a copy of its own event that a handler dispatches after it has waited, even one of several handlers', async () => {
-    const bench = new Bench()
-    const refused: unknown[] = []
-    for (const name of ['a', 'b'])
-      bench.receiver.on('*', { name }, async (given) => {
-        await settle()
-        refused.push(await bench.receiver.dispatch({ ...given }).catch(({ code }: PosternError) => code))
-      })
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
-    expect(refused).toEqual(['dispatch_within', 'dispatch_within'])
-    expect(bench.codes).toEqual(['dispatch_within', 'dispatch_within'])
-  })
-
   it('lets the same event with separate data join, and one whose data is a getter of its class', async () => {
     const { bench, gate } = gated()
     const sent = events.contact.created()
@@ -432,19 +402,6 @@ describe('dispatch', () => {
     for (const other of await Promise.all(others)) expect(other).toMatchObject({ outcome: 'handled', joined: true })
   })
 
-  it('lets an event with data of a class join its earlier delivery: its own handler did not dispatch that', async () => {
-    const bench = new Bench()
-    const gate = new Gate()
-    bench.receiver.on('*', () => gate.promise)
-    const event = { ...events.raw('sync.completed'), data: new (class Data {})() } as unknown as WebhookEvent // as above
-    const first = bench.receiver.dispatch(event)
-    await settle()
-    const second = bench.receiver.dispatch(event)
-    gate.open()
-    expect(await first).toMatchObject({ outcome: 'handled' })
-    expect(await second).toMatchObject({ outcome: 'handled', joined: true })
-  })
-
   const load = () => Promise.reject(new Error('no'))
   const event = events.raw('sync.completed')
 
@@ -461,16 +418,6 @@ describe('dispatch', () => {
     const given = toEvent() as WebhookEvent // plain JavaScript forgets to await
     const message = expect.stringContaining(fix)
     await expect(bench.receiver.dispatch(given)).rejects.toMatchObject({ code: 'event_invalid', message })
-  })
-
-  it('waits no longer than its option says', async () => {
-    const { bench, gate } = gated()
-    const dispatched = bench.receiver.dispatch(events.contact.created(), { waitMs: 20_000 })
-    await bench.clock.advance(19_999)
-    expect(bench.outcomes).toEqual([])
-    await bench.clock.advance(1)
-    expect(await dispatched).toMatchObject({ outcome: 'late' })
-    gate.open(undefined)
   })
 
   it('waits for ever for a claim that another process holds, if its option says so', async () => {
@@ -590,14 +537,6 @@ describe('close', () => {
     const running = bench.receiver.handle(request(events.contact.created(), { onAnswered }))
     for (let turn = 0; turn < 5; turn++) answered[0]?.()
     await expectToWaitFor(bench, running, gate, () => answered[1]?.())
-  })
-
-  it('does not wait for a request that was answered, before or while it closed', async () => {
-    const { bench } = counting()
-    expect((await bench.receiver.handle(request(events.contact.created()))).status).toBe(200)
-    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
-    expect((await bench.receiver.handle(request(events.contact.created()))).body).toBe('{"code":"closing"}')
-    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
   })
 })
 

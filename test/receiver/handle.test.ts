@@ -1,4 +1,4 @@
-import { REJECTION_STATUS, type Reply } from 'postern'
+import type { Reply } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import type { DeliveryRequest } from '../../src/engine.ts'
@@ -135,12 +135,6 @@ describe('the reply', () => {
     },
   )
 
-  it('to another method names the allowed one', async () => {
-    const { bench } = open()
-    const reply = await bench.receiver.handle(request(events.contact.created(), { method: 'PUT' }))
-    expect(reply).toMatchObject({ status: 405, headers: { allow: 'POST' } })
-  })
-
   it('to a refused record contains no issue', async () => {
     const { bench } = open()
     const event = events.raw('contact.created', { record: { secretField: 1 } })
@@ -154,7 +148,6 @@ describe('the body', () => {
 
   it.each<[string, unknown]>([
     ['nothing', undefined],
-    ['nothing, later', Promise.resolve()],
     ['an unknown failure, later', Promise.resolve({ failure: 'toString' })],
   ])('that a custom adapter returns as %s is the app’s mistake', async (_what, body) => {
     const { bench } = open()
@@ -201,12 +194,6 @@ describe('the body', () => {
     expect(bench.errors[0]).toMatchObject({ message: expect.stringContaining('reset'), cause: new Error('reset') })
   })
 
-  it('that its adapter calls incomplete is the sender’s fault', async () => {
-    const { bench } = open()
-    const reply = await bench.receiver.handle(reading(() => ({ failure: 'body_incomplete' })))
-    expect([reply.status, bench.errors]).toEqual([REJECTION_STATUS.body_incomplete, []])
-  })
-
   it('that does not arrive by the deadline: 408, and a later arrival is not handled', async () => {
     const { bench, ran } = open()
     const gate = new Gate<Uint8Array>()
@@ -228,15 +215,6 @@ describe('the body', () => {
     await bench.clock.advance(100)
     expect(ran).toEqual([])
     expect(bench.outcomes).toHaveLength(1)
-  })
-
-  it('that fails after its time leaves no rejection behind', async () => {
-    const { bench } = open()
-    const gate = new Gate<Uint8Array>()
-    const replying = bench.receiver.handle(reading(() => gate.promise))
-    await bench.clock.advance(8_000)
-    gate.fail(new Error('reset'))
-    expect(await replying).toMatchObject({ status: 408 })
   })
 
   it('that took its time leaves less of it to the handlers', async () => {
@@ -274,26 +252,4 @@ describe('the rest of a request', () => {
     const { bench } = open()
     expect(await bench.receiver.handle(request(events.contact.created(), overrides))).toMatchObject({ close, drainMs })
   })
-})
-
-it('passes unfinished work to the request’s own waitUntil, and reports the source', async () => {
-  const { bench } = open()
-  const gate = new Gate()
-  const handed: Promise<unknown>[] = []
-  bench.receiver.on('*', { name: 'slow' }, (_event, { source }) => {
-    expect(source).toBe('tenant-1')
-    return gate.promise
-  })
-  const replying = bench.receiver.handle(
-    request(events.contact.created(), { source: () => 'tenant-1', waitUntil: (work) => void handed.push(work) }),
-  )
-  await bench.clock.advance(8_000)
-  expect((await replying).status).toBe(503)
-  expect(handed).toHaveLength(1)
-  gate.open()
-  await handed[0]
-  expect(bench.outcomes.map(({ outcome, source }) => [outcome, source])).toEqual([
-    ['late', 'tenant-1'],
-    ['handled', 'tenant-1'],
-  ])
 })

@@ -154,16 +154,6 @@ describe('duplicates of a running event', () => {
       ['second handled', 9_000],
     ])
   })
-
-  it('that were received long ago are answered immediately', async () => {
-    const { bench, gate } = gated()
-    expect(await bench.sendFor(0, events.contact.created(), { receivedAt: bench.clock.now() - 60_000 })).toMatchObject({
-      outcome: 'late',
-    })
-    gate.open(undefined)
-    await bench.clock.advance(0)
-    expect(outcomesOf(bench)).toEqual(['late', 'handled late'])
-  })
 })
 
 describe('a claim that another process holds', () => {
@@ -182,18 +172,6 @@ describe('a claim that another process holds', () => {
     await bench.clock.advance(1)
     expect(await sent).toMatchObject({ outcome: 'busy', status: 409, id: event.id })
     await bench.clock.advance(5_000)
-    expect(bench.store.calls).toHaveLength(8)
-  })
-
-  it('is not requested any more when a blocked event loop reaches it after the deadline', async () => {
-    const { bench } = counting()
-    const event = events.contact.created()
-    elsewhere(bench, event)
-    const sent = bench.send(event)
-    await bench.clock.advance(7_100)
-    bench.clock.block(1_500)
-    await bench.clock.advance(0)
-    expect(await sent).toMatchObject({ outcome: 'busy' })
     expect(bench.store.calls).toHaveLength(8)
   })
 
@@ -221,20 +199,6 @@ describe('a claim that another process holds', () => {
     expect(runs()).toBe(1)
   })
 
-  it('is waited for as long as any duplicate waits', async () => {
-    const { bench } = counting()
-    const event = events.contact.created()
-    elsewhere(bench, event)
-    const first = bench.send(event)
-    await bench.clock.advance(3_000)
-    const second = bench.send(event)
-    await bench.clock.advance(5_000)
-    expect(await first).toMatchObject({ outcome: 'busy' })
-    expect(bench.outcomes).toHaveLength(1)
-    await bench.clock.advance(3_000)
-    expect(await second).toMatchObject({ outcome: 'busy', joined: true })
-  })
-
   it('that arrives after every delivery was answered is released, and runs nothing', async () => {
     const { bench, runs } = counting()
     const event = events.contact.created()
@@ -247,24 +211,6 @@ describe('a claim that another process holds', () => {
     expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
     expect(bench.codes).toEqual([])
   })
-
-  it('that arrives after every delivery was answered does not disturb a later duplicate', async () => {
-    const { bench, gate, runs } = gated()
-    const event = events.contact.created()
-    elsewhere(bench, event, 6_500)
-    bench.store.plan('claim', soon, soon, soon, soon, soon, soon, soon, answeringAfter(2_000))
-    const first = bench.send(event)
-    await bench.clock.advance(8_000)
-    expect(await first).toMatchObject({ outcome: 'busy' })
-    const copies = [bench.send(event)]
-    await bench.clock.advance(2_500)
-    expect(runs).toHaveLength(1)
-    copies.push(bench.send(event))
-    await bench.clock.advance(100)
-    gate.open(undefined)
-    expect((await Promise.all(copies)).map(({ outcome }) => outcome)).toEqual(['handled', 'handled'])
-    expect(runs).toHaveLength(1)
-  })
 })
 
 describe('a store that fails at the claim', () => {
@@ -272,12 +218,9 @@ describe('a store that fails at the claim', () => {
     ['throws', throwing],
     ['rejects', rejecting],
     ['gives nothing', saying(undefined)],
-    ['gives null', saying(null)],
     ['gives an unknown state', saying({ state: 'maybe' })],
-    ['gives an unknown state with all that a claim has', saying({ state: 'maybe', token: 't', marks: [] })],
     ['gives a claim without a token', saying({ state: 'claimed', marks: [] })],
     ['gives a claim without marks', saying({ state: 'claimed', token: 't' })],
-    ['gives undefined at once', () => undefined as never],
   ])('that %s is answered 503 immediately, and no handler runs', async (_what, behaviour) => {
     const { bench, runs } = counting()
     bench.store.plan('claim', behaviour)
@@ -317,20 +260,6 @@ describe('a store that fails at the claim', () => {
     expect(bench.codes).toEqual(['store_unavailable'])
   })
 
-  it('that hangs if no time is left at all runs nothing afterwards', async () => {
-    const { bench, runs } = counting()
-    bench.store.plan('claim', answeringAfter(1_000))
-    const event = events.contact.created()
-    expect(await bench.sendFor(0, event, { receivedAt: bench.clock.now() - 9_000 })).toMatchObject({
-      status: 503,
-      code: 'store_unavailable',
-    })
-    await bench.clock.advance(2_000)
-    expect(runs()).toBe(0)
-    expect(bench.store.count('release')).toBe(1)
-    expect(bench.codes).toEqual(['store_unavailable'])
-  })
-
   it('that answers late: the claim is released with its marks', async () => {
     const bench = new Bench()
     const runs: string[] = []
@@ -350,30 +279,6 @@ describe('a store that fails at the claim', () => {
     isBroken = false
     expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
     expect(runs).toEqual(['first', 'second', 'second'])
-  })
-
-  it.each<[string, () => unknown]>([
-    ['something that is not a claim', () => null],
-    ['a rejection', raise(new Error('gone'))],
-    ['that it is busy', () => ({ state: 'busy' })],
-  ])('that returns %s late changes nothing', async (_what, answer) => {
-    const { bench } = counting()
-    bench.store.plan('claim', async (_call, clock) => {
-      await new Promise<void>((resolve) => clock.setTimeout(resolve, 4_000))
-      return answer() as never // replaces the answer of a store
-    })
-    expect(await bench.sendFor(5_000, events.contact.created())).toMatchObject({ status: 503 })
-    expect(bench.store.count('release')).toBe(0)
-    expect(bench.codes).toEqual(['store_unavailable'])
-  })
-
-  it('that fails while a claim is waited for ends the wait with 503', async () => {
-    const { bench } = counting()
-    bench.store.plan('claim', saying({ state: 'busy' }), rejecting)
-    expect(await bench.sendFor(1_000, events.contact.created())).toMatchObject({
-      status: 503,
-      code: 'store_unavailable',
-    })
   })
 })
 
@@ -420,17 +325,6 @@ describe('a store that fails after the handlers succeeded', () => {
     expect(outcomesOf(bench)).toEqual(['handled', 'duplicate'])
   })
 
-  it('less and less often, down to once a second, and for the last time when 60 s are over', async () => {
-    const { bench } = counting()
-    bench.store.plan('complete', ...Array<Behaviour>(80).fill(rejecting))
-    await bench.send(events.contact.created())
-    await bench.clock.advance(80_000)
-    const tries = bench.store.calls.filter(({ method }) => method === 'complete').map(({ at }) => at - 1_000)
-    const evenly = Array.from({ length: 59 }, (_, n) => 2_500 + 1_000 * n)
-    expect(tries).toEqual([0, 100, 300, 700, 1_500, ...evenly])
-    expect(tries.at(-1)).toBe(60_500)
-  })
-
   it('by hanging: 200 after 3 s, and the renewals keep a short lease alive', async () => {
     const { bench } = counting({ leaseMs: 2_000 })
     bench.store.plan('complete', hanging, hanging)
@@ -442,14 +336,6 @@ describe('a store that fails after the handlers succeeded', () => {
     })
     await bench.clock.advance(5_000)
     expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
-  })
-
-  it('although it had carried it out: only the answer was late, and the retry finds it done', async () => {
-    const { bench } = counting()
-    bench.store.plan('complete', answeringAfter(3_500))
-    const event = events.contact.created()
-    expect(await bench.sendFor(5_000, event)).toMatchObject({ outcome: 'handled' })
-    expect(bench.codes).toEqual(['store_unavailable'])
   })
 
   it('past the deadline of its delivery: 200, since the handlers have succeeded', async () => {
@@ -489,15 +375,6 @@ describe('a store that fails after the handlers succeeded', () => {
     await bench.clock.advance(100)
     expect(bench.store.count('complete')).toBe(2)
   })
-
-  it('by reporting that another process has the event: 503 lease_lost', async () => {
-    const bench = new Bench()
-    bench.receiver.on('contact.*', { name: 'mail' }, () => {})
-    bench.store.plan('complete', saying(false))
-    const event = events.contact.created()
-    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost', id: event.id })
-    expect(bench.errors[0]).toMatchObject({ code: 'lease_lost', handlers: ['mail'], eventId: event.id })
-  })
 })
 
 describe('a store that fails at the release', () => {
@@ -535,32 +412,6 @@ describe('a store that fails at the release', () => {
     expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
     expect(runs).toEqual({ fine: 1, bad: 2 })
   })
-
-  it('for a minute is given up, and that is reported', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', raise(new Error('always')))
-    bench.store.plan('release', ...Array.from({ length: 100 }, () => rejecting))
-    expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
-    await bench.clock.advance(59_000)
-    expect(bench.codes).toEqual(['handler_failed', 'store_unavailable'])
-    await bench.clock.advance(10_000)
-    expect(bench.codes).toEqual(['handler_failed', 'store_unavailable', 'store_unavailable'])
-    const count = bench.store.count('release')
-    await bench.clock.advance(60_000)
-    expect(bench.store.count('release')).toBe(count)
-  })
-
-  it('beyond the deadline: the failure is answered in time', async () => {
-    const { bench, gate } = gated()
-    bench.store.plan('release', hanging)
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(7_900)
-    gate.fail(new Error('late, but not too late'))
-    await bench.clock.advance(100)
-    expect(await sent).toMatchObject({ status: 500, code: 'handler_failed' })
-    await bench.clock.advance(3_000)
-    expect(outcomesOf(bench)).toEqual(['failed'])
-  })
 })
 
 describe('waitUntil', () => {
@@ -595,31 +446,6 @@ describe('waitUntil', () => {
     expect(state.ended).toBe(0)
     await bench.clock.advance(1)
     expect(state.ended).toBe(2)
-  })
-
-  it('gets the release of a failure that the store has not stored yet', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', raise(new Error('no')))
-    bench.store.plan('release', rejecting, rejecting)
-    const { handed, state, waitUntil } = handing()
-    await bench.send(events.contact.created(), { waitUntil })
-    expect([handed.length, state.ended]).toEqual([1, 0])
-    await bench.clock.advance(1_000)
-    expect(state.ended).toBe(1)
-  })
-
-  it('gets the marks that are stored after a late answer', async () => {
-    const { bench, gate } = gated()
-    bench.store.plan('release', rejecting, rejecting)
-    const { handed, state, waitUntil } = handing()
-    bench.send(events.contact.created(), { waitUntil })
-    await bench.clock.advance(8_000)
-    expect(handed).toHaveLength(1)
-    gate.fail(new Error('no'))
-    await bench.clock.advance(299)
-    expect(state.ended).toBe(0)
-    await bench.clock.advance(1)
-    expect(state.ended).toBe(1)
   })
 
   it('gets the storing of a success that the store has not stored yet', async () => {
@@ -668,13 +494,6 @@ describe('a handler that dispatches its own event', () => {
     expect(bench.codes).toEqual(['dispatch_within'])
   })
 
-  it('and ignores the answer leaves no rejection behind', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', (event) => void bench.receiver.dispatch(event))
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
-    expect(bench.codes).toEqual(['dispatch_within'])
-  })
-
   it('through another event gets an error too', async () => {
     const bench = new Bench({ usual: atOnce })
     const [first, second] = [events.contact.created(), events.contact.created()]
@@ -690,17 +509,6 @@ describe('a handler that dispatches its own event', () => {
     })
     expect(await bench.send(first)).toMatchObject({ outcome: 'handled' })
     expect(codes).toEqual(['dispatch_within', 'handled'])
-  })
-
-  it('under another id is answered like any other event', async () => {
-    const bench = new Bench()
-    const outcomes: unknown[] = []
-    bench.receiver.on('*', async (event) => {
-      if (event.id === 'evt_2') return
-      outcomes.push((await bench.receiver.dispatch({ ...event, id: 'evt_2' })).outcome)
-    })
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
-    expect(outcomes).toEqual(['handled'])
   })
 })
 

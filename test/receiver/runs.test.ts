@@ -3,15 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { Gate } from '../support/gate.ts'
 import {
   answeringAfter,
-  atOnce,
-  type Behaviour,
   Bench,
   counting,
   delayedBy,
   gated,
   hanging,
   ManualClock,
-  raise,
   rejecting,
   saying,
   settle,
@@ -54,33 +51,6 @@ describe('closing', () => {
     expect(bench.store.count('complete')).toBe(2)
   })
 
-  it('counts results that the store has not stored at timeoutMs as unfinished, and continues to offer them', async () => {
-    const bench = new Bench()
-    bench.store.plan('release', rejecting, rejecting, rejecting, rejecting, rejecting)
-    bench.receiver.on('contact.created', raise(new Error('no')))
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'failed' })
-    const closing = bench.receiver.close({ timeoutMs: 1_000 })
-    await bench.clock.advance(1_000)
-    expect(await closing).toEqual({ unfinished: 1 })
-    await bench.clock.advance(10_000)
-    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
-  })
-
-  it('waits until a claim that came too late is released', async () => {
-    const bench = new Bench()
-    bench.store.plan('claim', answeringAfter(3_500)).plan('release', delayedBy(1_000))
-    bench.receiver.on('contact.created', () => {})
-    expect(await bench.sendFor(3_500, events.contact.created())).toMatchObject({ code: 'store_unavailable' })
-    let closed: unknown
-    bench.receiver.close().then((result) => {
-      closed = result
-    })
-    await bench.clock.advance(999)
-    expect(closed).toBeUndefined()
-    await bench.clock.advance(1)
-    expect(closed).toEqual({ unfinished: 0 })
-  })
-
   it('waits 10 s by default', async () => {
     const { bench, gate } = gated()
     bench.send(events.contact.created())
@@ -95,25 +65,6 @@ describe('closing', () => {
     expect(closed).toEqual({ unfinished: 1 })
     gate.open(undefined)
     await bench.clock.advance(0)
-  })
-
-  it('may wait for ever', async () => {
-    const { bench, gate } = gated()
-    bench.send(events.contact.created())
-    await bench.clock.advance(10)
-    const closing = bench.receiver.close({ timeoutMs: Number.POSITIVE_INFINITY })
-    await bench.clock.advance(30_000)
-    gate.open(undefined)
-    expect(await closing).toEqual({ unfinished: 0 })
-  })
-
-  it('may be called twice, and both calls wait', async () => {
-    const { bench, gate } = gated()
-    bench.send(events.contact.created())
-    await bench.clock.advance(10)
-    const closings = [bench.receiver.close(), bench.receiver.close()]
-    gate.open(undefined)
-    expect(await Promise.all(closings)).toEqual([{ unfinished: 0 }, { unfinished: 0 }])
   })
 
   it('releases a claim whose handlers have not begun', async () => {
@@ -152,12 +103,6 @@ describe('closing', () => {
     await bench.clock.advance(300)
     expect(await closing).toEqual({ unfinished: 0 })
     expect(bench.store.count('complete')).toBe(3)
-  })
-
-  it('refuses dispatch as well', async () => {
-    const { bench } = gated()
-    await bench.receiver.close()
-    expect(await bench.receiver.dispatch(events.contact.created())).toMatchObject({ outcome: 'closing' })
   })
 })
 
@@ -318,50 +263,6 @@ describe('maxInFlight', () => {
     for (const each of sent) expect(await each).toMatchObject({ outcome: 'handled' })
   })
 
-  it('counts what an account still has under way when one of its events has ended', async () => {
-    const bench = new Bench({ maxInFlight: 5 })
-    const gates = Array.from({ length: 5 }, () => new Gate<unknown>())
-    let runs = 0
-    bench.receiver.on('*', () => gates[runs++]?.promise)
-    const sent = Array.from({ length: 4 }, () => bench.send(of('acme')))
-    await bench.clock.advance(10)
-    gates[0]?.open(undefined)
-    expect(await sent[0]).toMatchObject({ outcome: 'handled' })
-    sent.push(bench.send(of('acme')))
-    await bench.clock.advance(10)
-    expect(await bench.send(of('acme'))).toMatchObject({ outcome: 'overloaded' })
-    for (const gate of gates) gate.open(undefined)
-    await Promise.all(sent)
-  })
-
-  it.each<[string, Behaviour, boolean]>([
-    ['by its own handler, before that has waited for anything', atOnce, false],
-    ['by onError', atOnce, true],
-  ])('counts an event once that is sent again %s', async (_who, usual, isFailing) => {
-    let resend: (() => void) | undefined
-    const again = () => {
-      resend?.()
-      resend = undefined
-    }
-    const bench: Bench = new Bench({ usual, maxInFlight: 2, onError: again })
-    const answers: unknown[] = []
-    bench.receiver.on('*', () => {
-      if (isFailing) throw new Error('no')
-      again()
-    })
-    for (let round = 0; round < 10; round++) {
-      const event = events.contact.created()
-      resend = () => void bench.send(event).then(({ outcome }) => answers.push(outcome))
-      await bench.send(event)
-      await bench.clock.advance(10_000)
-    }
-    expect(bench.outcomes.filter(({ outcome }) => outcome === 'overloaded')).toEqual([])
-    expect(answers).toEqual(Array(10).fill(isFailing ? 'failed' : 'busy'))
-    const closing = bench.receiver.close({ timeoutMs: 5_000 })
-    await bench.clock.advance(0)
-    expect(await Promise.race([closing, settle()])).toEqual({ unfinished: 0 })
-  })
-
   it('lets 100 duplicates of one event wait, and answers the others busy immediately', async () => {
     const { bench, gate } = gated({ maxInFlight: 2 })
     const recorded = of('acme')
@@ -374,30 +275,6 @@ describe('maxInFlight', () => {
     expect(await other).toMatchObject({ outcome: 'handled' })
     const outcomes = await Promise.all(replays)
     expect(outcomes.filter(({ outcome }) => outcome === 'handled')).toHaveLength(101)
-  })
-
-  it('searches for runs that were cut off once a second at most, no matter how many deliveries are deferred', async () => {
-    const { bench, gate } = gated({ maxInFlight: 1 })
-    const sent = bench.send(of('acme'))
-    await bench.clock.advance(0)
-    let looks = 0
-    const monotonic = bench.clock.monotonic.bind(bench.clock)
-    bench.clock.monotonic = () => {
-      looks++
-      return monotonic()
-    }
-    const put = async () => {
-      looks = 0
-      expect(await bench.send(of('globex'))).toMatchObject({ outcome: 'overloaded' })
-      return looks
-    }
-    const first = await put()
-    const second = await put()
-    expect(second).toBe(first - 1)
-    await bench.clock.advance(1_000)
-    expect(await put()).toBe(first)
-    gate.open(undefined)
-    await sent
   })
 })
 
@@ -487,27 +364,6 @@ describe('a run that its host cut off', () => {
     expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
   })
 
-  it('counts as one 5 s after the end of its lease, and not a moment before', async () => {
-    const { bench, clock } = freezing()
-    const event = events.contact.created()
-    const first = bench.send(event)
-    await clock.advance(8_000)
-    expect(await first).toMatchObject({ outcome: 'late' })
-    clock.isFrozen = true
-    // Renewed 5 s after the claim, the lease ends at 20 s.
-    await clock.advance(17_000)
-    clock.isFrozen = false
-    const copy = bench.send(event)
-    await clock.advance(0)
-    expect(bench.codes).toEqual([])
-    clock.block(1)
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-    expect(bench.codes).toEqual(['handler_abandoned'])
-    await clock.advance(8_000)
-    expect(await copy).toMatchObject({ outcome: 'late', joined: true })
-    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
-  })
-
   it('and that resumes is fenced off, and does not disturb the new one', async () => {
     const clock = new FrozenClock()
     const bench = new Bench({ clock })
@@ -539,20 +395,6 @@ describe('a run that its host cut off', () => {
     expect([runs, bench.codes]).toEqual([2, ['handler_abandoned', 'lease_lost']])
   })
 
-  it('makes room for others if maxInFlight is reached', async () => {
-    const { bench, clock } = freezing({ maxInFlight: 1 })
-    const sent = bench.send(events.contact.created())
-    await clock.advance(8_000)
-    expect(await sent).toMatchObject({ outcome: 'late' })
-    clock.isFrozen = true
-    await clock.advance(10)
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'overloaded' })
-    await clock.advance(30_000)
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
-    expect(bench.codes).toEqual(['handler_abandoned'])
-    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
-  })
-
   it.each([
     ['a claim that hangs', (bench: Bench) => bench.store.plan('claim', hanging)],
     ['a claim that comes late', (bench: Bench) => bench.store.plan('claim', answeringAfter(7_000))],
@@ -569,41 +411,6 @@ describe('a run that its host cut off', () => {
     gate.open(undefined)
     await bench.clock.advance(10_000)
   })
-})
-
-it.each<[string, object]>([
-  ['nothing', {}],
-  ['a model', { model: 'contact' }],
-  ['an action', { action: 'deleted' }],
-  ['both', { model: 'contact', action: 'deleted' }],
-])('passes an event that is about no model without either field, with %s put there', async (_what, forged) => {
-  const bench = new Bench()
-  const seen: unknown[] = []
-  bench.receiver.on('*', (event) => void seen.push(event))
-  const event = events.syncCompleted()
-  await bench.send({ ...event, ...forged })
-  expect(seen).toStrictEqual([event])
-})
-
-it('closes when the last of several events has ended, and asks the store for no other meanwhile', async () => {
-  const bench = new Bench()
-  const gates = [new Gate(), new Gate()]
-  let runs = 0
-  bench.receiver.on('*', () => gates[runs++]?.promise)
-  const sent = [bench.send(events.contact.created()), bench.send(events.contact.created())]
-  await bench.clock.advance(0)
-  let isClosed = false
-  const closing = bench.receiver.close().finally(() => {
-    isClosed = true
-  })
-  gates[0]?.open()
-  await bench.clock.advance(10)
-  expect(isClosed).toBe(false)
-  expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'closing', status: 503 })
-  expect(bench.store.count('claim')).toBe(2)
-  gates[1]?.open()
-  expect(await closing).toEqual({ unfinished: 0 })
-  for (const outcome of await Promise.all(sent)) expect(outcome).toMatchObject({ outcome: 'handled' })
 })
 
 it('keeps undocumented fields of the envelope, beside the model and the action of its type, which no field replaces', async () => {
