@@ -71,49 +71,4 @@ describe('the room for events under way', () => {
       }),
     )
   })
-
-  it('has a place for a large event whenever it has one for an event as large as the largest of its account', () => {
-    fc.assert(
-      fc.property(ofOne, cost, (steps, bytes) => {
-        const room = new Room(OPTIONS)
-        const largest = Math.max(0, ...play(room, steps).map((load) => load.bytes))
-        const fits = (size: number) => room.whyNone({ accountKey: 'acme', bytes: size }) === undefined
-        if (bytes > largest) expect(fits(bytes)).toBe(fits(largest))
-      }),
-    )
-  })
-
-  it('has a place for small events of any account beside the large ones that all accounts took', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: MIB, max: 12 * MIB }), { maxLength: 30 }), (larges) => {
-        const room = new Room(OPTIONS)
-        play(
-          room,
-          larges.map((begin, index) => ({ begin, account: `importing ${index % 10}` })),
-        )
-        for (let count = 0; count < 30; count++) {
-          const small = { accountKey: `account ${count}`, bytes: 10_000 }
-          expect(room.whyNone(small)).toBeUndefined()
-          room.add(small)
-        }
-      }),
-    )
-  })
-
-  it('has a place for small events of an account beside all the large ones that it took', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 50_000, max: 12 * MIB }), { maxLength: 100 }), (larges) => {
-        const room = new Room(OPTIONS)
-        play(
-          room,
-          larges.map((begin) => ({ begin, account: 'acme' })),
-        )
-        const small = { accountKey: 'acme', bytes: 1_000 }
-        for (let count = 0; count < 30; count++) {
-          expect(room.whyNone(small)).toBeUndefined()
-          room.add(small)
-        }
-      }),
-    )
-  })
 })

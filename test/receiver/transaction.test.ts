@@ -1,4 +1,4 @@
-import { type HandlerContext, PosternError, type TransactionClaim, type TransactionContext } from 'postern'
+import type { HandlerContext, TransactionClaim, TransactionContext } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { Gate } from '../support/gate.ts'
@@ -13,7 +13,6 @@ import {
   soon,
   TransactionalStore,
   type Tx,
-  thenable,
   watchRejections,
 } from './support.ts'
 
@@ -59,26 +58,6 @@ describe.each<[string, Behaviour]>([
     expect([given, store.rows]).toEqual([[7], ['zoe']])
     expect(store.claims).toMatchObject([{ mark: 'save', token: expect.any(String), key: expect.any(String) }])
     expect(bench.codes).toEqual([])
-  })
-
-  it('that throws an error of another receiver does not lose the lease of this one', async () => {
-    const { bench, store, event } = scene(
-      ({ transaction }) => transaction(raise(new PosternError('lease_lost', 'of another receiver'))),
-      { usual },
-    )
-    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
-    expect(bench.codes).toEqual(['handler_failed'])
-    expect(store.calls.map(({ method }) => method)).toEqual(['claim', 'release'])
-  })
-
-  it('is refused within another one', async () => {
-    const { bench, store, event } = scene(
-      ({ transaction }) => transaction(() => transaction((tx) => tx.write('zoe'))),
-      { usual },
-    )
-    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
-    expect(bench.codes).toEqual(['transaction_misused', 'handler_failed'])
-    expect([store.claims.length, store.rows]).toEqual([1, []])
   })
 
   it('ends the handler, whether or not the handler awaits it', async () => {
@@ -128,17 +107,6 @@ describe('a commit', () => {
     expect([runs(), store.rows]).toEqual([1, ['zoe']])
   })
 
-  it('that is not carried out fails the handler, and the next attempt runs again', async () => {
-    const { bench, store, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')))
-    store.atCommit = () => {
-      store.atCommit = (commit) => commit()
-      throw new Error('the connection was cut')
-    }
-    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 500 })
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-    expect([runs(), store.rows]).toEqual([2, ['zoe']])
-  })
-
   it.each<[string, () => unknown]>([
     ['throws', raise(new Error('afterwards'))],
     ['calls for a second transaction', () => undefined],
@@ -167,22 +135,6 @@ describe('a commit', () => {
     expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
     expect([runs(), store.rows]).toEqual([1, ['zoe']])
   })
-
-  it('is undone if the handler fails beside it', async () => {
-    const { bench, store, event } = scene(async (context, run) => {
-      const transaction = context.transaction(async (tx) => {
-        await Promise.resolve()
-        tx.write(`run ${run}`)
-        if (run === 1) await new Promise(() => {}) // as long as the handler lives
-      })
-      if (run === 1) throw new Error('beside it')
-      return transaction
-    })
-    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
-    expect(bench.errors).toMatchObject([{ cause: new Error('beside it') }])
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-    expect(store.rows).toEqual(['run 2'])
-  })
 })
 
 describe('a call', () => {
@@ -198,16 +150,6 @@ describe('a call', () => {
     await expect(late).rejects.toMatchObject({ code: 'transaction_misused', handlers: ['save'], eventId: event.id })
     expect(bench.codes).toEqual(['transaction_misused'])
     expect([store.rows, store.claims]).toEqual([[], []])
-  })
-
-  it('a second one while the first is under way is refused, and the first one goes on', async () => {
-    const { bench, store, event } = scene((context) => {
-      const first = context.transaction((tx) => tx.write('zoe'))
-      context.transaction((tx) => tx.write('joe'))
-      return first
-    })
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-    expect([bench.codes, store.rows]).toEqual([['transaction_misused'], ['zoe']])
   })
 
   it.each([undefined, null, 'work', {}])('with %j as work is refused', async (work) => {
@@ -230,33 +172,6 @@ describe('a lease that is lost', () => {
     expect(bench.codes).toEqual(['lease_lost', 'handler_failed'])
     expect(store.rows).toEqual([])
     expect([store.count('complete'), store.count('release')]).toEqual([0, 0])
-  })
-
-  it('is reported once, even if the renewal reports it as well', async () => {
-    const gate = new Gate()
-    const { bench, store, clock, event } = scene(async (context) => {
-      clock.block(LEASE_MS + 1)
-      store.inner.claim(keyOf(store), LEASE_MS)
-      await context.transaction((tx) => tx.write('zoe')).catch(() => gate.promise)
-    })
-    const sent = bench.send(event)
-    await settle() // the handler has begun, and the clock was moved
-    await clock.advance(1_000)
-    expect(store.count('renew')).toBeGreaterThan(0)
-    expect(bench.codes).toEqual(['lease_lost'])
-    gate.open()
-    await clock.advance(0)
-    expect(await sent).toMatchObject({ outcome: 'late' })
-    expect(bench.outcomes.at(-1)).toMatchObject({ code: 'lease_lost', late: true })
-  })
-
-  it('does not matter if no process took the event since', async () => {
-    const { bench, store, clock, event } = scene(async (context) => {
-      clock.block(LEASE_MS + 1)
-      await context.transaction((tx) => tx.write('zoe'))
-    })
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-    expect(store.rows).toEqual(['zoe'])
   })
 })
 
@@ -291,21 +206,6 @@ describe('a handler that is given up', () => {
     expect(store.rows).toEqual(['run 2'])
   })
 
-  it('cannot begin another one', async () => {
-    const gate = new Gate()
-    const { bench, store, clock, event } = scene(
-      (context) => gate.promise.then(() => context.transaction((tx) => tx.write('zoe'))),
-      { handlerTimeoutMs: 1_000 },
-    )
-    const sent = bench.send(event)
-    await clock.advance(6_000)
-    expect(await sent).toMatchObject({ code: 'handler_abandoned' })
-    gate.open()
-    await clock.advance(0)
-    expect(bench.codes.at(-1)).toBe('transaction_misused')
-    expect(store.claims).toEqual([])
-  })
-
   it('has finished if its transaction was committed before', async () => {
     const { bench, store, clock, event, runs } = scene(
       async (context) => {
@@ -322,39 +222,6 @@ describe('a handler that is given up', () => {
       { code: 'handler_abandoned', handlers: ['save'] },
     ])
     expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
-    expect([runs(), store.rows]).toEqual([1, ['zoe']])
-  })
-
-  it('has not ended the event if another handler hangs as well, without having committed', async () => {
-    const { bench, store, clock, event } = scene(
-      async (context, run) => {
-        await context.transaction((tx) => tx.write('zoe'))
-        if (run === 1) await new Promise(() => {})
-      },
-      { handlerTimeoutMs: 1_000 },
-    )
-    let runs = 0
-    bench.receiver.on('*', { name: 'other' }, () => (runs++ === 0 ? new Promise(() => {}) : undefined))
-    const sent = bench.send(event)
-    await clock.advance(6_000)
-    expect(await sent).toMatchObject({ outcome: 'failed', code: 'handler_abandoned' })
-    await clock.advance(2 * LEASE_MS)
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-    expect([runs, store.rows]).toEqual([2, ['zoe']])
-  })
-
-  it('leaves its mark behind for the next attempt if it was committed beside one that hangs', async () => {
-    const { bench, store, clock, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')), {
-      handlerTimeoutMs: 1_000,
-    })
-    let hangs = true
-    bench.receiver.on('*', () => (hangs ? new Promise(() => {}) : undefined))
-    const sent = bench.send(event)
-    await clock.advance(6_000)
-    expect(await sent).toMatchObject({ code: 'handler_abandoned' })
-    hangs = false
-    await clock.advance(2 * LEASE_MS)
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
     expect([runs(), store.rows]).toEqual([1, ['zoe']])
   })
 })
@@ -396,42 +263,9 @@ describe('a store whose driver blocks', () => {
     expect(bench.errors).toMatchObject([{ cause: { code: 'transaction_misused' } }])
     expect(store.rows).toEqual([])
   })
-
-  it('never runs a query of work that it refuses', async () => {
-    let queries = 0
-    const query = () => thenable(() => queries++)
-    for (const work of [query, () => [query()]]) {
-      const { bench } = onSyncStore((context) => context.transaction(work))
-      expect(await bench.sendFor(1_000, events.contact.created())).toMatchObject({ code: 'handler_failed' })
-    }
-    expect(queries).toBe(0)
-  })
 })
 
 describe('beside transactions', () => {
-  it('handlers without a transaction work as on any store', async () => {
-    const results = [() => 1, () => Promise.resolve(1)]
-    for (const result of results) {
-      const { bench, event } = scene(result)
-      expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-      await bench.expectAtRest()
-    }
-    for (const error of [undefined, new Error('x')]) {
-      const { bench, event } = scene(raise(error))
-      expect(await bench.send(event)).toMatchObject({ outcome: 'failed', error: { cause: error } })
-    }
-  })
-
-  it('a store without transactions has no context.transaction', async () => {
-    const bench = new Bench()
-    let has: boolean | undefined
-    bench.receiver.on('contact.created', (_event, context) => {
-      has = 'transaction' in context
-    })
-    await bench.send(events.contact.created())
-    expect(has).toBe(false)
-  })
-
   it('any error of work ends nothing but the handler', async () => {
     for (const thrown of [undefined, null, 'text', new Proxy({}, { has: () => expect.unreachable() })]) {
       const { bench, event } = scene((context) => context.transaction(() => Promise.reject(thrown)))
