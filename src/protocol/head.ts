@@ -1,5 +1,7 @@
+import type { OptionChecker } from './option-checker.ts'
 import { Rejection } from './outcome.ts'
-import { type HeaderValue, isWellFormed, onlyValue, SIGNATURE_HEADER } from './signature.ts'
+import { show } from './show.ts'
+import { type HeaderValue, isWellFormed, onlyValue } from './signature.ts'
 
 /** The head of a request. */
 export type RequestHead = {
@@ -15,27 +17,48 @@ const ENCODED = new Rejection(
   'The body has a content encoding; the signature covers the bytes as sent, and the receiver does not decompress them.',
 )
 const TOO_LARGE = new Rejection('body_too_large', 'The declared length is over maxBodyBytes.')
-const NO_SIGNATURE = new Rejection('signature_missing', 'There is no X-Service-Signature header.')
-const BAD_SIGNATURE = new Rejection(
-  'signature_malformed',
-  'X-Service-Signature is not exactly one value of "sha256=" and 64 hexadecimal digits.',
-)
+/** A token of RFC 9110, but no header that says how the body is sent. */
+const HEADER_NAME = /^(?!(?:content|transfer)-)[-!#$%&'*+.^_`|~\w]{1,64}$/i
+
+/** @throws ConfigurationError `option_invalid` if `signatureHeader` is not the name of a header */
+export function checkSignatureHeader(check: OptionChecker, name: unknown): void {
+  if (typeof name === 'string' && HEADER_NAME.test(name)) return
+  throw check.invalid(`signatureHeader is ${show(name)}; give the name of a header, such as 'X-Crm-Signature'.`)
+}
+
+/** The header that carries the signature. Its name differs between installations of the service. */
+export class SignatureHeader {
+  /** The name in lower case, as hosts look it up. */
+  readonly key: string
+  readonly #missing: Rejection
+  readonly #malformed: Rejection
+
+  /** @param name as the service writes it */
+  constructor(name: string) {
+    this.key = name.toLowerCase()
+    this.#missing = new Rejection('signature_missing', `There is no ${name} header.`)
+    this.#malformed = new Rejection(
+      'signature_malformed',
+      `${name} is not exactly one value of "sha256=" and 64 hexadecimal digits.`,
+    )
+  }
+
+  /** Refuses a value that is missing or malformed. */
+  check(value: HeaderValue): Rejection | undefined {
+    const signature = onlyValue(value)
+    if (signature === undefined) return this.#missing
+    return isWellFormed(signature) ? undefined : this.#malformed
+  }
+}
 
 /** Refuses a request by its head: method, encoding, declared length, form of the signature header. */
-export function checkHead(head: RequestHead, maxBodyBytes: number): Rejection | undefined {
+export function checkHead(head: RequestHead, maxBodyBytes: number, signature: SignatureHeader): Rejection | undefined {
   if (head.method !== undefined && head.method !== 'POST') return NOT_POST
   const encoding = head.header('content-encoding')
   if (encoding != null && !isIdentity(encoding)) return ENCODED
   const length = declaredLength(head)
   if (length !== undefined && length > maxBodyBytes) return TOO_LARGE
-  return checkSignatureForm(head.header(SIGNATURE_HEADER))
-}
-
-/** Refuses a signature header that is malformed. */
-export function checkSignatureForm(header: HeaderValue): Rejection | undefined {
-  const signature = onlyValue(header)
-  if (signature === undefined) return NO_SIGNATURE
-  return isWellFormed(signature) ? undefined : BAD_SIGNATURE
+  return signature.check(head.header(signature.key))
 }
 
 /** Returns the declared length of the body in bytes; undefined if there is none, or it is no number. */

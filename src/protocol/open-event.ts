@@ -1,15 +1,16 @@
 import { authenticate, importSecrets, type Secrets } from './authenticate.ts'
 import { withModel } from './envelope.ts'
 import { type AnyEvent, splitType } from './events.ts'
-import { checkSignatureForm } from './head.ts'
+import { SignatureHeader } from './head.ts'
 import { REJECTION_STATUS, Rejection, type RejectionCode } from './outcome.ts'
-import { type HeaderValue, mustBeRaw, onlyValue } from './signature.ts'
+import { type HeaderValue, mustBeRaw, onlyValue, SIGNATURE_NAME } from './signature.ts'
 
 /** An event, or the reason that there is none: answer the request with `status`, and tell nobody but the owner of the app `reason`. */
 type OpenedEvent =
   | { readonly event: AnyEvent }
   | { readonly event: undefined; readonly code: RejectionCode; readonly status: number; readonly reason: string }
 
+const HEADER = new SignatureHeader(SIGNATURE_NAME)
 const NO_MODEL = { model: undefined, action: undefined }
 
 /**
@@ -28,7 +29,7 @@ export function openEvent(body: Uint8Array | string, header: HeaderValue, secret
   mustBeRaw(body)
   const keys = importSecrets(secrets)
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  const opened = checkSignatureForm(header) ?? authenticate(bytes, onlyValue(header) ?? '', keys)
+  const opened = HEADER.check(header) ?? authenticate(bytes, onlyValue(header) ?? '', keys)
   if (!(opened instanceof Rejection))
     return { event: withModel(opened.event, splitType(opened.event.type) ?? NO_MODEL) }
   const { code, reason } = opened

@@ -9,8 +9,8 @@ export type Secret = string | Uint8Array
 /** One header as HTTP libraries return it: its value, several values, or nothing. */
 export type HeaderValue = string | readonly string[] | null | undefined
 
-/** The header that carries the signature, in lower case. Service text, section 5. */
-export const SIGNATURE_HEADER = 'x-service-signature'
+/** The default name of the header that carries the signature: section 5 of the service text names it by a placeholder. */
+export const SIGNATURE_NAME = 'X-Service-Signature'
 
 const PREFIX = 'sha256='
 const WELL_FORMED_LENGTH = PREFIX.length + 64

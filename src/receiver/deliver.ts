@@ -3,14 +3,14 @@ import { authenticate } from '../protocol/authenticate.ts'
 import { type Envelope, type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
-import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
+import { checkHead, declaredLength } from '../protocol/head.ts'
 import { isBytes } from '../protocol/is-bytes.ts'
 import { checkMs } from '../protocol/option-checker.ts'
 import { type Outcome, Rejection, type Reply, toOutcome, toRejected, toReply } from '../protocol/outcome.ts'
 import { ignoreRejection, isThenable } from '../protocol/promises.ts'
 import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote, reasonOf, show } from '../protocol/show.ts'
-import { onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
+import { onlyValue } from '../protocol/signature.ts'
 import type { BodyFailure, DeliveryRequest } from './adapter.ts'
 import { Bodies } from './bodies.ts'
 import { accept } from './inbox-path.ts'
@@ -73,13 +73,13 @@ export class DeliveryPath {
       if (closed !== undefined) return this.#reply(closed, delivery, request)
       request.onAnswered?.(end)
       isUnseen = request.onAnswered === undefined
-      const refusal = checkHead(request, settings.maxBodyBytes) // 1
+      const refusal = checkHead(request, settings.maxBodyBytes, settings.signatureHeader) // 1
       if (refusal !== undefined) return this.#reply(toRejected(refusal), delivery, request)
       if (source instanceof PosternError) return this.#reply(this.#failSecrets(source), delivery, request)
       let body = this.#bodies.read(request, delivery) // 2
       if (isThenable(body)) body = await body
       if (!isBytes(body)) return this.#reply(body, delivery, request)
-      const answering = this.#answer(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery) // 3 to 10
+      const answering = this.#answer(body, onlyValue(request.header(settings.signatureHeader.key)) ?? '', delivery) // 3 to 10
       body = NO_BYTES // retains no bytes while it waits
       return this.#reply(isThenable(answering) ? await answering : answering, delivery)
     } catch (cause) {
@@ -108,7 +108,7 @@ export class DeliveryPath {
       if (source instanceof PosternError) return this.#failSecrets(source)
       const bytes = this.#bodies.toBytes(isEvent(received) ? NOT_SIGNED : body)
       if (!isBytes(bytes)) return bytes
-      const refusal = checkSignatureForm(signature) // 1
+      const refusal = settings.signatureHeader.check(signature) // 1
       return refusal === undefined ? this.#answer(bytes, onlyValue(signature) ?? '', delivery) : toRejected(refusal) // 3 to 10
     })
     return this.#end(answering, delivery)

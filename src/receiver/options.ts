@@ -6,11 +6,13 @@ import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey
 import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-schemas.ts'
 import type { PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas } from '../protocol/events.ts'
+import { checkSignatureHeader, SignatureHeader } from '../protocol/head.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS, MIN_MEMORY_MS } from '../protocol/schedule.ts'
 import type { StandardSchema } from '../protocol/schema.ts'
 import { show } from '../protocol/show.ts'
+import { SIGNATURE_NAME } from '../protocol/signature.ts'
 import { memoryStore } from '../store/memory-store.ts'
 import type { Store } from '../store/store.ts'
 import { isWinston } from './winston-logger.ts'
@@ -45,6 +47,8 @@ export type ReceiverOptions<M, E, S extends Store = Store> = {
   readonly inbox?: Inbox | undefined
   /** Part of the deduplication key. Two receivers that handle the same events on one store need two names. Default `default`. */
   readonly name?: string | undefined
+  /** Name of the header that carries the signature, if the installation of the service calls it otherwise. Default `X-Service-Signature`. */
+  readonly signatureHeader?: string | undefined
   /** Default 1 MiB. */
   readonly maxBodyBytes?: number | undefined
   /** Bytes for unchecked bodies, the oldest of which is cut if they need more; a quarter of it limits events under way. Default 64 MiB, or eight times `maxBodyBytes` if more. */
@@ -80,10 +84,13 @@ type WithoutDefault = 'maxAge' | 'onOutcome' | 'onError' | 'inbox' | 'onDeadLett
 type Undefinable = { readonly [Name in WithoutDefault]: Given[Name] | undefined }
 
 /** The options, checked and with every default filled in. */
-export interface ReceiverSettings extends Omit<Given, WithoutDefault | 'secret' | 'models' | 'events'>, Undefinable {
+export interface ReceiverSettings
+  extends Omit<Given, WithoutDefault | 'secret' | 'models' | 'events' | 'signatureHeader'>,
+    Undefinable {
   readonly secret: readonly VerificationKey[] | SecretsFunction
   readonly models: ReadonlyMap<string, StandardSchema> | undefined
   readonly events: ReadonlyMap<string, StandardSchema>
+  readonly signatureHeader: SignatureHeader
   /** True if the owner gave `name`. */
   readonly isNamed: boolean
   /** The most memory that one body may take, including the objects that keep its fragments, in bytes. */
@@ -101,6 +108,7 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
     events = {},
     store,
     name,
+    signatureHeader = SIGNATURE_NAME,
     maxBodyBytes = 1_048_576,
     maxBufferedBytes,
     deadlineMs = DEFAULT_DEADLINE_MS,
@@ -118,6 +126,7 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
 
   if (name !== undefined && (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name)))
     throw check.invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
+  checkSignatureHeader(check, signatureHeader)
   check.isWhole('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824, 'bytes')
   const maxBodyCost = Math.max(maxBodyBytes * MAX_OVERHEAD, LEAST_BODY_COST)
   if (maxBufferedBytes !== undefined)
@@ -137,6 +146,7 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
     store: checkStore(store === undefined ? memoryStore({ clock }) : store),
     name: name ?? 'default',
     isNamed: name !== undefined,
+    signatureHeader: new SignatureHeader(signatureHeader),
     maxBodyBytes,
     maxBodyCost,
     maxBufferedBytes: maxBufferedBytes ?? Math.max(67_108_864, 8 * maxBodyBytes),
@@ -153,7 +163,7 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
 const BUFFER_REASON = 'one body in small fragments may cost that'
 const AGE_REASON = 'the last of the five attempts comes 2 h 36 min after the event'
 const OPTIONS = (
-  'secret models events store name maxBodyBytes maxBufferedBytes deadlineMs handlerTimeoutMs leaseMs maxInFlight maxAge ' +
+  'secret models events store name signatureHeader maxBodyBytes maxBufferedBytes deadlineMs handlerTimeoutMs leaseMs maxInFlight maxAge ' +
   'clock logger onOutcome onError inbox onDeadLetter'
 ).split(' ')
 

@@ -21,7 +21,7 @@ export interface Receives {
 export interface ReceivedDelivery {
   /** The exact bytes of the request's body. */
   readonly body: Uint8Array
-  /** The value of `X-Service-Signature`, as the HTTP library returns it. */
+  /** The value of the signature header, as the HTTP library returns it. */
   readonly signature: HeaderValue
   /** Which registration or tenant the request is for, by its route. */
   readonly source?: string | undefined

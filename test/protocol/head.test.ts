@@ -1,10 +1,11 @@
 import { sign } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { checkHead, checkSignatureForm, declaredLength } from '../../src/protocol/head.ts'
+import { checkHead, declaredLength, SignatureHeader } from '../../src/protocol/head.ts'
 import type { HeaderValue } from '../../src/protocol/signature.ts'
 
 const GOOD = sign('{}', 'secret')
 const LIMIT = 1_000
+const HEADER = new SignatureHeader('X-Service-Signature')
 
 function headOf(headers: Readonly<Record<string, HeaderValue>>, method?: string) {
   const all: Readonly<Record<string, HeaderValue>> = { 'x-service-signature': GOOD, ...headers }
@@ -12,7 +13,7 @@ function headOf(headers: Readonly<Record<string, HeaderValue>>, method?: string)
 }
 
 const codeOf = (headers: Readonly<Record<string, HeaderValue>>, method?: string) =>
-  checkHead(headOf(headers, method), LIMIT)?.code
+  checkHead(headOf(headers, method), LIMIT, HEADER)?.code
 
 describe('checkHead', () => {
   it('accepts a good head', () => {
@@ -68,7 +69,7 @@ describe('checkHead', () => {
     [GOOD.toUpperCase(), 'signature_malformed'],
   ])('answers a signature of %j with %s', (signature, code) => {
     expect(codeOf({ 'x-service-signature': signature })).toBe(code)
-    expect(checkSignatureForm(signature)?.code).toBe(code)
+    expect(HEADER.check(signature)?.code).toBe(code)
   })
 })
 

@@ -1,8 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
-import { type Secret, sign } from '../../src/protocol/signature.ts'
+import { type Secret, SIGNATURE_NAME, sign } from '../../src/protocol/signature.ts'
 import { formatJson } from '../wire/json-forms.ts'
-import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { DeliveryChanges, Maker, TestDelivery, TestEvent, TestRecord } from './case.ts'
 
 export interface MakerOptions {

@@ -1,5 +1,5 @@
+import { SIGNATURE_NAME } from '../../src/protocol/signature.ts'
 import { SIGNATURE_MISTAKES, type SignatureMistakeCode } from '../wire/signature-mistakes.ts'
-import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { Maker, TestDelivery } from './case.ts'
 
 /** Mistake in a receiver, with deliveries that only a receiver with this mistake accepts. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/host/clock.ts'
+import { SIGNATURE_NAME } from '../../src/protocol/signature.ts'
 import type { ExchangePhase, WireRequest } from '../wire/exchange.ts'
-import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { Assumed } from './assumptions.ts'
 import type { AttemptPhases, DeliveryAttempt, StoredDelivery } from './delivery.ts'
 import type { Faults } from './faults.ts'

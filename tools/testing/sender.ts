@@ -3,7 +3,6 @@ import { parseDuration } from '../../src/host/duration.ts'
 import { OptionChecker } from '../../src/protocol/option-checker.ts'
 import { ATTEMPT_DELAYS_MS } from '../../src/protocol/schedule.ts'
 import { show } from '../../src/protocol/show.ts'
-import { SIGNATURE_HEADER } from '../../src/protocol/signature.ts'
 import { type Attempt, type AttemptPlan, makeAttempt, type SenderClock } from './attempt.ts'
 import { type Sendable, SIGNED_OPTIONS, type SignedDelivery, type SignedOptions, signed } from './signed.ts'
 import type { Target } from './target.ts'
@@ -121,13 +120,14 @@ interface Shape {
 function toPlan({ body: whole, headers, signature }: SignedDelivery, shape: Partial<Shape>): AttemptPlan {
   const { number = 1, partSize, abortAfterMs, bytes } = shape
   const sent = bytes === undefined ? whole : whole.slice(0, bytes)
-  const others = Object.entries(headers).filter(([name]) => name !== SIGNATURE_HEADER)
-  const signatures = signature?.split(', ') ?? [] // the tamper `two-headers` has two
   return {
     number,
     abortAfterMs,
     request: {
-      headers: [...others, ...signatures.map((value) => [SIGNATURE_HEADER, value] as const)],
+      // The tamper `two-headers` has two values.
+      headers: Object.entries(headers).flatMap(([name, text]) =>
+        (text === signature ? text.split(', ') : [text]).map((value) => [name, value] as const),
+      ),
       body: partSize === undefined ? [sent] : toParts(sent, partSize),
       declaredLength: sent.length < whole.length ? whole.length : undefined,
     },

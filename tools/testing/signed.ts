@@ -1,8 +1,9 @@
 import { type ModelEvent, splitType, type WebhookEvent } from '../../src/protocol/events.ts'
+import { checkSignatureHeader } from '../../src/protocol/head.ts'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
 import { OptionChecker } from '../../src/protocol/option-checker.ts'
 import { show } from '../../src/protocol/show.ts'
-import { type Secret, SIGNATURE_HEADER, sign } from '../../src/protocol/signature.ts'
+import { type Secret, SIGNATURE_NAME, sign } from '../../src/protocol/signature.ts'
 import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
 import { flipBit, type SignatureFault, spoilSignature } from '../wire/signature-mistakes.ts'
 
@@ -17,17 +18,19 @@ export interface SignedOptions {
   readonly format?: BodyFormat | undefined
   /** Way to spoil the delivery. Default `none`. */
   readonly tamper?: Tamper | undefined
+  /** Name of the signature header. Default `X-Service-Signature`. */
+  readonly signatureHeader?: string | undefined
   /** Seed for the format `random`: each seed formats the same event differently. Default: derived from the event. */
   readonly seed?: string | number | undefined
 }
 
-export const SIGNED_OPTIONS: readonly string[] = ['secret', 'format', 'tamper', 'seed']
+export const SIGNED_OPTIONS: readonly string[] = ['secret', 'format', 'tamper', 'signatureHeader', 'seed']
 
 /** One delivery: an argument of `receiver.receive`, and of each HTTP client. */
 export interface SignedDelivery {
   readonly body: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
-  /** Value of `X-Service-Signature`; undefined for `no-header`, and both values joined by a comma for `two-headers`. */
+  /** Value of the signature header; undefined for `no-header`, and both values joined by a comma for `two-headers`. */
   readonly signature: string | undefined
   /** Makes a Fetch request of the delivery. */
   request(url?: string): Request
@@ -45,8 +48,9 @@ export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
 export function signed(given: Sendable, options: SignedOptions): SignedDelivery {
   const check = new OptionChecker('signed')
   check.isObject(options, '{ secret }')
-  const { secret, format = 'spaced', tamper = 'none', seed } = options
+  const { secret, format = 'spaced', tamper = 'none', signatureHeader = SIGNATURE_NAME, seed } = options
   check.isKnown(options, SIGNED_OPTIONS)
+  checkSignatureHeader(check, signatureHeader)
   if (!isSendable(given))
     throw new TypeError(
       `An event, text or bytes can be signed, not ${show(given)}: events.contact.created() makes one. Give anything that is not an event as text.`,
@@ -58,7 +62,7 @@ export function signed(given: Sendable, options: SignedOptions): SignedDelivery 
   const body = Buffer.from((tamper === 'flip-bit' ? flipBit(original) : original).buffer)
   const headers = {
     'content-type': 'application/json',
-    ...(signature !== undefined && { [SIGNATURE_HEADER]: signature }),
+    ...(signature !== undefined && { [signatureHeader.toLowerCase()]: signature }),
   }
   return {
     body,

@@ -1,6 +1,6 @@
 import { isLoopback } from '../../../src/protocol/loopback.ts'
 import { SERVICE_DEADLINE_MS } from '../../../src/protocol/schedule.ts'
-import { SIGNATURE_NAME } from '../../wire/signature-name.ts'
+import { SIGNATURE_NAME } from '../../../src/protocol/signature.ts'
 import type { Case } from '../case.ts'
 import { FORGED } from '../maker.ts'
 import {

@@ -1,6 +1,6 @@
 import { isObject } from '../../../src/protocol/envelope.ts'
 import { parseJson } from '../../../src/protocol/parse-json.ts'
-import { SIGNATURE_HEADER } from '../../../src/protocol/signature.ts'
+import { SIGNATURE_NAME } from '../../../src/protocol/signature.ts'
 import { type ExitError, type Io, usageError } from '../io.ts'
 import { toText } from './read-bytes.ts'
 import { readBody, type SecretOptions } from './secret.ts'
@@ -35,7 +35,7 @@ export async function readDelivery(given: string, secret: SecretOptions, io: Io)
 /** Returns the signature header, empty if there is none; undefined if these are no headers. */
 function headerOf(headers: unknown): string | undefined {
   if (!isObject(headers)) return undefined
-  const [entry] = Object.entries(headers).filter(([name]) => name.toLowerCase() === SIGNATURE_HEADER)
+  const [entry] = Object.entries(headers).filter(([name]) => name.toLowerCase() === SIGNATURE_NAME.toLowerCase())
   const value: unknown = entry?.[1]
   // As HTTP joins several values of one header.
   return Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : ''
