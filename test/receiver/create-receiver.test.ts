@@ -94,7 +94,7 @@ describe('options', () => {
 
   it.each([
     ['secrets', 'Several secrets are given as a list in "secret".'],
-    ['deadline', 'It takes secret, models, events, store, name, maxBodyBytes, maxBufferedBytes, deadlineMs'],
+    ['deadline', 'It takes secret, models, events, store, name, signatureHeader, maxBodyBytes, maxBufferedBytes, deadlineMs'],
     ['toString', 'createReceiver has no option "toString"'],
   ])('refuses the unknown option %s', (option, fix) => {
     const error = failure(() => make({ secret: SECRET, [option]: 1 }))
