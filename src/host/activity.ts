@@ -1,4 +1,5 @@
 import { type Clock, LONGEST_TIMER_MS } from './clock.ts'
+import { waitFor } from './wait-for.ts'
 
 /** The time that a host and its middleware have to write an answer, if its adapter cannot tell when they have. */
 const UNSEEN_ANSWER_MS = 1_000
@@ -37,16 +38,14 @@ export class Activity {
 
   /** Waits until all has ended and every answer is written, `timeoutMs` at most. */
   async drain(clock: Clock, timeoutMs: number): Promise<void> {
-    if (this.#count > 0)
-      await new Promise<void>((resolve) => {
-        const timer = clock.setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER_MS))
-        this.#onIdle.push(() => {
-          clock.clearTimeout(timer)
-          resolve()
-        })
-      })
+    if (this.#count > 0) {
+      const idle = new Promise<void>((resolve) => this.#onIdle.push(resolve))
+      await waitFor(clock, idle, Math.min(timeoutMs, LONGEST_TIMER_MS), ignore, ignore)
+    }
     // What the host still has to do takes real time, whatever the clock of the receiver says.
     const leftMs = Math.min(this.#unseenAt + UNSEEN_ANSWER_MS - performance.now(), timeoutMs)
     if (leftMs > 0) await new Promise((resolve) => setTimeout(resolve, leftMs))
   }
 }
+
+const ignore = () => {}

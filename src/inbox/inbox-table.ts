@@ -29,9 +29,11 @@ export interface TakeRequest {
   /** Lease of each item, in milliseconds. */
   readonly leaseMs: number
   /**
-   * `take`: nothing runs in this worker; it takes a due suspect before everything else, and nothing with it. `await`: something runs; if a
-   * suspect is due, the worker can make room for it. `leave`: no suspect. `join`: no suspect, and the one that runs in this worker is not
-   * alone from now on. All workers together run one suspect alone at a time.
+   * Whether the worker can take a suspect, of which all workers together run one alone at a time.
+   * - `take`: nothing runs in the worker. A suspect that is due comes before everything else, and alone.
+   * - `await`: something runs. If a suspect is due, the answer says so, and the worker makes room for it.
+   * - `leave`: take others only.
+   * - `join`: take others only; the suspect that runs in this worker is not alone from now on.
    */
   readonly suspects: 'take' | 'await' | 'leave' | 'join'
 }

@@ -1,4 +1,5 @@
 import { LONGEST_TIMER_MS, sleep } from '../host/clock.ts'
+import { waitFor } from '../host/wait-for.ts'
 import type { InboxEntry, InboxLoop, InboxWorkOptions, Settlement, TakenItem } from './inbox.ts'
 import type { InboxTable, Taken } from './inbox-table.ts'
 import { Solitude } from './solitude.ts'
@@ -192,15 +193,15 @@ class Poller implements InboxLoop {
     return this.#isWithin(idle, timeoutMs)
   }
 
-  async #isWithin(settled: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-    const { clock } = this.#parts
-    let timer: unknown
-    const timeUp = new Promise<boolean>((resolve) => {
-      timer = clock.setTimeout(() => resolve(false), Math.min(timeoutMs, LONGEST_TIMER_MS))
-    })
-    const isInTime = await Promise.race([timeUp, settled.then(() => true)])
-    clock.clearTimeout(timer)
-    return isInTime
+  #isWithin(settled: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+    const limitMs = Math.min(timeoutMs, LONGEST_TIMER_MS)
+    return waitFor(
+      this.#parts.clock,
+      settled,
+      limitMs,
+      () => true,
+      () => false,
+    )
   }
 }
 
