@@ -1,11 +1,11 @@
 import { DEFAULT_RETENTION_MS, OptionChecker } from '../../../src/engine.ts'
 import { LONGEST_RETENTION_MS } from '../claims.ts'
-import { type ClientOf, maxOf, type PgClient, type PgPool } from './pool.ts'
+import type { ClientOf, PgClient, PgPool } from './pool.ts'
 import { DEFAULT_TABLE, type TableName } from './statements.ts'
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions<P, Tx> extends TableName {
-  /** A `Pool` of `pg`, whose `max` is 3 or more. The app may use it as well. */
+  /** A `Pool` of `pg`, for transactions. The app may use it as well. The store opens up to two more connections with its options. */
   readonly pool: P
   /** The time for which events are remembered, in milliseconds. Default 7 days. */
   readonly retentionMs?: number | undefined
@@ -19,7 +19,6 @@ export interface CheckedOptions<Tx> extends Required<TableName> {
   readonly wrap: (client: PgClient) => Tx
 }
 
-const LEAST_CONNECTIONS = 3
 /** Postgres truncates longer names, so that two could become one. */
 const LONGEST_NAME = 63
 /** Text without NUL and lone surrogates. */
@@ -32,10 +31,6 @@ export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): Che
   const { pool, retentionMs = DEFAULT_RETENTION_MS, schema, table, wrap, ...unknown } = options
   check.isKnown(unknown, ['pool', 'retentionMs', 'schema', 'table', 'wrap'])
   checkPool(check, pool)
-  if (maxOf(pool) < LEAST_CONNECTIONS)
-    throw check.invalid(
-      `the pool has ${maxOf(pool)} connections at most (max); give it ${LEAST_CONNECTIONS} or more. One is kept for renewals, one is left for claims, and transactions share the others.`,
-    )
   check.isWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
   check.areFunctions({ wrap })
   return {

@@ -31,7 +31,7 @@ export interface PgPool {
   /** True once `end()` was called. */
   readonly ending?: boolean | undefined
   readonly idleCount?: number | undefined
-  readonly options?: { readonly max?: number | undefined } | undefined
+  readonly options?: object | undefined
 }
 
 /** The type of a pool's client, by the overload of `connect` that returns a promise. */
@@ -45,12 +45,6 @@ export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback
 export const STATEMENT_LIMIT_MS = 10_000
 
 export const INSUFFICIENT_PRIVILEGE = '42501'
-
-const DEFAULT_MAX = 10
-
-export function maxOf({ options }: PgPool): number {
-  return options?.max ?? DEFAULT_MAX
-}
 
 export interface CheckedOut {
   readonly client: PgClient
@@ -149,20 +143,9 @@ export async function runStatement(
   { values = [], name, limitMs = STATEMENT_LIMIT_MS }: RunOptions = {},
 ): Promise<readonly (readonly unknown[])[]> {
   const named = name === undefined ? undefined : { name }
-  const result = await answerInTime(queryInTurn(client, { ...named, text, values, rowMode: 'array' }), limitMs)
+  const result = await answerInTime(client.query({ ...named, text, values, rowMode: 'array' }), limitMs)
   const last: PgResult = Array.isArray(result) ? result.at(-1) : result
   return last.rows as readonly (readonly unknown[])[] // rowMode is "array"
-}
-
-/** The latest statement on each connection; never rejects. */
-const latest = new WeakMap<PgClient, Promise<unknown>>()
-
-/** Sends a statement after those before it are answered: pg 9 refuses a second one while the first is under way. */
-function queryInTurn(client: PgClient, query: PgQuery): Promise<PgResult> {
-  const before = latest.get(client) ?? Promise.resolve()
-  const answer = before.then(() => client.query(query))
-  latest.set(client, answer.catch(ignore))
-  return answer
 }
 
 /** The driver's own limit of a single query, `query_timeout`, has no effect before pg 8.21. */

@@ -81,7 +81,7 @@ interface Settled {
 }
 
 /** The most connections that claims without an answer may use at the same time. */
-const MOST_CLAIMING = 4
+const MOST_CLAIMING = 2
 const SWEEP_EVERY_MS = 60_000
 const NEXT_BATCH_MS = 100
 
@@ -152,7 +152,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   async forget(key: string): Promise<boolean> {
     try {
       const { forget } = await this.#table.statements()
-      return (await this.#pool.runSpare(forget, [encodeKey(key)])).length === 1
+      return (await this.#pool.runOwn(forget, [encodeKey(key)])).length === 1
     } catch (error) {
       throw this.#table.explain(error)
     }
@@ -173,7 +173,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
 
   async #claimAll(asked: readonly Asked[]): Promise<readonly Claim[]> {
     const { claim } = await this.#table.statements()
-    const rows = await this.#pool.runSpare(claim, [
+    const rows = await this.#pool.runOwn(claim, [
       toArrayLiteral(asked.map(({ key }) => key)),
       toArrayLiteral(asked.map(({ token }) => token)),
       toArrayLiteral(asked.map(({ lease }) => lease)),
@@ -196,7 +196,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
     const places = settled.flatMap(({ key, positions = [] }) =>
       positions.map((position) => ({ event: key, ...position })),
     )
-    const rows = await this.#pool.runKept(settle, [
+    const rows = await this.#pool.runOwn(settle, [
       JSON.stringify(settled),
       toArrayLiteral(places.map(({ event }) => event)),
       toArrayLiteral(places.map(({ key }) => key)),

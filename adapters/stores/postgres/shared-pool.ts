@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto'
 import { STORE_LIMIT_MS, systemClock } from '../../../src/engine.ts'
 import { Notices } from '../notices.ts'
-import { KeptConnection } from './kept-connection.ts'
 import {
   type CheckedOut,
   type CheckOutOptions,
   checkOut,
   isIdle,
-  maxOf,
   NoAnswer,
   type PgClient,
   type PgPool,
@@ -18,12 +16,14 @@ import {
   useOnce,
 } from './pool.ts'
 
-/** Connections that handlers cannot use: one is kept for renewals, and one is left for claims. */
-const LEFT_FREE = 2
-/** The time for which a claim waits for its own connection. */
-const SPARE_WITHIN_MS = 100
-/** The time for which claims then use the shared connection. */
-const SCARCE_FOR_MS = 1_000
+/** The options in which the connections of the stores and inboxes differ from those of their pool. */
+const OWN = {
+  max: 2,
+  min: 0,
+  idleTimeoutMillis: 10_000,
+  connectionTimeoutMillis: STORE_LIMIT_MS,
+  allowExitOnIdle: true,
+}
 const MOST_TURNS = 12
 
 const LEFT_OPEN =
@@ -31,17 +31,17 @@ const LEFT_OPEN =
 
 const pools = new WeakMap<PgPool, SharedPool>()
 
-/** The connections that the stores on one pool share, each with its purpose. */
+/**
+ * The connections that the stores and inboxes on one pool share: those of the pool for transactions and rare long statements, and two of
+ * their own, which handlers cannot use up, for everything that a receiver waits for.
+ */
 export class SharedPool {
-  /** As many concurrent transactions as the pool can spare. */
-  readonly slots: Slots
   readonly notices = new Notices()
   readonly #pool: PgPool
-  readonly #kept: KeptConnection
+  readonly #own: PgPool
   readonly #openedAt = new WeakMap<PgClient, number>()
   readonly #names = new Map<string, string>()
   readonly #notPreparing = new WeakSet<PgClient>()
-  #isScarceUntil = 0
 
   static of(pool: PgPool): SharedPool {
     const known = pools.get(pool)
@@ -53,14 +53,10 @@ export class SharedPool {
 
   private constructor(pool: PgPool) {
     this.#pool = pool
-    this.slots = new Slots(maxOf(pool) - LEFT_FREE)
-    this.#kept = new KeptConnection(
-      (onError) => this.checkOut({ limitMs: STORE_LIMIT_MS, onError }),
-      () => this.isEnding,
-    )
+    this.#own = makeOwnPool(pool)
     // A connection that breaks would end the process without a listener: an idle one, which the pool replaces, and a new one whose server
     // shuts down right after it accepts it, before its user could listen.
-    pool.on('error', ignore)
+    for (const each of [this.#pool, this.#own]) each.on('error', ignore)
     pool.on('connect', (client) => {
       client.on('error', ignore)
       this.#openedAt.set(client, systemClock.monotonic())
@@ -71,43 +67,29 @@ export class SharedPool {
     return this.#pool.ending === true
   }
 
-  /** Checks out a connection that is not in a transaction: statements inside of one would not be committed. */
-  async checkOut(options?: CheckOutOptions): Promise<CheckedOut> {
+  /** Checks out a connection of the pool that is not in a transaction: statements inside of one would not be committed. */
+  checkOut(options?: CheckOutOptions): Promise<CheckedOut> {
+    return this.#checkOutOf(this.#pool, options)
+  }
+
+  async #checkOutOf(pool: PgPool, options?: CheckOutOptions): Promise<CheckedOut> {
     for (;;) {
-      const checkedOut = await checkOut(this.#pool, options)
+      const checkedOut = await checkOut(pool, options)
       if (isIdle(checkedOut.client)) return checkedOut
       checkedOut.giveBack(false)
       this.notices.warn(LEFT_OPEN)
     }
   }
 
-  /** Runs a function on its own connection, which is closed if the function fails. */
+  /** Runs a function on a connection of the pool, which is closed if the function fails. */
   async use<T>(what: (client: PgClient) => Promise<T>): Promise<T> {
     return useOnce(await this.checkOut(), what)
   }
 
-  /** Runs a message that commits by itself, on the connection that is kept for renewals and completions. */
-  runKept(text: string, values: unknown[] = []): Promise<readonly (readonly unknown[])[]> {
-    return this.#kept.use((client) => this.#runAlone(client, text, values))
-  }
-
-  /** Runs a message in the same way, on another connection if there is one: for claims, and for an inbox. */
-  async runSpare(text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
-    await this.#kept.hold() // a receiver needs it to keep its claim
-    const spare = await this.#findSpare()
-    if (spare === undefined) return this.runKept(text, values)
-    return useOnce(spare, (client) => this.#runAlone(client, text, values))
-  }
-
-  async #findSpare(): Promise<CheckedOut | undefined> {
-    if (systemClock.monotonic() < this.#isScarceUntil) return undefined
-    try {
-      return await this.checkOut({ limitMs: SPARE_WITHIN_MS })
-    } catch (error) {
-      if (this.isEnding) throw error
-      this.#isScarceUntil = systemClock.monotonic() + SCARCE_FOR_MS
-      return undefined
-    }
+  /** Runs a message that commits by itself. */
+  async runOwn(text: string, values: unknown[] = []): Promise<readonly (readonly unknown[])[]> {
+    const checkedOut = await this.#checkOutOf(this.#own, { limitMs: STORE_LIMIT_MS })
+    return useOnce(checkedOut, (client) => this.#runAlone(client, text, values))
   }
 
   /** @throws NoAnswer if the outcome of the statement is unknown; its connection must be closed */
@@ -126,11 +108,7 @@ export class SharedPool {
   async #runAlone(client: PgClient, text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
     for (let turn = 1; ; turn++)
       try {
-        const rows = await this.#runPrepared(client, text, values)
-        if (isIdle(client)) return rows
-        // An app returned the connection to the pool while its BEGIN was still on its way.
-        this.notices.warn(LEFT_OPEN)
-        throw new NoAnswer(undefined, LEFT_OPEN)
+        return await this.#runPrepared(client, text, values)
       } catch (error) {
         // If transactions are serializable by default, conflicting statements are refused, and have no effect.
         if (!CONFLICT.test(sqlStateOf(error) ?? '') || turn === MOST_TURNS) throw error
@@ -161,52 +139,32 @@ export class SharedPool {
 
   /** Closes connections that are older than a statement that was never answered: a network that lost one connection has lost them all. */
   async #dropOlderThan(sentAt: number): Promise<void> {
-    this.#kept.dropIdle(sentAt)
-    const idle = await Promise.allSettled(Array.from({ length: this.#pool.idleCount ?? 0 }, () => this.#pool.connect()))
-    for (const one of idle)
-      if (one.status === 'fulfilled') one.value.release((this.#openedAt.get(one.value) ?? 0) <= sentAt)
+    for (const pool of [this.#pool, this.#own]) {
+      const idle = await Promise.allSettled(Array.from({ length: pool.idleCount ?? 0 }, () => pool.connect()))
+      for (const one of idle)
+        if (one.status === 'fulfilled') one.value.release((this.#openedAt.get(one.value) ?? 0) <= sentAt)
+    }
   }
 }
 
-/** Limits how many callers run at the same time; the others wait in line. */
-class Slots {
-  #free: number
-  readonly #line = new Set<() => void>()
+interface PoolOfPg extends PgPool {
+  readonly options: { readonly password?: unknown }
+  readonly Client: unknown
+  emit(event: 'connect', client: PgClient): unknown
+  end(...given: unknown[]): unknown
+}
 
-  constructor(count: number) {
-    this.#free = count
-  }
-
-  /** @param signal removes the caller from the line */
-  async take(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
-    if (this.#free > 0) {
-      this.#free--
-      return
-    }
-    await new Promise<void>((resolve, reject) => {
-      const onAbort = () => {
-        this.#line.delete(onTurn)
-        reject(signal.reason)
-      }
-      const onTurn = () => {
-        signal.removeEventListener('abort', onAbort)
-        resolve()
-      }
-      signal.addEventListener('abort', onAbort, { once: true })
-      this.#line.add(onTurn)
-    })
-  }
-
-  /** Passes the slot to the first caller in line, if there is one. */
-  give(): void {
-    const [next] = this.#line
-    if (next === undefined) this.#free++
-    else {
-      this.#line.delete(next)
-      next()
-    }
-  }
+/** Makes a pool with the options of the app's, which ends with that and keeps no process alive. Wrappers of a pool are used themselves. */
+function makeOwnPool(given: PgPool): PgPool {
+  const pool = given as PoolOfPg // checked by the next line
+  if (pool.options === undefined || pool.Client === undefined) return given
+  const Pool = pool.constructor as new (options: object, client: unknown) => PoolOfPg // what has a Client is of pg
+  const own = new Pool({ ...pool.options, password: pool.options.password }, pool.Client) // the spread omits the password
+  Object.assign(own.options, OWN)
+  own.on('connect', (client) => pool.emit('connect', client)) // the app may set its connections up
+  const { end } = pool
+  pool.end = (...given) => Promise.all([end.apply(pool, given), own.end()]).then(() => {})
+  return own
 }
 
 /** Serialization failures and deadlocks. */

@@ -54,7 +54,7 @@ export class Table<S extends { readonly create: string }> {
   /** Logs that there is no table, if that is so once the app has started: before the first delivery is answered 503. */
   lookLater(logger: Logger): void {
     const look = async () => {
-      const [row] = await this.#pool.runKept(findSchema(this.#name))
+      const [row] = await this.#pool.runOwn(findSchema(this.#name))
       if (row === undefined) logger.error({ code: `${this.#kind.noun}_unavailable` }, this.#missing().message)
     }
     const ignore = () => {} // without a server, as in a build, nothing is known
@@ -63,7 +63,7 @@ export class Table<S extends { readonly create: string }> {
 
   async #find(): Promise<S> {
     if (this.#name.schema !== undefined) return this.#kind.makeStatements(this.#name)
-    const [row] = await this.#pool.runKept(findSchema(this.#name)).catch((error: unknown) => {
+    const [row] = await this.#pool.runOwn(findSchema(this.#name)).catch((error: unknown) => {
       // No claim was sent, so that none needs a release.
       throw error instanceof NoAnswer ? new Error(error.message, { cause: error.cause }) : error
     })

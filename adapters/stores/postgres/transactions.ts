@@ -20,7 +20,7 @@ const WATCH = '; SET LOCAL client_connection_check_interval = 1000'
 /** Servers before version 14 do not have that setting; on some systems it has no effect. */
 const UNKNOWN_SETTING = new Set(['42704', '22023'])
 
-/** The transactions of a store: as many at the same time as its pool can spare. */
+/** The transactions of a store, on connections of the app's pool. */
 export class Transactions<Tx> {
   readonly #pool: SharedPool
   readonly #table: Table<Statements>
@@ -36,24 +36,19 @@ export class Transactions<Tx> {
 
   async run<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
     const { signal } = claim
-    await this.#pool.slots.take(signal)
+    const { client, giveBack } = await this.#pool.checkOut({ signal })
+    // Closing the connection rolls back, even in the middle of a statement.
+    const abandon = () => giveBack(false)
+    signal.addEventListener('abort', abandon, { once: true })
     try {
-      const { client, giveBack } = await this.#pool.checkOut({ signal })
-      // Closing the connection rolls back, even in the middle of a statement.
-      const abandon = () => giveBack(false)
-      signal.addEventListener('abort', abandon, { once: true })
-      try {
-        const value = await this.#commit(client, claim, work)
-        giveBack(true)
-        return value
-      } catch (error) {
-        giveBack(!signal.aborted && !(error instanceof NoAnswer) && (await isRolledBack(client)))
-        throw error
-      } finally {
-        signal.removeEventListener('abort', abandon)
-      }
+      const value = await this.#commit(client, claim, work)
+      giveBack(true)
+      return value
+    } catch (error) {
+      giveBack(!signal.aborted && !(error instanceof NoAnswer) && (await isRolledBack(client)))
+      throw error
     } finally {
-      this.#pool.slots.give()
+      signal.removeEventListener('abort', abandon)
     }
   }
 

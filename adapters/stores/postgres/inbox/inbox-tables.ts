@@ -25,14 +25,12 @@ export class InboxTables {
 
   readonly explain = (error: unknown): unknown => this.#table.explain(error)
 
-  /** Runs a statement on its own connection, if one is free. */
-  run(pick: Pick, ...values: readonly unknown[]): Promise<Rows> {
-    return this.#explained(async () => this.#pool.runSpare(await this.#find(pick), [...values]))
-  }
-
-  /** Runs a statement on the connection that is kept: nothing else that uses the pool can delay it. */
-  runKept(pick: Pick, ...values: readonly unknown[]): Promise<Rows> {
-    return this.#explained(async () => this.#pool.runKept(await this.#find(pick), [...values]))
+  async run(pick: Pick, ...values: readonly unknown[]): Promise<Rows> {
+    try {
+      return await this.#pool.runOwn(await this.#find(pick), [...values])
+    } catch (error) {
+      throw this.explain(error)
+    }
   }
 
   /** Runs a statement that makes items of these accounts ready, in turn, and returns the row of `next`. */
@@ -51,13 +49,5 @@ export class InboxTables {
   async #find(pick: Pick): Promise<string> {
     const text = pick(await this.#table.statements())
     return this.isLarge ? `${text} -- large` : text
-  }
-
-  async #explained(call: () => Promise<Rows>): Promise<Rows> {
-    try {
-      return await call()
-    } catch (error) {
-      throw this.explain(error)
-    }
   }
 }

@@ -179,7 +179,7 @@ export class WorkTable implements InboxTable {
   async #renew(): Promise<void> {
     const { tables, worker, leaseMs } = this.#parts
     const sentAt = systemClock.monotonic()
-    const [[number] = []] = await tables.runKept(({ renew }) => renew, worker, leaseMs * 1_000)
+    const [[number] = []] = await tables.run(({ renew }) => renew, worker, leaseMs * 1_000)
     this.#number = String(number)
     this.#renewedAt = sentAt
   }
@@ -190,7 +190,7 @@ export class WorkTable implements InboxTable {
    */
   async #giveBackUnknown(): Promise<void> {
     if (systemClock.monotonic() - this.#comparedAt < this.#parts.leaseMs) return
-    const rows = await this.#parts.tables.runKept(({ held }) => held, this.#number)
+    const rows = await this.#parts.tables.run(({ held }) => held, this.#number)
     this.#comparedAt = systemClock.monotonic()
     const unknown = rows
       .map(([key, taken]) => ({ key: String(key), taken: String(taken), worker: this.#number }))

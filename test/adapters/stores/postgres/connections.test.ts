@@ -10,41 +10,33 @@ import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
 describe.skipIf(postgresProgram === undefined)('postgresStore on connections that fail', () => {
   const scene = new Scene()
 
-  it('commits the writes of a store while another one on the pool looks its table up', async () => {
-    const { store, pool } = await scene.store()
-    const { store: elsewhere } = await scene.store()
-    const claim = await claimFor(store)
-    const another = postgresStore({ pool })
-    const [, isDone] = await Promise.all([take(another, newKey()), store.complete(claim.key, claim.token)])
-    expect([isDone, await elsewhere.claim(claim.key, LEASE_MS)]).toEqual([true, { state: 'done' }])
+  it('begins no transaction within one that the app left open on a connection', async () => {
+    const { store, pool } = await scene.store({ max: 1 })
+    await pool.query('CREATE TABLE left_open (n int)')
+    const client = await pool.connect()
+    await client.query('BEGIN; INSERT INTO left_open VALUES (1)')
+    client.release()
+    await store.transaction(await claimFor(store), (tx) => tx.query('INSERT INTO left_open VALUES (2)'))
+    expect((await pool.query('SELECT n FROM left_open')).rows).toEqual([{ n: 2 }])
   })
 
-  it.each<[string, (client: pg.PoolClient) => Promise<unknown>]>([
-    ['is still on its way', async (client) => void client.query('BEGIN').catch(() => {})],
-    [
-      'timed out',
-      (client) =>
-        client.query({ text: 'SELECT pg_sleep(0.4); BEGIN', query_timeout: 50 } as pg.QueryConfig).catch(() => {}),
-    ],
-  ])(
-    'claims nothing within a transaction of the app, whose BEGIN %s when its client was returned to the pool',
-    async (_how, begin) => {
-      const { store, pool } = await scene.store({ max: 3 })
-      const { store: other } = await scene.store()
-      await take(store, newKey())
-      const clients = await Promise.all([1, 2].map(() => pool.connect()))
-      for (const client of clients) {
-        await begin(client)
-        client.release()
-      }
-      const key = newKey()
-      const states = [await stateOf(store.claim(key, LEASE_MS))]
-      for (let turn = 0; turn < 3; turn++) await stateOf(store.claim(newKey(), LEASE_MS))
-      if (states[0] === 'claimed') states.push(await stateOf(other.claim(key, LEASE_MS)))
-      expect(states).not.toEqual(['claimed', 'claimed'])
-      await untilClaimed(store, newKey)
-    },
-  )
+  it('opens two connections beside those of its pool, and closes them with it', async () => {
+    const { store, pool } = await scene.store({ max: 2, application_name: 'bounded' })
+    const watching = scene.pool()
+    const count = async () => {
+      const text = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'bounded'`
+      return (await watching.query(text)).rows[0].n
+    }
+    const another = postgresStore({ pool, schema: 'public' })
+    await Promise.all(Array.from({ length: 50 }, () => Promise.all([take(store, newKey()), take(another, newKey())])))
+    const clients = await Promise.all([pool.connect(), pool.connect()])
+    await Promise.all([take(store, newKey()), store.complete(newKey(), 'token')])
+    expect(await count()).toBeLessThanOrEqual(4)
+    for (const client of clients) client.release()
+    await pool.end()
+    await expect((async () => store.claim(newKey(), LEASE_MS))()).rejects.toThrow()
+    expect(await count()).toBe(0)
+  })
 
   it('sends a connection one statement after the other, as pg 9 will require', async () => {
     let most = 0
@@ -57,9 +49,8 @@ describe.skipIf(postgresProgram === undefined)('postgresStore on connections tha
         return run.finally(() => this.#underWay--) as never
       }
     }
-    const { store, pool } = await scene.store({ Client: Counting, max: 3 } as pg.PoolConfig)
+    const { store } = await scene.store({ Client: Counting } as pg.PoolConfig)
     const held = await claimFor(store)
-    const clients = await Promise.all([pool.connect(), pool.connect()]) // claims share the kept connection then
     const [isRenewed, ...claims] = await Promise.all([
       store.renew(held.key, held.token, LEASE_MS, []),
       ...Array.from({ length: 20 }, () => claimFor(store)),
@@ -68,7 +59,6 @@ describe.skipIf(postgresProgram === undefined)('postgresStore on connections tha
       ...claims.map(({ key, token }) => store.complete(key, token)),
       ...claims.map(async () => (await store.claim(newKey(), LEASE_MS)).state === 'claimed'),
     ])
-    for (const client of clients) client.release()
     expect([isRenewed, ...isDone]).toEqual(Array.from({ length: 41 }, () => true))
     expect(most).toBe(1)
   })
@@ -92,14 +82,6 @@ describe.skipIf(postgresProgram === undefined)('postgresStore on connections tha
     await untilClaimed(other, () => key)
   })
 })
-
-async function stateOf(claim: unknown): Promise<string> {
-  try {
-    return String(Object(await claim).state)
-  } catch {
-    return 'refused'
-  }
-}
 
 /** Builds one message of Postgres' protocol: its letter, its length, and its content. */
 function message(letter: string, content: string): Buffer {

@@ -1,6 +1,5 @@
-import type pg from 'pg'
 import type { Store } from 'postern'
-import { postgresSchema, postgresStore } from 'postern/postgres'
+import { postgresSchema } from 'postern/postgres'
 import { describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
@@ -11,34 +10,10 @@ const claimOf = async (store: Store, key: string) => store.claim(key, LEASE_MS)
 describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () => {
   const scene = new Scene()
 
-  async function storesOf(pool: pg.Pool, schemas: readonly string[]) {
-    const stores = schemas.map((schema) => postgresStore({ pool, schema }))
-    for (const [index, schema] of schemas.entries()) {
-      await pool.query(`CREATE SCHEMA ${schema}`)
-      await stores[index]?.migrate()
-    }
-    return stores
-  }
-
-  describe('several stores on one pool', () => {
-    it('all claim, renew and complete on the fewest connections', async () => {
-      const stores = await storesOf(scene.pool({ max: 3 }), ['a1', 'a2', 'a3', 'a4'])
-      for (let round = 0; round < 3; round++)
-        await Promise.all(
-          stores.map(async (store) => {
-            const key = newKey()
-            const { token } = await take(store, key)
-            expect(await store.renew(key, token, LEASE_MS, [])).toBe(true)
-            expect(await store.complete(key, token)).toBe(true)
-          }),
-        )
-    })
-  })
-
-  it('claims continue while the app holds every other connection', async () => {
+  it('claims, renews and completes while the app holds every connection of its pool', async () => {
     const { store, pool } = await scene.store({ max: 4 })
     const first = await claimFor(store)
-    const held = await Promise.all([1, 2, 3].map(() => pool.connect()))
+    const held = await Promise.all([1, 2, 3, 4].map(() => pool.connect()))
     const key = newKey()
     const claim = await take(store, key)
     expect(await store.renew(first.key, first.token, LEASE_MS, [])).toBe(true)

@@ -75,7 +75,6 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     ['pool', undefined],
     ['pool', { pool: { query() {} } }],
     ['pool is not a Pool', { pool: new pg.Client() }],
-    ['max', { pool: { connect() {}, on() {}, options: { max: 2 } } }],
     ['retentionMs', { retentionMs: 0 }],
     ['table', { table: '' }],
     ['table', { table: 'a\0b' }],

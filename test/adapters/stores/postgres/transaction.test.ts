@@ -41,17 +41,10 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     expect((await take(store, claim.key)).marks).toEqual([])
   })
 
-  it('that are slow, ten of them, starve no others: they share the connections that the pool can spare', async () => {
-    const small = await scene.store({ max: 4 })
-    let [open, most] = [0, 0]
-    const claims = await Promise.all(Array.from({ length: 10 }, () => claimFor(small.store)))
-    const slow = claims.map((claim) =>
-      small.store.transaction(claim, async (tx) => {
-        most = Math.max(most, ++open)
-        await tx.query('SELECT pg_sleep(0.3)')
-        open--
-      }),
-    )
+  it('that are slow, and use up the pool, starve no other calls', async () => {
+    const small = await scene.store({ max: 2 })
+    const claims = await Promise.all(Array.from({ length: 6 }, () => claimFor(small.store)))
+    const slow = claims.map((claim) => small.store.transaction(claim, (tx) => tx.query('SELECT pg_sleep(0.3)')))
     const ended = Promise.all(slow).then(() => true)
     let answered = 0
     while (!(await Promise.race([ended, sleep(20, false)]))) {
@@ -61,7 +54,6 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       expect(await small.store.complete(newKey(), other.token)).toBe(true)
       answered++
     }
-    expect(most).toBe(2)
     expect(answered).toBeGreaterThan(0)
   })
 
@@ -117,7 +109,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     })
 
     it('never begin if they still waited in line, and leave their place', async () => {
-      const small = await scene.store({ max: 3 })
+      const small = await scene.store({ max: 1 })
       const controller = new AbortController()
       const [first, second, third] = await Promise.all([1, 2, 3].map(() => claimFor(small.store)))
       if (!first || !second || !third) throw new Error('there are three')
