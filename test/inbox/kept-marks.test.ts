@@ -43,14 +43,6 @@ describe('a dead letter whose last try ran nothing keeps the marks of earlier tr
     await worker.close()
   })
 
-  it('if the worker has no handlers at all', async () => {
-    const scene = new Scene()
-    await half(scene)
-    const worker = workAgain(scene, () => {})
-    expect(await untilDead(scene)).toMatchObject({ marks: ['first'], tries: [{}, { code: 'no_handlers' }] })
-    await worker.close()
-  })
-
   it('if it has killed three processes, and its claim is still held at first', async () => {
     const scene = new Scene()
     const key = await half(scene)

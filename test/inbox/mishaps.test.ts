@@ -215,20 +215,6 @@ describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
     expect(await inbox.counts()).toMatchObject({ waiting: 0, running: 0, dead: 0 })
   })
 
-  it('with the bodies of several events makes dead letters of those, and of no other', async () => {
-    const { inbox, handled, log, work } = await openDamaged('postern_inbox_bodies', 'leaf', 200, 300)
-    work()
-    const isDone = async () => {
-      const { waiting, running } = await inbox.counts()
-      return waiting === 0 && running === 0
-    }
-    await until('all others have run and are gone', isDone)
-    const { entries } = await inbox.list('dead')
-    expect(entries.length).toBeGreaterThan(1)
-    expect(handled.length + entries.length).toBe(200)
-    expect(log.filter(({ message }) => /dead letter/.test(message))).toHaveLength(entries.length)
-  })
-
   it('loses no event whose page can be read again, and runs no other event with its body', async () => {
     const { inbox, handled, work, repair, put } = await openDamaged('postern_inbox_bodies', 'overflow', 1, 20_000)
     work()
@@ -241,15 +227,6 @@ describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
     for (let n = 31; n <= 60; n++) await put(String(n))
     await until('all have run', () => handled.length === 61)
     expect(await inbox.counts()).toMatchObject({ waiting: 0, dead: 0 })
-  })
-
-  it('lets an event be dropped whose body it has, if no worker runs', async () => {
-    const { inbox, handled, work, put } = await openDamaged('postern_inbox_bodies', 'overflow', 1, 20_000)
-    expect(await inbox.drop('0')).toBe(true)
-    expect(await inbox.get('0')).toBeUndefined()
-    for (let n = 1; n <= 10; n++) await put(String(n))
-    work()
-    await until('new ones have run', () => handled.length === 10)
   })
 
   it('leaves bodies out of a repaired file: those are dead letters, and new events come in', async () => {

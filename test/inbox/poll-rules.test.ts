@@ -1,6 +1,79 @@
+import type { InboxEntry } from 'postern'
+import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import type { Taken } from '../../src/inbox/inbox-table.ts'
-import { bring, NOTHING, openPoll } from './poll-scene.ts'
+import type { Settlement, TakenItem } from '../../src/engine.ts'
+import type { InboxTable, Taken, TakeRequest } from '../../src/inbox/inbox-table.ts'
+import { pollInbox } from '../../src/inbox/poll.ts'
+
+const DONE: Settlement = { next: 'remove' }
+const NOTHING: Taken = { items: [] }
+
+function makeEntry(key: string): InboxEntry {
+  const event = { accountKey: 'acme', id: key, type: 'a.created', receivedAt: 0, since: 0, dueAt: 0 }
+  return { key, bytes: new Uint8Array(), ...event, state: 'running', failures: 0, deaths: 0, marks: [], tries: [] }
+}
+
+const bring = (...keys: readonly string[]): Taken => ({ items: keys.map(makeEntry) })
+
+/** A worker on an engine whose part the test plays, with the times of its calls. */
+function openPoll({ concurrency = 5, leaseMs = 9_000, brought = [] as readonly (Taken | Error)[] } = {}) {
+  const clock = manualClock(0)
+  const takes: (TakeRequest & { readonly at: number })[] = []
+  const renewals: (readonly [at: number, worker: string, leaseMs: number])[] = []
+  const settlements: (readonly [at: number, key: string, next: Settlement['next']])[] = []
+  const told: string[] = []
+  const ends = new Map<string, (settlement: Settlement) => void>()
+  const items = new Map<string, TakenItem>()
+  const listeners = new Set<() => void>()
+  const engine = {
+    /** Answers of the next polls. */
+    brought: [...brought] as (Taken | Error)[],
+    /** Answers once there are no more of these. */
+    take: (_: TakeRequest): Taken => NOTHING,
+    renew: async (): Promise<unknown> => undefined,
+    settle: async (): Promise<boolean> => true,
+  }
+  const table: InboxTable = {
+    take: async (request) => {
+      takes.push({ ...request, at: clock.now() })
+      const answer = engine.brought.shift() ?? engine.take(request)
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+    renew: (...request) => {
+      renewals.push([clock.now(), ...request])
+      return engine.renew()
+    },
+    settle: (item, worker, { next }) => {
+      settlements.push([clock.now(), `${item.key} of ${worker}`, next])
+      return engine.settle()
+    },
+    onPut: (callback) => {
+      listeners.add(callback)
+      return () => void listeners.delete(callback)
+    },
+  }
+  const work = () => {
+    const run = (item: TakenItem) => {
+      items.set(item.key, item)
+      return new Promise<Settlement>((resolve) => ends.set(item.key, resolve))
+    }
+    return pollInbox(table, 'w', run, {
+      concurrency,
+      leaseMs,
+      clock,
+      onError: (error) => void told.push(`error ${(error as Error).message}`),
+      onSettled: ({ key }, { next }) => void told.push(`settled ${key} ${next}`),
+      onStalled: ({ key }) => void told.push(`stalled ${key}`),
+    })
+  }
+  const end = (key: string, settlement = DONE) => ends.get(key)?.(settlement)
+  const put = () => {
+    for (const listener of listeners) listener()
+  }
+  const timesOfTakes = () => takes.map(({ at }) => at)
+  return { clock, engine, takes, timesOfTakes, renewals, settlements, told, items, listeners, work, end, put }
+}
 
 describe('the search for items', () => {
   it('begins immediately, and is repeated four times a second', async () => {
@@ -23,102 +96,13 @@ describe('the search for items', () => {
     await clock.advance(1)
     expect(timesOfTakes()).toEqual([0, 100, 200, 450])
   })
-
-  it('is repeated immediately if an item was put while it was under way', async () => {
-    const { clock, holdTake, put, timesOfTakes, work } = openPoll()
-    const answer = holdTake()
-    work()
-    await clock.advance(100)
-    put()
-    answer(NOTHING)
-    await clock.advance(200)
-    expect(timesOfTakes()).toEqual([0, 100])
-  })
-
-  it('asks for as many items as there is room for, and for none if there is no room', async () => {
-    const { clock, end, put, takes, items, work } = openPoll({
-      concurrency: 3,
-      brought: [bring('one', 'two'), bring('three')],
-    })
-    work()
-    await clock.advance(1_000)
-    put()
-    await clock.advance(1_000)
-    expect([...items.keys()]).toEqual(['one', 'two', 'three'])
-    expect(takes.map(({ limit, suspects }) => [limit, suspects])).toEqual([
-      [3, 'take'],
-      [1, 'await'],
-    ])
-    end('two')
-    await clock.advance(0)
-    expect(takes.at(-1)).toMatchObject({ at: 2_000, limit: 1, suspects: 'await' })
-    end('one')
-    end('three')
-    await clock.advance(250)
-    expect(takes.at(-1)).toMatchObject({ limit: 3, suspects: 'take' })
-  })
-
-  it('is repeated after a second if the engine failed', async () => {
-    const brought = [new Error('away'), new Error('still away')]
-    const { clock, told, timesOfTakes, work } = openPoll({ brought })
-    work()
-    await clock.advance(2_250)
-    expect(timesOfTakes()).toEqual([0, 1_000, 2_000, 2_250])
-    expect(told).toEqual(['error away', 'error still away'])
-  })
 })
 
 const AWAITED: Taken = { items: [], isAwaited: true }
-const suspect = (ranMs: number): Taken => ({ ...bring('suspect'), ranMs })
 
 describe('a suspect', () => {
   const wishesOf = ({ takes }: Pick<ReturnType<typeof openPoll>, 'takes'>) =>
     takes.map(({ at, suspects }) => [at, suspects])
-
-  it('runs alone until it has run for longer than before, and is then joined', async () => {
-    const { clock, put, items, takes, work } = openPoll({ brought: [suspect(1_200), bring('other')] })
-    work()
-    await clock.advance(4_199)
-    put()
-    await clock.advance(0)
-    expect(takes).toHaveLength(1)
-    await clock.advance(1)
-    expect(takes.at(-1)).toMatchObject({ at: 4_200, limit: 4, suspects: 'join' })
-    expect([...items].map(([key, { isSuspect }]) => [key, isSuspect])).toEqual([
-      ['suspect', true],
-      ['other', false],
-    ])
-  })
-
-  it('runs alone for ten seconds at most', async () => {
-    const { clock, takes, work } = openPoll({ brought: [suspect(60_000)] })
-    work()
-    await clock.advance(10_000)
-    expect(wishesOf({ takes })).toEqual([
-      [0, 'take'],
-      [10_000, 'join'],
-    ])
-  })
-
-  it('is not joined before the engine has stored that', async () => {
-    const { clock, takes, work } = openPoll({ brought: [suspect(0), new Error('away')] })
-    work()
-    await clock.advance(4_000)
-    expect(wishesOf({ takes })).toEqual([
-      [0, 'take'],
-      [3_000, 'join'],
-      [4_000, 'join'],
-    ])
-  })
-
-  it('keeps others waiting no longer when it ends', async () => {
-    const { clock, end, takes, work } = openPoll({ brought: [suspect(0), bring('other')] })
-    work()
-    await clock.advance(100)
-    end('suspect')
-    await clock.advance(0)
-    expect(takes.at(-1)).toMatchObject({ at: 100, limit: 5, suspects: 'leave' })
-  })
 
   it('gets a busy worker to itself that becomes idle in time', async () => {
     const { clock, end, takes, work } = openPoll({ brought: [bring('other'), AWAITED, AWAITED, AWAITED] })
@@ -150,59 +134,18 @@ describe('a suspect', () => {
       [6_250, 'await'],
     ])
   })
-
-  it('waits for others that are due, and for nothing else', async () => {
-    const { clock, end, takes, work } = openPoll({ brought: [suspect(0), bring('other'), NOTHING] })
-    work()
-    await clock.advance(2_000)
-    end('suspect')
-    await clock.advance(100)
-    end('other')
-    await clock.advance(250)
-    expect(wishesOf({ takes })).toEqual([
-      [0, 'take'],
-      [2_000, 'leave'],
-      [2_100, 'leave'],
-      [2_350, 'take'],
-    ])
-  })
 })
 
 describe('the end of a run', () => {
-  it('is stored, then told', async () => {
-    const { clock, end, items, settlements, told, work } = openPoll({ brought: [bring('one')] })
-    work()
-    await clock.advance(100)
-    expect(items.get('one')).toMatchObject({ key: 'one', worker: 'w', isSuspect: false, signal: { aborted: false } })
-    end('one')
-    await clock.advance(0)
-    expect([settlements, told]).toEqual([[[100, 'one of w', 'remove']], ['settled one remove']])
-  })
-
-  it('is stored again each second until the engine has taken it', async () => {
-    const { clock, engine, end, settlements, told, work } = openPoll({ brought: [bring('one')] })
-    let failures = 2
-    engine.settle = async () => {
-      if (failures-- > 0) throw new Error('away')
-      return true
-    }
-    work()
-    await clock.advance(0)
-    end('one')
-    await clock.advance(5_000)
-    expect(settlements.map(([at]) => at)).toEqual([0, 1_000, 2_000])
-    expect(told).toEqual(['error away', 'error away', 'settled one remove'])
-  })
-
-  it.each([true, false])('is not told as settled if another worker has taken the item (heard: %s)', async (isHeard) => {
+  it('is not told as settled if another worker has taken the item', async () => {
     const { clock, engine, end, settlements, told, work } = openPoll({ brought: [bring('one')] })
     engine.settle = async () => false
-    work(isHeard)
+    work()
     await clock.advance(0)
     end('one')
     await clock.advance(5_000)
     expect(settlements).toHaveLength(1)
-    expect(told).toEqual(isHeard ? ['stalled one'] : [])
+    expect(told).toEqual(['stalled one'])
   })
 })
 
@@ -222,31 +165,6 @@ describe('leases', () => {
     await clock.advance(9_000)
     expect(renewals).toHaveLength(2)
   })
-
-  it.each([
-    [9_000, 500],
-    [3_000, 300],
-  ])('of %i ms are renewed again after %i ms if the engine failed', async (leaseMs, againMs) => {
-    const { clock, engine, renewals, told, work } = openPoll({ leaseMs, brought: [bring('one')] })
-    engine.renew = async () => {
-      if (renewals.length < 3) throw new Error('away')
-    }
-    work()
-    const third = leaseMs / 3
-    await clock.advance(3 * third)
-    const times = [third, third + againMs, third + 2 * againMs, 2 * third + 2 * againMs]
-    expect(renewals.map(([at]) => at)).toEqual(times.filter((at) => at <= 3 * third))
-    expect(told).toEqual(['error away', 'error away'])
-  })
-
-  it('are renewed at the same intervals even if the engine is slow', async () => {
-    const { clock, engine, renewals, work } = openPoll({ brought: [bring('one')] })
-    const slow = [1_000, 4_000]
-    engine.renew = () => new Promise<void>((resolve) => void clock.setTimeout(resolve, slow.shift() ?? 0))
-    work()
-    await clock.advance(13_000)
-    expect(renewals.map(([at]) => at)).toEqual([3_000, 6_000, 10_000, 13_000])
-  })
 })
 
 describe('closing a worker', () => {
@@ -259,49 +177,6 @@ describe('closing a worker', () => {
     expect([listeners.size, clock.pending]).toEqual([0, 0])
     await clock.advance(5_000)
     expect(timesOfTakes()).toEqual([0])
-  })
-
-  it('waits for its runs, and renews their leases', async () => {
-    const { clock, end, items, renewals, told, work } = openPoll({ brought: [bring('one', 'two')] })
-    const loop = work()
-    await clock.advance(100)
-    const closed = loop.close(60_000)
-    end('one')
-    await clock.advance(10_000)
-    expect(renewals.map(([at]) => at)).toEqual([3_000, 6_000, 9_000])
-    expect(items.get('two')?.signal.aborted).toBe(false)
-    end('two')
-    expect(await closed).toBe(0)
-    expect(told).toEqual(['settled one remove', 'settled two remove'])
-    expect(clock.pending).toBe(0)
-  })
-
-  it('gives back what a search brings that was under way', async () => {
-    const { clock, holdTake, items, settlements, work } = openPoll()
-    const answer = holdTake()
-    const loop = work()
-    await clock.advance(0)
-    const closed = loop.close(60_000)
-    await clock.advance(100)
-    answer(bring('late'))
-    expect(await closed).toBe(0)
-    expect([items.size, settlements]).toEqual([0, [[100, 'late of w', 'wait']]])
-  })
-
-  it('aborts what still runs after its time, and waits for the end of that', async () => {
-    const { clock, end, items, work } = openPoll({ brought: [bring('one', 'two')] })
-    const loop = work()
-    await clock.advance(0)
-    const closed = loop.close(6_000)
-    end('one')
-    await clock.advance(5_999)
-    expect(items.get('two')?.signal.aborted).toBe(false)
-    await clock.advance(1)
-    expect([items.get('one')?.signal.aborted, items.get('two')?.signal.aborted]).toEqual([false, true])
-    await clock.advance(5_000)
-    end('two')
-    expect(await closed).toBe(0)
-    expect(clock.pending).toBe(0)
   })
 
   it.each([
@@ -333,43 +208,4 @@ describe('closing a worker', () => {
       expect(settlements).toHaveLength(2)
     },
   )
-
-  it('gives back what a poll brings after the worker is closed', async () => {
-    const { clock, holdTake, items, settlements, work } = openPoll()
-    const answer = holdTake()
-    const loop = work()
-    await clock.advance(0)
-    const closed = loop.close(0)
-    await clock.advance(3_000)
-    expect(await closed).toBe(0)
-    answer(bring('late'))
-    await clock.advance(0)
-    expect(settlements).toEqual([[3_000, 'late of w', 'wait']])
-    expect(items.size).toBe(0)
-  })
-
-  it('leaves an item that the engine does not take to its lease', async () => {
-    const { clock, engine, end, settlements, work } = openPoll({ brought: [bring('one')] })
-    engine.settle = async () => {
-      throw new Error('away')
-    }
-    const loop = work()
-    await clock.advance(0)
-    end('one')
-    const closed = loop.close(500)
-    await clock.advance(1_000)
-    expect(await closed).toBe(0)
-    expect(settlements.map(([at]) => at)).toEqual([0, 1_000])
-  })
-
-  it('can wait for ever', async () => {
-    const { clock, end, items, work } = openPoll({ brought: [bring('one')] })
-    const loop = work()
-    await clock.advance(0)
-    const closed = loop.close(Number.POSITIVE_INFINITY)
-    await clock.advance(3_600_000)
-    expect(items.get('one')?.signal.aborted).toBe(false)
-    end('one')
-    expect(await closed).toBe(0)
-  })
 })

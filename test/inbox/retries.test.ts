@@ -29,23 +29,9 @@ describe('the default retries', () => {
       ...[DAY, DAY, DAY, DAY],
     ])
   })
-
-  it.each([
-    [0, 54],
-    [1, 66],
-  ])('vary by 10 %% (%d draws %d s for a minute)', (drawn, seconds) => {
-    drawAlways(drawn)
-    expect(check({}).delayAfter(3)).toBeCloseTo(seconds * SECOND)
-  })
 })
 
 describe('custom retries', () => {
-  it('wait as the function says', () => {
-    const { delayAfter, ...numbers } = check({ concurrency: 1, attempts: 1, delay: (attempt: number) => attempt * 7 })
-    expect([numbers, delayAfter(1), delayAfter(2)]).toEqual([{ concurrency: 1, attempts: 1 }, 7, 14])
-    expect(check({ delay: () => 0 }).delayAfter(1)).toBe(0)
-  })
-
   it.each([
     ['throws', () => JSON.parse('{')],
     ['returns no number', () => 'soon'],
@@ -90,11 +76,5 @@ describe('retries are refused', () => {
     )
     expect(() => check(options, 3 * HOUR, MINUTE)).toThrow(message)
     expect(() => check(options, 3 * HOUR - 1)).toThrow(/4 tries can take 3\.0 h/)
-  })
-
-  it('by the longest delays that the default can have', () => {
-    const oneAndTen = 11 * SECOND * 1.1
-    expect(check({ attempts: 3 }, oneAndTen + 1)).toBeDefined()
-    expect(() => check({ attempts: 3 }, oneAndTen - 1)).toThrow(/3 tries can take/)
   })
 })

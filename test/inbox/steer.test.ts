@@ -20,19 +20,6 @@ describe('steeringOf', () => {
   ])('returns %s', (_, errors, steering) => {
     expect(steeringOf(errors)).toEqual(steering)
   })
-
-  it.each([
-    ['nothing was thrown', []],
-    ['an error states no wish', [new Error('x')]],
-    ['one of several errors states no wish', [new DeadLetter('no'), new Error('x'), new RetryLater(5)]],
-    ['values of other kinds were thrown', [undefined]],
-    ['null was thrown', [null]],
-    ['an object only looks like the error', [{ name: 'DeadLetter' }]],
-    ['another error has a delay', [named('Error', { delayMs: 5 })]],
-    ['the delay was removed', [named('RetryLater')]],
-  ])('returns nothing if %s', (_, errors) => {
-    expect(steeringOf(errors)).toBeUndefined()
-  })
 })
 
 describe('a delay', () => {

@@ -1,5 +1,5 @@
-import { DeadLetter, type Logger, RetryLater, type StandardSchema } from 'postern'
-import { events } from 'postern/testing'
+import { DeadLetter, type Inbox, type Logger, RetryLater, type StandardSchema } from 'postern'
+import { events, manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { type Line, linesInto } from '../receiver/support.ts'
 import { Scene, until } from './scene.ts'
@@ -145,7 +145,7 @@ describe('one line tells of each try of an event that the inbox accepted:', () =
     const { scene, told } = opened
     let runs = 0
     scene.receiver.on('*', () => {
-      if (++runs === 1) throw new RetryLater(100)
+      if (++runs === 1) throw new RetryLater(0)
     })
     await workOff(opened)
     expect(told()).toMatchObject([
@@ -207,6 +207,19 @@ describe('one line tells of each try of an event that the inbox accepted:', () =
     expect(scene.errors.map(({ code }) => code)).toEqual(['store_unavailable'])
   })
 
+  it('an item that another worker took while it ran here is a warning', async () => {
+    const { scene, told } = open()
+    // Other processes do this while this one is suspended.
+    scene.receiver.on('*', () => void scene.database.exec("UPDATE postern_inbox SET worker = 'another'"))
+    await scene.deliver(event)
+    scene.work()
+    await until('it is told', () => told().length > 0)
+    expect(told()).toMatchObject([
+      { level: 'warn', message: expect.stringContaining(`"${event.id}" was taken by another worker`) },
+    ])
+    scene.database.exec('DELETE FROM postern_inbox')
+  })
+
   it('a type without a handler is a failed try that says so', async () => {
     const accepting = open()
     accepting.scene.receiver.on('*', () => {})
@@ -244,6 +257,27 @@ describe('one line tells of each try of an event that the inbox accepted:', () =
       { level: 'error', message: expect.stringMatching(/was handled\. .* 20 ms/), fields: { code: 'handler_timeout' } },
     ])
   })
+})
+
+it('reports an engine that fails once a minute, with its error', async () => {
+  const clock = manualClock()
+  const { inbox } = new Scene()
+  let fail: (error: unknown) => void = () => expect.unreachable('no worker was started')
+  const work: Inbox['work'] = (run, options) => {
+    fail = options.onError
+    return inbox.work(run, options)
+  }
+  const scene = new Scene({ clock, inbox: { ...inbox, work } })
+  scene.work()
+  const error = new Error('away')
+  const counts: number[] = []
+  for (const ms of [0, 59_999, 1, 59_999, 1]) {
+    await clock.advance(ms)
+    fail(error)
+    counts.push(scene.errors.length)
+  }
+  expect(counts).toEqual([1, 1, 2, 2, 3])
+  expect(scene.errors[0]).toMatchObject({ code: 'inbox_unavailable', cause: error })
 })
 
 function hang(signal: AbortSignal): Promise<never> {

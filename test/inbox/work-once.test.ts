@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, type HandlerContext, type WebhookEvent } from 'postern'
 import { events, silentLogger } from 'postern/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AT_ONCE, Scene, SECRET, until } from './scene.ts'
 
 const FOR_MS = 120_000
@@ -65,63 +65,6 @@ describe('workOnce', () => {
     expect(await scene.receiver.workOnce({ forMs: 1_000, concurrency: 2 })).toEqual({ handled: 0, failed: 0, left: 3 })
     expect(aborted).toBe(2)
     expect((await scene.inbox.list('waiting')).entries.map(({ failures }) => failures)).toEqual([0, 0, 0])
-  })
-
-  it('gives back what ignores its abort, so that no process seems to have died at it', async () => {
-    const scene = await open(1, () => new Promise(() => {}))
-    expect(await scene.receiver.workOnce({ forMs: 1_000 })).toEqual({ handled: 0, failed: 0, left: 1 })
-    const [entry] = (await scene.inbox.list('waiting')).entries
-    expect(entry).toMatchObject({ failures: 0, deaths: 0, tries: [] })
-  })
-
-  it('counts an event that it may not run again as one of max', async () => {
-    const scene = await open(2)
-    const [entry] = (await scene.inbox.list('waiting')).entries
-    scene.database.prepare('UPDATE postern_inbox SET deaths = 3 WHERE key = ?').run(entry?.key ?? '')
-    const begunAt = performance.now()
-    expect(await scene.receiver.workOnce({ forMs: FOR_MS, max: 1 })).toEqual({ handled: 0, failed: 1, left: 1 })
-    expect(performance.now() - begunAt).toBeLessThan(FOR_MS / 2)
-  })
-
-  it('waits for an event that is due and cannot be taken yet', async () => {
-    const scene = await open(0)
-    let asked = 0
-    const counts = async () => {
-      if (++asked > 1) return scene.inbox.counts()
-      await scene.deliver(event())
-      return { waiting: 1, running: 0, dead: 0, oldestDueAt: 0 }
-    }
-    const receiver = createReceiver({ secret: SECRET, logger: silentLogger, inbox: { ...scene.inbox, counts } })
-    receiver.on('*', () => {})
-    onTestFinished(async () => void (await receiver.close()))
-    expect(await receiver.workOnce({ forMs: FOR_MS })).toEqual({ handled: 1, failed: 0, left: 0 })
-  })
-
-  it('runs nothing if another call took all of its time', async () => {
-    let runs = 0
-    const scene = await open(3, async () => {
-      runs++
-      await sleep(1_500)
-    })
-    const first = scene.receiver.workOnce({ forMs: FOR_MS, concurrency: 1, max: 1 })
-    const second = scene.receiver.workOnce({ forMs: 1_000 })
-    expect(await first).toEqual({ handled: 1, failed: 0, left: 2 })
-    expect(await second).toEqual({ handled: 0, failed: 0, left: 2 })
-    expect(runs).toBe(1)
-  })
-
-  it('does no harm beside others, in this process and in another', async () => {
-    const ran: string[] = []
-    const handler: Handler = async ({ id }) => {
-      ran.push(id)
-      await sleep(5)
-    }
-    const scene = await open(60, handler)
-    const other = await open(0, handler, new Scene({}, scene.path))
-    const receivers = [scene.receiver, scene.receiver, other.receiver]
-    const results = await Promise.all(receivers.map((receiver) => receiver.workOnce({ forMs: FOR_MS })))
-    expect(results.reduce((sum, { handled }) => sum + handled, 0)).toBe(60)
-    expect([ran.length, new Set(ran).size]).toEqual([60, 60])
   })
 
   it('leaves nothing behind when the receiver is closed meanwhile', async () => {

@@ -216,6 +216,45 @@ describe('an event that fails', () => {
   })
 })
 
+describe('the record of a try', () => {
+  const thrower = (thrown: unknown) => () => {
+    throw thrown
+  }
+  const refusing: StandardSchema = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: () => ({
+        issues: [
+          { message: 'is no address', path: ['email'] },
+          { message: 'is missing', path: ['name'] },
+        ],
+      }),
+    },
+  }
+
+  it.each<[string, readonly (() => unknown)[], { readonly code?: string; readonly error: RegExp }]>([
+    ['an error', [thrower(new TypeError('not yet'))], { code: 'handler_failed', error: /: 0\. TypeError: not yet$/ }],
+    ['several handlers', [thrower(new Error('a')), thrower('b')], { error: /: 0, 1\. Error: a "b"$/ }],
+    ['undefined', [thrower(undefined)], { error: /: 0\.$/ }],
+    ['a value without a text', [thrower(Object.create(null))], { error: /: 0\. an object$/ }],
+    ['much text', [thrower(new Error('x'.repeat(2_000)))], { error: /^.{1000}$/ }],
+    ['a refused record', [], { code: 'invalid_record', error: /email: is no address name: is missing$/ }],
+  ])('tells of %s', async (_what, handlers, { error, ...record }) => {
+    const scene = new Scene(handlers.length === 0 ? { models: { contact: refusing } } : {})
+    scene.receiver.on('contact.created', { name: 'none' }, () => {})
+    for (const [name, handler] of handlers.entries()) scene.receiver.on('*', { name: String(name) }, handler)
+    await scene.deliver(event())
+    const startedAt = Date.now()
+    scene.work({ delay: () => 60_000 })
+    const tries = async () => (await scene.inbox.list('waiting')).entries[0]?.tries ?? []
+    await until('it was tried', async () => (await tries()).length === 1)
+    const [tried] = await tries()
+    expect(tried).toMatchObject({ n: 1, worker: expect.any(String), error: expect.stringMatching(error), ...record })
+    expect(tried?.endedAt).toBeGreaterThanOrEqual(startedAt)
+  })
+})
+
 describe('inbox.list', () => {
   it.each([
     ['done', {}, /the state is "done"; give waiting, running or dead/],
