@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { accountOfKey, accountPartOf, dedupKey, makeDedupKeys, positionKey } from '../../src/protocol/dedup-key.ts'
+import { accountOfKey, accountPartOf, dedupKey, positionKey } from '../../src/protocol/dedup-key.ts'
 import { runs } from '../support/runs.ts'
 
 describe('dedupKey', () => {
@@ -13,16 +13,6 @@ describe('dedupKey', () => {
     for (const account of ['a'.repeat(129), 'žluť', 'a b', 'a\n', '\u0000', '\ud800'])
       expect(dedupKey('default', account, 'evt_1')).toMatch(digest)
     expect(dedupKey('default', 'a'.repeat(128), 'evt_1')).toContain('a'.repeat(128))
-  })
-
-  it('is the same for each of many events of one receiver, whichever account came before', () => {
-    const toKey = makeDedupKeys('default')
-    for (const account of ['acme', 'acme', 'other', 'žluť', 'žluť', 'acme'])
-      expect(toKey(account, 'evt_1')).toBe(dedupKey('default', account, 'evt_1'))
-  })
-
-  it('begins with the name even if the account is empty, which no event has', () => {
-    expect(makeDedupKeys('default')('', 'evt_1')).toMatch(/^7:default.+5:evt_1$/)
   })
 
   type Triple = readonly [string, string, string]

@@ -135,11 +135,6 @@ describe('parseEnvelope', () => {
     ['with every character escaped', JSON.stringify(ENVELOPE).replace('evt_1', '\\u0065\\u0076\\u0074\\u005f\\u0031')],
   ])('accepts JSON %s', (_what, text) => expect(parse(text)).toEqual(ENVELOPE))
 
-  it('accepts an escaped lone surrogate and an emoji', () => {
-    const text = JSON.stringify({ ...ENVELOPE, data: { lone: '\ud83d', whole: '🐎' } })
-    expect(parse(text)).toMatchObject({ data: { lone: '\ud83d', whole: '🐎' } })
-  })
-
   it('survives nesting 200,000 deep', () => {
     const arrays = parse(JSON.stringify(ENVELOPE).replace('{}', `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`))
     expect(codeOf(arrays)).toBeUndefined()
@@ -226,10 +221,6 @@ describe('claimedAccountOf', () => {
 
   it.each([[''], [7], ['x'.repeat(257)], [['acme']]])('reads no account from %j', (accountKey) => {
     expect(claimed({ accountKey })).toBeUndefined()
-  })
-
-  it('reads an account of 256 characters', () => {
-    expect(claimed({ accountKey: 'x'.repeat(256) })).toBe('x'.repeat(256))
   })
 
   it.each([['{'], ['[]'], ['null'], ['"acme"'], ['\ufeff{}']])('reads no account from the body %j', (body) => {

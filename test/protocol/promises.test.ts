@@ -2,29 +2,9 @@ import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import { of, Subject } from 'rxjs'
 import { expect, it } from 'vitest'
-import { ignoreRejection, isThenable, refuseUnfinished } from '../../src/protocol/promises.ts'
+import { ignoreRejection, refuseUnfinished } from '../../src/protocol/promises.ts'
 
 const ignore = () => {}
-
-it.each<[unknown, boolean]>([
-  [undefined, false],
-  [null, false],
-  ['then', false],
-  [{}, false],
-  [Object.defineProperty({}, 'then', { value: 1 }), false],
-  [Promise.resolve(), true],
-  [Object.defineProperty({}, 'then', { value: () => {} }), true],
-  [Object.defineProperty(() => {}, 'then', { value: () => {} }), true],
-  [Object.assign(() => {}, { other: 1 }), false],
-])('isThenable %#', (value, is) => {
-  expect(isThenable(value)).toBe(is)
-})
-
-it('refuseUnfinished returns any other value', () => {
-  const callable = Object.defineProperty(() => {}, 'then', { value: () => {} })
-  for (const result of [undefined, [], [1, 'text'], 'text', { 0: Promise.resolve() }, callable])
-    expect(refuseUnfinished(result)).toBe(result)
-})
 
 it('refuseUnfinished names the function that returned a list of promises, and what to return', () => {
   expect(() => refuseUnfinished([1, Promise.resolve()])).toThrow('The handler returned a list of promises')

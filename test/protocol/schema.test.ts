@@ -10,32 +10,7 @@ function schemaOf(validate: (value: unknown) => unknown): StandardSchema {
   return { '~standard': { version: 1, vendor: 'test', validate: validate as StandardSchema['~standard']['validate'] } }
 }
 
-const person = z.object({ name: z.string(), address: z.object({ lines: z.array(z.string()) }) })
-
 describe('checkData', () => {
-  it('returns the output of a schema synchronously if the schema does', () => {
-    const upper = z.string().transform((text) => text.toUpperCase())
-    expect(checkData(upper, 'ab')).toEqual({ value: 'AB' })
-  })
-
-  it('returns a promise if the schema does', async () => {
-    const checked = checkData(
-      z.string().refine(async (text) => text !== 'ab'),
-      'ab',
-    )
-    expect(checked).toBeInstanceOf(Promise)
-    expect(await checked).toEqual({ issues: [{ path: '', message: expect.any(String) }] })
-  })
-
-  it('returns issues with dotted paths', () => {
-    expect(checkData(person, { name: 7, address: { lines: ['a', 1] } })).toEqual({
-      issues: [
-        { path: 'name', message: expect.stringContaining('string') },
-        { path: 'address.lines.1', message: expect.stringContaining('string') },
-      ],
-    })
-  })
-
   it.each([
     ['no path', undefined, ''],
     ['keys', ['a', 0, 'b'], 'a.0.b'],
@@ -76,30 +51,6 @@ describe('checkData', () => {
     ],
   ])('waits for a promise of %s', async (_what, validate) => {
     expect(await checkData(schemaOf(validate), 7)).toEqual({ issues: [{ path: '', message: 'no' }] })
-  })
-
-  it.each([
-    ['nothing', undefined],
-    ['null', null],
-    ['true', true],
-    ['neither value nor issues', {}],
-  ])('returns an error if the schema returns %s', async (_what, result) => {
-    for (const schema of [schemaOf(() => result), schemaOf(async () => result)])
-      expect(await checkData(schema, 7)).toEqual({ thrown: expect.any(TypeError) })
-  })
-
-  it("returns the schema's error, or rejects with it", async () => {
-    const cause = new Error('schema')
-    const throwing = schemaOf(() => {
-      throw cause
-    })
-    expect(checkData(throwing, 7)).toEqual({ thrown: cause })
-    expect(
-      await checkData(
-        schemaOf(() => Promise.reject(cause)),
-        7,
-      ),
-    ).toEqual({ thrown: cause })
   })
 })
 
