@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { context, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api'
-import { AlwaysOffSampler, BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { AlwaysOffSampler, type ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import express from 'express'
 import { createReceiver, type Receiver, type ReceiverOptions } from 'postern'
 import { expressHandler } from 'postern/express'
@@ -191,19 +191,6 @@ describe('the span of a delivery', () => {
     await Promise.all([send(url, event), send(url, event)])
     const joined = sdk.spans.filter(({ attributes }) => attributes['postern.joined'] === true)
     expect([joined.length, sdk.spans.length]).toEqual([1, 3])
-  })
-
-  it('is not begun if dispatch refuses the event, which has no outcome to end it', async () => {
-    const begun: string[] = []
-    const onStart = ({ name }: { readonly name: string }) => void begun.push(name)
-    const processor = { onStart, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} }
-    const receiver = createReceiver({ secret: SECRET, logger: silentLogger }).on('*', () => {})
-    instrument(receiver, { tracerProvider: new BasicTracerProvider({ spanProcessors: [processor] }) })
-    await expect(receiver.dispatch({} as never)).rejects.toMatchObject({ code: 'event_invalid' }) // as plain JavaScript may
-    await expect(receiver.dispatch(events.contact.created(), { waitMs: -1 })).rejects.toMatchObject({
-      code: 'option_invalid',
-    })
-    expect(begun).toEqual([])
   })
 
   it('is the consumer of an event that the app dispatches, within the trace of the app', async () => {

@@ -53,17 +53,4 @@ describe('the gauges', () => {
     gate.open({ waiting: 0, running: 0, dead: 7, oldestDueAt: undefined })
     expect([await reading, queries]).toEqual([[7], 1])
   })
-
-  it('query nothing more once they are stopped', async () => {
-    let queries = 0
-    const { clock, stop, read } = observe(async () => {
-      queries++
-      return { waiting: 1, running: 1, dead: 1, oldestDueAt: undefined }
-    })
-    expect(await read('postern.inbox.running')).toEqual([1])
-    stop()
-    await clock.advance(60_000)
-    await read('postern.inbox.running')
-    expect(queries).toBe(1)
-  })
 })

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
 import { context, SpanKind, SpanStatusCode } from '@opentelemetry/api'
-import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-base'
 import { DeadLetter } from 'postern'
 import { nodeHandler } from 'postern/node'
 import { type InstrumentOptions, instrument } from 'postern/otel'
@@ -10,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ListedEntry } from '../../src/engine.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { AT_ONCE, Scene, SECRET, until } from '../inbox/scene.ts'
-import { Gate } from '../support/gate.ts'
 import { enableContexts, Sdk } from './scene.ts'
 
 beforeAll(enableContexts)
@@ -119,13 +117,6 @@ describe('an accepted event', () => {
       expect([traces.size, traces.has(traceId)]).toEqual([3, false])
       for (const { links } of tries) expect(links[0]?.context.spanId).toBe(spanId)
     }
-  })
-
-  it('carries the decision of the sampler, which is not changed', async () => {
-    const scene = new InstrumentedScene({}, new Sdk(new AlwaysOffSampler()))
-    scene.receiver.on('*', () => {})
-    await scene.deliver(events.contact.created())
-    expect((await scene.onlyEntry()).trace?.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
   })
 
   it('has a failed producer if the inbox did not store it', async () => {
@@ -261,17 +252,6 @@ describe('the gauges of an inbox', () => {
     expect(queries).toBe(1)
     await one.deliver(events.contact.created())
     expect(await gauge(one, 'waiting')).toEqual([2])
-  })
-
-  it('report how many events are under way', async () => {
-    const scene = new InstrumentedScene()
-    const gate = new Gate()
-    scene.receiver.on('*', () => gate.promise)
-    await scene.deliver(events.contact.created())
-    scene.work()
-    await until('it runs', async () => (await scene.sdk.points('postern.in_flight'))[0]?.[1] === 1)
-    gate.open()
-    await until('it has ended', async () => (await scene.sdk.points('postern.in_flight'))[0]?.[1] === 0)
   })
 })
 

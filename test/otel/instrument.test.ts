@@ -108,16 +108,6 @@ describe('instrument', () => {
     expect(sdk.spans.map(({ name }) => name)).toEqual(['handle *', 'process default'])
     expect(await sdk.points('postern.deliveries')).toMatchObject([[{}, 1]])
   })
-
-  it('has no context without a context manager, and measures anyway', async () => {
-    context.disable()
-    const [sdk, receiver] = [new Sdk(), make()]
-    receiver.on('*', async () => {})
-    instrument(receiver, sdk.providers)
-    await send(receiver)
-    expect(sdk.spans).toHaveLength(2)
-    expect(await sdk.histograms('messaging.process.duration')).toHaveLength(1)
-  })
 })
 
 describe('attributes of metrics', () => {
