@@ -52,13 +52,6 @@ export const deadCases: Runs = {
     const seen = trial.taken.map(({ deaths, isSuspect }) => `${deaths} ${isSuspect === true}`)
     deepStrictEqual(seen, ['1 true', '0 false'])
   },
-  'has a dead letter wait again that comes in again': async (trial) => {
-    const item = makeItem()
-    await buryAll(trial, [item], ['a,b'])
-    await trial.another.put(item)
-    const entry = await trial.get(item.key)
-    deepStrictEqual([entry.state, entry.failures, entry.marks], ['waiting', 0, ['a,b']])
-  },
   'replays once what is replayed twice at once': async (trial) => {
     const item = makeItem()
     await buryAll(trial, [item])
@@ -70,19 +63,6 @@ export const deadCases: Runs = {
     trial.work(() => DONE)
     await trial.untilGone(item)
     strictEqual(trial.taken.length, 2) // buried, and replayed
-  },
-  'replays only what is dead, and drops what is not wanted': async (trial) => {
-    const [waiting, dead] = [makeItem(), makeItem()]
-    await buryAll(trial, [dead])
-    await trial.put(waiting)
-    strictEqual(await trial.inbox.replay(waiting.key), false)
-    ok(await trial.inbox.drop(dead.key))
-    strictEqual(await trial.inbox.drop(dead.key), false)
-    strictEqual(await trial.inbox.get(dead.key), undefined)
-    ok(await trial.inbox.drop(waiting.key))
-    strictEqual((await trial.inbox.counts()).waiting, 0)
-    await trial.put(waiting, dead)
-    strictEqual((await trial.another.counts()).waiting, 2)
   },
   'lists page by page, each item once': async (trial) => {
     const items = Array.from({ length: 25 }, () => makeItem())

@@ -55,18 +55,6 @@ export const putCases: Runs = {
     await sleep(100)
     strictEqual(trial.taken.length, 1)
   },
-  'leaves an item as it is that comes again while it runs': async (trial) => {
-    const item = makeItem()
-    await trial.put(item)
-    trial.work(async () => {
-      await trial.another.put({ ...item, bytes: new Uint8Array(3) })
-      deepStrictEqual(new Uint8Array((await trial.get(item.key)).bytes), item.bytes)
-      return DONE
-    })
-    await trial.untilGone(item)
-    await sleep(100)
-    strictEqual(trial.taken.length, 1)
-  },
   'leaves an item as it is that comes again while it waits for its next try, which any worker makes': async (trial) => {
     const [item, delayMs] = [makeItem(), 1_000]
     await trial.put(item)
@@ -98,14 +86,6 @@ export const putCases: Runs = {
     trial.work(() => DONE, { concurrency: 1 })
     await trial.until('all ran', () => trial.taken.length === 6)
     notStrictEqual(trial.keysTaken.at(-1), first.key)
-  },
-  'takes a key again that is done': async (trial) => {
-    const item = makeItem()
-    trial.work(() => DONE)
-    await trial.put(item)
-    await trial.untilGone(item)
-    await trial.put(item)
-    await trial.until('it ran again', () => trial.taken.length === 2)
   },
   'counts, and finds nothing where there is nothing': async (trial) => {
     deepStrictEqual(await trial.inbox.counts(), { waiting: 0, running: 0, dead: 0, oldestDueAt: undefined })
