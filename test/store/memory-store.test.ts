@@ -1,13 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import fc from 'fast-check'
 import { type MemoryStoreOptions, memoryStore } from 'postern'
 import { storeSuite } from 'postern/testing'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { dedupKey } from '../../src/protocol/dedup-key.ts'
 import { type Line, linesInto } from '../receiver/support.ts'
-import { runs } from '../support/runs.ts'
-import { compareByHand, steps } from './store-steps.ts'
 
 const HOUR = 3_600_000
 const LEASE_MS = 15_000
@@ -63,28 +60,9 @@ describe('the contract of a store', () => {
   const { pass, ...clock } = makeClock()
   for (const { name, run } of storeSuite((options) => memoryStore({ clock, ...options }), { pass, isShared: false }))
     it(name, run)
-
-  it('holds for any sequence of calls', async () => {
-    await fc.assert(
-      fc.asyncProperty(steps, (taken) => {
-        const { store, pass } = makeSubject({ max: 100 })
-        return compareByHand(store, pass, taken)
-      }),
-      runs(300),
-    )
-  })
 })
 
 describe('the clock', () => {
-  it('is the given one', () => {
-    const { store, pass } = makeSubject()
-    store.claim('key', 1_000)
-    pass(999)
-    expect(store.claim('key', 1_000)).toEqual({ state: 'busy' })
-    pass(1)
-    expect(store.claim('key', 1_000)).toMatchObject({ state: 'claimed' })
-  })
-
   it.each([0, 0.4, 0.5, 1e9 + 0.4])('forgets after the retention, not a moment sooner, from %d on', (start) => {
     const { store, pass } = makeSubject({ retentionMs: 3 * HOUR })
     pass(start)
@@ -161,15 +139,6 @@ describe('the bound', () => {
     expect(store.claim(dedupKey('default', 'acme', 'evt_0'), LEASE_MS)).toEqual({ state: 'done' })
   })
 
-  it('does not count events that are done after they were half done', () => {
-    const { store } = makeSubject({ max: 1 })
-    const first = claimFree(store, 'half', LEASE_MS)
-    store.release('half', first.token, ['a'])
-    const second = claimFree(store, 'half', LEASE_MS)
-    store.complete('half', second.token)
-    expect(store.earlyDrops).toBe(0)
-  })
-
   it('never drops live claims, nor their marks', () => {
     const { store } = makeSubject({ max: 2 })
     const half = claimFree(store, 'half', LEASE_MS)
@@ -180,15 +149,6 @@ describe('the bound', () => {
       expect(store.claim(`live-${index}`, LEASE_MS)).toEqual({ state: 'busy' })
     expect(store.release('half', half.token, ['b'])).toBe(true)
     expect(store.claim('half', LEASE_MS)).toMatchObject({ state: 'claimed', marks: ['a', 'b'] })
-  })
-
-  it('keeps the marks of claims that it drops', () => {
-    const { store, pass } = makeSubject()
-    const claim = claimFree(store, 'half', 1_000)
-    store.renew('half', claim.token, 1_000, ['a'])
-    pass(1_001)
-    for (let index = 0; index < 3_000; index++) store.claim(`other-${index}`, 1_000)
-    expect(store.claim('half', 1_000)).toMatchObject({ state: 'claimed', marks: ['a'] })
   })
 
   it('drops claims that were not renewed', () => {
@@ -233,14 +193,6 @@ describe('what it reports', () => {
       expect(lines[0]?.message).toContain('not printable ASCII, fills 50 %')
     },
   )
-
-  it('reports to every receiver that uses it', () => {
-    const { store } = makeSubject({ max: 1 })
-    const reports: Line[][] = [[], []]
-    for (const lines of reports) store.reportTo?.(linesInto(lines))
-    completeNew(store, 'acme', 2)
-    for (const lines of reports) expect(lines).toHaveLength(1)
-  })
 
   it.each([
     ['production', 1],

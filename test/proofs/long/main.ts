@@ -17,7 +17,7 @@ interface Command {
 const PARTS: Readonly<Record<string, readonly Command[]>> = {
   properties: [
     {
-      line: ['vitest', 'run', 'protocol', 'store/memory-store', '--testTimeout', '3600000'],
+      line: ['vitest', 'run', 'protocol', '--testTimeout', '3600000'],
       env: { LONG: '1' },
     },
   ],
