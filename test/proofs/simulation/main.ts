@@ -33,9 +33,6 @@ async function main(): Promise<number> {
     case 'help':
       console.log(HELP)
       return 0
-    case 'list faults':
-      for (const { name, breaks } of PLANTED_FAULTS) console.log(`${name.padEnd(34)} ${breaks}`)
-      return 0
     case 'find faults':
       return findFaults(task)
     case 'run one':

@@ -10,7 +10,6 @@ export const HELP = `npm run simulate -- [options]
   --shrunk          the shortest run that fails like this seed, instead of the whole one
   --seeds A..B      many runs on all cores (default 0..999)
   --fault NAME      with a planted fault; see test/proofs/simulation/planted
-  --faults          lists the planted faults
   --find            searches these seeds for each planted fault, or for the one that --fault names
   --help
 
@@ -23,7 +22,7 @@ Exit codes: 0 all is well, 1 a violation was found, 2 usage.`
 
 /** The options of the command line. */
 export type Task =
-  | { readonly do: 'help' | 'list faults' }
+  | { readonly do: 'help' }
   | {
       readonly do: 'run one'
       readonly world: WorldName
@@ -52,17 +51,15 @@ export function readTask(args: readonly string[]): Task {
       shrunk: { type: 'boolean', default: false },
       seeds: { type: 'string', default: '0..999' },
       fault: { type: 'string' },
-      faults: { type: 'boolean', default: false },
       find: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   if (values.help) return { do: 'help' }
-  if (values.faults) return { do: 'list faults' }
   const { fault, seed, seeds } = values
   const planted = PLANTED_FAULTS.find(({ name }) => name === fault)
   if (fault !== undefined && planted === undefined)
-    throw new Error(`There is no planted fault "${fault}". --faults lists them.`)
+    throw new Error(`There is no planted fault "${fault}" in test/proofs/simulation/planted.`)
   const world: WorldName = values.inbox || planted?.theme === 'inbox' ? 'inbox' : 'direct'
   if (seed !== undefined)
     return { do: 'run one', world, seed: toSeed('seed', seed), isTraced: values.trace, isShrunk: values.shrunk, fault }

@@ -1,5 +1,4 @@
-import type { InboxPlan } from './inbox/inbox-plan.ts'
-import type { FaultPlan, Plan, SettingsPlan } from './plan.ts'
+import type { Plan, SettingsPlan } from './plan.ts'
 
 /** Runs that a search for a shorter plan may take. */
 const MOST_RUNS = 1_500
@@ -56,13 +55,6 @@ async function shorten(path: readonly (string | number)[], read: () => Plan, acc
 /** Ways to simplify a plan, without those that change nothing. */
 function simplifications(plan: Plan): readonly ((plan: Plan) => Plan)[] {
   const ways: ((plan: Plan) => Plan)[] = []
-  if (plan.clockSkewsMs.length > 1)
-    ways.push((now) => ({
-      ...now,
-      clockSkewsMs: now.clockSkewsMs.slice(0, -1),
-      faults: now.faults.filter(isWithout(now)),
-      inbox: now.inbox && withoutLastProcess(now.inbox),
-    }))
   if (plan.clockSkewsMs.some((skew) => skew !== 0))
     ways.push((now) => ({ ...now, clockSkewsMs: now.clockSkewsMs.map(() => 0) }))
   if (plan.secrets.form !== 'one' || plan.secrets.isAsync)
@@ -70,26 +62,5 @@ function simplifications(plan: Plan): readonly ((plan: Plan) => Plan)[] {
   for (const [setting, value] of Object.entries(PLAIN_SETTINGS))
     if (Reflect.get(plan.settings, setting) !== value)
       ways.push((now) => ({ ...now, settings: { ...now.settings, [setting]: value } }))
-  for (const place of plan.faults.keys())
-    ways.push((now) => ({ ...now, faults: now.faults.map((fault, index) => (index === place ? halve(fault) : fault)) }))
   return ways
-}
-
-/** Returns a filter of the faults that do not strike the last process. */
-function isWithout({ clockSkewsMs }: Plan): (fault: FaultPlan) => boolean {
-  return (fault) => !('process' in fault) || fault.process < clockSkewsMs.length - 1
-}
-
-/** Lets the remaining processes all accept and work. */
-function withoutLastProcess({ roles, work, acts }: InboxPlan): InboxPlan {
-  const left = roles.length - 1
-  return {
-    roles: Array(left).fill('does both'),
-    work,
-    acts: acts.filter((act) => !('process' in act) || act.process < left),
-  }
-}
-
-function halve(fault: FaultPlan): FaultPlan {
-  return 'ms' in fault && fault.ms > 100 ? { ...fault, ms: Math.ceil(fault.ms / 2) } : fault
 }
