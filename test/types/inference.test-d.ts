@@ -142,11 +142,9 @@ receiver.on('finance.payment.failed', (event) => {
   // @ts-expect-error it is about no model
   event.model
 })
-receiver.on('sync.completed', (event) => expectType<Equal<typeof event.type, 'sync.completed'>>())
 receiver.on('invoice.paid', (event) => {
   expectType<Equal<typeof event, WebhookEvent<'invoice.paid', { amount: number }>>>()
 })
-receiver.on('order.shipped', (event) => expectType<Equal<typeof event.data.carrier, string>>())
 
 // ── Patterns that can never match (editor.test.ts has more, with their messages) ───────────────────────────────────────
 
@@ -154,32 +152,18 @@ receiver.on('order.shipped', (event) => expectType<Equal<typeof event.data.carri
 receiver.on('contcat.created', () => {})
 // @ts-expect-error a model that was not declared
 receiver.on('opportunity.*', () => {})
-// @ts-expect-error an action without a model
-receiver.on('created', () => {})
-// @ts-expect-error a name in other letters
-receiver.on('Contact.created', () => {})
-// @ts-expect-error two stars
-receiver.on('*.*', () => {})
 // @ts-expect-error no events begin with this
 receiver.on('finance.*', () => {})
-// @ts-expect-error nothing
-receiver.on('', () => {})
 // @ts-expect-error the same with options
 receiver.on('contcat.created', { name: 'welcome' }, () => {})
 // @ts-expect-error a pattern that is known at run time only
 receiver.on(String('contact.created'), () => {})
-// @ts-expect-error one of two is wrong
-receiver.on(process.argv.length > 2 ? 'contact.created' : 'contcat.created', () => {})
-// @ts-expect-error a misspelt option
-receiver.on('contact.created', { nmae: 'welcome' }, () => {})
 // @ts-expect-error a misspelt order
 receiver.on('contact.updated', { order: 'lastest' }, () => {})
 // @ts-expect-error an order of events that are about no record
 receiver.on('finance.payment.failed', { order: 'latest' }, () => {})
 receiver.on('contact.updated', { order: 'latest' }, (event) => event.data.record)
 receiver.on('contact.*', { order: 'latest', name: 'crm' }, (event) => event.data.record._id)
-receiver.on('*.deleted', { order: 'latest', name: 'index' }, (event) => event.data.record._id)
-receiver.on('*', { order: 'latest', name: 'all' }, (event) => event.type)
 // @ts-expect-error no handler
 receiver.on('contact.created', { name: 'welcome' })
 // @ts-expect-error a handler for another event
@@ -251,24 +235,14 @@ open.on('anything.created', (event) => {
   expectType<Equal<typeof event.data.record.email, unknown>>()
 })
 open.on('anything.deleted', (event) => expectType<Equal<typeof event.data.record, DeletedRecord>>())
-open.on('anything.*', (event) => expectType<Equal<typeof event.model, 'anything'>>())
-open.on('*.deleted', (event) => expectType<Equal<typeof event.model, string>>())
 open.on('sync.failed', (event) => expectType<Equal<typeof event.data, OpenData>>())
 open.on('*', (event) => expectType<Equal<typeof event, AnyEvent>>())
 // @ts-expect-error a misspelt action
 open.on('anything.creatd', () => {})
 // @ts-expect-error a type that was not declared
 open.on('invoice.paid', () => {})
-// @ts-expect-error two stars
-open.on('*.*', () => {})
-// @ts-expect-error a star within a name
-open.on('con*.created', () => {})
-// @ts-expect-error no model
-open.on('.created', () => {})
 // @ts-expect-error no model either: it begins event types of the service
 open.on('finance.*', () => {})
-// @ts-expect-error the same
-open.on('export.*', () => {})
 open.on('export.created', (event) => expectType<Equal<typeof event.model, 'export'>>())
 
 // ── With further events only, and with no models at all ────────────────────────────────────────────────────────────────
@@ -296,14 +270,10 @@ createReceiver({ secret: ({ source }) => (source === undefined ? undefined : [so
 createReceiver({ secret: async ({ claimedAccountKey }) => ({ secret: 'one', accountKey: claimedAccountKey ?? '' }) })
 // @ts-expect-error the secret is not optional, though it may be undefined
 createReceiver({})
-// @ts-expect-error a misspelt option
-createReceiver({ secrets: ['one'] })
 // @ts-expect-error a list goes into `secret`, and a number is none
 createReceiver({ secret: 42 })
 // @ts-expect-error a bound secret needs its account
 createReceiver({ secret: { secret: 'one' } })
-// @ts-expect-error a type is not a schema
-createReceiver({ secret: 'one', models: { contact: {} } })
 
 // ── Transactions: there by the store ───────────────────────────────────────────────────────────────────────────────────
 
