@@ -144,21 +144,6 @@ describe.each<[string, Behaviour]>([
     expect([ran, audited]).toEqual([[newer.timestamp], 2])
   })
 
-  it('counts handlers of one name as one, and starts again for a handler that was renamed', async () => {
-    const bench = new Bench({ usual })
-    const ran: string[] = []
-    const keep = (who: string) => () => void ran.push(who)
-    bench.receiver.on('contact.updated', { ...LATEST, name: 'crm' }, keep('update'))
-    bench.receiver.on('contact.deleted', { ...LATEST, name: 'crm' }, keep('deletion'))
-    await bench.send(change(2, 'deleted'))
-    await bench.send(change(1))
-    await bench.receiver.close()
-    const renamed = new Bench({ clock: bench.clock, store: bench.store })
-    renamed.receiver.on('contact.updated', { ...LATEST, name: 'crm-2' }, keep('renamed'))
-    await renamed.send(change(1, 'updated'))
-    expect(ran).toEqual(['deletion', 'renamed'])
-  })
-
   it('compares the event as it arrived, whatever a handler or the schema changes', async () => {
     const bench = new Bench({ usual })
     const ran: string[] = []
@@ -169,23 +154,6 @@ describe.each<[string, Behaviour]>([
     })
     for (const minute of [2, 1, 3]) await bench.send(change(minute))
     expect(ran).toEqual([change(2).timestamp, change(3).timestamp])
-  })
-
-  it('returns the same answer to a duplicate that joined', async () => {
-    const bench = new Bench({ usual })
-    const gate = new Gate()
-    bench.receiver.on('contact.updated', { ...LATEST, name: 'crm' }, ignore)
-    bench.receiver.on('contact.updated', { name: 'slow' }, (event) =>
-      event.timestamp === change(1).timestamp ? gate.promise : undefined,
-    )
-    await bench.send(change(2))
-    const older = change(1)
-    const both = [bench.send(older), bench.send(older)]
-    await settle()
-    gate.open()
-    const [first, second] = await Promise.all(both)
-    expect(first).toMatchObject({ outcome: 'handled', skipped: ['crm'] })
-    expect(second).toEqual({ ...first, joined: true })
   })
 })
 

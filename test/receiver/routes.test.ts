@@ -41,14 +41,11 @@ describe('patterns', () => {
     ['contact.deleted', ['contact.*', '*.deleted', '*']],
     ['opportunity.created', ['*.created', '*']],
     ['opportunity.updated', ['*']],
-    ['unheard-of.created', ['*.created', '*']],
     ['unheard-of.deleted', ['*.deleted', '*']],
     ['sync.completed', ['*', 'sync.completed']],
     ['sync.failed', ['*']],
     ['invoice.paid', ['*', 'invoice.paid']],
     ['contact.merged', ['*']],
-    ['contact', ['*']],
-    ['.created', ['*']],
     ['*', ['*']],
     ['*.created', ['*.created', '*']],
     ['contact.*', ['*']],
@@ -83,9 +80,7 @@ describe('patterns', () => {
       { models },
       "declared are 'contact', 'opportunity'. If it is not: add it",
     ],
-    ['all of an undeclared model', 'toString.*', { models }, 'names the model "toString", which is not declared'],
     ['the start of service types', 'finance.*', {}, "are 'finance.payment.completed', 'finance.payment.failed'"],
-    ['the same with models', 'sync.*', { models }, "begin like this are 'sync.completed', 'sync.failed'"],
     [
       'an undeclared event',
       'invoice.paid',
@@ -100,15 +95,11 @@ describe('patterns', () => {
 
   it.each([
     ['no handler', [undefined], 'handler_invalid', "give a function: .on('contact.created', async (event) => { … })"],
-    ['a handler that is not there', [{ name: 'a' }, undefined], 'handler_invalid', 'is undefined; give a function'],
     ['a generator function', [function* () {}], 'handler_invalid', 'is a generator function, which does not run until'],
-    ['an async generator', [async function* () {}], 'handler_invalid', 'async (event) => { … }) without the star'],
     ['options without a handler', [{ name: 'a' }], 'handler_invalid', 'is an object'],
-    ['null for options', [null, ignore], 'handler_invalid', "{ name: '…' }, handler"],
     ['an unknown option', [{ title: 'a' }, ignore], 'option_unknown', 'no option "title". It takes name, order.'],
     ['an empty name', [{ name: '' }, ignore], 'handler_invalid', 'is ""; give 1 to 100 printable characters'],
     ['a name with a blank', [{ name: 'a b' }, ignore], 'handler_invalid', 'without blanks'],
-    ['a name of 101 characters', [{ name: 'x'.repeat(101) }, ignore], 'handler_invalid', '1 to 100'],
   ])('refuse %s', (_what, rest, code, fix) => {
     const error = failure(() => fresh().on('contact.created', ...rest))
     expect(error.code).toBe(code)
@@ -182,13 +173,8 @@ describe('a list of patterns', () => {
 
 describe('names of handlers', () => {
   it.each([
-    ['one pattern, one name twice', ['contact.created', 'a'], ['contact.created', 'a']],
     ['a type and its model', ['contact.created', 'a'], ['contact.*', 'a']],
     ['a type and its action', ['contact.created', 'a'], ['*.created', 'a']],
-    ['a type and everything', ['sync.completed', 'a'], ['*', 'a']],
-    ['a model and an action', ['contact.*', 'a'], ['*.deleted', 'a']],
-    ['a model and everything', ['contact.*', 'a'], ['*', 'a']],
-    ['everything twice', ['*', 'a'], ['*', 'a']],
     ['a name that is the other one’s pattern', ['contact.*', 'contact.created'], ['contact.created', undefined]],
     ['a pattern that is the other one’s name', ['contact.created', undefined], ['*', 'contact.created']],
   ] as const)('clash if both can run for one event: %s', (_what, [patternA, nameA], [patternB, nameB]) => {
@@ -204,8 +190,6 @@ describe('names of handlers', () => {
     ['two models', ['contact.*', 'a'], ['opportunity.*', 'a']],
     ['two actions', ['*.created', 'a'], ['*.deleted', 'a']],
     ['a type and another model', ['contact.created', 'a'], ['opportunity.*', 'a']],
-    ['a type and another action', ['contact.created', 'a'], ['*.deleted', 'a']],
-    ['a service type and an action', ['sync.completed', 'a'], ['*.created', 'a']],
   ] as const)('may be the same if no event reaches both: %s', (_what, [patternA, nameA], [patternB, nameB]) => {
     expect(() => fresh().on(patternA, { name: nameA }, ignore).on(patternB, { name: nameB }, ignore)).not.toThrow()
   })
