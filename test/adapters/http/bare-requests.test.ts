@@ -138,15 +138,6 @@ describe('a request', () => {
     })
     expect((await fetchHandler<FetchRequest>(receiver)(throwing)).status).toBe(status)
   })
-
-  it.each<object>([{ body: undefined }, { body: Readable.from([]) }, { signal: undefined }, { bodyUsed: undefined }])(
-    'that is refused by its head may lack the same: %j',
-    async (own) => {
-      const { receiver } = createScene()
-      const { request } = bare(own, { tamper: 'no-header' })
-      expect((await fetchHandler<FetchRequest>(receiver)(request)).status).toBe(401)
-    },
-  )
 })
 
 it('mounts in one line on Azure Functions, which has no signal', async () => {

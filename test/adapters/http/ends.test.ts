@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
@@ -134,28 +133,4 @@ it('keeps the bytes of no delivery that waits for its handlers', async () => {
     collect()
     expect(kept.filter((body) => body.deref() !== undefined)).toHaveLength(0)
   }
-})
-
-describe('a response that is not one of node:http', () => {
-  it.each([
-    [undefined, undefined],
-    [null, null],
-    [null, {}],
-  ])('may have %j for a socket, and its request %j', (socket, ofRequest) => {
-    const response = Object.assign(new EventEmitter(), { socket })
-    let calls = 0
-    const request = Object.assign(new EventEmitter(), { socket: ofRequest })
-    new NodeRequest(request as never, response as never, {}, '').onAnswered(() => calls++)
-    response.emit('finish')
-    expect(calls).toBe(1)
-  })
-
-  it.each([['finish'], ['close']])('counts as written at its %s', (ending) => {
-    const response = Object.assign(new EventEmitter(), { socket: { writable: true } })
-    const request = Object.assign(new EventEmitter(), { socket: {} })
-    let calls = 0
-    new NodeRequest(request as never, response as never, {}, '').onAnswered(() => calls++) // looks only at these parts
-    response.emit(ending)
-    expect(calls).toBe(1)
-  })
 })

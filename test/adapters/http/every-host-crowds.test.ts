@@ -1,5 +1,4 @@
 import { Agent, request as httpRequest } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { distinctHosts, type Host } from './hosts.ts'
@@ -8,16 +7,6 @@ import type { Answer } from './wire.ts'
 
 /** Many concurrent deliveries, in any order, on every host. */
 describe.each(distinctHosts)('$name', (host: Host) => {
-  it('runs the handler once for 100 concurrent duplicates', async () => {
-    const scene = await startScene(host, {}, () => sleep(50))
-    const delivery = sample()
-    const answers = await deliverAll(scene, Array(100).fill(delivery), 100)
-    for (const answer of answers) expect(answer.status).toBe(200)
-    expect([...scene.runs]).toEqual([[delivery.id, 1]])
-    const handled = answers.filter(({ body }) => body.includes('"handled"'))
-    expect(handled.length + answers.filter(({ body }) => body.includes('"duplicate"')).length).toBe(100)
-  })
-
   it('runs each of 40 events once for 200 shuffled deliveries, mixed with forged ones', async () => {
     const scene = await startScene(host)
     const right = Array.from({ length: 40 }, () => sample())

@@ -21,18 +21,6 @@ function createLateScene() {
   return { ...createScene({ deadlineMs: 100 }, () => gate.promise), finish: gate.open }
 }
 
-describe('App Router', () => {
-  it('receives POST, with the context that Next.js passes', async () => {
-    const { receiver } = createScene()
-    const POST: (request: Request, context: { params: Promise<{ tenant: string }> }) => Promise<Response> =
-      nextHandler(receiver)
-    const { id } = sample()
-    const request = signed(events.contact.created({}, { id }), { secret: SECRET }).request()
-    const response = await POST(request, { params: Promise.resolve({ tenant: 'acme' }) })
-    expect(await response.json()).toEqual({ code: 'handled', id })
-  })
-})
-
 it('has the types that Next.js asks of a route, and types the params of its source', () => {
   const { receiver } = createScene()
   const routes: {

@@ -68,19 +68,6 @@ it.each([-1, 1])('answers 400 if the length of the body is off by %i byte', asyn
   expect(runs.size).toBe(0)
 })
 
-it('answers 400 if the body breaks off', async () => {
-  const { receiver, runs } = createScene()
-  const { bytes, headers } = sample()
-  const stream = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(bytes.subarray(0, 20)),
-    pull: (controller) => controller.error(new Error('reset by peer')),
-  })
-  const response = await fetchHandler(receiver)(post(headers, stream))
-  expect(response.status).toBe(400)
-  expect(await response.json()).toEqual({ code: 'body_incomplete' })
-  expect(runs.size).toBe(0)
-})
-
 it('answers 408 if the body stops arriving, and cancels it some time later', async () => {
   const { receiver } = createScene({ deadlineMs: 100 })
   const { bytes, headers } = sample()
