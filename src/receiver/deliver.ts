@@ -92,7 +92,7 @@ export class DeliveryPath {
   /** Handles bytes. Never rejects. */
   receive(received: ReceivedDelivery, watch: Watch | undefined): Promise<Outcome> {
     const { activity, settings } = this.#shared
-    let delivery = this.#toDelivery(settings.clock.monotonic(), undefined, undefined, watch)
+    let delivery: EventRequest | undefined
     activity.begin()
     const answering = this.#attempt(() => {
       const { body: read, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
@@ -111,7 +111,7 @@ export class DeliveryPath {
       const refusal = settings.signatureHeader.check(signature) // 1
       return refusal === undefined ? this.#answer(bytes, onlyValue(signature) ?? '', delivery) : toRejected(refusal) // 3 to 10
     })
-    return this.#end(answering, delivery)
+    return this.#end(answering, delivery ?? this.#toDelivery(settings.clock.monotonic(), undefined, undefined, watch))
   }
 
   #attempt(answer: () => Outcome | Promise<Outcome>): Outcome | Promise<Outcome> {
