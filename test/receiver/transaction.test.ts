@@ -1,4 +1,4 @@
-import type { HandlerContext, TransactionClaim, TransactionContext } from 'postern'
+import type { HandlerContext, TransactionContext } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { Gate } from '../support/gate.ts'
@@ -8,7 +8,6 @@ import {
   Bench,
   type ManualClock,
   raise,
-  ScriptedStore,
   settle,
   soon,
   TransactionalStore,
@@ -223,45 +222,6 @@ describe('a handler that is given up', () => {
     ])
     expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
     expect([runs(), store.rows]).toEqual([1, ['zoe']])
-  })
-})
-
-describe('a store whose driver blocks', () => {
-  class SyncStore extends ScriptedStore {
-    readonly rows: string[] = []
-    transactionSync<T>(claim: TransactionClaim, work: (tx: Tx) => T): T {
-      const written: string[] = []
-      const value = work({ write: (row) => written.push(row) })
-      this.inner.renew(claim.key, claim.token, LEASE_MS, [claim.mark])
-      this.rows.push(...written)
-      return value
-    }
-  }
-  const onSyncStore = (handle: (context: Context) => unknown) => {
-    const { clock } = new Bench()
-    const store = new SyncStore(clock, atOnce)
-    const bench = new Bench({ clock, store })
-    bench.receiver.on('contact.created', (_event, context) => handle(context as Context)) // benches are untyped
-    return { bench, store }
-  }
-
-  it('commits as well', async () => {
-    const { bench, store } = onSyncStore((context) => context.transaction((tx) => tx.write('zoe')))
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
-    expect(store.rows).toEqual(['zoe'])
-  })
-
-  it('refuses work that returns a promise, and rolls it back', async () => {
-    const { bench, store } = onSyncStore((context) =>
-      context.transaction(async (tx) => {
-        tx.write('zoe')
-        await Promise.resolve()
-        throw new Error('outside the transaction')
-      }),
-    )
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
-    expect(bench.errors).toMatchObject([{ cause: { code: 'transaction_misused' } }])
-    expect(store.rows).toEqual([])
   })
 })
 
