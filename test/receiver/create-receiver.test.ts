@@ -8,7 +8,7 @@ import {
   record,
   type WebhookEvent,
 } from 'postern'
-import { events, type SignedDelivery, signed, silentLogger } from 'postern/testing'
+import { events, manualClock, type SignedDelivery, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { Gate } from '../support/gate.ts'
 import {
@@ -17,7 +17,6 @@ import {
   delayedBy,
   failure,
   gated,
-  ManualClock,
   raise,
   request,
   SECRET,
@@ -94,7 +93,10 @@ describe('options', () => {
 
   it.each([
     ['secrets', 'Several secrets are given as a list in "secret".'],
-    ['deadline', 'It takes secret, models, events, store, name, signatureHeader, maxBodyBytes, maxBufferedBytes, deadlineMs'],
+    [
+      'deadline',
+      'It takes secret, models, events, store, name, signatureHeader, maxBodyBytes, maxBufferedBytes, deadlineMs',
+    ],
     ['toString', 'createReceiver has no option "toString"'],
   ])('refuses the unknown option %s', (option, fix) => {
     const error = failure(() => make({ secret: SECRET, [option]: 1 }))
@@ -457,7 +459,7 @@ describe('dispatch', () => {
 })
 
 it('uses its own memory store by default, on the given clock', async () => {
-  const clock = new ManualClock()
+  const clock = manualClock()
   const receiver = createReceiver({ secret: SECRET, clock, logger: silentLogger })
   receiver.on('*', () => {})
   const event = events.syncCompleted()

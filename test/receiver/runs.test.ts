@@ -1,4 +1,4 @@
-import { events } from 'postern/testing'
+import { events, manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { Gate } from '../support/gate.ts'
 import {
@@ -8,7 +8,6 @@ import {
   delayedBy,
   gated,
   hanging,
-  ManualClock,
   rejecting,
   saying,
   settle,
@@ -328,15 +327,16 @@ describe('no registered handler', () => {
 
 describe('a run that its host cut off', () => {
   /** Timers stop, as on hosts that freeze the rest of a finished request. */
-  class FrozenClock extends ManualClock {
-    isFrozen = false
-    override setTimeout(callback: () => void, ms: number): unknown {
-      return super.setTimeout(() => this.isFrozen || callback(), ms)
-    }
+  function freezableClock() {
+    const clock = Object.assign(manualClock(), { isFrozen: false })
+    const { setTimeout } = clock
+    return Object.assign(clock, {
+      setTimeout: (callback: () => void, ms: number) => setTimeout.call(clock, () => clock.isFrozen || callback(), ms),
+    })
   }
 
   function freezing(options = {}) {
-    const clock = new FrozenClock()
+    const clock = freezableClock()
     const bench = new Bench({ clock, ...options })
     bench.leave() // the frozen run keeps its timers
     const runs: string[] = []
@@ -365,7 +365,7 @@ describe('a run that its host cut off', () => {
   })
 
   it('and that resumes is fenced off, and does not disturb the new one', async () => {
-    const clock = new FrozenClock()
+    const clock = freezableClock()
     const bench = new Bench({ clock })
     const gates = [new Gate<unknown>(), new Gate<unknown>()]
     let runs = 0

@@ -1,6 +1,5 @@
 import {
   type Claim,
-  type Clock,
   ConfigurationError,
   createReceiver,
   type Logger,
@@ -16,7 +15,7 @@ import {
   type TransactionClaim,
   type WebhookEvent,
 } from 'postern'
-import { type SignedOptions, signed } from 'postern/testing'
+import { type ManualClock, manualClock, type SignedOptions, signed } from 'postern/testing'
 import { afterEach, beforeEach, expect } from 'vitest'
 import type { DeliveryRequest, HeaderValue } from '../../src/engine.ts'
 import { Gate } from '../support/gate.ts'
@@ -26,62 +25,6 @@ export const SECRET = 'whsec_receiver_tests'
 /** Lets every pending promise chain run as far as it can. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
-}
-
-/** A clock that only moves when a test advances it; between two timers all pending promises settle. */
-export class ManualClock implements Clock {
-  readonly epoch = Date.UTC(2025, 0, 1)
-  #time = 1_000
-  #count = 0
-  readonly #timers = new Map<number, { readonly at: number; readonly callback: () => void }>()
-
-  /** The number of timers that are set and have not fired. */
-  get pending(): number {
-    return this.#timers.size
-  }
-
-  now(): number {
-    return this.epoch + this.#time
-  }
-
-  monotonic(): number {
-    return this.#time
-  }
-
-  setTimeout(callback: () => void, ms: number): unknown {
-    if (!(ms >= 0 && ms <= 2_147_483_647)) throw new RangeError(`a timer of ${ms} ms`)
-    this.#count++
-    this.#timers.set(this.#count, { at: this.#time + ms, callback })
-    return this.#count
-  }
-
-  clearTimeout(timer: unknown): void {
-    this.#timers.delete(timer as number) // the map only contains values of setTimeout
-  }
-
-  async advance(ms: number): Promise<void> {
-    const end = this.#time + ms
-    await settle()
-    for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
-      const [id, timer] = next
-      this.#timers.delete(id)
-      this.#time = Math.max(this.#time, timer.at)
-      timer.callback()
-      await settle()
-    }
-    this.#time = end
-    await settle()
-  }
-
-  /** Advances the time with a blocked event loop: due timers run only afterwards. */
-  block(ms: number): void {
-    this.#time += ms
-  }
-
-  #next(end: number) {
-    const due = [...this.#timers].filter(([, { at }]) => at <= end)
-    return due.sort(([idA, a], [idB, b]) => a.at - b.at || idA - idB)[0]
-  }
 }
 
 export type Method = 'claim' | 'renew' | 'complete' | 'release'
@@ -239,6 +182,8 @@ export function linesInto(lines: Line[]): Logger {
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }
 
+const isManual = (clock: unknown): clock is ManualClock => 'advance' in Object(clock)
+
 /** The benches of the test that runs. */
 const benches = new Set<Bench>()
 
@@ -254,7 +199,7 @@ export class Bench {
   readonly receiver: Receiver
 
   constructor({ usual = soon, ...options }: { readonly usual?: Behaviour } & Record<string, unknown> = {}) {
-    this.clock = options.clock instanceof ManualClock ? options.clock : new ManualClock()
+    this.clock = isManual(options.clock) ? options.clock : manualClock()
     this.store = new ScriptedStore(this.clock, usual)
     const given: Options = {
       secret: SECRET,

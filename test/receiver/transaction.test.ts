@@ -6,8 +6,8 @@ import {
   atOnce,
   type Behaviour,
   Bench,
-  type ManualClock,
   raise,
+  rejecting,
   settle,
   soon,
   TransactionalStore,
@@ -32,7 +32,7 @@ function scene(
   let runs = 0
   const run = (context: HandlerContext) => handle(context as Context, ++runs) // benches are untyped
   tested.receiver.on('contact.created', { name: 'save' }, (_event, context) => run(context))
-  return { bench: tested, store, clock: tested.clock as ManualClock, event: events.contact.created(), runs: () => runs }
+  return { bench: tested, store, clock: tested.clock, event: events.contact.created(), runs: () => runs }
 }
 
 describe.each<[string, Behaviour]>([
@@ -161,14 +161,21 @@ describe('a call', () => {
 
 describe('a lease that is lost', () => {
   it('is reported by the transaction, and nothing is settled', async () => {
+    const gate = new Gate()
     const { bench, store, clock, event } = scene(async (context) => {
-      // As if this process had been suspended: its lease ends, and another one takes the event.
-      clock.block(LEASE_MS + 1)
-      expect(store.inner.claim(keyOf(store), LEASE_MS)).toMatchObject({ state: 'claimed' })
+      await gate.promise
       await context.transaction((tx) => tx.write('zoe'))
     })
-    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
-    expect(bench.codes).toEqual(['lease_lost', 'handler_failed'])
+    const sent = bench.send(event)
+    await clock.advance(0)
+    store.usual = rejecting // until the lease has ended, and another process takes the event
+    await clock.advance(LEASE_MS + 1)
+    expect(store.inner.claim(keyOf(store), LEASE_MS)).toMatchObject({ state: 'claimed' })
+    gate.open()
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    await clock.advance(0)
+    expect(bench.outcomes.at(-1)).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
+    expect(bench.codes).toEqual(['store_unavailable', 'lease_lost', 'handler_failed'])
     expect(store.rows).toEqual([])
     expect([store.count('complete'), store.count('release')]).toEqual([0, 0])
   })
