@@ -5,7 +5,7 @@ export type {
   AttemptPhases,
   DeliveryAttempt,
   DeliveryStatus,
-  EmulatorDelivery as Delivery,
+  EmulatorDelivery,
   FailureKind,
   Signing,
 } from './delivery.ts'
@@ -27,4 +27,4 @@ export type { EmulatorDatabase } from './journal.ts'
 export type { Duration, EmulatorOptions, FaultOptions, InboxView } from './options.ts'
 export type { EmulatorRecord } from './records.ts'
 export { startEmulator } from './start-emulator.ts'
-export type { Webhook, WebhookChange, WebhookFields } from './webhooks.ts'
+export type { Webhook as EmulatorWebhook, WebhookChange, WebhookFields } from './webhooks.ts'

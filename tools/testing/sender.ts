@@ -39,7 +39,7 @@ export interface ScheduledAttempt {
 }
 
 /** Delivery in progress. Its properties are always up to date, and the promise is fulfilled when the delivery ends. */
-export interface Delivery extends Promise<DeliveryResult>, DeliveryResult {}
+export interface PendingDelivery extends Promise<DeliveryResult>, DeliveryResult {}
 
 /** Sends deliveries as the service does, in good times and bad. No method rejects because of the receiver. */
 export interface Sender {
@@ -56,7 +56,7 @@ export interface Sender {
   /** Makes one attempt, and cuts its connection after a time: milliseconds, or text such as `2s`. */
   abortAfter(event: Sendable, time: number | string, options?: AbortOptions): Promise<Attempt>
   /** Delivers by the whole schedule of the service: up to five attempts, until one is acknowledged. */
-  deliver(event: Sendable, options?: SendOptions): Delivery
+  deliver(event: Sendable, options?: SendOptions): PendingDelivery
 }
 
 /** Options of `abortAfter`. */
@@ -141,7 +141,7 @@ function toParts(bytes: Uint8Array<ArrayBuffer>, size: number): readonly Uint8Ar
   return count > 1 ? parts : [new Uint8Array(), ...parts]
 }
 
-function deliver(attempt: (number: number) => Promise<Attempt>, clock: SenderClock): Delivery {
+function deliver(attempt: (number: number) => Promise<Attempt>, clock: SenderClock): PendingDelivery {
   const attempts: Attempt[] = []
   let status: DeliveryResult['status'] = 'pending'
   let next: ScheduledAttempt | undefined
@@ -163,5 +163,5 @@ function deliver(attempt: (number: number) => Promise<Attempt>, clock: SenderClo
     status: { get: () => status },
     attempts: { get: () => attempts },
     next: { get: () => next },
-  }) as Delivery // the three properties were just added
+  }) as PendingDelivery // the three properties were just added
 }

@@ -17,8 +17,8 @@ export {
 export {
   type AbortOptions,
   createSender,
-  type Delivery,
   type DeliveryResult,
+  type PendingDelivery,
   type ScheduledAttempt,
   type Sender,
   type SenderOptions,

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { Command } from 'commander'
-import type { Delivery, Emulator, Webhook } from '../../emulator/emulator.ts'
+import type { Emulator, EmulatorDelivery, EmulatorWebhook } from '../../emulator/emulator.ts'
 import { createEvents } from '../../testing/events.ts'
 import { showTarget } from '../../wire/target.ts'
 import {
@@ -82,8 +82,13 @@ async function findSecret(options: DevOptions, io: Io): Promise<string | undefin
 const DESCRIPTION = 'made by postern dev'
 
 /** Updates the webhook of an earlier run, which a data file may have, or replaces it if its secret is not that of the app. */
-function register(emulator: Emulator, url: URL, events: readonly string[], secret: string | undefined): Webhook {
-  const isOwn = (webhook: Webhook) => webhook.url === url.href && webhook.description === DESCRIPTION
+function register(
+  emulator: Emulator,
+  url: URL,
+  events: readonly string[],
+  secret: string | undefined,
+): EmulatorWebhook {
+  const isOwn = (webhook: EmulatorWebhook) => webhook.url === url.href && webhook.description === DESCRIPTION
   for (const webhook of emulator.webhooks.list().filter(isOwn)) {
     if (secret === undefined || webhook.secret === secret)
       return emulator.webhooks.update(webhook.id, { events, active: true })
@@ -92,12 +97,16 @@ function register(emulator: Emulator, url: URL, events: readonly string[], secre
   return emulator.webhooks.create({ url: url.href, events, description: DESCRIPTION }, { secret })
 }
 
-function toReady(emulator: Emulator, { id, url, events, secret }: Webhook, { showSecrets }: DevOptions): object {
+function toReady(
+  emulator: Emulator,
+  { id, url, events, secret }: EmulatorWebhook,
+  { showSecrets }: DevOptions,
+): object {
   const webhook = { id, url: showTarget(new URL(url)), events, secret: showSecrets ? secret : '***' }
   return { type: 'ready', url: emulator.url, inspector: inspectorOf(emulator), webhook }
 }
 
-async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptions, isGiven: boolean, io: Io) {
+async function introduce(emulator: Emulator, webhook: EmulatorWebhook, options: DevOptions, isGiven: boolean, io: Io) {
   const { events = ['all that the service names'] } = options
   const receiver = new URL(webhook.url)
   const isUp = await isListening(receiver)
@@ -117,7 +126,7 @@ async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptio
   tell(io, lines.join('\n'))
 }
 
-function describeSecret({ secret }: Webhook, options: DevOptions, isGiven: boolean): string {
+function describeSecret({ secret }: EmulatorWebhook, options: DevOptions, isGiven: boolean): string {
   const { secretEnv, secretFile, secretStdin, env } = options
   if (secretFile !== undefined || secretStdin || (isGiven && env === undefined)) return 'the one that was given'
   return env === undefined
@@ -168,7 +177,7 @@ function retryLast({ deliveries }: Emulator): void {
   else deliveries.resend(last.id)
 }
 
-function lastAttemptAt({ attempts }: Delivery): number {
+function lastAttemptAt({ attempts }: EmulatorDelivery): number {
   return attempts.at(-1)?.at ?? 0
 }
 
