@@ -29,7 +29,7 @@ export interface TakeRequest {
   /** Lease of each item, in milliseconds. */
   readonly leaseMs: number
   /**
-   * Whether the worker can take a suspect, of which all workers together run one alone at a time.
+   * Suspects that the worker can take, of which all workers together run one alone at a time.
    * - `take`: nothing runs in the worker. A suspect that is due comes before everything else, and alone.
    * - `await`: something runs. If a suspect is due, the answer says so, and the worker makes room for it.
    * - `leave`: take others only.
