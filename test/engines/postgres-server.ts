@@ -22,8 +22,6 @@ export interface PostgresServer {
   start(): Promise<void>
   /** Ends all its processes immediately, as a crash does (`SIGKILL`), or cuts its connections and ends regularly (`SIGINT`). */
   kill(signal: 'SIGKILL' | 'SIGINT'): Promise<void>
-  /** Returns the ids of all its processes. */
-  pids(): readonly number[]
   /** Freezes it: connections stay, answers do not come. */
   freeze(): void
   thaw(): void
@@ -44,9 +42,8 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
   const port = await findFreePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   let child: ChildProcess | undefined
-  const pids = () => [child?.pid, ...childrenOf(child?.pid)].filter((pid) => pid !== undefined)
   const all = (signal: NodeJS.Signals) => {
-    for (const pid of pids()) sendSignal(pid, signal)
+    for (const pid of [child?.pid, ...childrenOf(child?.pid)]) if (pid !== undefined) sendSignal(pid, signal)
   }
 
   const start = async () => {
@@ -76,7 +73,6 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
     url,
     start,
     kill,
-    pids,
     freeze: () => all('SIGSTOP'),
     thaw: () => all('SIGCONT'),
     async remove() {

@@ -19,8 +19,6 @@ export interface RedisServer {
   start(...more: readonly string[]): Promise<void>
   /** Ends it immediately, as a crash does (`SIGKILL`), or regularly (`SIGTERM`). */
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
-  /** Returns the ids of its processes. */
-  pids(): readonly number[]
   /** Freezes it: connections stay, answers do not come. */
   freeze(): void
   thaw(): void
@@ -66,7 +64,6 @@ export async function startRedis(...args: readonly string[]): Promise<RedisServe
     url: `redis://127.0.0.1:${port}`,
     start,
     kill,
-    pids: () => (child?.pid === undefined ? [] : [child.pid]),
     freeze: () => child?.kill('SIGSTOP'),
     thaw: () => child?.kill('SIGCONT'),
     async demote(masterPort) {

@@ -14,8 +14,6 @@ those with one (default: all but memory, which forgets between processes and has
 
   --events N        events to send, 30 % of them with copies (default 100000)
   --kills N         kill -9 of random workers (default 25)
-  --workers N       worker processes (default 4)
-  --concurrency N   events under way at a time (default 64)
   --no-faults       leave the engine alone (default: it is stopped, killed and restarted as well)
 
   npm run chaos -- redis --events 10000 --kills 5
@@ -28,14 +26,12 @@ const { values, positionals } = parseArgs({
   options: {
     events: { type: 'string', default: '100000' },
     kills: { type: 'string', default: '25' },
-    workers: { type: 'string', default: '4' },
-    concurrency: { type: 'string', default: '64' },
     faults: { type: 'boolean', default: true },
     help: { type: 'boolean', default: false },
   },
 })
 
-function toCount(name: 'events' | 'kills' | 'workers' | 'concurrency'): number {
+function toCount(name: 'events' | 'kills'): number {
   const count = Number(values[name])
   if (Number.isInteger(count) && count >= (name === 'kills' ? 0 : 1)) return count
   return fail(`--${name} takes a whole number, not "${values[name]}".`)
@@ -77,8 +73,8 @@ const names =
 const settings = {
   events: toCount('events'),
   kills: toCount('kills'),
-  workers: toCount('workers'),
-  concurrency: toCount('concurrency'),
+  workers: 4,
+  concurrency: 64,
   engineFaults: values.faults,
   // Attempts at 0, 0.3, 3.3, 21 and 93 s: the fourth comes after the lease of a killed worker has ended.
   leaseMs: 15_000,

@@ -31,7 +31,6 @@ const PARTS: Readonly<Record<string, readonly Command[]>> = {
     { line: ['tsx', 'test/proofs/simulation/main.ts', '--inbox', '--seeds', '0..9999'] },
     { line: ['tsx', 'test/proofs/simulation/main.ts', '--find'] },
   ],
-  page: [{ line: ['node', '--import', 'tsx', '--expose-gc', 'test/proofs/long/page.ts'] }],
   mutation: [{ line: ['stryker', 'run'] }],
 }
 
