@@ -56,17 +56,6 @@ describe('a worker', () => {
     ])
   })
 
-  it('of a closed receiver takes nothing', async () => {
-    const scene = new Scene()
-    scene.receiver.on('*', () => {})
-    await scene.deliver(event())
-    await scene.receiver.close()
-    scene.work()
-    await sleep(300)
-    expect(scene.outcomes).toMatchObject([{ outcome: 'accepted' }])
-    expect(await scene.inbox.counts()).toMatchObject({ waiting: 1, running: 0 })
-  })
-
   it('runs many concurrently without a warning of Node.js', async () => {
     const warnings: Error[] = []
     const onWarning = (warning: Error) => void warnings.push(warning)
@@ -241,31 +230,6 @@ describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
     const { entries } = await inbox.list('dead')
     expect(entries.map(({ tries }) => tries.at(-1)?.code)).toEqual(['unreadable', 'unreadable'])
   })
-
-  // better-sqlite3 and node:sqlite keep the schema from being edited.
-  it.runIf(driver === 'libsql')(
-    'with entries of an index whose rows are gone keeps no others from running',
-    async () => {
-      const path = makePath()
-      const { database, put } = openFile(path)
-      for (let n = 0; n < 40; n++) await put(String(n))
-      const [index = {}] = database.prepare("SELECT * FROM sqlite_schema WHERE name = 'postern_inbox_order'").all()
-      database.pragma('writable_schema = ON')
-      database.exec("DELETE FROM sqlite_schema WHERE name = 'postern_inbox_order'")
-      database.close()
-      const unindexed = openSqlite(path, { driver })
-      unindexed.exec('DELETE FROM postern_inbox WHERE seq <= 20')
-      unindexed.pragma('writable_schema = ON')
-      const insert = 'INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, ?, ?)'
-      const { type = null, name = null, tbl_name = null, rootpage = null, sql = null } = index
-      unindexed.prepare(insert).run(type, name, tbl_name, rootpage, sql)
-      unindexed.close()
-      const { handled, log, work } = openFile(path)
-      work()
-      await until('all that are there have run', () => handled.length === 20)
-      expect(log.map(({ message }) => message)).toContainEqual(expect.stringMatching(/leaves out events.*recover/))
-    },
-  )
 
   it('with the rows of events keeps no others from running', async () => {
     const { handled, log, put, work } = await openDamaged('postern_inbox', 'leaf', 500, 10)

@@ -13,10 +13,10 @@ describe('a receiver with an inbox', () => {
     const { inbox } = new Scene()
     const gate = new Gate()
     const slow: Inbox = { ...inbox, put: async (item) => gate.promise.then(() => inbox.put(item)) }
-    const { receiver, deliver } = bind(new Scene({ maxBufferedBytes: 2 ** 22, inbox: slow }))
+    const scene = new Scene({ maxBufferedBytes: 2 ** 22, inbox: slow })
     const large = () => event({ firstName: 'A'.repeat(60_000) })
-    receiver.on('*', () => {})
-    const sent = Array.from({ length: 200 }, () => deliver(large()))
+    scene.receiver.on('*', () => {})
+    const sent = Array.from({ length: 200 }, () => scene.deliver(large()))
     expect(await sent.at(-1)).toMatchObject({ outcome: 'overloaded', status: 503 })
     gate.open()
     const outcomes = (await Promise.all(sent)).map(({ outcome }) => outcome)
@@ -24,15 +24,15 @@ describe('a receiver with an inbox', () => {
     expect(outcomes).toEqual([...Array(accepted).fill('accepted'), ...Array(200 - accepted).fill('overloaded')])
     expect(accepted).toBeGreaterThan(10)
     expect((await inbox.counts()).waiting).toBe(accepted)
-    expect(await deliver(event())).toMatchObject({ outcome: 'accepted' })
+    expect(await scene.deliver(event())).toMatchObject({ outcome: 'accepted' })
   })
 
   it('refuses events above maxAge, and stores none of them', async () => {
-    const { receiver, deliver, inbox } = bind(new Scene({ maxAge: 3 * HOUR }))
-    receiver.on('*', () => {})
+    const scene = new Scene({ maxAge: 3 * HOUR })
+    scene.receiver.on('*', () => {})
     const old = { ...event(), timestamp: new Date(Date.now() - 4 * HOUR).toISOString() }
-    expect(await deliver(old)).toMatchObject({ outcome: 'rejected', code: 'event_too_old', status: 422 })
-    expect((await inbox.counts()).waiting).toBe(0)
+    expect(await scene.deliver(old)).toMatchObject({ outcome: 'rejected', code: 'event_too_old', status: 422 })
+    expect((await scene.inbox.counts()).waiting).toBe(0)
   })
 })
 
@@ -70,8 +70,3 @@ describe('context.transaction in a worker', () => {
     await receiver.close()
   })
 })
-
-/** The parts of a scene, for tests without one. */
-function bind(scene: Scene) {
-  return { receiver: scene.receiver, inbox: scene.inbox, deliver: scene.deliver.bind(scene) }
-}
