@@ -5,17 +5,10 @@ import { events } from 'postern/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { SECRET } from './support.ts'
 
-const ALL = ['setTimeout', 'setInterval', 'setImmediate', 'Date'] as const
-
 /** Ways of test runners to replace the timers of the host. */
 const FAKES = {
   'mock.timers of node:test': {
-    begin: () => mock.timers.enable({ apis: [...ALL] }),
-    advance: (ms: number) => mock.timers.tick(ms),
-    end: () => mock.timers.reset(),
-  },
-  'setTimeout of node:test alone': {
-    begin: () => mock.timers.enable({ apis: ['setTimeout'] }),
+    begin: () => mock.timers.enable(),
     advance: (ms: number) => mock.timers.tick(ms),
     end: () => mock.timers.reset(),
   },

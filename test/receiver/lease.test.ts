@@ -142,17 +142,6 @@ describe('a claim that another process has taken', () => {
     await bench.clock.advance(1_000)
     expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
   })
-
-  it('stays lost whatever comes after: a timeout does not replace it', async () => {
-    const { bench, gate } = lasting({ handlerTimeoutMs: 6_000 })
-    bench.store.plan('renew', saying(false))
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(7_000)
-    gate.fail(new Error('no'))
-    expect(await sent).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
-    expect(bench.codes).toEqual(['lease_lost', 'handler_failed'])
-    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
-  })
 })
 
 describe('a renewal that is under way', () => {

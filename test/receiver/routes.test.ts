@@ -160,15 +160,6 @@ describe('a list of patterns', () => {
       message: expect.stringContaining(why),
     })
   })
-
-  it('takes an order only if each pattern is about records', async () => {
-    const order = { order: 'latest' }
-    fresh().on(['contact.created', '*.updated'], order, ignore)
-    expect(failure(() => fresh().on(['contact.created', 'sync.failed'], order, ignore))).toMatchObject({
-      code: 'option_invalid',
-      message: expect.stringContaining("['contact.created', 'sync.failed']"),
-    })
-  })
 })
 
 describe('names of handlers', () => {
