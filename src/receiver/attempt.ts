@@ -136,31 +136,32 @@ export class Attempt {
     this.#run.first.item?.signal.removeEventListener('abort', this.#onWorkerClosed)
   }
 
-  // ── Handlers ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
   /** Calls a handler. Unless it has ended, returns a promise that resolves when it does. */
   #begin({ name, call }: NamedHandler, event: ParsedEvent): Promise<void> | undefined {
     const { transact } = this.#shared
     const transaction = transact && this.#openTransaction(name, transact)
     const context = new Context(this, name, this.#run, transaction)
     let state: HandlerState = 'finished'
-    let result: unknown
+    let waiting: PromiseLike<unknown> | undefined
     try {
-      result = call(event as AnyEvent, context) // model and action were set with the route
-      refuseUnfinished(result)
+      const result = refuseUnfinished(call(event as AnyEvent, context)) // model and action were set with the route
+      if (isThenable(result)) waiting = result
     } catch (error) {
       state = { error }
-      result = undefined
     }
-    if (isThenable(result)) return this.#awaitHandler(name, result, transaction)
-    if (transaction?.isBegun)
-      return this.#awaitHandler(name, isFailed(state) ? Promise.reject(state.error) : undefined, transaction)
+    if (waiting === undefined && transaction?.isBegun)
+      waiting = isFailed(state) ? Promise.reject(state.error) : Promise.resolve()
+    if (waiting !== undefined) return this.#awaitHandler(name, waiting, transaction)
     transaction?.close()
     this.#handlers.set(name, state)
     return undefined
   }
 
-  async #awaitHandler(name: string, result: unknown, transaction: HandlerTransaction | undefined): Promise<void> {
+  async #awaitHandler(
+    name: string,
+    result: PromiseLike<unknown>,
+    transaction: HandlerTransaction | undefined,
+  ): Promise<void> {
     let state: HandlerState = 'finished'
     try {
       refuseUnfinished(await result)
