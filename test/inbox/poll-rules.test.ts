@@ -5,7 +5,6 @@ import type { Settlement, TakenItem } from '../../src/engine.ts'
 import type { InboxTable, Taken, TakeRequest } from '../../src/inbox/inbox-table.ts'
 import { pollInbox } from '../../src/inbox/poll.ts'
 
-const DONE: Settlement = { next: 'remove' }
 const NOTHING: Taken = { items: [] }
 
 function makeEntry(key: string): InboxEntry {
@@ -16,34 +15,27 @@ function makeEntry(key: string): InboxEntry {
 const bring = (...keys: readonly string[]): Taken => ({ items: keys.map(makeEntry) })
 
 /** A worker on an engine whose part the test plays, with the times of its calls. */
-function openPoll({ concurrency = 5, leaseMs = 9_000, brought = [] as readonly (Taken | Error)[] } = {}) {
+function openPoll(...brought: Taken[]) {
   const clock = manualClock(0)
   const takes: (TakeRequest & { readonly at: number })[] = []
   const renewals: (readonly [at: number, worker: string, leaseMs: number])[] = []
   const settlements: (readonly [at: number, key: string, next: Settlement['next']])[] = []
   const told: string[] = []
   const ends = new Map<string, (settlement: Settlement) => void>()
-  const items = new Map<string, TakenItem>()
   const listeners = new Set<() => void>()
   const engine = {
     /** Answers of the next polls. */
-    brought: [...brought] as (Taken | Error)[],
+    brought,
     /** Answers once there are no more of these. */
     take: (_: TakeRequest): Taken => NOTHING,
-    renew: async (): Promise<unknown> => undefined,
     settle: async (): Promise<boolean> => true,
   }
   const table: InboxTable = {
     take: async (request) => {
       takes.push({ ...request, at: clock.now() })
-      const answer = engine.brought.shift() ?? engine.take(request)
-      if (answer instanceof Error) throw answer
-      return answer
+      return engine.brought.shift() ?? engine.take(request)
     },
-    renew: (...request) => {
-      renewals.push([clock.now(), ...request])
-      return engine.renew()
-    },
+    renew: async (...request) => void renewals.push([clock.now(), ...request]),
     settle: (item, worker, { next }) => {
       settlements.push([clock.now(), `${item.key} of ${worker}`, next])
       return engine.settle()
@@ -54,25 +46,22 @@ function openPoll({ concurrency = 5, leaseMs = 9_000, brought = [] as readonly (
     },
   }
   const work = () => {
-    const run = (item: TakenItem) => {
-      items.set(item.key, item)
-      return new Promise<Settlement>((resolve) => ends.set(item.key, resolve))
-    }
+    const run = ({ key }: TakenItem) => new Promise<Settlement>((resolve) => ends.set(key, resolve))
     return pollInbox(table, 'w', run, {
-      concurrency,
-      leaseMs,
+      concurrency: 5,
+      leaseMs: 9_000,
       clock,
-      onError: (error) => void told.push(`error ${(error as Error).message}`),
+      onError: () => expect.unreachable('this engine never fails'),
       onSettled: ({ key }, { next }) => void told.push(`settled ${key} ${next}`),
       onStalled: ({ key }) => void told.push(`stalled ${key}`),
     })
   }
-  const end = (key: string, settlement = DONE) => ends.get(key)?.(settlement)
+  const end = (key: string) => ends.get(key)?.({ next: 'remove' })
   const put = () => {
     for (const listener of listeners) listener()
   }
   const timesOfTakes = () => takes.map(({ at }) => at)
-  return { clock, engine, takes, timesOfTakes, renewals, settlements, told, items, listeners, work, end, put }
+  return { clock, engine, takes, timesOfTakes, renewals, settlements, told, listeners, work, end, put }
 }
 
 describe('the search for items', () => {
@@ -85,7 +74,7 @@ describe('the search for items', () => {
   })
 
   it('is repeated immediately when this process puts an item, or has ended one', async () => {
-    const { clock, end, put, timesOfTakes, work } = openPoll({ brought: [bring('one')] })
+    const { clock, end, put, timesOfTakes, work } = openPoll(bring('one'))
     work()
     await clock.advance(100)
     put()
@@ -105,7 +94,7 @@ describe('a suspect', () => {
     takes.map(({ at, suspects }) => [at, suspects])
 
   it('gets a busy worker to itself that becomes idle in time', async () => {
-    const { clock, end, takes, work } = openPoll({ brought: [bring('other'), AWAITED, AWAITED, AWAITED] })
+    const { clock, end, takes, work } = openPoll(bring('other'), AWAITED, AWAITED, AWAITED)
     work()
     await clock.advance(600)
     end('other')
@@ -119,7 +108,7 @@ describe('a suspect', () => {
   })
 
   it('has at most half of the time of a worker, which waits longer for it after each time in vain', async () => {
-    const { clock, engine, takes, work } = openPoll({ brought: [bring('endless')] })
+    const { clock, engine, takes, work } = openPoll(bring('endless'))
     work()
     await clock.advance(0)
     engine.take = ({ suspects }) => (suspects === 'await' ? AWAITED : NOTHING)
@@ -138,7 +127,7 @@ describe('a suspect', () => {
 
 describe('the end of a run', () => {
   it('is not told as settled if another worker has taken the item', async () => {
-    const { clock, engine, end, settlements, told, work } = openPoll({ brought: [bring('one')] })
+    const { clock, engine, end, settlements, told, work } = openPoll(bring('one'))
     engine.settle = async () => false
     work()
     await clock.advance(0)
@@ -186,7 +175,7 @@ describe('closing a worker', () => {
   ])(
     'after %s ms returns the number of items that ran on for %s ms, and makes them wait again',
     async (timeoutMs, moreMs) => {
-      const { clock, end, renewals, settlements, work } = openPoll({ brought: [bring('one', 'two')] })
+      const { clock, end, renewals, settlements, work } = openPoll(bring('one', 'two'))
       const loop = work()
       await clock.advance(0)
       let left: number | undefined
