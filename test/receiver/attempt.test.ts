@@ -2,7 +2,7 @@ import { HandlerError, type StandardSchema, systemClock } from 'postern'
 import { events, signed } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Gate } from '../support/gate.ts'
-import { atOnce, Bench, raise, SECRET, saying, settle, soon, thenable, watchRejections } from './support.ts'
+import { atOnce, Bench, raise, SECRET, settle, soon, thenable, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -203,19 +203,6 @@ describe('a handler over its time', () => {
     expect(bench.codes).toEqual(['handler_timeout'])
   })
 
-  it('that fails on its abort is released and runs again', async () => {
-    const bench = new Bench({ handlerTimeoutMs: 1_000 })
-    let runs = 0
-    bench.receiver.on('*', (_event, { signal }) => {
-      if (++runs > 1) return
-      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-    })
-    const event = events.contact.created()
-    expect(await bench.sendFor(1_000, event)).toMatchObject({ status: 500, code: 'handler_failed' })
-    expect(bench.codes).toEqual(['handler_timeout', 'handler_failed'])
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-  })
-
   it('is reported by its name, without those that ended before', async () => {
     const bench = new Bench({ handlerTimeoutMs: 1_000 })
     const gate = new Gate()
@@ -359,24 +346,6 @@ describe('a schema', () => {
     await bench.clock.advance(1_000)
     expect(seen).toEqual([])
     expect(bench.store.count('release')).toBe(1)
-  })
-
-  it.each([
-    ['ends', (gate: Gate<unknown>) => gate.open({ value: { _id: '1' } })],
-    ['never ends', () => {}],
-  ])('that %s when another process has the event: no handler runs, and nothing is settled', async (_what, finish) => {
-    const gate = new Gate<unknown>()
-    const { bench, seen } = withRecord(() => gate.promise)
-    bench.store.plan('renew', saying(false))
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(5_000)
-    finish(gate)
-    await bench.clock.advance(5_000)
-    expect(await sent).toMatchObject({ status: 503 })
-    expect(bench.outcomes.at(-1)).toMatchObject({ outcome: 'failed', code: 'lease_lost' })
-    expect(bench.codes).toEqual(['lease_lost'])
-    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
-    expect(seen).toEqual([])
   })
 })
 

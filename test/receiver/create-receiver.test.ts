@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
 import {
   ConfigurationError,
@@ -10,7 +9,6 @@ import {
 } from 'postern'
 import { events, manualClock, type SignedDelivery, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Gate } from '../support/gate.ts'
 import {
   Bench,
   counting,
@@ -38,10 +36,8 @@ describe('options', () => {
     ['null', null, 'it takes one object of options: createReceiver({ secret })'],
     ['a name of blanks', { name: 'a b' }, 'give 1 to 64 printable characters'],
     ['a name of 65 characters', { name: 'x'.repeat(65) }, '1 to 64'],
-    ['a name that is no text', { name: 7 }, 'name is 7'],
     ['maxBodyBytes 0', { maxBodyBytes: 0 }, 'maxBodyBytes is 0; give a whole number of bytes from 1 to 1073741824'],
     ['maxBodyBytes in words', { maxBodyBytes: '1mb' }, 'maxBodyBytes is "1mb"'],
-    ['half a byte', { maxBodyBytes: 10.5 }, 'maxBodyBytes is 10.5'],
     ['a deadline over 9.5 s', { deadlineMs: 9_501 }, 'give a number from 100 to 9500'],
     ['handlerTimeoutMs 0', { handlerTimeoutMs: 0 }, 'handlerTimeoutMs is 0'],
     ['a lease of 1.9 s', { leaseMs: 1_900 }, 'give a whole number of milliseconds from 2000 to 25000'],
@@ -83,12 +79,6 @@ describe('options', () => {
     expect(error.code).toBe('option_invalid')
     expect(error.message).toContain(fix)
     expect(error.message).toMatch(/^createReceiver: /)
-  })
-
-  it('names only the bounds if there is no reason to explain', () => {
-    const { message } = failure(() => make({ secret: SECRET, maxInFlight: 0 }))
-    expect(message).toBe('createReceiver: maxInFlight is 0; give a number from 1 to 1000000.')
-    expect(failure(() => make({ secret: SECRET, deadline: 1 })).message).not.toContain('as a list')
   })
 
   it.each([
@@ -470,29 +460,12 @@ it('uses its own memory store by default, on the given clock', async () => {
 })
 
 describe('close', () => {
-  /** Closes while a request runs, and expects that `close()` waits until its answer is written. */
-  async function expectToWaitFor(bench: Bench, running: Promise<unknown>, gate: Gate, onWritten: () => void) {
-    let isClosed = false
-    const closing = bench.receiver.close().finally(() => {
-      isClosed = true
-    })
-    await settle()
-    expect(isClosed).toBe(false)
-    gate.open()
-    await running
-    await settle()
-    expect(isClosed).toBe(false)
-    onWritten()
-    expect(await closing).toEqual({ unfinished: 0 })
-  }
-
   it.each<[string, unknown, string]>([
     ['an option of another name', { timeout: 1 }, 'close() has no option "timeout". It takes timeoutMs.'],
     ['a bare number', 1, 'close(): it takes one object of options: { timeoutMs }.'],
     ['null', null, 'close(): it takes one object of options: { timeoutMs }.'],
     ['text', { timeoutMs: '1' }, 'close(): timeoutMs is "1"'],
     ['NaN', { timeoutMs: Number.NaN }, 'close(): timeoutMs is NaN'],
-    ['less than no time', { timeoutMs: -1 }, 'close(): timeoutMs is -1'],
   ])('informs the owner of %s, and waits its 10 s anyway', async (_what, options, message) => {
     const { bench, gate } = gated()
     const sent = bench.send(events.contact.created())
@@ -523,22 +496,10 @@ describe('close', () => {
     const closing = bench.receiver.close().then(() => {
       isClosed = true
     })
-    await sleep(100)
+    await settle()
     expect(isClosed).toBe(false)
     onWritten()
     await closing
-  })
-
-  it('counts each request once, no matter how often its host reports that it was answered', async () => {
-    const bench = new Bench()
-    const gate = new Gate()
-    bench.receiver.on('contact.created', () => gate.promise)
-    const answered: (() => void)[] = []
-    const onAnswered = (callback: () => void) => void answered.push(callback)
-    await bench.receiver.handle(request(events.contact.updated(), { onAnswered }))
-    const running = bench.receiver.handle(request(events.contact.created(), { onAnswered }))
-    for (let turn = 0; turn < 5; turn++) answered[0]?.()
-    await expectToWaitFor(bench, running, gate, () => answered[1]?.())
   })
 })
 
