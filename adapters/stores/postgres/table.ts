@@ -27,6 +27,8 @@ export interface TableKind<S> {
   /** The endings of the names of all tables. */
   readonly endings: readonly string[]
   makeStatements(name: Required<TableName>): S
+  /** Returns what `migrate` runs on a table that is there. */
+  readonly repair?: (statements: S) => string
 }
 
 /** Creates and finds the table of a store or an inbox, and has the statements for it. */
@@ -73,10 +75,11 @@ export class Table<S extends { readonly create: string }> {
 
   /** Creates the table if it does not exist, and refuses one of a later version of this package. */
   async migrate(): Promise<void> {
-    const { create } = this.#kind.makeStatements(this.#name)
+    const statements = this.#kind.makeStatements(this.#name)
+    const create = makeTable(this.#name, statements.create, this.#kind.repair?.(statements))
     const [row = []] = await this.#pool.use(async (client) => {
       try {
-        return await runStatement(client, makeTable(this.#name, create), { limitMs: MIGRATE_LIMIT_MS })
+        return await runStatement(client, create, { limitMs: MIGRATE_LIMIT_MS })
       } catch (cause) {
         throw await this.#explainMigration(client, cause)
       }
@@ -140,9 +143,10 @@ WHERE c.oid = to_regclass(${asText(nameOf(name))})`
 }
 
 /** Creates the table if there is none, and returns its comment. A process that falls silent leaves no lock. */
-function makeTable(name: TableName, create: string): string {
+function makeTable(name: TableName, create: string, repair?: string): string {
   const regclass = `to_regclass(${asText(nameOf(name))})`
-  const body = `BEGIN IF ${regclass} IS NULL THEN EXECUTE ${asText(create)}; END IF; END`
+  const otherwise = repair === undefined ? '' : `ELSE EXECUTE ${asText(repair)};`
+  const body = `BEGIN IF ${regclass} IS NULL THEN EXECUTE ${asText(create)}; ${otherwise} END IF; END`
   return `${DEFAULT_PATH}; SET LOCAL lock_timeout = '${LOCKED_FOR_S}s';
 SELECT pg_advisory_xact_lock(${LOCK});
 DO ${asText(body)};

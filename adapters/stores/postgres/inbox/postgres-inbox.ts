@@ -9,6 +9,7 @@ import {
   type ListOptions,
   type Logger,
   MOST_COUNTED,
+  PosternError,
   pollInbox,
   type Settlement,
   type TakenItem,
@@ -19,6 +20,7 @@ import { nameWorker } from '../../name-worker.ts'
 import { PutListeners } from '../../put-listeners.ts'
 import { encodeKey, toArrayLiteral } from '../encode.ts'
 import { Groups } from '../groups.ts'
+import { sqlStateOf } from '../pool.ts'
 import { SharedPool } from '../shared-pool.ts'
 import type { TableName } from '../statements.ts'
 import { Table, type TableKind } from '../table.ts'
@@ -47,7 +49,11 @@ const KIND: TableKind<InboxStatements> = {
   comment: COMMENT,
   endings: ENDINGS,
   makeStatements: makeInboxStatements,
+  repair: ({ advance }) => advance,
 }
+const UNIQUE_VIOLATION = '23505'
+const BEHIND =
+  'postgresInbox: the numbers of new items have bodies of other events already, since the sequence of the table stands back, as after a copy. Call await inbox.migrate() as the owner of the table, which sets it forward.'
 /** Groups of items that may be under way while earlier ones have no answer yet. */
 const MOST_PUTTING = 2
 /**
@@ -110,6 +116,20 @@ class InboxOnPostgres implements PostgresInbox {
   }
 
   async #putAll(items: readonly StoredItem[]): Promise<readonly true[]> {
+    try {
+      await this.#insert(items)
+    } catch (error) {
+      if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error
+      await this.#tables.run(({ advance }) => advance)
+      await this.#insert(items).catch((cause: unknown) => {
+        throw sqlStateOf(cause) === UNIQUE_VIOLATION ? new PosternError('inbox_unavailable', BEHIND, { cause }) : cause
+      })
+    }
+    this.#listeners.wake()
+    return items.map(() => true)
+  }
+
+  async #insert(items: readonly StoredItem[]): Promise<void> {
     const listOf = (column: (item: StoredItem) => string | number) => toArrayLiteral(items.map(column))
     const lengths = items.map(({ bytes }) => bytes.length)
     let end = 1
@@ -127,8 +147,6 @@ class InboxOnPostgres implements PostgresInbox {
         Buffer.concat(items.map(({ bytes }) => bytes)),
       ],
     )
-    this.#listeners.wake()
-    return items.map(() => true)
   }
 
   work(run: (item: TakenItem) => Promise<Settlement>, options: InboxWorkOptions) {

@@ -3,7 +3,7 @@ import type { TableName } from '../statements.ts'
 import { makeLeases } from './leases.ts'
 import { makeLookUps } from './look-ups.ts'
 import { ASYNC, makePieces, NOW, type Pieces, REPLAY, TURN } from './pieces.ts'
-import { DEFAULT_TABLE, makeCreate, type Names, namesOf } from './tables.ts'
+import { DEFAULT_TABLE, makeAdvance, makeCreate, type Names, namesOf } from './tables.ts'
 import { makePromotions, makeTakes } from './takes.ts'
 
 /**
@@ -18,6 +18,7 @@ export function makeInboxStatements(name: TableName) {
   const pieces = makePieces(names)
   return {
     create: makeCreate(names, name.table ?? DEFAULT_TABLE),
+    advance: makeAdvance(names),
     put: makePut(names, pieces),
     settle: makeSettle(names),
     sweepDead: makeSweepDead(names),
@@ -29,7 +30,8 @@ export function makeInboxStatements(name: TableName) {
 }
 
 /**
- * Stores items that are not there, and revives dead letters, which keep their bodies. Reads others first: an INSERT would wait for a row that
+ * Stores items that are not there, and revives dead letters, which keep their bodies. It fails if the number of a new item has a body already,
+ * which is another event's: the sequence of numbers stands back. Reads others first: an INSERT would wait for a row that
  * another transaction has locked. Returns a row of `next`. The commit is on disk even if that is not the database's default.
  */
 function makePut({ items, bodies }: Names, { next, turn }: Pieces): string {
@@ -45,9 +47,11 @@ WITH args AS MATERIALIZED (
   INSERT INTO ${items} AS i (key, state, position, account, id, type, received_at, more, since, due_at)
   SELECT key, ${READY}, ${TURN}, account, id, type, received_at, nullif(more, ''), next.now, next.now
   FROM given g CROSS JOIN next WHERE NOT EXISTS (SELECT FROM ${items} i WHERE i.key = g.key AND state <> ${DEAD} OFFSET 0) ORDER BY key
-  ON CONFLICT (key) DO UPDATE SET ${REPLAY} WHERE i.state = ${DEAD} RETURNING key, seq
+  ON CONFLICT (key) DO UPDATE SET ${REPLAY} WHERE i.state = ${DEAD} RETURNING key, seq, xmax = 0 AS is_new
 ), stored AS (
-  INSERT INTO ${bodies} SELECT seq, substr($12::bytea, start, length) FROM put JOIN given USING (key) ON CONFLICT (seq) DO NOTHING
+  INSERT INTO ${bodies} SELECT seq, substr($12::bytea, start, length) FROM put JOIN given USING (key) WHERE is_new
+), restored AS (
+  INSERT INTO ${bodies} SELECT seq, substr($12::bytea, start, length) FROM put JOIN given USING (key) WHERE NOT is_new ON CONFLICT (seq) DO NOTHING
 )
 ${turn}`
 }

@@ -75,5 +75,28 @@ CREATE TABLE IF NOT EXISTS ${workers} (
 CREATE INDEX IF NOT EXISTS ${index('_workers_ended')} ON ${workers} (ends_at);
 CREATE INDEX IF NOT EXISTS ${index('_workers_alone')} ON ${workers} (number) WHERE alone IS NOT NULL;
 DO ${asText(comment)};
+${makeAdvance({ items, bodies, workers })};
 `.trimStart()
+}
+
+/**
+ * Sets the sequence of numbers past all items and bodies. Copies and logical replication do not carry sequences, and `TRUNCATE`, or a table
+ * that was dropped beside its bodies, sets it back. Does nothing for a user who may not do so.
+ */
+export function makeAdvance({ items, bodies }: Names): string {
+  const body = `DECLARE
+  numbers regclass;
+  most bigint;
+BEGIN
+  IF obj_description(${asText(items)}::regclass, 'pg_class') = '${COMMENT}' THEN
+    numbers := pg_get_serial_sequence(${asText(items)}, 'seq');
+    IF has_sequence_privilege(numbers, 'UPDATE') THEN
+      most := greatest((SELECT max(seq) FROM ${items}), (SELECT max(seq) FROM ${bodies}));
+      IF most > coalesce(pg_sequence_last_value(numbers), 0) THEN
+        PERFORM setval(numbers, most);
+      END IF;
+    END IF;
+  END IF;
+END`
+  return `DO ${asText(body)}`
 }

@@ -15,6 +15,9 @@ function nameOf(table: string, pick: (statements: InboxStatements) => string): s
   return `postern_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
 }
 
+/** An item whose body is like no other. */
+const itemOf = (id: string) => ({ ...makeItem(id), bytes: Buffer.from(`{"id":"${id}"}`) })
+
 describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
   const scene = new Scene()
 
@@ -61,6 +64,51 @@ describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
     })
     await until(async () => ran.length === 2 && (await inbox.get('k1')) === undefined)
     expect(await inbox.migrate()).toBeUndefined()
+  })
+
+  it.each<[string, (pool: ReturnType<Scene['pool']>, table: string) => Promise<unknown>]>([
+    [
+      'whose sequence stands back, as after a copy',
+      (pool, table) => pool.query(`ALTER TABLE ${table} ALTER seq RESTART`),
+    ],
+    ['that was emptied beside its bodies', (pool, table) => pool.query(`TRUNCATE ${table} RESTART IDENTITY`)],
+    ['that was dropped beside its bodies', (pool, table) => pool.query(`DROP TABLE ${table}`)],
+    [
+      'whose bodies come from elsewhere, with a sequence that stands back',
+      (pool, table) => pool.query(`DELETE FROM ${table}; ALTER TABLE ${table} ALTER seq RESTART`),
+    ],
+  ])('accepts an event only with its own body, into a table %s', async (_what, damage) => {
+    const { table, inbox, pool } = await open()
+    for (const id of ['1', '2', '3']) await inbox.put(itemOf(id))
+    const before = await pool.query(`SELECT seq, bytes FROM ${table}_bodies ORDER BY seq`)
+    await damage(pool, table)
+    await inbox.migrate()
+    await Promise.all(['4', '5', '6', '7'].map((id) => inbox.put(itemOf(id))))
+    for (const id of ['4', '5', '6', '7']) expect((await inbox.get(`k${id}`))?.bytes).toEqual(itemOf(id).bytes)
+    const after = await pool.query(`SELECT seq, bytes FROM ${table}_bodies ORDER BY seq LIMIT 3`)
+    expect(after.rows).toEqual(before.rows)
+  })
+
+  it('repairs a sequence that stands back without migrate(), and refuses events that it cannot store', async () => {
+    const { table, inbox, pool } = await open()
+    for (const id of ['1', '2', '3']) await inbox.put(itemOf(id))
+    await pool.query(`ALTER TABLE ${table} ALTER seq RESTART`)
+    await inbox.put(itemOf('4'))
+    expect((await inbox.get('k4'))?.bytes).toEqual(itemOf('4').bytes)
+    await pool.query(
+      `CREATE USER ${table}_user; GRANT SELECT, INSERT, UPDATE, DELETE ON ${table}, ${table}_bodies TO ${table}_user`,
+    )
+    await pool.query(
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table}_workers TO ${table}_user; ALTER TABLE ${table} ALTER seq RESTART`,
+    )
+    const url = scene.server.url.replace('postgres@', `${table}_user@`)
+    const poor = postgresInbox({ pool: scene.pool({ connectionString: url }), table })
+    const refusal = await poor.put(itemOf('5'))?.catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ code: 'inbox_unavailable', message: expect.stringContaining('migrate()') })
+    expect(await inbox.get('k5')).toBeUndefined()
+    await inbox.migrate()
+    await poor.put(itemOf('5'))
+    expect((await inbox.get('k5'))?.bytes).toEqual(itemOf('5').bytes)
   })
 
   it('runs and lists items beside one whose columns were damaged', async () => {
