@@ -25,7 +25,7 @@ it.each<[string, (names: string) => unknown, string]>([
   [
     'createReceiver',
     (names) => createReceiver({ secret, ...nothing(names) }),
-    'models events store inbox name maxBodyBytes maxBufferedBytes deadlineMs handlerTimeoutMs leaseMs maxInFlight maxAge clock logger onOutcome onError onDeadLetter',
+    'models events store inbox name signatureHeader maxBodyBytes maxBufferedBytes deadlineMs handlerTimeoutMs leaseMs maxInFlight maxAge clock logger onOutcome onError onDeadLetter',
   ],
   ['receiver.on', (names) => createReceiver({ secret }).on('*', nothing(names), () => {}), 'name order'],
   ['memoryStore', (names) => memoryStore(nothing(names)), 'max retentionMs clock'],
@@ -65,7 +65,7 @@ it.each<[string, (names: string) => unknown, string]>([
   [
     'startEmulator',
     async (names) => (await startEmulator(nothing(names))).close(),
-    'port host hostAllow clock retryScale deadline tokenTtl rateLimit loginRateLimit format debugHeaders ordered faults seed dialect assume accounts database inbox logger',
+    'port host hostAllow clock retryScale deadline tokenTtl rateLimit loginRateLimit format signatureHeader debugHeaders ordered faults seed dialect assume accounts database inbox logger',
   ],
 ])('%s takes each option that may be left out as undefined', async (_name, call, names) => {
   await call(names)

@@ -17,8 +17,8 @@ const ENCODED = new Rejection(
   'The body has a content encoding; the signature covers the bytes as sent, and the receiver does not decompress them.',
 )
 const TOO_LARGE = new Rejection('body_too_large', 'The declared length is over maxBodyBytes.')
-/** A token of RFC 9110, but no header that says how the body is sent. */
-const HEADER_NAME = /^(?!(?:content|transfer)-)[-!#$%&'*+.^_`|~\w]{1,64}$/i
+/** The name of a header, except those that say how the body is sent. Tools write it into commands and code, so nothing in it needs quotes. */
+const HEADER_NAME = /^(?!(?:content|transfer)-)[-.\w]{1,64}$/i
 
 /** @throws ConfigurationError `option_invalid` if `signatureHeader` is not the name of a header */
 export function checkSignatureHeader(check: OptionChecker, name: unknown): void {

@@ -3,7 +3,8 @@ import { withModel } from './envelope.ts'
 import { type AnyEvent, splitType } from './events.ts'
 import { SignatureHeader } from './head.ts'
 import { REJECTION_STATUS, Rejection, type RejectionCode } from './outcome.ts'
-import { type HeaderValue, mustBeRaw, onlyValue, SIGNATURE_NAME } from './signature.ts'
+import { type HeaderValue, mustBeRaw, onlyValue } from './signature.ts'
+import { SIGNATURE_NAME } from './signature-name.ts'
 
 /** An event, or the reason that there is none: answer the request with `status`, and tell nobody but the owner of the app `reason`. */
 type OpenedEvent =

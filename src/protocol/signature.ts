@@ -9,9 +9,6 @@ export type Secret = string | Uint8Array
 /** One header as HTTP libraries return it: its value, several values, or nothing. */
 export type HeaderValue = string | readonly string[] | null | undefined
 
-/** The default name of the header that carries the signature: section 5 of the service text names it by a placeholder. */
-export const SIGNATURE_NAME = 'X-Service-Signature'
-
 const PREFIX = 'sha256='
 const WELL_FORMED_LENGTH = PREFIX.length + 64
 

@@ -36,7 +36,7 @@ describe('a mistake with the signature', () => {
   it('is looked for with deliveries that the service would not send, except for other spellings of genuine ones', () => {
     const make = createMaker({ secret: SECRET, accountKey: 'acme' })
     const signed = (body: Uint8Array) => `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`
-    const genuine = listWrongForms(Buffer.from(SECRET)).filter(({ deliver }) =>
+    const genuine = listWrongForms(Buffer.from(SECRET), make.signatureHeader).filter(({ deliver }) =>
       deliver(make).some(
         ({ signatureName, signatures, body }) =>
           /^x-service-signature$/i.test(signatureName) && signatures.join() === signed(body),

@@ -70,13 +70,16 @@ describe('an emulator of the command line', () => {
       ...[...'--retry-scale 600 --clock manual --deadline 1s --token-ttl 60s --rate-limit 5/1s'.split(' ')],
       ...['--assume', 'listBody=items', '--assume', 'A02=200', '--account', 'umbrella:eve@umbrella.test:pass:word'],
       ...['--fail', '0.5', '--duplicate', '0.25', '--shuffle', '--latency', '50-500ms'],
-      ...['--inbox', `sqlite:${folder.at('app.db')}`],
+      ...['--signature-header', 'X-Crm-Signature', '--inbox', `sqlite:${folder.at('app.db')}`],
     )
     expect(state).toMatchObject({
       clock: { isManual: true },
       accounts: [{ key: 'acme' }, { key: 'globex' }, { key: 'umbrella', email: 'eve@umbrella.test' }],
       faults: { deliveries: { fail: 0.5, duplicate: 0.25, shuffle: true, latencyMs: [50, 500] } },
-      settings: { retryScale: 600, deadlineMs: 1_000, tokenTtlMs: 60_000, rateLimit: { limit: 5, windowMs: 1_000 } },
+      settings: {
+        ...{ retryScale: 600, deadlineMs: 1_000, tokenTtlMs: 60_000, rateLimit: { limit: 5, windowMs: 1_000 } },
+        signatureHeader: 'X-Crm-Signature',
+      },
       assumed: { listBody: 'items', creationStatus: '200' },
       hasInbox: true,
     })

@@ -45,6 +45,7 @@ describe('the control interface, without a port', () => {
         deadlineMs: 10_000,
         tokenTtlMs: 3_600_000,
         format: 'spaced',
+        signatureHeader: 'X-Service-Signature',
         dialect: 'hostile',
         rateLimit: { limit: 600, windowMs: 60_000 },
         loginRateLimit: { limit: 60, windowMs: 60_000 },

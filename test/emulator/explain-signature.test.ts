@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { StoredDelivery } from '../../tools/emulator/delivery.ts'
 import { explainSignature } from '../../tools/emulator/inspector/explain-signature.ts'
+import { checkEmulatorOptions } from '../../tools/emulator/options.ts'
 import type { Webhook } from '../../tools/emulator/webhooks.ts'
 
 const SECRET = 'whsec_0123456789abcdef0123456789abcdef'
@@ -12,12 +13,17 @@ function explain(body: string, secret = SECRET) {
   const delivery = { bytes: Buffer.from(body), signedBytes: undefined, signing: 'valid' }
   const webhook = secret === '' ? undefined : { secret }
   // An explanation needs no more of them.
-  return explainSignature(delivery as unknown as StoredDelivery, webhook as Webhook | undefined, 'lower')
+  return explainSignature(
+    delivery as unknown as StoredDelivery,
+    webhook as Webhook | undefined,
+    checkEmulatorOptions({}),
+  )
 }
 
 describe('the explanation of a signature', () => {
   const body = '{"id":"evt_é"}'
-  const common = { bytes: 15, bodySha256: createHash('sha256').update(body).digest('hex') }
+  const bodySha256 = createHash('sha256').update(body).digest('hex')
+  const common = { bytes: 15, bodySha256, signatureHeader: 'X-Service-Signature' }
 
   it('has each step, and of the secret its start and its length', () => {
     expect(explain(body)).toMatchObject({

@@ -6,7 +6,7 @@ import { assumeAll } from '../../tools/emulator/dialects.ts'
 import { newDelivery } from '../../tools/emulator/events.ts'
 import { Faults } from '../../tools/emulator/faults.ts'
 import { createAttempts, missAttempt } from '../../tools/emulator/make-attempt.ts'
-import type { DeliveryFaults } from '../../tools/emulator/options.ts'
+import { checkEmulatorOptions, type DeliveryFaults } from '../../tools/emulator/options.ts'
 import { createRandom } from '../../tools/emulator/random.ts'
 import type { Webhook } from '../../tools/emulator/webhooks.ts'
 import { sink } from './support.ts'
@@ -47,7 +47,8 @@ async function attempt(delivery: StoredDelivery, url: string, options: Options =
   const none = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
   const drawn = new Faults(createRandom('seed'), { ...none, ...faults })
   const assumed = assumeAll('default', assume)
-  const make = createAttempts({ clock, assumed, faults: drawn, deadlineMs: 10_000, debugHeaders })
+  const { deadlineMs, signatureHeader } = checkEmulatorOptions({})
+  const make = createAttempts({ clock, assumed, faults: drawn, deadlineMs, signatureHeader, debugHeaders })
   return make(delivery, webhookOf(url), new AbortController().signal)
 }
 

@@ -28,6 +28,7 @@ describe('the options of the emulator', () => {
       rateLimit: { limit: 600, windowMs: 60_000 },
       loginRateLimit: { limit: 60, windowMs: 60_000 },
       format: 'spaced',
+      signatureHeader: 'X-Service-Signature',
       debugHeaders: false,
       ordered: false,
       faults: { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined },

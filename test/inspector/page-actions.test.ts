@@ -86,13 +86,16 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
   })
 
   it('copies a test that passes when it is pasted, and one that proves a refusal', async () => {
-    const crm = await start()
-    await startReceiver(crm, ['contact.created'])
+    const crm = await start({ signatureHeader: 'X-Crm-Signature' })
+    await startReceiver(crm, ['contact.created'], 'X-Crm-Signature')
     crm.events.emit({ type: 'contact.created', data: { record: { _id: '1', firstName: "Zoë O'Neil \\ \u2028" } } })
     const { page } = await open(crm)
     await page.locator('tr.row').first().click()
     await page.locator('.verdict').getByText('200 handled').waitFor()
     const right = await copy(page, 'vitest test')
+    expect(right).toContain("createReceiver({ secret, signatureHeader: 'X-Crm-Signature' })")
+    expect(await copy(page, 'curl command')).toContain(" -H 'X-Crm-Signature: sha256=")
+    expect(await page.locator('.headers').allTextContents()).toContainEqual(expect.stringContaining('X-Crm-Signature'))
     await page.getByRole('button', { name: 'Copy the body' }).click()
     await page.locator('.toast').getByText('body copied').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toContain("Zoë O'Neil")
@@ -283,7 +286,7 @@ it.each([
 ])('a copied curl command sends the body unchanged: %s', async (_what, body) => {
   const received: { readonly body: Buffer; readonly signature: unknown; readonly url: unknown }[] = []
   const receiver = reading((body, { headersDistinct, url }, response) => {
-    received.push({ body, signature: headersDistinct['x-service-signature'], url })
+    received.push({ body, signature: headersDistinct['x-crm-signature'], url })
     response.end()
   })
   const base = await serve(receiver)
@@ -292,6 +295,7 @@ it.each([
     url: `${base}/a?b={c,d}&e=[1-3]&f=$(id)`,
     eventId: 'evt_1',
     eventType: 'contact.created',
+    signatureHeader: 'X-Crm-Signature',
     sent: ['sha256=aa', 'sha256=bb'],
     isRight: true,
     body: { text: bytes.toString(), base64: bytes.toString('base64') },
@@ -305,10 +309,16 @@ it.each([
 })
 
 /** Starts a receiver of this package with its webhook. Returns the bodies that it gets. */
-async function startReceiver(crm: Emulator, types: readonly string[]): Promise<readonly string[]> {
+async function startReceiver(
+  crm: Emulator,
+  types: readonly string[],
+  signatureHeader?: string,
+): Promise<readonly string[]> {
   let secret = 'unknown'
   const bodies: string[] = []
-  const handler = nodeHandler(createReceiver({ secret: () => secret, logger: silentLogger }).on('*', () => {}))
+  const handler = nodeHandler(
+    createReceiver({ secret: () => secret, signatureHeader, logger: silentLogger }).on('*', () => {}),
+  )
   const url = await serve((request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part) => parts.push(part))

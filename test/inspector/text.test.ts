@@ -156,13 +156,14 @@ describe('a copied delivery', () => {
     eventId: 'evt_1',
     eventType: 'contact.created',
     body: { text: bytes.toString(), base64: bytes.toString('base64') },
+    signatureHeader: 'X-Crm-Signature',
     sent: ['sha256=aa'],
     isRight: true,
   })
 
   it('is a fixture that `postern verify` reads', async () => {
     const bytes = Buffer.from('{"a":"\u2028"}')
-    const read = await readDelivery(toFixture(copyOf(bytes)), {} as never, {} as never) // neither is used for a line
+    const read = await readDelivery(toFixture(copyOf(bytes)), 'X-Crm-Signature', {} as never, {} as never) // neither is used for a line
     expect(read).toEqual({ body: bytes, header: 'sha256=aa' })
   })
 

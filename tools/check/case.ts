@@ -84,6 +84,8 @@ export interface TestRecord {
 /** Factory of the events and deliveries of one run, shared by all its checks. */
 export interface Maker {
   readonly accountKey: string
+  /** Name of the signature header that the receiver reads. */
+  readonly signatureHeader: string
   /** Makes an event with an id that no other run uses. */
   event(changes?: Readonly<Record<string, unknown>>): TestEvent
   /** Makes a contact with the documented fields, and an id and an address that no other record has. */

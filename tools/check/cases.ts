@@ -1,3 +1,4 @@
+import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { type Case, GROUPS, type Group, type Level } from './case.ts'
 import { bytes } from './cases/bytes.ts'
 import { effect } from './cases/effect.ts'
@@ -27,3 +28,11 @@ export type GroupedCase = Case & { readonly group: Group; readonly level: Level 
 export const CASES: readonly GroupedCase[] = GROUPS.flatMap((group) =>
   BY_GROUP[group].map((single) => ({ level: 'fail', ...single, group })),
 )
+
+/** Returns a check whose text names this signature header, and not the default one. */
+export function nameHeader<T extends GroupedCase>(single: T, name: string): T {
+  const write = (text: string) =>
+    text.replaceAll(SIGNATURE_NAME, name).replaceAll(SIGNATURE_NAME.toLowerCase(), name.toLowerCase())
+  const { sends, expects, why, fix } = single
+  return { ...single, sends: write(sends), expects: write(expects), why: write(why), fix: write(fix) }
+}

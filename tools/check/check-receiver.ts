@@ -1,14 +1,16 @@
 import { isUtf8 } from 'node:buffer'
 import { LONGEST_TIMER_MS } from '../../src/host/clock.ts'
 import { ConfigurationError } from '../../src/protocol/errors.ts'
+import { checkSignatureHeader } from '../../src/protocol/head.ts'
 import { isLoopback } from '../../src/protocol/loopback.ts'
 import { OptionChecker } from '../../src/protocol/option-checker.ts'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
 import { quoteForShell } from '../../src/protocol/show.ts'
 import { importSecret, type Secret } from '../../src/protocol/signature.ts'
+import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { showTarget } from '../wire/target.ts'
 import { type Cause, GROUPS, type Scene, type TestDelivery, type Verdict } from './case.ts'
-import { CASES, type GroupedCase } from './cases.ts'
+import { CASES, type GroupedCase, nameHeader } from './cases.ts'
 import { createHangTest, diagnose, type Finding, findLate, type Judged, toDiagnosis } from './diagnose.ts'
 import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
@@ -43,6 +45,8 @@ export interface CheckOptions {
   readonly skip?: readonly string[] | undefined
   /** `accountKey` of the test events; default `check`. */
   readonly accountKey?: string | undefined
+  /** Name of the signature header; default `X-Service-Signature`. */
+  readonly signatureHeader?: string | undefined
   /** Reports how often the work was done. Without a probe, checks that need one are skipped. */
   readonly probe?: Probe | undefined
   /** Allows hosts other than this machine, which are refused by default: the checks send events that look real. */
@@ -55,7 +59,9 @@ export interface CheckOptions {
 
 const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS
 const OPTIONS =
-  'secret timeoutMs patienceMs concurrency only skip accountKey probe allowRemote signal onProgress'.split(' ')
+  'secret accountKey signatureHeader timeoutMs patienceMs concurrency only skip probe allowRemote signal onProgress'.split(
+    ' ',
+  )
 
 /**
  * Judges a receiver in any language by its answers over HTTP. Sends some 180 deliveries of test events, and some 460 with a probe, to the
@@ -73,16 +79,17 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   checker.isObject(options, '{ secret }')
   checker.isKnown(options, OPTIONS)
   const { timeoutMs = SERVICE_DEADLINE_MS, patienceMs = DEFAULT_PATIENCE_MS, concurrency = 8 } = options
-  const { accountKey = 'check', skip = [], secret } = options
+  const { accountKey = 'check', signatureHeader = SIGNATURE_NAME, skip = [], secret } = options
   const url = toUrl(target, options.allowRemote ?? false)
   checker.isNumber('timeoutMs', timeoutMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
   checker.isNumber('patienceMs', patienceMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
   checker.isNumber('concurrency', concurrency, 1, 1_000)
+  checkSignatureHeader(checker, signatureHeader)
   importSecret(secret)
   const cases = select(options.only)
   select(skip)
   const { probe, signal } = options
-  const scene = createScene({ target: url, secret, accountKey, timeoutMs, patienceMs, probe, signal })
+  const scene = createScene({ target: url, secret, accountKey, signatureHeader, timeoutMs, patienceMs, probe, signal })
 
   const startedAt = new Date().toISOString()
   const found = new Map<string, Conclusion>()
@@ -115,7 +122,7 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   const conclusions = cases.flatMap(({ id }) => found.get(id) ?? [])
   finding ??= findLate(scene, conclusions)
   scene.close()
-  const checks = conclusions.map((conclusion) => toResult(conclusion, url))
+  const checks = conclusions.map((conclusion) => toResult(conclusion, url, signatureHeader))
   return {
     schema: 1,
     tool: 'postern',
@@ -171,8 +178,9 @@ async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSigna
   }
 }
 
-function toResult(conclusion: Conclusion, target: URL): CheckResult {
-  const { single, status, cause, ms, repro, hint } = conclusion
+function toResult(conclusion: Conclusion, target: URL, signatureHeader: string): CheckResult {
+  const { status, cause, ms, repro, hint } = conclusion
+  const single = nameHeader(conclusion.single, signatureHeader)
   const { id, group, level, sends, expects, why, fix } = single
   return {
     id,
@@ -187,7 +195,7 @@ function toResult(conclusion: Conclusion, target: URL): CheckResult {
     why,
     hint: hint ?? fix,
     doc: `npx postern check --explain ${id}`,
-    repro: repro ?? toCommand(showTarget(target), single),
+    repro: repro ?? toCommand(showTarget(target), single, signatureHeader),
   }
 }
 
@@ -211,8 +219,9 @@ export function toCurl(target: string, delivery: TestDelivery): string | undefin
   return `curl -i ${quoteForShell(target)} -H ${type}${header} --data-binary ${text}`
 }
 
-function toCommand(target: string, { id, group }: GroupedCase): string {
-  return `npx postern check ${quoteForShell(target)} --only ${id}${group === 'effect' ? ' --probe URL' : ''}`
+function toCommand(target: string, { id, group }: GroupedCase, signatureHeader: string): string {
+  const header = signatureHeader === SIGNATURE_NAME ? '' : ` --signature-header ${signatureHeader}`
+  return `npx postern check ${quoteForShell(target)} --only ${id}${header}${group === 'effect' ? ' --probe URL' : ''}`
 }
 
 /** Groups checks that may run concurrently, in order; a check marked `alone` is a batch by itself. */

@@ -32,7 +32,7 @@ export async function diagnose(scene: RunScene): Promise<Finding | undefined> {
   if (!REFUSALS.includes(code)) return { code, text: toAbsence(answer, target), isAbsent: true, also: [] }
   const isOpen = isSuccess(await send(make.delivery(make.event(), { signature: () => undefined })))
   const mistake = await findMistake(scene, isOpen)
-  return mistake ?? { code, text: toText(code, answer, target, isOpen), isAbsent: false, also: [] }
+  return mistake ?? { code, text: toText(code, answer, scene, isOpen), isAbsent: false, also: [] }
 }
 
 function toAbsence(answer: Answer, target: URL): string {
@@ -67,11 +67,11 @@ function toCode({ status, failureKind }: Answer): Diagnosis['code'] {
   return status < 500 ? 'refused' : 'server_error'
 }
 
-function toText(code: Diagnosis['code'], answer: Answer, target: URL, isOpen: boolean): string {
+function toText(code: Diagnosis['code'], answer: Answer, { target, make }: RunScene, isOpen: boolean): string {
   if (isOpen)
     return `The receiver does not accept a plain delivery (${describe(answer)}), and accepts one without a signature. Its code may have mixed up the two cases, or may fail only when it verifies; its log says why. Until then, anyone can send it events.`
   if (code === 'refused')
-    return `The receiver refuses a plain delivery in every form: ${describe(answer)}. It may have another secret than the one given here (each webhook has its own), accept only events of one account (pass that as account key), or read another header than X-Service-Signature, or something in front of it may change the body or refuse every request (a login, a firewall, the CSRF protection of its framework). Compare the two secrets, and compute the digest over the raw bytes.`
+    return `The receiver refuses a plain delivery in every form: ${describe(answer)}. It may have another secret than the one given here (each webhook has its own), accept only events of one account (pass that as account key), or read another header than ${make.signatureHeader} (pass its name as signature header), or something in front of it may change the body or refuse every request (a login, a firewall, the CSRF protection of its framework). Compare the two secrets, and compute the digest over the raw bytes.`
   if ([502, 503, 504].includes(answer.status ?? 0))
     return `${describe(answer)}: this mostly comes from a proxy or tunnel in front of the receiver that cannot reach it. Is the receiver running, on the port to which the proxy forwards? If the receiver answers this itself, its log says why.`
   const text = `The receiver fails at a plain delivery: ${describe(answer)}. Its log says why`
@@ -81,7 +81,7 @@ function toText(code: Diagnosis['code'], answer: Answer, target: URL, isOpen: bo
 
 /** Tries the wrong forms. A receiver that accepts deliveries without a signature need not read any other header. */
 async function findMistake({ make, send, secret }: RunScene, isOpen: boolean): Promise<Finding | undefined> {
-  for (const { code, text, deliver } of listWrongForms(Buffer.from(secret))) {
+  for (const { code, text, deliver } of listWrongForms(Buffer.from(secret), make.signatureHeader)) {
     if (isOpen && code === 'other_header') continue
     const answers = await Promise.all(deliver(make).map(send))
     if (answers.some(isSuccess)) return { code, text, isAbsent: false, also: FAIL_AS_WELL[code] ?? [] }

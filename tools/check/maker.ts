@@ -1,15 +1,17 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
-import { type Secret, SIGNATURE_NAME, sign } from '../../src/protocol/signature.ts'
+import { type Secret, sign } from '../../src/protocol/signature.ts'
+import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { formatJson } from '../wire/json-forms.ts'
 import type { DeliveryChanges, Maker, TestDelivery, TestEvent, TestRecord } from './case.ts'
 
 export interface MakerOptions {
   readonly secret: Secret
   readonly accountKey: string
+  readonly signatureHeader?: string | undefined
 }
 
-export function createMaker({ secret, accountKey }: MakerOptions): Maker {
+export function createMaker({ secret, accountKey, signatureHeader = SIGNATURE_NAME }: MakerOptions): Maker {
   const run = randomBytes(5).toString('hex')
   let count = 0
   const event = (changes: Readonly<Record<string, unknown>> = {}): TestEvent => ({
@@ -26,17 +28,26 @@ export function createMaker({ secret, accountKey }: MakerOptions): Maker {
     const email = `check.${_id}@example.test`
     return { _id, firstName: 'Zoë', lastName: 'Check', email, status: 'active', ...changes }
   }
-  return { accountKey, event, contact, delivery: (body, changes) => createDelivery(toBytes(body), secret, changes) }
+  return {
+    accountKey,
+    signatureHeader,
+    event,
+    contact,
+    delivery: (body, changes) => createDelivery(toBytes(body), secret, { signatureName: signatureHeader, ...changes }),
+  }
 }
 
 const HEAD = {
   method: 'POST',
-  signatureName: SIGNATURE_NAME,
   contentType: 'application/json',
   isChunked: false,
 } as const
 
-function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryChanges = {}): TestDelivery {
+function createDelivery(
+  signed: Uint8Array,
+  secret: Secret,
+  changes: DeliveryChanges & Pick<TestDelivery, 'signatureName'>,
+): TestDelivery {
   const { signature = (right: string) => right, bytes, ...head } = changes
   const given = signature(sign(signed, secret), signed, secret)
   const isSigned = (changes.signature ?? bytes) === undefined

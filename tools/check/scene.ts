@@ -18,7 +18,7 @@ export interface SceneOptions extends MakerOptions, Pick<Scene, 'target' | 'pati
 export type RunScene = ReturnType<typeof createScene>
 
 export function createScene(options: SceneOptions) {
-  const { target, secret, accountKey, timeoutMs, patienceMs, probe, signal } = options
+  const { target, secret, timeoutMs, patienceMs, probe, signal } = options
   /** Aborts deliveries that are still under way a moment after the run is interrupted. */
   const cut = new AbortController()
   const cutSoon = () => setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
@@ -60,7 +60,7 @@ export function createScene(options: SceneOptions) {
   }
   let counted: Promise<readonly string[]> | undefined
   const scene = {
-    make: createMaker({ secret, accountKey }),
+    make: createMaker(options),
     target,
     secret: typeof secret === 'string' ? Buffer.from(secret) : secret,
     patienceMs,

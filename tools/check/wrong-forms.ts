@@ -1,4 +1,4 @@
-import { SIGNATURE_NAME } from '../../src/protocol/signature.ts'
+import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { SIGNATURE_MISTAKES, type SignatureMistakeCode } from '../wire/signature-mistakes.ts'
 import type { Maker, TestDelivery } from './case.ts'
 
@@ -20,14 +20,28 @@ export const FAIL_AS_WELL: Readonly<Partial<Record<WrongFormCode, readonly strin
   reserialised: ['signature-reserialised'],
 }
 
-/** Header names that other services use, and that people are likely to choose. */
+/** Header names that installations of the service and other services use, and that people are likely to choose. */
 const OTHER_HEADERS = [
-  ...['X-Hub-Signature-256', 'X-Hub-Signature', 'X-Signature', 'X-Signature-256', 'X-Signature-Sha256'],
+  ...[
+    SIGNATURE_NAME,
+    'X-Crm-Signature',
+    'X-Hub-Signature-256',
+    'X-Hub-Signature',
+    'X-Signature',
+    'X-Signature-256',
+    'X-Signature-Sha256',
+  ],
   ...['X-Webhook-Signature', 'Webhook-Signature', 'Signature', 'Service-Signature', 'X-Hmac-Sha256'],
 ]
 
-/** Lists mistakes that make a receiver refuse plain deliveries; the first match is reported. */
-export function listWrongForms(secret: Buffer): readonly WrongForm[] {
+/**
+ * Lists mistakes that make a receiver refuse plain deliveries; the first match is reported.
+ *
+ * @param header the name of the signature header that the receiver should read
+ */
+export function listWrongForms(secret: Buffer, header: string): readonly WrongForm[] {
+  const lower = header.toLowerCase()
+  const others = OTHER_HEADERS.filter((name) => name.toLowerCase() !== lower)
   const computed = Object.entries(SIGNATURE_MISTAKES).map(
     ([code, { fact, fix, sign }]): WrongForm => ({
       code: code as SignatureMistakeCode, // it comes from there
@@ -43,9 +57,9 @@ export function listWrongForms(secret: Buffer): readonly WrongForm[] {
   return [
     {
       code: 'other_header',
-      text: 'The receiver reads the signature from another header, such as that of another service. Read X-Service-Signature.',
+      text: `The receiver reads the signature from another header, such as that of another service. Read ${header}; if your service calls it otherwise, pass that name as signature header.`,
       deliver: (make) =>
-        OTHER_HEADERS.flatMap((signatureName) =>
+        others.flatMap((signatureName) =>
           ['sha256=', ''].map((prefix) =>
             make.delivery(make.event(), { signatureName, signature: (right) => right.replace('sha256=', prefix) }),
           ),
@@ -53,8 +67,8 @@ export function listWrongForms(secret: Buffer): readonly WrongForm[] {
     },
     {
       code: 'header_case',
-      text: 'The receiver looks only for x-service-signature in lower case, but the service writes X-Service-Signature. Look the header up without regard to case.',
-      deliver: (make) => [make.delivery(make.event(), { signatureName: SIGNATURE_NAME.toLowerCase() })],
+      text: `The receiver looks only for ${lower} in lower case, but the service writes ${header}. Look the header up without regard to case.`,
+      deliver: (make) => [make.delivery(make.event(), { signatureName: lower })],
     },
     ...computed,
     {

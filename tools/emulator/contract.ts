@@ -65,6 +65,7 @@ export interface EmulatorState {
   readonly settings: {
     readonly retryScale: number
     readonly deadlineMs: number
+    readonly signatureHeader: string
     readonly dialect: string
     readonly [name: string]: unknown
   }
@@ -168,6 +169,8 @@ export interface SignatureSteps {
   readonly secret?: { readonly shown: string; readonly length: number }
   /** Hexadecimal HMAC-SHA256 of the body. */
   readonly digest?: string
+  /** Name of the header that is sent. */
+  readonly signatureHeader: string
   /** Values of the header as they are sent; empty if the header is left out. */
   readonly sent: readonly string[]
   readonly isRight: boolean

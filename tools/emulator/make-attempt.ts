@@ -1,5 +1,4 @@
 import type { Clock } from '../../src/host/clock.ts'
-import { SIGNATURE_NAME } from '../../src/protocol/signature.ts'
 import type { ExchangePhase, WireRequest } from '../wire/exchange.ts'
 import type { Assumed } from './assumptions.ts'
 import type { AttemptPhases, DeliveryAttempt, StoredDelivery } from './delivery.ts'
@@ -9,7 +8,7 @@ import { fail, type PostResult, post } from './post.ts'
 import { signAs } from './signing.ts'
 import type { Webhook } from './webhooks.ts'
 
-type AttemptOptions = Pick<EmulatorSettings, 'assumed' | 'deadlineMs' | 'debugHeaders'> & {
+type AttemptOptions = Pick<EmulatorSettings, 'assumed' | 'deadlineMs' | 'signatureHeader' | 'debugHeaders'> & {
   readonly clock: Clock
   readonly faults: Faults
 }
@@ -19,7 +18,8 @@ type PhaseTimes = Partial<Record<ExchangePhase, number>>
 type TimedResult = PostResult & Pick<DeliveryAttempt, 'durationMs' | 'phases'>
 
 /** Makes attempts: signs the bytes with the webhook's secret, and sends only what the service documents. */
-export function createAttempts({ clock, assumed, faults, deadlineMs, debugHeaders }: AttemptOptions) {
+export function createAttempts(options: AttemptOptions) {
+  const { clock, assumed, faults, deadlineMs, signatureHeader, debugHeaders } = options
   return async (delivery: StoredDelivery, webhook: Webhook, signal: AbortSignal): Promise<DeliveryAttempt> => {
     const at = clock.now()
     const url = assumed.changedUrl === 'old' ? delivery.firstUrl : webhook.url
@@ -32,7 +32,7 @@ export function createAttempts({ clock, assumed, faults, deadlineMs, debugHeader
           ['Content-Type', 'application/json'],
           ['Content-Length', String(delivery.bytes.length)],
           ['User-Agent', 'postern-emulator'],
-          ...signatureOf(delivery, webhook, assumed.signatureCase).map((value) => [SIGNATURE_NAME, value] as const),
+          ...signatureOf(delivery, webhook, assumed.signatureCase).map((value) => [signatureHeader, value] as const),
           ...(debugHeaders ? nameDelivery(delivery, number) : []),
         ],
         body: delivery.bytes,

@@ -4,7 +4,10 @@ import { parseDuration } from '../../src/host/duration.ts'
 import { consoleLogger, type Logger } from '../../src/host/logger.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
 import { ConfigurationError } from '../../src/protocol/errors.ts'
+import { checkSignatureHeader } from '../../src/protocol/head.ts'
+import { OptionChecker } from '../../src/protocol/option-checker.ts'
 import { SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
+import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { BODY_FORMATS, type BodyFormat } from '../wire/json-forms.ts'
 import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
 import type { AssumedOptions } from './assumptions.ts'
@@ -41,6 +44,8 @@ export interface EmulatorOptions {
   readonly loginRateLimit?: string | undefined
   /** Format of bodies. Default `spaced`, on which a receiver that signs JSON.stringify(parsed) fails. */
   readonly format?: BodyFormat | undefined
+  /** Name of the signature header. Default `X-Service-Signature`. */
+  readonly signatureHeader?: string | undefined
   /** Sends ids of the emulator in headers of each attempt. Default false. */
   readonly debugHeaders?: boolean | undefined
   /** Makes one attempt at a time for each webhook. Default false: eight. */
@@ -154,6 +159,7 @@ const schema = z.strictObject({
   rateLimit: rateLimit.default({ limit: 600, windowMs: 60_000 }),
   loginRateLimit: rateLimit.default({ limit: 60, windowMs: 60_000 }),
   format: z.enum(BODY_FORMATS).default('spaced'),
+  signatureHeader: z.string().default(SIGNATURE_NAME),
   debugHeaders: z.boolean().default(false),
   ordered: z.boolean().default(false),
   faults: deliveryFaults.prefault({}),
@@ -176,6 +182,7 @@ export type EmulatorSettings = ReturnType<typeof checkEmulatorOptions>
 export function checkEmulatorOptions(options: EmulatorOptions) {
   const checked = schema.safeParse(options)
   if (!checked.success) throw toError(checked.error)
+  checkSignatureHeader(new OptionChecker('startEmulator'), checked.data.signatureHeader)
   const { deadline: deadlineMs, tokenTtl: tokenTtlMs, assume, ...rest } = checked.data
   return { ...rest, deadlineMs, tokenTtlMs, assumed: assumeAll(rest.dialect, assume) }
 }

@@ -1,6 +1,5 @@
 import { isLoopback } from '../../../src/protocol/loopback.ts'
 import { SERVICE_DEADLINE_MS } from '../../../src/protocol/schedule.ts'
-import { SIGNATURE_NAME } from '../../../src/protocol/signature.ts'
 import type { Case } from '../case.ts'
 import { FORGED } from '../maker.ts'
 import {
@@ -49,7 +48,7 @@ export const reach: readonly Case[] = [
     sends: 'An event with its signature in x-service-signature, in lower case.',
     why: 'Header names are case-insensitive: the service writes X-Service-Signature, and HTTP/2 and many proxies write every name in lower case.',
     fix: 'Look the header up with a function of the framework, or compare names without case.',
-    deliver: (make) => make.delivery(make.event(), { signatureName: SIGNATURE_NAME.toLowerCase() }),
+    deliver: (make) => make.delivery(make.event(), { signatureName: make.signatureHeader.toLowerCase() }),
   },
   {
     id: 'keep-alive',

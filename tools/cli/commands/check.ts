@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
-import { CASES } from '../../check/cases.ts'
+import { CASES, nameHeader } from '../../check/cases.ts'
 import {
   type CheckProgress,
   type CheckResult,
@@ -16,7 +16,7 @@ import {
 import { toDetail } from '../../check/format-report.ts'
 import { toPage } from '../../check/page.ts'
 import { listOwn, showFollowing, showSummary, sortByStatus } from '../../check/report.ts'
-import { collectWords, readCount, readDuration } from '../input/read-option.ts'
+import { collectWords, readCount, readDuration, signatureHeaderOption } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, endIfInterrupted, hasColour, type Io, messageOf, tell, usageError } from '../io.ts'
 import { showProgress } from '../output/progress-line.ts'
@@ -29,6 +29,7 @@ interface CheckCommandOptions extends SecretOptions {
   readonly only?: readonly string[]
   readonly skip?: readonly string[]
   readonly accountKey: string
+  readonly signatureHeader: string
   readonly probe?: string
   readonly probeCmd?: string
   readonly json?: string
@@ -61,6 +62,7 @@ export function addCheck(program: Command, io: Io): void {
     .option('--only <id>', 'check nothing else: ids or groups, with commas or several times', collectWords)
     .option('--skip <id>', 'leave out: ids or groups, likewise', collectWords)
     .option('--account-key <key>', 'the accountKey of the test events', 'check')
+    .addOption(signatureHeaderOption())
     .option('--probe <url>', 'GET ?id= gives { "runs": n }, POST ?id=&fail=1 makes the next run fail')
     .option('--probe-cmd <command>', 'the same by a command, given "runs ID" or "fail ID"')
     .option('--json <file>', 'write the report as JSON; - is standard output')
@@ -72,14 +74,14 @@ export function addCheck(program: Command, io: Io): void {
     .option('--explain <id>', 'print the page of one check, and send nothing')
     .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
     .action(async (url: string | undefined, options: CheckCommandOptions) => {
-      if (options.explain !== undefined) io.stdout.write(explain(options.explain))
+      if (options.explain !== undefined) io.stdout.write(explain(options.explain, options.signatureHeader))
       else if (url === undefined) throw usageError('Give the URL of the receiver.')
       else await check(url, options, io)
     })
 }
 
 async function check(url: string, options: CheckCommandOptions, io: Io): Promise<void> {
-  const { timeout, patience, concurrency, only, skip, accountKey, yes } = options
+  const { timeout, patience, concurrency, only, skip, accountKey, signatureHeader, yes } = options
   const probe = toProbe(options)
   const secret = await readSecret(options, io)
   let standing: CheckProgress = { done: 0, total: 0, running: [] }
@@ -91,6 +93,7 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     concurrency,
     skip,
     accountKey,
+    signatureHeader,
     probe,
     // Otherwise a receiver that refuses everything would pass.
     only: only && [PLAIN, ...only],
@@ -150,11 +153,11 @@ function toProbe({ probe, probeCmd }: CheckCommandOptions): Probe | undefined {
   return urlProbe(new URL(probe))
 }
 
-function explain(id: string): string {
+function explain(id: string, signatureHeader: string): string {
   const single = CASES.find((each) => each.id === id)
   if (single === undefined)
     throw usageError(`There is no check "${id}". There are: ${CASES.map((each) => each.id).join(', ')}.`)
-  return toPage(single)
+  return toPage(nameHeader(single, signatureHeader))
 }
 
 const COLOURS = { pass: 'green', fail: 'red', warn: 'yellow', info: 'cyan', skipped: 'gray' } as const

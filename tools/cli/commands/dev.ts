@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import type { Command } from 'commander'
+import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
 import type { Emulator, EmulatorDelivery, EmulatorWebhook } from '../../emulator/emulator.ts'
 import { createEvents } from '../../testing/events.ts'
 import { showTarget } from '../../wire/target.ts'
@@ -118,6 +119,9 @@ async function introduce(emulator: Emulator, webhook: EmulatorWebhook, options: 
     `receiver   ${showTarget(receiver)}   ${isUp ? 'something listens there' : 'nothing listens there yet: start your app'}`,
     `webhook    ${webhook.id} active   ${events.join(', ')}`,
     `secret     ${describeSecret(webhook, options, isGiven)}`,
+    ...(options.signatureHeader === SIGNATURE_NAME
+      ? []
+      : [`header     ${options.signatureHeader}   your app names it as signatureHeader`]),
     ...(options.inbox === undefined ? [] : [`inbox      ${await describeInbox(options.inbox)}`]),
     `inspector  ${inspectorOf(emulator)}`,
     `try        npx postern trigger contact.created --watch${where}`,

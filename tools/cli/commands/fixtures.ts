@@ -4,13 +4,12 @@ import { type Command, InvalidArgumentError } from 'commander'
 import * as z from 'zod'
 import { SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
 import { parseJson } from '../../../src/protocol/parse-json.ts'
-import { SIGNATURE_NAME } from '../../../src/protocol/signature.ts'
 import { createEvents } from '../../testing/events.ts'
 import { signed } from '../../testing/signed.ts'
 import { MODEL_KEY, typesOf } from '../input/event-types.ts'
 import { buildEvent } from '../input/make-events.ts'
 import { readIfThere } from '../input/read-bytes.ts'
-import { collectWords } from '../input/read-option.ts'
+import { collectWords, signatureHeaderOption } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, emit, type Io, refuseFile, tell, usageError } from '../io.ts'
 import { toHelp } from './add-group.ts'
@@ -20,6 +19,7 @@ interface FixturesOptions extends SecretOptions {
   readonly model?: readonly string[]
   readonly account: string
   readonly seed: string
+  readonly signatureHeader: string
 }
 
 /** `postern fixtures`: an event of each type as files, signed, for tests in any language. */
@@ -33,6 +33,7 @@ export function addFixtures(program: Command, io: Io): void {
     .option('--seed <text>', 'the same seed gives the same files; another one gives events with other ids', 'postern')
     .option('--json', 'print the index to standard output, as one JSON object')
   addSecretOptions(command)
+    .addOption(signatureHeaderOption())
     .addHelpText('after', toHelp('Exit codes: 0 done, 2 usage, or files that cannot be written.', ...EXAMPLES))
     .action(async (options: FixturesOptions) => {
       const { fixtures, files } = await makeFixtures(options, await readSecret(options, io))
@@ -43,7 +44,7 @@ export function addFixtures(program: Command, io: Io): void {
     })
 }
 
-async function makeFixtures({ model = [], account, seed }: FixturesOptions, secret: string) {
+async function makeFixtures({ model = [], account, seed, signatureHeader }: FixturesOptions, secret: string) {
   const types = [...new Set(['contact', ...model])].flatMap(typesOf).concat(SERVICE_EVENT_TYPES)
   const files = new Map<string, Uint8Array>()
   const fixtures = types.map((type) => {
@@ -52,7 +53,7 @@ async function makeFixtures({ model = [], account, seed }: FixturesOptions, secr
     const { body: bytes, signature = '' } = signed(event, { secret })
     const fixture = { type, eventId: event.id, body: `${type}.json`, headers: `${type}.headers`, signature }
     files.set(fixture.body, bytes)
-    files.set(fixture.headers, Buffer.from(`Content-Type: application/json\n${SIGNATURE_NAME}: ${signature}\n`))
+    files.set(fixture.headers, Buffer.from(`Content-Type: application/json\n${signatureHeader}: ${signature}\n`))
     return fixture
   })
   files.set(README, Buffer.from(toReadme(fixtures)))

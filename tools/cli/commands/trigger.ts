@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
 import type { WebhookEvent } from '../../../src/protocol/events.ts'
+import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
 import type { Attempt } from '../../testing/attempt.ts'
 import { createSender } from '../../testing/sender.ts'
 import { urlTarget } from '../../testing/url-target.ts'
 import { toConnectionFailure } from '../../wire/connection-failure.ts'
 import { showTarget } from '../../wire/target.ts'
 import { addEventOptions, type EventOptions, makeEvents } from '../input/make-events.ts'
-import { durationOption, readCount, readRate, readTargetUrl } from '../input/read-option.ts'
+import { durationOption, readCount, readRate, readTargetUrl, signatureHeaderOption } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, emit, endIfInterrupted, type Io, tell, usageError } from '../io.ts'
 import { createAttemptPrinter, type ShownAttempt } from '../output/attempt-line.ts'
@@ -17,6 +18,7 @@ import { toHelp } from './add-group.ts'
 
 interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions, Pace {
   readonly to?: string
+  readonly signatureHeader: string
   readonly duplicate: number
   readonly watch?: true
   readonly timeout: number
@@ -43,6 +45,7 @@ export function addTrigger(program: Command, io: Io): void {
     .option('--json', 'one JSON object a line to standard output')
     .option('--yes', 'send also to a host that is not this machine')
   addSecretOptions(command)
+    .addOption(signatureHeaderOption())
     .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
     .action((type: string, options: TriggerOptions) => trigger(type, options, io))
 }
@@ -61,9 +64,12 @@ async function trigger(type: string, options: TriggerOptions, io: Io): Promise<v
   return sendDirectly(target, await makeEvents(type, options, io), { ...options, secret }, io)
 }
 
-function mustFit({ to, emulator, watch, count, duplicate, data, secretStdin }: TriggerOptions): void {
+function mustFit({ to, emulator, watch, signatureHeader, ...options }: TriggerOptions): void {
+  const { count, duplicate, data, secretStdin } = options
   if (to !== undefined && (emulator !== undefined || watch))
     throw usageError('--emulator and --watch are for an emulator, which --to goes without.')
+  if (to === undefined && signatureHeader !== SIGNATURE_NAME)
+    throw usageError('--signature-header is for --to: an emulator is started with it, as npx postern dev is.')
   if (count * duplicate > MOST) throw usageError(`--count times --duplicate is more than ${MOST}.`)
   if (data === '-' && secretStdin)
     throw usageError('Standard input holds either the secret or the data: take a file for one of them.')
@@ -73,13 +79,14 @@ function mustFit({ to, emulator, watch, count, duplicate, data, secretStdin }: T
 async function sendDirectly(
   url: URL,
   events: readonly WebhookEvent[],
-  options: Pace & { readonly duplicate: number; readonly secret: string },
+  options: Pace & { readonly duplicate: number; readonly secret: string; readonly signatureHeader: string },
   io: Io,
 ): Promise<void> {
-  const { secret, duplicate } = options
+  const { secret, signatureHeader, duplicate } = options
   const target = urlTarget(url)
   const sender = createSender({
     secret,
+    signatureHeader,
     target: { send: (request) => target.send({ ...request, signal: AbortSignal.any([request.signal, io.interrupt]) }) },
   })
   const inOrder = events.flatMap((event) =>

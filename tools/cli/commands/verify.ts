@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { sign } from '../../../src/protocol/signature.ts'
 import { type RecordedDelivery, readDelivery } from '../input/read-delivery.ts'
+import { signatureHeaderOption } from '../input/read-option.ts'
 import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, emit, type Io, usageError } from '../io.ts'
 import { explainMismatch } from '../output/explain-mismatch.ts'
@@ -9,13 +10,14 @@ import { toHelp } from './add-group.ts'
 interface VerifyOptions extends SecretOptions {
   readonly header?: string
   readonly delivery?: string
+  readonly signatureHeader: string
 }
 
 /** `postern sign`: the value of the signature header for a body. */
 export function addSign(program: Command, io: Io): void {
   const command = program
     .command('sign')
-    .description('Print the value of X-Service-Signature for a body.')
+    .description('Print the value of the signature header for a body.')
     .argument('[file]', 'the body; standard input without it')
   const examples = [
     'postern sign body.json --secret-env WEBHOOK_SECRET',
@@ -37,13 +39,14 @@ export function addVerify(program: Command, io: Io): void {
     .command('verify')
     .description('Check the signature of a body, and explain a mismatch.')
     .argument('[file]', 'the body as it came in; standard input without it')
-    .option('--header <value>', 'the value of X-Service-Signature')
+    .option('--header <value>', 'the value of the signature header, with or without its name')
     .option('--delivery <json>', 'header and body as one JSON object, in place of both: @FILE, @- or the JSON itself')
   const examples = [
     'postern verify body.json --header "sha256=..." --secret-env WEBHOOK_SECRET',
     'postern verify --delivery @line.json --secret-file secret.txt && echo ok',
   ]
   addSecretOptions(command)
+    .addOption(signatureHeaderOption())
     .option('--json', 'print one JSON object to standard output')
     .addHelpText('after', toHelp('Exit codes: 0 the signature is right, 1 it is not, 2 usage.', ...examples))
     .action(async (file: string | undefined, options: VerifyOptions) => {
@@ -59,13 +62,15 @@ export function addVerify(program: Command, io: Io): void {
 
 async function readSubject(
   file: string | undefined,
-  { header, delivery, ...secret }: VerifyOptions,
+  { header, delivery, signatureHeader, ...secret }: VerifyOptions,
   io: Io,
 ): Promise<RecordedDelivery> {
-  if (delivery !== undefined && header === undefined && file === undefined) return readDelivery(delivery, secret, io)
+  if (delivery !== undefined && header === undefined && file === undefined)
+    return readDelivery(delivery, signatureHeader, secret, io)
   if (delivery !== undefined || header === undefined)
     throw usageError('Give --header and the body, or --delivery alone, which holds both.')
   // As it stands in the files of `postern fixtures`, and in logs.
-  const value = header.replace(/^\s*x-service-signature:/i, '')
-  return { body: await readBody(file, secret, io), header: value }
+  const [name = '', ...values] = header.split(':')
+  const isNamed = name.trim().toLowerCase() === signatureHeader.toLowerCase()
+  return { body: await readBody(file, secret, io), header: isNamed ? values.join(':') : header }
 }

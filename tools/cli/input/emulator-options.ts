@@ -6,7 +6,15 @@ import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '..
 import { ExitError, type Io, messageOf, tell, usageError } from '../io.ts'
 import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
-import { collect, numberReader, readDuration, readRate, tryDuration, WHOLE } from './read-option.ts'
+import {
+  collect,
+  numberReader,
+  readDuration,
+  readRate,
+  signatureHeaderOption,
+  tryDuration,
+  WHOLE,
+} from './read-option.ts'
 
 export const DEFAULT_PORT = 4010
 const PORTS_TRIED = 20
@@ -31,6 +39,7 @@ export interface EmulatorCommandOptions {
   readonly deadline?: number
   readonly tokenTtl?: number
   readonly rateLimit?: string
+  readonly signatureHeader: string
   readonly debugHeaders?: true
 }
 
@@ -60,6 +69,7 @@ export function addEmulatorOptions(command: Command): Command {
     .option('--deadline <time>', 'how long an attempt waits for an answer (default: 10s)', readDuration)
     .option('--token-ttl <time>', 'how long an access token lives (default: 1h)', readDuration)
     .option('--rate-limit <n/time>', 'requests to the API (default: 600/60s)')
+    .addOption(signatureHeaderOption())
     .option('--debug-headers', 'send ids of the emulator along, which the service does not')
     .option('--json', 'one JSON object a line to standard output')
 }
@@ -136,6 +146,7 @@ function toSettings(options: EmulatorCommandOptions, io: Io): EmulatorOptions {
     deadline,
     tokenTtl,
     rateLimit,
+    signatureHeader: options.signatureHeader,
     debugHeaders: options.debugHeaders,
   }
 }

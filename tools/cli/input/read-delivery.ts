@@ -1,6 +1,5 @@
 import { isObject } from '../../../src/protocol/envelope.ts'
 import { parseJson } from '../../../src/protocol/parse-json.ts'
-import { SIGNATURE_NAME } from '../../../src/protocol/signature.ts'
 import { type ExitError, type Io, usageError } from '../io.ts'
 import { toText } from './read-bytes.ts'
 import { readBody, type SecretOptions } from './secret.ts'
@@ -16,12 +15,18 @@ export interface RecordedDelivery {
  * `signature`.
  *
  * @param given the JSON itself, `@FILE`, or `@-` for standard input
+ * @param name the name of the signature header
  */
-export async function readDelivery(given: string, secret: SecretOptions, io: Io): Promise<RecordedDelivery> {
+export async function readDelivery(
+  given: string,
+  name: string,
+  secret: SecretOptions,
+  io: Io,
+): Promise<RecordedDelivery> {
   const text = given.startsWith('@') ? toText(await readBody(given.slice(1), secret, io)) : given
   const value = parseJson(text)
   if (!isObject(value)) throw unusable('one JSON object, on one line or several')
-  const { headers = {}, signature = headerOf(headers), body, bodyBase64 } = value
+  const { headers = {}, signature = headerOf(headers, name), body, bodyBase64 } = value
   if (typeof signature !== 'string') throw unusable('"headers", an object, or "signature", text')
   if (typeof bodyBase64 === 'string') {
     if (!/^[\w+/-]*=*\s*$/.test(bodyBase64)) throw unusable('base64 as "bodyBase64"')
@@ -33,9 +38,9 @@ export async function readDelivery(given: string, secret: SecretOptions, io: Io)
 }
 
 /** Returns the signature header, empty if there is none; undefined if these are no headers. */
-function headerOf(headers: unknown): string | undefined {
+function headerOf(headers: unknown, wanted: string): string | undefined {
   if (!isObject(headers)) return undefined
-  const [entry] = Object.entries(headers).filter(([name]) => name.toLowerCase() === SIGNATURE_NAME.toLowerCase())
+  const [entry] = Object.entries(headers).filter(([name]) => name.toLowerCase() === wanted.toLowerCase())
   const value: unknown = entry?.[1]
   // As HTTP joins several values of one header.
   return Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : ''

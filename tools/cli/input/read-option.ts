@@ -1,6 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../../../src/host/duration.ts'
+import { checkSignatureHeader } from '../../../src/protocol/head.ts'
 import { isLoopback } from '../../../src/protocol/loopback.ts'
+import { OptionChecker } from '../../../src/protocol/option-checker.ts'
+import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
 import { usageError } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 
@@ -46,6 +49,17 @@ export function tryDuration(text: string): number | undefined {
 /** Makes an option for a duration, whose help shows the default value as this text. */
 export function durationOption(flags: string, description: string, ms: number, text: string): Option {
   return new Option(flags, description).argParser(readDuration).default(ms, text)
+}
+
+/** Makes the option for the name of the signature header. */
+export function signatureHeaderOption(): Option {
+  const read = (name: string) => {
+    checkSignatureHeader(new OptionChecker('--signature-header'), name)
+    return name
+  }
+  return new Option('--signature-header <name>', 'the header that holds the signature')
+    .argParser(read)
+    .default(SIGNATURE_NAME)
 }
 
 /** Names an invalid URL in a message. The value of a variable may be a secret, and is not repeated. */

@@ -7,7 +7,8 @@ export interface Mismatch {
 }
 
 const TEXTS = {
-  header_missing: 'The header is empty: the delivery was not signed, or the header got lost on the way.',
+  header_missing:
+    'The header is empty: the delivery was not signed, or the header got lost on the way or has another name (--signature-header).',
   header_blanks: 'The header has blanks around it; HTTP ignores them.',
   sha1: 'The header holds an HMAC-SHA1; the service signs with HMAC-SHA256.',
   not_hex: 'The header is not made of hexadecimal digits behind "sha256=".',

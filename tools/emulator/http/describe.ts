@@ -101,7 +101,8 @@ export function describeClock({ clock, engine }: Service): ClockShape {
 
 export function describeState(service: Service): EmulatorState {
   const { settings, accounts, webhooks, records, log, faults, bootId } = service
-  const { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, dialect, assumed } = settings
+  const { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, signatureHeader, dialect, assumed } =
+    settings
   return {
     bootId,
     clock: describeClock(service),
@@ -109,7 +110,7 @@ export function describeState(service: Service): EmulatorState {
     webhooks: webhooks.list().map(describeWebhook),
     counts: { records: records.size, deliveries: log.size, pending: log.pendingCount },
     faults: { answers: faults.answers, deliveries: faults.deliveries },
-    settings: { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, dialect },
+    settings: { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, signatureHeader, dialect },
     assumed,
     hasInbox: settings.inbox !== undefined,
     limits: LIMITS,

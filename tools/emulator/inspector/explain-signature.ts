@@ -1,10 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
 import { verify } from '../../../src/protocol/signature.ts'
 import { SIGNATURE_MISTAKES, type SignatureMistake } from '../../wire/signature-mistakes.ts'
-import type { Assumed } from '../assumptions.ts'
 import type { SignatureSteps, WrongDigest } from '../contract.ts'
 import type { StoredDelivery } from '../delivery.ts'
 import { signatureOf } from '../make-attempt.ts'
+import type { EmulatorSettings } from '../options.ts'
 import type { Webhook } from '../webhooks.ts'
 
 const SHOWN_OF_SECRET = 10
@@ -13,14 +13,15 @@ const SHOWN_OF_SECRET = 10
 export function explainSignature(
   delivery: StoredDelivery,
   webhook: Webhook | undefined,
-  digits: Assumed['signatureCase'],
+  { assumed, signatureHeader }: Pick<EmulatorSettings, 'assumed' | 'signatureHeader'>,
 ): SignatureSteps {
   const { bytes } = delivery
-  const common = { bytes: bytes.length, bodySha256: createHash('sha256').update(bytes).digest('hex') }
+  const bodySha256 = createHash('sha256').update(bytes).digest('hex')
+  const common = { bytes: bytes.length, bodySha256, signatureHeader }
   if (webhook === undefined) return { ...common, sent: [], isRight: false, wrong: [] }
   const { secret } = webhook
   const digest = createHmac('sha256', secret).update(bytes).digest('hex')
-  const sent = signatureOf(delivery, webhook, digits)
+  const sent = signatureOf(delivery, webhook, assumed.signatureCase)
   return {
     ...common,
     secret: { shown: secret.slice(0, Math.min(SHOWN_OF_SECRET, secret.length >> 2)), length: secret.length },

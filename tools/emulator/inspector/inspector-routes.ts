@@ -43,8 +43,7 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
   })
   app.get('/deliveries/:id/signature', (c) => {
     const delivery = deliveries.get(c.req.param('id'))
-    const { signatureCase } = settings.assumed
-    return c.json(explainSignature(delivery, webhooks.find(delivery.webhookId), signatureCase))
+    return c.json(explainSignature(delivery, webhooks.find(delivery.webhookId), settings))
   })
   app.post('/deliveries/:id/retry', async (c) => {
     await readObject(c)

@@ -74,20 +74,20 @@ function Parts({ detail, row, url }: PartsOptions): JSX.Element {
       {shown !== undefined && <AnswerView attempt={shown} />}
       {hasInbox() && row.last?.code === 'accepted' && <InboxSection row={row} />}
       <BytesView title="Sent" body={detail.body} />
-      <Headers headers={listHeaders(detail, url, signature.value?.sent ?? [])} />
+      <Headers headers={listHeaders(detail, url, signature.value)} />
       <SignatureView signature={signature} signing={detail.signing} isDelivered={row.status === 'success'} />
     </div>
   )
 }
 
 /** The headers of a delivery, as they were sent. */
-function listHeaders({ body }: DeliveryDetail, url: string, signatures: readonly string[]) {
+function listHeaders({ body }: DeliveryDetail, url: string, signature: SignatureSteps | undefined) {
   return [
     ['Host', URL.canParse(url) ? new URL(url).host : ''],
     ['Content-Type', 'application/json'],
     ['Content-Length', String(fromBase64(body.base64).length)],
     ['User-Agent', 'postern-emulator'],
-    ...signatures.map((signature) => ['X-Service-Signature', signature] as const),
+    ...(signature === undefined ? [] : signature.sent.map((value) => [signature.signatureHeader, value] as const)),
   ] as const
 }
 

@@ -35,7 +35,7 @@ export function SignatureView({ signature, signing, isDelivered }: SignatureOpti
 }
 
 function Steps({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
-  const { bytes, bodySha256, secret, digest, sent } = steps
+  const { bytes, bodySha256, secret, digest, signatureHeader, sent } = steps
   if (secret === undefined || digest === undefined)
     return <p class="dim">The webhook and its secret are deleted, so the signature cannot be computed.</p>
   const lines = [
@@ -44,7 +44,7 @@ function Steps({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
     ['Write the digest in lower-case hexadecimal:', digest],
     [
       'Put sha256= before it, and compare it with the header in constant time. Sent:',
-      sent.join('\n') || 'no X-Service-Signature',
+      sent.join('\n') || `no ${signatureHeader}`,
     ],
   ] as const
   return (

@@ -1,4 +1,5 @@
 import { quoteForShell } from '../../../src/protocol/show.ts'
+import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
 import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
 import { escapeHidden, fromBase64, isPlainText } from './bytes.ts'
 import { readField } from './edit-body.ts'
@@ -6,7 +7,7 @@ import { readField } from './edit-body.ts'
 /** A delivery to be copied in one of several forms. */
 export interface CopiedDelivery
   extends Pick<DeliveryDetail, 'eventId' | 'eventType' | 'body'>,
-    Pick<SignatureSteps, 'sent' | 'isRight'> {
+    Pick<SignatureSteps, 'signatureHeader' | 'sent' | 'isRight'> {
   readonly url: string
 }
 
@@ -14,8 +15,8 @@ export interface CopiedDelivery
 const MOST_OF_ARGUMENT = 128_000
 
 /** Writes a command for a POSIX shell that sends the same bytes with the same headers. */
-export function toCurl({ url, body, sent }: CopiedDelivery): string {
-  const headers = ['Content-Type: application/json', ...sent.map((value) => `X-Service-Signature: ${value}`)]
+export function toCurl({ url, body, signatureHeader, sent }: CopiedDelivery): string {
+  const headers = ['Content-Type: application/json', ...sent.map((value) => `${signatureHeader}: ${value}`)]
   // -g: curl takes brackets and braces of a URL literally.
   const options = [`curl -gi ${quoteForShell(url)}`, ...headers.map((header) => `-H ${quoteForShell(header)}`)]
   // A terminal acts on control characters, and a shell drops zero bytes.
@@ -32,16 +33,16 @@ function isWhole({ text, base64 }: CopiedDelivery['body']): boolean {
 }
 
 /** Writes one JSON object on a line. `postern verify --delivery` reads it, and so does the page's field for a recorded body. */
-export function toFixture({ eventId, eventType, body, sent }: CopiedDelivery): string {
+export function toFixture({ eventId, eventType, body, signatureHeader, sent }: CopiedDelivery): string {
   const headers = {
     'content-type': 'application/json',
-    ...(sent.length > 0 && { 'x-service-signature': sent.join(', ') }),
+    ...(sent.length > 0 && { [signatureHeader.toLowerCase()]: sent.join(', ') }),
   }
   return JSON.stringify({ eventId, eventType, headers, bodyBase64: body.base64 })
 }
 
 /** Writes a test for vitest that passes unchanged. Its receiver is an example that the user replaces. */
-export function toVitest({ eventId, eventType, body, isRight }: CopiedDelivery): string {
+export function toVitest({ eventId, eventType, body, signatureHeader, isRight }: CopiedDelivery): string {
   const bytes =
     isPlainText(body.text) && isWhole(body)
       ? `Buffer.from(${toLiteral(body.text)})`
@@ -50,6 +51,7 @@ export function toVitest({ eventId, eventType, body, isRight }: CopiedDelivery):
   const verb = isRight ? 'handles' : 'refuses'
   const title = `${verb} ${eventType} ${eventId}${isRight ? '' : ' with a wrong signature'}`
   const signature = isRight ? 'sign(body, secret)' : "sign(body, 'another secret')"
+  const named = signatureHeader === SIGNATURE_NAME ? '' : `, signatureHeader: ${toLiteral(signatureHeader)}`
   const id = readField(body.text, 'id') ?? eventId
   return `import { createReceiver, sign } from 'postern'
 import { expect, test } from 'vitest'
@@ -59,7 +61,7 @@ test(${toLiteral(title)}, async () => {
   const body = ${bytes}
   const handled: string[] = []
   // Replace this with your own: import { receiver } from '../src/receiver'
-  const receiver = createReceiver({ secret }).on('*', (event) => {
+  const receiver = createReceiver({ secret${named} }).on('*', (event) => {
     handled.push(event.id)
   })
   const outcome = await receiver.receive({ body, signature: ${signature} })
