@@ -44,12 +44,14 @@ afterAll(async () => {
 })
 
 describe('the examples in the help', () => {
-  /** A receiver of this package, with a probe that does not count runs: every event was handled once. */
+  /** A receiver of this package that reads both headers, with a probe that does not count runs: every event was handled once. */
   async function startReceiver(): Promise<number> {
-    const handler = nodeHandler(createReceiver({ secret: SECRET, logger: silentLogger }).on('*', () => {}))
+    const read = (signatureHeader: string) =>
+      nodeHandler(createReceiver({ secret: SECRET, signatureHeader, logger: silentLogger }).on('*', () => {}))
+    const [handler, other] = [read('X-Service-Signature'), read('X-Crm-Signature')]
     const server = createServer((request, response) => {
       if (request.url?.startsWith('/probe')) response.end('{"runs":1}')
-      else handler(request, response)
+      else (request.headers['x-crm-signature'] === undefined ? handler : other)(request, response)
     })
     const { port, close } = await listen(server)
     onTestFinished(close)
