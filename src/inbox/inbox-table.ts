@@ -16,6 +16,8 @@ export interface InboxTable {
   renew(worker: string, leaseMs: number): Promise<unknown>
   /** Settles an item. Resolves with false, and does nothing, if the worker no longer holds the item. */
   settle(item: InboxEntry, worker: string, settlement: Settlement): Promise<boolean>
+  /** Called when the worker has closed, and has settled all its items. */
+  leave?(): Promise<void>
   /** Calls back whenever this process puts an item. Returns a function that removes the callback. */
   onPut(callback: () => void): () => void
 }

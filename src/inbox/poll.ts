@@ -89,7 +89,9 @@ class Poller implements InboxLoop {
       await this.#isIdleWithin(Math.min(Math.max(timeoutMs, AFTER_ABORT_MS.least), AFTER_ABORT_MS.most))
       await this.#isWithin(this.#giveBack(), GIVE_BACK_MS)
     }
-    this.#parts.clock.clearTimeout(this.#renewTimer)
+    const { clock, table } = this.#parts
+    clock.clearTimeout(this.#renewTimer)
+    if (this.#running.size === 0 && table.leave !== undefined) await this.#isWithin(table.leave(), GIVE_BACK_MS)
     return this.#running.size
   }
 

@@ -31,7 +31,7 @@ RETURNING number`,
     /** Makes items wait whose worker's lease ended. Takes the name of the worker that asks: it is alive, whatever delayed it. */
     endLeases: `
 WITH args AS MATERIALIZED (SELECT $1::text AS worker, ${NOW} AS now), ended AS MATERIALIZED (
-  SELECT * FROM ${workersThat('<=')} w WHERE worker <> (SELECT worker FROM args)
+  SELECT * FROM ${workersThat('<=', 'EXISTS')} w WHERE worker <> (SELECT worker FROM args)
 ), lost AS MATERIALIZED (
   SELECT i.*, w.renewed_at, w.alone FROM ended w CROSS JOIN LATERAL ${itemsOf} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) i LIMIT ${BATCH}
 )
@@ -52,7 +52,10 @@ RETURNING 1`,
     sweepWorkers: `
 WITH args AS MATERIALIZED (SELECT ${NOW} - ${WORKER_KEPT} AS now)
 DELETE FROM ${workers} WHERE number = ANY (ARRAY(
-  SELECT w.number FROM ${workersThat('<=')} w WHERE NOT EXISTS ${itemsOf})
+  SELECT number FROM ${workersThat('<=', 'NOT EXISTS')} w
 ))`,
+
+    /** Deletes the row of a worker that has ended, unless it holds items. */
+    leave: `DELETE FROM ${workers} w WHERE number = $1 AND NOT EXISTS ${itemsOf} OFFSET 0)`,
   }
 }

@@ -30,6 +30,8 @@ export const REPLAY = `state = ${DELAYED}, position = ${NOW}, due_at = ${NOW}, s
 export const TURN = 'greatest(turn, coalesce(next.position, next.now)) + nth'
 
 export function makePieces({ items, bodies, workers }: Names) {
+  /** The items of a worker `w`. */
+  const itemsOf = `(SELECT * FROM ${items} i WHERE i.state = ${RUNNING} AND i.position = w.number`
   const isLarge = `(pg_relation_size(${asText(items)}) >= ${LARGE})::text`
   return {
     body: `(SELECT encode(bytes, 'hex') FROM ${bodies} b WHERE b.seq = i.seq)`,
@@ -61,11 +63,13 @@ export function makePieces({ items, bodies, workers }: Names) {
   SELECT * FROM ${items} WHERE state = ${SUSPECT} AND EXISTS (SELECT FROM me) AND NOT EXISTS (SELECT FROM alone)
   ORDER BY position LIMIT 1 FOR UPDATE SKIP LOCKED
 )`,
-    /** Workers whose lease has ended (`<=`) or not (`>`). */
-    workersThat: (ends: '<=' | '>') =>
-      `(SELECT * FROM ${workers} WHERE ends_at ${ends} (SELECT now FROM args) ORDER BY ends_at ${ends === '>' ? 'DESC' : ''} LIMIT ${MOST_WORKERS})`,
-    /** The items of a worker `w`. */
-    itemsOf: `(SELECT * FROM ${items} i WHERE i.state = ${RUNNING} AND i.position = w.number`,
+    /** Workers whose lease has ended (`<=`) or not (`>`): all, or those with or without items. */
+    workersThat(ends: '<=' | '>', holds?: 'EXISTS' | 'NOT EXISTS'): string {
+      const filter = holds === undefined ? '' : `AND ${holds} ${itemsOf} OFFSET 0)`
+      return `(SELECT * FROM ${workers} w WHERE ends_at ${ends} (SELECT now FROM args) ${filter}
+  ORDER BY ends_at ${ends === '>' ? 'DESC' : ''} LIMIT ${MOST_WORKERS})`
+    },
+    itemsOf,
   }
 }
 

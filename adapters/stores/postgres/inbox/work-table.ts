@@ -99,6 +99,10 @@ export class WorkTable implements InboxTable {
     }
   }
 
+  async leave(): Promise<void> {
+    if (this.#number !== '') await this.#parts.tables.run(({ leave }) => leave, this.#number)
+  }
+
   async #take(request: TakeRequest, isAgain = false): Promise<Taken> {
     const { limit, suspects } = request
     const asks = suspects === 'take' || suspects === 'await'

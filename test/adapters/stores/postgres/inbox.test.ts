@@ -111,6 +111,32 @@ describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
     expect((await inbox.get('k5'))?.bytes).toEqual(itemOf('5').bytes)
   })
 
+  it('runs what a dead process held, however many workers ended before it', async () => {
+    const { table, inbox, pool } = await open()
+    for (const id of ['1', '2']) await inbox.put(makeItem(id))
+    await pool.query(`
+      INSERT INTO ${table}_workers (worker, renewed_at, ends_at)
+      SELECT 'ended ' || n, 0, extract(epoch FROM now() - interval '30 min') * 1000000 FROM generate_series(1, 1100) n;
+      INSERT INTO ${table}_workers (number, worker, renewed_at, ends_at) SELECT 5000, 'dead', 0, extract(epoch FROM now()) * 1000000 - 1;
+      UPDATE ${table} SET state = 2, position = 5000, taken_at = 0 WHERE key = 'k1'`)
+    const ran: string[] = []
+    work(inbox, ({ key }) => {
+      ran.push(key)
+      return DONE
+    })
+    await until(async () => ran.length === 2)
+  })
+
+  it('keeps no row of a worker that was closed with nothing in hand', async () => {
+    const { table, inbox, pool } = await open()
+    await inbox.put(makeItem('1'))
+    const loop = work(inbox, () => DONE)
+    await until(async () => (await inbox.get('k1')) === undefined)
+    expect((await pool.query(`SELECT FROM ${table}_workers`)).rowCount).toBe(1)
+    await loop.close(1_000)
+    expect((await pool.query(`SELECT FROM ${table}_workers`)).rowCount).toBe(0)
+  })
+
   it('runs and lists items beside one whose columns were damaged', async () => {
     const { inbox, pool, table } = await open()
     for (const id of ['1', '2', '3']) await inbox.put(makeItem(id))
