@@ -111,6 +111,18 @@ describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
     expect((await inbox.get('k5'))?.bytes).toEqual(itemOf('5').bytes)
   })
 
+  it('prints SQL that can be run again beside a dump, which holds the tables open for hours', async () => {
+    const { table, inbox, pool } = await open()
+    const dump = await pool.connect()
+    try {
+      await dump.query(`BEGIN; LOCK TABLE ${table}, ${table}_bodies, ${table}_workers IN ACCESS SHARE MODE`)
+      await pool.query(`SET lock_timeout = '2s'; ${postgresInboxSchema({ table })}`)
+    } finally {
+      dump.release(true)
+    }
+    await inbox.put(makeItem('1'))
+  })
+
   it('runs what a dead process held, however many workers ended before it', async () => {
     const { table, inbox, pool } = await open()
     for (const id of ['1', '2']) await inbox.put(makeItem(id))
