@@ -113,8 +113,11 @@ export const claimCases = toCases({
     )
     for (const [index, [isTaken, { state }]] of answers.entries()) {
       const [name = 'renew', key] = [names[index], keys[index]]
-      strictEqual(state, isTaken ? afterwards[name] : 'claimed', key)
-      strictEqual((await trial.claim(key)).state, isTaken && name === 'complete' ? 'done' : 'busy', key)
+      // A claim that comes while the key is being written may find it busy, and asks again.
+      const isAsked = isTaken && state === 'busy'
+      const expected = isTaken ? afterwards[name] : 'claimed'
+      if (!isAsked) strictEqual(state, expected, key)
+      strictEqual((await trial.claim(key)).state, isAsked || expected === 'done' ? expected : 'busy', key)
     }
   },
   'answers a claim as before or after a completion or release that comes at the same time': async (trial) => {
