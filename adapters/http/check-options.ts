@@ -9,11 +9,11 @@ export function checkAdapter(name: string, receiver: unknown, options: object, k
         : `${name} got something that is not a receiver. Pass what createReceiver() returned.`,
     )
   const check = new OptionChecker(name)
-  check.isObject(options, '{ source }')
+  check.mustBeObject(options, '{ source }')
   const { source, waitUntil, ...others } = options as Readonly<Record<string, unknown>> // checked above
   const unknown = Object.entries(others).filter(([option]) => !known.includes(option))
-  check.isKnown(Object.fromEntries(unknown), ['source', 'waitUntil', ...known])
-  check.areFunctions({ source, waitUntil })
+  check.mustHaveOnly(Object.fromEntries(unknown), ['source', 'waitUntil', ...known])
+  check.mustBeFunctions({ source, waitUntil })
 }
 
 /** Returns the way to keep a host awake, if one of the values that it passes has one. */

@@ -6,7 +6,7 @@ export const SWEEP_MS = 60_000
 
 /** Checks the option `deadLetterMs` of an inbox. Default 30 days. */
 export function checkDeadLetterMs(check: OptionChecker, deadLetterMs = 30 * DAY_MS): number {
-  check.isWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
+  check.mustBeWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
   return deadLetterMs
 }
 

@@ -38,9 +38,9 @@ export function checkList(
 ): { readonly limit: number; readonly after: string } {
   if (!Object.hasOwn(LINES, state))
     throw check.invalid(`the state is ${JSON.stringify(state)}; give waiting, running or dead.`)
-  check.isObject(options, "'dead', { limit: 100 }")
+  check.mustBeObject(options, "'dead', { limit: 100 }")
   const { after, limit = 100 } = options
-  check.isWhole('limit', limit, 1, MOST_LISTED)
+  check.mustBeWhole('limit', limit, 1, MOST_LISTED)
   if (after === undefined) return { limit, after: '' }
   if (typeof after !== 'string') throw check.invalid('after is not a string; give next of the previous page.')
   // It would return an empty page, or the first one.

@@ -56,10 +56,10 @@ const MAX_FAILURES = 3
  * })
  */
 export async function ensureWebhook(client: Client, options: EnsureOptions): Promise<EnsuredWebhook> {
-  check.isObject(options, '{ url, events, hasSecret, saveSecret }')
-  check.isKnown(options, ['url', 'events', 'description', 'replaceActive', 'hasSecret', 'saveSecret', 'signal'])
+  check.mustBeObject(options, '{ url, events, hasSecret, saveSecret }')
+  check.mustHaveOnly(options, ['url', 'events', 'description', 'replaceActive', 'hasSecret', 'saveSecret', 'signal'])
   const { url, events, description, replaceActive = false } = options
-  check.hasMethods('options', options, ['hasSecret', 'saveSecret'])
+  check.mustHaveMethods('options', options, ['hasSecret', 'saveSecret'])
   const registry = new Registry(client, options)
   const made = new Set<string>()
   const deleted: string[] = []

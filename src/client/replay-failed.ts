@@ -98,15 +98,15 @@ const MAX_TRIES = 3
  * @throws ServiceError of the calls; ConfigurationError `option_unknown`, `option_invalid`
  */
 export async function replayFailed(client: Client, options: ReplayOptions): Promise<ReplayResult> {
-  check.isObject(options, '{ webhookId }')
-  check.isKnown(options, OPTIONS)
+  check.mustBeObject(options, '{ webhookId }')
+  check.mustHaveOnly(options, OPTIONS)
   const { webhookId, filter, limit = Number.POSITIVE_INFINITY, signal, journal } = options
   const { concurrency = 2, pollMs = 1_000, waitMs = 60_000 } = options
-  check.areFunctions({ filter })
-  check.isWhole('concurrency', concurrency, 1, 20)
-  if (limit !== Number.POSITIVE_INFINITY) check.isWhole('limit', limit, 0, Number.MAX_SAFE_INTEGER)
-  check.isNumber('pollMs', pollMs, 1, MAX_POLL_MS)
-  check.isNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
+  check.mustBeFunctions({ filter })
+  check.mustBeWhole('concurrency', concurrency, 1, 20)
+  if (limit !== Number.POSITIVE_INFINITY) check.mustBeWhole('limit', limit, 0, Number.MAX_SAFE_INTEGER)
+  check.mustBeNumber('pollMs', pollMs, 1, MAX_POLL_MS)
+  check.mustBeNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
   if (options.since !== undefined && !Number.isFinite(Object(options.since).getTime?.()))
     throw check.invalid('since is not a valid Date.')
   const earlier = await readJournal(journal, webhookId)

@@ -76,13 +76,13 @@ const OPTIONS = 'webhookId url overlapMs pollMs waitMs giveUpFailed onProgress h
  *   service does not list the new webhook as it was created, and those of the calls; ConfigurationError `option_unknown`, `option_invalid`
  */
 export async function rotateWebhook(client: Client, options: RotateOptions): Promise<Rotation> {
-  check.isObject(options, '{ webhookId, hasSecret, saveSecret }')
-  check.isKnown(options, OPTIONS)
+  check.mustBeObject(options, '{ webhookId, hasSecret, saveSecret }')
+  check.mustHaveOnly(options, OPTIONS)
   const { overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, webhookId } = options
-  check.hasMethods('options', options, ['hasSecret', 'saveSecret'])
-  check.isNumber('overlapMs', overlapMs, 0, MAX_WAIT_MS)
-  check.isNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
-  check.isNumber('pollMs', pollMs, 1, MAX_POLL_MS)
+  check.mustHaveMethods('options', options, ['hasSecret', 'saveSecret'])
+  check.mustBeNumber('overlapMs', overlapMs, 0, MAX_WAIT_MS)
+  check.mustBeNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
+  check.mustBeNumber('pollMs', pollMs, 1, MAX_POLL_MS)
   const registry = new Registry(client, options)
   const old = await registry.read(webhookId)
   if (old === undefined) return findFinished(registry, webhookId)

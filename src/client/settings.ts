@@ -56,7 +56,7 @@ const OPTIONS =
 
 /** @throws ConfigurationError `option_unknown`, `option_invalid` */
 export function checkOptions(options: ClientOptions): Settings {
-  check.isObject(options, '{ baseUrl, email, password }')
+  check.mustBeObject(options, '{ baseUrl, email, password }')
   const {
     baseUrl,
     email,
@@ -71,11 +71,11 @@ export function checkOptions(options: ClientOptions): Settings {
     logger = consoleLogger,
     onWait = () => {},
   } = options
-  check.isKnown(options, OPTIONS)
-  check.areFunctions({ fetch, random, onWait })
-  check.isWhole('timeoutMs', timeoutMs, 100, 600_000, 'milliseconds')
-  check.isWhole('maxRetries', maxRetries, 0, 20)
-  check.isWhole('maxWaitMs', maxWaitMs, 100, 3_600_000, 'milliseconds')
+  check.mustHaveOnly(options, OPTIONS)
+  check.mustBeFunctions({ fetch, random, onWait })
+  check.mustBeWhole('timeoutMs', timeoutMs, 100, 600_000, 'milliseconds')
+  check.mustBeWhole('maxRetries', maxRetries, 0, 20)
+  check.mustBeWhole('maxWaitMs', maxWaitMs, 100, 3_600_000, 'milliseconds')
   const redactor = new Redactor()
   redactor.add(checkText('password', password))
   return {

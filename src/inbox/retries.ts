@@ -33,12 +33,12 @@ const check = new OptionChecker('receiver.work')
 
 /** Checks the options, and that all tries, of `tryMs` at most, end while the store keeps finish marks. Throws ConfigurationErrors. */
 export function checkRetries(options: WorkOptions, retentionMs: number, tryMs: number): Retries {
-  check.isObject(options, '{ concurrency: 10 }')
+  check.mustBeObject(options, '{ concurrency: 10 }')
   const { concurrency = 10, attempts = 10, delay, ...unknown } = options
-  check.isKnown(unknown, ['concurrency', 'attempts', 'delay'])
-  check.isWhole('concurrency', concurrency, 1, 1_000)
-  check.isWhole('attempts', attempts, 1, 100)
-  check.areFunctions({ delay })
+  check.mustHaveOnly(unknown, ['concurrency', 'attempts', 'delay'])
+  check.mustBeWhole('concurrency', concurrency, 1, 1_000)
+  check.mustBeWhole('attempts', attempts, 1, 100)
+  check.mustBeFunctions({ delay })
   let longestMs = attempts * tryMs
   for (let attempt = 1; attempt < attempts; attempt++)
     longestMs += delay === undefined ? toDefault(attempt) * (1 + JITTER) : checkDelay(delay(attempt), attempt)

@@ -40,11 +40,11 @@ export function checkLimits(
   options: WorkOnceOptions,
   now: number,
 ): { readonly limits: Limits; readonly work: WorkOptions } {
-  check.isObject(options, '{ forMs: 90_000 }')
-  check.isKnown(Object.fromEntries(Object.entries(options).filter(([name]) => !KNOWN.includes(name))), KNOWN)
+  check.mustBeObject(options, '{ forMs: 90_000 }')
+  check.mustHaveOnly(Object.fromEntries(Object.entries(options).filter(([name]) => !KNOWN.includes(name))), KNOWN)
   const { forMs, max, ...work } = options
-  check.isWhole('forMs', forMs, 1_000, LONGEST_TIMER_MS, 'milliseconds')
-  if (max !== undefined) check.isWhole('max', max, 1, Number.MAX_SAFE_INTEGER)
+  check.mustBeWhole('forMs', forMs, 1_000, LONGEST_TIMER_MS, 'milliseconds')
+  if (max !== undefined) check.mustBeWhole('max', max, 1, Number.MAX_SAFE_INTEGER)
   return { limits: { until: now + forMs, max: max ?? Number.POSITIVE_INFINITY }, work }
 }
 

@@ -152,12 +152,12 @@ class InstrumentedReceiver implements Observer {
 const check = new OptionChecker('instrument')
 
 function checkInstrumentOptions(receiver: unknown, options: InstrumentOptions): void {
-  check.hasMethods('the receiver', receiver, ['intercept', 'eventTypes'])
+  check.mustHaveMethods('the receiver', receiver, ['intercept', 'eventTypes'])
   if (!(OBSERVE in Object(receiver))) throw check.invalid('the receiver was not made by createReceiver().')
-  check.isObject(options, '{ tracerProvider }')
+  check.mustBeObject(options, '{ tracerProvider }')
   const { tracerProvider, meterProvider, parent = false, ...unknown } = options
-  check.isKnown(unknown, ['tracerProvider', 'meterProvider', 'parent'])
-  if (tracerProvider !== undefined) check.hasMethods('tracerProvider', tracerProvider, ['getTracer'])
-  if (meterProvider !== undefined) check.hasMethods('meterProvider', meterProvider, ['getMeter'])
+  check.mustHaveOnly(unknown, ['tracerProvider', 'meterProvider', 'parent'])
+  if (tracerProvider !== undefined) check.mustHaveMethods('tracerProvider', tracerProvider, ['getTracer'])
+  if (meterProvider !== undefined) check.mustHaveMethods('meterProvider', meterProvider, ['getMeter'])
   if (typeof parent !== 'boolean') throw check.invalid('parent is neither true nor false.')
 }

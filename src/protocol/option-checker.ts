@@ -6,10 +6,10 @@ import { show } from './show.ts'
  *
  * @example
  * const check = new OptionChecker('myStore')
- * check.isObject(options, '{ client }')
+ * check.mustBeObject(options, '{ client }')
  * const { client, retentionMs = DEFAULT_RETENTION_MS, ...unknown } = options
- * check.isKnown(unknown, ['client', 'retentionMs'])
- * check.isWhole('retentionMs', retentionMs, 1, 1e12, 'milliseconds')
+ * check.mustHaveOnly(unknown, ['client', 'retentionMs'])
+ * check.mustBeWhole('retentionMs', retentionMs, 1, 1e12, 'milliseconds')
  */
 export class OptionChecker {
   readonly #owner: string
@@ -20,7 +20,7 @@ export class OptionChecker {
   }
 
   /** @throws ConfigurationError `option_invalid` if there is no object of options */
-  isObject(options: unknown, example: string): void {
+  mustBeObject(options: unknown, example: string): void {
     if (typeof options !== 'object' || options === null)
       throw this.invalid(`it takes one object of options: ${example}.`)
   }
@@ -30,7 +30,7 @@ export class OptionChecker {
    * @param hint a sentence for one that is not known
    * @throws ConfigurationError `option_unknown` if there is one
    */
-  isKnown(options: object, known: readonly string[], hint?: (stray: string) => string | undefined): void {
+  mustHaveOnly(options: object, known: readonly string[], hint?: (stray: string) => string | undefined): void {
     const stray = Object.keys(options).find((name) => !known.includes(name))
     if (stray === undefined) return
     const sentences = [`${this.#owner} has no option "${stray}".`, hint?.(stray), `It takes ${known.join(', ')}.`]
@@ -41,7 +41,7 @@ export class OptionChecker {
    * @param why the reason for the limits
    * @throws ConfigurationError `option_invalid` if it is no number within the limits
    */
-  isNumber(name: string, value: unknown, least: number, most: number, why?: string): void {
+  mustBeNumber(name: string, value: unknown, least: number, most: number, why?: string): void {
     if (typeof value === 'number' && Number.isFinite(value) && value >= least && value <= most) return
     const reason = why === undefined ? '' : `, since ${why}`
     throw this.invalid(`${name} is ${show(value)}; give a number from ${least} to ${most}${reason}.`)
@@ -51,14 +51,14 @@ export class OptionChecker {
    * @param unit the unit in the plural, such as `milliseconds`
    * @throws ConfigurationError `option_invalid` if it is no whole number within the limits
    */
-  isWhole(name: string, value: unknown, least: number, most: number, unit?: string): void {
+  mustBeWhole(name: string, value: unknown, least: number, most: number, unit?: string): void {
     if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return
     const number = unit === undefined ? 'a whole number' : `a whole number of ${unit}`
     throw this.invalid(`${name} is ${show(value)}; give ${number} from ${least} to ${most}.`)
   }
 
   /** @throws ConfigurationError `option_invalid` if a method is missing */
-  hasMethods(name: string, value: unknown, methods: readonly string[]): void {
+  mustHaveMethods(name: string, value: unknown, methods: readonly string[]): void {
     const missing = methods.find(
       (method) => typeof value !== 'object' || value === null || typeof Reflect.get(value, method) !== 'function',
     )
@@ -66,7 +66,7 @@ export class OptionChecker {
   }
 
   /** @throws ConfigurationError `option_invalid` if one is given that is no function */
-  areFunctions(values: Readonly<Record<string, unknown>>): void {
+  mustBeFunctions(values: Readonly<Record<string, unknown>>): void {
     for (const [name, value] of Object.entries(values))
       if (value !== undefined && typeof value !== 'function')
         throw this.invalid(`${name} is ${show(value)}; give a function.`)
@@ -88,9 +88,9 @@ export class OptionChecker {
  */
 export function checkMs(call: string, name: string, options: unknown, fallback: number, most: number): number {
   const check = new OptionChecker(`${call}()`)
-  check.isObject(options, `{ ${name} }`)
+  check.mustBeObject(options, `{ ${name} }`)
   const { [name]: ms = fallback, ...unknown } = options as Readonly<Record<string, unknown>> // checked here
-  check.isKnown(unknown, [name])
+  check.mustHaveOnly(unknown, [name])
   if (typeof ms === 'number' && ms >= 0 && (ms <= most || ms === Number.POSITIVE_INFINITY)) return ms
   throw check.invalid(`${name} is ${show(ms)}; give milliseconds from 0 to ${most}, or Infinity.`)
 }

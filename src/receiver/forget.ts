@@ -10,7 +10,7 @@ const check = new OptionChecker('receiver.forget')
 
 /** Makes the store forget an event. Rejects with the errors of `Receiver.forget`. */
 export async function forget(shared: Shared, event: Pick<WebhookEvent, 'accountKey' | 'id'>): Promise<boolean> {
-  check.isObject(event, "{ accountKey: 'acme', id: 'evt_1' }")
+  check.mustBeObject(event, "{ accountKey: 'acme', id: 'evt_1' }")
   for (const name of ['accountKey', 'id'] as const)
     if (typeof event[name] !== 'string' || event[name] === '')
       throw check.invalid(`${name} is ${show(event[name])}; give the text that is in the event.`)

@@ -101,7 +101,7 @@ const check = new OptionChecker('createReceiver')
 
 /** Checks all options, and throws with the fix if one cannot work. */
 export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): ReceiverSettings {
-  check.isObject(options, 'createReceiver({ secret })')
+  check.mustBeObject(options, 'createReceiver({ secret })')
   const {
     secret,
     models,
@@ -127,16 +127,16 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
   if (name !== undefined && (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name)))
     throw check.invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
   checkSignatureHeader(check, signatureHeader)
-  check.isWhole('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824, 'bytes')
+  check.mustBeWhole('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824, 'bytes')
   const maxBodyCost = Math.max(maxBodyBytes * MAX_OVERHEAD, LEAST_BODY_COST)
   if (maxBufferedBytes !== undefined)
-    check.isNumber('maxBufferedBytes', maxBufferedBytes, maxBodyCost, Number.MAX_SAFE_INTEGER, BUFFER_REASON)
-  check.isNumber('deadlineMs', deadlineMs, 100, MAX_DEADLINE_MS)
-  check.isNumber('handlerTimeoutMs', handlerTimeoutMs, 1, 86_400_000)
-  check.isWhole('leaseMs', leaseMs, 2_000, 25_000, 'milliseconds')
-  check.isNumber('maxInFlight', maxInFlight, 1, 1_000_000)
-  if (maxAge !== undefined) check.isNumber('maxAge', maxAge, MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON)
-  check.hasMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
+    check.mustBeNumber('maxBufferedBytes', maxBufferedBytes, maxBodyCost, Number.MAX_SAFE_INTEGER, BUFFER_REASON)
+  check.mustBeNumber('deadlineMs', deadlineMs, 100, MAX_DEADLINE_MS)
+  check.mustBeNumber('handlerTimeoutMs', handlerTimeoutMs, 1, 86_400_000)
+  check.mustBeWhole('leaseMs', leaseMs, 2_000, 25_000, 'milliseconds')
+  check.mustBeNumber('maxInFlight', maxInFlight, 1, 1_000_000)
+  if (maxAge !== undefined) check.mustBeNumber('maxAge', maxAge, MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON)
+  check.mustHaveMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
 
   return {
     // Thrown here, few calls deep, so that the stack of the error reaches the app's line.
@@ -176,12 +176,13 @@ type Owners = Pick<ReceiverSettings, 'logger' | 'onOutcome' | 'onError' | 'onDea
 /** Checks the hooks, the logger and the inbox, and refuses unknown options. */
 function checkOwners(options: Pick<ReceiverOptions<ModelSchemas, EventSchemas>, keyof Owners>): Owners {
   const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox, ...unknown } = options
-  check.isKnown(unknown, OPTIONS, hintFor)
-  check.hasMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
+  check.mustHaveOnly(unknown, OPTIONS, hintFor)
+  check.mustHaveMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
   if (isWinston(logger))
     throw check.invalid('logger is of winston, which takes the message first: give winstonLogger(logger), of postern.')
-  check.areFunctions({ onOutcome, onError, onDeadLetter })
-  if (inbox !== undefined) check.hasMethods('inbox', inbox, ['put', 'work', 'counts', 'list', 'get', 'replay', 'drop'])
+  check.mustBeFunctions({ onOutcome, onError, onDeadLetter })
+  if (inbox !== undefined)
+    check.mustHaveMethods('inbox', inbox, ['put', 'work', 'counts', 'list', 'get', 'replay', 'drop'])
   return { logger, onOutcome, onError, onDeadLetter, inbox }
 }
 
@@ -189,7 +190,7 @@ function checkStore(store: Store): Store {
   const optional = ['transaction', 'transactionSync', 'forget'].filter(
     (method) => Reflect.get(Object(store), method) !== undefined,
   )
-  check.hasMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])
+  check.mustHaveMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])
   if (typeof store.retentionMs === 'number' && store.retentionMs >= MIN_MEMORY_MS) return store
   throw check.invalid(
     `the store keeps done events for ${show(store.retentionMs)} ms, but the service retries up to 2 h 36 min after the event: such events would run again. Give it a retentionMs of at least ${MIN_MEMORY_MS} (3 h); 7 days is the default.`,

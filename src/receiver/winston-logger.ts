@@ -12,7 +12,7 @@ import { OptionChecker } from '../protocol/option-checker.ts'
 export function winstonLogger(
   logger: Readonly<Record<keyof Logger, (message: string, fields: object) => unknown>>,
 ): Logger {
-  new OptionChecker('winstonLogger').hasMethods('the logger', logger, ['debug', 'info', 'warn', 'error'])
+  new OptionChecker('winstonLogger').mustHaveMethods('the logger', logger, ['debug', 'info', 'warn', 'error'])
   return {
     debug: (fields, message) => void logger.debug(message, toMeta(fields)),
     info: (fields, message) => void logger.info(message, toMeta(fields)),

@@ -76,14 +76,14 @@ const OPTIONS =
  */
 export async function checkReceiver(target: string | URL, options: CheckOptions): Promise<Report> {
   const checker = new OptionChecker('checkReceiver')
-  checker.isObject(options, '{ secret }')
-  checker.isKnown(options, OPTIONS)
+  checker.mustBeObject(options, '{ secret }')
+  checker.mustHaveOnly(options, OPTIONS)
   const { timeoutMs = SERVICE_DEADLINE_MS, patienceMs = DEFAULT_PATIENCE_MS, concurrency = 8 } = options
   const { accountKey = 'check', signatureHeader = SIGNATURE_NAME, skip = [], secret } = options
   const url = toUrl(target, options.allowRemote ?? false)
-  checker.isNumber('timeoutMs', timeoutMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
-  checker.isNumber('patienceMs', patienceMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
-  checker.isNumber('concurrency', concurrency, 1, 1_000)
+  checker.mustBeNumber('timeoutMs', timeoutMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
+  checker.mustBeNumber('patienceMs', patienceMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
+  checker.mustBeNumber('concurrency', concurrency, 1, 1_000)
   checkSignatureHeader(checker, signatureHeader)
   importSecret(secret)
   const cases = select(options.only)

@@ -58,7 +58,7 @@ const SEEDED_START = Date.UTC(2025, 0, 1)
  * that no earlier test run used, so that a persistent store does not take it for a duplicate.
  */
 export function createEvents(options: { readonly seed?: string | number | undefined } = {}): EventBuilders {
-  new OptionChecker('createEvents').isKnown(options, ['seed'])
+  new OptionChecker('createEvents').mustHaveOnly(options, ['seed'])
   const { seed } = options
   let count = 0
   const nextHex = () => {

@@ -74,7 +74,7 @@ export interface AbortOptions extends SendOptions {
  */
 export function createSender(options: SenderOptions): Sender {
   const { target, clock = systemClock, ...defaults } = options
-  new OptionChecker('createSender').isKnown(options, ['target', 'clock', ...SIGNED_OPTIONS])
+  new OptionChecker('createSender').mustHaveOnly(options, ['target', 'clock', ...SIGNED_OPTIONS])
   if (typeof target?.send !== 'function')
     throw new TypeError(
       `createSender() takes a target, not ${show(target)}: nodeTarget(app), fastifyTarget(app), fetchTarget(handler) or urlTarget(url).`,

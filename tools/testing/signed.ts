@@ -48,9 +48,9 @@ export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
  */
 export function signed(given: Sendable, options: SignedOptions): SignedDelivery {
   const check = new OptionChecker('signed')
-  check.isObject(options, '{ secret }')
+  check.mustBeObject(options, '{ secret }')
   const { secret, format = 'spaced', tamper = 'none', signatureHeader = SIGNATURE_NAME, seed } = options
-  check.isKnown(options, SIGNED_OPTIONS)
+  check.mustHaveOnly(options, SIGNED_OPTIONS)
   checkSignatureHeader(check, signatureHeader)
   if (!isSendable(given))
     throw new TypeError(

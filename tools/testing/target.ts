@@ -31,7 +31,7 @@ export interface TargetOptions {
 }
 
 export function pathOf(options: TargetOptions): string {
-  new OptionChecker('A target').isKnown(options, ['path'])
+  new OptionChecker('A target').mustHaveOnly(options, ['path'])
   return options.path ?? '/webhooks'
 }
 

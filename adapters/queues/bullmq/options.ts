@@ -22,9 +22,9 @@ const check = new OptionChecker('bullmqInbox')
 
 /** @throws ConfigurationError `option_invalid`, `option_unknown` */
 export function checkOptions(options: BullmqInboxOptions) {
-  check.isObject(options, '{ connection }')
+  check.mustBeObject(options, '{ connection }')
   const { connection, queue = 'postern', prefix = 'bull', deadLetterMs, ...unknown } = options
-  check.isKnown(unknown, ['connection', 'queue', 'prefix', 'deadLetterMs'])
+  check.mustHaveOnly(unknown, ['connection', 'queue', 'prefix', 'deadLetterMs'])
   return {
     connection: toObject(connection),
     deadLetterMs: checkDeadLetterMs(check, deadLetterMs),

@@ -27,12 +27,12 @@ const NAME = /^[^\0\p{Surrogate}]+$/u
 const check = new OptionChecker('postgresStore')
 
 export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): CheckedOptions<Tx> {
-  check.isObject(options, '{ pool }')
+  check.mustBeObject(options, '{ pool }')
   const { pool, retentionMs = DEFAULT_RETENTION_MS, schema, table, wrap, ...unknown } = options
-  check.isKnown(unknown, ['pool', 'retentionMs', 'schema', 'table', 'wrap'])
+  check.mustHaveOnly(unknown, ['pool', 'retentionMs', 'schema', 'table', 'wrap'])
   checkPool(check, pool)
-  check.isWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
-  check.areFunctions({ wrap })
+  check.mustBeWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
+  check.mustBeFunctions({ wrap })
   return {
     pool,
     retentionMs,

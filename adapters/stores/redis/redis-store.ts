@@ -225,10 +225,10 @@ function toClaim(reply: unknown, token: string, hasPositions: boolean): Claim {
 const check = new OptionChecker('redisStore')
 
 function checkOptions(options: RedisStoreOptions) {
-  check.isObject(options, '{ client }')
+  check.mustBeObject(options, '{ client }')
   const { client, retentionMs = DEFAULT_RETENTION_MS, prefix = 'postern:', ...unknown } = options
-  check.isKnown(unknown, ['client', 'retentionMs', 'prefix'])
-  check.isWhole('retentionMs', retentionMs, 1, Number.MAX_SAFE_INTEGER, 'milliseconds')
+  check.mustHaveOnly(unknown, ['client', 'retentionMs', 'prefix'])
+  check.mustBeWhole('retentionMs', retentionMs, 1, Number.MAX_SAFE_INTEGER, 'milliseconds')
   if (typeof prefix !== 'string')
     throw check.invalid(`prefix is of type ${typeof prefix}; give text, such as "postern:".`)
   return { client, retentionMs, prefix }

@@ -76,7 +76,7 @@ const check = new OptionChecker('openSqlite')
 
 function checkOptions(path: string, options: OpenSqliteOptions) {
   const { driver, synchronous = 'full', busyTimeoutMs = 200, ...unknown } = options
-  check.isKnown(unknown, ['driver', 'synchronous', 'busyTimeoutMs'])
+  check.mustHaveOnly(unknown, ['driver', 'synchronous', 'busyTimeoutMs'])
   if (typeof path !== 'string' || path.trim() === '' || path.includes('\0') || /^(file:|[a-z]+:\/\/)/i.test(path))
     throw check.invalid(`${JSON.stringify(path)} is not the path of a file; give one such as "data/app.db".`)
   if (driver !== undefined && !Object.hasOwn(DRIVERS, driver))
@@ -85,6 +85,6 @@ function checkOptions(path: string, options: OpenSqliteOptions) {
     )
   if (synchronous !== 'full' && synchronous !== 'normal')
     throw check.invalid(`synchronous is ${JSON.stringify(synchronous)}; give full or normal.`)
-  check.isWhole('busyTimeoutMs', busyTimeoutMs, 0, LONGEST_BUSY_MS, 'milliseconds')
+  check.mustBeWhole('busyTimeoutMs', busyTimeoutMs, 0, LONGEST_BUSY_MS, 'milliseconds')
   return { synchronous, busyTimeoutMs, driver }
 }

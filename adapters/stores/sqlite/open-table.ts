@@ -49,7 +49,7 @@ export function openTable<T>(
 export function checkTable(check: OptionChecker, table: unknown, clock: Pick<Clock, 'now'>, longest: number): void {
   if (typeof table !== 'string' || !/^[a-z_]\w*$/i.test(table) || /^sqlite_/i.test(table) || table.length > longest)
     throw check.invalid(`table is ${JSON.stringify(table)}; give a name of letters, digits and underscores.`)
-  check.hasMethods('clock', clock, ['now'])
+  check.mustHaveMethods('clock', clock, ['now'])
 }
 
 /** Returns a database of `openSqlite`, or wraps a connection that the app opened itself with one of the drivers. */

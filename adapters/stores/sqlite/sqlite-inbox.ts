@@ -89,10 +89,10 @@ async function read<T>(step: () => T): Promise<Awaited<T>> {
 const check = new OptionChecker('sqliteInbox')
 
 function checkOptions(options: SqliteInboxOptions) {
-  check.isObject(options, '{ database }')
+  check.mustBeObject(options, '{ database }')
   const { database: _, deadLetterMs, table = 'postern_inbox', clock = systemClock, ...unknown } = options
-  check.isKnown(unknown, ['database', 'deadLetterMs', 'table', 'clock'])
+  check.mustHaveOnly(unknown, ['database', 'deadLetterMs', 'table', 'clock'])
   checkTable(check, table, clock, LONGEST_NAME)
-  check.hasMethods('clock', clock, ['monotonic'])
+  check.mustHaveMethods('clock', clock, ['monotonic'])
   return { deadLetterMs: checkDeadLetterMs(check, deadLetterMs), table, clock }
 }

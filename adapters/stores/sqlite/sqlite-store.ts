@@ -80,7 +80,7 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
 const check = new OptionChecker('sqliteStore')
 
 function checkOptions(options: SqliteStoreOptions<SqliteDatabase | SqliteConnection>) {
-  check.isObject(options, '{ database }')
+  check.mustBeObject(options, '{ database }')
   const {
     database: _,
     retentionMs = DEFAULT_RETENTION_MS,
@@ -88,8 +88,8 @@ function checkOptions(options: SqliteStoreOptions<SqliteDatabase | SqliteConnect
     clock = systemClock,
     ...unknown
   } = options
-  check.isKnown(unknown, ['database', 'retentionMs', 'table', 'clock'])
-  check.isWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
+  check.mustHaveOnly(unknown, ['database', 'retentionMs', 'table', 'clock'])
+  check.mustBeWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
   checkTable(check, table, clock, LONGEST_NAME)
   return { retentionMs, table, clock }
 }

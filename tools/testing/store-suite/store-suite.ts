@@ -59,8 +59,8 @@ export function storeSuite(
 ): readonly StoreCase[] {
   const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true } = options
   const check = new OptionChecker('storeSuite')
-  check.isKnown(options, ['pass', 'isShared', 'hasOwnClock', 'outage', 'depth', 'transaction'])
-  check.isWhole('depth', depth, 4, 6)
+  check.mustHaveOnly(options, ['pass', 'isShared', 'hasOwnClock', 'outage', 'depth', 'transaction'])
+  check.mustBeWhole('depth', depth, 4, 6)
   const pairs = new Map<number | undefined, ReturnType<TrialHost['stores']>>()
   const makePair = async (given: { readonly retentionMs?: number }) => {
     const store = await makeStore(given)

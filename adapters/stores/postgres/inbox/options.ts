@@ -18,9 +18,9 @@ export interface PostgresInboxOptions extends TableName {
 const check = new OptionChecker('postgresInbox')
 
 export function checkInboxOptions(options: PostgresInboxOptions) {
-  check.isObject(options, '{ pool }')
+  check.mustBeObject(options, '{ pool }')
   const { pool, deadLetterMs, schema, table, ...unknown } = options
-  check.isKnown(unknown, ['pool', 'deadLetterMs', 'schema', 'table'])
+  check.mustHaveOnly(unknown, ['pool', 'deadLetterMs', 'schema', 'table'])
   checkPool(check, pool)
   return { pool, deadLetterMs: checkDeadLetterMs(check, deadLetterMs), ...checkInboxName({ schema, table }) }
 }
