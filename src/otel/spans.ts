@@ -70,12 +70,12 @@ export class WatchedWork implements Watch {
   }
 
   with<T>(work: () => T): T {
-    return context.with(this.#context, work)
+    return within(this.#context, work)
   }
 
   put<T>(item: InboxItem, put: (trace: InboxItem['trace']) => T): T {
     const sending = attempt(() => this.#beginSending(item))
-    return sending === undefined ? put(undefined) : context.with(sending.context, put, undefined, sending.trace)
+    return sending === undefined ? put(undefined) : within(sending.context, () => put(sending.trace))
   }
 
   onOutcome(outcome: Outcome, info: OutcomeInfo): void {
@@ -147,7 +147,15 @@ export class HandlerRun {
   }
 
   within<T>(run: () => T): T {
-    return context.with(this.#context, run)
+    const ran = within(this.#context, () => {
+      try {
+        return { result: run() }
+      } catch (error) {
+        return { error }
+      }
+    })
+    if ('error' in ran) throw ran.error
+    return ran.result
   }
 
   end(errorType?: string): void {
@@ -210,12 +218,23 @@ function toSpanContext(trace: InboxItem['trace']): SpanContext | undefined {
   return isSpanContextValid(span) ? span : undefined
 }
 
+/** Calls `work`, which must not throw, within a context, and exactly once, whatever the context manager does. */
+function within<T>(inner: Context, work: () => T): T {
+  const results: T[] = []
+  attempt(() => context.with(inner, () => results.length === 0 && results.push(work())))
+  return results.length === 0 ? work() : (results[0] as T) // the line above put it there
+}
+
 /** Returns undefined if the SDK throws. */
 export function attempt<T>(act: () => T): T | undefined {
   try {
     return act()
   } catch (error) {
-    diag.error('postern/otel: the SDK threw; events are handled without it', error)
+    try {
+      diag.error('postern/otel: the SDK threw; events are handled without it', error)
+    } catch {
+      // The logger of the diagnostics threw as well.
+    }
     return undefined
   }
 }

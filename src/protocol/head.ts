@@ -17,13 +17,18 @@ const ENCODED = new Rejection(
   'The body has a content encoding; the signature covers the bytes as sent, and the receiver does not decompress them.',
 )
 const TOO_LARGE = new Rejection('body_too_large', 'The declared length is over maxBodyBytes.')
-/** The name of a header, except those that say how the body is sent. Tools write it into commands and code, so nothing in it needs quotes. */
-const HEADER_NAME = /^(?!(?:content|transfer)-)[-.\w]{1,64}$/i
+/** The name of a header. Tools write it into commands and code, so nothing in it needs quotes. */
+const HEADER_NAME = /^[-.\w]{1,64}$/
+/** Headers with a meaning in HTTP. Of several values of one, Node keeps only the first, or hosts answer by themselves. */
+const TAKEN =
+  /^(?:(?:content|if|proxy|transfer)-.*|age|authorization|connection|cookie|etag|expect|expires|from|host|last-modified|location|max-forwards|referer|retry-after|server|set-cookie|upgrade|user-agent|__proto__)$/i
 
 /** @throws ConfigurationError `option_invalid` if `signatureHeader` is not the name of a header */
 export function checkSignatureHeader(check: OptionChecker, name: unknown): void {
-  if (typeof name === 'string' && HEADER_NAME.test(name)) return
-  throw check.invalid(`signatureHeader is ${show(name)}; give the name of a header, such as 'X-Crm-Signature'.`)
+  if (typeof name === 'string' && HEADER_NAME.test(name) && !TAKEN.test(name)) return
+  throw check.invalid(
+    `signatureHeader is ${show(name)}; give the name of a header that has no other meaning, such as 'X-Crm-Signature'.`,
+  )
 }
 
 /** The header that carries the signature. Its name differs between installations of the service. */

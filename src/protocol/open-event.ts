@@ -8,7 +8,7 @@ import { SIGNATURE_NAME } from './signature-name.ts'
 
 /** An event, or the reason that there is none: answer the request with `status`, and tell nobody but the owner of the app `reason`. */
 type OpenedEvent =
-  | { readonly event: AnyEvent }
+  | { readonly event: AnyEvent; readonly code?: undefined; readonly status?: undefined; readonly reason?: undefined }
   | { readonly event: undefined; readonly code: RejectionCode; readonly status: number; readonly reason: string }
 
 const HEADER = new SignatureHeader(SIGNATURE_NAME)

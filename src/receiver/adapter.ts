@@ -24,7 +24,7 @@ export type DeliveryRequest = RequestHead & {
    */
   read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>
   /** Which registration or tenant the route is for. A throw is the app's failure, and answered 503. */
-  source?(): string | undefined
+  readonly source?: (() => string | undefined) | undefined
   /** Keeps a serverless host awake for work that goes on after the answer. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
   /** Calls back once the answer is written, or cannot be any more. Without it, `close` leaves the host a second for the answers that `handle` has returned. */

@@ -11,17 +11,11 @@ import { Context, HandlerTransaction } from './context.ts'
 import type { Lease } from './lease.ts'
 import type { Order } from './order.ts'
 import type { NamedHandler } from './routes.ts'
-import type { AbortCode, Run, RunResult } from './run.ts'
+import type { AbortCode, AttemptResult, Run } from './run.ts'
 import type { Shared } from './shared.ts'
 
 /** Time that a handler has to end after its abort, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5_000
-
-/** Result of the handlers of an event, and how to settle its claim. */
-export interface AttemptResult extends RunResult {
-  /** An abandoned or lost claim is left to expire; only an abandoned one can still store marks. */
-  readonly settleBy: 'complete' | 'release' | 'abandon' | 'nothing'
-}
 
 /** State of a handler. `skipped`: its event is outdated. */
 type HandlerState = 'running' | 'finished' | 'skipped' | { readonly error: unknown }
@@ -98,11 +92,14 @@ export class Attempt {
     for (const { name } of todo) this.#handlers.set(name, 'running')
     const running: Promise<void>[] = []
     beginning.push(this.#run)
-    for (const [index, handler] of todo.entries()) {
-      const ended = this.#begin(handler, given[index] ?? event)
-      if (ended !== undefined) running.push(ended)
+    try {
+      for (const [index, handler] of todo.entries()) {
+        const ended = this.#begin(handler, given[index] ?? event)
+        if (ended !== undefined) running.push(ended)
+      }
+    } finally {
+      beginning.pop()
     }
-    beginning.pop()
     if (running.length === 0) return undefined
     const waiting = this.waitFor(Promise.all(running))
     if (running.length < todo.length) this.#lease.renewNow()

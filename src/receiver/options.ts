@@ -5,7 +5,7 @@ import type { Inbox, InboxItem } from '../inbox/inbox.ts'
 import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey } from '../protocol/authenticate.ts'
 import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-schemas.ts'
 import type { PosternError } from '../protocol/errors.ts'
-import type { EventSchemas, ModelSchemas } from '../protocol/events.ts'
+import type { EventSchemas, ModelSchemas, NoEvents, OpenModels } from '../protocol/events.ts'
 import { checkSignatureHeader, SignatureHeader } from '../protocol/head.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import type { Outcome } from '../protocol/outcome.ts'
@@ -29,7 +29,7 @@ export interface OutcomeInfo {
  * The options of `createReceiver`. Options that determine the types of handlers are a type of their own: if `secret` stood among them and was
  * missing, the compiler would infer nothing and blame the models.
  */
-export type ReceiverOptions<M, E, S extends Store = Store> = {
+export type ReceiverOptions<M = OpenModels, E = NoEvents, S extends Store = Store> = {
   /** The models whose records handlers get, with their schemas. Once given, any other model name is a compile error. */
   readonly models?: M | undefined
   /** Further event types, which are not about records, with the schema of their `data`. */

@@ -48,6 +48,12 @@ export interface RunResult {
   readonly goesOn?: Promise<unknown> | undefined
 }
 
+/** Result of the handlers of an event, and how to settle its claim. */
+export interface AttemptResult extends RunResult {
+  /** An abandoned or lost claim is left to expire; only an abandoned one can still store marks. */
+  readonly settleBy: 'complete' | 'release' | 'abandon' | 'nothing'
+}
+
 /**
  * State of a run, with what that state has. `busy`: another process holds the event. `working`: schema and handlers run. `storing`: the
  * handlers have ended with this verdict, and the store is told; from the first failure of that on, all deliveries are answered with it.

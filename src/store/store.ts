@@ -60,7 +60,7 @@ export interface Store {
   /**
    * Marks the event as done. True as well if nobody holds the key any more.
    *
-   * @param by up to four texts that say who handled it. A store that processes share keeps them, and returns them with a later claim.
+   * @param by up to 17 texts that say who handled it. A store that processes share keeps them, and returns them with a later claim.
    */
   complete(
     key: string,
