@@ -75,6 +75,33 @@ describe('a claim is renewed', () => {
     },
   )
 
+  it('again soon after a failure while it holds, no matter how often it was renewed before, and without haste afterwards', async () => {
+    const { bench, gate } = lasting()
+    void bench.send(events.contact.created())
+    await bench.clock.advance(21_000)
+    bench.store.usual = rejecting
+    await bench.clock.advance(60_000)
+    const failed = renewalsOf(bench).slice(4)
+    // Renewed last at 20 s, for 15 s.
+    expect(failed.slice(0, 4)).toEqual([25_000, 25_500, 26_000, 26_500])
+    expect(failed.filter((at) => at > 35_000)).toEqual([
+      40_000, 45_000, 50_000, 55_000, 60_000, 65_000, 70_000, 75_000, 80_000,
+    ])
+    bench.store.usual = soon
+    gate.open(undefined)
+    await bench.clock.advance(60_000)
+  })
+
+  it('sooner after a failure if it is short', async () => {
+    const { bench, gate } = lasting({ leaseMs: 2_000 })
+    void bench.send(events.contact.created())
+    bench.store.plan('renew', rejecting, rejecting)
+    await bench.clock.advance(1_200)
+    expect(renewalsOf(bench).map(Math.round)).toEqual([667, 867, 1_067])
+    gate.open(undefined)
+    await bench.clock.advance(10_000)
+  })
+
   it('in time on an event loop that is 60 ms late, after an outage of 9.5 s', async () => {
     const { bench, gate, signals } = lasting({ clock: lateClock() })
     const sent = bench.send(events.contact.created())
@@ -113,6 +140,13 @@ it('reports a handler that failed while another one was given up', async () => {
     { code: 'handler_failed', handlers: ['fails'] },
     { code: 'handler_abandoned', handlers: ['hangs'] },
   ])
+})
+
+it('lets an abandoned claim without marks expire: a renewal would keep the next attempt waiting', async () => {
+  const bench = new Bench({ handlerTimeoutMs: 1_000 })
+  bench.receiver.on('*', () => new Promise(() => {}))
+  expect(await bench.sendFor(6_000, events.contact.created())).toMatchObject({ code: 'handler_abandoned' })
+  expect(renewalsOf(bench)).toEqual([5_000])
 })
 
 describe('a claim that another process has taken', () => {

@@ -9,6 +9,7 @@ import {
   failure,
   raise,
   ScriptedStore,
+  saying,
   settle,
   soon,
   TransactionalStore,
@@ -142,6 +143,40 @@ describe.each<[string, Behaviour]>([
     expect(await bench.send(older)).toMatchObject({ outcome: 'handled', skipped: ['crm'] })
     expect(await bench.send(newer)).toMatchObject({ outcome: 'handled' })
     expect([ran, audited]).toEqual([[newer.timestamp], 2])
+  })
+
+  it('counts a handler that finished while another one still runs', async () => {
+    for (const first of ['immediately', 'later']) {
+      const bench = new Bench({ usual })
+      const ran: string[] = []
+      const gate = new Gate()
+      bench.receiver.on('contact.updated', { ...LATEST, name: 'crm' }, (event): unknown => {
+        ran.push(event.timestamp)
+        return first === 'later' ? settle() : undefined
+      })
+      bench.receiver.on('contact.updated', { name: 'slow' }, (event) =>
+        event.timestamp === change(2).timestamp ? gate.promise : undefined,
+      )
+      const sending = bench.send(change(2))
+      for (let turn = 0; turn < 4; turn++) await settle()
+      await bench.send(change(1))
+      gate.open()
+      await sending
+      expect(ran, first).toEqual([change(2).timestamp])
+    }
+  })
+
+  it.each([
+    ['none', undefined],
+    ['something else', '1'],
+    ['too few', []],
+    ['no numbers', [Number.NaN]],
+  ])('runs nothing if the claim carries %s as positions', async (_what, positions) => {
+    const { bench, ran } = scene({ usual })
+    bench.store.plan('claim', saying({ state: 'claimed', token: 'token', marks: [], positions }))
+    expect(await bench.send(change(2))).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect(bench.errors[0]?.cause).toMatchObject({ message: 'it returned something that is not a claim' })
+    expect(ran).toEqual([])
   })
 
   it('compares the event as it arrived, whatever a handler or the schema changes', async () => {
