@@ -59,22 +59,3 @@ describe('a dead letter whose last try ran nothing keeps the marks of earlier tr
     await worker.close()
   })
 })
-
-describe('an event that is done', () => {
-  it.each([
-    ['the worker has no handler for it', 0],
-    ['it has killed three processes', 3],
-  ])('leaves the inbox, even if %s', async (_, deaths) => {
-    const scene = new Scene()
-    const key = await half(scene)
-    scene.database.prepare('UPDATE postern_inbox SET deaths = ?').run(deaths)
-    const store = sqliteStore({ database: scene.database })
-    const claim = await store.claim(key, 2_000)
-    if (claim.state !== 'claimed') throw new Error('it is free')
-    await store.complete(key, claim.token)
-    const worker = workAgain(scene, (receiver) => receiver.on('contact.deleted', () => {}))
-    await scene.untilIdle()
-    await worker.close()
-    expect((await scene.inbox.counts()).dead).toBe(0)
-  })
-})

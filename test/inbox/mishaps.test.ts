@@ -99,17 +99,6 @@ describe('the turns of accounts', () => {
   })
 })
 
-it('a retry of one account is not behind thousands of another that are due before it', async () => {
-  const { clock, putMany, workOff } = openTable()
-  const now = Date.now()
-  clock.now = () => now
-  await putMany('flood', 2_000)
-  await putMany('slow', 1)
-  await workOff({ next: 'wait', afterMs: HOUR_MS, isFailure: true, tried: FAILED })
-  clock.now = () => now + 2 * HOUR_MS
-  expect((await workOff()).indexOf('slow')).toBeLessThan(20)
-})
-
 describe('a wall clock', () => {
   it('that is set back puts no retry off for longer than its delay', async () => {
     const { clock, inbox, putMany, workOff } = openTable()

@@ -49,9 +49,7 @@ describe('custom retries', () => {
 describe('retries are refused', () => {
   it.each([
     [{ concurrency: 0 }, 'option_invalid', /concurrency is 0; give a whole number from 1 to 1000/],
-    [{ concurrency: 1_001 }, 'option_invalid', /concurrency is 1001/],
     [{ attempts: 0 }, 'option_invalid', /attempts is 0; give a whole number from 1 to 100/],
-    [{ attempts: 101 }, 'option_invalid', /attempts is 101/],
     [{ delay: 5 }, 'option_invalid', /delay is 5; give a function/],
     [{ delay: () => -1 }, 'option_invalid', /delay\(1\) \w+ -1; it has to return milliseconds/],
     [
