@@ -197,7 +197,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'timer-left-by-a-worker': {
       breaks: 'A worker that is closed leaves its timer.',
       from: 0,
-      edits: { 'this.#parts.clock.clearTimeout(this.#renewTimer)': '' },
+      edits: { '    clock.clearTimeout(this.#renewTimer)\n': '' },
     },
   },
   'src/inbox/work-once.ts': {
