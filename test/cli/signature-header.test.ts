@@ -98,7 +98,8 @@ describe('--signature-header', () => {
       'check http://127.0.0.1:9/',
     ]),
   )('is refused by postern %s if it is no name', async (line) => {
-    const message = /--signature-header: .*"X Crm"; give the name of a header that has no other meaning, such as 'X-Crm-Signature'/
+    const message =
+      /--signature-header: .*"X Crm"; give the name of a header that has no other meaning, such as 'X-Crm-Signature'/
     expect(await runCli([...line.split(' '), '--signature-header', 'X Crm'])).toEqual(ended(2, message))
   })
 
