@@ -78,9 +78,11 @@ export class Lease {
 
   /**
    * Releases the claim, and stores the marks of the handlers that finished. If that fails it is retried, since without the marks these handlers
-   * would run again: resolves with a promise of the retries then.
+   * would run again. Resolves with whether the claim was still held, and a promise of the retries.
    */
-  async release(marks: readonly string[]): Promise<{ readonly goesOn: Promise<void> } | undefined> {
+  async release(
+    marks: readonly string[],
+  ): Promise<{ readonly isHeld: boolean; readonly goesOn?: Promise<void> | undefined }> {
     const { activity, reporter, settings } = this.#shared
     this.stop()
     activity.begin() // for `close`: nothing else waits for the release of a claim that came too late
@@ -94,7 +96,7 @@ export class Lease {
       goesOn = this.#retryMarks('release', release)
     }
     activity.end()
-    return goesOn && { goesOn } // in an object: a promise would be awaited by the caller's await
+    return { isHeld: answer !== false, goesOn }
   }
 
   /** Stores the marks so far, and leaves the claim to expire at its time. Retried like a release. */

@@ -82,7 +82,7 @@ export async function runEvent(shared: Shared, waiters: Waiters, refusal?: Outco
   } catch (cause) {
     const outcome = toUnexpected(shared, run, cause)
     if (lease === undefined || attempt === undefined) return endUnclaimed(outcome)
-    return run.end(await settleRelease(lease, { outcome, marks: attempt.marks }))
+    return run.end(await settleRelease(shared, run, lease, { outcome, marks: attempt.marks }))
   } finally {
     attempt?.end()
     lease?.stop()
@@ -174,15 +174,22 @@ function settleClaim(
   verdict: AttemptResult,
 ): RunResult | Promise<RunResult> {
   const { settleBy, marks } = verdict
-  if (settleBy === 'release') return settleRelease(lease, verdict)
+  if (settleBy === 'release') return settleRelease(shared, waiters.run, lease, verdict)
   if (settleBy === 'abandon') return { ...verdict, goesOn: lease.abandon(marks) }
   if (settleBy === 'nothing') return verdict
   const answer = lease.complete(marks)
   return answer === true ? verdict : settleCompletion(shared, waiters, lease, answer, verdict)
 }
 
-async function settleRelease(lease: Lease, { outcome, marks }: RunResult): Promise<RunResult> {
-  return { outcome, marks, goesOn: (await lease.release(marks))?.goesOn }
+async function settleRelease(
+  shared: Shared,
+  run: Run,
+  lease: Lease,
+  { outcome, marks }: RunResult,
+): Promise<RunResult> {
+  const { isHeld, goesOn } = await lease.release(marks)
+  if (!isHeld) reportLost(shared, run)
+  return { outcome, marks, goesOn }
 }
 
 /** Continues if `complete` is asynchronous or did not return true. */
@@ -210,10 +217,14 @@ async function settleCompletion(
     shared.reporter.error(answer.toError('complete', consequence))
     return verdict
   }
+  return { outcome: toFailed(503, 'lease_lost', reportLost(shared, run), run), marks }
+}
+
+function reportLost(shared: Shared, run: Run): PosternError {
   const message = `Another process had taken over ${quote(run.type)} when its handlers ended here.`
   const error = run.toError('lease_lost', message, run.handlerNames)
   shared.reporter.error(error, run.first)
-  return { outcome: toFailed(503, 'lease_lost', error, run), marks }
+  return error
 }
 
 function toUnexpected(shared: Shared, run: Run, cause: unknown): Outcome {

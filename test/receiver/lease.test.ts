@@ -150,6 +150,14 @@ it('lets an abandoned claim without marks expire: a renewal would keep the next 
 })
 
 describe('a claim that another process has taken', () => {
+  it('is told if the store says so at the release', async () => {
+    const bench = new Bench()
+    bench.store.plan('release', saying(false))
+    bench.receiver.on('*', () => Promise.reject(new Error('mine')))
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(bench.codes).toEqual(['handler_failed', 'lease_lost'])
+  })
+
   it('aborts the handlers with lease_lost, and their results change nothing', async () => {
     const { bench, gate, signals } = lasting()
     bench.store.plan('renew', saying(false))
