@@ -63,7 +63,7 @@ export interface RateHints {
   readonly remaining: number | undefined
   /** Milliseconds until the window ends, or until the service accepts the next request. */
   readonly resetMs: number | undefined
-  /** Milliseconds from `Retry-After`, or otherwise the same as `resetMs`. */
+  /** Milliseconds from `Retry-After`, or otherwise, for a 429 only, `resetMs`: every answer says when the window ends. */
   readonly retryAfterMs: number | undefined
 }
 
@@ -77,7 +77,11 @@ const ROUNDING_MS = 1_000
  * @param now local time. The answer's `Date` is preferred, since both times are then by the same clock
  * @param maxWaitMs a longer wait is taken as the sign of a wrong clock
  */
-export function readRateHeaders(headers: Headers, now: number, maxWaitMs: number): RateHints {
+export function readRateHeaders(
+  { headers, status }: Pick<Response, 'headers' | 'status'>,
+  now: number,
+  maxWaitMs: number,
+): RateHints {
   const date = Date.parse(headers.get('date') ?? '')
   const clocks = Number.isNaN(date) ? [now] : [date, now]
   const toMs = (name: string) => msUntil(headers.get(name), clocks, maxWaitMs)
@@ -86,7 +90,7 @@ export function readRateHeaders(headers: Headers, now: number, maxWaitMs: number
     limit: toCount(headers.get('x-ratelimit-limit')),
     remaining: toCount(headers.get('x-ratelimit-remaining')),
     resetMs,
-    retryAfterMs: toMs('retry-after') ?? resetMs,
+    retryAfterMs: toMs('retry-after') ?? (status === 429 ? resetMs : undefined),
   }
 }
 

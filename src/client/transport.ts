@@ -121,7 +121,7 @@ export class Transport {
     progress.header = await authorisation?.header(signal)
     progress.attempts++
     const reply = await this.#fetchWhole(progress)
-    progress.hints = readRateHeaders(reply.headers, clock.now(), maxWaitMs)
+    progress.hints = readRateHeaders(reply, clock.now(), maxWaitMs)
     gate.learn(number, progress.hints, reply.status)
     return reply
   }

@@ -94,6 +94,16 @@ describe('a temporary failure', () => {
     expect(clock.waits).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000])
   })
 
+  it('is retried soon although the answer says when the window of the rate limit ends, as every answer does', async () => {
+    const headers = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '99', 'x-ratelimit-reset': '60' }
+    const service = await serve((_, count) =>
+      count < 3 ? { status: count === 1 ? 500 : 408, headers } : { body: WEBHOOK },
+    )
+    const clock = new HastyClock()
+    await clientOf(service, { clock }).webhooks.get('w1')
+    expect(clock.waits).toEqual([250, 500])
+  })
+
   it('is retried as late as its own answer asks, and not that of an earlier try', async () => {
     const replies: Reply[] = [{ status: 503, headers: { 'retry-after': '7' } }, drop]
     const service = await serve((_, count) => replies[count - 1] ?? { body: WEBHOOK })

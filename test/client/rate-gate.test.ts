@@ -76,7 +76,8 @@ describe('the rate gate', () => {
 })
 
 const NOW = Date.parse('2025-06-01T12:00:00Z')
-const read = (headers: Record<string, string>, now = NOW) => readRateHeaders(new Headers(headers), now, 60_000)
+const read = (headers: Record<string, string>, now = NOW, status = 429) =>
+  readRateHeaders({ headers: new Headers(headers), status }, now, 60_000)
 const date = new Date(NOW).toUTCString()
 
 describe('X-RateLimit-Reset', () => {
@@ -132,5 +133,6 @@ describe('the other headers', () => {
     expect(read({ 'retry-after': '2', 'x-ratelimit-reset': '30' }).retryAfterMs).toBe(3_000)
     expect(read({ 'retry-after': new Date(NOW + 5_000).toUTCString() }).retryAfterMs).toBe(6_000)
     expect(read({ 'x-ratelimit-reset': '30' }).retryAfterMs).toBe(31_000)
+    expect(read({ 'x-ratelimit-reset': '30' }, NOW, 500).retryAfterMs).toBeUndefined()
   })
 })
