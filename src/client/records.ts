@@ -112,7 +112,7 @@ export function toDelivery(value: unknown): Delivery | undefined {
     const embedded = typeof event === 'string' ? { id: undefined, type: event } : event
     const eventId = fields.eventId ?? embedded?.id
     const eventType = fields.eventType ?? type ?? embedded?.type
-    return { ...fields, state: toState(fields.status), eventId, eventType, raw: withoutSecrets(entry) }
+    return { ...fields, state: toState(fields), eventId, eventType, raw: withoutSecrets(entry) }
   })
 }
 
@@ -125,7 +125,9 @@ function toRecord<T>(value: unknown, toFields: (entry: Entry) => T): (T & { read
   return isObject(value) && ownId !== undefined ? { id: ownId, ...toFields(value) } : undefined
 }
 
-function toState(status: string): DeliveryState {
+/** Reads the state from its word. An answer of 2xx has delivered the event, whatever the word is. */
+function toState({ status, responseStatus = 0 }: Pick<Delivery, 'status' | 'responseStatus'>): DeliveryState {
+  if (responseStatus >= 200 && responseStatus < 300) return 'succeeded'
   const word = status.toLowerCase().replaceAll(/[\s_-]/g, '')
   return STATES.find(([, words]) => words.test(word))?.[0] ?? 'unknown'
 }

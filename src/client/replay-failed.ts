@@ -161,6 +161,11 @@ function settle(item: Item, line: Delivery): void {
   if (item.outcome !== undefined) item.after = line
 }
 
+/** Returns true if the log shows that a retry was made, or is under way. */
+function hasMoved({ before, attempts }: Item, line: Delivery | undefined): boolean {
+  return line !== undefined && (line.state === 'pending' || line.status !== before.status || line.attempts !== attempts)
+}
+
 class Replay {
   readonly #client: Client
   readonly #options: ReplayOptions
@@ -238,7 +243,7 @@ class Replay {
       if (seen.size === open.size) break
     }
     for (const [id, item] of open) {
-      if (!item.isUncertain || item.outcome !== undefined || seen.get(id)?.state === 'pending') continue
+      if (!item.isUncertain || item.outcome !== undefined || hasMoved(item, seen.get(id))) continue
       // The answer to the retry was lost, and the log shows no sign of the retry.
       if (item.tries < MAX_TRIES) await this.#retry(item)
     }

@@ -207,7 +207,7 @@ async function look(client: Client, old: Webhook, webhook: Webhook, signal: Abor
   const failed = planReplay(oldLog, isAlone).toRetry
   const isTold = cared.size > 0 && oldLog.some(({ eventId }) => eventId !== undefined)
   const sharesEventIds = isTold ? oldLog.some((delivery) => !isAlone(delivery)) : undefined
-  const unsuccessful = newLog.filter((delivery) => !hasSucceeded(delivery)).length
+  const unsuccessful = newLog.filter(({ state }) => state !== 'succeeded').length
   const isProven = unsuccessful < newLog.length
   const held = old.active === false ? pending : 0
   const counts = { pending: pending - held, held, failed: failed.length, unsuccessful }
@@ -216,6 +216,3 @@ async function look(client: Client, old: Webhook, webhook: Webhook, signal: Abor
 }
 
 /** Returns true for a success that the service names in its own word, too. */
-function hasSucceeded({ state, responseStatus = 0 }: Delivery): boolean {
-  return state === 'succeeded' || (state === 'unknown' && responseStatus >= 200 && responseStatus < 300)
-}

@@ -267,6 +267,21 @@ describe('replayFailed', () => {
 })
 
 describe('a retry whose answer is lost', () => {
+  it.each([
+    ['its state has another word', { status: 'kaputt' }],
+    ['an attempt was added', { attempts: 6 }],
+  ])('is not asked for again once %s in the log', async (_what, moved) => {
+    fail('e1', { attempts: 5 })
+    let asked = 0
+    service.onRetry = (delivery) => {
+      asked++
+      Object.assign(delivery, moved)
+    }
+    service.onAnswer = ({ method }) => (method === 'POST' ? 'drop' : undefined)
+    await replay()
+    expect(asked).toBe(1)
+  })
+
   it('is not repeated if the log shows that it was carried out', async () => {
     fail('e1')
     service.onAnswer = ({ method }) => (method === 'POST' ? 'drop' : undefined)
