@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { nameUrl, readCount, readDuration, readRate, readTargetUrl } from '../../tools/cli/input/read-option.ts'
+import {
+  nameUrl,
+  readCount,
+  readDuration,
+  readLimit,
+  readRate,
+  readTargetUrl,
+  waitOption,
+} from '../../tools/cli/input/read-option.ts'
 
 describe('an option', () => {
   it.each<[string, (value: string) => unknown, string, unknown]>([
+    ['a limit', readLimit, '0', 0],
+    ['a wait', (text) => waitOption('--wait <time>', '', 1, '1ms').parseArg?.(text, undefined), '0s', 0],
     ['a count', readCount, '999999999', 999_999_999],
     ['a rate', readRate, '0.5', 0.5],
     ['a time', readDuration, '1ms', 1],
@@ -13,6 +23,7 @@ describe('an option', () => {
 
   it.each<[string, (value: string) => unknown, readonly string[], string]>([
     ['a count', readCount, ['0', '01', '-1', '1.5', '1e3', 'x1', '1x', '1000000000', ''], 'a whole number, at least 1'],
+    ['a limit', readLimit, ['01', '-1', '1.5', ''], 'a whole number'],
     ['a rate', readRate, ['0', '0.0', '-1', '.5', '1.', '1.5x', 'x1', '1e3', ''], 'a number above 0'],
     ['a time', readDuration, ['0s', '0.5ms', '10', 's', ''], 'a number and a unit'],
   ])('is refused as %s: %#', (_what, readValue, texts, message) => {

@@ -3,7 +3,7 @@ import { ensureWebhook, type Rotation, rotateWebhook } from '../../../src/client
 import { hasCode } from '../../../src/client/service-error.ts'
 import { showDuration } from '../../../src/host/duration.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
-import { collectWords, durationOption } from '../input/read-option.ts'
+import { collectWords, waitOption } from '../input/read-option.ts'
 import { readVariableName } from '../input/secret.ts'
 import { ExitError, emit, type Io, messageOf, tell, usageError } from '../io.ts'
 import { withoutRaw } from '../output/print-delivery.ts'
@@ -53,8 +53,8 @@ export function addRegistrations(add: AddCommand, io: Io): void {
   )
     .argument('<id>', 'of the webhook to be replaced')
     .option('--url <url>', 'the address of the new webhook (default: that of the old one)')
-    .addOption(durationOption('--overlap <time>', 'how long both deliver at least', 60_000, '1m'))
-    .addOption(durationOption('--wait <time>', 'how long to wait for what is pending', 10_800_000, '3h'))
+    .addOption(waitOption('--overlap <time>', 'how long both deliver at least', 60_000, '1m'))
+    .addOption(waitOption('--wait <time>', 'how long to wait for what is pending', 10_800_000, '3h'))
     .option('--give-up-failed', 'delete the old webhook though only its log has events that failed')
     .action((id: string, options: RotateCommandOptions) => rotate(id, options, io))
 }
@@ -101,7 +101,7 @@ async function rotate(webhookId: string, options: RotateCommandOptions, io: Io):
     signal: io.interrupt,
     overlapMs: overlap,
     waitMs: wait,
-    pollMs: Math.min(10_000, overlap),
+    pollMs: Math.min(10_000, overlap || 10_000),
     giveUpFailed: giveUpFailed === true,
     onProgress: createProgress(place, options, io),
   }).catch((error) => explain(error, place))

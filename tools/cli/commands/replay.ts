@@ -10,7 +10,7 @@ import {
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { readIfThere } from '../input/read-bytes.ts'
-import { durationOption, readCount } from '../input/read-option.ts'
+import { readCount, readLimit, waitOption } from '../input/read-option.ts'
 import { ExitError, emit, type Io, refuseFile, tell, usageError } from '../io.ts'
 import { holdFile } from '../output/own-file.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
@@ -43,9 +43,9 @@ export function addReplay(program: Command, io: Io): void {
     .option('--failed', 'what failed; nothing else can be retried, so this may be left out')
     .option('--since <time>', 'only deliveries made since: 24h, or a date', readSince)
     .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectTypes)
-    .option('--limit <n>', 'so many events at most, the oldest first, those of the journal included', readCount)
+    .option('--limit <n>', 'so many events at most, the oldest first, those of the journal included', readLimit)
     .option('--concurrency <n>', 'retries under way at the same time, up to 20', readCount, 2)
-    .addOption(durationOption('--timeout <time>', 'how long to wait for a further result', 60_000, '60s'))
+    .addOption(waitOption('--timeout <time>', 'how long to wait for a further result', 60_000, '60s'))
     .option('--journal <file>', 'notes what was retried: interrupted, the same command with it repeats nothing')
     .option('--dry-run', 'only list what would be retried')
     .option('--yes', `do not ask, though there are more than ${MOST_UNASKED}`)

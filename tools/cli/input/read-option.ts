@@ -27,6 +27,7 @@ export function numberReader(form: RegExp, isWanted: (number: number) => boolean
 /** Digits of a whole number. */
 export const WHOLE = /^(0|[1-9]\d{0,8})$/
 
+export const readLimit = numberReader(WHOLE, () => true, 'a whole number')
 export const readCount = numberReader(WHOLE, (count) => count > 0, 'a whole number, at least 1')
 export const readRate = numberReader(/^\d+(\.\d+)?$/, (rate) => rate > 0, 'a number above 0')
 
@@ -49,6 +50,12 @@ export function tryDuration(text: string): number | undefined {
 /** Makes an option for a duration, whose help shows the default value as this text. */
 export function durationOption(flags: string, description: string, ms: number, text: string): Option {
   return new Option(flags, description).argParser(readDuration).default(ms, text)
+}
+
+/** Makes an option for the time of a wait, which may be none: `0s`. */
+export function waitOption(flags: string, description: string, ms: number, text: string): Option {
+  const read = (value: string) => (tryDuration(value) === 0 ? 0 : readDuration(value))
+  return new Option(flags, description).argParser(read).default(ms, text)
 }
 
 /** Makes the option for the name of the signature header. */
