@@ -89,14 +89,20 @@ ${makeAdvance({ items, bodies, workers })};
 export function makeAdvance({ items, bodies }: Names): string {
   const body = `DECLARE
   numbers regclass;
+  last bigint;
   most bigint;
 BEGIN
   IF obj_description(${asText(items)}::regclass, 'pg_class') = '${COMMENT}' THEN
     numbers := pg_get_serial_sequence(${asText(items)}, 'seq');
     IF has_sequence_privilege(numbers, 'UPDATE') THEN
-      most := greatest((SELECT max(seq) FROM ${items}), (SELECT max(seq) FROM ${bodies}));
-      IF most > coalesce(pg_sequence_last_value(numbers), 0) THEN
-        PERFORM setval(numbers, most);
+      last := coalesce(pg_sequence_last_value(numbers), 0);
+      most := (SELECT max(seq) FROM ${bodies});
+      -- Each item has a body. Items have no index for it: they are read only if something is wrong, or nothing is there.
+      IF most IS NULL OR most > last THEN
+        most := greatest(most, (SELECT max(seq) FROM ${items}));
+        IF most > last THEN
+          PERFORM setval(numbers, most);
+        END IF;
       END IF;
     END IF;
   END IF;
