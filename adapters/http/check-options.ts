@@ -10,9 +10,8 @@ export function checkAdapter(name: string, receiver: unknown, options: object, k
     )
   const check = new OptionChecker(name)
   check.mustBeObject(options, '{ source }')
-  const { source, waitUntil, ...others } = options as Readonly<Record<string, unknown>> // checked above
-  const unknown = Object.entries(others).filter(([option]) => !known.includes(option))
-  check.mustHaveOnly(Object.fromEntries(unknown), ['source', 'waitUntil', ...known])
+  const { source, waitUntil } = options as Readonly<Record<string, unknown>> // checked above
+  check.mustHaveOnly(options, ['source', 'waitUntil', ...known])
   check.mustBeFunctions({ source, waitUntil })
 }
 

@@ -34,8 +34,8 @@ const check = new OptionChecker('receiver.work')
 /** Checks the options, and that all tries, of `tryMs` at most, end while the store keeps finish marks. Throws ConfigurationErrors. */
 export function checkRetries(options: WorkOptions, retentionMs: number, tryMs: number): Retries {
   check.mustBeObject(options, '{ concurrency: 10 }')
-  const { concurrency = 10, attempts = 10, delay, ...unknown } = options
-  check.mustHaveOnly(unknown, ['concurrency', 'attempts', 'delay'])
+  const { concurrency = 10, attempts = 10, delay } = options
+  check.mustHaveOnly(options, ['concurrency', 'attempts', 'delay'])
   check.mustBeWhole('concurrency', concurrency, 1, 1_000)
   check.mustBeWhole('attempts', attempts, 1, 100)
   check.mustBeFunctions({ delay })

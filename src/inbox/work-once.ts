@@ -41,7 +41,7 @@ export function checkLimits(
   now: number,
 ): { readonly limits: Limits; readonly work: WorkOptions } {
   check.mustBeObject(options, '{ forMs: 90_000 }')
-  check.mustHaveOnly(Object.fromEntries(Object.entries(options).filter(([name]) => !KNOWN.includes(name))), KNOWN)
+  check.mustHaveOnly(options, KNOWN)
   const { forMs, max, ...work } = options
   check.mustBeWhole('forMs', forMs, 1_000, LONGEST_TIMER_MS, 'milliseconds')
   if (max !== undefined) check.mustBeWhole('max', max, 1, Number.MAX_SAFE_INTEGER)

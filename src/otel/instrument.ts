@@ -155,8 +155,8 @@ function checkInstrumentOptions(receiver: unknown, options: InstrumentOptions): 
   check.mustHaveMethods('the receiver', receiver, ['intercept', 'eventTypes'])
   if (!(OBSERVE in Object(receiver))) throw check.invalid('the receiver was not made by createReceiver().')
   check.mustBeObject(options, '{ tracerProvider }')
-  const { tracerProvider, meterProvider, parent = false, ...unknown } = options
-  check.mustHaveOnly(unknown, ['tracerProvider', 'meterProvider', 'parent'])
+  const { tracerProvider, meterProvider, parent = false } = options
+  check.mustHaveOnly(options, ['tracerProvider', 'meterProvider', 'parent'])
   if (tracerProvider !== undefined) check.mustHaveMethods('tracerProvider', tracerProvider, ['getTracer'])
   if (meterProvider !== undefined) check.mustHaveMethods('meterProvider', meterProvider, ['getMeter'])
   if (typeof parent !== 'boolean') throw check.invalid('parent is neither true nor false.')

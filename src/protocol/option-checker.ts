@@ -7,8 +7,8 @@ import { show } from './show.ts'
  * @example
  * const check = new OptionChecker('myStore')
  * check.mustBeObject(options, '{ client }')
- * const { client, retentionMs = DEFAULT_RETENTION_MS, ...unknown } = options
- * check.mustHaveOnly(unknown, ['client', 'retentionMs'])
+ * const { client, retentionMs = DEFAULT_RETENTION_MS } = options
+ * check.mustHaveOnly(options, ['client', 'retentionMs'])
  * check.mustBeWhole('retentionMs', retentionMs, 1, 1e12, 'milliseconds')
  */
 export class OptionChecker {
@@ -89,8 +89,9 @@ export class OptionChecker {
 export function checkMs(call: string, name: string, options: unknown, fallback: number, most: number): number {
   const check = new OptionChecker(`${call}()`)
   check.mustBeObject(options, `{ ${name} }`)
-  const { [name]: ms = fallback, ...unknown } = options as Readonly<Record<string, unknown>> // checked here
-  check.mustHaveOnly(unknown, [name])
+  const given = options as Readonly<Record<string, unknown>> // checked here
+  check.mustHaveOnly(given, [name])
+  const { [name]: ms = fallback } = given
   if (typeof ms === 'number' && ms >= 0 && (ms <= most || ms === Number.POSITIVE_INFINITY)) return ms
   throw check.invalid(`${name} is ${show(ms)}; give milliseconds from 0 to ${most}, or Infinity.`)
 }

@@ -175,8 +175,8 @@ type Owners = Pick<ReceiverSettings, 'logger' | 'onOutcome' | 'onError' | 'onDea
 
 /** Checks the hooks, the logger and the inbox, and refuses unknown options. */
 function checkOwners(options: Pick<ReceiverOptions<ModelSchemas, EventSchemas>, keyof Owners>): Owners {
-  const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox, ...unknown } = options
-  check.mustHaveOnly(unknown, OPTIONS, hintFor)
+  const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox } = options
+  check.mustHaveOnly(options, OPTIONS, hintFor)
   check.mustHaveMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
   if (isWinston(logger))
     throw check.invalid('logger is of winston, which takes the message first: give winstonLogger(logger), of postern.')

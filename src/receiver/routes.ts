@@ -257,8 +257,8 @@ function checkHandlerOptions(
       'handler_invalid',
       `.on(${text}, …) takes a handler, or options and a handler: .on(${text}, { name: '…' }, handler).`,
     )
-  const { name, order, ...unknown } = options as HandlerOptions // each field is checked here
-  new OptionChecker(`.on(${text}, …)`).mustHaveOnly(unknown, ['name', 'order'])
+  const { name, order } = options as HandlerOptions // each field is checked here
+  new OptionChecker(`.on(${text}, …)`).mustHaveOnly(options, ['name', 'order'])
   if (name !== undefined && !(typeof name === 'string' && /^[\x21-\x7e]{1,100}$/.test(name)))
     throw new ConfigurationError(
       'handler_invalid',

@@ -252,8 +252,8 @@ function union(known: readonly string[], more: readonly string[]): readonly stri
 function checkMemoryOptions(options: MemoryStoreOptions): Complete<MemoryStoreOptions> {
   const check = new OptionChecker('memoryStore')
   check.mustBeObject(options, '{ max: 1000 }')
-  const { max = 100_000, retentionMs = DEFAULT_RETENTION_MS, clock = systemClock, ...unknown } = options
-  check.mustHaveOnly(unknown, ['max', 'retentionMs', 'clock'])
+  const { max = 100_000, retentionMs = DEFAULT_RETENTION_MS, clock = systemClock } = options
+  check.mustHaveOnly(options, ['max', 'retentionMs', 'clock'])
   check.mustBeWhole('max', max, 1, MOST, 'events')
   check.mustBeWhole('retentionMs', retentionMs, 1, Number.MAX_SAFE_INTEGER, 'milliseconds')
   check.mustHaveMethods('clock', clock, ['monotonic'])

@@ -23,8 +23,8 @@ const check = new OptionChecker('bullmqInbox')
 /** @throws ConfigurationError `option_invalid`, `option_unknown` */
 export function checkOptions(options: BullmqInboxOptions) {
   check.mustBeObject(options, '{ connection }')
-  const { connection, queue = 'postern', prefix = 'bull', deadLetterMs, ...unknown } = options
-  check.mustHaveOnly(unknown, ['connection', 'queue', 'prefix', 'deadLetterMs'])
+  const { connection, queue = 'postern', prefix = 'bull', deadLetterMs } = options
+  check.mustHaveOnly(options, ['connection', 'queue', 'prefix', 'deadLetterMs'])
   return {
     connection: toObject(connection),
     deadLetterMs: checkDeadLetterMs(check, deadLetterMs),

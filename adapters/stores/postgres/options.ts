@@ -28,8 +28,8 @@ const check = new OptionChecker('postgresStore')
 
 export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): CheckedOptions<Tx> {
   check.mustBeObject(options, '{ pool }')
-  const { pool, retentionMs = DEFAULT_RETENTION_MS, schema, table, wrap, ...unknown } = options
-  check.mustHaveOnly(unknown, ['pool', 'retentionMs', 'schema', 'table', 'wrap'])
+  const { pool, retentionMs = DEFAULT_RETENTION_MS, schema, table, wrap } = options
+  check.mustHaveOnly(options, ['pool', 'retentionMs', 'schema', 'table', 'wrap'])
   checkPool(check, pool)
   check.mustBeWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
   check.mustBeFunctions({ wrap })

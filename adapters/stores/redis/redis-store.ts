@@ -226,8 +226,8 @@ const check = new OptionChecker('redisStore')
 
 function checkOptions(options: RedisStoreOptions) {
   check.mustBeObject(options, '{ client }')
-  const { client, retentionMs = DEFAULT_RETENTION_MS, prefix = 'postern:', ...unknown } = options
-  check.mustHaveOnly(unknown, ['client', 'retentionMs', 'prefix'])
+  const { client, retentionMs = DEFAULT_RETENTION_MS, prefix = 'postern:' } = options
+  check.mustHaveOnly(options, ['client', 'retentionMs', 'prefix'])
   check.mustBeWhole('retentionMs', retentionMs, 1, Number.MAX_SAFE_INTEGER, 'milliseconds')
   if (typeof prefix !== 'string')
     throw check.invalid(`prefix is of type ${typeof prefix}; give text, such as "postern:".`)

@@ -75,8 +75,8 @@ function listDrivers(): readonly SqliteDriver[] {
 const check = new OptionChecker('openSqlite')
 
 function checkOptions(path: string, options: OpenSqliteOptions) {
-  const { driver, synchronous = 'full', busyTimeoutMs = 200, ...unknown } = options
-  check.mustHaveOnly(unknown, ['driver', 'synchronous', 'busyTimeoutMs'])
+  const { driver, synchronous = 'full', busyTimeoutMs = 200 } = options
+  check.mustHaveOnly(options, ['driver', 'synchronous', 'busyTimeoutMs'])
   if (typeof path !== 'string' || path.trim() === '' || path.includes('\0') || /^(file:|[a-z]+:\/\/)/i.test(path))
     throw check.invalid(`${JSON.stringify(path)} is not the path of a file; give one such as "data/app.db".`)
   if (driver !== undefined && !Object.hasOwn(DRIVERS, driver))

@@ -90,8 +90,8 @@ const check = new OptionChecker('sqliteInbox')
 
 function checkOptions(options: SqliteInboxOptions) {
   check.mustBeObject(options, '{ database }')
-  const { database: _, deadLetterMs, table = 'postern_inbox', clock = systemClock, ...unknown } = options
-  check.mustHaveOnly(unknown, ['database', 'deadLetterMs', 'table', 'clock'])
+  const { deadLetterMs, table = 'postern_inbox', clock = systemClock } = options
+  check.mustHaveOnly(options, ['database', 'deadLetterMs', 'table', 'clock'])
   checkTable(check, table, clock, LONGEST_NAME)
   check.mustHaveMethods('clock', clock, ['monotonic'])
   return { deadLetterMs: checkDeadLetterMs(check, deadLetterMs), table, clock }

@@ -81,14 +81,8 @@ const check = new OptionChecker('sqliteStore')
 
 function checkOptions(options: SqliteStoreOptions<SqliteDatabase | SqliteConnection>) {
   check.mustBeObject(options, '{ database }')
-  const {
-    database: _,
-    retentionMs = DEFAULT_RETENTION_MS,
-    table = 'postern_events',
-    clock = systemClock,
-    ...unknown
-  } = options
-  check.mustHaveOnly(unknown, ['database', 'retentionMs', 'table', 'clock'])
+  const { retentionMs = DEFAULT_RETENTION_MS, table = 'postern_events', clock = systemClock } = options
+  check.mustHaveOnly(options, ['database', 'retentionMs', 'table', 'clock'])
   check.mustBeWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
   checkTable(check, table, clock, LONGEST_NAME)
   return { retentionMs, table, clock }

@@ -19,8 +19,8 @@ const check = new OptionChecker('postgresInbox')
 
 export function checkInboxOptions(options: PostgresInboxOptions) {
   check.mustBeObject(options, '{ pool }')
-  const { pool, deadLetterMs, schema, table, ...unknown } = options
-  check.mustHaveOnly(unknown, ['pool', 'deadLetterMs', 'schema', 'table'])
+  const { pool, deadLetterMs, schema, table } = options
+  check.mustHaveOnly(options, ['pool', 'deadLetterMs', 'schema', 'table'])
   checkPool(check, pool)
   return { pool, deadLetterMs: checkDeadLetterMs(check, deadLetterMs), ...checkInboxName({ schema, table }) }
 }
