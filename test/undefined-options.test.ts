@@ -65,7 +65,7 @@ it.each<[string, (names: string) => unknown, string]>([
   [
     'startEmulator',
     async (names) => (await startEmulator(nothing(names))).close(),
-    'port host hostAllow clock retryScale deadline tokenTtl rateLimit loginRateLimit format signatureHeader debugHeaders ordered faults seed dialect assume accounts database inbox logger',
+    'port host hostAllow clock retryScale deadline tokenTtl rateLimit loginRateLimit format signatureHeader debugHeaders devToken ordered faults seed dialect assume accounts database inbox logger',
   ],
 ])('%s takes each option that may be left out as undefined', async (_name, call, names) => {
   await call(names)

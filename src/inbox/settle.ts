@@ -1,6 +1,7 @@
+import { readDevToken } from '../host/dev-token.ts'
 import type { PosternError } from '../protocol/errors.ts'
+import { explainRejection, nameError, thrownIn, writeStack } from '../protocol/failure.ts'
 import { codeOf, type Outcome } from '../protocol/outcome.ts'
-import { isError, show } from '../protocol/show.ts'
 import type { InboxTry, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
 import { steeringOf } from './steer.ts'
@@ -71,19 +72,8 @@ function toTry(item: TakenItem, startedAt: number, endedAt: number, code: string
 
 function errorOf(outcome: Outcome): string | undefined {
   if (outcome.outcome === 'ignored') return 'no handler of this worker takes events of this type'
-  if (outcome.outcome === 'rejected')
-    return [outcome.reason, ...outcome.issues.map(({ path, message }) => `${path}: ${message}`)].join(' ')
+  if (outcome.outcome === 'rejected') return explainRejection(outcome)
   if (!('error' in outcome)) return undefined
-  return [outcome.error.message, ...thrownIn(outcome.error).map(textOf)].join(' ')
-}
-
-/** Returns the errors that the handlers threw: the cause of a `HandlerError`, or the errors of its `AggregateError`. */
-function thrownIn({ cause }: Error): readonly unknown[] {
-  if (cause === undefined) return []
-  const { name, errors } = Object(cause)
-  return name === 'AggregateError' && Array.isArray(errors) ? errors : [cause]
-}
-
-function textOf(thrown: unknown): string {
-  return isError(thrown) ? `${thrown.name}: ${thrown.message}` : show(thrown)
+  const write = readDevToken() === undefined ? nameError : writeStack
+  return [outcome.error.message, ...thrownIn(outcome.error).map(write)].join(' ')
 }

@@ -1,8 +1,10 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
+import { readDevToken } from '../host/dev-token.ts'
 import { authenticate } from '../protocol/authenticate.ts'
 import { type Envelope, type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
+import { withFailure } from '../protocol/failure.ts'
 import { checkHead, declaredLength } from '../protocol/head.ts'
 import { isBytes } from '../protocol/is-bytes.ts'
 import { checkMs } from '../protocol/option-checker.ts'
@@ -52,6 +54,7 @@ export class DeliveryPath {
   readonly #runs: Runs
   readonly #bodies: Bodies
   readonly #keysFor: ReturnType<typeof createKeySource>
+  readonly #devToken = readDevToken()
 
   constructor(shared: Shared, routes: Routes, runs: Runs) {
     this.#shared = shared
@@ -81,7 +84,10 @@ export class DeliveryPath {
       if (!isBytes(body)) return this.#reply(body, delivery, request)
       const answering = this.#answer(body, onlyValue(request.header(settings.signatureHeader.key)) ?? '', delivery) // 3 to 10
       body = NO_BYTES // retains no bytes while it waits
-      return this.#reply(isThenable(answering) ? await answering : answering, delivery)
+      const isOfDev = this.#devToken !== undefined && request.header('x-postern-dev') === this.#devToken
+      const outcome = isThenable(answering) ? await answering : answering
+      const reply = this.#reply(outcome, delivery)
+      return isOfDev ? withFailure(reply, outcome) : reply
     } catch (cause) {
       return toReply(this.#report(this.#toUnexpected(cause), delivery), true, DRAIN_MS)
     } finally {

@@ -31,11 +31,12 @@ interface Options {
   readonly assume?: Readonly<Record<string, string>>
   readonly faults?: Partial<DeliveryFaults>
   readonly debugHeaders?: boolean
+  readonly devToken?: string
 }
 
 /** Makes one attempt. Its stopwatch shows 1000, 1001, 1011 and 1111 ms, one after the other. */
 async function attempt(delivery: StoredDelivery, url: string, options: Options = {}) {
-  const { assume = {}, faults = {}, debugHeaders = false } = options
+  const { assume = {}, faults = {}, debugHeaders = false, devToken } = options
   const manual = manualClock('2026-01-01T00:00:00Z')
   const times = [1_000, 1_001, 1_011, 1_111]
   const clock = {
@@ -48,7 +49,7 @@ async function attempt(delivery: StoredDelivery, url: string, options: Options =
   const drawn = new Faults(createRandom('seed'), { ...none, ...faults })
   const assumed = assumeAll('default', assume)
   const { deadlineMs, signatureHeader } = checkEmulatorOptions({})
-  const make = createAttempts({ clock, assumed, faults: drawn, deadlineMs, signatureHeader, debugHeaders })
+  const make = createAttempts({ clock, assumed, faults: drawn, deadlineMs, signatureHeader, debugHeaders, devToken })
   return make(delivery, webhookOf(url), new AbortController().signal)
 }
 
@@ -74,8 +75,12 @@ describe('an attempt', () => {
   it('names the delivery in further headers if that was requested', async () => {
     const receiver = await sink()
     const [made] = [missAttempt(deliveryTo(receiver.url), 0)]
-    await attempt(deliveryTo(receiver.url, { attempts: [made] }), receiver.url, { debugHeaders: true })
+    await attempt(deliveryTo(receiver.url, { attempts: [made] }), receiver.url, {
+      debugHeaders: true,
+      devToken: 'a-token-of-postern-dev',
+    })
     expect(receiver.received[0]?.headers).toMatchObject({
+      'x-postern-dev': 'a-token-of-postern-dev',
       'x-emulator-delivery': 'd1',
       'x-emulator-webhook': 'w1',
       'x-emulator-attempt': '2',

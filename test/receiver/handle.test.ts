@@ -1,6 +1,6 @@
 import type { Reply } from 'postern'
 import { events } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { DeliveryRequest } from '../../src/engine.ts'
 import { Gate } from '../support/gate.ts'
 import { Bench, raise, request, SECRET, saying, watchRejections } from './support.ts'
@@ -15,6 +15,59 @@ function open(options: Record<string, unknown> = {}) {
 }
 
 const codeOf = ({ body }: Reply) => (JSON.parse(body) as { readonly code: string }).code // every reply has one
+
+describe('an answer to `postern dev`', () => {
+  const TOKEN = 'a-token-of-postern-dev'
+  const dev = { 'x-postern-dev': TOKEN }
+  const broken = { cause: new Error('ECONNREFUSED') }
+  const refused = { issues: [{ message: 'no address', path: ['email'] }] }
+  const contact = { '~standard': { version: 1, vendor: 'test', validate: () => refused } }
+
+  /** Delivers to a receiver whose handler throws, and returns the error in the answer. */
+  async function deliver(
+    environment: object,
+    headers: object,
+    options: Record<string, unknown> = {},
+    sent: object = {},
+  ): Promise<unknown> {
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const bench = new Bench(options)
+    bench.receiver.on('contact.*', { name: 'audit' }, raise(new Error('Mailchimp answered 502', broken)))
+    const { body } = await bench.receiver.handle(
+      request(events.contact.created(), { headers: { ...headers }, ...sent }),
+    )
+    return JSON.parse(body).error
+  }
+
+  it('says which handler failed, with stack and causes, and which field a schema refuses', async () => {
+    expect(await deliver({ POSTERN_DEV: TOKEN }, dev)).toEqual({
+      handlers: ['audit'],
+      text: expect.stringMatching(
+        /^Error: Mailchimp answered 502\n {4}at .*\nCaused by: Error: ECONNREFUSED\n {4}at /s,
+      ),
+    })
+    expect(await deliver({ POSTERN_DEV: TOKEN }, dev, { models: { contact } })).toEqual({
+      handlers: [],
+      text: expect.stringContaining('email: no address'),
+    })
+  })
+
+  const silent: readonly (readonly [string, ...Parameters<typeof deliver>])[] = [
+    ['without the variable', { POSTERN_DEV: undefined }, dev],
+    ['in production', { POSTERN_DEV: TOKEN, NODE_ENV: 'production' }, dev],
+    ['if the variable is no token', { POSTERN_DEV: '1' }, { 'x-postern-dev': '1' }],
+    ['if the variable is empty', { POSTERN_DEV: '' }, { 'x-postern-dev': '' }],
+    ['to a request without the token', { POSTERN_DEV: TOKEN }, {}],
+    ['to a request with another token', { POSTERN_DEV: TOKEN }, { 'x-postern-dev': `${TOKEN}.` }],
+    ['to a sender without the secret', { POSTERN_DEV: TOKEN }, dev, {}, { options: { secret: 'another' } }],
+    ['if no secret is found', { POSTERN_DEV: TOKEN }, dev, { secret: raise(new Error('vault is sealed')) }],
+  ]
+  for (const [when, ...given] of silent)
+    it(`says nothing ${when}`, async () => {
+      expect(await deliver(...given)).toBeUndefined()
+    })
+})
 
 describe('the order of checks', () => {
   // Each row has its own fault and every fault of the rows below it; the first fault decides.

@@ -8,7 +8,10 @@ import { fail, type PostResult, post } from './post.ts'
 import { signAs } from './signing.ts'
 import type { Webhook } from './webhooks.ts'
 
-type AttemptOptions = Pick<EmulatorSettings, 'assumed' | 'deadlineMs' | 'signatureHeader' | 'debugHeaders'> & {
+type AttemptOptions = Pick<
+  EmulatorSettings,
+  'assumed' | 'deadlineMs' | 'signatureHeader' | 'debugHeaders' | 'devToken'
+> & {
   readonly clock: Clock
   readonly faults: Faults
 }
@@ -19,7 +22,7 @@ type TimedResult = PostResult & Pick<DeliveryAttempt, 'durationMs' | 'phases'>
 
 /** Makes attempts: signs the bytes with the webhook's secret, and sends only what the service documents. */
 export function createAttempts(options: AttemptOptions) {
-  const { clock, assumed, faults, deadlineMs, signatureHeader, debugHeaders } = options
+  const { clock, assumed, faults, deadlineMs, signatureHeader, debugHeaders, devToken } = options
   return async (delivery: StoredDelivery, webhook: Webhook, signal: AbortSignal): Promise<DeliveryAttempt> => {
     const at = clock.now()
     const url = assumed.changedUrl === 'old' ? delivery.firstUrl : webhook.url
@@ -34,6 +37,7 @@ export function createAttempts(options: AttemptOptions) {
           ['User-Agent', 'postern-emulator'],
           ...signatureOf(delivery, webhook, assumed.signatureCase).map((value) => [signatureHeader, value] as const),
           ...(debugHeaders ? nameDelivery(delivery, number) : []),
+          ...(devToken === undefined ? [] : [['X-Postern-Dev', devToken] as const]),
         ],
         body: delivery.bytes,
         deadlineMs,

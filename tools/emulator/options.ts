@@ -48,6 +48,8 @@ export interface EmulatorOptions {
   readonly signatureHeader?: string | undefined
   /** Sends ids of the emulator in headers of each attempt. Default false. */
   readonly debugHeaders?: boolean | undefined
+  /** Value of `POSTERN_DEV` in the receiver's environment: its answers then say why a handler failed, which the inspector shows. */
+  readonly devToken?: string | undefined
   /** Makes one attempt at a time for each webhook. Default false: eight. */
   readonly ordered?: boolean | undefined
   /** Random faults of deliveries. Default: none. */
@@ -161,6 +163,10 @@ const schema = z.strictObject({
   format: z.enum(BODY_FORMATS).default('spaced'),
   signatureHeader: z.string().default(SIGNATURE_NAME),
   debugHeaders: z.boolean().default(false),
+  devToken: z
+    .string()
+    .regex(/^[\w-]{16,}$/, 'must be 16 letters, digits, _ or -, or more')
+    .optional(),
   ordered: z.boolean().default(false),
   faults: deliveryFaults.prefault({}),
   seed: z.union([z.string(), z.number()]).transform(String).optional(),

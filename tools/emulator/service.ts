@@ -53,7 +53,6 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
   const faults = new Faults(random, settings.faults)
   const { deliveriesKept: kept, deliveriesPending: pending, deliveryBytes: bytes } = LIMITS
   const log = new DeliveryLog(journal, { kept, pending, bytes })
-  const { deadlineMs, signatureHeader, debugHeaders } = settings
   const engine = new Engine({
     clock,
     assumed,
@@ -61,7 +60,7 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
     webhooks,
     faults,
     feed,
-    attempt: createAttempts({ clock, assumed, faults, deadlineMs, signatureHeader, debugHeaders }),
+    attempt: createAttempts({ ...settings, clock, faults }),
     retryScale: settings.retryScale,
     maxInFlight: LIMITS.inFlight,
     maxInFlightPerWebhook: settings.ordered ? 1 : LIMITS.inFlightPerWebhook,

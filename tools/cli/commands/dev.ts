@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import type { Command } from 'commander'
 import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
@@ -58,15 +59,20 @@ async function develop(options: DevOptions, io: Io): Promise<void> {
   const url = readTargetUrl(options.forward, '--forward', options.yes === true, '--yes --assume urlRule=any')
   const events = options.events ? readSubscribedTypes(options.events, options.anyType === true) : KNOWN_TYPES
   const given = await findSecret(options, io)
-  await using emulator = await openEmulator(options, io)
+  const known = await readDevToken(options, io)
+  const token = known ?? randomBytes(18).toString('base64url')
+  await using emulator = await openEmulator(options, io, token)
   // With a data file, attempts of the last run may be due immediately.
   const display = createDeliveryDisplay(options.retryScale, io)
   const stop = emulator.subscribe(display.show)
   const webhook = register(emulator, url, events, given)
-  if (options.env !== undefined && given === undefined)
-    await writeEnvFile(options.env, { [options.secretEnv]: webhook.secret })
+  if (options.env !== undefined)
+    await writeEnvFile(options.env, {
+      ...(given === undefined && { [options.secretEnv]: webhook.secret }),
+      ...(known === undefined && { [DEV_TOKEN]: token }),
+    })
   emit(io, toReady(emulator, webhook, options))
-  if (!io.isJson) await introduce(emulator, webhook, options, given !== undefined, io)
+  if (!io.isJson) await introduce(emulator, webhook, { ...options, token }, given !== undefined, io)
   await untilQuit(io, (key) => press(key, emulator, io))
   stop()
   display.finish(countPending(emulator))
@@ -78,6 +84,15 @@ async function findSecret(options: DevOptions, io: Io): Promise<string | undefin
   const { secretFile, secretStdin, secretEnv, env } = options
   if (secretFile !== undefined || secretStdin) return readSecret(options, io)
   return env === undefined ? io.env[secretEnv] || undefined : readEnvFile(env, secretEnv)
+}
+
+/** Variable of the token that lets the receiver say why a handler failed. */
+const DEV_TOKEN = 'POSTERN_DEV'
+
+/** Returns the token that the app may have been started with. */
+async function readDevToken({ env }: DevOptions, io: Io): Promise<string | undefined> {
+  const token = env === undefined ? io.env[DEV_TOKEN] : await readEnvFile(env, DEV_TOKEN)
+  return token && /^[\w-]{16,}$/.test(token) ? token : undefined
 }
 
 const DESCRIPTION = 'made by postern dev'
@@ -107,8 +122,14 @@ function toReady(
   return { type: 'ready', url: emulator.url, inspector: inspectorOf(emulator), webhook }
 }
 
-async function introduce(emulator: Emulator, webhook: EmulatorWebhook, options: DevOptions, isGiven: boolean, io: Io) {
-  const { events = ['all that the service names'] } = options
+async function introduce(
+  emulator: Emulator,
+  webhook: EmulatorWebhook,
+  options: DevOptions & { readonly token: string },
+  isGiven: boolean,
+  io: Io,
+) {
+  const { events = ['all that the service names'], token } = options
   const receiver = new URL(webhook.url)
   const isUp = await isListening(receiver)
   const [account] = emulator.accounts.list()
@@ -122,6 +143,7 @@ async function introduce(emulator: Emulator, webhook: EmulatorWebhook, options: 
     ...(options.signatureHeader === SIGNATURE_NAME
       ? []
       : [`header     ${options.signatureHeader}   your app names it as signatureHeader`]),
+    ...(options.env === undefined ? [`errors     shown in the inspector if your app has ${DEV_TOKEN}=${token}`] : []),
     ...(options.inbox === undefined ? [] : [`inbox      ${await describeInbox(options.inbox)}`]),
     `inspector  ${inspectorOf(emulator)}`,
     `try        npx postern trigger contact.created --watch${where}`,

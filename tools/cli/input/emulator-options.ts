@@ -75,12 +75,12 @@ export function addEmulatorOptions(command: Command): Command {
 }
 
 /** Starts an emulator. Closing it closes its database as well. */
-export async function openEmulator(options: EmulatorCommandOptions, io: Io): Promise<Emulator> {
+export async function openEmulator(options: EmulatorCommandOptions, io: Io, devToken?: string): Promise<Emulator> {
   const settings = toSettings(options, io)
   const database = options.data === undefined ? undefined : await openDatabase(options.data)
   const inbox = options.inbox === undefined ? undefined : new LateInbox(options.inbox)
   try {
-    const emulator = await startOnPort({ ...settings, database, inbox }, options)
+    const emulator = await startOnPort({ ...settings, database, inbox, devToken }, options)
     const close = async () => {
       await emulator.close()
       await inbox?.[Symbol.asyncDispose]()
