@@ -18,6 +18,8 @@ const engines = {
   otel: 'src/otel/instrument.ts',
 }
 
+const senders = { senders: 'src/senders/senders.ts' }
+
 const tools = {
   models: 'src/models/contact.ts',
   testing: 'tools/testing/testing.ts',
@@ -27,7 +29,13 @@ const tools = {
   emulator: 'tools/emulator/emulator.ts',
 }
 
-export const entries: Readonly<Record<string, string>> = { index: 'src/index.ts', ...servers, ...engines, ...tools }
+export const entries: Readonly<Record<string, string>> = {
+  index: 'src/index.ts',
+  ...servers,
+  ...engines,
+  ...senders,
+  ...tools,
+}
 
 /** The program of the package, `bin` in package.json. It checks the version of Node before it loads the rest. */
 const programs = { cli: 'tools/cli/start.ts' }
@@ -56,6 +64,7 @@ export const builds = {
   core: { index: 'src/index.ts' },
   library: [
     engines,
+    senders,
     { body: 'adapters/http/body.ts' },
     ...Object.entries(servers).map(([name, path]) => ({ [name]: path })),
   ],
@@ -67,7 +76,7 @@ export const builds = {
  * before 5.4 names a type by the file that declares it, and `exports` must name that file.
  */
 const { models, testing, ...others } = tools
-export const declarations = [builds.core, { models, testing }, { ...servers, ...engines, ...others }]
+export const declarations = [builds.core, { models, testing }, { ...servers, ...engines, ...senders, ...others }]
 
 /** The packages that are built into the package, whose licences the build copies. */
 export const bundledPackages = ['@hono/node-server', 'commander', 'hono', 'preact']

@@ -12,7 +12,7 @@ export type {
 } from './inbox/inbox.ts'
 export type { WorkOptions } from './inbox/retries.ts'
 export { DeadLetter, RetryLater } from './inbox/steer.ts'
-export type { WorkedOnce, WorkOnceOptions } from './inbox/work-once.ts'
+export type { WorkedOnce } from './inbox/work-once.ts'
 export type { BoundSecret, SecretRequest, Secrets } from './protocol/authenticate.ts'
 export { ConfigurationError, ERROR_CODES, type ErrorCode, HandlerError, PosternError } from './protocol/errors.ts'
 export type {
@@ -45,9 +45,9 @@ export type {
 } from './receiver/handler.ts'
 export type { Interceptor } from './receiver/intercept.ts'
 export type { OutcomeInfo, ReceiverOptions } from './receiver/options.ts'
+export { receiveFrom } from './receiver/receive-from.ts'
 export type {
   CloseResult,
-  DispatchOptions,
   ReceivedDelivery,
   Receiver,
   ReceiverWorker,

@@ -26,6 +26,7 @@ const FLOORS: Floors = {
   },
   'src/models/': { packages: ['zod'] },
   'src/client/': { files: [...PURE, 'src/client/'], packages: ['zod'] },
+  'src/senders/': { files: [ENGINE, 'src/senders/'], packages: ['node:crypto'] },
   'src/otel/': { files: [ENGINE, 'src/otel/'], packages: ['@opentelemetry/api'] },
 
   'adapters/http/': {

@@ -1,10 +1,11 @@
 import type { KeyObject } from 'node:crypto'
-import { type Envelope, parseEnvelope } from './envelope.ts'
+import type { Envelope } from './envelope.ts'
 import { ConfigurationError } from './errors.ts'
 import { isBytes } from './is-bytes.ts'
 import { Rejection } from './outcome.ts'
 import { isThenable } from './promises.ts'
-import { importAll, importSecret, matchesKey, type Secret } from './signature.ts'
+import type { Protocol } from './protocol.ts'
+import { importAll, type Secret } from './signature.ts'
 
 /** A secret that speaks for one account only: an event of another account is refused, though its signature holds. */
 export interface BoundSecret {
@@ -53,17 +54,18 @@ const OTHER_ACCOUNT = new Rejection(
 /** Returns the event of a body that a key of its account, or of no account, signed: stops 4 and 5. Every key is tried before anything is decoded. */
 export function authenticate(
   body: Uint8Array,
-  signature: string,
+  head: unknown,
   keys: readonly VerificationKey[],
+  protocol: Protocol,
 ): Envelope | Rejection {
   let accounts: 'any' | readonly string[] | undefined
   for (const { key, accountKey } of keys) {
-    if (!matchesKey(body, signature, key)) continue // 4
+    if (!protocol.matches(body, head, key)) continue // 4
     if (accountKey === undefined) accounts = 'any'
     else if (accounts !== 'any') accounts = accounts === undefined ? [accountKey] : [...accounts, accountKey]
   }
   if (accounts === undefined) return MISMATCH
-  const parsed = parseEnvelope(body) // 5
+  const parsed = protocol.parse(body, head) // 5
   if (parsed instanceof Rejection || accounts === 'any' || accounts.includes(parsed.event.accountKey)) return parsed
   return OTHER_ACCOUNT
 }
@@ -71,21 +73,20 @@ export function authenticate(
 /**
  * Imports all secrets.
  *
- * @param toKey imports one secret
  * @throws ConfigurationError `secret_unusable`
  */
 export function importSecrets(
   secrets: Secrets | undefined,
-  toKey: (secret: unknown) => KeyObject = importSecret,
+  protocol: Pick<Protocol, 'importSecret' | 'secretHint'>,
 ): readonly VerificationKey[] {
   // Array.isArray does not narrow a readonly array by itself.
   const entries = Array.isArray(secrets) ? (secrets as readonly (Secret | BoundSecret)[]) : [secrets]
   if (entries.length === 0)
     throw new ConfigurationError(
       'secret_unusable',
-      'The list of secrets is empty, so no signature could be valid. Give the secret that the service showed when the webhook was registered.',
+      `The list of secrets is empty, so no signature could be valid. Give it the signing secret. ${protocol.secretHint}`,
     )
-  return importAll(entries, (entry) => importEntry(entry, toKey))
+  return importAll(entries, (entry) => importEntry(entry, protocol.importSecret))
 }
 
 function importEntry(entry: unknown, toKey: (secret: unknown) => KeyObject): VerificationKey {

@@ -9,7 +9,7 @@ import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedu
 /** A parsed envelope that nothing else refers to yet. */
 export type ParsedEvent = { -readonly [K in keyof AnyEvent]: AnyEvent[K] }
 
-/** An event, and the JSON text that it was parsed from. */
+/** An event, and its envelope as JSON text: the body of the CRM service, or around the body of another sender. */
 export interface Envelope {
   readonly event: ParsedEvent
   readonly text: string
@@ -36,7 +36,7 @@ export function parseEnvelope(body: Uint8Array): Envelope | Rejection {
 }
 
 /** Parses strict UTF-8 and JSON. */
-function parseJson(body: Uint8Array): { readonly value: unknown; readonly text: string } | Rejection {
+export function parseJson(body: Uint8Array): { readonly value: unknown; readonly text: string } | Rejection {
   try {
     const text = decode(body)
     return text === undefined ? NOT_UTF8 : { value: JSON.parse(text), text }

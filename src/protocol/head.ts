@@ -25,9 +25,14 @@ const TAKEN =
 
 /** @throws ConfigurationError `option_invalid` if `signatureHeader` is not the name of a header */
 export function checkSignatureHeader(check: OptionChecker, name: unknown): void {
+  mustBeHeader(check, 'signatureHeader', name)
+}
+
+/** @throws ConfigurationError `option_invalid` if an option is not the name of a header */
+export function mustBeHeader(check: OptionChecker, option: string, name: unknown): void {
   if (typeof name === 'string' && HEADER_NAME.test(name) && !TAKEN.test(name)) return
   throw check.invalid(
-    `signatureHeader is ${show(name)}; give the name of a header that has no other meaning, such as 'X-Crm-Signature'.`,
+    `${option} is ${show(name)}; give the name of a header that has no other meaning, such as 'X-Crm-Signature'.`,
   )
 }
 
@@ -56,14 +61,13 @@ export class SignatureHeader {
   }
 }
 
-/** Refuses a request by its head: method, encoding, declared length, form of the signature header. */
-export function checkHead(head: RequestHead, maxBodyBytes: number, signature: SignatureHeader): Rejection | undefined {
+/** Refuses a request by its head: method, encoding, declared length. */
+export function checkHead(head: RequestHead, maxBodyBytes: number): Rejection | undefined {
   if (head.method !== undefined && head.method !== 'POST') return NOT_POST
   const encoding = head.header('content-encoding')
   if (encoding != null && !isIdentity(encoding)) return ENCODED
   const length = declaredLength(head)
-  if (length !== undefined && length > maxBodyBytes) return TOO_LARGE
-  return signature.check(head.header(signature.key))
+  return length !== undefined && length > maxBodyBytes ? TOO_LARGE : undefined
 }
 
 /** Returns the declared length of the body in bytes; undefined if there is none, or it is no number. */

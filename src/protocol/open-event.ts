@@ -1,9 +1,9 @@
 import { authenticate, importSecrets, type Secrets } from './authenticate.ts'
 import { withModel } from './envelope.ts'
 import { type AnyEvent, splitType } from './events.ts'
-import { SignatureHeader } from './head.ts'
 import { REJECTION_STATUS, Rejection, type RejectionCode } from './outcome.ts'
-import { type HeaderValue, mustBeRaw, onlyValue } from './signature.ts'
+import { serviceProtocol } from './protocol.ts'
+import { type HeaderValue, mustBeRaw } from './signature.ts'
 import { SIGNATURE_NAME } from './signature-name.ts'
 
 /** An event, or the reason that there is none: answer the request with `status`, and tell nobody but the owner of the app `reason`. */
@@ -11,7 +11,7 @@ type OpenedEvent =
   | { readonly event: AnyEvent; readonly code?: undefined; readonly status?: undefined; readonly reason?: undefined }
   | { readonly event: undefined; readonly code: RejectionCode; readonly status: number; readonly reason: string }
 
-const HEADER = new SignatureHeader(SIGNATURE_NAME)
+const SERVICE = serviceProtocol(SIGNATURE_NAME)
 const NO_MODEL = { model: undefined, action: undefined }
 
 /**
@@ -28,9 +28,10 @@ const NO_MODEL = { model: undefined, action: undefined }
  */
 export function openEvent(body: Uint8Array | string, header: HeaderValue, secrets: Secrets | undefined): OpenedEvent {
   mustBeRaw(body)
-  const keys = importSecrets(secrets)
+  const keys = importSecrets(secrets, SERVICE)
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  const opened = HEADER.check(header) ?? authenticate(bytes, onlyValue(header) ?? '', keys)
+  const head = SERVICE.readGiven({ signature: header }, 0)
+  const opened = head instanceof Rejection ? head : authenticate(bytes, head, keys, SERVICE)
   if (!(opened instanceof Rejection))
     return { event: withModel(opened.event, splitType(opened.event.type) ?? NO_MODEL) }
   const { code, reason } = opened

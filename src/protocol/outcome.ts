@@ -13,6 +13,7 @@ export const REJECTION_STATUS = {
   signature_missing: 401,
   signature_malformed: 401,
   signature_mismatch: 401,
+  signature_expired: 401,
   unknown_source: 401,
   account_mismatch: 401,
   invalid_utf8: 400,
@@ -62,7 +63,7 @@ type Acknowledged = OfEvent & {
 }
 
 /** Another process is handling the event, and had not ended by the deadline. */
-type Busy = OfEvent & { readonly outcome: 'busy'; readonly status: 409 }
+type Busy = OfEvent & { readonly outcome: 'busy'; readonly status: 409 | 503 }
 
 /** The handlers were still running at the deadline. They go on; a final outcome with `late: true` follows. */
 type Late = OfEvent & { readonly outcome: 'late'; readonly status: 503 }
@@ -96,7 +97,7 @@ export type Failed = Partial<OfEvent> & {
 /** The app is put together wrongly: no attempt can succeed before its owner repairs it. */
 type AppError = Partial<OfEvent> & {
   readonly outcome: 'error'
-  readonly status: 500
+  readonly status: 500 | 503
   readonly code: 'no_handlers' | 'body_consumed'
   readonly error: PosternError
 }
@@ -107,6 +108,12 @@ type PutOff = Partial<OfEvent> & {
   readonly status: 503 | 408
   /** Limit that an `overloaded` delivery met, and the option to raise, for the owner. */
   readonly reason?: string | undefined
+}
+
+/** Returns the outcome for a sender that may repeat an event after 503, but not after 500 or 409, as Typeform does. */
+export function toRetried(outcome: Outcome): Outcome {
+  const { outcome: kind } = outcome
+  return kind === 'failed' || kind === 'busy' || kind === 'error' ? { ...outcome, status: 503 } : outcome
 }
 
 /** The result of one delivery. `status` is the HTTP answer; only 2xx acknowledges the event to the service. */

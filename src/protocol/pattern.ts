@@ -7,6 +7,7 @@ export type EventPattern =
   | { readonly kind: 'all'; readonly text: string }
   | { readonly kind: 'action'; readonly text: string; readonly action: Action }
   | { readonly kind: 'model'; readonly text: string; readonly model: string }
+  | { readonly kind: 'prefix'; readonly text: string; readonly prefix: string }
   | ({ readonly kind: 'type'; readonly text: string } & About)
 
 /** Model and action of a type, if it is about a record. */
@@ -14,6 +15,9 @@ export interface About {
   readonly model: string | undefined
   readonly action: Action | undefined
 }
+
+/** The types that are about no record, such as all of a sender other than the CRM service. */
+export const NO_RECORD: About = { model: undefined, action: undefined }
 
 interface Keys {
   has(key: string): boolean
@@ -51,6 +55,20 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
   )
 }
 
+/**
+ * Reads a pattern of a sender whose types are plain text: a type, `*`, or `issues.*` for the types that begin with `issues.`.
+ *
+ * @throws ConfigurationError `pattern_invalid`
+ */
+export function parsePlainPattern(text: unknown): EventPattern {
+  if (text === '*') return { kind: 'all', text }
+  if (typeof text !== 'string' || !/^[^*]+?(\.\*)?$/.test(text))
+    throw invalid(
+      `.on() takes a type, such as 'issues.opened', the beginning of types, 'issues.*', or '*', not ${show(text)}.`,
+    )
+  return text.endsWith('*') ? { kind: 'prefix', text, prefix: text.slice(0, -1) } : { kind: 'type', text, ...NO_RECORD }
+}
+
 /** Refuses `finance.*` and similar: without such a model it can only be meant for event types that it does not match. */
 function refuseServiceWildcard(text: string, model: string): void {
   const types = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(`${model}.`))
@@ -64,6 +82,7 @@ function refuseServiceWildcard(text: string, model: string): void {
 export function takes(pattern: EventPattern, type: string, { model, action }: About): boolean {
   if (pattern.kind === 'action') return pattern.action === action
   if (pattern.kind === 'model') return pattern.model === model
+  if (pattern.kind === 'prefix') return type.startsWith(pattern.prefix)
   return pattern.kind === 'all' || pattern.text === type
 }
 
@@ -72,6 +91,7 @@ export function canMeet(a: EventPattern, b: EventPattern): boolean {
   if (a.kind === 'type') return takes(b, a.text, a)
   if (b.kind === 'type') return canMeet(b, a)
   if (a.kind === 'all' || b.kind === 'all' || a.kind !== b.kind) return true
+  if (a.kind === 'prefix' && b.kind === 'prefix') return a.prefix.startsWith(b.prefix) || b.prefix.startsWith(a.prefix)
   return a.text === b.text
 }
 

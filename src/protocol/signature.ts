@@ -9,6 +9,9 @@ export type Secret = string | Uint8Array
 /** One header as HTTP libraries return it: its value, several values, or nothing. */
 export type HeaderValue = string | readonly string[] | null | undefined
 
+/** Names the source of the signing secret of the CRM service. */
+export const SECRET_HINT = 'The service shows it once, in the answer that registers the webhook.'
+
 const PREFIX = 'sha256='
 const WELL_FORMED_LENGTH = PREFIX.length + 64
 
@@ -81,7 +84,8 @@ export function matchesKey(body: Uint8Array | string, signature: string, key: Ke
 }
 
 /** Imports a secret, and refuses one that cannot come from the service: missing, empty, in quotes, or with a blank edge, as files may leave it. */
-export function importSecret(secret: unknown): KeyObject {
+export function importSecret(secret: unknown, hint = SECRET_HINT): KeyObject {
+  const unusable = (what: string) => new ConfigurationError('secret_unusable', `The signing secret ${what}. ${hint}`)
   if (typeof secret === 'string') {
     if (secret.trim() === '') throw unusable(secret === '' ? 'is an empty string' : 'is blank')
     if (secret.trim() !== secret) throw unusable('has a blank or a line break at an edge; trim it')
@@ -107,17 +111,20 @@ export function importSecret(secret: unknown): KeyObject {
 }
 
 /**
- * Returns `importSecret` with a cache of the keys of text: importing one costs as much as using it.
+ * Returns a function that imports secrets with a cache of the keys of text: importing one costs as much as using it.
  *
  * @param most the number of keys to keep; beyond it, all are dropped
  */
-export function cacheKeys(most: number): (secret: unknown) => KeyObject {
+export function cacheKeys(
+  most: number,
+  importOne: (secret: unknown) => KeyObject = importSecret,
+): (secret: unknown) => KeyObject {
   const keys = new Map<string, KeyObject>()
   return (secret) => {
-    if (typeof secret !== 'string') return importSecret(secret)
+    if (typeof secret !== 'string') return importOne(secret)
     const known = keys.get(secret)
     if (known !== undefined) return known
-    const key = importSecret(secret)
+    const key = importOne(secret)
     if (keys.size === most) keys.clear()
     keys.set(secret, key)
     return key
@@ -134,13 +141,6 @@ export function importAll<S, T>(secrets: readonly S[], importOne: (secret: S) =>
     for (const secret of secrets) for (const part of [secret, ...Object.values(Object(secret))]) ignoreRejection(part)
     throw error
   }
-}
-
-function unusable(what: string): ConfigurationError {
-  return new ConfigurationError(
-    'secret_unusable',
-    `The signing secret ${what}. The service shows it once, in the answer that registers the webhook.`,
-  )
 }
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -137,7 +137,9 @@ export class Attempt {
   #begin({ name, call }: NamedHandler, event: ParsedEvent): Promise<void> | undefined {
     const { transact } = this.#shared
     const transaction = transact && this.#openTransaction(name, transact)
-    const context = new Context(this, name, this.#run, transaction)
+    const { first, text } = this.#run
+    const rawBody = text && this.#shared.settings.protocol.toSigned(text)
+    const context = new Context(this, name, first, rawBody, transaction)
     let state: HandlerState = 'finished'
     let waiting: PromiseLike<unknown> | undefined
     try {

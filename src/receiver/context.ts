@@ -1,7 +1,7 @@
 import type { PosternError } from '../protocol/errors.ts'
 import { ignoreRejection } from '../protocol/promises.ts'
 import type { HandlerContext } from './handler.ts'
-import type { Run } from './run.ts'
+import type { EventRequest } from './run.ts'
 
 /** Value of `signal` until it is read; console.log prints its name. */
 class UnreadSignal {}
@@ -36,7 +36,8 @@ export class Context implements HandlerContext {
   constructor(
     running: { readonly signal: AbortSignal },
     handlerName: string,
-    { first, text }: Run,
+    first: EventRequest,
+    rawBody: string | undefined,
     transaction: HandlerTransaction | undefined,
   ) {
     this.#running = running
@@ -45,7 +46,7 @@ export class Context implements HandlerContext {
     this.source = first.source
     this.attempt = first.attempt
     this.receivedAt = first.receivedAt
-    this.rawBody = text
+    this.rawBody = rawBody
     if (transaction !== undefined) this.transaction = transaction.run
     // biome-ignore lint/correctness/noConstructorReturn: the proxy is the context
     return new Proxy(this, Context.#whenRead)

@@ -18,7 +18,7 @@ import { createItemRunner } from './inbox-path.ts'
 import type { Interceptor } from './intercept.ts'
 import { OBSERVE, type Observable, type Observer, type ReceiverView } from './observer.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './options.ts'
-import type { CloseResult, DispatchOptions, ReceivedDelivery, Receiver, ReceiverWorker } from './receiver.ts'
+import type { CloseResult, DispatchOptions, GivenDelivery, Receiver, ReceiverWorker } from './receiver.ts'
 import { Reporter } from './reporter.ts'
 import { type EventTypes, Routes } from './routes.ts'
 import { Runs } from './runs.ts'
@@ -54,7 +54,8 @@ export function createReceiver<
   return new WebhookReceiver(checkReceiverOptions(options)) as Receiver<M, E, ContextOf<S>>
 }
 
-class WebhookReceiver implements NameHolder, Observable {
+/** A receiver of any sender. What it takes is checked at run time; the types of `on` and `receive` are those of its maker. */
+export class WebhookReceiver implements NameHolder, Observable {
   readonly #routes: Routes
   readonly #shared: Shared
   readonly #runs: Runs
@@ -129,7 +130,7 @@ class WebhookReceiver implements NameHolder, Observable {
 
   readonly report = (error: PosternError): void => this.#shared.reporter.errorOnce(error)
 
-  readonly receive = (delivery: ReceivedDelivery): Promise<Outcome> =>
+  readonly receive = (delivery: GivenDelivery): Promise<Outcome> =>
     this.#shared.reporter.watch('delivery', (watch) => this.#path.receive(delivery, watch))
   readonly dispatch = (event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome> =>
     this.#path.dispatch(event, options)

@@ -8,16 +8,15 @@ import { withFailure } from '../protocol/failure.ts'
 import { checkHead, declaredLength } from '../protocol/head.ts'
 import { isBytes } from '../protocol/is-bytes.ts'
 import { checkMs } from '../protocol/option-checker.ts'
-import { type Outcome, Rejection, type Reply, toOutcome, toRejected, toReply } from '../protocol/outcome.ts'
+import { type Outcome, Rejection, type Reply, toOutcome, toRejected, toReply, toRetried } from '../protocol/outcome.ts'
 import { ignoreRejection, isThenable } from '../protocol/promises.ts'
 import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote, reasonOf, show } from '../protocol/show.ts'
-import { onlyValue } from '../protocol/signature.ts'
 import type { BodyFailure, DeliveryRequest } from './adapter.ts'
 import { Bodies } from './bodies.ts'
 import { accept } from './inbox-path.ts'
 import type { Watch } from './observer.ts'
-import type { DispatchOptions, ReceivedDelivery } from './receiver.ts'
+import type { DispatchOptions, GivenDelivery } from './receiver.ts'
 import type { Routes } from './routes.ts'
 import { type EventRequest, UNKNOWN_ATTEMPT } from './run.ts'
 import type { Runs } from './runs.ts'
@@ -39,6 +38,10 @@ const NOT_BYTES: BodyFailure = {
 const NOT_SIGNED: BodyFailure = {
   failure: 'body_consumed',
   fix: 'receive() was given an event, which has no signature: sign it, receiver.receive(signed(event, { secret })) of postern/testing, or give it to receiver.dispatch(event).',
+}
+const NO_HEADERS: BodyFailure = {
+  failure: 'body_consumed',
+  fix: 'A receiver of receiveFrom() needs all headers: receive({ body, headers }).',
 }
 const CLOSING: Outcome = { outcome: 'closing', status: 503 }
 const ignore = () => {}
@@ -76,13 +79,14 @@ export class DeliveryPath {
       if (closed !== undefined) return this.#reply(closed, delivery, request)
       request.onAnswered?.(end)
       isUnseen = request.onAnswered === undefined
-      const refusal = checkHead(request, settings.maxBodyBytes, settings.signatureHeader) // 1
-      if (refusal !== undefined) return this.#reply(toRejected(refusal), delivery, request)
+      const refusal = checkHead(request, settings.maxBodyBytes) // 1
+      const head = refusal ?? settings.protocol.readHead(request, delivery.receivedAt)
+      if (head instanceof Rejection) return this.#reply(toRejected(head), delivery, request)
       if (source instanceof PosternError) return this.#reply(this.#failSecrets(source), delivery, request)
       let body = this.#bodies.read(request, delivery) // 2
       if (isThenable(body)) body = await body
       if (!isBytes(body)) return this.#reply(body, delivery, request)
-      const answering = this.#answer(body, onlyValue(request.header(settings.signatureHeader.key)) ?? '', delivery) // 3 to 10
+      const answering = this.#answer(body, head, delivery) // 3 to 10
       body = NO_BYTES // retains no bytes while it waits
       const isOfDev = this.#devToken !== undefined && request.header('x-postern-dev') === this.#devToken
       const outcome = isThenable(answering) ? await answering : answering
@@ -96,12 +100,12 @@ export class DeliveryPath {
   }
 
   /** Handles bytes. Never rejects. */
-  receive(received: ReceivedDelivery, watch: Watch | undefined): Promise<Outcome> {
+  receive(received: GivenDelivery, watch: Watch | undefined): Promise<Outcome> {
     const { activity, settings } = this.#shared
     let delivery: EventRequest | undefined
     activity.begin()
     const answering = this.#attempt(() => {
-      const { body: read, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
+      const { body: read, signature, headers, source: given, receivedAt, waitUntil } = Object(received) as GivenDelivery // may be plain JavaScript
       const body = isBytes(read) && !isThenable(signature) ? read : NOT_BYTES
       if (body === NOT_BYTES) for (const part of [received, read, signature]) ignoreRejection(part)
       const source = toSource('The source given to receive()', () => given)
@@ -112,10 +116,10 @@ export class DeliveryPath {
       const closed = this.#refuseClosed()
       if (closed !== undefined) return closed
       if (source instanceof PosternError) return this.#failSecrets(source)
-      const bytes = this.#bodies.toBytes(isEvent(received) ? NOT_SIGNED : body)
+      const head = settings.protocol.readGiven({ signature, headers }, delivery.receivedAt) // 1
+      const bytes = this.#bodies.toBytes(isEvent(received) ? NOT_SIGNED : head === undefined ? NO_HEADERS : body)
       if (!isBytes(bytes)) return bytes
-      const refusal = settings.signatureHeader.check(signature) // 1
-      return refusal === undefined ? this.#answer(bytes, onlyValue(signature) ?? '', delivery) : toRejected(refusal) // 3 to 10
+      return head instanceof Rejection ? toRejected(head) : this.#answer(bytes, head, delivery) // 3 to 10
     })
     return this.#end(answering, delivery ?? this.#toDelivery(settings.clock.monotonic(), undefined, undefined, watch))
   }
@@ -176,26 +180,24 @@ export class DeliveryPath {
   }
 
   /** Stops 3 to 10. Returns a promise only if one of them is asynchronous. */
-  #answer(body: Uint8Array, signature: string, delivery: EventRequest): Outcome | Promise<Outcome> {
+  #answer(body: Uint8Array, head: unknown, delivery: EventRequest): Outcome | Promise<Outcome> {
     const mayWait = typeof this.#shared.settings.secret === 'function'
     if (mayWait && !this.#bodies.hasRoom(body.length + LOOK_UP_BYTES)) return this.#bodies.full()
     const keys = this.#keysFor(body, delivery) // 3
-    return isThenable(keys)
-      ? this.#awaitKeys(keys, body, signature, delivery)
-      : this.#verify(keys, body, signature, delivery)
+    return isThenable(keys) ? this.#awaitKeys(keys, body, head, delivery) : this.#verify(keys, body, head, delivery)
   }
 
-  async #awaitKeys(keys: Promise<Keys>, body: Uint8Array, signature: string, delivery: EventRequest): Promise<Outcome> {
+  async #awaitKeys(keys: Promise<Keys>, body: Uint8Array, head: unknown, delivery: EventRequest): Promise<Outcome> {
     const cost = body.length + LOOK_UP_BYTES
     if (!this.#bodies.hold(cost)) return this.#bodies.full()
     const found = await keys
     this.#bodies.letGo(cost)
-    return this.#verify(found, body, signature, delivery)
+    return this.#verify(found, body, head, delivery)
   }
 
-  #verify(keys: Keys, body: Uint8Array, signature: string, delivery: EventRequest): Outcome | Promise<Outcome> {
+  #verify(keys: Keys, body: Uint8Array, head: unknown, delivery: EventRequest): Outcome | Promise<Outcome> {
     if (keys instanceof PosternError) return this.#failSecrets(keys)
-    const parsed = keys instanceof Rejection ? keys : authenticate(body, signature, keys) // 4 and 5
+    const parsed = keys instanceof Rejection ? keys : authenticate(body, head, keys, this.#shared.settings.protocol) // 4 and 5
     return parsed instanceof Rejection ? toRejected(parsed) : this.#route(parsed, delivery, body)
   }
 
@@ -205,7 +207,7 @@ export class DeliveryPath {
     delivery: EventRequest,
     body?: Uint8Array,
   ): Outcome | Promise<Outcome> {
-    const { clock, maxAge, inbox } = this.#shared.settings
+    const { clock, maxAge, inbox, protocol } = this.#shared.settings
     const { accountKey, id, type } = event
     if (maxAge !== undefined && !(clock.now() - Date.parse(event.timestamp) <= maxAge))
       return toRejected(TOO_OLD, event)
@@ -213,8 +215,10 @@ export class DeliveryPath {
     const route = this.#routes.find(type) // 6
     if (route === undefined) return toOutcome('ignored', event)
     const key = this.#shared.toKey(accountKey, id)
-    if (inbox !== undefined && body !== undefined)
-      return accept(this.#shared, this.#bodies, inbox, { key, bytes: body, accountKey, id, type }, delivery) // 7
+    if (inbox !== undefined && body !== undefined) {
+      const bytes = protocol.sender === undefined || text === undefined ? body : Buffer.from(text)
+      return accept(this.#shared, this.#bodies, inbox, { key, bytes, accountKey, id, type }, delivery) // 7
+    }
     return this.#runs.answer(key, withModel(event, route), route, delivery, text) // 7 to 10
   }
 
@@ -268,13 +272,14 @@ export class DeliveryPath {
   }
 
   #report(outcome: Outcome, delivery: EventRequest): Outcome {
-    this.#shared.reporter.outcome(outcome, delivery)
-    return outcome
+    const told = this.#shared.settings.protocol.sender === undefined ? outcome : toRetried(outcome)
+    this.#shared.reporter.outcome(told, delivery)
+    return told
   }
 
   /** @param unread the request if its body was not read to the end */
-  #reply(outcome: Outcome, delivery: EventRequest, unread?: DeliveryRequest): Reply {
-    this.#report(outcome, delivery)
+  #reply(answer: Outcome, delivery: EventRequest, unread?: DeliveryRequest): Reply {
+    const outcome = this.#report(answer, delivery)
     if (unread === undefined) return toReply(outcome, false, 0)
     const length = declaredLength(unread)
     // HTTP/2 and Fetch may have a body with neither header.

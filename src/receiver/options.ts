@@ -6,9 +6,10 @@ import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey
 import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-schemas.ts'
 import type { PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels } from '../protocol/events.ts'
-import { checkSignatureHeader, SignatureHeader } from '../protocol/head.ts'
+import { checkSignatureHeader } from '../protocol/head.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import type { Outcome } from '../protocol/outcome.ts'
+import { type Protocol, serviceProtocol } from '../protocol/protocol.ts'
 import { DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS, MIN_MEMORY_MS } from '../protocol/schedule.ts'
 import type { StandardSchema } from '../protocol/schema.ts'
 import { show } from '../protocol/show.ts'
@@ -36,7 +37,10 @@ export type ReceiverOptions<M = OpenModels, E = NoEvents, S extends Store = Stor
   readonly events?: (E & ([keyof E] extends [never] ? Readonly<Record<string, never>> : unknown)) | undefined
   /** Remembers handled events. Default: `memoryStore()`, for one process. */
   readonly store?: S | undefined
-} & {
+} & OtherOptions
+
+/** The options that do not determine the types of handlers. */
+export interface OtherOptions {
   /**
    * The webhook's signing secret: text or bytes, `{ secret, accountKey }` to bind it to one account, a list of these, or a function
    * that chooses by source or account. `undefined` is in the type so that `process.env.WEBHOOK_SECRET` can be given as it is; at run
@@ -90,28 +94,63 @@ export interface ReceiverSettings
   readonly secret: readonly VerificationKey[] | SecretsFunction
   readonly models: ReadonlyMap<string, StandardSchema> | undefined
   readonly events: ReadonlyMap<string, StandardSchema>
-  readonly signatureHeader: SignatureHeader
+  readonly protocol: Protocol
   /** True if the owner gave `name`. */
   readonly isNamed: boolean
   /** The most memory that one body may take, including the objects that keep its fragments, in bytes. */
   readonly maxBodyCost: number
 }
 
-const check = new OptionChecker('createReceiver')
+/** Defaults and limits of options that differ between senders. */
+export interface SenderTerms {
+  readonly check: OptionChecker
+  readonly protocol: Protocol
+  /** The names of all options. */
+  readonly known: readonly string[]
+  /** Returns a sentence about an option that is not known. */
+  readonly hint: (stray: string) => string | undefined
+  readonly maxBodyBytes: number
+  readonly deadlineMs: { readonly initial: number; readonly most: number }
+  /** The shortest retention of a store, in milliseconds, and what repeats events for so long. */
+  readonly retentionMs: { readonly least: number; readonly reason: string }
+  readonly checkEventType: (check: OptionChecker, type: string) => void
+}
 
-/** Checks all options, and throws with the fix if one cannot work. */
+/** Checks the options of `createReceiver`, and throws with the fix if one cannot work. */
 export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): ReceiverSettings {
+  const check = new OptionChecker('createReceiver')
   check.mustBeObject(options, 'createReceiver({ secret })')
+  const { signatureHeader = SIGNATURE_NAME, maxAge } = options
+  checkSignatureHeader(check, signatureHeader)
+  if (maxAge !== undefined) check.mustBeNumber('maxAge', maxAge, MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON)
+  return checkOptions(options, {
+    check,
+    protocol: serviceProtocol(signatureHeader),
+    known: OPTIONS,
+    hint: (stray) => (stray === 'secrets' ? 'Several secrets are given as a list in "secret".' : undefined),
+    maxBodyBytes: 1_048_576,
+    deadlineMs: { initial: DEFAULT_DEADLINE_MS, most: MAX_DEADLINE_MS },
+    retentionMs: { least: MIN_MEMORY_MS, reason: 'the service retries up to 2 h 36 min after the event' },
+    checkEventType,
+  })
+}
+
+/** Checks the options that receivers of all senders have. */
+export function checkOptions(
+  options: ReceiverOptions<ModelSchemas, EventSchemas>,
+  terms: SenderTerms,
+): ReceiverSettings {
+  const { check, protocol } = terms
+  check.mustHaveOnly(options, terms.known, terms.hint)
   const {
     secret,
     models,
     events = {},
     store,
     name,
-    signatureHeader = SIGNATURE_NAME,
-    maxBodyBytes = 1_048_576,
+    maxBodyBytes = terms.maxBodyBytes,
     maxBufferedBytes,
-    deadlineMs = DEFAULT_DEADLINE_MS,
+    deadlineMs = terms.deadlineMs.initial,
     ...rest
   } = options
   const {
@@ -122,31 +161,29 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
     clock = systemClock,
     ...engines
   } = rest
-  const owners = checkOwners(engines)
+  const owners = checkOwners(check, engines)
 
   if (name !== undefined && (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name)))
     throw check.invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
-  checkSignatureHeader(check, signatureHeader)
   check.mustBeWhole('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824, 'bytes')
   const maxBodyCost = Math.max(maxBodyBytes * MAX_OVERHEAD, LEAST_BODY_COST)
   if (maxBufferedBytes !== undefined)
     check.mustBeNumber('maxBufferedBytes', maxBufferedBytes, maxBodyCost, Number.MAX_SAFE_INTEGER, BUFFER_REASON)
-  check.mustBeNumber('deadlineMs', deadlineMs, 100, MAX_DEADLINE_MS)
+  check.mustBeNumber('deadlineMs', deadlineMs, 100, terms.deadlineMs.most)
   check.mustBeNumber('handlerTimeoutMs', handlerTimeoutMs, 1, 86_400_000)
   check.mustBeWhole('leaseMs', leaseMs, 2_000, 25_000, 'milliseconds')
   check.mustBeNumber('maxInFlight', maxInFlight, 1, 1_000_000)
-  if (maxAge !== undefined) check.mustBeNumber('maxAge', maxAge, MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON)
   check.mustHaveMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
 
   return {
     // Thrown here, few calls deep, so that the stack of the error reaches the app's line.
-    secret: typeof secret === 'function' ? secret : importSecrets(secret),
-    models: models === undefined ? undefined : checkSchemas('models', models, checkModelKey),
-    events: checkSchemas('events', events, checkEventType),
-    store: checkStore(store === undefined ? memoryStore({ clock }) : store),
+    secret: typeof secret === 'function' ? secret : importSecrets(secret, protocol),
+    protocol,
+    models: models === undefined ? undefined : checkSchemas(check, 'models', models, checkModelKey),
+    events: checkSchemas(check, 'events', events, terms.checkEventType),
+    store: checkStore(terms, store === undefined ? memoryStore({ clock }) : store),
     name: name ?? 'default',
     isNamed: name !== undefined,
-    signatureHeader: new SignatureHeader(signatureHeader),
     maxBodyBytes,
     maxBodyCost,
     maxBufferedBytes: maxBufferedBytes ?? Math.max(67_108_864, 8 * maxBodyBytes),
@@ -162,21 +199,20 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
 
 const BUFFER_REASON = 'one body in small fragments may cost that'
 const AGE_REASON = 'the last of the five attempts comes 2 h 36 min after the event'
-const OPTIONS = (
+/** The options of `createReceiver`. */
+export const OPTIONS: readonly string[] = (
   'secret models events store name signatureHeader maxBodyBytes maxBufferedBytes deadlineMs handlerTimeoutMs leaseMs maxInFlight maxAge ' +
   'clock logger onOutcome onError inbox onDeadLetter'
 ).split(' ')
 
-function hintFor(stray: string): string | undefined {
-  return stray === 'secrets' ? 'Several secrets are given as a list in "secret".' : undefined
-}
-
 type Owners = Pick<ReceiverSettings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox'>
 
-/** Checks the hooks, the logger and the inbox, and refuses unknown options. */
-function checkOwners(options: Pick<ReceiverOptions<ModelSchemas, EventSchemas>, keyof Owners>): Owners {
+/** Checks the hooks, the logger and the inbox. */
+function checkOwners(
+  check: OptionChecker,
+  options: Pick<ReceiverOptions<ModelSchemas, EventSchemas>, keyof Owners>,
+): Owners {
   const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox } = options
-  check.mustHaveOnly(options, OPTIONS, hintFor)
   check.mustHaveMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
   if (isWinston(logger))
     throw check.invalid('logger is of winston, which takes the message first: give winstonLogger(logger), of postern.')
@@ -186,13 +222,13 @@ function checkOwners(options: Pick<ReceiverOptions<ModelSchemas, EventSchemas>, 
   return { logger, onOutcome, onError, onDeadLetter, inbox }
 }
 
-function checkStore(store: Store): Store {
+function checkStore({ check, retentionMs: { least, reason } }: SenderTerms, store: Store): Store {
   const optional = ['transaction', 'transactionSync', 'forget'].filter(
     (method) => Reflect.get(Object(store), method) !== undefined,
   )
   check.mustHaveMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])
-  if (typeof store.retentionMs === 'number' && store.retentionMs >= MIN_MEMORY_MS) return store
+  if (typeof store.retentionMs === 'number' && store.retentionMs >= least) return store
   throw check.invalid(
-    `the store keeps done events for ${show(store.retentionMs)} ms, but the service retries up to 2 h 36 min after the event: such events would run again. Give it a retentionMs of at least ${MIN_MEMORY_MS} (3 h); 7 days is the default.`,
+    `the store keeps done events for ${show(store.retentionMs)} ms, but ${reason}: such events would run again. Give it a retentionMs of at least ${least} (${least / 3_600_000} h); 7 days is the default.`,
   )
 }

@@ -3,6 +3,7 @@ import type { WorkedOnce, WorkOnceOptions } from '../inbox/work-once.ts'
 import type { PosternError } from '../protocol/errors.ts'
 import type { Check, EventOf, NoEvents, OpenModels, Patterns, WebhookEvent } from '../protocol/events.ts'
 import type { Outcome, Reply } from '../protocol/outcome.ts'
+import type { GivenHead } from '../protocol/protocol.ts'
 import type { HeaderValue } from '../protocol/signature.ts'
 import type { DeliveryRequest } from './adapter.ts'
 import type { Handler, HandlerContext, OptionsOf } from './handler.ts'
@@ -30,6 +31,9 @@ export interface ReceivedDelivery {
   /** Keeps a serverless host awake for work that goes on after the answer. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
+
+/** The argument of `receive`: a delivery of the CRM service, or of another sender. */
+export type GivenDelivery = Omit<ReceivedDelivery, 'signature'> & GivenHead
 
 /** Options of `receiver.dispatch`. */
 export interface DispatchOptions {

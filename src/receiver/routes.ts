@@ -2,11 +2,19 @@ import type { Logger } from '../host/logger.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { ACTIONS, type Action, type AnyEvent, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
-import { type About, canMeet, type EventPattern, parsePattern, takes } from '../protocol/pattern.ts'
+import {
+  type About,
+  canMeet,
+  type EventPattern,
+  NO_RECORD,
+  parsePattern,
+  parsePlainPattern,
+  takes,
+} from '../protocol/pattern.ts'
 import { isTypeOnly, type StandardSchema } from '../protocol/schema.ts'
 import { show } from '../protocol/show.ts'
 import type { Handler, HandlerOptions } from './handler.ts'
+import { checkHandlerOptions } from './handler-options.ts'
 import { type Interceptor, intercept } from './intercept.ts'
 import type { ReceiverSettings } from './options.ts'
 
@@ -60,6 +68,8 @@ interface Built {
 export class Routes {
   readonly #models: ReadonlyMap<string, StandardSchema> | undefined
   readonly #events: ReadonlyMap<string, StandardSchema>
+  /** True if the types of events are plain text, without models and actions. */
+  readonly #isPlain: boolean
   readonly #keepsPositions: boolean
   readonly #logger: Logger
   #registrations: Registration[] = []
@@ -72,9 +82,13 @@ export class Routes {
   #interceptedIn = 0
   #built: Built | undefined
 
-  constructor({ models, events, store }: Pick<ReceiverSettings, 'models' | 'events' | 'store'>, logger: Logger) {
+  constructor(
+    { models, events, protocol, store }: Pick<ReceiverSettings, 'models' | 'events' | 'protocol' | 'store'>,
+    logger: Logger,
+  ) {
     this.#models = models
     this.#events = events
+    this.#isPlain = protocol.sender !== undefined
     this.#keepsPositions = store.keepsPositions === true
     this.#logger = logger
   }
@@ -92,7 +106,8 @@ export class Routes {
   }
 
   #add(given: unknown, options: unknown, handler: unknown): void {
-    const parse = (text: unknown) => parsePattern(text, this.#models, this.#events)
+    const parse = (text: unknown) =>
+      this.#isPlain ? parsePlainPattern(text) : parsePattern(text, this.#models, this.#events)
     // An empty list is refused like a pattern that matches nothing.
     const patterns = Array.isArray(given) && given.length > 0 ? given.map(parse) : [parse(given)]
     const texts = [...new Set(patterns.map((pattern) => pattern.text))].sort() // their order may change as code is edited
@@ -107,7 +122,7 @@ export class Routes {
         'handler_invalid',
         `The handler for ${text} is a generator function, which does not run until something iterates it; give .on(${text}, async (event) => { … }) without the star, and await instead of yield.`,
       )
-    const { name: givenName, order } = checkHandlerOptions(options, text, patterns, this.#keepsPositions)
+    const { name: givenName, order } = checkHandlerOptions(options, text, this.#whyNoOrder(patterns))
     // The types of .on() derive the event's type from the pattern.
     const registration: Registration = {
       patterns,
@@ -120,6 +135,15 @@ export class Routes {
     }
     const kept = this.#registrations.filter((other) => !this.#isReplaced(other, registration))
     this.#registrations = [...kept, registration]
+  }
+
+  /** Returns why these patterns cannot have `order: 'latest'`, if they cannot. */
+  #whyNoOrder(patterns: readonly EventPattern[]): string | undefined {
+    if (this.#isPlain || patterns.some((pattern) => pattern.kind === 'type' && pattern.model === undefined))
+      return "order: 'latest' compares events of one record, and this type is about none. Leave it out, or give a pattern of a model."
+    if (!this.#keepsPositions)
+      return "order: 'latest' needs a store that keeps positions, and this one does not say keepsPositions: true. The stores of this package do; docs/guides/own-store.md says how to add it."
+    return undefined
   }
 
   intercept(interceptor: Interceptor): void {
@@ -136,28 +160,47 @@ export class Routes {
     this.#built ??= this.#build()
     const exact = this.#built.byType.get(type)
     if (exact !== undefined) return exact
+    if (this.#isPlain) return this.#findPlain(this.#built, type)
     const about = splitType(type)
     const shared = about === undefined ? this.#built.others : this.#built.byAction.get(about.action)
     if (shared === undefined || shared.handlers.length === 0) return undefined
     return about === undefined ? shared : { ...shared, model: about.model }
   }
 
+  /** Returns the route of a type that only wildcards take. */
+  #findPlain({ others }: Built, type: string): Route | undefined {
+    const matches = (pattern: EventPattern) => takes(pattern, type, NO_RECORD)
+    const isPrefixed = this.#registrations.some(({ patterns }) =>
+      patterns.some((pattern) => pattern.kind === 'prefix' && matches(pattern)),
+    )
+    const route = isPrefixed ? this.#toRoute(matches, NO_RECORD) : others
+    return route.handlers.length === 0 ? undefined : route
+  }
+
   eventTypes(): EventTypes {
     const types = new Set<string>()
     let open = false
-    const models = [...(this.#models?.keys() ?? [])]
     for (const pattern of this.#registrations.flatMap(({ patterns }) => patterns)) {
       if (pattern.kind === 'type') types.add(pattern.text)
       else if (pattern.kind === 'model') for (const action of ACTIONS) types.add(`${pattern.model}.${action}`)
       else {
         open = true
-        for (const model of models)
-          for (const action of ACTIONS)
-            if (pattern.kind === 'all' || pattern.action === action) types.add(`${model}.${action}`)
-        if (pattern.kind === 'all') for (const type of [...SERVICE_EVENT_TYPES, ...this.#events.keys()]) types.add(type)
+        for (const type of this.#known()) if (takes(pattern, type, this.#aboutOf(type))) types.add(type)
       }
     }
     return { types: [...types], open }
+  }
+
+  /** Returns the types that a wildcard may take, as far as they are known. */
+  #known(): readonly string[] {
+    if (this.#isPlain) return [...this.#events.keys()]
+    const models = [...(this.#models?.keys() ?? [])]
+    const ofModels = models.flatMap((model) => ACTIONS.map((action) => `${model}.${action}`))
+    return [...ofModels, ...SERVICE_EVENT_TYPES, ...this.#events.keys()]
+  }
+
+  #aboutOf(type: string): About {
+    return this.#isPlain || this.#events.has(type) ? NO_RECORD : (splitType(type) ?? NO_RECORD)
   }
 
   /** Reopens registration in development, after the module that registers was reloaded. */
@@ -199,7 +242,7 @@ export class Routes {
   #build(): Built {
     const byType = new Map<string, Route>()
     for (const type of this.eventTypes().types) {
-      const about = this.#events.has(type) ? NOT_A_MODEL : (splitType(type) ?? NOT_A_MODEL)
+      const about = this.#aboutOf(type)
       byType.set(
         type,
         this.#toRoute((pattern) => takes(pattern, type, about), about, this.#schemaOf(type, about)),
@@ -236,44 +279,4 @@ export class Routes {
 /** Returns true for a generator function: a call would run nothing. A bound one has the same tag. */
 function isGenerator(handler: unknown): boolean {
   return /^\[object (Async)?GeneratorFunction\]$/.test(Object.prototype.toString.call(handler))
-}
-
-const NOT_A_MODEL: About = { model: undefined, action: undefined }
-
-/**
- * Checks the options of `.on()`.
- *
- * @param keepsPositions true if the store says so
- * @throws ConfigurationError `handler_invalid`, `option_invalid`, `option_unknown`
- */
-function checkHandlerOptions(
-  options: unknown,
-  text: string,
-  patterns: readonly EventPattern[],
-  keepsPositions: boolean,
-) {
-  if (typeof options !== 'object' || options === null)
-    throw new ConfigurationError(
-      'handler_invalid',
-      `.on(${text}, …) takes a handler, or options and a handler: .on(${text}, { name: '…' }, handler).`,
-    )
-  const { name, order } = options as HandlerOptions // each field is checked here
-  new OptionChecker(`.on(${text}, …)`).mustHaveOnly(options, ['name', 'order'])
-  if (name !== undefined && !(typeof name === 'string' && /^[\x21-\x7e]{1,100}$/.test(name)))
-    throw new ConfigurationError(
-      'handler_invalid',
-      `The name of the handler for ${text} is ${show(name)}; give 1 to 100 printable characters without blanks.`,
-    )
-  const why = order === undefined ? undefined : whyNoOrder(order, patterns, keepsPositions)
-  if (why !== undefined) throw new ConfigurationError('option_invalid', `The handler for ${text}: ${why}`)
-  return { name, order }
-}
-
-function whyNoOrder(order: unknown, patterns: readonly EventPattern[], keepsPositions: boolean): string | undefined {
-  if (order !== 'latest') return `order is ${show(order)}; give 'latest', or leave it out.`
-  if (patterns.some((pattern) => pattern.kind === 'type' && pattern.model === undefined))
-    return "order: 'latest' compares events of one record, and this type is about none. Leave it out, or give a pattern of a model."
-  if (!keepsPositions)
-    return "order: 'latest' needs a store that keeps positions, and this one does not say keepsPositions: true. The stores of this package do; docs/guides/own-store.md says how to add it."
-  return undefined
 }

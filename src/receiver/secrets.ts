@@ -26,13 +26,13 @@ export type Keys = readonly VerificationKey[] | Rejection | PosternError
  * function failed.
  */
 export function createKeySource(shared: Shared): (body: Uint8Array, delivery: EventRequest) => Keys | Promise<Keys> {
-  const toKey = cacheKeys(MAX_CACHED_KEYS)
   const { settings } = shared
-  const { secret: choose } = settings
+  const { secret: choose, protocol } = settings
+  const cached = { ...protocol, importSecret: cacheKeys(MAX_CACHED_KEYS, protocol.importSecret) }
   const importKeys = (request: LazySecretRequest, secrets: Secrets | null | undefined): Keys => {
     try {
       if (secrets == null) return request.lacksSource ? NO_SOURCE : NO_SECRET
-      const keys = importSecrets(secrets, toKey)
+      const keys = importSecrets(secrets, cached)
       return request.wasRead && keys.some(({ accountKey }) => accountKey === undefined) ? unbound() : keys
     } catch (error) {
       return unavailable(error)
@@ -42,7 +42,8 @@ export function createKeySource(shared: Shared): (body: Uint8Array, delivery: Ev
   }
   return (body, delivery) => {
     if (typeof choose !== 'function') return choose
-    const request = new LazySecretRequest(body, delivery.source)
+    // The body of another sender claims no account.
+    const request = new LazySecretRequest(protocol.sender === undefined ? body : undefined, delivery.source)
     const fail = (cause: unknown) => {
       request.forget()
       return unavailable(cause)
@@ -80,7 +81,7 @@ class LazySecretRequest implements SecretRequest {
   #claimed: string | undefined
   readonly #source: string | undefined
 
-  constructor(body: Uint8Array, source: string | undefined) {
+  constructor(body: Uint8Array | undefined, source: string | undefined) {
     this.#body = body
     this.#source = source
   }

@@ -245,12 +245,12 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'one-secret-tried': {
       breaks: 'Only the first of several secrets is tried.',
       from: 0,
-      edits: { 'of keys) {\n    if (!matchesKey': 'of keys.slice(0, 1)) {\n    if (!matchesKey' },
+      edits: { 'of keys) {\n    if (!protocol': 'of keys.slice(0, 1)) {\n    if (!protocol' },
     },
     'signature-not-compared': {
       breaks: 'Every well-formed signature holds.',
       from: 1,
-      edits: { 'if (!matchesKey(body, signature, key)) continue // 4': '' },
+      edits: { 'if (!protocol.matches(body, head, key)) continue // 4': '' },
     },
     'signature-told': {
       breaks: 'The reason of a refusal, which hooks and log lines carry, quotes the signature.',

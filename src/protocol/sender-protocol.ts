@@ -1,0 +1,129 @@
+import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { checkEnvelope, type Envelope, isObject, parseJson } from './envelope.ts'
+import { ConfigurationError } from './errors.ts'
+import type { RequestHead } from './head.ts'
+import { Rejection, type RejectionCode } from './outcome.ts'
+import type { Protocol } from './protocol.ts'
+import type { EventNames, Sender, SenderHeaders, SignedHead } from './sender.ts'
+import { reasonOf } from './show.ts'
+import { importSecret, onlyValue } from './signature.ts'
+
+const MOST_DIGESTS = 8
+const DIGEST_BYTES = 32
+/** A shorter key that was decoded can be guessed, or is what a lenient decoder made of another kind of secret. */
+const LEAST_KEY_BYTES = 16
+/** A header that names an event: two of them are joined by a comma. */
+const ONE_VALUE = /^[\x21-\x2b\x2d-\x7e]{1,1024}$/
+/** In JSON text, no value contains this: each quote inside has a backslash before it. */
+const DATA = ',"data":'
+
+interface SenderHead {
+  readonly headers: SenderHeaders
+  readonly signed: SignedHead
+  readonly receivedAt: number
+}
+
+/** The protocol of a sender. Its events become envelopes of the CRM service, so that stores and inboxes need not know it. */
+export function toProtocol(sender: Sender<unknown>): Protocol {
+  const secretHint = `It is the secret that ${sender.name} signs webhooks with.`
+  const protocol: Protocol<SenderHead> = {
+    sender,
+    secretHint,
+    importSecret: (secret) => importKey(sender, secret, secretHint),
+    readHead: (request, receivedAt) => readHead(sender, request, receivedAt),
+    readGiven({ headers }, receivedAt) {
+      if (typeof headers !== 'object' || headers === null) return undefined
+      const entries = Object.entries(headers)
+      const header =
+        typeof headers.get === 'function'
+          ? (name: string) => (headers as Headers).get(name)
+          : (name: string) => entries.flatMap(([key, value]) => (key.toLowerCase() === name ? (value ?? []) : []))
+      return readHead(sender, { header }, receivedAt)
+    },
+    matches: matchesDigest,
+    parse: (body, head) => parseEvent(sender, body, head),
+    toSigned: (envelope) => envelope.slice(envelope.indexOf(DATA) + DATA.length, -1),
+  }
+  return protocol as Protocol
+}
+
+function importKey(sender: Sender<unknown>, secret: unknown, hint: string): KeyObject {
+  const key = importSecret(secret, hint)
+  if (typeof secret !== 'string' || sender.toKey === undefined) return key
+  const bytes = sender.toKey(secret)
+  if (bytes.length >= Math.min(LEAST_KEY_BYTES, secret.length)) return createSecretKey(bytes)
+  throw new ConfigurationError('secret_unusable', `The signing secret is too short for ${sender.name}. ${hint}`)
+}
+
+/** Stop 1: refuses a request that lacks a header, has one twice, or was signed at another time. */
+function readHead(
+  sender: Sender<unknown>,
+  request: Pick<RequestHead, 'header'>,
+  receivedAt: number,
+): SenderHead | Rejection {
+  const [signature] = sender.headers
+  const malformed = (name: string, why = '') =>
+    new Rejection('signature_malformed', `${name} is not one value in the form of ${sender.name}${why}.`)
+  const headers: Record<string, string> = Object.create(null)
+  for (const name of [...sender.headers, ...(sender.optionalHeaders ?? [])]) {
+    const value = onlyValue(request.header(name))
+    if (value !== undefined) {
+      if (name === signature ? value === '' : !ONE_VALUE.test(value)) return malformed(name)
+      headers[name] = value
+    } else if (sender.headers.includes(name)) return new Rejection('signature_missing', `There is no ${name} header.`)
+  }
+  try {
+    const signed = sender.readHead(headers)
+    if (signed === undefined || !hasDigests(signed)) return malformed(signature)
+    const { signedAt = receivedAt } = signed
+    const { toleranceMs = 0 } = sender
+    if (Math.abs(receivedAt - signedAt) <= toleranceMs) return { headers, signed, receivedAt }
+    const [signedTime, time] = [signedAt, receivedAt].map((ms) => new Date(ms).toISOString())
+    return new Rejection(
+      'signature_expired',
+      `Signed at ${signedTime}, received at ${time}, more than ${toleranceMs} ms apart: a replay, or a clock is wrong.`,
+    )
+  } catch (cause) {
+    return malformed(signature, `: ${reasonOf(cause)}`)
+  }
+}
+
+function hasDigests({ digests }: SignedHead): boolean {
+  return digests.length > 0 && digests.length <= MOST_DIGESTS && digests.every(({ length }) => length === DIGEST_BYTES)
+}
+
+function matchesDigest(body: Uint8Array, { signed }: SenderHead, key: KeyObject): boolean {
+  const { before = '', after = '', digests } = signed
+  const computed = createHmac('sha256', key).update(before).update(body).update(after).digest()
+  let matched = false
+  for (const digest of digests) matched = timingSafeEqual(computed, digest) || matched
+  return matched
+}
+
+function parseEvent(
+  sender: Sender<unknown>,
+  body: Uint8Array,
+  { headers, signed, receivedAt }: SenderHead,
+): Envelope | Rejection {
+  const refuse = (why: string, code: RejectionCode = 'invalid_envelope') =>
+    new Rejection(code, `The body is signed, but is no event of ${sender.name}: ${why}`)
+  const parsed = parseJson(body)
+  if (parsed instanceof Rejection)
+    return parsed.code === 'invalid_json'
+      ? refuse('it is not JSON. Set the content type application/json there.', parsed.code)
+      : parsed
+  const { value: data, text } = parsed
+  if (!isObject(data)) return refuse('it is not an object.')
+  let names: EventNames | undefined
+  try {
+    const digest = () => createHash('sha256').update(body).digest('hex')
+    names = sender.nameEvent(data, headers, { signedAt: signed.signedAt, receivedAt, digest })
+  } catch (cause) {
+    return refuse(reasonOf(cause))
+  }
+  if (names === undefined) return refuse('nothing in it names one.')
+  const { id, type, timestamp, accountKey } = names
+  const event = checkEnvelope({ id, type, timestamp, accountKey, data })
+  if (event instanceof Rejection) return refuse(event.reason)
+  return { event, text: `${JSON.stringify({ id, type, timestamp, accountKey }).slice(0, -1)}${DATA}${text}}` }
+}

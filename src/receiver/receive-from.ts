@@ -1,0 +1,83 @@
+import { checkPlainType } from '../protocol/check-schemas.ts'
+import type { EventSchemas, ModelSchemas, NoEvents } from '../protocol/events.ts'
+import { mustBeHeader } from '../protocol/head.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
+import { DEFAULT_DEADLINE_MS } from '../protocol/schedule.ts'
+import type { OpenTypes, Sender } from '../protocol/sender.ts'
+import { toProtocol } from '../protocol/sender-protocol.ts'
+import { show } from '../protocol/show.ts'
+import type { Store } from '../store/store.ts'
+import { WebhookReceiver } from './create-receiver.ts'
+import { checkOptions, OPTIONS, type ReceiverOptions } from './options.ts'
+import type { ReceiverFrom, SenderReceiverOptions } from './sender-receiver.ts'
+
+const DAY_MS = 86_400_000
+const ONE_ATTEMPT = 'makes one attempt: without an inbox, an event that fails is lost. Give receiveFrom an inbox.'
+
+/**
+ * Creates a receiver of another sender's webhooks: GitHub, Stripe and others of `postern/senders`, or an own one. It handles events as
+ * `createReceiver` does, by its stores and inboxes.
+ *
+ * @throws ConfigurationError `option_unknown`, `option_invalid`, `secret_unusable`, `store_shared`
+ * @example
+ * const receiver = receiveFrom(github<EventPayloadMap>(), { secret: process.env.GITHUB_WEBHOOK_SECRET })
+ * receiver.on('issues.opened', (event) => console.log(event.data.issue.title))
+ */
+export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents, S extends Store = Store>(
+  sender: Sender<Types>,
+  options: SenderReceiverOptions<E, S>,
+): ReceiverFrom<Types, E, S> {
+  checkSender(sender)
+  const check = new OptionChecker('receiveFrom')
+  check.mustBeObject(options, `receiveFrom(sender, { secret })`)
+  const settings = checkOptions(options as ReceiverOptions<ModelSchemas, EventSchemas>, {
+    check,
+    protocol: toProtocol(sender),
+    known: OPTIONS.filter((name) => !OF_SERVICE.includes(name)),
+    hint: hintFor,
+    maxBodyBytes: sender.maxBodyBytes ?? 1_048_576,
+    deadlineMs: { initial: Math.min(0.8 * sender.waitsMs, DEFAULT_DEADLINE_MS), most: sender.waitsMs - 500 },
+    retentionMs: {
+      least: sender.duplicatesForMs,
+      reason: `${sender.name} may repeat an event for ${sender.duplicatesForMs} ms`,
+    },
+    checkEventType: checkPlainType,
+  })
+  if (sender.attempts === 1 && settings.inbox === undefined)
+    settings.logger.warn({ receiver: settings.name }, `${sender.name} ${ONE_ATTEMPT}`)
+  const receiver: unknown = new WebhookReceiver(settings)
+  return receiver as ReceiverFrom<Types, E, S> // the types concern handlers only; patterns and schemas are also checked at run time
+}
+
+/** Options about events of the CRM service. */
+const OF_SERVICE = ['models', 'maxAge', 'signatureHeader']
+
+function hintFor(stray: string): string | undefined {
+  return OF_SERVICE.includes(stray) ? 'It is about events of the CRM service.' : undefined
+}
+
+const FIELDS =
+  'name headers optionalHeaders readHead nameEvent unsigned toKey toleranceMs waitsMs attempts duplicatesForMs maxBodyBytes sign types'.split(
+    ' ',
+  )
+
+/** Checks a sender, which an app may have written. */
+function checkSender(sender: Sender<unknown>): void {
+  const check = new OptionChecker('sender')
+  check.mustHaveMethods('it', sender, ['readHead', 'nameEvent', 'sign'])
+  check.mustHaveOnly(sender, FIELDS)
+  const { name, headers, optionalHeaders = [], unsigned, toKey, toleranceMs = DAY_MS, maxBodyBytes = 1 } = sender
+  check.mustBeFunctions({ toKey })
+  if (typeof name !== 'string' || name === '') throw check.invalid(`name is ${show(name)}; give text.`)
+  for (const [option, list] of Object.entries({ headers, optionalHeaders, unsigned }))
+    if (!Array.isArray(list)) throw check.invalid(`${option} is ${show(list)}; give a list.`)
+  for (const header of [headers[0], ...headers, ...optionalHeaders]) {
+    mustBeHeader(check, 'a header', header)
+    if (/[A-Z]/.test(header)) throw check.invalid(`the header ${header} is not in lower case.`)
+  }
+  check.mustBeNumber('toleranceMs', toleranceMs, 1_000, DAY_MS)
+  check.mustBeNumber('waitsMs', sender.waitsMs, 1_000, DAY_MS)
+  check.mustBeNumber('duplicatesForMs', sender.duplicatesForMs, 0, 365 * DAY_MS)
+  check.mustBeWhole('attempts', sender.attempts, 1, 1_000)
+  check.mustBeWhole('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824)
+}

@@ -1,0 +1,76 @@
+import { createHmac } from 'node:crypto'
+import { ConfigurationError, type OpenData, type OpenTypes, type Sender } from '../engine.ts'
+import { hexDigest } from './digests.ts'
+import { type OnceOptions, readOnce } from './once.ts'
+
+/** The types of events, `push` or `issues.opened`, from a map of payloads by event such as `EventPayloadMap` of `@octokit/webhooks-types`. */
+export type GitHubTypes<Payloads> = [Payloads] extends [never]
+  ? OpenTypes
+  : { [N in NamedPayload<Payloads> as N['type']]: N['data'] }
+
+type NamedPayload<Payloads> = { [E in keyof Payloads & string]: Named<E, Payloads[E]> }[keyof Payloads & string]
+type Named<E extends string, Payload> = Payload extends { action: infer Action extends string }
+  ? { type: `${E}.${Action}`; data: Payload }
+  : { type: E; data: Payload }
+
+const DAY_MS = 86_400_000
+const TOKEN = /^(gh[opsur]_|github_pat_)/
+
+/**
+ * GitHub, which signs the body alone: neither the event's name nor the id of the delivery. It makes one attempt, and repeats a delivery for
+ * three days on demand.
+ *
+ * Sources, November 2026: docs.github.com/webhooks (validating deliveries, headers, handling failed deliveries).
+ *
+ * @throws ConfigurationError `option_unknown`, `option_invalid`
+ */
+export function github<Payloads = never>(options: OnceOptions = {}): Sender<GitHubTypes<Payloads>> {
+  const once = readOnce('github', options)
+  return {
+    name: 'GitHub',
+    headers: ['x-hub-signature-256', 'x-github-event', 'x-github-delivery'],
+    unsigned: ['id', 'type', 'timestamp'],
+    waitsMs: 10_000,
+    attempts: 1,
+    duplicatesForMs: 3 * DAY_MS,
+    maxBodyBytes: 26_214_400, // 25 MiB
+    toKey: encodeSecret,
+    readHead(headers) {
+      const digest = hexDigest(headers['x-hub-signature-256'], 'sha256=')
+      return digest && { digests: [digest] }
+    },
+    nameEvent(body, headers, { receivedAt, digest }) {
+      const event = headers['x-github-event'] ?? ''
+      return {
+        id: once === 'body' ? `sha256:${digest()}` : (headers['x-github-delivery'] ?? ''),
+        type: typeof body.action === 'string' ? `${event}.${body.action}` : event,
+        accountKey: accountOf(body),
+        timestamp: new Date(receivedAt).toISOString(),
+      }
+    },
+    sign(body, key, { id = '', type = '' }) {
+      return {
+        'x-hub-signature-256': `sha256=${createHmac('sha256', key).update(body).digest('hex')}`,
+        'x-github-event': type.split('.', 1)[0] ?? '',
+        'x-github-delivery': id,
+      }
+    },
+  }
+}
+
+/** Returns whose event it is by an id, which is signed and stays the same if a repository is renamed. */
+function accountOf(body: OpenData): string {
+  for (const owner of ['installation', 'organization', 'repository', 'sender']) {
+    const { id } = Object(body[owner]) as { readonly id?: unknown }
+    if (typeof id === 'number') return `${owner}:${id}`
+  }
+  return 'github'
+}
+
+function encodeSecret(secret: string): Uint8Array {
+  if (!TOKEN.test(secret)) return Buffer.from(secret)
+  throw new ConfigurationError(
+    'secret_unusable',
+    'The signing secret is an access token of GitHub. Give the text that was entered as the secret in the settings of the webhook.',
+  )
+}

@@ -1,0 +1,62 @@
+import { createHmac } from 'node:crypto'
+import { ConfigurationError, type OpenTypes, type Sender } from '../engine.ts'
+import { base64Digest } from './digests.ts'
+import { type OnceOptions, readOnce } from './once.ts'
+
+const HOUR_MS = 3_600_000
+const TOKEN = /^shp(at|ca|pa|ua)_/
+
+/**
+ * Shopify, which signs the body alone: neither the shop, nor the topic, nor the id. The secret of an app signs for all its shops. That of an
+ * app of one shop, bound to it by `{ secret, accountKey: 'a.myshopify.com' }`, proves the shop.
+ *
+ * Sources, November 2026: shopify.dev/docs/apps/build/webhooks (subscribe, troubleshooting).
+ *
+ * @throws ConfigurationError `option_unknown`, `option_invalid`
+ */
+export function shopify<Topics = OpenTypes>(options: OnceOptions = {}): Sender<Topics> {
+  const once = readOnce('shopify', options)
+  return {
+    name: 'Shopify',
+    headers: ['x-shopify-hmac-sha256', 'x-shopify-topic', 'x-shopify-shop-domain', 'x-shopify-webhook-id'],
+    optionalHeaders: ['x-shopify-event-id', 'x-shopify-triggered-at'],
+    unsigned: ['id', 'type', 'accountKey', 'timestamp'],
+    waitsMs: 5_000,
+    attempts: 9,
+    duplicatesForMs: 4 * HOUR_MS,
+    toKey: encodeSecret,
+    readHead(headers) {
+      const digest = base64Digest(headers['x-shopify-hmac-sha256'])
+      return digest && { digests: [digest] }
+    },
+    nameEvent(_body, headers, { receivedAt, digest }) {
+      const topic = headers['x-shopify-topic'] ?? ''
+      // One action of a merchant has one event id for several topics.
+      const id = `${topic}:${headers['x-shopify-event-id'] ?? headers['x-shopify-webhook-id']}`
+      return {
+        id: once === 'body' ? `sha256:${digest()}` : id,
+        type: topic,
+        accountKey: headers['x-shopify-shop-domain'] ?? '',
+        timestamp: headers['x-shopify-triggered-at'] ?? new Date(receivedAt).toISOString(),
+      }
+    },
+    sign(body, key, { id = '', type = '', accountKey = '', at }) {
+      return {
+        'x-shopify-hmac-sha256': createHmac('sha256', key).update(body).digest('base64'),
+        'x-shopify-topic': type,
+        'x-shopify-shop-domain': accountKey,
+        'x-shopify-webhook-id': id,
+        'x-shopify-event-id': id,
+        'x-shopify-triggered-at': new Date(at).toISOString(),
+      }
+    },
+  }
+}
+
+function encodeSecret(secret: string): Uint8Array {
+  if (!TOKEN.test(secret)) return Buffer.from(secret)
+  throw new ConfigurationError(
+    'secret_unusable',
+    'The signing secret is an access token of Shopify. Give the client secret of the app, with which its webhooks are signed.',
+  )
+}

@@ -1,0 +1,97 @@
+import { createHmac } from 'node:crypto'
+import { ConfigurationError, type OpenData, OptionChecker, type Sender } from '../engine.ts'
+import type { ByType } from './by-type.ts'
+import { base64Digest, splitOnce, unixSeconds } from './digests.ts'
+
+/** Options of `standardWebhooks`. */
+export interface StandardWebhooksOptions {
+  /** The first word of the names of the headers: `svix` for Svix, Clerk and Resend. Default `webhook`. */
+  readonly headers?: 'webhook' | 'svix' | undefined
+  /** Returns the tenant that a body names. Default: none, and all events are of one. */
+  readonly account?: ((body: OpenData) => string | undefined) | undefined
+  /** Most milliseconds between the signed time and the time of receipt. Default 300,000. */
+  readonly toleranceMs?: number | undefined
+}
+
+const HOUR_MS = 3_600_000
+/** The versions of signatures that senders announce: `v1` is HMAC-SHA256, `v1a` asymmetric. */
+const VERSION = /^v\d+[a-z]*$/
+
+/**
+ * A sender by the Standard Webhooks specification, which signs the id, the time of the attempt and the body: Svix, Clerk, Resend, OpenAI,
+ * Supabase and others.
+ *
+ * Sources, November 2026: the specification (github.com/standard-webhooks/standard-webhooks), docs.svix.com/receiving.
+ *
+ * @throws ConfigurationError `option_unknown`, `option_invalid`
+ */
+export function standardWebhooks<Event = never>(options: StandardWebhooksOptions = {}): Sender<ByType<Event>> {
+  const { headers: prefix = 'webhook', account, toleranceMs = 300_000 } = checkOptions(options)
+  const ID = `${prefix}-id`
+  const TIME = `${prefix}-timestamp`
+  const SIGNATURE = `${prefix}-signature`
+  return {
+    name: prefix === 'svix' ? 'Svix' : 'Standard Webhooks',
+    headers: [SIGNATURE, ID, TIME],
+    unsigned: [],
+    toleranceMs,
+    waitsMs: 15_000,
+    attempts: 8,
+    duplicatesForMs: 76 * HOUR_MS, // the schedule of the specification; that of Svix takes 28 h
+    toKey: decodeSecret,
+    readHead(headers) {
+      const id = headers[ID] ?? ''
+      const time = headers[TIME]
+      const signedAt = unixSeconds(time)
+      if (signedAt === undefined || id.includes('.')) return undefined // a dot could move the border between id and time
+      const digests: Uint8Array[] = []
+      for (const part of (headers[SIGNATURE] ?? '').split(' ')) {
+        const [version, value] = splitOnce(part, ',')
+        if (!VERSION.test(version)) return undefined
+        if (version !== 'v1') continue
+        const digest = base64Digest(value)
+        if (digest === undefined) return undefined
+        digests.push(digest)
+      }
+      return { digests, before: `${id}.${time}.`, signedAt }
+    },
+    nameEvent(body, headers, { signedAt = 0 }) {
+      const { type, timestamp } = body
+      if (typeof type !== 'string') return undefined
+      return {
+        id: headers[ID] ?? '',
+        type,
+        accountKey: account?.(body) ?? prefix,
+        timestamp: typeof timestamp === 'string' ? timestamp : new Date(signedAt).toISOString(),
+      }
+    },
+    sign(body, key, { id = '', at }) {
+      const time = Math.floor(at / 1_000)
+      const digest = createHmac('sha256', key).update(`${id}.${time}.`).update(body).digest('base64')
+      return { [ID]: id, [TIME]: String(time), [SIGNATURE]: `v1,${digest}` }
+    },
+  }
+}
+
+function checkOptions(options: StandardWebhooksOptions): StandardWebhooksOptions {
+  const check = new OptionChecker('standardWebhooks')
+  check.mustBeObject(options, "standardWebhooks({ headers: 'svix' })")
+  check.mustHaveOnly(options, ['headers', 'account', 'toleranceMs'])
+  const { headers = 'webhook', account, toleranceMs = 300_000 } = options
+  if (headers !== 'webhook' && headers !== 'svix')
+    throw check.invalid(`headers is "${headers}"; give 'webhook' or 'svix'.`)
+  check.mustBeFunctions({ account })
+  check.mustBeNumber('toleranceMs', toleranceMs, 1_000, 24 * HOUR_MS)
+  return options
+}
+
+/** Decodes base64 behind `whsec_` strictly: Node's decoder skips what it does not know, and would make a short key of another kind of secret. */
+function decodeSecret(secret: string): Uint8Array {
+  const text = secret.replace(/^(v1,)?whsec_/, '') // Supabase shows it behind "v1,"
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '')) return bytes
+  throw new ConfigurationError(
+    'secret_unusable',
+    'The signing secret is not "whsec_" and base64, so it is not that of a webhook endpoint: an API key cannot verify signatures. If the sender signs with the text itself, give its bytes: Buffer.from(secret).',
+  )
+}

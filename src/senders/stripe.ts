@@ -1,0 +1,75 @@
+import { createHmac } from 'node:crypto'
+import { ConfigurationError, OptionChecker, type Sender } from '../engine.ts'
+import type { ByType } from './by-type.ts'
+import { hexDigest, splitOnce, unixSeconds } from './digests.ts'
+
+/** Options of `stripe`. */
+export interface StripeOptions {
+  /** Most milliseconds between the signed time and the time of receipt. Default 300,000. */
+  readonly toleranceMs?: number | undefined
+}
+
+const DAY_MS = 86_400_000
+const API_KEY = /^(sk|rk|pk)_/
+
+/**
+ * Stripe, which signs the time of the attempt and the body. The key is the whole text of the endpoint's secret, `whsec_` included.
+ *
+ * Source, November 2026: docs.stripe.com/webhooks.
+ *
+ * @throws ConfigurationError `option_unknown`, `option_invalid`
+ */
+export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByType<Event>> {
+  const check = new OptionChecker('stripe')
+  check.mustBeObject(options, 'stripe({ toleranceMs: 300_000 })')
+  check.mustHaveOnly(options, ['toleranceMs'])
+  const { toleranceMs = 300_000 } = options
+  check.mustBeNumber('toleranceMs', toleranceMs, 1_000, DAY_MS)
+  return {
+    name: 'Stripe',
+    headers: ['stripe-signature'],
+    unsigned: [],
+    toleranceMs,
+    waitsMs: 10_000,
+    attempts: 16,
+    duplicatesForMs: 3 * DAY_MS,
+    toKey: encodeSecret,
+    readHead(headers) {
+      let time: string | undefined
+      const digests: Uint8Array[] = []
+      for (const part of (headers['stripe-signature'] ?? '').split(',')) {
+        const [scheme, value] = splitOnce(part, '=')
+        const digest = scheme === 'v1' ? hexDigest(value) : undefined
+        if (scheme === 't' && time === undefined) time = value
+        else if (digest !== undefined) digests.push(digest)
+        else if (scheme === 'v1' || !/^v\d+$/.test(scheme)) return undefined
+      }
+      const signedAt = unixSeconds(time)
+      return signedAt === undefined ? undefined : { digests, before: `${time}.`, signedAt }
+    },
+    nameEvent({ id, type, account, created }, _headers, { receivedAt }) {
+      if (typeof id !== 'string' || typeof type !== 'string') return undefined
+      const occurredAt = typeof created === 'number' ? new Date(created * 1_000) : new Date(String(created ?? ''))
+      const timestamp = Number.isNaN(occurredAt.getTime()) ? new Date(receivedAt) : occurredAt
+      return {
+        id,
+        type,
+        accountKey: typeof account === 'string' ? account : 'stripe',
+        timestamp: timestamp.toISOString(),
+      }
+    },
+    sign(body, key, { at }) {
+      const time = Math.floor(at / 1_000)
+      const digest = createHmac('sha256', key).update(`${time}.`).update(body).digest('hex')
+      return { 'stripe-signature': `t=${time},v1=${digest}` }
+    },
+  }
+}
+
+function encodeSecret(secret: string): Uint8Array {
+  if (!API_KEY.test(secret)) return Buffer.from(secret)
+  throw new ConfigurationError(
+    'secret_unusable',
+    'The signing secret is an API key of Stripe. Give the secret of the webhook endpoint, which begins with "whsec_": the dashboard shows it with the endpoint, and "stripe listen" prints its own.',
+  )
+}

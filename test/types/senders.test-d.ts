@@ -1,0 +1,72 @@
+import type { EventPayloadMap } from '@octokit/webhooks-types'
+import { receiveFrom, record } from 'postern'
+import {
+  type GitHubTypes,
+  github,
+  type SenderEvent,
+  type SenderReceiver,
+  standardWebhooks,
+  stripe,
+} from 'postern/senders'
+import { openSqlite, sqliteStore } from 'postern/sqlite'
+import type { Stripe } from 'stripe'
+import { type Equal, expectType } from './equal.ts'
+
+const secret = 'a secret'
+
+const hub = receiveFrom(github<EventPayloadMap>(), { secret })
+hub.on('issues.opened', (event, context) => {
+  event.data.issue.title satisfies string
+  event.type satisfies 'issues.opened'
+  context.signal satisfies AbortSignal
+})
+hub.on('push', { name: 'deploy' }, (event) => event.data.commits.length satisfies number)
+hub.on('issues.*', (event) => {
+  event.type satisfies `issues.${string}`
+  event.data.issue.number satisfies number
+})
+hub.on('repository_dispatch.*', (event) => event.type satisfies string)
+hub.on(['star.created', 'star.deleted'], (event) => event.data.repository.full_name satisfies string)
+hub.on('*', (event) => {
+  // @ts-expect-error its data is unknown
+  event.data.repository
+})
+// @ts-expect-error misspelt
+hub.on('issues.openned', () => {})
+// @ts-expect-error misspelt
+hub.on('isues.*', () => {})
+// @ts-expect-error misspelt in a list
+hub.on(['push', 'pusch'], () => {})
+// @ts-expect-error these events are about no record of the service
+hub.on('issues.*', { order: 'latest' }, () => {})
+// @ts-expect-error an option about records of the service
+receiveFrom(github(), { secret, models: {} })
+// @ts-expect-error headers name the event
+hub.receive({ body: new Uint8Array(), signature: '' })
+
+type Opened = SenderEvent<GitHubTypes<EventPayloadMap>, 'issues.opened'>
+expectType<Equal<Opened['type'], 'issues.opened'>>()
+
+const billing = receiveFrom(stripe<Stripe.Event>(), { secret, name: 'billing' })
+billing.on('invoice.paid', (event) => event.data.data.object.amount_due satisfies number)
+billing.on('customer.subscription.*', (event) => event.data.data.object.id satisfies string)
+// @ts-expect-error misspelt
+billing.on('invoice.payed', () => {})
+
+type Clerk = { type: 'user.created'; data: { id: string } } | { type: 'user.deleted'; data: { deleted: boolean } }
+const users = receiveFrom(standardWebhooks<Clerk>({ headers: 'svix', account: (body) => String(body.instance_id) }), {
+  secret,
+})
+users.on('user.created', (event) => event.data.data.id satisfies string)
+
+const open = receiveFrom(github(), { secret, events: { push: record<{ ref: string }>() } })
+open.on('push', (event) => event.data.ref satisfies string)
+
+const anything = receiveFrom(github(), { secret, store: sqliteStore({ database: openSqlite(':memory:') }) })
+anything.on('whatever', (event, context) => {
+  event.data.field satisfies unknown
+  return context.transaction((tx) => void tx)
+})
+anything.on('issues.*', (event) => event.type satisfies string)
+
+export const receivers: readonly SenderReceiver<never>[] = []
