@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import examples from '@octokit/webhooks-examples'
-import { createReceiver, type Receiver, type WebhookEvent } from 'postern'
+import { sign } from '@octokit/webhooks-methods'
+import { createReceiver, type OpenData, type Receiver, receiveFrom, type WebhookEvent } from 'postern'
+import { github } from 'postern/senders'
 import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { events, signed, silentLogger } from 'postern/testing'
 import { expect, it, onTestFinished } from 'vitest'
@@ -12,10 +14,13 @@ const SECRET = 'whsec_foreign'
 /** The types of the package say that a list is the default export, and Node that it is the module. */
 const webhooks: unknown = examples
 
+interface Webhook {
+  readonly name: string
+  readonly examples: readonly OpenData[]
+}
+
 /** Bodies that nobody here wrote: each payload that GitHub publishes as an example of its webhooks, as the data of an event. */
-const sent: readonly WebhookEvent<string, unknown>[] = (
-  webhooks as readonly { readonly examples: readonly unknown[] }[]
-)
+const sent: readonly WebhookEvent<string, unknown>[] = (webhooks as readonly Webhook[])
   .flatMap((webhook) => webhook.examples)
   .map((data, index) => ({ ...events.syncCompleted(), id: `evt_${index}`, data }))
 
@@ -65,4 +70,25 @@ it('reach the handler through the inbox', async () => {
   const database = openSqlite(join(makeTestFolder(), 'inbox.db'))
   const options = { store: sqliteStore({ database }), inbox: sqliteInbox({ database }) }
   await expectAll(options, (receiver) => receiver.receive)
+})
+
+it('reach the handlers of their own types by the signature of GitHub', async () => {
+  const receiver = receiveFrom(github(), { secret: SECRET, logger: silentLogger })
+  const handled: unknown[] = []
+  const types = (webhooks as readonly Webhook[]).flatMap(({ name, examples: data }) =>
+    data.map(({ action }) => (typeof action === 'string' ? `${name}.${action}` : name)),
+  )
+  for (const type of new Set(types)) receiver.on(type, (event) => void handled.push([event.type, event.data]))
+  for (const [index, { data }] of sent.entries()) {
+    const body = JSON.stringify(data)
+    const headers = {
+      'x-hub-signature-256': await sign(SECRET, body),
+      'x-github-event': types[index]?.split('.', 1)[0],
+      'x-github-delivery': `delivery-${index}`,
+    }
+    expect(await receiver.receive({ body: Buffer.from(body), headers }), types[index]).toMatchObject({
+      outcome: 'handled',
+    })
+  }
+  expect(handled).toEqual(types.map((type, index) => [type, sent[index]?.data]))
 })
