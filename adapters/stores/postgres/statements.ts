@@ -1,5 +1,6 @@
 import { type Position, STORE_LIMIT_MS } from '../../../src/engine.ts'
 import { asText, quoteName } from './encode.ts'
+import { indexPart, makeCheck, makeMissing, tablePart } from './parts.ts'
 
 /** Place of the table of claims. */
 export interface TableName {
@@ -55,9 +56,13 @@ export type Statements = ReturnType<typeof makeStatements>
  */
 export function makeStatements(tableName: TableName, retentionMs: number) {
   const pieces = makePieces(tableName, retentionMs)
+  const { schema, table = DEFAULT_TABLE } = tableName
+  const swept = indexPart(nameOf({ schema, table: `${table}_swept` }), pieces.name)
+  const missing = makeMissing([tablePart(pieces.name), swept])
   return {
+    missing,
     /** Creates the missing parts. Several statements, without parameters. */
-    create: makeCreate(pieces, quoteName(`${tableName.table ?? DEFAULT_TABLE}_swept`)),
+    create: makeCreate(pieces, quoteName(`${table}_swept`), missing),
     claim: makeClaim(pieces),
     settle: makeSettle(pieces),
     commitMark: makeCommitMark(pieces),
@@ -66,7 +71,7 @@ export function makeStatements(tableName: TableName, retentionMs: number) {
   }
 }
 
-function makeCreate({ name }: Pieces, index: string): string {
+function makeCreate({ name }: Pieces, index: string, missing: string): string {
   const comment = `BEGIN
   IF obj_description(${asText(name)}::regclass, 'pg_class') IS NULL THEN
     COMMENT ON TABLE ${name} IS 'postern ${TABLE_VERSION}';
@@ -84,6 +89,7 @@ CREATE TABLE IF NOT EXISTS ${name} (
 ) WITH (fillfactor = 70);
 CREATE INDEX IF NOT EXISTS ${index} ON ${name} (swept_after);
 DO ${asText(comment)};
+${makeCheck(missing)};
 `.trimStart()
 }
 
@@ -224,9 +230,10 @@ WITH gone AS (
 SELECT 1 FROM gone WHERE kept_until > ${NOW} AND (done OR marks <> '{}')`
 }
 
-/** Returns a row for each removed row. */
+/** Returns a row for each removed row. Does not wait for a lock of the table: its caller would have given up. */
 function makeSweep({ name }: Pieces): string {
   return `
+SET LOCAL lock_timeout = '1s';
 DELETE FROM ${name} WHERE key = ANY (ARRAY(
   SELECT key FROM ${name} WHERE swept_after < now() AND (ends_at IS NULL OR ends_at < now())
   ORDER BY swept_after LIMIT ${SWEEP_SIZE} FOR UPDATE SKIP LOCKED

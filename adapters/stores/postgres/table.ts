@@ -32,7 +32,7 @@ export interface TableKind<S> {
 }
 
 /** Creates and finds the table of a store or an inbox, and has the statements for it. */
-export class Table<S extends { readonly create: string }> {
+export class Table<S extends { readonly create: string; readonly missing: string }> {
   readonly #pool: SharedPool
   readonly #name: Required<TableName>
   readonly #kind: TableKind<S>
@@ -53,14 +53,18 @@ export class Table<S extends { readonly create: string }> {
     return this.#statements
   }
 
-  /** Logs that there is no table, if that is so once the app has started: before the first delivery is answered 503. */
+  /** Logs what is missing once the app has started: a table, before the first delivery is answered 503, or an index. */
   lookLater(logger: Logger): void {
     const look = async () => {
-      const [row] = await this.#pool.runOwn(findSchema(this.#name))
-      if (row === undefined) logger.error({ code: `${this.#kind.noun}_unavailable` }, this.#missing().message)
+      const { missing } = await this.statements()
+      const [[names = null] = []] = await this.#pool.runOwn(missing)
+      if (names !== null) throw this.#missing(`of its tables, ${names} is missing`)
     }
-    const ignore = () => {} // without a server, as in a build, nothing is known
-    setTimeout(() => void look().catch(ignore), STARTED_AFTER_MS).unref()
+    const tell = (error: unknown) => {
+      // Without a server, as in a build, nothing is known.
+      if (error instanceof PosternError) logger.error({ code: error.code }, error.message)
+    }
+    setTimeout(() => void look().catch(tell), STARTED_AFTER_MS).unref()
   }
 
   async #find(): Promise<S> {
@@ -69,17 +73,18 @@ export class Table<S extends { readonly create: string }> {
       // No claim was sent, so that none needs a release.
       throw error instanceof NoAnswer ? new Error(error.message, { cause: error.cause }) : error
     })
-    if (row === undefined) throw this.#missing()
+    if (row === undefined) throw this.#missing(`the table ${this.#name.table} does not exist`)
     return this.#kind.makeStatements({ ...this.#name, schema: String(row[0]) })
   }
 
-  /** Creates the table if it does not exist, and refuses one of a later version of this package. */
+  /** Creates what does not exist, and refuses a table of a later version of this package. */
   async migrate(): Promise<void> {
-    const statements = this.#kind.makeStatements(this.#name)
-    const create = makeTable(this.#name, statements.create, this.#kind.repair?.(statements))
     const [row = []] = await this.#pool.use(async (client) => {
       try {
-        return await runStatement(client, create, { limitMs: MIGRATE_LIMIT_MS })
+        // Its parts are beside it, even if another schema comes first by now.
+        const [[schema = this.#name.schema] = []] = await runStatement(client, findSchema(this.#name))
+        const name = { ...this.#name, schema: schema as string | undefined } // nspname is text
+        return await runStatement(client, makeMigration(name, this.#kind), { limitMs: MIGRATE_LIMIT_MS })
       } catch (cause) {
         throw await this.#explainMigration(client, cause)
       }
@@ -93,16 +98,16 @@ export class Table<S extends { readonly create: string }> {
 
   explain(cause: unknown): unknown {
     const state = sqlStateOf(cause)
-    if (state === UNDEFINED_TABLE) return this.#missing(cause)
+    if (state === UNDEFINED_TABLE) return this.#missing(`in the database, ${Object(cause).message}`, cause)
     if (state !== INSUFFICIENT_PRIVILEGE) return cause
     return this.#unavailable(`the pool's user may not use the table: ${this.#grantTo('it')}.`, cause)
   }
 
-  #missing(cause?: unknown): PosternError {
+  #missing(what: string, cause?: unknown): PosternError {
     const { noun } = this.#kind
     const also = noun === 'inbox' ? ' or npx postern inbox migrate --postgres URL,' : ''
     return this.#unavailable(
-      `the table ${this.#name.table} does not exist. Call await ${noun}.migrate() once when the app starts,${also} or run the SQL that ${SCHEMA_OF[noun]}() returns.`,
+      `${what}. Call await ${noun}.migrate() once when the app starts,${also} or run the SQL that ${SCHEMA_OF[noun]}() returns.`,
       cause,
     )
   }
@@ -142,15 +147,23 @@ SELECT n.nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnames
 WHERE c.oid = to_regclass(${asText(nameOf(name))})`
 }
 
-/** Creates the table if there is none, and returns its comment. A process that falls silent leaves no lock. */
-function makeTable(name: TableName, create: string, repair?: string): string {
-  const regclass = `to_regclass(${asText(nameOf(name))})`
-  const otherwise = repair === undefined ? '' : `ELSE EXECUTE ${asText(repair)};`
-  const body = `BEGIN IF ${regclass} IS NULL THEN EXECUTE ${asText(create)}; ${otherwise} END IF; END`
+/**
+ * Creates what is missing, unless the table is of another version, and returns the comment of the table. Looks first, since creating takes
+ * rights and locks. A process that falls silent leaves no lock.
+ */
+function makeMigration<S extends { readonly create: string; readonly missing: string }>(
+  name: Required<TableName>,
+  { comment, makeStatements, repair }: TableKind<S>,
+): string {
+  const statements = makeStatements(name)
+  const found = `obj_description(to_regclass(${asText(nameOf(name))}), 'pg_class')`
+  const otherwise = repair === undefined ? '' : `ELSE EXECUTE ${asText(repair(statements))};`
+  const body = `BEGIN IF coalesce(${found}, ${asText(comment)}) <> ${asText(comment)} THEN RETURN; END IF;
+IF (${statements.missing}) IS NOT NULL THEN EXECUTE ${asText(statements.create)}; ${otherwise} END IF; END`
   return `${DEFAULT_PATH}; SET LOCAL lock_timeout = '${LOCKED_FOR_S}s';
 SELECT pg_advisory_xact_lock(${LOCK});
 DO ${asText(body)};
-SELECT obj_description(${regclass}, 'pg_class')`
+SELECT ${found}`
 }
 
-const LOCKED = `migrate() waited ${LOCKED_FOR_S} s for another session that creates a table and does not end. Call it again, or find that session: SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ${LOCK} AND granted; then end it with pg_terminate_backend(pid).`
+const LOCKED = `migrate() waited ${LOCKED_FOR_S} s for another session, which creates a table or has one locked. Call it again, or find that session: SELECT pid, query FROM pg_stat_activity WHERE xact_start < now() - interval '${LOCKED_FOR_S} s'; then end it with pg_terminate_backend(pid).`

@@ -1,8 +1,29 @@
+import { ConfigurationError } from '../../../src/engine.ts'
 import { DEAD, DELAYED, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
 import { prepareAll, type SqliteDatabase } from './database.ts'
 
+/** The endings of the names of what belongs to the table of items: its indexes and triggers. */
+const PARTS = ['_order', '_delayed', '_lost', '_gone']
+
+/** Creates what is missing. A table that was renamed keeps the names of its indexes and triggers, which cannot be created then. */
+export function createTables(database: SqliteDatabase, name: string): void {
+  database.exec(makeTables(name))
+  const names = PARTS.map((ending) => `lower('${name}${ending}')`)
+  const [part] = database
+    .prepare(
+      `SELECT type, name, tbl_name FROM sqlite_master WHERE lower(name) IN (${names.join(', ')}) AND lower(tbl_name) <> lower(?)`,
+    )
+    .all(name)
+  if (part === undefined) return
+  const drop = `DROP ${String(part.type).toUpperCase()} ${String(part.name)}`
+  throw new ConfigurationError(
+    'database_unusable',
+    `sqliteInbox cannot create ${String(part.type)} ${String(part.name)}: that of the table ${String(part.tbl_name)} has the name, as after ALTER TABLE … RENAME. Run ${drop}, and start the app again.`,
+  )
+}
+
 /** Bodies have a table of their own: a row is written often, and its body once. */
-export function createTables(name: string): string {
+function makeTables(name: string): string {
   return `CREATE TABLE IF NOT EXISTS ${name} (
   seq INTEGER PRIMARY KEY, -- of its body, too
   key TEXT NOT NULL UNIQUE,

@@ -36,7 +36,7 @@ export class SqliteInboxTable {
    */
   constructor(database: SqliteDatabase, name: string, now: () => number) {
     this.#now = now
-    database.exec(createTables(name))
+    createTables(database, name)
     this.#statements = prepareSteps(database, name)
     this.#turns = new Turns(() => this.#statements.nextTurn.get()?.position)
   }

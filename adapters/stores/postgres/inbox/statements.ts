@@ -3,7 +3,7 @@ import type { TableName } from '../statements.ts'
 import { makeLeases } from './leases.ts'
 import { makeLookUps } from './look-ups.ts'
 import { ASYNC, makePieces, NOW, type Pieces, REPLAY, TURN } from './pieces.ts'
-import { DEFAULT_TABLE, makeAdvance, makeCreate, type Names, namesOf } from './tables.ts'
+import { DEFAULT_TABLE, makeAdvance, makeCreate, makeMissingOf, type Names, namesOf } from './tables.ts'
 import { makePromotions, makeTakes } from './takes.ts'
 
 /**
@@ -16,8 +16,10 @@ export type InboxStatements = ReturnType<typeof makeInboxStatements>
 export function makeInboxStatements(name: TableName) {
   const names = namesOf(name)
   const pieces = makePieces(names)
+  const missing = makeMissingOf(name)
   return {
-    create: makeCreate(names, name.table ?? DEFAULT_TABLE),
+    missing,
+    create: makeCreate(names, name.table ?? DEFAULT_TABLE, missing),
     advance: makeAdvance(names),
     put: makePut(names, pieces),
     settle: makeSettle(names),

@@ -1,5 +1,6 @@
 import { DELAYED } from '../../inbox-lines.ts'
 import { asText, quoteName } from '../encode.ts'
+import { indexPart, makeCheck, makeMissing, tablePart } from '../parts.ts'
 import { nameOf, type TableName } from '../statements.ts'
 
 export const DEFAULT_TABLE = 'postern_inbox'
@@ -9,6 +10,11 @@ export const COMMENT = 'postern inbox 1'
 export const ENDINGS: readonly string[] = ['', '_bodies', '_workers']
 /** The ending of the longest name, which is that of an index. */
 export const LONGEST_ENDING = '_workers_ended'
+/** The endings of the names of indexes, by that of their table. */
+const INDEXES = {
+  '': ['_order', '_delayed', '_lost'],
+  _workers: ['_workers_ended', '_workers_alone'],
+} as const
 
 /** The names of the tables, in the form for statements. */
 export interface Names {
@@ -22,11 +28,21 @@ export function namesOf({ schema, table = DEFAULT_TABLE }: TableName): Names {
   return { items, bodies, workers }
 }
 
+/** A statement that returns what is missing of the tables and their indexes. */
+export function makeMissingOf({ schema, table = DEFAULT_TABLE }: TableName): string {
+  const nameAt = (ending: string) => nameOf({ schema, table: table + ending })
+  const indexes = Object.entries(INDEXES).flatMap(([of, endings]) => endings.map((ending) => [ending, of] as const))
+  return makeMissing([
+    ...ENDINGS.map((ending) => tablePart(nameAt(ending))),
+    ...indexes.map(([ending, of]) => indexPart(nameAt(ending), nameAt(of))),
+  ])
+}
+
 /**
  * Times are the server's, in microseconds since 1970. A worker has one lease for all its items, so that a renewal writes no item. Only what
  * is in no index changes while an item waits or runs; bodies are written and deleted, and never changed.
  */
-export function makeCreate({ items, bodies, workers }: Names, table: string): string {
+export function makeCreate({ items, bodies, workers }: Names, table: string, missing: string): string {
   const index = (ending: string) => quoteName(`${table}${ending}`)
   const settings = `BEGIN
   -- Compressing takes longer than writing. Setting it waits for whoever reads the table.
@@ -78,6 +94,7 @@ CREATE TABLE IF NOT EXISTS ${workers} (
 CREATE INDEX IF NOT EXISTS ${index('_workers_ended')} ON ${workers} (ends_at);
 CREATE INDEX IF NOT EXISTS ${index('_workers_alone')} ON ${workers} (number) WHERE alone IS NOT NULL;
 DO ${asText(settings)};
+${makeCheck(missing)};
 ${makeAdvance({ items, bodies, workers })};
 `.trimStart()
 }

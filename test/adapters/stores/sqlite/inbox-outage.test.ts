@@ -4,6 +4,7 @@ import { createReceiver } from 'postern'
 import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { events, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { makeItem } from '../../inbox/engines.ts'
 import { makeScene } from '../../inbox-scene.ts'
 import { drivers } from './drivers.ts'
 import { closing, makeFolder } from './folder.ts'
@@ -71,6 +72,25 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
       for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`)
       expect(await send(events.contact.created())).toMatchObject(refused)
     })
+  })
+
+  it('names the table that another program renamed, and refuses to begin without the indexes that went with it', async () => {
+    const { path, database, send, errors } = open()
+    database.exec('ALTER TABLE postern_inbox RENAME TO before')
+    expect(await send(events.contact.created())).toMatchObject({ status: 503, code: 'inbox_unavailable' })
+    expect(String(errors[0]?.cause)).toMatch(/no such table: (main\.)?postern_inbox.*Restart the app/)
+    const again = () => sqliteInbox({ database: closing(openSqlite(path, { driver })) })
+    for (const part of [
+      'index postern_inbox_order',
+      'index postern_inbox_delayed',
+      'index postern_inbox_lost',
+      'trigger postern_inbox_gone',
+    ]) {
+      const refusal = { code: 'database_unusable', message: expect.stringMatching(`${part}: that of the table before`) }
+      expect(again).toThrow(expect.objectContaining(refusal))
+      database.exec(`DROP ${part}`)
+    }
+    await again().put(makeItem('1'))
   })
 
   it('keeps bodies in a table of their own, which counts and lists do not read', async () => {
