@@ -60,16 +60,21 @@ ${turn}`
 
 /**
  * Settles items: objects with key, number of the worker, `next`, and what changes. Returns for each whether the worker held it; then whether
- * it existed before, and its tries, so that a settlement without an answer can be recognized.
+ * it existed before, and its tries, so that a settlement without an answer can be recognized. If another transaction has locked its row,
+ * the item has no row in the answer: waiting for it would delay all others.
+ *
+ * Rows are found by their key alone: the index of places has all that the worker ever took while any transaction of the server is older.
  */
 function makeSettle({ items, bodies }: Names): string {
-  const held = `i.key = g.key AND i.state = ${RUNNING} AND i.position = g.worker AND i.taken_at = g.taken`
+  const isHeld = `i.state + 0 = ${RUNNING} AND i.position + 0 = g.worker AND i.taken_at = g.taken`
   return `
 WITH given AS MATERIALIZED (
   SELECT g.* FROM (SELECT ${ASYNC}) a, jsonb_to_recordset($1::jsonb)
     AS g (key text, worker bigint, taken bigint, next text, delay bigint, failed int, kept int, marks text, tries text)
+), held AS MATERIALIZED (
+  SELECT g.* FROM given g CROSS JOIN LATERAL (SELECT FROM ${items} i WHERE i.key = g.key AND ${isHeld} FOR UPDATE SKIP LOCKED) i
 ), removed AS (
-  DELETE FROM ${items} i USING given g WHERE g.next = 'remove' AND ${held} RETURNING i.key, i.seq
+  DELETE FROM ${items} i USING held g WHERE g.next = 'remove' AND i.key = g.key RETURNING i.seq
 ), dropped AS (
   DELETE FROM ${bodies} b USING removed WHERE b.seq = removed.seq
 ), moved AS (
@@ -77,10 +82,11 @@ WITH given AS MATERIALIZED (
     state = CASE g.next WHEN 'bury' THEN ${DEAD} ELSE ${DELAYED} END, position = ${NOW} + g.delay, due_at = ${NOW} + g.delay,
     failures = i.failures + g.failed, losses = i.losses * g.kept, deaths = i.deaths * g.kept, lost_by = NULL,
     marks = coalesce(g.marks, i.marks), tries = coalesce(g.tries, i.tries)
-  FROM given g WHERE g.next IN ('wait', 'bury') AND ${held} RETURNING i.key
+  FROM held g WHERE g.next IN ('wait', 'bury') AND i.key = g.key
 )
-SELECT g.key, (g.key IN (SELECT key FROM removed) OR g.key IN (SELECT key FROM moved))::text, (i.key IS NOT NULL)::text, i.tries
-FROM given g LEFT JOIN LATERAL (SELECT key, tries FROM ${items} i WHERE i.key = g.key OFFSET 0) i ON true`
+SELECT g.key, (g.key IN (SELECT key FROM held))::text, (i.key IS NOT NULL)::text, i.tries
+FROM given g LEFT JOIN LATERAL (SELECT key, tries, ${isHeld} AS is_held FROM ${items} i WHERE i.key = g.key OFFSET 0) i ON true
+WHERE i.is_held IS NOT TRUE OR g.key IN (SELECT key FROM held)`
 }
 
 /** Deletes dead letters that are older than so many microseconds. Returns a row for each. */

@@ -190,16 +190,16 @@ export class WorkTable implements InboxTable {
 
   /**
    * Gives back what the worker holds without knowing: from a take that got no answer, or a server that has lost its last commits. No take must
-   * be under way.
+   * be under way. If that fails, it is done a lease later: beside a transaction that stays open for hours, the search may take too long.
    */
   async #giveBackUnknown(): Promise<void> {
     if (systemClock.monotonic() - this.#comparedAt < this.#parts.leaseMs) return
-    const rows = await this.#parts.tables.run(({ held }) => held, this.#number)
     this.#comparedAt = systemClock.monotonic()
+    const rows = await this.#parts.tables.run(({ held }) => held, this.#number).catch(() => [])
     const unknown = rows
       .map(([key, taken]) => ({ key: String(key), taken: String(taken), worker: this.#number }))
       .filter(({ key, taken }) => this.#held.get(key) !== taken)
-    await Promise.all(unknown.map((of) => this.#settlements.add({ ...GIVEN_BACK, ...of })))
+    await Promise.allSettled(unknown.map((of) => this.#settlements.add({ ...GIVEN_BACK, ...of })))
   }
 
   async settle(item: InboxEntry, _worker: string, settlement: Settlement): Promise<boolean> {
@@ -223,7 +223,7 @@ export class WorkTable implements InboxTable {
     return isSettled
   }
 
-  async #settleAll(settled: readonly Settled[]): Promise<readonly Answer[]> {
+  async #settleAll(settled: readonly Settled[]): Promise<readonly (Answer | undefined)[]> {
     const rows = await this.#parts.tables.run(({ settle }) => settle, JSON.stringify(settled))
     const answers = new Map(
       rows.map(([key, isHeld, exists, tries]) => [
@@ -231,7 +231,7 @@ export class WorkTable implements InboxTable {
         { isHeld: isHeld === 'true', exists: exists === 'true', tries },
       ]),
     )
-    return settled.map(({ key }) => answers.get(key) ?? { isHeld: false, exists: false, tries: null })
+    return settled.map(({ key }) => answers.get(key))
   }
 }
 
