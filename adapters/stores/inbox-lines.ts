@@ -16,6 +16,8 @@ export const LAPSED = 5
 
 /** The most rows that one step moves: a hundred thousand due rows must not delay the first. */
 export const BATCH = 100
+/** The bytes of bodies that one call moves, unless a single body has more. */
+export const MOST_BYTES = 4_194_304
 /** Due rows of an account that one step makes ready while others are left. */
 export const BATCH_OF_ACCOUNT = 5
 /** Accounts that are remembered before all of them are forgotten. An account with a backlog then gets a second turn in each round. */

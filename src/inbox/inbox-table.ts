@@ -43,6 +43,8 @@ export interface TakeRequest {
 /** Items that a worker has taken. */
 export interface Taken {
   readonly items: readonly InboxEntry[]
+  /** True if more are due, whose bodies were too large to come along. */
+  readonly isCut?: boolean | undefined
   /**
    * Set if the only item is a suspect: the time from its previous take to the last renewal before it was lost, in milliseconds; Infinity if the
    * engine does not know it.

@@ -69,7 +69,7 @@ class Poller implements InboxLoop {
       }
       const taken = await this.#take()
       for (const item of taken?.items ?? []) this.#begin(item, taken?.ranMs !== undefined)
-      await this.#pause(taken === undefined ? AGAIN_MS : POLL_MS)
+      if (taken?.isCut !== true) await this.#pause(taken === undefined ? AGAIN_MS : POLL_MS)
     }
   }
 

@@ -8,6 +8,8 @@ export class FaultyProxy {
   cutAt: { readonly text: string; readonly isForwarded: boolean } | undefined
   /** From this text of a client on, nothing passes on its connection, in either direction. Once. */
   muteAt: string | undefined
+  /** The bytes after which an answer falls silent, as on a network that is too slow for it. */
+  longestAnswer = Number.POSITIVE_INFINITY
   /** True if new connections are silent as well. */
   isMuteForNew = false
   /** The number of connections that clients hold open. */
@@ -18,7 +20,12 @@ export class FaultyProxy {
   constructor(target: number) {
     this.target = target
     this.#server = createServer((client) => {
-      const connection: Connection = { client, engine: dial(this.target, '127.0.0.1'), isMute: this.isMuteForNew }
+      const connection: Connection = {
+        client,
+        engine: dial(this.target, '127.0.0.1'),
+        isMute: this.isMuteForNew,
+        answered: 0,
+      }
       const { engine } = connection
       this.held++
       client.on('close', () => this.held--)
@@ -34,6 +41,8 @@ export class FaultyProxy {
         engine.end() // written data still arrives
       })
       engine.on('data', (data) => {
+        connection.answered += data.length
+        if (connection.answered > this.longestAnswer) connection.isMute = true
         if (!connection.isMute) client.write(data)
       })
       client.on('data', (data) => this.#onData(connection, data))
@@ -42,6 +51,7 @@ export class FaultyProxy {
 
   #onData(connection: Connection, data: Buffer): void {
     const { client, engine } = connection
+    connection.answered = 0
     if (this.muteAt !== undefined && data.includes(this.muteAt)) {
       this.muteAt = undefined
       connection.isMute = true
@@ -89,4 +99,6 @@ interface Connection {
   readonly client: Socket
   readonly engine: Socket
   isMute: boolean
+  /** The bytes of the engine since the last of the client. */
+  answered: number
 }

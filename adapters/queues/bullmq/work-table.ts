@@ -8,6 +8,7 @@ import {
   type TakeRequest,
   TRIES_KEPT,
 } from '../../../src/engine.ts'
+import { MOST_BYTES } from '../../stores/inbox-lines.ts'
 import { type Connection, isRefused } from './connection.ts'
 import { type ItemState, type JobItem, readJob, toEntry, toJobData } from './job-data.ts'
 import { asJob } from './jobs.ts'
@@ -44,6 +45,8 @@ export class WorkTable implements InboxTable {
   readonly #suspects: Held[] = []
   #tokens = 0
   #hasBacklog = false
+  /** True if the last search ended at the limit of bytes. */
+  #isCut = false
   #lookedForDeadAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: Parts) {
@@ -58,7 +61,7 @@ export class WorkTable implements InboxTable {
     const isOpen = suspects === 'leave' || suspects === 'join'
     if (this.#suspects.length === 0 || isOpen) {
       const items = await this.#takeSome(backend, limit)
-      if (items.length > 0 || isOpen) return { items: items.map(toHeldEntry) }
+      if (items.length > 0 || isOpen) return { items: items.map(toHeldEntry), isCut: this.#isCut }
     }
     const suspect = this.#suspects[0]
     if (suspect === undefined) return { items: [] }
@@ -84,9 +87,13 @@ export class WorkTable implements InboxTable {
     await backend.moveStalledJobsToWait()
   }
 
-  /** Without a backlog, takes one, then as many again: asking in vain costs as much as taking an item. */
+  /**
+   * Without a backlog, takes one, then as many again: asking in vain costs as much as taking an item. Large bodies are not asked for all
+   * together either: their locks would end before they have arrived.
+   */
   async #takeSome(backend: IQueueBackend, limit: number): Promise<readonly Held[]> {
     const items: Held[] = []
+    let bytes = 0
     let length = this.#hasBacklog ? limit : 1
     for (;;) {
       const taken = await Promise.allSettled(Array.from({ length }, () => this.#takeOne(backend)))
@@ -97,7 +104,9 @@ export class WorkTable implements InboxTable {
       const failed = taken.find((one) => one.status === 'rejected')
       // A job whose answer was lost may have been taken. Its lock expires, and it is handed out again.
       if (failed !== undefined && items.length === 0) throw failed.reason
-      this.#hasBacklog = some.length === length
+      for (const { item } of some) bytes += item.bytes.length
+      this.#isCut = bytes >= MOST_BYTES && items.length < limit
+      this.#hasBacklog = some.length === length && !this.#isCut
       if (!this.#hasBacklog || items.length === limit) return items
       length = Math.min(items.length, limit - items.length)
     }

@@ -1,4 +1,5 @@
 import { STORE_LIMIT_MS, systemClock } from '../../../src/engine.ts'
+import { MOST_BYTES } from '../inbox-lines.ts'
 import { NoAnswer, sqlStateOf } from './pool.ts'
 
 interface Waiting<Item, Answer> {
@@ -23,8 +24,6 @@ export interface GroupsOptions<Item, Answer> {
 }
 
 const LARGEST_GROUP = 500
-/** The bytes of a group, unless a single item has more. */
-const MOST_BYTES = 4_194_304
 /** An item that its caller has given up is not sent: otherwise they would pile up on an engine that hangs. */
 const LONGEST_WAIT_MS = STORE_LIMIT_MS
 /** A group without an answer after this time does not delay the next one. */

@@ -7,7 +7,7 @@ import {
   type TakeRequest,
   TRIES_KEPT,
 } from '../../../src/engine.ts'
-import { BATCH, BATCH_OF_ACCOUNT } from '../inbox-lines.ts'
+import { BATCH, BATCH_OF_ACCOUNT, MOST_BYTES } from '../inbox-lines.ts'
 import type { SqliteDatabase, SqliteRow, SqliteValue } from './database.ts'
 import { resultCodeOf } from './faults.ts'
 import { toEntry, toListed } from './inbox-rows.ts'
@@ -64,7 +64,15 @@ export class SqliteInboxTable {
     const taken = suspects === 'take' || suspects === 'await' ? this.#takeSuspect(request, now) : undefined
     if (taken !== undefined) return taken
     const seqs = this.#readable(ready.all(limit + this.#damaged.size)).slice(0, limit)
-    return { items: seqs.flatMap((seq) => this.#start(seq, false, request, now)) }
+    const items: InboxEntry[] = []
+    let bytes = 0
+    for (const seq of seqs) {
+      if (bytes >= MOST_BYTES) return { items, isCut: true }
+      const started = this.#start(seq, false, request, now)
+      for (const item of started) bytes += item.bytes.length
+      items.push(...started)
+    }
+    return { items }
   }
 
   /** Called when the wall clock was set back. */

@@ -43,6 +43,16 @@ export const workCases: Runs = {
     await trial.until('all ran', () => runs === 12)
     strictEqual(most, 3)
   },
+  'runs as many at once as it is told, also of bodies too large to be taken together': async (trial) => {
+    const bytes = new Uint8Array(1_048_576).fill(7)
+    await trial.put(...Array.from({ length: 8 }, () => makeItem({ bytes })))
+    const work = async () => {
+      await trial.until('all run', () => trial.taken.length === 8)
+      return DONE
+    }
+    trial.work(work)
+    await trial.until('all are gone', () => trial.settled.length === 8)
+  },
   'runs no more items in all than it is told, and tells when nothing runs and nothing can': async (trial) => {
     await trial.put(...Array.from({ length: 5 }, () => makeItem()))
     let [running, runs] = [0, 0]

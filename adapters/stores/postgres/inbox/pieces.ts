@@ -43,6 +43,8 @@ export function makePieces({ items, bodies, workers }: Names) {
     ) => `INSERT INTO ${items} AS i (${REQUIRED}) SELECT ${REQUIRED} FROM ${from}
   ON CONFLICT (key) DO UPDATE SET ${assignments}${where}`,
     isLarge,
+    /** The bytes of the body and the tries of an item `p`; the server reads neither for that. */
+    size: `coalesce((SELECT octet_length(bytes) FROM ${bodies} b WHERE b.seq = p.seq), 0) + coalesce(octet_length(p.tries), 0)`,
     /** The turn of the next ready item, if there is one, and the time. */
     next: `next AS MATERIALIZED (
   SELECT (

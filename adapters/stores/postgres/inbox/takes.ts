@@ -5,15 +5,16 @@ import type { Names } from './tables.ts'
 /** The most items that a worker runs concurrently. */
 const MOST_TAKEN = 1_000
 
-export function makeTakes({ items, workers }: Names, { body, isLarge, me, start, suspect, update }: Pieces) {
+export function makeTakes({ items, workers }: Names, { body, isLarge, me, size, start, suspect, update }: Pieces) {
   return {
     /**
-     * Takes the next ready items, unless a suspect is due that the worker asks for. Returns a row with the worker's number if its lease
-     * runs, whether a suspect is due, the first positions and the time; a row for each item; and rows with keys and accounts of due items.
+     * Takes the next ready items, unless a suspect is due that the worker asks for: as many as fit into so many bytes, at least one. Returns a
+     * row with the worker's number if its lease runs, whether a suspect is due, the first positions, the time, and how many did not fit; a row
+     * for each item; and rows with keys and accounts of due items.
      */
     take: `
 WITH args AS MATERIALIZED (
-  SELECT $1::text AS worker, $2::int AS most, $3::bigint AS start, $4::bigint AS due_start, $5::boolean AS asks, ${NOW} AS now, ${ASYNC}
+  SELECT $1::text AS worker, $2::int AS most, $3::bigint AS start, $4::bigint AS due_start, $5::boolean AS asks, $6::bigint AS bytes, ${NOW} AS now, ${ASYNC}
 ), ${me}, suspect AS MATERIALIZED (
   SELECT FROM ${items} WHERE state = ${SUSPECT} LIMIT 1
 ), picked AS MATERIALIZED (
@@ -22,15 +23,20 @@ WITH args AS MATERIALIZED (
       AND EXISTS (SELECT FROM me) AND NOT (EXISTS (SELECT FROM suspect) AND (SELECT asks FROM args))
     ORDER BY position LIMIT ${MOST_TAKEN} FOR UPDATE SKIP LOCKED
   ) i LIMIT (SELECT most FROM args)
+), weighed AS MATERIALIZED (
+  SELECT p.*, sum(${size}) OVER (ORDER BY position, seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM picked p
+), fitting AS MATERIALIZED (
+  SELECT * FROM weighed WHERE coalesce(before, 0) < (SELECT bytes FROM args)
 ), taken AS (
-  ${update('picked', start)} RETURNING i.*
+  ${update('fitting', start)} RETURNING i.*
 ), due AS MATERIALIZED (
   SELECT key, account, position FROM ${items}
   WHERE state = ${DELAYED} AND position >= (SELECT due_start FROM args) AND position <= (SELECT now FROM args)
   ORDER BY position LIMIT ${BATCH}
 )
 SELECT 'turn', (SELECT number FROM me)::text, EXISTS (SELECT FROM suspect)::text, (SELECT min(position) FROM picked)::text,
-  (SELECT min(position) FROM due)::text, now, ${isLarge}, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM args
+  (SELECT min(position) FROM due)::text, now, ${isLarge},
+  (SELECT count(*) FROM picked) - (SELECT count(*) FROM fitting), NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM args
 UNION ALL SELECT 'item', ${ENTRY}, ${body}, i.taken_at FROM taken i
 UNION ALL SELECT 'due', key, account, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM due`,
 

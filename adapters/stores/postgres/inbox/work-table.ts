@@ -7,7 +7,7 @@ import {
   type TakeRequest,
   TRIES_KEPT,
 } from '../../../../src/engine.ts'
-import { BATCH } from '../../inbox-lines.ts'
+import { BATCH, MOST_BYTES } from '../../inbox-lines.ts'
 import { encodeKey, toArrayLiteral } from '../encode.ts'
 import { Groups } from '../groups.ts'
 import { NoAnswer } from '../pool.ts'
@@ -18,6 +18,8 @@ import { Starts } from './starts.ts'
 
 /** Ended leases are looked for at most once in this time, in milliseconds. */
 const LOOK_EVERY_MS = 1_000
+/** Added to the bytes that a take asks for, after each that was answered. */
+const MORE_BYTES = MOST_BYTES / 32
 
 /** An item as `take` returns it, and `settle` gets it back. */
 interface HeldEntry extends InboxEntry {
@@ -72,6 +74,8 @@ export class WorkTable implements InboxTable {
   /** Keys of items whose settlement got no answer: it may have been carried out. */
   readonly #inDoubt = new Set<string>()
   #isTaking = false
+  /** The bytes that a take asks for: fewer after one without an answer, since the network may be slow. */
+  #mostBytes = MOST_BYTES
   #comparedAt = Number.NEGATIVE_INFINITY
   /** The key of the suspect that runs here alone. */
   #alone: string | undefined
@@ -80,7 +84,11 @@ export class WorkTable implements InboxTable {
     this.onPut = parts.onPut
     this.#parts = parts
     const { explain } = parts.tables
-    this.#settlements = new Groups({ run: (settled) => this.#settleAll(settled), toError: explain })
+    this.#settlements = new Groups({
+      run: (settled) => this.#settleAll(settled),
+      toError: explain,
+      sizeOf: ({ tries = '' }) => tries.length,
+    })
   }
 
   async take(request: TakeRequest): Promise<Taken> {
@@ -121,8 +129,15 @@ export class WorkTable implements InboxTable {
   async #takeReady(limit: number, asks: boolean) {
     const { tables, worker } = this.#parts
     const search = this.#starts.begin()
-    const [turn = [], ...rows] = await tables.run(({ take }) => take, worker, limit, ...search.from, asks)
-    const [, number, suspect, first, firstDue, now, isLarge] = turn
+    const given = [worker, limit, ...search.from, asks, this.#mostBytes]
+    const [turn = [], ...rows] = await tables
+      .run(({ take }) => take, ...given)
+      .catch((error: unknown) => {
+        if (error instanceof NoAnswer) this.#onNoTake()
+        throw error
+      })
+    this.#mostBytes = Math.min(this.#mostBytes + MORE_BYTES, MOST_BYTES)
+    const [, number, suspect, first, firstDue, now, isLarge, left] = turn
     tables.isLarge = isLarge === 'true'
     if (number === null) {
       await this.#renew() // the lease ended a moment ago
@@ -131,7 +146,13 @@ export class WorkTable implements InboxTable {
     const hasSuspect = suspect === 'true'
     if (!(hasSuspect && asks)) search.end([Number(first ?? now), Number(firstDue ?? now)])
     const of = (kind: string) => rows.filter((row) => row[0] === kind).map(([, ...row]) => row)
-    return { items: of('item').map(toHeld), due: of('due'), hasSuspect }
+    return { items: of('item').map(toHeld), due: of('due'), hasSuspect, isCut: Number(left) > 0 }
+  }
+
+  /** Its items may have been taken. */
+  #onNoTake(): void {
+    this.#mostBytes = Math.ceil(this.#mostBytes / 4)
+    this.#comparedAt = Number.NEGATIVE_INFINITY
   }
 
   /** If more are due than one step moves, those of an account do not keep the others waiting. */

@@ -207,6 +207,44 @@ describe.skipIf(postgresProgram === undefined)('postgresInbox', () => {
     },
   )
 
+  it('works off large bodies, and small events of others meanwhile, over a network that is slow for them', async () => {
+    const { inbox, faulty, proxy } = await openFaulty()
+    const bytes = Buffer.alloc(1_024_000, 'x')
+    for (let n = 0; n < 40; n++) await inbox.put({ ...makeItem(`large ${n}`, 'large'), bytes })
+    proxy.longestAnswer = 7_000_000 // less than 4 MiB in hexadecimal
+    const ran: string[] = []
+    const run = ({ accountKey }: TakenItem) => {
+      ran.push(accountKey)
+      return DONE
+    }
+    work(faulty, run, { concurrency: 100, leaseMs: 3_000 })
+    await inbox.put(makeItem('small', 'small'))
+    await until(() => ran.length === 41)
+    expect(ran.indexOf('small')).toBeLessThan(20)
+  })
+
+  it('settles an item while the row of another one is locked, and that one as soon as it is not', async () => {
+    const { inbox, table } = await open()
+    const holder = await scene.pool().connect()
+    onTestFinished(() => holder.release(true))
+    const settled: string[] = []
+    let [running, isLocked] = [0, false]
+    const run = async () => {
+      running++
+      await until(() => isLocked)
+      return DONE
+    }
+    work(inbox, run, { onSettled: ({ key }) => settled.push(key) })
+    for (const id of ['1', '2']) await inbox.put(makeItem(id))
+    await until(() => running === 2)
+    await holder.query(`BEGIN; SELECT FROM ${table} WHERE key = 'k1' FOR UPDATE`)
+    isLocked = true
+    await until(() => settled.length === 1)
+    expect(settled).toEqual(['k2'])
+    await holder.query('COMMIT')
+    await until(() => settled.length === 2)
+  })
+
   it('makes retries that are due together ready by account, so that one account keeps no other waiting', async () => {
     const { inbox, table, pool } = await open()
     await inbox.put(makeItem('0', 'flood'))
