@@ -36,7 +36,7 @@ const FLOORS: Floors = {
   },
   [`${STORES}/`]: { files: [`${STORES}/`, ENGINE], packages: ['node:crypto', 'node:os'] },
   [`${STORES}/redis/`]: { files: [...SHARED, `${STORES}/redis/`], packages: ['node:crypto', 'node:events'] },
-  [`${STORES}/postgres/`]: { files: [...SHARED, `${STORES}/postgres/`], packages: ['node:crypto'] },
+  [`${STORES}/postgres/`]: { files: [...SHARED, `${STORES}/postgres/`], packages: ['node:crypto', 'node:net'] },
   [`${STORES}/sqlite/`]: {
     files: [...SHARED, `${STORES}/sqlite/`],
     packages: ['node:fs', 'node:module', 'node:path', 'better-sqlite3', 'better-sqlite3/package.json', 'libsql'],

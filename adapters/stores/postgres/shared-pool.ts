@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { STORE_LIMIT_MS, systemClock } from '../../../src/engine.ts'
 import { Notices } from '../notices.ts'
+import { cancelLater, limitLocks } from './give-up.ts'
 import {
   type CheckedOut,
   type CheckOutOptions,
@@ -42,6 +43,8 @@ export class SharedPool {
   readonly #openedAt = new WeakMap<PgClient, number>()
   readonly #names = new Map<string, string>()
   readonly #notPreparing = new WeakSet<PgClient>()
+  /** The connections of its own; true if the server gives up first what it waits for. */
+  readonly #givesUp = new WeakMap<PgClient, boolean>()
 
   static of(pool: PgPool): SharedPool {
     const known = pools.get(pool)
@@ -89,7 +92,12 @@ export class SharedPool {
   /** Runs a message that commits by itself. */
   async runOwn(text: string, values: unknown[] = []): Promise<readonly (readonly unknown[])[]> {
     const checkedOut = await this.#checkOutOf(this.#own, { limitMs: STORE_LIMIT_MS })
-    return useOnce(checkedOut, (client) => this.#runAlone(client, text, values))
+    return useOnce(checkedOut, async (client) => {
+      const isOwn = this.#own !== this.#pool
+      if (isOwn && !this.#givesUp.has(client)) this.#givesUp.set(client, await limitLocks(client))
+      const end = this.#givesUp.get(client) === true ? ignore : cancelLater(client)
+      return this.#runAlone(client, text, values).finally(end)
+    })
   }
 
   /** @throws NoAnswer if the outcome of the statement is unknown; its connection must be closed */

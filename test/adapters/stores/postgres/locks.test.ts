@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { postgresStore } from 'postern/postgres'
-import { describe, expect, it } from 'vitest'
+import { postgresInbox, postgresStore } from 'postern/postgres'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../../../src/engine.ts'
+import { pgBouncerProgram, startPgBouncer } from '../../../engines/pgbouncer.ts'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
+import { DONE, makeItem } from '../../inbox/engines.ts'
 import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
+
+const WORK = { concurrency: 5, leaseMs: 15_000, clock: systemClock, onSettled: () => {} }
 
 const renew = async (store: Awaited<ReturnType<Scene['store']>>['store'], claim: { key: string; token: string }) =>
   store.renew(claim.key, claim.token, LEASE_MS, [])
@@ -164,6 +169,60 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
     const { rowCount } = await pool.query('SELECT 1 FROM postern_claims WHERE key = $1', [key])
     expect(rowCount).toBe(0)
   })
+
+  it.each([
+    ['directly', undefined],
+    ...(pgBouncerProgram === undefined ? [] : ([['behind PgBouncer', startPgBouncer]] as const)),
+  ] as const)(
+    'uses no more connections than its own while tables are locked for longer than it waits: %s',
+    async (_how, startPooler) => {
+      const { pool: admin } = await scene.store()
+      await postgresInbox({ pool: admin }).migrate()
+      const pooler = await startPooler?.(scene.server.port)
+      const pools = [1, 2, 3].map(() =>
+        scene.pool({ ...(pooler && { connectionString: pooler.url }), max: 5, application_name: 'locked_out' }),
+      )
+      onTestFinished(async () => {
+        await Promise.all(pools.map((pool) => pool.end()))
+        await pooler?.remove()
+      })
+      const count = async () => {
+        const text = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'locked_out'`
+        return (await admin.query(text)).rows[0].n
+      }
+      const apps = pools.map((pool) => ({ store: postgresStore({ pool }), inbox: postgresInbox({ pool }) }))
+      for (const { store, inbox } of apps) {
+        await take(store, newKey())
+        await inbox.counts()
+      }
+      const tables = ['postern_claims', 'postern_inbox', 'postern_inbox_bodies', 'postern_inbox_workers'].join(', ')
+      let isLocked = true
+      const use = async ({ store, inbox }: (typeof apps)[number]) => {
+        const loop = inbox.work(async () => DONE, { ...WORK, onError: () => {} })
+        while (isLocked) {
+          const calls = [store.claim(newKey(), LEASE_MS), inbox.put(makeItem(newKey())), inbox.counts()]
+          await Promise.race([Promise.allSettled(calls), sleep(200)])
+        }
+        await loop.close(0)
+      }
+      const using = await whileApp(`LOCK TABLE ${tables}`, [], async () => {
+        const using = Promise.all(apps.map(use))
+        let most = 0
+        for (let n = 0; n < 90; n++) {
+          await sleep(100)
+          most = Math.max(most, await count())
+        }
+        isLocked = false
+        expect(most).toBeLessThanOrEqual(pooler === undefined ? 3 * (5 + 2) : 4 + 1)
+        return { using }
+      })
+      await using.using
+      for (const { store, inbox } of apps) {
+        await take(store, newKey())
+        await inbox.put(makeItem(newKey()))
+      }
+    },
+  )
 
   describe('migrate', () => {
     it('is not delayed by a process that falls silent in it', async () => {

@@ -79,7 +79,7 @@ describe.skipIf(postgresProgram === undefined)('migrate', () => {
     expect([await has(`public.${table}_order`), await has(`first.${table}`)]).toEqual([true, false])
   })
 
-  it('needs no rights where nothing is missing, and is not delayed by whoever writes', async () => {
+  it('needs no rights if nothing is missing, and is not delayed by transactions that write', async () => {
     const [pool, table] = [scene.pool(), newName()]
     const inbox = postgresInbox({ pool, table })
     await inbox.migrate()
