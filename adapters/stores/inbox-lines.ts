@@ -1,4 +1,14 @@
-import { type InboxPage, type InboxState, type ListOptions, MOST_LISTED, OptionChecker } from '../../src/engine.ts'
+import {
+  FILLED_TEXT,
+  type InboxPage,
+  type InboxState,
+  type ListOptions,
+  MOST_LISTED,
+  OptionChecker,
+  oneOf,
+  TEXT,
+  whole,
+} from '../../src/engine.ts'
 
 /**
  * The states of a row in the tables of an inbox. Its rows are ordered by `position`, which has another meaning in each state: the turn of a
@@ -38,16 +48,19 @@ export function checkList(
   options: ListOptions,
   isPlace: (after: string) => boolean,
 ): { readonly limit: number; readonly after: string } {
-  if (!Object.hasOwn(LINES, state))
-    throw check.invalid(`the state is ${JSON.stringify(state)}; give waiting, running or dead.`)
-  check.mustBeObject(options, "'dead', { limit: 100 }")
+  check.mustBe('state', state, oneOf(Object.keys(LINES)))
+  check.mustFit(options, { limit: whole(1, MOST_LISTED), after: TEXT })
   const { after, limit = 100 } = options
-  check.mustBeWhole('limit', limit, 1, MOST_LISTED)
   if (after === undefined) return { limit, after: '' }
-  if (typeof after !== 'string') throw check.invalid('after is not a string; give next of the previous page.')
   // It would return an empty page, or the first one.
   if (!isPlace(after)) throw check.invalid(`after is ${JSON.stringify(after)}; give next of a page of the same state.`)
   return { limit, after }
+}
+
+/** Checks the key of a call of an inbox: that of another type would mean no item. */
+export function checkKey(method: string, key: string): string {
+  if (FILLED_TEXT(key) !== undefined) new OptionChecker(`inbox.${method}`).mustBe('key', key, FILLED_TEXT)
+  return key
 }
 
 /** The rows of one line behind a position and a number, each with its own. */

@@ -1,6 +1,6 @@
-import { ConfigurationError } from '../protocol/errors.ts'
 import { SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
-import type { CallOptions, Client, WebhookCalls, WebhookChanges } from './api.ts'
+import { FLAG, type Kind, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
+import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import { type Guess, readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
 import { ServiceError } from './service-error.ts'
@@ -32,53 +32,63 @@ export function createClient(options: ClientOptions): Client {
   const send: Send = (call) => transport.send(call, session)
   return {
     webhooks: createWebhookCalls(send, settings),
-    contacts: ({ signal } = {}) => list(send, CONTACTS, toContact, ['page'], signal),
-    deliveries: (webhookId, { signal } = {}) =>
-      list(send, [...WEBHOOKS, checkId(webhookId), 'deliveries'], toDelivery, ['before', 'page'], signal),
-    retry: (webhookId, deliveryId, { signal } = {}) => retry(send, webhookId, deliveryId, signal),
+    contacts: (options) => list(send, CONTACTS, toContact, ['page'], checkCall('contacts', {}, options)),
+    deliveries: (webhookId, options) => {
+      const signal = checkCall('deliveries', { webhookId }, options)
+      return list(send, [...WEBHOOKS, webhookId, 'deliveries'], toDelivery, ['before', 'page'], signal)
+    },
+    retry: async (webhookId, deliveryId, options) =>
+      retry(send, [webhookId, deliveryId], checkCall('retry', { webhookId, deliveryId }, options)),
     clock: settings.clock,
   }
 }
 
 function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
-  const get = async (id: string, { signal }: CallOptions = {}) => {
-    const answer = await send({ method: 'GET', path: [...WEBHOOKS, checkId(id)], isRepeatable: true, signal })
+  const get = async (id: string, signal: AbortSignal | undefined) => {
+    const answer = await send({ method: 'GET', path: [...WEBHOOKS, id], isRepeatable: true, signal })
     return toWebhookOf(answer)
   }
   /** Updates a webhook. The call is idempotent. Services may answer with an empty body (assumption A03). */
-  const update = async (id: string, { url, events, active }: WebhookChanges, { signal }: CallOptions = {}) => {
-    if (url !== undefined) checkUrl(url)
-    if (events !== undefined) checkEvents(events, settings)
+  const update = async (id: string, { url, events, active }: WebhookChanges, signal: AbortSignal | undefined) => {
     const body = { url, events, active }
-    const answer = await send({ method: 'PUT', path: [...WEBHOOKS, checkId(id)], body, isRepeatable: true, signal })
+    const answer = await send({ method: 'PUT', path: [...WEBHOOKS, id], body, isRepeatable: true, signal })
     const webhook = toWebhook(findIdentified(answer.body))
-    return webhook?.id === id && webhook.active !== undefined ? webhook : get(id, { signal })
+    return webhook?.id === id && webhook.active !== undefined ? webhook : get(id, signal)
   }
   return {
-    create: async ({ url, events, description, active }, { signal } = {}) => {
-      checkUrl(url)
-      checkEvents(events, settings)
+    create: async (webhook, options) => {
+      const signal = checkCall('webhooks.create', {}, options)
+      new OptionChecker('client.webhooks.create').mustFit(webhook, NEW_WEBHOOK, ['url', 'events'])
+      const { url, events, description, active } = webhook
+      warnOfTypes(events, settings)
       // Lists the fields one by one, so that nothing else in the object is sent. JSON omits undefined fields.
       const body = { url, events, description, active }
       const answer = await send({ method: 'POST', path: WEBHOOKS, body, isRepeatable: false, signal })
-      const webhook = toWebhookOf(answer)
+      const created = toWebhookOf(answer)
       const secret = secretIn(answer.body)
       if (secret === undefined)
-        throw answer.unusable(`there is no secret in it; webhook ${webhook.id} was made, and is of no use: delete it`)
-      return { webhook, secret }
+        throw answer.unusable(`there is no secret in it; webhook ${created.id} was made, and is of no use: delete it`)
+      return { webhook: created, secret }
     },
-    list: async ({ signal } = {}) => {
+    list: async (options) => {
+      const signal = checkCall('webhooks.list', {}, options)
       const webhooks: Webhook[] = []
       for await (const webhook of list(send, WEBHOOKS, toWebhook, ['page'], signal)) webhooks.push(webhook)
       return webhooks
     },
-    get,
-    update,
-    pause: (id, options) => update(id, { active: false }, options),
-    resume: (id, options) => update(id, { active: true }, options),
-    delete: async (id, { signal } = {}) => {
+    get: async (id, options) => get(id, checkCall('webhooks.get', { id }, options)),
+    update: async (id, changes, options) => {
+      const signal = checkCall('webhooks.update', { id }, options)
+      new OptionChecker('client.webhooks.update').mustFit(changes, WEBHOOK_CHANGES)
+      warnOfTypes(changes.events ?? [], settings)
+      return update(id, changes, signal)
+    },
+    pause: async (id, options) => update(id, { active: false }, checkCall('webhooks.pause', { id }, options)),
+    resume: async (id, options) => update(id, { active: true }, checkCall('webhooks.resume', { id }, options)),
+    delete: async (id, options) => {
+      const signal = checkCall('webhooks.delete', { id }, options)
       try {
-        await send({ method: 'DELETE', path: [...WEBHOOKS, checkId(id)], isRepeatable: true, signal })
+        await send({ method: 'DELETE', path: [...WEBHOOKS, id], isRepeatable: true, signal })
       } catch (error) {
         // An earlier attempt may have deleted the webhook although its answer was lost.
         if (error instanceof ServiceError && error.code === 'not_found' && (error.attempts ?? 0) > 1) return
@@ -107,8 +117,8 @@ function list<T extends { readonly id: string }>(
 /** Statuses with which services refuse a retry (assumption A14). */
 const NOT_RETRIABLE: ReadonlySet<number> = new Set([400, 409, 410, 422])
 
-async function retry(send: Send, webhookId: string, deliveryId: string, signal: AbortSignal | undefined) {
-  const path = [...WEBHOOKS, checkId(webhookId), 'retry', checkId(deliveryId)]
+async function retry(send: Send, ids: readonly [webhook: string, delivery: string], signal: AbortSignal | undefined) {
+  const path = [...WEBHOOKS, ids[0], 'retry', ids[1]]
   try {
     const answer = await send({ method: 'POST', path, isRepeatable: false, signal })
     return { delivery: toDelivery(findIdentified(answer.body)) }
@@ -119,21 +129,33 @@ async function retry(send: Send, webhookId: string, deliveryId: string, signal: 
   }
 }
 
-const invalid = (message: string) => new ConfigurationError('option_invalid', message)
+/** An id becomes a segment of a path: an empty id, or one of dots, would change the path. */
+const ID: Kind = (value) =>
+  typeof value === 'string' && !/^\.{0,2}$/.test(value)
+    ? undefined
+    : 'the id of a webhook or delivery, as the service wrote it'
+export const WEBHOOK_URL: Kind = (value) =>
+  typeof value === 'string' && URL.canParse(value) ? undefined : 'an absolute URL, as a string'
+export const EVENT_TYPES: Kind = (value) =>
+  Array.isArray(value) && value.length > 0 && value.every((type) => typeof type === 'string' && type !== '')
+    ? undefined
+    : 'a list of at least one event type'
+const WEBHOOK_CHANGES: Readonly<Record<keyof WebhookChanges, Kind>> = {
+  url: WEBHOOK_URL,
+  events: EVENT_TYPES,
+  active: FLAG,
+}
+const NEW_WEBHOOK: Readonly<Record<keyof NewWebhook, Kind>> = { ...WEBHOOK_CHANGES, description: TEXT }
 
-/** Checks an id, which becomes a segment of a path: an empty id, or one of dots, would change the path. */
-function checkId(id: string | undefined): string {
-  if (id !== undefined && !/^\.{0,2}$/.test(id)) return id
-  throw invalid('The id of a webhook or delivery is empty, or a path.')
+/** Checks the ids and the options of a call, and returns its signal. */
+function checkCall(name: string, ids: object, options: CallOptions = {}): AbortSignal | undefined {
+  const check = new OptionChecker(`client.${name}`)
+  for (const [argument, id] of Object.entries(ids)) check.mustBe(argument, id, ID)
+  check.mustFit(options, { signal: SIGNAL })
+  return options.signal
 }
 
-function checkUrl(url: unknown): void {
-  if (typeof url !== 'string' || !URL.canParse(url)) throw invalid('url has to be an absolute URL.')
-}
-
-function checkEvents(events: unknown, { logger }: Settings): void {
-  if (!Array.isArray(events) || events.length === 0 || !events.every((type) => typeof type === 'string' && type !== ''))
-    throw invalid('events has to be a list of at least one event type.')
+function warnOfTypes(events: readonly string[], { logger }: Settings): void {
   const documented: readonly string[] = SERVICE_EVENT_TYPES
   const unknown = events.filter(
     (type) => type.includes('*') || (splitType(type) === undefined && !documented.includes(type)),

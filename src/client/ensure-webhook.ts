@@ -1,5 +1,6 @@
-import { OptionChecker } from '../protocol/option-checker.ts'
+import { FLAG, FUNCTION, type Kind, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
 import type { CallOptions, Client } from './api.ts'
+import { EVENT_TYPES, WEBHOOK_URL } from './create-client.ts'
 import type { Webhook } from './records.ts'
 import {
   isMade,
@@ -12,6 +13,7 @@ import {
   toDescription,
 } from './registrations.ts'
 import { hasCode, ServiceError } from './service-error.ts'
+import { CLIENT } from './settings.ts'
 
 /** Options of `ensureWebhook`: the wanted webhook, and a function that saves its secret. */
 export interface EnsureOptions extends SecretKeeper, CallOptions {
@@ -36,6 +38,15 @@ export interface EnsuredWebhook {
 }
 
 const check = new OptionChecker('ensureWebhook')
+const OPTIONS: Readonly<Record<keyof EnsureOptions, Kind>> = {
+  url: WEBHOOK_URL,
+  events: EVENT_TYPES,
+  description: TEXT,
+  replaceActive: FLAG,
+  hasSecret: FUNCTION,
+  saveSecret: FUNCTION,
+  signal: SIGNAL,
+}
 /** Number of times that a webhook is looked for and created again if the answer to its creation is lost. */
 const MAX_FAILURES = 3
 
@@ -56,10 +67,9 @@ const MAX_FAILURES = 3
  * })
  */
 export async function ensureWebhook(client: Client, options: EnsureOptions): Promise<EnsuredWebhook> {
-  check.mustBeObject(options, '{ url, events, hasSecret, saveSecret }')
-  check.mustHaveOnly(options, ['url', 'events', 'description', 'replaceActive', 'hasSecret', 'saveSecret', 'signal'])
+  check.mustBe('client', client, CLIENT)
+  check.mustFit(options, OPTIONS, ['url', 'events', 'hasSecret', 'saveSecret'])
   const { url, events, description, replaceActive = false } = options
-  check.mustHaveMethods('options', options, ['hasSecret', 'saveSecret'])
   const registry = new Registry(client, options)
   const made = new Set<string>()
   const deleted: string[] = []

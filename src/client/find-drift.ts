@@ -1,3 +1,5 @@
+import { FLAG, OptionChecker, TEXTS } from '../protocol/option-checker.ts'
+
 /** Event types that a receiver handles, as its `eventTypes()` returns them. */
 export interface HandledTypes {
   readonly types: readonly string[]
@@ -14,14 +16,19 @@ export interface Drift {
   readonly isNone: boolean
 }
 
+const check = new OptionChecker('findDrift')
+
 /**
  * Compares the event types that a receiver handles with those that a webhook is subscribed to.
  *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
  * @example
  * const { missing } = findDrift(receiver.eventTypes(), webhook.events ?? [])
  * if (missing.length > 0) await client.webhooks.update(webhook.id, { events: receiver.eventTypes().types })
  */
 export function findDrift(handled: HandledTypes, subscribed: readonly string[]): Drift {
+  check.mustFit(handled, { types: TEXTS, open: FLAG }, ['types', 'open'])
+  check.mustBe('subscribed', subscribed, TEXTS)
   const missing = handled.types.filter((type) => !subscribed.includes(type))
   const unhandled = handled.open ? [] : subscribed.filter((type) => !handled.types.includes(type))
   return { missing, unhandled, isNone: missing.length === 0 && unhandled.length === 0 }

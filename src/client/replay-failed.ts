@@ -1,11 +1,21 @@
 import { sleep } from '../host/clock.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
+import {
+  FILLED_TEXT,
+  FLAG,
+  FUNCTION,
+  type Kind,
+  number,
+  OptionChecker,
+  SIGNAL,
+  whole,
+  withMethods,
+} from '../protocol/option-checker.ts'
 import type { CallOptions, Client } from './api.ts'
 import type { Delivery } from './records.ts'
 import { type JournaledRetry, type ReplayJournal, readJournal, toRetryLine, toWindowLine } from './replay-journal.ts'
 import { planReplay, readLog } from './replay-plan.ts'
 import { hasCode } from './service-error.ts'
-import { MAX_POLL_MS, MAX_WAIT_MS } from './settings.ts'
+import { CLIENT, MAX_POLL_MS, MAX_WAIT_MS } from './settings.ts'
 
 /** Options of `replayFailed`: which failed deliveries to retry, and how long to wait for their results. */
 export interface ReplayOptions extends CallOptions {
@@ -85,7 +95,20 @@ interface Item {
 }
 
 const check = new OptionChecker('replayFailed')
-const OPTIONS = 'webhookId since filter limit concurrency dryRun journal pollMs waitMs onProgress signal'.split(' ')
+const COUNT = whole(0, Number.MAX_SAFE_INTEGER)
+const OPTIONS: Readonly<Record<keyof ReplayOptions, Kind>> = {
+  webhookId: FILLED_TEXT,
+  since: (value) => (Number.isFinite(Object(value).getTime?.()) ? undefined : 'a valid Date'),
+  filter: FUNCTION,
+  limit: (value) => (value === Number.POSITIVE_INFINITY ? undefined : COUNT(value)),
+  concurrency: whole(1, 20),
+  dryRun: FLAG,
+  journal: withMethods('read', 'append'),
+  pollMs: number(1, MAX_POLL_MS),
+  waitMs: number(0, MAX_WAIT_MS),
+  onProgress: FUNCTION,
+  signal: SIGNAL,
+}
 /** Number of times that a retry is requested if its answer is lost and the log does not show it. */
 const MAX_TRIES = 3
 
@@ -98,17 +121,10 @@ const MAX_TRIES = 3
  * @throws ServiceError of the calls; ConfigurationError `option_unknown`, `option_invalid`
  */
 export async function replayFailed(client: Client, options: ReplayOptions): Promise<ReplayResult> {
-  check.mustBeObject(options, '{ webhookId }')
-  check.mustHaveOnly(options, OPTIONS)
+  check.mustBe('client', client, CLIENT)
+  check.mustFit(options, OPTIONS, ['webhookId'])
   const { webhookId, filter, limit = Number.POSITIVE_INFINITY, signal, journal } = options
   const { concurrency = 2, pollMs = 1_000, waitMs = 60_000 } = options
-  check.mustBeFunctions({ filter })
-  check.mustBeWhole('concurrency', concurrency, 1, 20)
-  if (limit !== Number.POSITIVE_INFINITY) check.mustBeWhole('limit', limit, 0, Number.MAX_SAFE_INTEGER)
-  check.mustBeNumber('pollMs', pollMs, 1, MAX_POLL_MS)
-  check.mustBeNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
-  if (options.since !== undefined && !Number.isFinite(Object(options.since).getTime?.()))
-    throw check.invalid('since is not a valid Date.')
   const earlier = await readJournal(journal, webhookId)
   // A caller who computes it from a duration passes a later time than in the first run.
   const since = earlier.since === undefined ? options.since : (earlier.since ?? undefined)

@@ -1,9 +1,10 @@
 import { sleep } from '../host/clock.ts'
 import type { Complete } from '../host/complete.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
+import { FILLED_TEXT, FLAG, FUNCTION, type Kind, number, OptionChecker, SIGNAL } from '../protocol/option-checker.ts'
 import { MIN_MEMORY_MS } from '../protocol/schedule.ts'
 import type { CallOptions, Client } from './api.ts'
+import { WEBHOOK_URL } from './create-client.ts'
 import type { Delivery, Webhook } from './records.ts'
 import {
   MAX_ROUNDS,
@@ -16,7 +17,7 @@ import {
 import { replayFailed } from './replay-failed.ts'
 import { planReplay, readLog } from './replay-plan.ts'
 import { hasCode, ServiceError } from './service-error.ts'
-import { MAX_POLL_MS, MAX_WAIT_MS } from './settings.ts'
+import { CLIENT, MAX_POLL_MS, MAX_WAIT_MS } from './settings.ts'
 
 /** Options of `rotateWebhook`: the webhook to replace, a function that saves the new secret, and the time for which both deliver. */
 export interface RotateOptions extends SecretKeeper, CallOptions {
@@ -60,7 +61,18 @@ export interface Rotation {
 }
 
 const check = new OptionChecker('rotateWebhook')
-const OPTIONS = 'webhookId url overlapMs pollMs waitMs giveUpFailed onProgress hasSecret saveSecret signal'.split(' ')
+const OPTIONS: Readonly<Record<keyof RotateOptions, Kind>> = {
+  webhookId: FILLED_TEXT,
+  url: WEBHOOK_URL,
+  overlapMs: number(0, MAX_WAIT_MS),
+  pollMs: number(1, MAX_POLL_MS),
+  waitMs: number(0, MAX_WAIT_MS),
+  giveUpFailed: FLAG,
+  onProgress: FUNCTION,
+  hasSecret: FUNCTION,
+  saveSecret: FUNCTION,
+  signal: SIGNAL,
+}
 
 /**
  * Replaces a webhook, and so its signing secret, without missing a delivery: creates a second one, calls `saveSecret`, lets both deliver
@@ -76,13 +88,9 @@ const OPTIONS = 'webhookId url overlapMs pollMs waitMs giveUpFailed onProgress h
  *   service does not list the new webhook as it was created, and those of the calls; ConfigurationError `option_unknown`, `option_invalid`
  */
 export async function rotateWebhook(client: Client, options: RotateOptions): Promise<Rotation> {
-  check.mustBeObject(options, '{ webhookId, hasSecret, saveSecret }')
-  check.mustHaveOnly(options, OPTIONS)
+  check.mustBe('client', client, CLIENT)
+  check.mustFit(options, OPTIONS, ['webhookId', 'hasSecret', 'saveSecret'])
   const { overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, webhookId } = options
-  check.mustHaveMethods('options', options, ['hasSecret', 'saveSecret'])
-  check.mustBeNumber('overlapMs', overlapMs, 0, MAX_WAIT_MS)
-  check.mustBeNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
-  check.mustBeNumber('pollMs', pollMs, 1, MAX_POLL_MS)
   const registry = new Registry(client, options)
   const old = await registry.read(webhookId)
   if (old === undefined) return findFinished(registry, webhookId)

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../host/clock.ts'
 import type { Complete } from '../host/complete.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import { isLoopback } from '../protocol/loopback.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
+import { ANY, CLOCK, FLAG, FUNCTION, type Kind, OptionChecker, whole, withMethods } from '../protocol/option-checker.ts'
 import { Redactor } from './redactor.ts'
 
 /** Longest pause between two reads of a log, in milliseconds. */
@@ -51,12 +51,34 @@ export interface Settings extends Complete<Omit<ClientOptions, 'baseUrl' | 'emai
 }
 
 const check = new OptionChecker('createClient')
-const OPTIONS =
-  'baseUrl email password allowHttp timeoutMs maxRetries maxWaitMs fetch clock random logger onWait'.split(' ')
+const OPTIONS: Readonly<Record<keyof ClientOptions, Kind>> = {
+  // Checked below: no message may show their values.
+  baseUrl: ANY,
+  email: ANY,
+  password: ANY,
+  allowHttp: FLAG,
+  timeoutMs: whole(100, 600_000, 'milliseconds'),
+  maxRetries: whole(0, 20),
+  maxWaitMs: whole(100, 3_600_000, 'milliseconds'),
+  fetch: FUNCTION,
+  clock: CLOCK,
+  random: FUNCTION,
+  logger: withMethods('debug', 'info', 'warn', 'error'),
+  onWait: FUNCTION,
+}
+
+/** Checks the argument that is a client. */
+export const CLIENT: Kind = (value) => {
+  const { webhooks, deliveries } = Object(value)
+  return typeof webhooks?.list === 'function' && typeof deliveries === 'function'
+    ? undefined
+    : 'a client of createClient()'
+}
 
 /** @throws ConfigurationError `option_unknown`, `option_invalid` */
 export function checkOptions(options: ClientOptions): Settings {
   check.mustBeObject(options, '{ baseUrl, email, password }')
+  check.mustFit(options, OPTIONS)
   const {
     baseUrl,
     email,
@@ -71,11 +93,6 @@ export function checkOptions(options: ClientOptions): Settings {
     logger = consoleLogger,
     onWait = () => {},
   } = options
-  check.mustHaveOnly(options, OPTIONS)
-  check.mustBeFunctions({ fetch, random, onWait })
-  check.mustBeWhole('timeoutMs', timeoutMs, 100, 600_000, 'milliseconds')
-  check.mustBeWhole('maxRetries', maxRetries, 0, 20)
-  check.mustBeWhole('maxWaitMs', maxWaitMs, 100, 3_600_000, 'milliseconds')
   const redactor = new Redactor()
   redactor.add(checkText('password', password))
   return {

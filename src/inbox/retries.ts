@@ -1,4 +1,4 @@
-import { OptionChecker } from '../protocol/option-checker.ts'
+import { FUNCTION, type Kind, OptionChecker, whole } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
 import { isDelay } from './steer.ts'
 
@@ -29,16 +29,19 @@ export interface Retries {
   delayAfter(failures: number): number
 }
 
+/** Kinds of the options of a worker. */
+export const WORK_OPTIONS: Readonly<Record<keyof WorkOptions, Kind>> = {
+  concurrency: whole(1, 1_000),
+  attempts: whole(1, 100),
+  delay: FUNCTION,
+}
+
 const check = new OptionChecker('receiver.work')
 
 /** Checks the options, and that all tries, of `tryMs` at most, end while the store keeps finish marks. Throws ConfigurationErrors. */
 export function checkRetries(options: WorkOptions, retentionMs: number, tryMs: number): Retries {
-  check.mustBeObject(options, '{ concurrency: 10 }')
+  check.mustFit(options, WORK_OPTIONS)
   const { concurrency = 10, attempts = 10, delay } = options
-  check.mustHaveOnly(options, ['concurrency', 'attempts', 'delay'])
-  check.mustBeWhole('concurrency', concurrency, 1, 1_000)
-  check.mustBeWhole('attempts', attempts, 1, 100)
-  check.mustBeFunctions({ delay })
   let longestMs = attempts * tryMs
   for (let attempt = 1; attempt < attempts; attempt++)
     longestMs += delay === undefined ? toDefault(attempt) * (1 + JITTER) : checkDelay(delay(attempt), attempt)

@@ -1,8 +1,8 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { PosternError } from '../protocol/errors.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
+import { type Kind, OptionChecker, whole } from '../protocol/option-checker.ts'
 import type { Inbox } from './inbox.ts'
-import type { WorkOptions } from './retries.ts'
+import { WORK_OPTIONS, type WorkOptions } from './retries.ts'
 import { Worker, type WorkerParts } from './worker.ts'
 
 /** Options of `receiver.workOnce`. */
@@ -33,18 +33,19 @@ interface Limits {
 }
 
 const check = new OptionChecker('receiver.workOnce')
-const KNOWN = ['forMs', 'max', 'concurrency', 'attempts', 'delay']
+const OPTIONS: Readonly<Record<keyof WorkOnceOptions, Kind>> = {
+  forMs: whole(1_000, LONGEST_TIMER_MS, 'milliseconds'),
+  max: whole(1, Number.MAX_SAFE_INTEGER),
+  ...WORK_OPTIONS,
+}
 
 /** Separates and checks the limits. Throws ConfigurationErrors. */
 export function checkLimits(
   options: WorkOnceOptions,
   now: number,
 ): { readonly limits: Limits; readonly work: WorkOptions } {
-  check.mustBeObject(options, '{ forMs: 90_000 }')
-  check.mustHaveOnly(options, KNOWN)
+  check.mustFit(options, OPTIONS, ['forMs'])
   const { forMs, max, ...work } = options
-  check.mustBeWhole('forMs', forMs, 1_000, LONGEST_TIMER_MS, 'milliseconds')
-  if (max !== undefined) check.mustBeWhole('max', max, 1, Number.MAX_SAFE_INTEGER)
   return { limits: { until: now + forMs, max: max ?? Number.POSITIVE_INFINITY }, work }
 }
 

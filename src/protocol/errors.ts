@@ -1,6 +1,6 @@
 /** Codes of errors for the owner of an app, with their meanings. `docs/reference/errors.md` explains the fixes. Codes of refusals are in `outcome.ts`. */
 export const ERROR_CODES = {
-  option_unknown: 'createReceiver, .on() or a store was given an option that does not exist',
+  option_unknown: 'a function was given an option that does not exist',
   option_invalid: 'an option has a value that cannot work',
   secret_unusable: 'a signing secret is missing, empty, in quotes, or has blanks at its edges',
   driver_missing: 'no driver for the database is installed, or none that runs on this version of Node',

@@ -1,6 +1,5 @@
-import type { OptionChecker } from './option-checker.ts'
+import type { Kind } from './option-checker.ts'
 import { Rejection } from './outcome.ts'
-import { show } from './show.ts'
 import { type HeaderValue, isWellFormed, onlyValue } from './signature.ts'
 
 /** The head of a request. */
@@ -23,18 +22,11 @@ const HEADER_NAME = /^[-.\w]{1,64}$/
 const TAKEN =
   /^(?:(?:content|if|proxy|transfer)-.*|age|authorization|connection|cookie|etag|expect|expires|from|host|last-modified|location|max-forwards|referer|retry-after|server|set-cookie|upgrade|user-agent|__proto__)$/i
 
-/** @throws ConfigurationError `option_invalid` if `signatureHeader` is not the name of a header */
-export function checkSignatureHeader(check: OptionChecker, name: unknown): void {
-  mustBeHeader(check, 'signatureHeader', name)
-}
-
-/** @throws ConfigurationError `option_invalid` if an option is not the name of a header */
-export function mustBeHeader(check: OptionChecker, option: string, name: unknown): void {
-  if (typeof name === 'string' && HEADER_NAME.test(name) && !TAKEN.test(name)) return
-  throw check.invalid(
-    `${option} is ${show(name)}; give the name of a header that has no other meaning, such as 'X-Crm-Signature'.`,
-  )
-}
+/** The option `signatureHeader`. */
+export const SIGNATURE_HEADER: Kind = (name) =>
+  typeof name === 'string' && HEADER_NAME.test(name) && !TAKEN.test(name)
+    ? undefined
+    : "the name of a header that has no other meaning, such as 'X-Crm-Signature'"
 
 /** The header that carries the signature. Its name differs between installations of the service. */
 export class SignatureHeader {

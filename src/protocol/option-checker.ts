@@ -1,15 +1,71 @@
 import { ConfigurationError } from './errors.ts'
+import { findNearest } from './nearest.ts'
 import { show } from './show.ts'
 
+/** Checks a value: returns what is right, such as `a function`, if it is wrong, and otherwise undefined. */
+export type Kind = (value: unknown) => string | undefined
+
+const kind =
+  (told: string, fits: (value: unknown) => boolean): Kind =>
+  (value) =>
+    fits(value) ? undefined : told
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+export const TEXT = kind('a string', isText)
+export const FILLED_TEXT = kind('a string that is not empty', (value) => isText(value) && value !== '')
+export const FLAG = kind('true or false', (value) => typeof value === 'boolean')
+export const FUNCTION = kind('a function', (value) => typeof value === 'function')
+export const OBJECT = kind('an object', isPlain)
+export const TEXTS = kind('a list of strings', (value) => Array.isArray(value) && value.every(isText))
+export const SEED = kind('a string or a number', (value) => isText(value) || Number.isFinite(value))
+export const ANY: Kind = () => undefined
+
+/** Returns the kind of an object, or a function, that has these methods. */
+export function withMethods(...methods: readonly string[]): Kind {
+  return (value) => {
+    const missing = methods.find((method) => typeof Object(value)[method] !== 'function')
+    return missing === undefined ? undefined : `an object with ${methods.map((name) => `${name}()`).join(', ')}`
+  }
+}
+
+export const ABSOLUTE_URL = kind(
+  'an absolute URL',
+  (value) => (isText(value) || isText(Object(value).href)) && URL.canParse(String(value)),
+)
+export const SIGNAL = kind('an AbortSignal', (value) => withMethods('addEventListener')(value) === undefined)
+export const CLOCK = withMethods('now', 'monotonic', 'setTimeout', 'clearTimeout')
+
+/** Returns the kind of a number within these limits. */
+export function number(least: number, most: number, why?: string): Kind {
+  const reason = why === undefined ? '' : `, since ${why}`
+  return kind(
+    `a number from ${least} to ${most}${reason}`,
+    (value) => typeof value === 'number' && value >= least && value <= most,
+  )
+}
+
+/** Returns the kind of a whole number within these limits. */
+export function whole(least: number, most: number, unit?: string): Kind {
+  const told = `${unit === undefined ? 'a whole number' : `a whole number of ${unit}`} from ${least} to ${most}`
+  return kind(told, (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most)
+}
+
+/** Returns the kind of one of these words. It names the one that was probably meant. */
+export function oneOf(words: readonly string[]): Kind {
+  return (value) => {
+    if (words.some((word) => word === value)) return undefined
+    const nearest = isText(value) ? findNearest(value, words) : undefined
+    return `${nearest === undefined ? '' : `${show(nearest)}, or `}one of ${words.join(', ')}`
+  }
+}
+
 /**
- * Checks the options of one function. Each message begins with the function's name and says the fix.
+ * Checks the arguments of one function. Each message begins with the function's name and says the fix.
  *
  * @example
  * const check = new OptionChecker('myStore')
- * check.mustBeObject(options, '{ client }')
+ * check.mustFit(options, { client: withMethods('get', 'set'), retentionMs: whole(1, 1e12, 'milliseconds') }, ['client'])
  * const { client, retentionMs = DEFAULT_RETENTION_MS } = options
- * check.mustHaveOnly(options, ['client', 'retentionMs'])
- * check.mustBeWhole('retentionMs', retentionMs, 1, 1e12, 'milliseconds')
  */
 export class OptionChecker {
   readonly #owner: string
@@ -19,10 +75,35 @@ export class OptionChecker {
     this.#owner = owner
   }
 
+  /**
+   * Checks an object of options against the kinds of all options. An undefined value counts as none.
+   *
+   * @param required the options that must have a value
+   * @throws ConfigurationError `option_invalid`, `option_unknown`
+   */
+  mustFit(options: unknown, kinds: Readonly<Record<string, Kind>>, required: readonly string[] = []): void {
+    const names = Object.keys(kinds)
+    this.mustBeObject(options, `{ ${(required.length > 0 ? required : names).join(', ')} }`)
+    const given = options as Readonly<Record<string, unknown>> // checked above
+    this.mustHaveOnly(given, names)
+    for (const [name, fits] of Object.entries(kinds))
+      if (given[name] !== undefined || required.includes(name)) this.mustBe(name, given[name], fits)
+  }
+
+  /**
+   * Checks one value.
+   *
+   * @param name the argument or option, for the message
+   * @throws ConfigurationError `option_invalid`
+   */
+  mustBe(name: string, value: unknown, fits: Kind): void {
+    const fix = fits(value)
+    if (fix !== undefined) throw this.invalid(`${name} is ${show(value)}; give ${fix}.`)
+  }
+
   /** @throws ConfigurationError `option_invalid` if there is no object of options */
   mustBeObject(options: unknown, example: string): void {
-    if (typeof options !== 'object' || options === null)
-      throw this.invalid(`it takes one object of options: ${example}.`)
+    if (!isPlain(options)) throw this.invalid(`it takes one object of options: ${example}.`)
   }
 
   /**
@@ -33,8 +114,8 @@ export class OptionChecker {
   mustHaveOnly(options: object, known: readonly string[], hint?: (stray: string) => string | undefined): void {
     const stray = Object.keys(options).find((name) => !known.includes(name))
     if (stray === undefined) return
-    const sentences = [`${this.#owner} has no option "${stray}".`, hint?.(stray), `It takes ${known.join(', ')}.`]
-    throw new ConfigurationError('option_unknown', sentences.filter((text) => text !== undefined).join(' '))
+    const fix = tellKnown(stray, known, hint?.(stray))
+    throw new ConfigurationError('option_unknown', `${this.#owner} has no option "${stray}". ${fix}`)
   }
 
   /**
@@ -42,9 +123,7 @@ export class OptionChecker {
    * @throws ConfigurationError `option_invalid` if it is no number within the limits
    */
   mustBeNumber(name: string, value: unknown, least: number, most: number, why?: string): void {
-    if (typeof value === 'number' && Number.isFinite(value) && value >= least && value <= most) return
-    const reason = why === undefined ? '' : `, since ${why}`
-    throw this.invalid(`${name} is ${show(value)}; give a number from ${least} to ${most}${reason}.`)
+    this.mustBe(name, value, number(least, most, why))
   }
 
   /**
@@ -52,9 +131,7 @@ export class OptionChecker {
    * @throws ConfigurationError `option_invalid` if it is no whole number within the limits
    */
   mustBeWhole(name: string, value: unknown, least: number, most: number, unit?: string): void {
-    if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return
-    const number = unit === undefined ? 'a whole number' : `a whole number of ${unit}`
-    throw this.invalid(`${name} is ${show(value)}; give ${number} from ${least} to ${most}.`)
+    this.mustBe(name, value, whole(least, most, unit))
   }
 
   /** @throws ConfigurationError `option_invalid` if a method is missing */
@@ -67,15 +144,25 @@ export class OptionChecker {
 
   /** @throws ConfigurationError `option_invalid` if one is given that is no function */
   mustBeFunctions(values: Readonly<Record<string, unknown>>): void {
-    for (const [name, value] of Object.entries(values))
-      if (value !== undefined && typeof value !== 'function')
-        throw this.invalid(`${name} is ${show(value)}; give a function.`)
+    for (const [name, value] of Object.entries(values)) if (value !== undefined) this.mustBe(name, value, FUNCTION)
   }
 
   /** Returns an error to throw, with a custom message. */
   invalid(message: string): ConfigurationError {
     return new ConfigurationError('option_invalid', `${this.#owner}: ${message}`)
   }
+}
+
+/** Returns sentences for a name that is not known: the nearest one, or a hint, and all. */
+export function tellKnown(stray: string, known: readonly string[], hint?: string): string {
+  const nearest = findNearest(stray, known)
+  const meant = hint ?? (nearest === undefined ? undefined : `Did you mean "${nearest}"?`)
+  return `${meant === undefined ? '' : `${meant} `}It takes ${known.join(', ') || 'none'}.`
+}
+
+/** Returns true for an object that may hold options. */
+function isPlain(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**

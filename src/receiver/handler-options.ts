@@ -11,7 +11,7 @@ import type { HandlerOptions } from './handler.ts'
  * @throws ConfigurationError `handler_invalid`, `option_invalid`, `option_unknown`
  */
 export function checkHandlerOptions(options: unknown, text: string, whyNoOrder: string | undefined): HandlerOptions {
-  if (typeof options !== 'object' || options === null)
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new ConfigurationError(
       'handler_invalid',
       `.on(${text}, …) takes a handler, or options and a handler: .on(${text}, { name: '…' }, handler).`,

@@ -6,7 +6,7 @@ import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey
 import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-schemas.ts'
 import type { PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels } from '../protocol/events.ts'
-import { checkSignatureHeader } from '../protocol/head.ts'
+import { SIGNATURE_HEADER } from '../protocol/head.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { type Protocol, serviceProtocol } from '../protocol/protocol.ts'
@@ -121,7 +121,7 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
   const check = new OptionChecker('createReceiver')
   check.mustBeObject(options, 'createReceiver({ secret })')
   const { signatureHeader = SIGNATURE_NAME, maxAge } = options
-  checkSignatureHeader(check, signatureHeader)
+  check.mustBe('signatureHeader', signatureHeader, SIGNATURE_HEADER)
   if (maxAge !== undefined) check.mustBeNumber('maxAge', maxAge, MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON)
   return checkOptions(options, {
     check,

@@ -1,6 +1,6 @@
 import { checkPlainType } from '../protocol/check-schemas.ts'
 import type { EventSchemas, ModelSchemas, NoEvents } from '../protocol/events.ts'
-import { mustBeHeader } from '../protocol/head.ts'
+import { SIGNATURE_HEADER } from '../protocol/head.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { DEFAULT_DEADLINE_MS } from '../protocol/schedule.ts'
 import type { OpenTypes, Sender } from '../protocol/sender.ts'
@@ -72,7 +72,7 @@ function checkSender(sender: Sender<unknown>): void {
   for (const [option, list] of Object.entries({ headers, optionalHeaders, unsigned }))
     if (!Array.isArray(list)) throw check.invalid(`${option} is ${show(list)}; give a list.`)
   for (const header of [headers[0], ...headers, ...optionalHeaders]) {
-    mustBeHeader(check, 'a header', header)
+    check.mustBe('a header', header, SIGNATURE_HEADER)
     if (/[A-Z]/.test(header)) throw check.invalid(`the header ${header} is not in lower case.`)
   }
   check.mustBeNumber('toleranceMs', toleranceMs, 1_000, DAY_MS)

@@ -4,15 +4,15 @@ import { SECRET } from './faulty/hand-written.ts'
 
 describe('checkReceiver', () => {
   it.each([
-    ['a URL that is none', 'localhost', {}, /^"localhost" is not a URL; write it whole: http:/],
-    ['another protocol', 'ftp://localhost/', {}, /^The checks speak HTTP; the URL begins with "ftp:"\.$/],
-    ['a host that is not this machine', 'https://hooks.example.test/', {}, /^hooks\.example\.test is not this machine/],
+    ['a URL that is none', 'localhost', {}, /"localhost" is not a URL; write it whole: http:/],
+    ['another protocol', 'ftp://localhost/', {}, /the checks speak HTTP; the URL begins with "ftp:"\.$/],
+    ['a host that is not this machine', 'https://hooks.example.test/', {}, /hooks\.example\.test is not this machine/],
     ['a host that begins like this machine', 'http://127.0.0.1.example.test/', {}, /not this machine/],
     [
       'an unknown check',
       'http://localhost/',
       { only: ['x'] },
-      /^There is no check or group "x"\. Groups: reach, .*alive/,
+      /there is no check or group "x"\. Groups: reach, .*alive/,
     ],
     ['an unknown check to leave out', 'http://localhost/', { skip: [''] }, /no check or group/],
     [
@@ -29,11 +29,6 @@ describe('checkReceiver', () => {
   ])('refuses %s', async (_what, url, options, message) => {
     const promise = checkReceiver(url, { secret: SECRET, ...options })
     await expect(promise).rejects.toMatchObject({ code: 'option_invalid', message: expect.stringMatching(message) })
-  })
-
-  it('refuses a misspelt option', async () => {
-    const checking = checkReceiver('http://localhost/', { secret: SECRET, ...{ timeout: 1_000 } })
-    await expect(checking).rejects.toMatchObject({ code: 'option_unknown' })
   })
 
   it('refuses an impossible secret', async () => {

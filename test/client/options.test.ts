@@ -1,11 +1,4 @@
-import {
-  type Client,
-  type ClientOptions,
-  createClient,
-  ensureWebhook,
-  replayFailed,
-  rotateWebhook,
-} from 'postern/client'
+import { type Client, type ClientOptions, createClient } from 'postern/client'
 import { startEmulator } from 'postern/emulator'
 import { silentLogger } from 'postern/testing'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
@@ -60,10 +53,6 @@ describe('options', () => {
     expect(() => create(options)).toThrow(message)
   })
 
-  it('are refused if the name is unknown', () => {
-    expect(() => create({ apiKey: 'x' })).toThrow(expect.objectContaining({ code: 'option_unknown' }))
-  })
-
   it('keep a path of the base URL', async () => {
     const service = await serve(
       () => ({ status: 404 }),
@@ -74,17 +63,6 @@ describe('options', () => {
       .catch(() => {})
     expect(service.seen[0]?.path).toBe('/crm/v1/api/identity/auth/login')
   })
-})
-
-it.each<[string, (client: Client, options: never) => Promise<unknown>]>([
-  ['ensureWebhook', ensureWebhook],
-  ['replayFailed', replayFailed],
-  ['rotateWebhook', rotateWebhook],
-])('%s refuses a misspelt option, and none', async (name, call) => {
-  const stray = { singal: undefined } as never // wrong on purpose
-  const message = expect.stringContaining(`${name} has no option "singal". It takes `)
-  await expect(call(create({}), stray)).rejects.toMatchObject({ code: 'option_unknown', message })
-  await expect(call(create({}), undefined as never)).rejects.toMatchObject({ code: 'option_invalid' })
 })
 
 describe('arguments of calls', () => {

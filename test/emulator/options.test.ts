@@ -88,8 +88,14 @@ describe('the options of the emulator', () => {
   })
 
   it.each([
-    [{ prot: 1 }, /^option_unknown startEmulator has no option "prot"\. It takes port, host, hostAllow, .*logger\.$/],
-    [{ faults: { drop: 1 } }, /^option_unknown startEmulator has no option "drop" in faults\. It takes port/],
+    [
+      { prot: 1 },
+      /^option_unknown startEmulator has no option "prot"\. Did you mean "port"\? It takes port, host, hostAllow, .*logger\.$/,
+    ],
+    [
+      { faults: { drop: 1 } },
+      /^option_unknown startEmulator has no option "drop" in faults\. It takes fail, duplicate/,
+    ],
     [{ port: 'x', prot: 1 }, /^option_unknown .*"prot"/],
     [{ port: -1 }, /^option_invalid startEmulator: port: /],
     [{ port: 65_536 }, /port: /],

@@ -1,4 +1,5 @@
 import type { Emulator } from 'postern/emulator'
+import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { start } from './support.ts'
 
@@ -21,7 +22,7 @@ describe('a method refuses wrong arguments, and changes nothing', () => {
     ['events.emit', 'JSON', { type: 'sync.failed', data: circular }],
     ['events.emitMany', 'count', { type: 'sync.failed' }, 0],
     ['events.emitMany', 'count', { type: 'nobody.asked' }, 1e9],
-    ['records.create', 'model key'],
+    ['records.create', 'model: must be a string'],
     ['records.create', 'JSON', 'contact', { total: 1n }],
     ['records.create', 'expected record', 'contact', [1]],
     ['accounts.add', 'key: ', {}],
@@ -35,7 +36,7 @@ describe('a method refuses wrong arguments, and changes nothing', () => {
     ['records.create', 'expected object', 'contact', {}, 'globex'],
     ['records.list', 'expected object', 'contact', 'globex'],
     ['events.emit', 'expected object', { type: 'sync.failed' }, 'globex'],
-    ['events.sampleOf', 'a type is text'],
+    ['events.sampleOf', 'type: must be a string'],
     ['deliveries.list', 'expected object', 'DELIVERY'],
     ['deliveries.list', 'expected object', null],
     ['deliveries.list', 'id', { id: 'DELIVERY' }],
@@ -60,6 +61,16 @@ describe('a method refuses wrong arguments, and changes nothing', () => {
 })
 
 describe('the emulator', () => {
+  it('emits an event of the builders, for its account', async () => {
+    const crm = await start()
+    const wanted = { url: URL_TAKEN, events: ['sync.failed'], active: false }
+    const { id: webhookId } = crm.webhooks.create(wanted, { accountKey: 'globex' })
+    crm.webhooks.resume(webhookId)
+    const event = events.syncFailed({ a: 1 }, { accountKey: 'globex' })
+    expect(crm.events.emit(event)).toMatchObject({ id: event.id, deliveries: [expect.anything()] })
+    expect(crm.events.emit(event, { accountKey: 'acme' }).deliveries).toEqual([])
+  })
+
   it('refuses a login by a bare key', async () => {
     const crm = await start()
     const login = crm.login as (options: unknown) => Promise<string> // plain JavaScript has no types

@@ -262,11 +262,11 @@ describe('the record of a try', () => {
 
 describe('inbox.list', () => {
   it.each([
-    ['done', {}, /the state is "done"; give waiting, running or dead/],
+    ['done', {}, /state is "done"; give one of waiting, running, dead/],
     ['dead', null, /it takes one object of options/],
     ['dead', { limit: Number.NaN }, /limit is NaN; give a whole number from 1 to 1000/],
     ['dead', { limit: -1 }, /limit is -1/],
-    ['dead', { after: 5 }, /after is not a string/],
+    ['dead', { after: 5 }, /after is 5; give a string/],
   ])('refuses %j, %j', async (state, options, message) => {
     await expect(new Scene().inbox.list(state as never, options as never)).rejects.toThrow(message)
   })

@@ -461,7 +461,11 @@ it('uses its own memory store by default, on the given clock', async () => {
 
 describe('close', () => {
   it.each<[string, unknown, string]>([
-    ['an option of another name', { timeout: 1 }, 'close() has no option "timeout". It takes timeoutMs.'],
+    [
+      'an option of another name',
+      { timeout: 1 },
+      'close() has no option "timeout". Did you mean "timeoutMs"? It takes timeoutMs.',
+    ],
     ['a bare number', 1, 'close(): it takes one object of options: { timeoutMs }.'],
     ['null', null, 'close(): it takes one object of options: { timeoutMs }.'],
     ['text', { timeoutMs: '1' }, 'close(): timeoutMs is "1"'],

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import { createReceiver, type WebhookEvent } from 'postern'
 import { contact } from 'postern/models'
-import { createEvents, type EventBuilders, events, signed } from 'postern/testing'
+import { createEvents, type EventBuilders, events, manualClock, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { checkEnvelope } from '../../src/protocol/envelope.ts'
 import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
@@ -111,6 +111,26 @@ describe('with a seed', () => {
     const times = buildAll(createEvents({ seed: 'a' })).map(({ timestamp }) => timestamp)
     expect(times).toEqual([...new Set(times)].toSorted())
     expect(times[0]).toMatch(/^2025-01-01T00:00:0/)
+  })
+})
+
+describe('with a clock', () => {
+  it.each([undefined, 'a'])('the timestamps are its time, with the seed %s', async (seed) => {
+    const clock = manualClock('2025-06-01T00:00:00Z')
+    const from = createEvents({ clock, seed })
+    await clock.advance('2h')
+    expect(from.syncFailed().timestamp).toBe('2025-06-01T02:00:00.000Z')
+  })
+
+  it('an event of the test is as old as the receiver takes it for', async () => {
+    const clock = manualClock('2025-06-01T00:00:00Z')
+    const logger = silentLogger
+    const receiver = createReceiver({ secret: 'test-secret', clock, logger, maxAge: 3 * 3_600_000 }).on('*', () => {})
+    const build = () => signed(createEvents({ clock }).syncFailed(), { secret: 'test-secret' })
+    const [fresh, late] = [build(), build()]
+    expect(await receiver.receive(fresh)).toMatchObject({ status: 200 })
+    await clock.advance('4h')
+    expect(await receiver.receive(late)).toMatchObject({ status: 422 })
   })
 })
 

@@ -33,12 +33,12 @@ describe('a manual clock', () => {
 
   it.each(['', 'soon', '5', '5 m', '5x', '-5s', '5sm', -1, Number.NaN, Infinity])('does not move by %s', async (by) => {
     const clock = manualClock(START)
-    await expect(clock.advance(by)).rejects.toThrow(/is not a duration/)
+    await expect(clock.advance(by)).rejects.toThrow(/give milliseconds/)
     expect(clock.now()).toBe(start)
   })
 
   it('refuses an invalid start', () => {
-    expect(() => manualClock('yesterday')).toThrow(/"yesterday" is not a time/)
+    expect(() => manualClock('yesterday')).toThrow(/start is "yesterday"; give ISO 8601/)
   })
 
   it('runs timers in order, each at its own time, and those that they set', async () => {

@@ -165,12 +165,12 @@ describe('toHaveScheduledNext', () => {
 })
 
 it.each<[keyof typeof matchers, unknown, RegExp]>([
-  ['toBeAcknowledged', 'text', /text has no status/],
-  ['toBeRejected', {}, /This object has no status/],
-  ['toHaveAttempts', attempt(200), /toHaveAttempts takes a delivery/],
-  ['toHaveScheduledNext', undefined, /toHaveScheduledNext takes a delivery/],
-  ['toHaveHandled', null, /toHaveHandled takes the result of recordHandlers\(\)/],
-  ['toHaveHandledOnce', { runs: 1 }, /toHaveHandledOnce takes the result of recordHandlers\(\)/],
+  ['toBeAcknowledged', 'text', /"text" has no status/],
+  ['toBeRejected', {}, /an object has no status/],
+  ['toHaveAttempts', attempt(200), /toHaveAttempts: it takes a delivery/],
+  ['toHaveScheduledNext', undefined, /toHaveScheduledNext: it takes a delivery/],
+  ['toHaveHandled', null, /toHaveHandled: it takes the result of recordHandlers\(\)/],
+  ['toHaveHandledOnce', { runs: 1 }, /toHaveHandledOnce: it takes the result of recordHandlers\(\)/],
 ])('%s names its argument, instead of %j', (name, value, message) => {
   const matcher: (this: object, received: unknown, expected: never) => unknown = matchers[name] as never // each takes its own
   const context = { isNot: false, equals: Object.is }

@@ -67,7 +67,7 @@ describe('recordHandlers', () => {
     for (const event of [a, b]) await receiver.dispatch(event)
     expect(handled.runsOf(a.id)).toEqual([handled.runs[0]])
     expect(handled.runsOfType('contact.deleted')).toEqual([handled.runs[1]])
-    expect([handled.runsOf('evt_none'), handled.runsOfType('contact')]).toEqual([[], []])
+    expect([handled.runsOf('evt_none'), handled.runsOfType('contact.updated')]).toEqual([[], []])
     handled.clear()
     expect(handled.runs).toEqual([])
   })
@@ -120,8 +120,8 @@ describe('the type that toHaveHandled takes', () => {
     ['invoice.paid', 'no handler takes it, and the service does not name it.', ['contact.created']],
   ] as const)('is refused if it is misspelt, also under .not: %s, %s', (type, told, patterns) => {
     const { handled } = make(...patterns)
-    expect(() => expect(handled).toHaveHandled(type)).toThrow(`There is no type ${type}: ${told}`)
-    expect(() => expect(handled).not.toHaveHandled(type)).toThrow(`There is no type ${type}: ${told}`)
+    expect(() => expect(handled).toHaveHandled(type)).toThrow(`there is no type ${type}: ${told}`)
+    expect(() => expect(handled).not.toHaveHandled(type)).toThrow(`there is no type ${type}: ${told}`)
   })
 
   it.each([

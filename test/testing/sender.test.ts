@@ -160,6 +160,21 @@ describe('a sender', () => {
     expect(new Set(bodies).size).toBe(1)
   })
 
+  it.each([
+    ['waits for its next attempt', answering(500), '1s'],
+    ['waits for an answer', { send: () => new Promise<never>(() => {}) }, '1s'],
+    ['has not begun', answering(500), undefined],
+  ])('ends a delivery that %s, when its signal aborts', async (_when, target, after) => {
+    const clock = manualClock(START)
+    const cancel = new AbortController()
+    if (after === undefined) cancel.abort(new Error('enough'))
+    const delivery = newSender(target, clock).deliver(events.syncCompleted(), { signal: cancel.signal })
+    await clock.advance(after ?? 0)
+    cancel.abort(new Error('enough'))
+    await expect(delivery).rejects.toThrow('enough')
+    expect([clock.pending, delivery.status, delivery.next]).toEqual([0, 'pending', undefined])
+  })
+
   it('leaves no timer behind', async () => {
     const { clock, sender } = await startSender(overHttp)
     expect(await sender.abortAfter(events.contact.created(), '5s')).toBeAcknowledged()
@@ -190,6 +205,6 @@ describe('a sender', () => {
 
   it('refuses an impossible delivery', async () => {
     const sender = newSender(answering())
-    await expect(sender.abortAfter(events.syncCompleted(), 'soon')).rejects.toThrow(/"soon" is not a duration/)
+    await expect(sender.abortAfter(events.syncCompleted(), 'soon')).rejects.toThrow(/time is "soon"; give milliseconds/)
   })
 })

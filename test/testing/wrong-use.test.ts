@@ -8,14 +8,11 @@ import {
   manualClock,
   nodeTarget,
   signed,
-  storeSuite,
   urlTarget,
 } from 'postern/testing'
 import 'postern/testing/vitest'
 import { describe, expect, it } from 'vitest'
 import { secret } from './support.ts'
-
-const target = { send: async () => ({ status: 401, headers: {}, body: '' }) }
 
 /** Values that plain JavaScript may pass. */
 const loose = <Given extends unknown[]>(method: (...given: Given) => unknown) =>
@@ -24,22 +21,27 @@ const loose = <Given extends unknown[]>(method: (...given: Given) => unknown) =>
 // Each of these once made a delivery that no app accepted, or that was sent wrongly: a test for a refusal then passes.
 describe('is refused when it is made', () => {
   it.each<[what: string, told: RegExp, make: () => unknown]>([
-    ['a sender without a target', /takes a target, not undefined/, () => loose(createSender)({ secret })],
-    ['a sender to an app', /not a function: nodeTarget/, () => loose(createSender)({ target: () => {}, secret })],
+    [
+      'a sender to an app',
+      /a function; give a target: nodeTarget/,
+      () => loose(createSender)({ target: () => {}, secret }),
+    ],
     ['a fetch target of an app', /give app\.fetch/, () => loose(fetchTarget)({ fetch() {} })],
     ['a Fastify target of another app', /nodeTarget\(\) or fetchTarget\(\)/, () => loose(fastifyTarget)(() => {})],
     ['a URL of another protocol', /begins with http/, () => urlTarget('shttp://localhost:3000/webhooks')],
-    ['a path for a URL', /begins with http:.* not "\/webhooks"/, () => urlTarget('/webhooks')],
-    ['a builder that was not called', /not a function/, () => loose(signed)(events.contact.created, { secret })],
-    ['a promise of an event', /not a promise/, () => loose(signed)(Promise.resolve(events.syncFailed()), { secret })],
+    [
+      'a builder that was not called',
+      /is a function; give an/,
+      () => loose(signed)(events.contact.created, { secret }),
+    ],
+    [
+      'a promise of an event',
+      /is a promise; give/,
+      () => loose(signed)(Promise.resolve(events.syncFailed()), { secret }),
+    ],
     ['what is signed already', /as text/, () => loose(signed)(signed(events.syncFailed(), { secret }), { secret })],
-    ['a type for a model', /takes the key of a model/, () => events.model('contact.created')],
+    ['a type for a model', /give the key of a model/, () => events.model('contact.created')],
     ['a secret that stands alone', /signed: it takes one object/, () => loose(signed)(events.syncFailed(), secret)],
-    ['an unknown option', /signed has no option "tampr".*tamper/, () => loose(signed)('x', { secret, tampr: 'sha1' })],
-    ['an unknown option of a sender', /"tampr"/, () => loose(createSender)({ target, secret, tampr: 'sha1' })],
-    ['an unknown option of a target', /"pth".*path/, () => loose(fetchTarget)(() => {}, { pth: '/hooks' })],
-    ['an unknown option of builders', /createEvents has no option "sed"/, () => loose(createEvents)({ sed: 1 })],
-    ['an unknown option of a suite', /"isshared".*isShared/, () => loose(storeSuite)(() => {}, { isshared: false })],
   ])('%s', (_what, told, make) => {
     expect(make).toThrow(told)
   })
@@ -61,7 +63,7 @@ describe('a matcher', () => {
   const rejected = { status: 401, body: '' }
   it.each<[told: RegExp, match: () => unknown]>([
     [/await it/, () => expect(Promise.resolve(rejected)).not.toBeAcknowledged()],
-    [/takes a 4xx status, not 500/, () => expect({ status: 500, body: '' }).not.toBeRejected(500)],
+    [/status is 500; give a 4xx status/, () => expect({ status: 500, body: '' }).not.toBeRejected(500)],
     [/with { total: 1n }; no handler ran/, () => expect({ runs: [] }).toHaveHandled('x.created', { total: 1n })],
   ])('reports %s, even if it is negated', (told, match) => {
     expect(match).toThrow(told)

@@ -1,11 +1,23 @@
 import { isUtf8 } from 'node:buffer'
 import { LONGEST_TIMER_MS } from '../../src/host/clock.ts'
-import { ConfigurationError } from '../../src/protocol/errors.ts'
-import { checkSignatureHeader } from '../../src/protocol/head.ts'
+import { SIGNATURE_HEADER } from '../../src/protocol/head.ts'
 import { isLoopback } from '../../src/protocol/loopback.ts'
-import { OptionChecker } from '../../src/protocol/option-checker.ts'
+import { findNearest } from '../../src/protocol/nearest.ts'
+import {
+  ABSOLUTE_URL,
+  ANY,
+  FILLED_TEXT,
+  FLAG,
+  FUNCTION,
+  type Kind,
+  number,
+  OptionChecker,
+  SIGNAL,
+  TEXTS,
+  withMethods,
+} from '../../src/protocol/option-checker.ts'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
-import { quoteForShell } from '../../src/protocol/show.ts'
+import { quoteForShell, show } from '../../src/protocol/show.ts'
 import { importSecret, type Secret } from '../../src/protocol/signature.ts'
 import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { showTarget } from '../wire/target.ts'
@@ -58,10 +70,21 @@ export interface CheckOptions {
 }
 
 const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS
-const OPTIONS =
-  'secret accountKey signatureHeader timeoutMs patienceMs concurrency only skip probe allowRemote signal onProgress'.split(
-    ' ',
-  )
+const TIME = number(1, LONGEST_TIMER_MS, 'a timer takes no longer time')
+const OPTIONS: Readonly<Record<keyof CheckOptions, Kind>> = {
+  secret: ANY,
+  accountKey: FILLED_TEXT,
+  signatureHeader: SIGNATURE_HEADER,
+  timeoutMs: TIME,
+  patienceMs: TIME,
+  concurrency: number(1, 1_000),
+  only: TEXTS,
+  skip: TEXTS,
+  probe: withMethods('runs', 'fail'),
+  allowRemote: FLAG,
+  signal: SIGNAL,
+  onProgress: FUNCTION,
+}
 
 /**
  * Judges a receiver in any language by its answers over HTTP. Sends some 180 deliveries of test events, and some 460 with a probe, to the
@@ -77,17 +100,13 @@ const OPTIONS =
 export async function checkReceiver(target: string | URL, options: CheckOptions): Promise<Report> {
   const checker = new OptionChecker('checkReceiver')
   checker.mustBeObject(options, '{ secret }')
-  checker.mustHaveOnly(options, OPTIONS)
+  checker.mustFit(options, OPTIONS)
   const { timeoutMs = SERVICE_DEADLINE_MS, patienceMs = DEFAULT_PATIENCE_MS, concurrency = 8 } = options
   const { accountKey = 'check', signatureHeader = SIGNATURE_NAME, skip = [], secret } = options
-  const url = toUrl(target, options.allowRemote ?? false)
-  checker.mustBeNumber('timeoutMs', timeoutMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
-  checker.mustBeNumber('patienceMs', patienceMs, 1, LONGEST_TIMER_MS, 'a timer takes no longer time')
-  checker.mustBeNumber('concurrency', concurrency, 1, 1_000)
-  checkSignatureHeader(checker, signatureHeader)
+  const url = toUrl(checker, target, options.allowRemote ?? false)
   importSecret(secret)
-  const cases = select(options.only)
-  select(skip)
+  const cases = select(checker, options.only ?? GROUPS)
+  select(checker, skip)
   const { probe, signal } = options
   const scene = createScene({ target: url, secret, accountKey, signatureHeader, timeoutMs, patienceMs, probe, signal })
 
@@ -248,27 +267,28 @@ function isNamed({ id, group }: GroupedCase, names: readonly string[]): boolean 
   return names.includes(id) || names.includes(group)
 }
 
-function select(names: readonly string[] | undefined): readonly GroupedCase[] {
-  const unknown = names?.find((name) => !CASES.some((single) => isNamed(single, [name])))
-  if (unknown !== undefined)
-    refuse(
-      `There is no check or group "${unknown}". Groups: ${GROUPS.join(', ')}. Checks: ${CASES.map(({ id }) => id).join(', ')}.`,
+function select(checker: OptionChecker, names: readonly string[]): readonly GroupedCase[] {
+  const unknown = names.find((name) => !CASES.some((single) => isNamed(single, [name])))
+  if (unknown !== undefined) {
+    const ids = CASES.map(({ id }) => id)
+    const nearest = findNearest(unknown, [...GROUPS, ...ids])
+    const meant = nearest === undefined ? '' : ` Did you mean "${nearest}"?`
+    throw checker.invalid(
+      `there is no check or group "${unknown}".${meant} Groups: ${GROUPS.join(', ')}. Checks: ${ids.join(', ')}.`,
     )
-  return names === undefined ? CASES : CASES.filter((single) => isNamed(single, names))
+  }
+  return CASES.filter((single) => isNamed(single, names))
 }
 
-function toUrl(target: string | URL, allowRemote: boolean): URL {
-  if (!URL.canParse(String(target))) refuse(`"${target}" is not a URL; write it whole: http://localhost:3000/webhooks`)
+function toUrl(checker: OptionChecker, target: string | URL, allowRemote: boolean): URL {
+  if (ABSOLUTE_URL(target) !== undefined)
+    throw checker.invalid(`${show(target)} is not a URL; write it whole: http://localhost:3000/webhooks`)
   const url = new URL(target)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    refuse(`The checks speak HTTP; the URL begins with "${url.protocol}".`)
+    throw checker.invalid(`the checks speak HTTP; the URL begins with "${url.protocol}".`)
   if (!allowRemote && !isLoopback(url))
-    refuse(
+    throw checker.invalid(
       `${url.hostname} is not this machine, and the checks send it events that look real. If this is intended, set allowRemote (--yes).`,
     )
   return url
-}
-
-function refuse(message: string): never {
-  throw new ConfigurationError('option_invalid', message)
 }

@@ -1,3 +1,4 @@
+import { type Kind, OptionChecker, oneOf } from '../../src/protocol/option-checker.ts'
 import { GROUPS } from './case.ts'
 import {
   type CheckResult,
@@ -14,16 +15,24 @@ import {
 /** Format of a report: JUnit is XML with a suite for each group, Markdown is for pull requests. */
 export type ReportFormat = 'json' | 'junit' | 'markdown'
 
-/** Writes a report as text, for a file. */
+/**
+ * Writes a report as text, for a file.
+ *
+ * @throws ConfigurationError `option_invalid`
+ */
 export function formatReport(report: Report, format: ReportFormat): string {
-  switch (format) {
-    case 'json':
-      return `${JSON.stringify(report, null, 2)}\n`
-    case 'junit':
-      return toJunit(report)
-    case 'markdown':
-      return toMarkdown(report)
-  }
+  const check = new OptionChecker('formatReport')
+  check.mustBe('report', report, REPORT)
+  check.mustBe('format', format, oneOf(Object.keys(FORMATS)))
+  return FORMATS[format](report)
+}
+
+const REPORT: Kind = (value) => (Array.isArray(Object(value).checks) ? undefined : 'the report of checkReceiver()')
+
+const FORMATS: Readonly<Record<ReportFormat, (report: Report) => string>> = {
+  json: (report) => `${JSON.stringify(report, null, 2)}\n`,
+  junit: toJunit,
+  markdown: toMarkdown,
 }
 
 function toJunit(report: Report): string {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text as readText } from 'node:stream/consumers'
 import { isObject } from '../../src/protocol/envelope.ts'
+import { ABSOLUTE_URL, FILLED_TEXT, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { parseJson } from '../../src/protocol/parse-json.ts'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
 
@@ -22,7 +23,8 @@ export interface Probe {
  * Creates a probe over HTTP: `GET url?id=…` returns `{ "runs": n }`, and `POST url?id=…&fail=1` makes the next run fail. Rejects on
  * any other answer.
  */
-export function urlProbe(url: URL): Probe {
+export function urlProbe(url: string | URL): Probe {
+  new OptionChecker('urlProbe').mustBe('url', url, ABSOLUTE_URL)
   const ask = async (word: keyof Probe, id: string) => {
     const question = new URL(url)
     question.searchParams.set('id', id)
@@ -45,6 +47,7 @@ export function urlProbe(url: URL): Probe {
 
 /** Creates a probe that runs a shell command with `runs ID` or `fail ID`; for `runs`, it prints the number or `{ "runs": n }`. */
 export function commandProbe(command: string): Probe {
+  new OptionChecker('commandProbe').mustBe('command', command, FILLED_TEXT)
   const ask = async (word: keyof Probe, id: string) => {
     // Ids hold only letters, digits and underscores, so they need no quotes.
     const child = spawn(`${command} ${word} ${id}`, {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
+import { tellKnown } from '../../src/protocol/option-checker.ts'
 import { SIGNINGS } from '../wire/signings.ts'
 import type { Account } from './accounts.ts'
 import type { Signing } from './delivery.ts'
@@ -21,7 +22,6 @@ export const eventFields = {
   id: z.string().min(1).max(1_024).optional(),
   timestamp: z.string().max(100).optional(),
 }
-export const eventShape = z.object(eventFields)
 
 export const account: z.ZodType<Account> = z.strictObject({
   key: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/, 'must be letters, digits, "-" and "_"'),
@@ -37,16 +37,41 @@ export const resendShape = z.strictObject({
   sign: signingShape,
 })
 
-/** Returns a value of that shape. Refuses any other value, and names each problem. */
-export function checkInput<T>(value: unknown, shape: z.ZodType<T>): T {
+/**
+ * Returns a value of that shape. Refuses any other value, and names each problem.
+ *
+ * @param place the method and its argument, for the messages
+ */
+export function checkInput<T>(value: unknown, shape: z.ZodType<T>, place?: string): T {
   const checked = shape.safeParse(value)
   if (checked.success) return checked.data
-  throw new Refusal('invalid', ...tellIssues(checked.error))
+  const lines = tellIssues(checked.error, shape)
+  throw new Refusal('invalid', ...(place === undefined ? lines : lines.map((line) => `${place}: ${line}`)))
 }
 
-/** Describes each issue, with the path of its field if it has one. */
-export function tellIssues({ issues }: z.ZodError): readonly string[] {
-  return issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
+/** Describes each issue, with the path of its field if it has one, and the nearest field of one that is not known. */
+export function tellIssues({ issues }: z.ZodError, shape: z.ZodType): readonly string[] {
+  return issues.map((issue) => {
+    const [stray = ''] = issue.code === 'unrecognized_keys' ? issue.keys : []
+    const text =
+      stray === '' ? issue.message : `there is no "${stray}". ${tellKnown(stray, namesAt(shape, issue.path))}`
+    return issue.path.length > 0 ? `${issue.path.join('.')}: ${text}` : text
+  })
+}
+
+/** Returns the names of all fields of the object at a path of a shape. */
+export function namesAt(shape: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
+  let at: z.core.$ZodType | undefined = unwrap(shape)
+  for (const name of path) at = unwrap(at instanceof z.ZodObject ? at.shape[String(name)] : undefined)
+  return at instanceof z.ZodObject ? Object.keys(at.shape) : []
+}
+
+/** Returns the schema inside those that make it optional or transform it. */
+function unwrap(shape: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
+  if (shape instanceof z.ZodPipe) return unwrap(shape.def.in)
+  if (shape instanceof z.ZodOptional || shape instanceof z.ZodDefault || shape instanceof z.ZodPrefault)
+    return unwrap(shape.def.innerType)
+  return shape
 }
 
 /** Serializes JSON, and refuses a value that JSON cannot hold, such as a bigint. */

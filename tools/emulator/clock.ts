@@ -78,7 +78,7 @@ function readDuration(by: number | string): number {
   try {
     return parseDuration(by)
   } catch (error) {
-    throw new Refusal('invalid', `advance: ${error instanceof Error ? error.message : String(error)}`)
+    throw new Refusal('invalid', `clock.advance: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

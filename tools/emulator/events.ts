@@ -25,6 +25,8 @@ export interface EventInput {
   readonly id?: string | undefined
   /** Timestamp in ISO 8601. Default: now, by the emulator's clock. */
   readonly timestamp?: string | undefined
+  /** Account, unless the options name one. Default: the first account. */
+  readonly accountKey?: string | undefined
 }
 
 /** Event that was emitted. */

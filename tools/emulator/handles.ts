@@ -1,87 +1,113 @@
 import * as z from 'zod'
-import {
-  account as accountShape,
-  checkInput,
-  eventShape,
-  resendShape,
-  webhookChangeShape,
-  webhookShape,
-} from './check-input.ts'
+import { account as accountShape, checkInput, eventFields, resendShape, webhookFields } from './check-input.ts'
 import type { Emulator, OfAccount } from './emulator-api.ts'
+import type { EventInput } from './events.ts'
 import { Refusal } from './refusal.ts'
 import { LIMITS, type Service } from './service.ts'
 import type { WebhookChange } from './webhooks.ts'
 
 type Handles = Pick<Emulator, 'accounts' | 'webhooks' | 'deliveries' | 'records' | 'events' | 'login'>
 
-const COUNT = `count must be a whole number from 1 to ${LIMITS.deliveriesPending}`
+const COUNT = `must be a whole number from 1 to ${LIMITS.deliveriesPending}`
 const countShape = z.number(COUNT).int(COUNT).min(1, COUNT).max(LIMITS.deliveriesPending, COUNT)
 const fieldsShape = z.record(z.string(), z.unknown())
-const typeShape = z.string('a type is text')
+const textShape = z.string('must be a string')
 const accountFields = { accountKey: z.string().optional() }
 const ofAccountShape = z.strictObject(accountFields).optional()
 const creationShape = z.strictObject({ ...accountFields, secret: z.string().optional() }).optional()
 const filterShape = z.strictObject({ webhookId: z.string().optional(), eventId: z.string().optional() })
+const newWebhookShape = z.strictObject(webhookFields)
+const changeShape = newWebhookShape.partial()
+// As the builders of postern/testing make it, with the fields that handlers get besides.
+const eventShape = z.strictObject({
+  ...eventFields,
+  ...accountFields,
+  model: z.string().optional(),
+  action: z.string().optional(),
+})
 
 export function createHandles(service: Service): Handles {
-  const { accounts, webhooks, deliveries, engine, records, events, tokens } = service
-  const keyOf = (options: OfAccount | undefined) => accounts.get(checkInput(options, ofAccountShape)?.accountKey).key
+  const { accounts, webhooks, deliveries, engine, events, tokens } = service
+  const keyOf = (method: string, options: OfAccount | undefined, otherwise?: string) =>
+    accounts.get(checkInput(options, ofAccountShape, `${method}: options`)?.accountKey ?? otherwise).key
+  const text = (method: string, name: string, value: string) => checkInput(value, textShape, `${method}: ${name}`)
   // Returns copies, so that a caller who changes an object does not change the emulator.
   const give = <T>(value: T): T => structuredClone(value)
-  const update = (id: string, fields: WebhookChange) => {
-    const webhook = webhooks.update(undefined, id, checkInput(fields, webhookChangeShape))
+  const update = (method: string, id: string, fields: WebhookChange) => {
+    const changes = checkInput(fields, changeShape, `${method}: fields`)
+    const webhook = webhooks.update(undefined, text(method, 'id', id), changes)
     if (webhook.active) engine.resume()
     return give(webhook)
   }
-  const emitMany: Handles['events']['emitMany'] = (event, count, options) =>
-    events.emit(keyOf(options), checkInput(event, eventShape), checkInput(count, countShape))
+  const emit = (method: string, event: EventInput, count: number, options: OfAccount | undefined) => {
+    const { accountKey, ...input } = checkInput(event, eventShape, `${method}: event`)
+    return events.emit(keyOf(method, options, accountKey), input, checkInput(count, countShape, `${method}: count`))
+  }
+  const findDelivery = (method: string, id: string) => deliveries.get(text(method, 'id', id))
   return {
-    accounts: { list: () => accounts.list(), add: (account) => accounts.add(checkInput(account, accountShape)) },
+    accounts: {
+      list: () => accounts.list(),
+      add: (account) => accounts.add(checkInput(account, accountShape, 'accounts.add: account')),
+    },
     webhooks: {
       create(fields, options) {
-        const { accountKey, secret } = checkInput(options, creationShape) ?? {}
-        return give(webhooks.create(accounts.get(accountKey).key, checkInput(fields, webhookShape), secret))
+        const { accountKey, secret } = checkInput(options, creationShape, 'webhooks.create: options') ?? {}
+        const wanted = checkInput(fields, newWebhookShape, 'webhooks.create: fields')
+        return give(webhooks.create(accounts.get(accountKey).key, wanted, secret))
       },
       list(options) {
-        const { accountKey } = checkInput(options, ofAccountShape) ?? {}
+        const { accountKey } = checkInput(options, ofAccountShape, 'webhooks.list: options') ?? {}
         return give(webhooks.list(accountKey === undefined ? undefined : accounts.get(accountKey).key))
       },
-      get: (id) => give(webhooks.get(undefined, id)),
-      update,
-      pause: (id) => update(id, { active: false }),
-      resume: (id) => update(id, { active: true }),
+      get: (id) => give(webhooks.get(undefined, text('webhooks.get', 'id', id))),
+      update: (id, fields) => update('webhooks.update', id, fields),
+      pause: (id) => update('webhooks.pause', id, { active: false }),
+      resume: (id) => update('webhooks.resume', id, { active: true }),
       delete: (id) => {
-        service.deleteWebhook(undefined, id)
+        service.deleteWebhook(undefined, text('webhooks.delete', 'id', id))
       },
     },
     deliveries: {
-      list: (filter = {}) => deliveries.list(checkInput(filter, filterShape)),
-      get: (id) => deliveries.get(id),
+      list: (filter = {}) => deliveries.list(checkInput(filter, filterShape, 'deliveries.list: filter')),
+      get: (id) => findDelivery('deliveries.get', id),
       retry(id) {
-        const { accountKey, webhookId } = deliveries.get(id)
+        const { accountKey, webhookId } = findDelivery('deliveries.retry', id)
         return deliveries.retry(accountKey, webhookId, id)
       },
-      resend: (id, options = {}) => deliveries.resend(id, checkInput(options, resendShape)),
+      resend(id, options = {}) {
+        const wanted = checkInput(options, resendShape, 'deliveries.resend: options')
+        return deliveries.resend(text('deliveries.resend', 'id', id), wanted)
+      },
       whenIdle: () => engine.whenIdle(),
     },
-    records: {
-      list: (model, options) => give(records.list(keyOf(options), model)),
-      get: (model, id, options) => give(records.get(keyOf(options), model, id)),
-      create: (model, fields = {}, options) =>
-        give(records.create(keyOf(options), model, checkInput(fields, fieldsShape))),
-      update: (model, id, fields, options) =>
-        give(records.update(keyOf(options), model, id, checkInput(fields, fieldsShape))),
-      delete: (model, id, options) => records.delete(keyOf(options), model, id),
-    },
+    records: createRecordHandles(service),
     events: {
       emit(event, options) {
-        const [emitted] = emitMany(event, 1, options)
+        const [emitted] = emit('events.emit', event, 1, options)
         if (emitted === undefined) throw new Refusal('fault', 'nothing was emitted')
         return emitted
       },
-      emitMany,
-      sampleOf: (type) => events.sampleOf(checkInput(type, typeShape)),
+      emitMany: (event, count, options) => emit('events.emitMany', event, count, options),
+      sampleOf: (type) => events.sampleOf(text('events.sampleOf', 'type', type)),
     },
-    login: async (options) => (await tokens.issue(accounts.get(keyOf(options)))).accessToken,
+    login: async (options) => (await tokens.issue(accounts.get(keyOf('login', options)))).accessToken,
+  }
+}
+
+function createRecordHandles({ accounts, records }: Service): Handles['records'] {
+  const place = (method: string, given: Readonly<Record<string, string>>, options: OfAccount | undefined) => {
+    for (const [name, value] of Object.entries(given)) checkInput(value, textShape, `records.${method}: ${name}`)
+    return accounts.get(checkInput(options, ofAccountShape, `records.${method}: options`)?.accountKey).key
+  }
+  const check = (method: string, fields: unknown) => checkInput(fields, fieldsShape, `records.${method}: fields`)
+  const give = <T>(value: T): T => structuredClone(value)
+  return {
+    list: (model, options) => give(records.list(place('list', { model }, options), model)),
+    get: (model, id, options) => give(records.get(place('get', { model, id }, options), model, id)),
+    create: (model, fields = {}, options) =>
+      give(records.create(place('create', { model }, options), model, check('create', fields))),
+    update: (model, id, fields, options) =>
+      give(records.update(place('update', { model, id }, options), model, id, check('update', fields))),
+    delete: (model, id, options) => records.delete(place('delete', { model, id }, options), model, id),
   }
 }

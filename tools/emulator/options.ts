@@ -4,14 +4,14 @@ import { parseDuration } from '../../src/host/duration.ts'
 import { consoleLogger, type Logger } from '../../src/host/logger.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
 import { ConfigurationError } from '../../src/protocol/errors.ts'
-import { checkSignatureHeader } from '../../src/protocol/head.ts'
-import { OptionChecker } from '../../src/protocol/option-checker.ts'
+import { SIGNATURE_HEADER } from '../../src/protocol/head.ts'
+import { OptionChecker, tellKnown } from '../../src/protocol/option-checker.ts'
 import { SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
 import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { BODY_FORMATS, type BodyFormat } from '../wire/json-forms.ts'
 import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
 import type { AssumedOptions } from './assumptions.ts'
-import { account, tellIssues } from './check-input.ts'
+import { account, namesAt, tellIssues } from './check-input.ts'
 import { assumeAll, type Dialect } from './dialects.ts'
 import type { EmulatorDatabase } from './journal.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -188,7 +188,7 @@ export type EmulatorSettings = ReturnType<typeof checkEmulatorOptions>
 export function checkEmulatorOptions(options: EmulatorOptions) {
   const checked = schema.safeParse(options)
   if (!checked.success) throw toError(checked.error)
-  checkSignatureHeader(new OptionChecker('startEmulator'), checked.data.signatureHeader)
+  new OptionChecker('startEmulator').mustBe('signatureHeader', checked.data.signatureHeader, SIGNATURE_HEADER)
   const { deadline: deadlineMs, tokenTtl: tokenTtlMs, assume, ...rest } = checked.data
   return { ...rest, deadlineMs, tokenTtlMs, assumed: assumeAll(rest.dialect, assume) }
 }
@@ -196,10 +196,9 @@ export function checkEmulatorOptions(options: EmulatorOptions) {
 function toError(error: z.ZodError): ConfigurationError {
   const stray = error.issues.find((issue) => issue.code === 'unrecognized_keys')
   if (stray === undefined)
-    return new ConfigurationError('option_invalid', `startEmulator: ${tellIssues(error).join('; ')}`)
+    return new ConfigurationError('option_invalid', `startEmulator: ${tellIssues(error, schema).join('; ')}`)
+  const [name = ''] = stray.keys
   const where = stray.path.length > 0 ? ` in ${stray.path.join('.')}` : ''
-  return new ConfigurationError(
-    'option_unknown',
-    `startEmulator has no option "${stray.keys[0]}"${where}. It takes ${Object.keys(schema.shape).join(', ')}.`,
-  )
+  const fix = tellKnown(name, namesAt(schema, stray.path))
+  return new ConfigurationError('option_unknown', `startEmulator has no option "${name}"${where}. ${fix}`)
 }

@@ -1,9 +1,15 @@
+import * as z from 'zod'
+import { checkInput } from './check-input.ts'
 import type { Emulator } from './emulator-api.ts'
+import type { FeedListener } from './feed.ts'
 import { createHandles } from './handles.ts'
 import { createApp } from './http/create-app.ts'
 import { listen, stop, urlOf } from './http/listen.ts'
 import { checkEmulatorOptions, type EmulatorOptions } from './options.ts'
 import { createService } from './service.ts'
+
+const requestShape = z.custom<Request>((value) => typeof Object(value).url === 'string', 'must be a Request')
+const listenerShape = z.custom<FeedListener>((value) => typeof value === 'function', 'must be a function')
 
 /**
  * Starts an emulator of the service in this process: its endpoints, its signed deliveries with five attempts, and a control interface
@@ -38,8 +44,8 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     ...createHandles(service),
     url,
     clock: service.clock,
-    fetch: async (request) => app.fetch(request),
-    subscribe: (listener) => service.feed.subscribe(listener),
+    fetch: async (request) => app.fetch(checkInput(request, requestShape, 'fetch: request')),
+    subscribe: (listener) => service.feed.subscribe(checkInput(listener, listenerShape, 'subscribe: listener')),
     reset: () => service.reset(),
     close,
     [Symbol.asyncDispose]: close,

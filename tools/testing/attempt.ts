@@ -30,6 +30,8 @@ export interface AttemptPlan {
   readonly number: number
   readonly request: Omit<TargetRequest, 'signal'>
   readonly abortAfterMs: number | undefined
+  /** Cuts the connection. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export function makeAttempt(target: Target, clock: SenderClock, plan: AttemptPlan): Promise<Attempt> {
@@ -48,6 +50,11 @@ async function attempt(target: Target, clock: Clock, plan: AttemptPlan): Promise
       controller.abort(new Error(`The sender cut the connection after ${ms} ms.`))
     }, ms)
   const timers = [cutAfter(SERVICE_DEADLINE_MS, 'timeout')]
+  const cancel = () => {
+    cutBy = 'aborted'
+    controller.abort(plan.signal?.reason)
+  }
+  plan.signal?.addEventListener('abort', cancel, { once: true })
   if (plan.abortAfterMs !== undefined) timers.push(cutAfter(plan.abortAfterMs, 'aborted'))
   const conclude = (result: Pick<Attempt, 'failure'> & Partial<Attempt>): Attempt => ({
     number: plan.number,
@@ -68,6 +75,7 @@ async function attempt(target: Target, clock: Clock, plan: AttemptPlan): Promise
     return conclude({ failure: cutBy ?? 'connection', error })
   } finally {
     for (const timer of timers) clock.clearTimeout(timer)
+    plan.signal?.removeEventListener('abort', cancel)
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { type Clock, systemClock } from '../../src/host/clock.ts'
 import type { Contact } from '../../src/models/contact.ts'
 import {
   type Action,
@@ -10,8 +11,15 @@ import {
   splitType,
   type WebhookEvent,
 } from '../../src/protocol/events.ts'
-import { OptionChecker } from '../../src/protocol/option-checker.ts'
-import { show } from '../../src/protocol/show.ts'
+import {
+  FILLED_TEXT,
+  type Kind,
+  OBJECT,
+  OptionChecker,
+  SEED,
+  TEXT,
+  withMethods,
+} from '../../src/protocol/option-checker.ts'
 import { SAMPLES } from '../wire/samples.ts'
 
 /** Fields of the envelope that a caller may set. */
@@ -51,15 +59,42 @@ export interface EventBuilders {
   raw<const Type extends string>(type: Type, data?: OpenData, envelope?: EnvelopeOptions): WebhookEvent<Type>
 }
 
+/** Options of `createEvents`. */
+export interface EventsOptions {
+  /** Builds the same events by the same calls in the same order: their ids, and without a clock their times, which begin in 2025. */
+  readonly seed?: string | number | undefined
+  /** Clock of the timestamps, such as that of the sender. Default: the system clock. */
+  readonly clock?: Pick<Clock, 'now'> | undefined
+}
+
 const SEEDED_START = Date.UTC(2025, 0, 1)
+const ENVELOPE: Readonly<Record<keyof EnvelopeOptions, Kind>> = {
+  id: FILLED_TEXT,
+  accountKey: FILLED_TEXT,
+  timestamp: TEXT,
+}
+
+const MODEL_KEY: Kind = (value) =>
+  typeof value === 'string' && /^[^.]+$/.test(value) ? undefined : 'the key of a model, such as "opportunity"'
+
+/** Checks the arguments of a builder, of which all but the first may be left out. */
+function checkBuilder(name: string, given: Readonly<Record<string, unknown>>, envelope: unknown): void {
+  const check = new OptionChecker(`events.${name}`)
+  for (const [argument, value] of Object.entries(given))
+    if (value !== undefined || argument === 'type')
+      check.mustBe(argument, value, argument === 'type' || argument === 'id' ? FILLED_TEXT : OBJECT)
+  if (envelope !== undefined) check.mustFit(envelope, ENVELOPE)
+}
 
 /**
  * Creates builders of events. With a seed, the same calls in the same order build the same events. Without one, every event has an id
  * that no earlier test run used, so that a persistent store does not take it for a duplicate.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`, also by its builders
  */
-export function createEvents(options: { readonly seed?: string | number | undefined } = {}): EventBuilders {
-  new OptionChecker('createEvents').mustHaveOnly(options, ['seed'])
-  const { seed } = options
+export function createEvents(options: EventsOptions = {}): EventBuilders {
+  new OptionChecker('createEvents').mustFit(options, { seed: SEED, clock: withMethods('now') })
+  const { seed, clock } = options
   let count = 0
   const nextHex = () => {
     count++
@@ -67,11 +102,14 @@ export function createEvents(options: { readonly seed?: string | number | undefi
       ? randomBytes(12).toString('hex')
       : createHash('sha256').update(`${seed}:${count}`).digest('hex').slice(0, 24)
   }
-  const now = () => (seed === undefined ? new Date() : new Date(SEEDED_START + count * 1_000)).toISOString()
+  const now = () => {
+    const isSeeded = seed !== undefined && clock === undefined
+    return new Date(isSeeded ? SEEDED_START + count * 1_000 : (clock ?? systemClock).now()).toISOString()
+  }
 
-  const raw = <const Type extends string>(
+  const build = <const Type extends string>(
     type: Type,
-    data: OpenData = {},
+    data: OpenData,
     envelope: EnvelopeOptions = {},
   ): WebhookEvent<Type> => {
     return {
@@ -85,39 +123,51 @@ export function createEvents(options: { readonly seed?: string | number | undefi
     }
   }
   const data =
-    <const Type extends ServiceEventType>(type: Type): DataBuilder<Type> =>
-    (given = { ...SAMPLES[type] }, envelope) =>
-      raw(type, given, envelope)
+    <const Type extends ServiceEventType>(name: string, type: Type): DataBuilder<Type> =>
+    (given, envelope) => {
+      checkBuilder(name, { data: given }, envelope)
+      return build(type, given ?? { ...SAMPLES[type] }, envelope)
+    }
 
   function model<R, Model extends string>(name: Model, sample: OpenData): ModelBuilders<Model, R> {
-    if (name.includes('.'))
-      throw new TypeError(`model() takes the key of a model, such as "opportunity", not ${show(name)}.`)
-    const build = <A extends Action, T>(action: A, record: T, envelope: EnvelopeOptions | undefined) =>
-      raw(`${name}.${action}`, { record }, envelope) as unknown as ModelEvent<Model, A, T> // raw adds model and action
-    const full = (record: Partial<R> | undefined) => {
-      const made = { _id: nextHex(), ...sample }
-      const { _id = made._id, ...rest }: OpenData = { ...record }
-      return { ...made, ...rest, _id } as R // the sample is assumed to have the fields that R requires
-    }
+    const buildOf = <A extends Action, T>(action: A, record: T, envelope: EnvelopeOptions | undefined) =>
+      build(`${name}.${action}`, { record }, envelope) as unknown as ModelEvent<Model, A, T> // build adds model and action
+    const withSample =
+      <A extends Action>(action: A) =>
+      (record?: Partial<R>, envelope?: EnvelopeOptions) => {
+        checkBuilder(`${name}.${action}`, { record }, envelope)
+        const made = { _id: nextHex(), ...sample }
+        const { _id = made._id, ...rest }: OpenData = { ...record }
+        return buildOf(action, { ...made, ...rest, _id } as R, envelope) // the sample is assumed to have the fields that R requires
+      }
     return {
-      created: (record, envelope) => build('created', full(record), envelope),
-      updated: (record, envelope) => build('updated', full(record), envelope),
-      deleted: (id, envelope) => build('deleted', { _id: id ?? nextHex() }, envelope),
+      created: withSample('created'),
+      updated: withSample('updated'),
+      deleted(id, envelope) {
+        checkBuilder(`${name}.deleted`, { id }, envelope)
+        return buildOf('deleted', { _id: id ?? nextHex() }, envelope)
+      },
     }
   }
 
   return {
     contact: model('contact', { ...SAMPLES.contact }),
-    model: (name) => model(name, {}),
-    paymentCompleted: data('finance.payment.completed'),
-    paymentFailed: data('finance.payment.failed'),
-    syncCompleted: data('sync.completed'),
-    syncFailed: data('sync.failed'),
-    importCompleted: data('import.completed'),
-    exportCompleted: data('export.completed'),
-    raw,
+    model(name) {
+      new OptionChecker('events.model').mustBe('model', name, MODEL_KEY)
+      return model(name, {})
+    },
+    paymentCompleted: data('paymentCompleted', 'finance.payment.completed'),
+    paymentFailed: data('paymentFailed', 'finance.payment.failed'),
+    syncCompleted: data('syncCompleted', 'sync.completed'),
+    syncFailed: data('syncFailed', 'sync.failed'),
+    importCompleted: data('importCompleted', 'import.completed'),
+    exportCompleted: data('exportCompleted', 'export.completed'),
+    raw(type, given, envelope) {
+      checkBuilder('raw', { type, data: given }, envelope)
+      return build(type, given ?? {}, envelope)
+    },
   }
 }
 
-/** Event builders without a seed. */
+/** Event builders without a seed, by the system clock. */
 export const events: EventBuilders = createEvents()

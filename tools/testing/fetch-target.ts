@@ -1,4 +1,4 @@
-import { show } from '../../src/protocol/show.ts'
+import { FUNCTION, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
 
 /**
@@ -10,11 +10,9 @@ export function fetchTarget(
   handler: (request: Request) => Response | Promise<Response>,
   options: TargetOptions = {},
 ): Target {
-  if (typeof handler !== 'function')
-    throw new TypeError(
-      `fetchTarget() takes a function from Request to Response, not ${show(handler)}. For a Hono app, give app.fetch.`,
-    )
-  const url = new URL(pathOf(options), 'http://localhost')
+  const check = new OptionChecker('fetchTarget')
+  check.mustBe('handler', handler, (value) => FUNCTION(value) && `${FROM_REQUEST}; for a Hono app, give app.fetch`)
+  const url = new URL(pathOf(check, options), 'http://localhost')
   return {
     async send(request) {
       const response = await handler(toRequest(url, request))
@@ -23,6 +21,8 @@ export function fetchTarget(
     },
   }
 }
+
+const FROM_REQUEST = 'a function from Request to Response'
 
 function toRequest(url: URL, request: TargetRequest): Request {
   const { signal, body, declaredLength } = request

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { show } from '../../src/protocol/show.ts'
+import { type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
 
 /** Request to an app with `inject`. */
@@ -24,11 +24,9 @@ export interface InjectableApp {
  * @example fastifyTarget(app, { path: '/webhooks' })
  */
 export function fastifyTarget(app: InjectableApp, options: TargetOptions = {}): Target {
-  if (typeof app?.inject !== 'function')
-    throw new TypeError(
-      `fastifyTarget() takes an app with inject(), not ${show(app)}. For an app of another framework, use nodeTarget() or fetchTarget().`,
-    )
-  const path = pathOf(options)
+  const check = new OptionChecker('fastifyTarget')
+  check.mustBe('app', app, INJECTABLE)
+  const path = pathOf(check, options)
   return {
     async send(request) {
       const { statusCode, headers, payload } = await app.inject(toInjection(path, request))
@@ -37,6 +35,11 @@ export function fastifyTarget(app: InjectableApp, options: TargetOptions = {}): 
     },
   }
 }
+
+const INJECTABLE: Kind = (value) =>
+  typeof Object(value).inject === 'function'
+    ? undefined
+    : 'an app with inject(); for one of another framework, use nodeTarget() or fetchTarget()'
 
 function toInjection(url: string, request: TargetRequest): Injection {
   const { body, declaredLength, signal } = request

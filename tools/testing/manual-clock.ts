@@ -1,5 +1,7 @@
 import type { Clock } from '../../src/host/clock.ts'
 import { parseDuration } from '../../src/host/duration.ts'
+import { type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
+import { isThenable } from '../../src/protocol/promises.ts'
 
 /** A clock that stands still until the test moves it. */
 export interface ManualClock extends Clock {
@@ -35,6 +37,25 @@ const real = { setImmediate, setTimeout, performance }
 const nextTurn = () => new Promise<void>((resolve) => real.setImmediate(resolve))
 const pause = () => new Promise<void>((resolve) => real.setTimeout(resolve, 1))
 
+/** Kind of a length of time. */
+export const DURATION: Kind = (value) => {
+  try {
+    parseDuration(value as number) // it checks the type
+    return undefined
+  } catch {
+    return 'milliseconds, or text such as "30s", "5m30s" or "2h"'
+  }
+}
+
+const TIME: Kind = (value) => {
+  const isTime = typeof value === 'string' || typeof value === 'number' || typeof Object(value).getTime === 'function'
+  return isTime && Number.isFinite(new Date(value as Date).getTime())
+    ? undefined
+    : 'ISO 8601, a Date, or milliseconds since 1970'
+}
+
+const check = new OptionChecker('manualClock')
+
 interface Timer {
   readonly at: number
   readonly callback: () => void
@@ -44,6 +65,7 @@ interface Timer {
  * A clock for the `clock` option of receivers, stores and senders: it moves only when the test says so, and no global fake
  * timers are needed.
  *
+ * @throws ConfigurationError `option_invalid`, also by `advance`
  * @param start the time at which it stands first: ISO 8601, a Date, or milliseconds since 1970
  * @example
  * const clock = manualClock('2025-01-01T00:00:00Z')
@@ -67,9 +89,8 @@ class StandingClock implements ManualClock {
   #moving: Promise<unknown> = Promise.resolve()
 
   constructor(start: string | number | Date) {
+    check.mustBe('start', start, TIME)
     this.#start = new Date(start).getTime()
-    if (Number.isNaN(this.#start))
-      throw new TypeError(`${JSON.stringify(start)} is not a time: give ISO 8601, a Date or milliseconds since 1970.`)
   }
 
   get pending(): number {
@@ -95,6 +116,7 @@ class StandingClock implements ManualClock {
   }
 
   track(work: PromiseLike<unknown>): void {
+    if (!isThenable(work)) throw new OptionChecker('clock.track').invalid('it takes a promise.')
     const end = () => {
       this.#underWay.delete(work)
       this.#ended++
@@ -104,6 +126,7 @@ class StandingClock implements ManualClock {
   }
 
   async advance(by: number | string): Promise<void> {
+    new OptionChecker('clock.advance').mustBe('by', by, DURATION)
     const ms = parseDuration(by)
     await this.#move(async () => {
       const end = this.#elapsed + ms

@@ -1,7 +1,9 @@
 import { inspect } from 'node:util'
 import { parseDuration, showDuration } from '../../src/host/duration.ts'
+import { FILLED_TEXT, type Kind, OBJECT, OptionChecker, whole } from '../../src/protocol/option-checker.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
 import { isError, show } from '../../src/protocol/show.ts'
+import { DURATION } from './manual-clock.ts'
 import { type HandlerRecorder, type HandlerRun, Recorder } from './recorder.ts'
 import type { DeliveryResult } from './sender.ts'
 
@@ -39,21 +41,22 @@ export interface MatcherResult {
  * @example expect.extend(matchers)
  */
 export const matchers = {
-  toBeAcknowledged(this: MatcherContext, received: unknown): MatcherResult {
-    const { status, text } = statusOf(received)
+  toBeAcknowledged(this: MatcherContext, received: unknown, none?: undefined): MatcherResult {
+    const { status, text } = statusOf(received, 'toBeAcknowledged')
+    mustBe('toBeAcknowledged', 'the argument', none, NONE)
     return say(this, isIn(status, 200), 'to be acknowledged', text)
   },
 
   toBeRejected(this: MatcherContext, received: unknown, expected?: number): MatcherResult {
-    const { status, text } = statusOf(received)
-    if (expected !== undefined && !isIn(expected, 400))
-      throw new TypeError(`toBeRejected takes a 4xx status, not ${show(expected)}: an event is rejected with no other.`)
+    const { status, text } = statusOf(received, 'toBeRejected')
+    if (expected !== undefined) mustBe('toBeRejected', 'status', expected, REFUSAL)
     const pass = isIn(status, 400) && (expected === undefined || status === expected)
     return say(this, pass, `to be rejected with ${expected ?? 'a 4xx status'}`, text)
   },
 
   toHaveAttempts(this: MatcherContext, received: unknown, count: number): MatcherResult {
     const { attempts } = asDelivery(received, 'toHaveAttempts')
+    mustBe('toHaveAttempts', 'count', count, whole(0, Number.MAX_SAFE_INTEGER))
     return say(
       this,
       attempts.length === count,
@@ -64,7 +67,9 @@ export const matchers = {
 
   toHaveHandled(this: MatcherContext, received: unknown, type: string, partial: object = {}): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandled')
-    const meant = received instanceof Recorder ? received.checkType(type) : undefined
+    mustBe('toHaveHandled', 'type', type, FILLED_TEXT)
+    mustBe('toHaveHandled', 'partial', partial, OBJECT)
+    const meant = received instanceof Recorder ? received.checkType('toHaveHandled', type) : undefined
     const finished = runs.filter(({ event, state }) => state === 'finished' && event.type === type)
     const differences = finished.map(({ event }) =>
       compare(this, Object(event.data).record ?? event.data, partial, event.id),
@@ -76,6 +81,7 @@ export const matchers = {
 
   toHaveHandledOnce(this: MatcherContext, received: unknown, eventId: string): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandledOnce')
+    mustBe('toHaveHandledOnce', 'eventId', eventId, FILLED_TEXT)
     const finished = runs.filter(({ event, state }) => event.id === eventId && state === 'finished')
     const names = new Set(finished.map(({ handlerName }) => handlerName))
     const pass = names.size > 0 && names.size === finished.length
@@ -84,11 +90,20 @@ export const matchers = {
 
   toHaveScheduledNext(this: MatcherContext, received: unknown, delay: number | string): MatcherResult {
     const { status, next } = asDelivery(received, 'toHaveScheduledNext')
+    mustBe('toHaveScheduledNext', 'delay', delay, DURATION)
     const text =
       next === undefined ? `nothing is scheduled: it is ${status}` : `it comes ${showDuration(next.delayMs)} after`
     return say(this, next?.delayMs === parseDuration(delay), `to be tried again ${delay} after its last attempt`, text)
   },
 }
+
+/** Checks an argument, also for a negated matcher, which would pass. */
+function mustBe(matcher: string, name: string, value: unknown, kind: Kind): void {
+  new OptionChecker(matcher).mustBe(name, value, kind)
+}
+
+const NONE: Kind = (value) => (value === undefined ? undefined : 'none, or use toBeRejected(status)')
+const REFUSAL: Kind = (value) => (isIn(value, 400) ? undefined : 'a 4xx status: an event is rejected with no other')
 
 function say({ isNot }: MatcherContext, pass: boolean, wanted: string, found: string): MatcherResult {
   return { pass, message: () => `expected it ${isNot ? 'not ' : ''}${wanted}; ${found}` }
@@ -98,14 +113,14 @@ function isIn(status: unknown, from: number): boolean {
   return typeof status === 'number' && status >= from && status < from + 100
 }
 
-function statusOf(received: unknown): { readonly status: unknown; readonly text: string } {
+function statusOf(received: unknown, matcher: string): { readonly status: unknown; readonly text: string } {
   const answer = isDelivery(received) ? received.attempts.at(-1) : received
   if (isDelivery(received) && answer === undefined) return { status: undefined, text: 'no attempt has ended yet' }
   if (!isObject(answer) || !('status' in answer))
-    throw new TypeError(
+    throw new OptionChecker(matcher).invalid(
       isThenable(received)
-        ? 'A promise has no status: await it.'
-        : `${isObject(received) ? 'This object' : String(received)} has no status: give an attempt, a delivery, an outcome or a response.`,
+        ? 'a promise has no status: await it.'
+        : `${show(received)} has no status: give an attempt, a delivery, an outcome or a response.`,
     )
   return { status: answer.status, text: describe(answer) }
 }
@@ -141,7 +156,7 @@ function compare(context: MatcherContext, value: unknown, pattern: unknown, path
 
 function asDelivery(received: unknown, matcher: string): DeliveryResult {
   if (isDelivery(received)) return received
-  throw new TypeError(`${matcher} takes a delivery: the result of sender.deliver(), awaited or not.`)
+  throw new OptionChecker(matcher).invalid('it takes a delivery: the result of sender.deliver(), awaited or not.')
 }
 
 function isDelivery(received: unknown): received is DeliveryResult {
@@ -150,7 +165,7 @@ function isDelivery(received: unknown): received is DeliveryResult {
 
 function asRecorder(received: unknown, matcher: string): HandlerRecorder {
   if (isObject(received) && 'runs' in received && Array.isArray(received.runs)) return received as HandlerRecorder // nothing else here has runs
-  throw new TypeError(`${matcher} takes the result of recordHandlers().`)
+  throw new OptionChecker(matcher).invalid('it takes the result of recordHandlers().')
 }
 
 function isObject(value: unknown): value is object {

@@ -1,7 +1,11 @@
 import { createServer, type RequestListener } from 'node:http'
+import { FUNCTION, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { MemorySocket } from './memory-socket.ts'
 import { pathOf, type Target, type TargetOptions } from './target.ts'
 import { sendOverHttp } from './url-target.ts'
+
+const LISTENER =
+  'a function of a request and a response, as for createServer(): for a server, the one that it took; for one that listens, use urlTarget(url)'
 
 /**
  * Creates a target of an app on node:http, without a port: a real server receives the requests over a connection in memory. Heads,
@@ -11,12 +15,10 @@ import { sendOverHttp } from './url-target.ts'
  * @example nodeTarget(app, { path: '/webhooks' })
  */
 export function nodeTarget(listener: RequestListener, options: TargetOptions = {}): Target {
-  if (typeof listener !== 'function')
-    throw new TypeError(
-      'nodeTarget() takes a function of a request and a response, as createServer() does. For a server, give the function that createServer() took; for one that listens, use urlTarget(url).',
-    )
+  const check = new OptionChecker('nodeTarget')
+  check.mustBe('listener', listener, (value) => FUNCTION(value) && LISTENER)
+  const url = new URL(pathOf(check, options), 'http://localhost')
   const server = createServer(listener)
-  const url = new URL(pathOf(options), 'http://localhost')
   return {
     send(request) {
       const [client, connection] = MemorySocket.createPair()

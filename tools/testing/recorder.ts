@@ -1,8 +1,9 @@
 import { ACTIONS, type AnyEvent, SERVICE_EVENT_TYPES, type WebhookEvent } from '../../src/protocol/events.ts'
+import { findNearest } from '../../src/protocol/nearest.ts'
+import { FILLED_TEXT, type Kind, OptionChecker, whole, withMethods } from '../../src/protocol/option-checker.ts'
 import type { Outcome } from '../../src/protocol/outcome.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
 import type { Interceptor } from '../../src/receiver/intercept.ts'
-import { findNearest } from '../wire/nearest.ts'
 
 /** Run of one handler. */
 export interface HandlerRun {
@@ -33,9 +34,10 @@ export interface HandlerRecorder {
 /**
  * Records the handler runs of a receiver. Call it before the first delivery.
  *
- * @throws ConfigurationError `registration_frozen`
+ * @throws ConfigurationError `registration_frozen`, `option_invalid`
  */
 export function recordHandlers(receiver: RecordedReceiver): HandlerRecorder {
+  new OptionChecker('recordHandlers').mustBe('receiver', receiver, receiverWith('intercept'))
   return new Recorder(receiver)
 }
 
@@ -56,7 +58,7 @@ export interface TestedReceiver {
 /**
  * Prepares a receiver for tests of its handlers, without an app, a secret or a clock.
  *
- * @throws ConfigurationError `registration_frozen`
+ * @throws ConfigurationError `registration_frozen`, `option_invalid`
  * @example
  * const { dispatch, handled } = testReceiver(receiver)
  * await dispatch(events.contact.created({ email: 'zoe@example.test' }))
@@ -65,13 +67,23 @@ export interface TestedReceiver {
 export function testReceiver(
   receiver: RecordedReceiver & { dispatch(event: WebhookEvent<string, unknown>): Promise<Outcome> },
 ): TestedReceiver {
+  new OptionChecker('testReceiver').mustBe('receiver', receiver, receiverWith('intercept', 'dispatch'))
   const handled = new Recorder(receiver)
   const dispatch = (event: WebhookEvent<string, unknown>) => {
-    handled.dispatched.add(event.type)
+    handled.dispatched.add(Object(event).type) // the receiver refuses what is no event
     return receiver.dispatch(event)
   }
   return { handled, dispatch }
 }
+
+const receiverWith =
+  (...methods: readonly string[]): Kind =>
+  (value) =>
+    withMethods(...methods)(value) && 'a receiver of createReceiver()'
+
+/** A number of runs, or `Infinity` for all. */
+const COUNT: Kind = (value) =>
+  value === Number.POSITIVE_INFINITY ? undefined : whole(0, Number.MAX_SAFE_INTEGER)(value)
 
 interface OpenRun extends HandlerRun {
   state: 'running' | 'finished' | 'failed'
@@ -95,14 +107,21 @@ export class Recorder implements HandlerRecorder {
   }
 
   runsOf(eventId: string): readonly HandlerRun[] {
+    new OptionChecker('handled.runsOf').mustBe('eventId', eventId, FILLED_TEXT)
     return this.#runs.filter(({ event }) => event.id === eventId)
   }
 
   runsOfType(type: string): readonly HandlerRun[] {
+    this.checkType('handled.runsOfType', type)
+    return this.#ofType(type)
+  }
+
+  #ofType(type: string): readonly HandlerRun[] {
     return this.#runs.filter(({ event }) => event.type === type)
   }
 
   failTimes(count: number, error: unknown = new Error('failTimes() makes this run fail.')): void {
+    new OptionChecker('handled.failTimes').mustBe('count', count, COUNT)
     this.#failures.push({ count, error, used: new Map() })
   }
 
@@ -112,9 +131,11 @@ export class Recorder implements HandlerRecorder {
   }
 
   /** Throws for a misspelt type. Returns the type that may have been meant by one that the service can send. */
-  checkType(type: string): string | undefined {
+  checkType(method: string, type: string): string | undefined {
+    const check = new OptionChecker(method)
+    check.mustBe('type', type, FILLED_TEXT)
     const { types, open } = this.#receiver.eventTypes?.() ?? { types: [type], open: true }
-    if (types.includes(type) || this.dispatched.has(type) || this.runsOfType(type).length > 0) return undefined
+    if (types.includes(type) || this.dispatched.has(type) || this.#ofType(type).length > 0) return undefined
     const ofModel = ACTIONS.map((action) => `${type.split('.')[0]}.${action}`)
     const ofService: readonly string[] = [...SERVICE_EVENT_TYPES, ...ofModel]
     if (ofService.includes(type)) return findNearest(type, types)
@@ -122,7 +143,7 @@ export class Recorder implements HandlerRecorder {
     if (meant === undefined && open) return undefined
     const why =
       meant === undefined ? 'no handler takes it, and the service does not name it.' : `did you mean ${meant}?`
-    throw new TypeError(`There is no type ${type}: ${why}`)
+    throw check.invalid(`there is no type ${type}: ${why}`)
   }
 
   #record(run: () => unknown, event: AnyEvent<unknown>, handlerName: string): unknown {

@@ -1,10 +1,11 @@
-import { systemClock } from '../../src/host/clock.ts'
+import { sleep, systemClock } from '../../src/host/clock.ts'
 import { parseDuration } from '../../src/host/duration.ts'
-import { OptionChecker } from '../../src/protocol/option-checker.ts'
+import { CLOCK, type Kind, OptionChecker, SIGNAL, whole } from '../../src/protocol/option-checker.ts'
 import { ATTEMPT_DELAYS_MS } from '../../src/protocol/schedule.ts'
-import { show } from '../../src/protocol/show.ts'
+import { importSecret } from '../../src/protocol/signature.ts'
 import { type Attempt, type AttemptPlan, makeAttempt, type SenderClock } from './attempt.ts'
-import { type Sendable, SIGNED_OPTIONS, type SignedDelivery, type SignedOptions, signed } from './signed.ts'
+import { DURATION } from './manual-clock.ts'
+import { SENDABLE, type Sendable, SIGNED_OPTIONS, type SignedDelivery, type SignedOptions, signed } from './signed.ts'
 import type { Target } from './target.ts'
 
 /** Options of `createSender`: the target and its clock, and how to sign by default. */
@@ -56,7 +57,7 @@ export interface Sender {
   /** Makes one attempt, and cuts its connection after a time: milliseconds, or text such as `2s`. */
   abortAfter(event: Sendable, time: number | string, options?: AbortOptions): Promise<Attempt>
   /** Delivers by the whole schedule of the service: up to five attempts, until one is acknowledged. */
-  deliver(event: Sendable, options?: SendOptions): PendingDelivery
+  deliver(event: Sendable, options?: DeliverOptions): PendingDelivery
 }
 
 /** Options of `abortAfter`. */
@@ -65,20 +66,39 @@ export interface AbortOptions extends SendOptions {
   readonly bytes?: number | undefined
 }
 
+/** Options of `deliver`. */
+export interface DeliverOptions extends SendOptions {
+  /** Ends the delivery, which then rejects with the signal's reason: without it, a test on real time lives on for its delays. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const COUNT = whole(1, 100_000)
+const TARGET: Kind = (value) =>
+  typeof Object(value).send === 'function'
+    ? undefined
+    : 'a target: nodeTarget(app), fastifyTarget(app), fetchTarget(handler) or urlTarget(url)'
+const EVENTS: Kind = (value) => (Array.isArray(value) && !value.some(SENDABLE) ? undefined : 'a list of events')
+
 /**
  * Creates a sender that signs as the service does.
  *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`, `secret_unusable`, also by its methods
  * @example
  * const sender = createSender({ target: nodeTarget(app), secret, clock })
  * const attempt = await sender.send(events.contact.created(), { tamper: 'flip-bit' })
  */
 export function createSender(options: SenderOptions): Sender {
+  new OptionChecker('createSender').mustFit(options, { target: TARGET, clock: CLOCK, ...SIGNED_OPTIONS }, ['target'])
   const { target, clock = systemClock, ...defaults } = options
-  new OptionChecker('createSender').mustHaveOnly(options, ['target', 'clock', ...SIGNED_OPTIONS])
-  if (typeof target?.send !== 'function')
-    throw new TypeError(
-      `createSender() takes a target, not ${show(target)}: nodeTarget(app), fastifyTarget(app), fetchTarget(handler) or urlTarget(url).`,
-    )
+  importSecret(defaults.secret)
+  /** Checks the arguments of a method: its event, or events, and its options. */
+  const checkCall = (method: string, event: unknown, options: SendOptions | undefined, own: Kinds = {}) => {
+    const check = new OptionChecker(`sender.${method}`)
+    if (method === 'outOfOrder') check.mustBe('events', event, EVENTS)
+    else check.mustBe('event', event, SENDABLE)
+    if (options !== undefined) check.mustFit(options, { ...SIGNED_OPTIONS, ...own })
+    return check
+  }
   const signAs = (event: Sendable, options: SendOptions = {}) => {
     const given = Object.entries(options).filter(([, value]) => value !== undefined)
     return signed(event, { ...defaults, ...Object.fromEntries(given) })
@@ -87,28 +107,48 @@ export function createSender(options: SenderOptions): Sender {
     makeAttempt(target, clock, toPlan(signAs(event, options), shape))
 
   return {
-    send: async (event, options) => attempt(event, options),
+    async send(event, options) {
+      checkCall('send', event, options)
+      return attempt(event, options)
+    },
     async duplicate(event, count, options) {
+      checkCall('duplicate', event, options).mustBe('count', count, COUNT)
       const attempts: Attempt[] = []
       while (attempts.length < count) attempts.push(await attempt(event, options))
       return attempts
     },
-    concurrently: async (event, count, options) =>
-      Promise.all(Array.from({ length: count }, () => attempt(event, options))),
+    async concurrently(event, count, options) {
+      checkCall('concurrently', event, options).mustBe('count', count, COUNT)
+      return Promise.all(Array.from({ length: count }, () => attempt(event, options)))
+    },
     async outOfOrder(events, options) {
+      checkCall('outOfOrder', events, options)
       const attempts: Attempt[] = []
       for (const event of events.toReversed()) attempts.unshift(await attempt(event, options))
       return attempts
     },
-    chunked: async (event, size, options) => attempt(event, options, { partSize: size }),
-    abortAfter: async (event, time, { bytes, ...options } = {}) =>
-      attempt(event, options, { abortAfterMs: parseDuration(time), bytes }),
-    deliver(event, options) {
-      const delivery = signAs(event, options)
-      return deliver((number) => makeAttempt(target, clock, toPlan(delivery, { number })), clock)
+    async chunked(event, size, options) {
+      checkCall('chunked', event, options).mustBe('size', size, SIZE)
+      return attempt(event, options, { partSize: size })
+    },
+    async abortAfter(event, time, options = {}) {
+      checkCall('abortAfter', event, options, { bytes: BYTES }).mustBe('time', time, DURATION)
+      const { bytes, ...rest } = options
+      return attempt(event, rest, { abortAfterMs: parseDuration(time), bytes })
+    },
+    deliver(event, options = {}) {
+      checkCall('deliver', event, options, { signal: SIGNAL })
+      const { signal, ...rest } = options
+      const delivery = signAs(event, rest)
+      return deliver((number) => makeAttempt(target, clock, { ...toPlan(delivery, { number }), signal }), clock, signal)
     },
   }
 }
+
+type Kinds = Readonly<Record<string, Kind>>
+
+const SIZE = whole(1, Number.MAX_SAFE_INTEGER)
+const BYTES = whole(0, Number.MAX_SAFE_INTEGER)
 
 interface Shape {
   readonly number: number
@@ -141,7 +181,11 @@ function toParts(bytes: Uint8Array<ArrayBuffer>, size: number): readonly Uint8Ar
   return count > 1 ? parts : [new Uint8Array(), ...parts]
 }
 
-function deliver(attempt: (number: number) => Promise<Attempt>, clock: SenderClock): PendingDelivery {
+function deliver(
+  attempt: (number: number) => Promise<Attempt>,
+  clock: SenderClock,
+  signal: AbortSignal | undefined,
+): PendingDelivery {
   const attempts: Attempt[] = []
   let status: DeliveryResult['status'] = 'pending'
   let next: ScheduledAttempt | undefined
@@ -149,17 +193,22 @@ function deliver(attempt: (number: number) => Promise<Attempt>, clock: SenderClo
     for (const [index, delayMs] of ATTEMPT_DELAYS_MS.entries()) {
       if (index > 0) {
         next = { at: clock.now() + delayMs, delayMs }
-        await new Promise<void>((resolve) => clock.setTimeout(resolve, delayMs))
-        next = undefined
+        await sleep(clock, delayMs, signal).finally(() => {
+          next = undefined
+        })
       }
+      signal?.throwIfAborted()
       const made = await attempt(index + 1)
+      signal?.throwIfAborted()
       attempts.push(made)
       if (made.failure === undefined) break
     }
     status = attempts.at(-1)?.failure === undefined ? 'success' : 'failed'
     return { status, attempts, next: undefined }
   }
-  return Object.defineProperties(run(), {
+  const end = run()
+  end.catch(() => {}) // a test that cancels it need not await it
+  return Object.defineProperties(end, {
     status: { get: () => status },
     attempts: { get: () => attempts },
     next: { get: () => next },

@@ -1,12 +1,11 @@
 import { type ModelEvent, splitType, type WebhookEvent } from '../../src/protocol/events.ts'
-import { checkSignatureHeader } from '../../src/protocol/head.ts'
+import { SIGNATURE_HEADER } from '../../src/protocol/head.ts'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
-import { OptionChecker } from '../../src/protocol/option-checker.ts'
-import { show } from '../../src/protocol/show.ts'
+import { ABSOLUTE_URL, ANY, type Kind, OptionChecker, oneOf, SEED } from '../../src/protocol/option-checker.ts'
 import { type Secret, sign } from '../../src/protocol/signature.ts'
 import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
-import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
-import { flipBit, type SignatureFault, spoilSignature } from '../wire/signature-mistakes.ts'
+import { BODY_FORMATS, type BodyFormat, formatJson } from '../wire/json-forms.ts'
+import { flipBit, SIGNATURE_FAULTS, type SignatureFault, spoilSignature } from '../wire/signature-mistakes.ts'
 
 /** Ways to spoil a delivery, each in one thing. `flip-bit` changes the body after it is signed, `reserialised` signs the same JSON in another format. */
 export type Tamper = 'none' | 'flip-bit' | 'reserialised' | 'no-header' | SignatureFault
@@ -25,7 +24,14 @@ export interface SignedOptions {
   readonly seed?: string | number | undefined
 }
 
-export const SIGNED_OPTIONS: readonly string[] = ['secret', 'format', 'tamper', 'signatureHeader', 'seed']
+/** Kinds of the options of `signed`. The secret is checked when it signs. */
+export const SIGNED_OPTIONS: Readonly<Record<keyof SignedOptions, Kind>> = {
+  secret: ANY,
+  format: oneOf(BODY_FORMATS),
+  tamper: oneOf(['none', 'flip-bit', 'reserialised', 'no-header', ...SIGNATURE_FAULTS]),
+  signatureHeader: SIGNATURE_HEADER,
+  seed: SEED,
+}
 
 /** One delivery: an argument of `receiver.receive`, and of each HTTP client. */
 export interface SignedDelivery {
@@ -49,13 +55,9 @@ export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
 export function signed(given: Sendable, options: SignedOptions): SignedDelivery {
   const check = new OptionChecker('signed')
   check.mustBeObject(options, '{ secret }')
+  check.mustFit(options, SIGNED_OPTIONS)
+  check.mustBe('event', given, SENDABLE)
   const { secret, format = 'spaced', tamper = 'none', signatureHeader = SIGNATURE_NAME, seed } = options
-  check.mustHaveOnly(options, SIGNED_OPTIONS)
-  checkSignatureHeader(check, signatureHeader)
-  if (!isSendable(given))
-    throw new TypeError(
-      `An event, text or bytes can be signed, not ${show(given)}: events.contact.created() makes one. Give anything that is not an event as text.`,
-    )
   const event = toSent(given)
   const original = toBytes(event, format, seed)
   const signature = tamperedSignature(original, event, secret, tamper)
@@ -69,14 +71,18 @@ export function signed(given: Sendable, options: SignedOptions): SignedDelivery 
     body,
     headers,
     signature,
-    request: (url = 'http://localhost/webhooks') => new Request(url, { method: 'POST', headers, body }),
+    request(url = 'http://localhost/webhooks') {
+      new OptionChecker('signed().request').mustBe('url', url, ABSOLUTE_URL)
+      return new Request(url, { method: 'POST', headers, body })
+    },
   }
 }
 
-/** Returns true for an event, which has a type. Signed deliveries, lists and promises have none. */
-function isSendable(value: unknown): boolean {
-  return typeof value === 'string' || isBytes(value) || (typeof value === 'object' && value !== null && 'type' in value)
-}
+/** An event has a type: signed deliveries, lists and promises have none. */
+export const SENDABLE: Kind = (value) =>
+  typeof value === 'string' || isBytes(value) || (typeof value === 'object' && typeof Object(value).type === 'string')
+    ? undefined
+    : 'an event, such as events.contact.created(), text or bytes; anything that is not an event as text'
 
 /** Leaves out the model and action, which the receiver adds for handlers. */
 function toSent(event: Sendable): Sendable {
@@ -101,8 +107,8 @@ function tamperedSignature(body: Uint8Array, event: Sendable, secret: Secret, ta
       return undefined
     case 'reserialised':
       if (typeof event === 'string' || isBytes(event))
-        throw new TypeError(
-          'The tamper "reserialised" needs an event: raw text or bytes have no other way to be written.',
+        throw new OptionChecker('signed').invalid(
+          'the tamper "reserialised" needs an event: raw text or bytes have no other way to be written.',
         )
       // Signs the format of JSON.stringify(JSON.parse(body)), or another one if the body has that format already.
       return sign(

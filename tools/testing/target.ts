@@ -1,4 +1,4 @@
-import { OptionChecker } from '../../src/protocol/option-checker.ts'
+import type { Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
 
 /** Request of a sender. */
 export interface TargetRequest {
@@ -30,8 +30,12 @@ export interface TargetOptions {
   readonly path?: string | undefined
 }
 
-export function pathOf(options: TargetOptions): string {
-  new OptionChecker('A target').mustHaveOnly(options, ['path'])
+const PATH: Kind = (value) =>
+  typeof value === 'string' && value.startsWith('/') ? undefined : 'a path that begins with "/", such as "/webhooks"'
+
+/** Checks the options of a target, and returns the path. */
+export function pathOf(check: OptionChecker, options: TargetOptions): string {
+  check.mustFit(options, { path: PATH })
   return options.path ?? '/webhooks'
 }
 

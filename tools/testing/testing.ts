@@ -1,6 +1,13 @@
 export type { BodyFormat } from '../wire/json-forms.ts'
 export type { Attempt, AttemptFailure, SenderClock } from './attempt.ts'
-export { createEvents, type EnvelopeOptions, type EventBuilders, events, type ModelBuilders } from './events.ts'
+export {
+  createEvents,
+  type EnvelopeOptions,
+  type EventBuilders,
+  type EventsOptions,
+  events,
+  type ModelBuilders,
+} from './events.ts'
 export { fetchTarget } from './fetch-target.ts'
 export { fastifyTarget, type InjectableApp, type Injection } from './inject-target.ts'
 export { type ManualClock, manualClock } from './manual-clock.ts'
@@ -17,6 +24,7 @@ export {
 export {
   type AbortOptions,
   createSender,
+  type DeliverOptions,
   type DeliveryResult,
   type PendingDelivery,
   type ScheduledAttempt,

@@ -1,4 +1,4 @@
-import { show } from '../../src/protocol/show.ts'
+import { ABSOLUTE_URL, type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { type ExchangeOptions, exchange } from '../wire/exchange.ts'
 import { sendParts, type Target, type TargetAnswer, type TargetRequest, withLength } from './target.ts'
 
@@ -8,13 +8,15 @@ import { sendParts, type Target, type TargetAnswer, type TargetRequest, withLeng
  * @example urlTarget(`http://127.0.0.1:${port}/webhooks`)
  */
 export function urlTarget(url: string | URL): Target {
-  const address = URL.canParse(String(url)) ? new URL(url) : undefined
-  if (address === undefined || !/^https?:$/.test(address.protocol))
-    throw new TypeError(
-      `urlTarget() takes a URL that begins with http:// or https://, not ${url === undefined ? 'undefined' : show(String(url))}.`,
-    )
+  new OptionChecker('urlTarget').mustBe('url', url, HTTP_URL)
+  const address = new URL(url)
   return { send: (request) => sendOverHttp(address, request, { agent: false }) }
 }
+
+const HTTP_URL: Kind = (value) =>
+  ABSOLUTE_URL(value) === undefined && /^https?:/i.test(String(value))
+    ? undefined
+    : 'a URL that begins with http:// or https://'
 
 export async function sendOverHttp(
   url: URL,

@@ -18,6 +18,9 @@ const FAULTS: Readonly<Record<SignatureFault, (right: string, body: Uint8Array, 
     'non-hex': (right) => [`${right.slice(0, -1)}g`],
   }
 
+/** All faults of a signature header. */
+export const SIGNATURE_FAULTS: readonly string[] = Object.keys(FAULTS)
+
 /** Returns the values of a body's signature header with that fault. */
 export function spoilSignature(fault: SignatureFault, body: Uint8Array, secret: Secret): readonly string[] {
   return FAULTS[fault](sign(body, secret), body, secret)

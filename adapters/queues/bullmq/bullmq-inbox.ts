@@ -1,6 +1,7 @@
 import type { RedisQueueBackend } from 'bullmq'
 import { type Inbox, type InboxItem, type Logger, pollInbox, systemClock } from '../../../src/engine.ts'
 import { makeSweeper, warnOfDropped } from '../../stores/dead-letters.ts'
+import { checkKey } from '../../stores/inbox-lines.ts'
 import { nameWorker } from '../../stores/name-worker.ts'
 import { Notices } from '../../stores/notices.ts'
 import { PutListeners } from '../../stores/put-listeners.ts'
@@ -78,14 +79,21 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
       }
     },
     counts: async () => readCounts(await connection.get()),
-    list: async (state, listOptions = {}) => readPage(await connection.get(), state, listOptions),
-    get: async (key) => getEntry(await connection.get(), key),
+    list: async (state, listOptions = {}) => readPage(() => connection.get(), state, listOptions),
+    async get(key) {
+      checkKey('get', key)
+      return getEntry(await connection.get(), key)
+    },
     async replay(key) {
-      const isReplayed = await replayJob(await connection.get(), toJobId(key))
+      const id = toJobId(checkKey('replay', key))
+      const isReplayed = await replayJob(await connection.get(), id)
       if (isReplayed) listeners.wake()
       return isReplayed
     },
-    drop: async (key) => dropJob(await connection.get(), toJobId(key)),
+    async drop(key) {
+      const id = toJobId(checkKey('drop', key))
+      return dropJob(await connection.get(), id)
+    },
     reportTo(given) {
       logger = given
       notices.addLogger(given)

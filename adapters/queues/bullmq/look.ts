@@ -68,11 +68,12 @@ export async function readNextTurn(backend: IQueueBackend): Promise<number | und
 
 /** @throws ConfigurationError `option_invalid` */
 export async function readPage(
-  backend: RedisQueueBackend,
+  connect: () => Promise<RedisQueueBackend>,
   state: InboxState,
   options: ListOptions,
 ): Promise<InboxPage> {
   const { limit, after } = checkList(state, options, (text) => PLACES[state].test(text))
+  const backend = await connect()
   return state === 'dead' ? readDead(backend, limit, after) : readLines(backend, state, limit, after)
 }
 

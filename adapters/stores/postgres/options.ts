@@ -37,12 +37,12 @@ export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): Che
     pool,
     retentionMs,
     wrap: wrap ?? ((client) => client as Tx), // Tx is the client unless an option wraps it
-    ...checkTableName({ schema, table }),
+    ...checkTableName(check, { schema, table }),
   }
 }
 
-export function checkTableName({ schema, table = DEFAULT_TABLE }: TableName): Required<TableName> {
-  return checkName(check, { schema, table }, '_swept')
+export function checkTableName(check: OptionChecker, name: TableName): Required<TableName> {
+  return checkName(check, name, DEFAULT_TABLE, '_swept')
 }
 
 export function checkPool(check: OptionChecker, pool: Partial<PgPool> | undefined): void {
@@ -53,7 +53,16 @@ export function checkPool(check: OptionChecker, pool: Partial<PgPool> | undefine
 }
 
 /** @param ending that of the longest name which begins with the table's */
-export function checkName(check: OptionChecker, name: Required<TableName>, ending: string): Required<TableName> {
+export function checkName(
+  check: OptionChecker,
+  given: TableName,
+  defaultTable: string,
+  ending: string,
+): Required<TableName> {
+  check.mustBeObject(given, '{ schema, table }')
+  check.mustHaveOnly(given, ['schema', 'table'])
+  const { schema, table = defaultTable } = given
+  const name = { schema, table }
   const most = LONGEST_NAME - ending.length
   for (const [option, text] of Object.entries(name))
     if (text !== undefined && (typeof text !== 'string' || !NAME.test(text) || Buffer.byteLength(text) > most))

@@ -1,6 +1,7 @@
 import {
   type Claim,
   type Logger,
+  OptionChecker,
   type Position,
   STORE_LIMIT_MS,
   systemClock,
@@ -49,10 +50,10 @@ export function postgresStore<P extends PgPool, Tx = ClientOf<P>>(
 /**
  * Returns the SQL that `store.migrate()` runs, for apps that migrate by other means. It can be run again.
  *
- * @throws ConfigurationError `option_invalid`
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
  */
 export function postgresSchema(table: TableName = {}): string {
-  return makeStatements(checkTableName(table), 1).create
+  return makeStatements(checkTableName(new OptionChecker('postgresSchema'), table), 1).create
 }
 
 function kindOf(retentionMs: number): TableKind<Statements> {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { ConfigurationError, OptionChecker } from '../../../src/engine.ts'
+import { ConfigurationError, OptionChecker, oneOf, whole } from '../../../src/engine.ts'
 import type { SqliteDatabase, SqliteDriver } from './database.ts'
 import { DRIVERS } from './drivers.ts'
 import { CANNOT_OPEN, findFix, untilUnlocked } from './faults.ts'
@@ -74,17 +74,16 @@ function listDrivers(): readonly SqliteDriver[] {
 
 const check = new OptionChecker('openSqlite')
 
+const OPTIONS = {
+  driver: oneOf(listDrivers()),
+  synchronous: oneOf(['full', 'normal']),
+  busyTimeoutMs: whole(0, LONGEST_BUSY_MS, 'milliseconds'),
+}
+
 function checkOptions(path: string, options: OpenSqliteOptions) {
-  const { driver, synchronous = 'full', busyTimeoutMs = 200 } = options
-  check.mustHaveOnly(options, ['driver', 'synchronous', 'busyTimeoutMs'])
+  check.mustFit(options, OPTIONS)
   if (typeof path !== 'string' || path.trim() === '' || path.includes('\0') || /^(file:|[a-z]+:\/\/)/i.test(path))
     throw check.invalid(`${JSON.stringify(path)} is not the path of a file; give one such as "data/app.db".`)
-  if (driver !== undefined && !Object.hasOwn(DRIVERS, driver))
-    throw check.invalid(
-      `driver is ${JSON.stringify(driver)}; give one of ${listDrivers().join(', ')}, or leave it out.`,
-    )
-  if (synchronous !== 'full' && synchronous !== 'normal')
-    throw check.invalid(`synchronous is ${JSON.stringify(synchronous)}; give full or normal.`)
-  check.mustBeWhole('busyTimeoutMs', busyTimeoutMs, 0, LONGEST_BUSY_MS, 'milliseconds')
+  const { driver, synchronous = 'full', busyTimeoutMs = 200 } = options
   return { synchronous, busyTimeoutMs, driver }
 }

@@ -9,6 +9,7 @@ import {
   systemClock,
 } from '../../../src/engine.ts'
 import { checkDeadLetterMs } from '../dead-letters.ts'
+import { checkKey } from '../inbox-lines.ts'
 import { nameWorker } from '../name-worker.ts'
 import { PutListeners } from '../put-listeners.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
@@ -63,14 +64,16 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
     work: (run, workOptions) => pollInbox(workTable, nameWorker(), run, workOptions),
     counts: () => read(() => view.counts()),
     list: (state: InboxState, options: ListOptions = {}) => read(() => view.list(state, options)),
-    get: (key) => read(() => view.get(key)),
-    replay: (key) =>
-      writer.write(() => {
+    get: (key) => read(() => view.get(checkKey('get', key))),
+    async replay(key) {
+      checkKey('replay', key)
+      return writer.write(() => {
         const isReplayed = steps.replay(key)
         if (isReplayed) listeners.wake()
         return isReplayed
-      }),
-    drop: (key) => workTable.drop(key),
+      })
+    },
+    drop: async (key) => workTable.drop(checkKey('drop', key)),
     reportTo: (given) => {
       log.logger = given
     },

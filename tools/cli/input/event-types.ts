@@ -1,6 +1,6 @@
 import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../../../src/protocol/events.ts'
+import { findNearest } from '../../../src/protocol/nearest.ts'
 import { MAX_TYPE_LENGTH } from '../../../src/protocol/schedule.ts'
-import { findNearest } from '../../wire/nearest.ts'
 import { usageError } from '../io.ts'
 
 /** Models that the service documents. There may be others. */

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../../../src/host/duration.ts'
-import { checkSignatureHeader } from '../../../src/protocol/head.ts'
+import { SIGNATURE_HEADER } from '../../../src/protocol/head.ts'
 import { isLoopback } from '../../../src/protocol/loopback.ts'
 import { OptionChecker } from '../../../src/protocol/option-checker.ts'
 import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
@@ -61,7 +61,7 @@ export function waitOption(flags: string, description: string, ms: number, text:
 /** Makes the option for the name of the signature header. */
 export function signatureHeaderOption(): Option {
   const read = (name: string) => {
-    checkSignatureHeader(new OptionChecker('--signature-header'), name)
+    new OptionChecker('--signature-header').mustBe('signatureHeader', name, SIGNATURE_HEADER)
     return name
   }
   return new Option('--signature-header <name>', 'the header that holds the signature')

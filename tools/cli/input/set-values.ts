@@ -1,4 +1,4 @@
-import { findNearest } from '../../wire/nearest.ts'
+import { findNearest } from '../../../src/protocol/nearest.ts'
 import { type ExitError, usageError } from '../io.ts'
 
 /** Fields of an envelope, without `type`, which is an argument of the command. */

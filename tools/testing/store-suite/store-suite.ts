@@ -1,4 +1,4 @@
-import { OptionChecker } from '../../../src/protocol/option-checker.ts'
+import { FLAG, FUNCTION, type Kind, OptionChecker, whole, withMethods } from '../../../src/protocol/option-checker.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { claimCases } from './claim-cases.ts'
 import { outageCases, processCases } from './engine-cases.ts'
@@ -31,6 +31,15 @@ export interface StoreSuiteOptions {
     | undefined
 }
 
+const OPTIONS: Readonly<Record<keyof StoreSuiteOptions, Kind>> = {
+  pass: FUNCTION,
+  isShared: FLAG,
+  hasOwnClock: FLAG,
+  outage: withMethods('begin', 'end'),
+  depth: whole(4, 6),
+  transaction: withMethods('write', 'has'),
+}
+
 /** Requirement of every store, as a case for a test runner. */
 export interface StoreCase {
   readonly name: string
@@ -57,10 +66,12 @@ export function storeSuite(
   makeStore: (options: { readonly retentionMs?: number }) => Store | Promise<Store>,
   options: StoreSuiteOptions = {},
 ): readonly StoreCase[] {
-  const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true } = options
   const check = new OptionChecker('storeSuite')
-  check.mustHaveOnly(options, ['pass', 'isShared', 'hasOwnClock', 'outage', 'depth', 'transaction'])
-  check.mustBeWhole('depth', depth, 4, 6)
+  check.mustBe('makeStore', makeStore, FUNCTION)
+  check.mustFit(options, OPTIONS)
+  const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true } = options
+  if (transaction?.isAsynchronous !== undefined)
+    check.mustBe('transaction.isAsynchronous', transaction.isAsynchronous, FLAG)
   const pairs = new Map<number | undefined, ReturnType<TrialHost['stores']>>()
   const makePair = async (given: { readonly retentionMs?: number }) => {
     const store = await makeStore(given)

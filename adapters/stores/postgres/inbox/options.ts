@@ -22,9 +22,9 @@ export function checkInboxOptions(options: PostgresInboxOptions) {
   const { pool, deadLetterMs, schema, table } = options
   check.mustHaveOnly(options, ['pool', 'deadLetterMs', 'schema', 'table'])
   checkPool(check, pool)
-  return { pool, deadLetterMs: checkDeadLetterMs(check, deadLetterMs), ...checkInboxName({ schema, table }) }
+  return { pool, deadLetterMs: checkDeadLetterMs(check, deadLetterMs), ...checkInboxName(check, { schema, table }) }
 }
 
-export function checkInboxName({ schema, table = DEFAULT_TABLE }: TableName): Required<TableName> {
-  return checkName(check, { schema, table }, LONGEST_ENDING)
+export function checkInboxName(check: OptionChecker, name: TableName): Required<TableName> {
+  return checkName(check, name, DEFAULT_TABLE, LONGEST_ENDING)
 }

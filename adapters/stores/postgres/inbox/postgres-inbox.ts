@@ -9,13 +9,14 @@ import {
   type ListOptions,
   type Logger,
   MOST_COUNTED,
+  OptionChecker,
   PosternError,
   pollInbox,
   type Settlement,
   type TakenItem,
 } from '../../../../src/engine.ts'
 import { makeSweeper, warnOfDropped } from '../../dead-letters.ts'
-import { DEAD, listLines, RUNNING } from '../../inbox-lines.ts'
+import { checkKey, DEAD, listLines, RUNNING } from '../../inbox-lines.ts'
 import { nameWorker } from '../../name-worker.ts'
 import { PutListeners } from '../../put-listeners.ts'
 import { encodeKey, toArrayLiteral } from '../encode.ts'
@@ -74,10 +75,10 @@ export function postgresInbox(options: PostgresInboxOptions): PostgresInbox {
 /**
  * Returns the SQL that `inbox.migrate()` runs, for apps that migrate by other means. It can be run again.
  *
- * @throws ConfigurationError `option_invalid`
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
  */
 export function postgresInboxSchema(table: TableName = {}): string {
-  return makeInboxStatements(checkInboxName(table)).create
+  return makeInboxStatements(checkInboxName(new OptionChecker('postgresInboxSchema'), table)).create
 }
 
 class InboxOnPostgres implements PostgresInbox {
@@ -181,7 +182,7 @@ class InboxOnPostgres implements PostgresInbox {
   }
 
   async get(key: string): Promise<InboxEntry | undefined> {
-    const [row] = await this.#tables.run(({ get }) => get, encodeKey(key))
+    const [row] = await this.#tables.run(({ get }) => get, encodeKey(checkKey('get', key)))
     if (row === undefined) return undefined
     const [bytes, number, isLive] = row.slice(ENTRY_LENGTH)
     const running = isLive === 'true' ? 'running' : 'waiting'
@@ -189,13 +190,13 @@ class InboxOnPostgres implements PostgresInbox {
   }
 
   async replay(key: string): Promise<boolean> {
-    const { length } = await this.#tables.run(({ replay }) => replay, encodeKey(key))
+    const { length } = await this.#tables.run(({ replay }) => replay, encodeKey(checkKey('replay', key)))
     if (length === 1) this.#listeners.wake()
     return length === 1
   }
 
   async drop(key: string): Promise<boolean> {
-    const rows = await this.#tables.run(({ drop }) => drop, encodeKey(key))
+    const rows = await this.#tables.run(({ drop }) => drop, encodeKey(checkKey('drop', key)))
     return rows.length === 1
   }
 

@@ -128,7 +128,7 @@ describe('openSqlite', () => {
     ['a\0b', {}, 'option_invalid', /not the path of a file/],
     [':memory:', { driver: 'sqlite3' }, 'option_invalid', /one of node:sqlite, better-sqlite3, libsql/],
     [':memory:', { driver: 'toString' }, 'option_invalid', /one of node:sqlite/],
-    [':memory:', { synchronous: 'off' }, 'option_invalid', /full or normal/],
+    [':memory:', { synchronous: 'off' }, 'option_invalid', /one of full, normal/],
     [':memory:', { busyTimeoutMs: Number.NaN }, 'option_invalid', /whole number of milliseconds/],
     [':memory:', { timeout: 5 }, 'option_unknown', /driver, synchronous, busyTimeoutMs/],
   ])('refuses %j with %j', (path, options, code, message) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findNearest } from '../../tools/wire/nearest.ts'
+import { findNearest } from '../../src/protocol/nearest.ts'
 
 describe('the nearest word', () => {
   it.each([

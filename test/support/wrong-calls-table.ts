@@ -1,0 +1,709 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Inbox } from 'postern'
+import * as core from 'postern'
+import { bullmqInbox } from 'postern/bullmq'
+import * as check from 'postern/check'
+import * as api from 'postern/client'
+import { type Emulator, startEmulator } from 'postern/emulator'
+import { expressHandler } from 'postern/express'
+import { fastifyPlugin } from 'postern/fastify'
+import { nextApiHandler, nextHandler } from 'postern/next'
+import { nodeHandler } from 'postern/node'
+import { instrument } from 'postern/otel'
+import * as postgres from 'postern/postgres'
+import { redisStore } from 'postern/redis'
+import * as senders from 'postern/senders'
+import * as sqlite from 'postern/sqlite'
+import * as testing from 'postern/testing'
+import { fetchHandler } from 'postern/web'
+import { Options, type RightCall } from './wrong-calls.ts'
+
+const options = (values: Readonly<Record<string, unknown>>) => new Options(values)
+const nothing = () => {}
+const secret = 'test-secret'
+const logger = testing.silentLogger
+const clock = core.systemClock
+const { signal } = new AbortController()
+const url = 'http://localhost:3000/webhooks'
+const target: testing.Target = { send: async () => ({ status: 200, headers: {}, body: '' }) }
+const pool = { connect: nothing, on: nothing, query: nothing, end: nothing }
+const inbox = {
+  put: nothing,
+  work: nothing,
+  counts: nothing,
+  list: nothing,
+  get: nothing,
+  replay: nothing,
+  drop: nothing,
+}
+const event = testing.events.contact.created()
+const types = ['contact.created']
+const report = { schema: 1, checks: [], summary: {}, target: url }
+
+const ERROR = 'an error, which apps do not make'
+const CONTRACT = 'a contract of the receiver, which calls it on the path of a delivery'
+const BARE = 'takes no arguments'
+
+/** Functions that take whatever they are given, each with its reason. A star stands for any text. */
+export const ACCEPTING: Readonly<Record<string, string>> = {
+  'index.PosternError': ERROR,
+  'index.ConfigurationError': ERROR,
+  'index.HandlerError': ERROR,
+  'index.DeadLetter': ERROR,
+  'index.RetryLater': ERROR,
+  'client.ServiceError': ERROR,
+  'models.contact*': 'a schema of zod',
+  'index.record': BARE,
+  'index.systemClock.*': CONTRACT,
+  'index.consoleLogger.*': 'prints what it is given',
+  'testing.silentLogger.*': 'prints nothing',
+  'senders.*Digest': 'reads what a sender sent',
+  'senders.unixSeconds': 'reads what a sender sent',
+  'senderProfile.*': CONTRACT,
+  'express.captureRawBody': 'Express calls it, on the path of a delivery',
+  'receiver.handle': CONTRACT,
+  'receiver.report': CONTRACT,
+  'receiver.replaced': CONTRACT,
+  'receiver.receive': 'never rejects: the outcome refuses what is no delivery',
+  'receiver.close':
+    'an invalid option is reported, and the default used: a process that is about to exit cannot call again',
+  'receiver.eventTypes': BARE,
+  'manualClock().now': BARE,
+  'manualClock().monotonic': BARE,
+  'manualClock().next': BARE,
+  'manualClock().setTimeout': CONTRACT,
+  'manualClock().clearTimeout': CONTRACT,
+  'handled.clear': BARE,
+  'handled.checkType': 'for the matchers',
+  'handled.dispatched.*': 'a set, for the matchers',
+  'testReceiver().handled.*': 'as of recordHandlers()',
+  'client.clock.*': CONTRACT,
+  '*Store().*': CONTRACT,
+  '*Inbox().put': CONTRACT,
+  '*Inbox().work': CONTRACT,
+  '*Inbox().reportTo': CONTRACT,
+  '*Inbox().counts': BARE,
+  '*Inbox().migrate': BARE,
+  '*Inbox().close': BARE,
+  'target().send': 'a contract of the sender, which calls it',
+  'probe().*': 'a contract of the checker, which calls it',
+  'emulator.clock.now': BARE,
+  'emulator.clock.monotonic': BARE,
+  'emulator.clock.next': BARE,
+  'emulator.clock.track': 'a contract of senders, which call it',
+  'emulator.clock.*Timeout': CONTRACT,
+  'emulator.accounts.list': BARE,
+  'emulator.deliveries.whenIdle': BARE,
+  'emulator.reset': BARE,
+  'emulator.close': BARE,
+}
+
+type Calls = Readonly<Record<string, RightCall>>
+
+const bound = (owner: object, method: string) => Reflect.get(owner, method).bind(owner)
+const newReceiver = () => core.createReceiver({ secret, logger })
+const withInbox = () => core.createReceiver({ secret, logger, inbox: inbox as never })
+const newClient = () =>
+  api.createClient({
+    baseUrl: 'https://crm.example.test',
+    email: 'a@b.test',
+    password: 'p',
+    maxRetries: 0,
+    logger,
+    fetch: async () => new Response('{"accessToken":"t"}'),
+  })
+const newSender = () => testing.createSender({ target, secret })
+
+const folder = mkdtempSync(join(tmpdir(), 'postern-wrong-calls-'))
+const database = sqlite.openSqlite(join(folder, 'app.db'))
+const sqliteInbox = sqlite.sqliteInbox({ database })
+const onPostgres = postgres.postgresInbox({ pool } as never)
+const onRedis = bullmqInbox({ connection: 'redis://127.0.0.1:1' })
+const emulator = await startEmulator({ port: false, clock: 'manual', logger })
+
+/** Closes what this file opens. */
+export async function closeAll(): Promise<void> {
+  await Promise.all([emulator.close(), onRedis.close()])
+  database.close()
+  rmSync(folder, { recursive: true })
+}
+
+/** Objects that the functions return, by their paths. */
+export const RETURNED: Readonly<Record<string, object>> = {
+  receiver: newReceiver(),
+  senderProfile: senders.github(),
+  client: newClient(),
+  'manualClock()': testing.manualClock(),
+  handled: testing.recordHandlers(newReceiver()),
+  'testReceiver()': testing.testReceiver(newReceiver()),
+  'signed()': { request: testing.signed('x', { secret }).request },
+  sender: newSender(),
+  'memoryStore()': core.memoryStore(),
+  'sqliteStore()': sqlite.sqliteStore({ database }),
+  'postgresStore()': postgres.postgresStore({ pool } as never),
+  'sqliteInbox()': sqliteInbox,
+  'postgresInbox()': onPostgres,
+  'bullmqInbox()': onRedis,
+  emulator,
+  'target()': testing.urlTarget(url),
+  'probe()': check.urlProbe(url),
+}
+
+const adapter = (of: unknown, own: object = {}): RightCall => ({
+  of: () => of,
+  given: { receiver: newReceiver(), options: options({ source: nothing, waitUntil: nothing, ...own }) },
+})
+
+const CORE: Calls = {
+  'index.createReceiver': {
+    of: () => core.createReceiver,
+    given: {
+      options: options({
+        secret,
+        models: { contact: core.record() },
+        events: { 'invoice.paid': core.record() },
+        store: core.memoryStore(),
+        name: 'shop',
+        signatureHeader: 'X-Signature',
+        maxBodyBytes: 1_000,
+        maxBufferedBytes: 10_000_000,
+        deadlineMs: 1_000,
+        handlerTimeoutMs: 1_000,
+        leaseMs: 5_000,
+        maxInFlight: 10,
+        maxAge: 86_400_000,
+        clock,
+        logger,
+        onOutcome: nothing,
+        onError: nothing,
+        onDeadLetter: nothing,
+        inbox,
+      }),
+    },
+    needed: 1,
+    told: /createReceiver|signing secret/,
+    except: { secret: '*' },
+  },
+  'index.memoryStore': {
+    of: () => core.memoryStore,
+    given: { options: options({ max: 10, retentionMs: 1e8, clock }) },
+  },
+  'index.winstonLogger': { of: () => core.winstonLogger, given: { logger: console } },
+  'index.sign': {
+    of: () => core.sign,
+    given: { body: 'x', secret },
+    told: /body|signing secret/,
+    except: { secret: '*' },
+  },
+  'index.verify': {
+    of: () => core.verify,
+    given: { body: 'x', header: 'sha256=', secrets: [secret] },
+    told: /body|secret/,
+    except: { header: '*', secrets: '*' }, // a header is what the sender sent
+  },
+  'index.openEvent': {
+    of: () => core.openEvent,
+    given: { body: 'x', header: 'sha256=', secrets: [secret] },
+    told: /body|secret/,
+    except: { header: '*', secrets: '*' },
+  },
+  'index.receiveFrom': {
+    of: () => core.receiveFrom,
+    given: {
+      sender: senders.github(),
+      options: options({ secret, events: { push: core.record() }, store: core.memoryStore(), name: 'x', logger }),
+    },
+    needed: 2,
+    told: /receiveFrom|signing secret|sender/,
+    except: { secret: '*' },
+  },
+  'senders.github': { of: () => senders.github, given: { options: options({ once: 'id' }) } },
+  'senders.shopify': { of: () => senders.shopify, given: { options: options({ once: 'id' }) } },
+  'senders.standardWebhooks': {
+    of: () => senders.standardWebhooks,
+    given: { options: options({ headers: 'svix', account: nothing, toleranceMs: 5_000 }) },
+  },
+  'senders.stripe': { of: () => senders.stripe, given: { options: options({ toleranceMs: 5_000 }) } },
+  'receiver.on': {
+    of: () => bound(newReceiver(), 'on'),
+    given: { pattern: 'contact.created', options: options({ name: 'x', order: 'latest' }), handler: nothing },
+    told: /\.on\(|handler/,
+  },
+  'receiver.intercept': { of: () => bound(newReceiver(), 'intercept'), given: { interceptor: nothing } },
+  'receiver.dispatch': { of: () => newReceiver().dispatch, given: { event, options: options({ waitMs: 5 }) } },
+  'receiver.forget': {
+    of: () => newReceiver().forget,
+    given: { event },
+    needed: 1,
+  },
+  'receiver.work': {
+    of: () => withInbox().work,
+    given: { options: options({ concurrency: 1, attempts: 1, delay: nothing }) },
+  },
+  'receiver.workOnce': {
+    of: () => withInbox().workOnce,
+    given: { options: options({ forMs: 1_000, max: 1, concurrency: 1, attempts: 1, delay: nothing }) },
+  },
+  'express.expressHandler': adapter(expressHandler),
+  'fastify.fastifyPlugin': {
+    of: () => (options: never) => fastifyPlugin({} as never, options),
+    given: { options: options({ receiver: newReceiver(), url: '/x', source: nothing, waitUntil: nothing }) },
+    needed: 1,
+    except: { receiver: '*' }, // without it, the error says how to register the plugin
+  },
+  'next.nextHandler': adapter(nextHandler),
+  'next.nextApiHandler': adapter(nextApiHandler),
+  'node.nodeHandler': adapter(nodeHandler, { path: '/webhooks' }),
+  'web.fetchHandler': adapter(fetchHandler),
+  'otel.instrument': {
+    of: () => instrument,
+    given: {
+      receiver: newReceiver(),
+      options: options({ tracerProvider: { getTracer: nothing }, meterProvider: { getMeter: nothing }, parent: true }),
+    },
+  },
+}
+
+const STORES: Calls = {
+  'redis.redisStore': {
+    of: () => redisStore,
+    given: { options: options({ client: { sendCommand: nothing, on: nothing }, retentionMs: 1e8, prefix: 'p' }) },
+    needed: 1,
+  },
+  'postgres.postgresStore': {
+    of: () => postgres.postgresStore,
+    given: { options: options({ pool, retentionMs: 1e8, schema: 's', table: 't', wrap: nothing }) },
+    needed: 1,
+  },
+  'postgres.postgresInbox': {
+    of: () => postgres.postgresInbox,
+    given: { options: options({ pool, deadLetterMs: 1e9, schema: 's', table: 't' }) },
+    needed: 1,
+  },
+  'postgres.postgresSchema': {
+    of: () => postgres.postgresSchema,
+    given: { options: options({ schema: 's', table: 't' }) },
+  },
+  'postgres.postgresInboxSchema': {
+    of: () => postgres.postgresInboxSchema,
+    given: { options: options({ schema: 's', table: 't' }) },
+  },
+  'sqlite.openSqlite': {
+    of: () => sqlite.openSqlite,
+    given: {
+      path: join(folder, 'x.db'),
+      options: options({ driver: 'libsql', synchronous: 'full', busyTimeoutMs: 5 }),
+    },
+  },
+  'sqlite.sqliteStore': {
+    of: () => sqlite.sqliteStore,
+    given: { options: options({ database, retentionMs: 1e8, table: 't', clock }) },
+    needed: 1,
+  },
+  'sqlite.sqliteInbox': {
+    of: () => sqlite.sqliteInbox,
+    given: { options: options({ database, deadLetterMs: 1e9, table: 't', clock }) },
+    needed: 1,
+  },
+  'bullmq.bullmqInbox': {
+    of: () => bullmqInbox,
+    given: { options: options({ connection: 'redis://localhost', queue: 'q', prefix: 'p', deadLetterMs: 1e9 }) },
+    needed: 1,
+    except: { connection: [{}] },
+  },
+}
+
+const signing = { secret, format: 'spaced', tamper: 'none', signatureHeader: 'X-A', seed: 1 }
+const NAMED_SECRET = /signed|signing secret/
+
+const builder = (name: string, of: unknown, first: Readonly<Record<string, unknown>>, needed = 0): Calls => ({
+  [`testing.events.${name}`]: {
+    of: () => of,
+    given: { ...first, envelope: options({ id: 'i', accountKey: 'a', timestamp: '2025-01-01T00:00:00Z' }) },
+    needed,
+  },
+})
+const { events } = testing
+const record = { a: 1 }
+
+const sending = (
+  method: keyof testing.Sender,
+  more: Readonly<Record<string, unknown>> = {},
+  own: object = {},
+): Calls => ({
+  [`sender.${method}`]: {
+    of: () => newSender()[method],
+    given: { event, ...more, options: options({ ...signing, ...own }) },
+    except: { secret: '*', seed: ['3x'], event: ['x y'], time: [7] },
+  },
+})
+
+const matcher = (
+  name: keyof typeof testing.matchers,
+  received: unknown,
+  more: Readonly<Record<string, unknown>>,
+  needed: number,
+): Calls => ({
+  [`testing.matchers.${name}`]: {
+    of: () => testing.matchers[name].bind({ isNot: true, equals: Object.is } as never),
+    given: { received, ...more },
+    needed,
+    except: { delay: [7] },
+  },
+})
+const delivery = { attempts: [], status: 'pending', next: undefined }
+
+const TESTING: Calls = {
+  'testing.createEvents': {
+    of: () => testing.createEvents,
+    given: { options: options({ seed: 1, clock }) },
+    except: { seed: ['3x'] },
+  },
+  ...builder('contact.created', events.contact.created, { record }),
+  ...builder('contact.updated', events.contact.updated, { record }),
+  ...builder('contact.deleted', events.contact.deleted, { id: 'x' }),
+  'testing.events.model': { of: () => events.model, given: { model: 'opportunity' } },
+  ...builder('paymentCompleted', events.paymentCompleted, { data: record }),
+  ...builder('paymentFailed', events.paymentFailed, { data: record }),
+  ...builder('syncCompleted', events.syncCompleted, { data: record }),
+  ...builder('syncFailed', events.syncFailed, { data: record }),
+  ...builder('importCompleted', events.importCompleted, { data: record }),
+  ...builder('exportCompleted', events.exportCompleted, { data: record }),
+  ...builder('raw', events.raw, { type: 'a.created', data: record }, 1),
+  'testing.createSender': {
+    of: () => testing.createSender,
+    given: { options: options({ target, clock, ...signing }) },
+    needed: 1,
+    told: /createSender|signing secret/,
+    ...{ except: { secret: '*', seed: ['3x'], event: ['x y'] } },
+  },
+  'testing.signed': {
+    of: () => testing.signed,
+    given: { event, options: options(signing) },
+    needed: 2,
+    told: NAMED_SECRET,
+    except: { secret: '*', seed: ['3x'], event: ['x y'] },
+  },
+  'signed().request': { of: () => testing.signed('x', { secret }).request, given: { url }, needed: 0 },
+  'testing.fetchTarget': {
+    of: () => testing.fetchTarget,
+    given: { handler: nothing, options: options({ path: '/x' }) },
+  },
+  'testing.fastifyTarget': {
+    of: () => testing.fastifyTarget,
+    given: { app: { inject: nothing }, options: options({ path: '/x' }) },
+  },
+  'testing.nodeTarget': {
+    of: () => testing.nodeTarget,
+    given: { listener: nothing, options: options({ path: '/x' }) },
+  },
+  'testing.urlTarget': { of: () => testing.urlTarget, given: { url } },
+  'testing.manualClock': {
+    of: () => testing.manualClock,
+    given: { start: new Date() },
+    needed: 0,
+    except: { start: [7] },
+  },
+  'manualClock().advance': {
+    of: () => bound(testing.manualClock(), 'advance'),
+    given: { by: '30s' },
+    except: { by: [7] },
+  },
+  'manualClock().track': {
+    of: () => bound(testing.manualClock(), 'track'),
+    given: { work: Promise.resolve() },
+  },
+  'testing.recordHandlers': { of: () => testing.recordHandlers, given: { receiver: newReceiver() } },
+  'testing.testReceiver': { of: () => testing.testReceiver, given: { receiver: newReceiver() } },
+  'testReceiver().dispatch': {
+    of: () => testing.testReceiver(newReceiver()).dispatch,
+    given: { event },
+  },
+  'handled.runsOf': {
+    of: () => bound(testing.recordHandlers(newReceiver()), 'runsOf'),
+    given: { eventId: 'x' },
+  },
+  'handled.runsOfType': {
+    of: () => bound(testing.recordHandlers(newReceiver()), 'runsOfType'),
+    given: { type: 'contact.created' },
+  },
+  'handled.failTimes': {
+    of: () => bound(testing.recordHandlers(newReceiver()), 'failTimes'),
+    given: { count: 1 },
+  },
+  ...sending('send'),
+  ...sending('duplicate', { count: 2 }),
+  ...sending('concurrently', { count: 2 }),
+  'sender.outOfOrder': {
+    of: () => newSender().outOfOrder,
+    given: { events: [event], options: options(signing) },
+    except: { secret: '*', seed: ['3x'], event: ['x y'] },
+  },
+  ...sending('chunked', { size: 2 }),
+  ...sending('abortAfter', { time: '1s' }, { bytes: 1 }),
+  ...sending('deliver', {}, { signal }),
+  ...matcher('toBeAcknowledged', { status: 200 }, {}, 1),
+  ...matcher('toBeRejected', { status: 400 }, { status: 401 }, 1),
+  ...matcher('toHaveAttempts', delivery, { count: 1 }, 2),
+  ...matcher('toHaveHandled', { runs: [] }, { type: 'a.created', partial: record }, 2),
+  ...matcher('toHaveHandledOnce', { runs: [] }, { eventId: 'a' }, 2),
+  ...matcher('toHaveScheduledNext', delivery, { delay: '30s' }, 2),
+  'testing.storeSuite': {
+    of: () => testing.storeSuite,
+    given: {
+      makeStore: nothing,
+      options: options({
+        pass: nothing,
+        isShared: true,
+        hasOwnClock: true,
+        outage: { begin: nothing, end: nothing },
+        depth: 4,
+        transaction: { write: nothing, has: nothing },
+      }),
+    },
+  },
+}
+
+const CHECK: Calls = {
+  'check.checkReceiver': {
+    of: () => check.checkReceiver,
+    given: {
+      target: url,
+      options: options({
+        secret,
+        accountKey: 'a',
+        signatureHeader: 'X-A',
+        timeoutMs: 1,
+        patienceMs: 1,
+        concurrency: 1,
+        only: ['leak'],
+        skip: ['leak'],
+        probe: { runs: nothing, fail: nothing },
+        allowRemote: false,
+        signal,
+        onProgress: nothing,
+      }),
+    },
+    needed: 2,
+    told: /checkReceiver|signing secret/,
+    except: { secret: '*' },
+  },
+  'check.formatReport': {
+    of: () => check.formatReport,
+    given: { report: { ...report }, format: 'json' },
+  },
+  'check.commandProbe': { of: () => check.commandProbe, given: { command: 'true' } },
+  'check.urlProbe': { of: () => check.urlProbe, given: { url: new URL(url) } },
+}
+
+const keeper = { hasSecret: nothing, saveSecret: nothing }
+const calling = (
+  name: string,
+  of: (client: api.Client) => unknown,
+  first: Readonly<Record<string, unknown>>,
+  needed?: number,
+): Calls => ({
+  [`client.${name}`]: {
+    of: () => of(newClient()),
+    given: { ...first, options: options({ signal }) },
+    ...(needed !== undefined && { needed }),
+  },
+})
+const fields = { url, events: types, active: true }
+
+const CLIENT: Calls = {
+  'client.createClient': {
+    of: () => api.createClient,
+    given: {
+      options: options({
+        baseUrl: 'https://crm.example.test',
+        email: 'a@b.test',
+        password: 'p',
+        allowHttp: false,
+        timeoutMs: 1_000,
+        maxRetries: 1,
+        maxWaitMs: 1_000,
+        fetch: nothing,
+        clock,
+        random: nothing,
+        logger,
+        onWait: nothing,
+      }),
+    },
+    needed: 1,
+  },
+  'client.ensureWebhook': {
+    of: () => api.ensureWebhook,
+    given: {
+      client: newClient() as unknown,
+      options: options({ url, events: types, description: 'd', replaceActive: true, signal, ...keeper }),
+    },
+    needed: 2,
+  },
+  'client.rotateWebhook': {
+    of: () => api.rotateWebhook,
+    given: {
+      client: newClient() as unknown,
+      options: options({
+        webhookId: 'w',
+        url,
+        overlapMs: 1,
+        pollMs: 1,
+        waitMs: 1,
+        giveUpFailed: true,
+        onProgress: nothing,
+        signal,
+        ...keeper,
+      }),
+    },
+    needed: 2,
+  },
+  'client.replayFailed': {
+    of: () => api.replayFailed,
+    given: {
+      client: newClient() as unknown,
+      options: options({
+        webhookId: 'w',
+        since: new Date(),
+        filter: nothing,
+        limit: 1,
+        concurrency: 1,
+        dryRun: true,
+        journal: { read: nothing, append: nothing },
+        pollMs: 1,
+        waitMs: 1,
+        onProgress: nothing,
+        signal,
+      }),
+    },
+    needed: 2,
+  },
+  'client.findDrift': {
+    of: () => api.findDrift,
+    given: { handled: options({ types, open: true }), subscribed: types },
+  },
+  ...calling('contacts', ({ contacts }) => contacts, {}),
+  ...calling('deliveries', ({ deliveries }) => deliveries, { webhookId: 'w' }),
+  ...calling('retry', ({ retry }) => retry, { webhookId: 'w', deliveryId: 'd' }),
+  ...calling(
+    'webhooks.create',
+    ({ webhooks }) => webhooks.create,
+    { webhook: options({ ...fields, description: 'd' }) },
+    1,
+  ),
+  ...calling('webhooks.list', ({ webhooks }) => webhooks.list, {}),
+  ...calling('webhooks.get', ({ webhooks }) => webhooks.get, { id: 'w' }),
+  ...calling('webhooks.update', ({ webhooks }) => webhooks.update, { id: 'w', changes: options(fields) }, 2),
+  ...calling('webhooks.pause', ({ webhooks }) => webhooks.pause, { id: 'w' }),
+  ...calling('webhooks.resume', ({ webhooks }) => webhooks.resume, { id: 'w' }),
+  ...calling('webhooks.delete', ({ webhooks }) => webhooks.delete, { id: 'w' }),
+}
+
+const looking = (path: string, inbox: Inbox): Calls => ({
+  [`${path}.list`]: {
+    of: () => bound(inbox, 'list'),
+    given: { state: 'dead', options: options({ limit: 1, after: '' }) },
+  },
+  [`${path}.get`]: { of: () => bound(inbox, 'get'), given: { key: 'k' } },
+  [`${path}.replay`]: { of: () => bound(inbox, 'replay'), given: { key: 'k' } },
+  [`${path}.drop`]: { of: () => bound(inbox, 'drop'), given: { key: 'k' } },
+})
+
+type Method = (emulator: Emulator) => unknown
+
+/** @param first arguments before the options, which name the account */
+const emulating = (name: string, of: Method, first: Readonly<Record<string, unknown>>, own: object = {}): Calls => ({
+  [`emulator.${name}`]: {
+    of: () => of(emulator),
+    given: { ...first, options: options({ accountKey: 'acme', ...own }) },
+  },
+})
+const plain = (name: string, of: Method, given: Readonly<Record<string, unknown>>, needed?: number): Calls => ({
+  [`emulator.${name}`]: { of: () => of(emulator), given, ...(needed !== undefined && { needed }) },
+})
+const registration = { url, events: types, description: 'd', active: true }
+const emitted = options({ type: 'a.created', id: 'i', timestamp: 't' })
+
+const EMULATOR: Calls = {
+  'emulator.startEmulator': {
+    of: () => startEmulator,
+    given: {
+      options: options({
+        port: false,
+        host: 'localhost',
+        hostAllow: ['crm'],
+        clock,
+        retryScale: 1,
+        deadline: '1s',
+        tokenTtl: '1s',
+        rateLimit: '1/1s',
+        loginRateLimit: '1/1s',
+        format: 'spaced',
+        signatureHeader: 'X-A',
+        debugHeaders: true,
+        ordered: true,
+        faults: { fail: 1 },
+        seed: 1,
+        dialect: 'default',
+        assume: { listBody: 'items' },
+        accounts: [],
+        database,
+        inbox,
+        logger,
+      }),
+    },
+    except: { port: [1], seed: ['3x'], deadline: [7], tokenTtl: [7] },
+  },
+  'emulator.startEmulator faults': {
+    of: () => (faults: object) => startEmulator({ port: false, faults }),
+    given: { faults: options({ fail: 1, duplicate: 1, shuffle: true, latency: '1s' }) },
+    told: /startEmulator/,
+    except: { latency: [7] },
+  },
+  ...plain('accounts.add', ({ accounts }) => accounts.add, {
+    account: options({ key: 'shop', email: 'a@b.test', password: 'p' }),
+  }),
+  ...emulating('webhooks.create', ({ webhooks }) => webhooks.create, { fields: options(registration) }, { secret }),
+  ...emulating('webhooks.list', ({ webhooks }) => webhooks.list, {}),
+  ...plain('webhooks.get', ({ webhooks }) => webhooks.get, { id: 'w' }),
+  ...plain('webhooks.update', ({ webhooks }) => webhooks.update, { id: 'w', fields: options(registration) }, 2),
+  ...plain('webhooks.pause', ({ webhooks }) => webhooks.pause, { id: 'w' }),
+  ...plain('webhooks.resume', ({ webhooks }) => webhooks.resume, { id: 'w' }),
+  ...plain('webhooks.delete', ({ webhooks }) => webhooks.delete, { id: 'w' }),
+  ...plain('deliveries.list', ({ deliveries }) => deliveries.list, {
+    filter: options({ webhookId: 'w', eventId: 'e' }),
+  }),
+  ...plain('deliveries.get', ({ deliveries }) => deliveries.get, { id: 'd' }),
+  ...plain('deliveries.retry', ({ deliveries }) => deliveries.retry, { id: 'd' }),
+  ...plain('deliveries.resend', ({ deliveries }) => deliveries.resend, {
+    id: 'd',
+    options: options({ body: 'b', sign: 'valid' }),
+  }),
+  ...emulating('records.list', ({ records }) => records.list, { model: 'contact' }),
+  ...emulating('records.get', ({ records }) => records.get, { model: 'contact', id: 'i' }),
+  ...emulating('records.create', ({ records }) => records.create, { model: 'contact', fields: { x: 1 } }),
+  ...emulating('records.update', ({ records }) => records.update, { model: 'contact', id: 'i', fields: { x: 1 } }),
+  ...emulating('records.delete', ({ records }) => records.delete, { model: 'contact', id: 'i' }),
+  ...emulating('events.emit', ({ events }) => events.emit, { event: emitted }),
+  ...emulating('events.emitMany', ({ events }) => events.emitMany, { event: emitted, count: 2 }),
+  ...plain('events.sampleOf', ({ events }) => events.sampleOf, { type: 'a.created' }),
+  ...emulating('login', ({ login }) => login, {}),
+  ...plain('fetch', ({ fetch }) => fetch, { request: new Request(url) }),
+  ...plain('subscribe', ({ subscribe }) => subscribe, { listener: nothing }),
+  'emulator.clock.advance': { of: () => emulator.clock.advance, given: { by: '30s' }, except: { by: [7] } },
+}
+
+/** The functions with right arguments, by the entry that exports them, or by what has the method. */
+export const CALLS: Calls = {
+  ...CORE,
+  ...STORES,
+  ...looking('sqliteInbox()', sqliteInbox),
+  ...looking('postgresInbox()', onPostgres),
+  ...looking('bullmqInbox()', onRedis),
+  ...TESTING,
+  ...CHECK,
+  ...CLIENT,
+  ...EMULATOR,
+}

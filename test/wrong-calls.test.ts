@@ -1,0 +1,34 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { entries } from '../scripts/entries.ts'
+import { findSilent, listFunctions } from './support/wrong-calls.ts'
+import { ACCEPTING, CALLS, closeAll, RETURNED } from './support/wrong-calls-table.ts'
+
+afterAll(closeAll)
+
+describe('each wrong call of plain JavaScript is refused by an error that names the mistake', () => {
+  it.each(Object.entries(CALLS))('%s', async (path, call) => {
+    expect(await findSilent(path, call)).toEqual([])
+  })
+})
+
+it('knows each exported function, and each method of what they return', async () => {
+  const known = new Set(Object.keys(CALLS).map((path) => path.replace(/ .*/, '')))
+  const paths: string[] = []
+  for (const name of Object.keys(entries)) {
+    const path = name === 'index' ? 'postern' : `postern/${name}`
+    const exported: Readonly<Record<string, unknown>> = await import(/* @vite-ignore */ path)
+    paths.push(...Object.entries(exported).flatMap(([each, value]) => listFunctions(value, `${name}.${each}`)))
+  }
+  for (const [path, value] of Object.entries(RETURNED)) paths.push(...listFunctions(value, path))
+  const unknown = paths.filter(
+    (path) => !known.has(path) && !Object.keys(ACCEPTING).some((each) => matches(each, path)),
+  )
+  expect(unknown).toEqual([])
+  const idle = Object.keys(ACCEPTING).filter((each) => !paths.some((path) => matches(each, path)))
+  expect([idle, [...known].filter((path) => !paths.includes(path))]).toEqual([[], []])
+})
+
+/** @param pattern a path, whose star stands for anything */
+function matches(pattern: string, path: string): boolean {
+  return new RegExp(`^${pattern.replace(/[.()]/g, '\\$&').replaceAll('*', '.*')}$`).test(path)
+}
