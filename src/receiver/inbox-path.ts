@@ -42,7 +42,7 @@ export async function accept(
   bodies.letGo(length)
   if (!(answer instanceof StoreFailure)) return toOutcome('accepted', event)
   const message =
-    'inbox.put() failed or did not answer in time; the event is not acknowledged, and the sender will retry.'
+    'inbox.put() failed or did not answer in time; the event is not acknowledged, and the sender may retry.'
   const error = new PosternError('inbox_unavailable', message, { cause: answer.cause })
   reporter.errorSparingly(error)
   return toFailed(503, 'inbox_unavailable', error, event)

@@ -8,7 +8,7 @@ import type { ReceiverSettings } from './options.ts'
 import type { Reporter } from './reporter.ts'
 
 const NO_HANDLERS =
-  'A signed event came in, but no handler is registered. Handlers are often registered in a module that nothing imports: import it before the receiver is mounted. Until then deliveries are answered 500, so that the service sends them again.'
+  'A signed event came in, but no handler is registered. Handlers are often registered in a module that nothing imports: import it before the receiver is mounted. Until then deliveries fail, so that their sender repeats them.'
 
 /** State that all deliveries and runs of one receiver share. */
 export class Shared {

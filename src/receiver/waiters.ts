@@ -87,7 +87,7 @@ export class Waiters {
     const { run } = this
     if (run.state.at === 'busy' && this.timeLeft === 0) return toOutcome('busy', run)
     if (this.#claimFailure === undefined) {
-      const consequence = run.first.item === undefined ? 'no handler ran, and the sender will retry' : 'no handler ran'
+      const consequence = run.first.item === undefined ? 'no handler ran, and the sender may retry' : 'no handler ran'
       const error = failure.toError('claim', consequence)
       this.#shared.reporter.error(error, run.first)
       this.#claimFailure = toFailed(503, 'store_unavailable', error, run)

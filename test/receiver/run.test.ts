@@ -229,7 +229,7 @@ describe('a store that fails at the claim', () => {
     expect(outcome).toMatchObject({ outcome: 'failed', status: 503, code: 'store_unavailable', id: event.id })
     expect(bench.errors).toMatchObject([{ code: 'store_unavailable', cause: expect.any(Error) }])
     expect(bench.errors[0]?.message).toBe(
-      'store.claim() failed or did not answer in time; no handler ran, and the sender will retry.',
+      'store.claim() failed or did not answer in time; no handler ran, and the sender may retry.',
     )
     expect(runs()).toBe(0)
     expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
