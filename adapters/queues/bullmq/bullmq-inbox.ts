@@ -7,7 +7,7 @@ import { Notices } from '../../stores/notices.ts'
 import { PutListeners } from '../../stores/put-listeners.ts'
 import { toCommandOptions } from './command-options.ts'
 import { Connection } from './connection.ts'
-import { ask, findGaps, readNow } from './durability.ts'
+import { ask, findGaps } from './durability.ts'
 import { toJobId } from './job-data.ts'
 import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
 import { readCounts, readNextTurn, readPage } from './look.ts'
@@ -51,16 +51,16 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   let logger: Logger | undefined
   const { deadLetterMs } = checked
   const tidy = makeSweeper(
-    async (backend: RedisQueueBackend) =>
-      (await backend.cleanJobsByState('failed', (await readNow(backend)) - deadLetterMs, SWEEP_BATCH)).length,
+    async (backend: RedisQueueBackend, now: number) =>
+      (await backend.cleanJobsByState('failed', now - deadLetterMs, SWEEP_BATCH)).length,
     (dropped) => warnOfDropped(logger, 'bullmqInbox', dropped, deadLetterMs),
   )
   return {
     commandOptions: toCommandOptions(checked),
     async put(item: InboxItem) {
       const [backend, turn] = await Promise.all([connection.get(), turns.next(item.accountKey)])
-      await room.take(backend, item.bytes.length)
-      await addJob(backend, item, turn)
+      await Promise.all([room.take(backend, item.bytes.length), connection.keepTime(backend)])
+      await addJob(backend, item, turn, connection.now())
       listeners.wake()
     },
     work(run, workOptions) {
@@ -78,7 +78,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
         },
       }
     },
-    counts: async () => readCounts(await connection.get()),
+    counts: async () => readCounts(await connection.get(), connection.now()),
     list: async (state, listOptions = {}) => readPage(() => connection.get(), state, listOptions),
     async get(key) {
       checkKey('get', key)
@@ -86,7 +86,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
     },
     async replay(key) {
       const id = toJobId(checkKey('replay', key))
-      const isReplayed = await replayJob(await connection.get(), id)
+      const isReplayed = await replayJob(await connection.get(), id, connection.now())
       if (isReplayed) listeners.wake()
       return isReplayed
     },

@@ -1,6 +1,7 @@
 import { createRedisBackend, type RedisOptions, type RedisQueueBackend, type WorkerOptions } from 'bullmq'
 import { ConfigurationError } from '../../../src/engine.ts'
 import type { Checked } from './options.ts'
+import { RedisTime } from './redis-time.ts'
 
 /** The longest pause before a reconnection, in milliseconds. BullMQ waits for up to 20 s. */
 const LONGEST_PAUSE_MS = 1_000
@@ -19,6 +20,7 @@ export class Connection {
   readonly #options: Checked
   readonly #onOpened: (backend: RedisQueueBackend) => void
   readonly #leaseMs: number | undefined
+  readonly #time = new RedisTime()
   #opened: Promise<RedisQueueBackend> | undefined
   #isClosed = false
 
@@ -46,6 +48,16 @@ export class Connection {
     return this.#opened
   }
 
+  /** Redis' time, in milliseconds since 1970. */
+  now(): number {
+    return this.#time.now()
+  }
+
+  /** Looks whether Redis' time is still the one that is known. */
+  keepTime(backend: RedisQueueBackend): Promise<void> {
+    return this.#time.read(backend)
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     const opened = this.#opened
@@ -58,6 +70,8 @@ export class Connection {
     try {
       backend = makeBackend(this.#options, this.#leaseMs)
       await Promise.race([backend.waitUntilReady(), untilError(backend)])
+      await this.#time.read(backend)
+      this.#time.correct(backend)
     } catch (cause) {
       backend?.close(true).catch(() => {})
       throw explain(cause)

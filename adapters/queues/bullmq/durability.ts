@@ -22,14 +22,6 @@ export async function findGaps(backend: RedisQueueBackend): Promise<readonly str
   ]
 }
 
-/** Resolves with Redis's time in milliseconds since 1970: clocks of workers may be wrong. */
-export async function readNow(backend: RedisQueueBackend): Promise<number> {
-  const answer = await ask(backend, 'TIME')
-  if (!Array.isArray(answer)) return Date.now()
-  const [seconds, microseconds] = answer.map(Number)
-  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
-}
-
 /** Queries Redis. Resolves with undefined if there is no answer: managed servers forbid many commands. */
 export function ask(backend: RedisQueueBackend, ...words: readonly string[]): Promise<unknown> {
   return call(backend, ...words).catch(() => undefined)

@@ -9,23 +9,27 @@ export function asJob(jobId: string): MinimalJob {
   return { id: jobId, opts: { attempts: 1 } } as MinimalJob // they take Job, and need only this
 }
 
-/** Adds an item as a job, unless a job with its key exists; a dead letter with its key waits again. */
-export async function addJob(backend: IQueueBackend, item: InboxItem, priority: number): Promise<void> {
+/**
+ * Adds an item as a job, unless a job with its key exists; a dead letter with its key waits again.
+ *
+ * @param now Redis' time, in milliseconds since 1970
+ */
+export async function addJob(backend: IQueueBackend, item: InboxItem, priority: number, now: number): Promise<void> {
   const jobId = toJobId(item.key)
   const [, isDead] = await Promise.all([
-    backend.addJob(toJob(jobId, item, priority), jobId),
+    backend.addJob(toJob(jobId, item, priority, now), jobId),
     backend.isJobInState('failed', jobId),
   ])
-  if (isDead) await replayJob(backend, jobId)
+  if (isDead) await replayJob(backend, jobId, now)
 }
 
-function toJob(jobId: string, item: InboxItem, priority: number): JobJson {
+function toJob(jobId: string, item: InboxItem, priority: number, timestamp: number): JobJson {
   const data = JSON.stringify(toJobData(item))
   return {
     id: jobId,
     name: item.type,
     data,
-    timestamp: Date.now(),
+    timestamp,
     priority,
     opts: { attempts: 1, priority, removeOnComplete: true, removeOnFail: false },
     progress: 0,
@@ -38,10 +42,10 @@ function toJob(jobId: string, item: InboxItem, priority: number): JobJson {
 }
 
 /** Resolves with false if another replay wins, or it is no dead letter. Writing `since` before does no harm. */
-export async function replayJob(backend: IQueueBackend, jobId: string): Promise<boolean> {
+export async function replayJob(backend: IQueueBackend, jobId: string, now: number): Promise<boolean> {
   if (!(await backend.isJobInState('failed', jobId))) return false
   try {
-    await backend.updateProgress(jobId, { replayedAt: Date.now() })
+    await backend.updateProgress(jobId, { replayedAt: now })
     await backend.retryFinishedJob(asJob(jobId), 'failed')
     return true
   } catch (error) {

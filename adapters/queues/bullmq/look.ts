@@ -32,7 +32,8 @@ const HEAD = 10
 /** Running jobs whose locks are looked at. */
 const MOST_LOCKS = 1_000
 
-export async function readCounts(backend: RedisQueueBackend): Promise<InboxCounts> {
+/** @param now Redis' time, in milliseconds since 1970 */
+export async function readCounts(backend: RedisQueueBackend, now: number): Promise<InboxCounts> {
   const [[wait = 0, prioritized = 0, delayed = 0, active = 0, failed = 0], [running = []], heads] = await Promise.all([
     backend.getCounts([...TYPES.waiting, ...TYPES.dead]),
     backend.getRanges(['active'], 0, MOST_LOCKS - 1, true),
@@ -40,7 +41,6 @@ export async function readCounts(backend: RedisQueueBackend): Promise<InboxCount
   ])
   const unlocked = await findUnlocked(backend, running)
   const [waiting = [], next = [], later = []] = heads
-  const now = Date.now()
   const toDueAt = ({ state }: JobItem) => state.dueAt
   const [inLine, delayedJobs] = await Promise.all([
     readJobs(backend, [...waiting, ...next, ...unlocked.slice(0, HEAD)]),

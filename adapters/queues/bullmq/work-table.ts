@@ -33,7 +33,7 @@ interface Parts extends Pick<InboxTable, 'onPut'> {
   readonly worker: string
   readonly leaseMs: number
   /** Called before each search for items, for periodic tasks. */
-  readonly tidy: (backend: RedisQueueBackend) => Promise<void>
+  readonly tidy: (backend: RedisQueueBackend, now: number) => Promise<void>
 }
 
 /** The steps of a worker, by BullMQ's own methods. */
@@ -55,8 +55,10 @@ export class WorkTable implements InboxTable {
   }
 
   async take({ limit, suspects }: TakeRequest): Promise<Taken> {
-    const backend = await this.#parts.connection.get()
-    await this.#parts.tidy(backend)
+    const { connection, tidy } = this.#parts
+    const backend = await connection.get()
+    await connection.keepTime(backend)
+    await tidy(backend, connection.now())
     await this.#endLeases(backend)
     const isOpen = suspects === 'leave' || suspects === 'join'
     if (this.#suspects.length === 0 || isOpen) {
@@ -171,14 +173,15 @@ export class WorkTable implements InboxTable {
   async #settle(backend: IQueueBackend, held: Held, settlement: Settlement): Promise<void> {
     const { jobId, token } = held
     const job = asJob(jobId)
+    const now = this.#parts.connection.now()
     if (settlement.next === 'remove') return void (await backend.moveToCompleted(job, null, true, token, false))
     await this.#mustHold(backend, held)
-    await this.#write(backend, held, settled(held, settlement))
+    await this.#write(backend, held, settled(held, settlement, now))
     if (settlement.next === 'wait' && settlement.tried === undefined)
-      return void (await backend.moveToDelayed(jobId, Date.now(), 0, token, { skipAttempt: true }))
+      return void (await backend.moveToDelayed(jobId, now, 0, token, { skipAttempt: true }))
     if (held.priority !== LAST) await backend.changePriority(jobId, LAST)
     if (settlement.next === 'wait')
-      return void (await backend.moveToDelayed(jobId, Date.now(), Math.ceil(settlement.afterMs), token))
+      return void (await backend.moveToDelayed(jobId, now, Math.ceil(settlement.afterMs), token))
     const { code, error = '' } = settlement.tried
     await backend.moveToFailed(job, `${code}: ${error}`, false, token, false)
   }
@@ -228,8 +231,11 @@ function judge(state: ItemState, stalls: number): ItemState {
   return { ...state, stalls, losses, deaths, alone: losses > 1 ? 'waits' : 'no' }
 }
 
-function settled({ state, attempts }: Held, settlement: Exclude<Settlement, { next: 'remove' }>): ItemState {
-  const now = Date.now()
+function settled(
+  { state, attempts }: Held,
+  settlement: Exclude<Settlement, { next: 'remove' }>,
+  now: number,
+): ItemState {
   const { tried } = settlement
   const isAlone = state.alone !== 'no'
   if (tried === undefined) return { ...state, dueAt: now, alone: isAlone ? 'waits' : 'no' }

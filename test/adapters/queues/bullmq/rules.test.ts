@@ -71,6 +71,40 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
 describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
   const server = serverFor(() => startRedis('--appendfsync', 'always'))
 
+  it.each([
+    ['an hour ahead', 3_600_000],
+    ['an hour behind', -3_600_000],
+  ])('tries again after the delay, planned or run by a worker whose clock is %s', async (_, byMs) => {
+    const { inbox, board, put } = open(server().url)
+    const now = Date.now
+    const wrong = () => vi.spyOn(Date, 'now').mockImplementation(() => now() + byMs)
+    onTestFinished(() => vi.restoreAllMocks())
+    await put('acme', 1)
+    const at: number[] = []
+    const settled: string[] = []
+    const run = (item: TakenItem) => {
+      at.push(performance.now())
+      return { next: 'wait', afterMs: 1_500, isFailure: true, tried: tried(item) } as const
+    }
+    const tryOnce = async () => {
+      const another = bullmqInbox({ connection: server().url, queue: board.name })
+      const before = settled.length
+      const loop = work(another, run, { onSettled: ({ key }) => settled.push(key) })
+      await until(() => settled.length > before)
+      await loop.close(10_000)
+      await another.close()
+    }
+    await tryOnce() // plans by the right clock
+    wrong()
+    await tryOnce() // runs, and plans, by the wrong one
+    vi.restoreAllMocks()
+    await tryOnce()
+    const [first = 0, second = 0, third = 0] = at
+    expect(second - first).toBeGreaterThan(1_450)
+    expect(third - second).toBeGreaterThan(1_450)
+    expect((await inbox.list('waiting')).entries[0]?.dueAt).toBeLessThan(now() + 10_000)
+  })
+
   it('counts an event as due though the clock of the process that accepted it is ahead', async () => {
     const { inbox, put } = open(server().url)
     const now = Date.now
