@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, DeadLetter, type StandardSchema, sign } from 'postern'
 import { openSqlite } from 'postern/sqlite'
-import { events, silentLogger } from 'postern/testing'
+import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { AT_ONCE, makePath, Scene, SECRET, until } from './scene.ts'
 
@@ -195,29 +195,6 @@ describe('an event that fails', () => {
     isLoose = true
     await scene.untilIdle()
     expect([runs, scene.dead]).toEqual([1, []])
-  })
-
-  it('is left by a worker of another name to its own, without a try, and reported once', async () => {
-    const scene = new Scene()
-    const ran: string[] = []
-    scene.receiver.on('*', ({ id }) => void ran.push(id))
-    for (const id of ['evt_1', 'evt_2']) await scene.deliver({ ...event(), id })
-    const errors: string[] = []
-    const onError = ({ code }: { readonly code: string }) => void errors.push(code)
-    const options = { name: 'other', leaseMs: 2_000, onError, logger: silentLogger }
-    const other = createReceiver({ secret: SECRET, inbox: scene.inbox, ...options })
-    other.on('*', () => void ran.push('other'))
-    other.work()
-    await until('both were given back', async () => {
-      const { entries } = await scene.inbox.list('waiting')
-      return errors.length > 0 && entries.every(({ tries }) => tries.length > 0)
-    })
-    await other.close()
-    const { entries } = await scene.inbox.list('waiting')
-    expect(entries.map(({ failures }) => failures)).toEqual([0, 0])
-    scene.work()
-    await scene.untilIdle()
-    expect([ran.sort(), errors]).toEqual([['evt_1', 'evt_2'], ['inbox_shared']])
   })
 })
 

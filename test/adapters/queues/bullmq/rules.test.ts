@@ -78,7 +78,7 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
     const { inbox, board, put } = open(server().url)
     const now = Date.now
     const wrong = () => vi.spyOn(Date, 'now').mockImplementation(() => now() + byMs)
-    onTestFinished(() => vi.restoreAllMocks())
+    onTestFinished(() => void vi.restoreAllMocks())
     await put('acme', 1)
     const at: number[] = []
     const settled: string[] = []
