@@ -78,6 +78,6 @@ export interface Sender<Types = OpenTypes> {
     key: KeyObject,
     names: Partial<EventNames> & { readonly at: number },
   ): Readonly<Record<string, string>>
-  /** Never set: it carries the types of events. */
-  readonly types?: Types
+  /** Never set: it carries the types of events. A list, since those of a plain optional field may be inferred as undefined. */
+  readonly types?: readonly [Types]
 }

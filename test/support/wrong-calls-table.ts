@@ -316,6 +316,10 @@ const STORES: Calls = {
 }
 
 const signing = { secret, format: 'spaced', tamper: 'none', signatureHeader: 'X-A', seed: 1 }
+const signingFrom = {
+  sender: senders.github(),
+  ...{ secret, format: 'spaced', tamper: 'none', seed: 1, type: 'a', id: 'b', accountKey: 'github' },
+}
 const NAMED_SECRET = /signed|signing secret/
 
 const builder = (name: string, of: unknown, first: Readonly<Record<string, unknown>>, needed = 0): Calls => ({
@@ -385,6 +389,20 @@ const TESTING: Calls = {
     needed: 2,
     told: NAMED_SECRET,
     except: { secret: '*', seed: ['3x'], event: ['x y'] },
+  },
+  'testing.createSender of another sender': {
+    of: () => testing.createSender,
+    given: { options: options({ target, clock, ...signingFrom }) },
+    needed: 1,
+    told: /createSender|signing secret/,
+    except: { secret: '*', seed: ['3x'] },
+  },
+  'testing.signed of another sender': {
+    of: () => testing.signed,
+    given: { payload: { a: 1 }, options: options({ ...signingFrom, at: 5 }) },
+    needed: 2,
+    told: NAMED_SECRET,
+    except: { secret: '*', seed: ['3x'], payload: [{}, 'x y'] },
   },
   'signed().request': { of: () => testing.signed('x', { secret }).request, given: { url }, needed: 0 },
   'testing.fetchTarget': {

@@ -9,6 +9,7 @@ import {
   stripe,
 } from 'postern/senders'
 import { openSqlite, sqliteStore } from 'postern/sqlite'
+import { createSender, events, recordHandlers, signed, type Target, testReceiver } from 'postern/testing'
 import type { Stripe } from 'stripe'
 import { type Equal, expectType } from './equal.ts'
 
@@ -70,3 +71,25 @@ anything.on('whatever', (event, context) => {
 anything.on('issues.*', (event) => event.type satisfies string)
 
 export const receivers: readonly SenderReceiver<never>[] = []
+
+signed({ action: 'opened' }, { sender: github<EventPayloadMap>(), secret, type: 'issues.opened' })
+  .headers satisfies object
+void hub.receive(signed({}, { sender: github(), secret, type: 'whatever', tamper: 'two-headers' }))
+// @ts-expect-error misspelt
+signed({}, { sender: github<EventPayloadMap>(), secret, type: 'issues.openned' })
+// @ts-expect-error a tamper of the CRM service
+signed({}, { sender: github(), secret, tamper: 'no-prefix' })
+// @ts-expect-error the service has no such tamper
+signed(events.syncFailed(), { secret, tamper: 'expired' })
+declare const target: Target
+const test = createSender({ sender: github<EventPayloadMap>(), target, secret })
+void test.send({}, { type: 'push', id: 'one' })
+void test.deliver({}, { type: 'push', signal: new AbortController().signal })
+// @ts-expect-error misspelt
+void test.send({}, { type: 'pusch' })
+// @ts-expect-error its clock says when
+void test.send({}, { at: 1 })
+// @ts-expect-error the service takes events
+void createSender({ target, secret }).send({})
+recordHandlers(hub).runs satisfies readonly object[]
+testReceiver(hub).handled.runs satisfies readonly object[]

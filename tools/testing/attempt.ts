@@ -1,5 +1,4 @@
 import type { Clock } from '../../src/host/clock.ts'
-import { SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
 import type { Target, TargetRequest } from './target.ts'
 
 /** Reason why an attempt was not acknowledged: another status than 2xx, none in time, none at all, or a connection cut by the test. */
@@ -29,6 +28,8 @@ export type SenderClock = Clock & { track?(work: PromiseLike<unknown>): void }
 export interface AttemptPlan {
   readonly number: number
   readonly request: Omit<TargetRequest, 'signal'>
+  /** Milliseconds for which the sender waits for an answer. */
+  readonly waitsMs: number
   readonly abortAfterMs: number | undefined
   /** Cuts the connection. */
   readonly signal?: AbortSignal | undefined
@@ -49,7 +50,7 @@ async function attempt(target: Target, clock: Clock, plan: AttemptPlan): Promise
       cutBy = why
       controller.abort(new Error(`The sender cut the connection after ${ms} ms.`))
     }, ms)
-  const timers = [cutAfter(SERVICE_DEADLINE_MS, 'timeout')]
+  const timers = [cutAfter(plan.waitsMs, 'timeout')]
   const cancel = () => {
     cutBy = 'aborted'
     controller.abort(plan.signal?.reason)

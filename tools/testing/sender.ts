@@ -1,22 +1,35 @@
 import { sleep, systemClock } from '../../src/host/clock.ts'
 import { parseDuration } from '../../src/host/duration.ts'
 import { CLOCK, type Kind, OptionChecker, SIGNAL, whole } from '../../src/protocol/option-checker.ts'
-import { ATTEMPT_DELAYS_MS } from '../../src/protocol/schedule.ts'
-import { importSecret } from '../../src/protocol/signature.ts'
+import type { OpenTypes, Sender as WebhookSender } from '../../src/protocol/sender.ts'
 import { type Attempt, type AttemptPlan, makeAttempt, type SenderClock } from './attempt.ts'
+import type { DeliveryOptions, SignedDelivery } from './delivery.ts'
 import { DURATION } from './manual-clock.ts'
-import { SENDABLE, type Sendable, SIGNED_OPTIONS, type SignedDelivery, type SignedOptions, signed } from './signed.ts'
+import type { Sendable, SignedOptions } from './signed.ts'
+import { mustBeOfService, type Payload, type SendFromOptions, WEBHOOK_SENDER } from './signed-from.ts'
+import { pickSpeaker } from './speaker.ts'
 import type { Target } from './target.ts'
 
-/** Options of `createSender`: the target and its clock, and how to sign by default. */
-export interface SenderOptions extends SignedOptions {
+/** Options of every sender: its target and its clock. */
+interface Sending {
   /** Target of the deliveries. */
   readonly target: Target
   /**
-   * Clock for deadlines and delays. Default: real time, by which a failing delivery takes two and a half hours. With a `manualClock`,
+   * Clock for deadlines and delays. Default: real time, by which a failing delivery of the service takes two and a half hours. With a `manualClock`,
    * deadlines and delays pass only when the test advances it.
    */
   readonly clock?: SenderClock | undefined
+}
+
+/** Options of `createSender`: the target and its clock, and how to sign by default. */
+export interface SenderOptions extends SignedOptions, Sending {}
+
+/** Options of `createSender` for another sender than the CRM service. */
+export interface SenderFromOptions<Types = OpenTypes> extends SendFromOptions<Types>, Sending {
+  /** Sender as `receiveFrom` takes it, such as `github()`. */
+  readonly sender: WebhookSender<Types>
+  /** Signing secret of the receiver. */
+  readonly secret: DeliveryOptions['secret']
 }
 
 /** Options of one call, which override those of the sender. */
@@ -43,31 +56,34 @@ export interface ScheduledAttempt {
 export interface PendingDelivery extends Promise<DeliveryResult>, DeliveryResult {}
 
 /** Sends deliveries as the service does, in good times and bad. No method rejects because of the receiver. */
-export interface Sender {
+export interface Sender<Given = Sendable, Options = SendOptions> {
   /** Makes one attempt. */
-  send(event: Sendable, options?: SendOptions): Promise<Attempt>
+  send(event: Given, options?: Options): Promise<Attempt>
   /** Sends the same delivery `count` times, one after the other. */
-  duplicate(event: Sendable, count: number, options?: SendOptions): Promise<readonly Attempt[]>
+  duplicate(event: Given, count: number, options?: Options): Promise<readonly Attempt[]>
   /** Sends the same delivery `count` times concurrently. */
-  concurrently(event: Sendable, count: number, options?: SendOptions): Promise<readonly Attempt[]>
+  concurrently(event: Given, count: number, options?: Options): Promise<readonly Attempt[]>
   /** Sends several deliveries one after the other, the last one first. Returns the attempts in the order of the events. */
-  outOfOrder(events: readonly Sendable[], options?: SendOptions): Promise<readonly Attempt[]>
+  outOfOrder(events: readonly Given[], options?: Options): Promise<readonly Attempt[]>
   /** Makes one attempt with its body in parts of `size` bytes, without a declared length. */
-  chunked(event: Sendable, size: number, options?: SendOptions): Promise<Attempt>
+  chunked(event: Given, size: number, options?: Options): Promise<Attempt>
   /** Makes one attempt, and cuts its connection after a time: milliseconds, or text such as `2s`. */
-  abortAfter(event: Sendable, time: number | string, options?: AbortOptions): Promise<Attempt>
-  /** Delivers by the whole schedule of the service: up to five attempts, until one is acknowledged. */
-  deliver(event: Sendable, options?: DeliverOptions): PendingDelivery
+  abortAfter(event: Given, time: number | string, options?: Options & AbortOptions): Promise<Attempt>
+  /**
+   * Delivers until an attempt is acknowledged, by the whole schedule of the service: up to five attempts. Another sender makes its `attempts`,
+   * each signed anew: their delays double, and take its `duplicatesForMs` together.
+   */
+  deliver(event: Given, options?: Options & DeliverOptions): PendingDelivery
 }
 
-/** Options of `abortAfter`. */
-export interface AbortOptions extends SendOptions {
+/** Further options of `abortAfter`. */
+export interface AbortOptions {
   /** Number of bytes of the body to send before the connection is cut. Default: all. */
   readonly bytes?: number | undefined
 }
 
-/** Options of `deliver`. */
-export interface DeliverOptions extends SendOptions {
+/** Further options of `deliver`. */
+export interface DeliverOptions {
   /** Ends the delivery, which then rejects with the signal's reason: without it, a test on real time lives on for its delays. */
   readonly signal?: AbortSignal | undefined
 }
@@ -77,73 +93,90 @@ const TARGET: Kind = (value) =>
   typeof Object(value).send === 'function'
     ? undefined
     : 'a target: nodeTarget(app), fastifyTarget(app), fetchTarget(handler) or urlTarget(url)'
-const EVENTS: Kind = (value) => (Array.isArray(value) && !value.some(SENDABLE) ? undefined : 'a list of events')
 
 /**
- * Creates a sender that signs as the service does.
+ * Creates a sender that signs as the service does, or as another sender.
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`, `secret_unusable`, also by its methods
  * @example
  * const sender = createSender({ target: nodeTarget(app), secret, clock })
  * const attempt = await sender.send(events.contact.created(), { tamper: 'flip-bit' })
  */
-export function createSender(options: SenderOptions): Sender {
-  new OptionChecker('createSender').mustFit(options, { target: TARGET, clock: CLOCK, ...SIGNED_OPTIONS }, ['target'])
+export function createSender<Types = OpenTypes>(
+  options: SenderFromOptions<Types>,
+): Sender<Payload, SendFromOptions<Types>>
+export function createSender(options: SenderOptions): Sender
+export function createSender(options: SenderOptions | SenderFromOptions): Sender<Payload, object> {
+  const check = new OptionChecker('createSender')
+  check.mustBeObject(options, '{ target, secret }')
+  const speaker = pickSpeaker(check, options)
+  const kinds = { target: TARGET, clock: CLOCK, ...speaker.sendOptions, sender: WEBHOOK_SENDER }
+  if (!('sender' in options)) mustBeOfService(check, options, Object.keys(kinds))
+  check.mustFit(options, kinds, ['target'])
   const { target, clock = systemClock, ...defaults } = options
-  importSecret(defaults.secret)
+  speaker.checkSecret(defaults.secret)
   /** Checks the arguments of a method: its event, or events, and its options. */
-  const checkCall = (method: string, event: unknown, options: SendOptions | undefined, own: Kinds = {}) => {
+  const checkCall = (method: string, event: unknown, options: object | undefined, own: Kinds = {}) => {
     const check = new OptionChecker(`sender.${method}`)
-    if (method === 'outOfOrder') check.mustBe('events', event, EVENTS)
-    else check.mustBe('event', event, SENDABLE)
-    if (options !== undefined) check.mustFit(options, { ...SIGNED_OPTIONS, ...own })
+    if (method !== 'outOfOrder') check.mustBe('event', event, speaker.sendable)
+    else check.mustBe('events', event, listOf(speaker.sendable))
+    if (options !== undefined) check.mustFit(options, { ...speaker.sendOptions, ...own })
     return check
   }
-  const signAs = (event: Sendable, options: SendOptions = {}) => {
+  /** Returns a function that signs the same delivery at any time. */
+  const prepare = (event: Payload, options: object = {}) => {
     const given = Object.entries(options).filter(([, value]) => value !== undefined)
-    return signed(event, { ...defaults, ...Object.fromEntries(given) })
+    return speaker.prepare(event, { ...defaults, ...Object.fromEntries(given) })
   }
-  const attempt = (event: Sendable, options: SendOptions | undefined, shape: Partial<Shape> = {}) =>
-    makeAttempt(target, clock, toPlan(signAs(event, options), shape))
+  type Prepared = ReturnType<typeof prepare>
+  const attempt = (signAt: Prepared, shape: Partial<Shape> = {}) =>
+    makeAttempt(target, clock, toPlan(signAt(clock.now()), { waitsMs: speaker.waitsMs, ...shape }))
 
   return {
     async send(event, options) {
       checkCall('send', event, options)
-      return attempt(event, options)
+      return attempt(prepare(event, options))
     },
     async duplicate(event, count, options) {
       checkCall('duplicate', event, options).mustBe('count', count, COUNT)
+      const prepared = prepare(event, options)
       const attempts: Attempt[] = []
-      while (attempts.length < count) attempts.push(await attempt(event, options))
+      while (attempts.length < count) attempts.push(await attempt(prepared))
       return attempts
     },
     async concurrently(event, count, options) {
       checkCall('concurrently', event, options).mustBe('count', count, COUNT)
-      return Promise.all(Array.from({ length: count }, () => attempt(event, options)))
+      const prepared = prepare(event, options)
+      return Promise.all(Array.from({ length: count }, () => attempt(prepared)))
     },
     async outOfOrder(events, options) {
       checkCall('outOfOrder', events, options)
       const attempts: Attempt[] = []
-      for (const event of events.toReversed()) attempts.unshift(await attempt(event, options))
+      for (const event of events.toReversed()) attempts.unshift(await attempt(prepare(event, options)))
       return attempts
     },
     async chunked(event, size, options) {
       checkCall('chunked', event, options).mustBe('size', size, SIZE)
-      return attempt(event, options, { partSize: size })
+      return attempt(prepare(event, options), { partSize: size })
     },
     async abortAfter(event, time, options = {}) {
       checkCall('abortAfter', event, options, { bytes: BYTES }).mustBe('time', time, DURATION)
       const { bytes, ...rest } = options
-      return attempt(event, rest, { abortAfterMs: parseDuration(time), bytes })
+      return attempt(prepare(event, rest), { abortAfterMs: parseDuration(time), bytes })
     },
     deliver(event, options = {}) {
       checkCall('deliver', event, options, { signal: SIGNAL })
       const { signal, ...rest } = options
-      const delivery = signAs(event, rest)
-      return deliver((number) => makeAttempt(target, clock, { ...toPlan(delivery, { number }), signal }), clock, signal)
+      const prepared = prepare(event, rest)
+      return deliver((number) => attempt(prepared, { number, signal }), speaker.delaysMs, clock, signal)
     },
   }
 }
+
+const listOf =
+  (kind: Kind): Kind =>
+  (value) =>
+    Array.isArray(value) && !value.some(kind) ? undefined : 'a list of events'
 
 type Kinds = Readonly<Record<string, Kind>>
 
@@ -155,14 +188,20 @@ interface Shape {
   readonly partSize: number
   readonly abortAfterMs: number
   readonly bytes: number | undefined
+  readonly signal: AbortSignal | undefined
 }
 
-function toPlan({ body: whole, headers, signature }: SignedDelivery, shape: Partial<Shape>): AttemptPlan {
-  const { number = 1, partSize, abortAfterMs, bytes } = shape
+function toPlan(
+  { body: whole, headers, signature }: SignedDelivery,
+  shape: Partial<Shape> & Pick<AttemptPlan, 'waitsMs'>,
+): AttemptPlan {
+  const { number = 1, waitsMs, partSize, abortAfterMs, bytes, signal } = shape
   const sent = bytes === undefined ? whole : whole.slice(0, bytes)
   return {
     number,
+    waitsMs,
     abortAfterMs,
+    signal,
     request: {
       // The tamper `two-headers` has two values.
       headers: Object.entries(headers).flatMap(([name, text]) =>
@@ -183,6 +222,7 @@ function toParts(bytes: Uint8Array<ArrayBuffer>, size: number): readonly Uint8Ar
 
 function deliver(
   attempt: (number: number) => Promise<Attempt>,
+  delaysMs: readonly number[],
   clock: SenderClock,
   signal: AbortSignal | undefined,
 ): PendingDelivery {
@@ -190,7 +230,7 @@ function deliver(
   let status: DeliveryResult['status'] = 'pending'
   let next: ScheduledAttempt | undefined
   const run = async (): Promise<DeliveryResult> => {
-    for (const [index, delayMs] of ATTEMPT_DELAYS_MS.entries()) {
+    for (const [index, delayMs] of delaysMs.entries()) {
       if (index > 0) {
         next = { at: clock.now() + delayMs, delayMs }
         await sleep(clock, delayMs, signal).finally(() => {

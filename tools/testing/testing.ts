@@ -1,5 +1,6 @@
 export type { BodyFormat } from '../wire/json-forms.ts'
 export type { Attempt, AttemptFailure, SenderClock } from './attempt.ts'
+export type { DeliveryOptions, SignedDelivery } from './delivery.ts'
 export {
   createEvents,
   type EnvelopeOptions,
@@ -29,10 +30,12 @@ export {
   type PendingDelivery,
   type ScheduledAttempt,
   type Sender,
+  type SenderFromOptions,
   type SenderOptions,
   type SendOptions,
 } from './sender.ts'
-export { type Sendable, type SignedDelivery, type SignedOptions, signed, type Tamper } from './signed.ts'
+export { type Sendable, type SignedOptions, signed, type Tamper } from './signed.ts'
+export type { Payload, SenderTamper, SendFromOptions, SignedFromOptions } from './signed-from.ts'
 export { silentLogger } from './silent-logger.ts'
 export { type StoreCase, type StoreSuiteOptions, storeSuite } from './store-suite/store-suite.ts'
 export type { TransactionTools } from './store-suite/trial.ts'

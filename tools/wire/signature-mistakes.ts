@@ -5,7 +5,8 @@ import { escapeSlashes, escapeUnicode, formatJson } from './json-forms.ts'
 /** Fault of a signature header that is otherwise right. */
 export type SignatureFault = 'other-secret' | 'two-headers' | 'no-prefix' | 'sha1' | 'short' | 'long' | 'non-hex'
 
-const OTHER_SECRET = 'a secret that the receiver does not have'
+/** The secret of the tamper `other-secret`. */
+export const OTHER_SECRET = 'a secret that the receiver does not have'
 
 const FAULTS: Readonly<Record<SignatureFault, (right: string, body: Uint8Array, secret: Secret) => readonly string[]>> =
   {
