@@ -3,6 +3,7 @@ import { escapeUnits } from '../host/escape.ts'
 /** Formats a value of the app for a message. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'function') return 'a function'
   if (Object.prototype.toString.call(value) === '[object Promise]') return 'a promise'
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { urlProbe } from 'postern/check'
+import { checkReceiver, urlProbe } from 'postern/check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
@@ -17,6 +17,18 @@ async function startProbe(status: number, text: string) {
   return { url: new URL(`http://127.0.0.1:${port}/probe?token=x`), questions }
 }
 
+it.each<readonly [runs: unknown, told: string]>([
+  ['1', '"1"'],
+  [1n, '1n'],
+])('a probe in code that returns %s accuses no receiver', async (runs, told) => {
+  const { url } = await startProbe(200, '')
+  const probe = { runs: async () => runs as number, fail: async () => {} } // as databases return a count
+  const { checks } = await checkReceiver(url, { secret: 'test-secret', only: ['effect-once'], probe })
+  expect(checks).toMatchObject([{ status: 'fail', cause: 'probe_failed', reason: expect.any(String) }])
+  expect(checks[0]?.reason).toContain(`the probe returned ${told}, not a number`)
+  expect(checks[0]?.hint).toContain('This says nothing about the receiver')
+})
+
 describe('a probe over HTTP', () => {
   it('asks for the runs of an event, and orders its work to fail', async () => {
     const { url, questions } = await startProbe(200, '{"runs": 3}')
@@ -33,7 +45,8 @@ describe('a probe over HTTP', () => {
   it.each([
     ['no success', 404, '{"runs": 1}', 'the probe answered 404'],
     ['a redirect', 302, '{"runs": 1}', 'the probe did not answer: unexpected redirect'],
-    ['text', 200, '{"runs": "1"}', 'the probe returned neither a number nor { "runs": n }'],
+    ['text', 200, '{"runs": "1"}', 'the probe returned "1", not a number'],
+    ['less than nothing', 200, '-1', 'the probe returned -1, not a number'],
     ['nothing', 200, '{}', 'the probe returned neither a number nor { "runs": n }'],
     ['null', 200, 'null', 'the probe returned neither a number nor { "runs": n }'],
     ['HTML', 200, '<html>', 'the probe returned neither a number nor { "runs": n }'],

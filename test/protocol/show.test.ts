@@ -10,7 +10,7 @@ describe('show', () => {
     [{}, 'an object'],
     [null, 'null'],
     [undefined, 'undefined'],
-    [7n, '7'],
+    [7n, '7n'],
     [Symbol('s'), 'Symbol(s)'],
   ])('%o is %s', (value, text) => expect(show(value)).toBe(text))
 })

@@ -24,7 +24,7 @@ import { showTarget } from '../wire/target.ts'
 import { type Cause, GROUPS, type Scene, type TestDelivery, type Verdict } from './case.ts'
 import { CASES, type GroupedCase, nameHeader } from './cases.ts'
 import { createHangTest, diagnose, type Finding, findLate, type Judged, toDiagnosis } from './diagnose.ts'
-import type { Probe } from './probe.ts'
+import { type Probe, withCounts } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
 import { createScene } from './scene.ts'
 import { capAt, toReason } from './verdict.ts'
@@ -107,7 +107,8 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   importSecret(secret)
   const cases = select(checker, options.only ?? GROUPS)
   select(checker, skip)
-  const { probe, signal } = options
+  const { signal } = options
+  const probe = options.probe && withCounts(options.probe)
   const scene = createScene({ target: url, secret, accountKey, signatureHeader, timeoutMs, patienceMs, probe, signal })
 
   const startedAt = new Date().toISOString()
