@@ -6,6 +6,7 @@ import {
   isMade,
   isSameUrl,
   MAX_ROUNDS,
+  oldestFirst,
   type Registrations,
   Registry,
   readReplaced,
@@ -53,7 +54,8 @@ const MAX_FAILURES = 3
 /**
  * Ensures that the URL has one active webhook whose secret is saved: creates it inactive, calls `saveSecret`, then activates it. Does
  * nothing if there is such a webhook. Can be repeated after a crash at any step: finds and deletes a webhook whose secret was not saved.
- * If several runs are concurrent, the oldest webhook stays. Deletes only webhooks that it created, which it recognizes by the end of
+ * If several runs are concurrent, the oldest webhook stays; they need one store of secrets, and of those with separate ones all but one
+ * get `webhook_not_ours`. Deletes only webhooks that it created, which it recognizes by the end of
  * their description.
  *
  * @throws ServiceError `webhook_not_ours`, `secret_not_saved`, `answer_unusable` if the service does not list the new webhook as it was
@@ -94,9 +96,21 @@ export async function ensureWebhook(client: Client, options: EnsureOptions): Pro
       }
       continue // the list now shows if it was created, here or by a concurrent run
     }
-    for (const webhook of findSpare(found, ours)) await drop(webhook)
+    const rival = made.has(ours.id) && !replaceActive ? findRival(found, ours) : undefined
+    if (rival !== undefined) {
+      await drop(ours)
+      throw notOurs(rival, url)
+    }
+    for (const webhook of findSpare(found, ours)) {
+      // Another instance may have activated it meanwhile.
+      const isIdle = webhook.active !== false || (await registry.read(webhook.id))?.active === false
+      if (isIdle) await drop(webhook)
+    }
     const webhook = await registry.correct(ours, { url, events, active: true })
-    if (webhook !== undefined && ours.active !== false) return { webhook, isNew: made.has(webhook.id), deleted }
+    if (webhook === undefined || ours.active === false) continue
+    const isNew = made.has(webhook.id)
+    // Another instance may have read it as inactive, and deleted it since.
+    if (!isNew || (await registry.read(webhook.id)) !== undefined) return { webhook, isNew, deleted }
   }
   const message = `The webhook of ${new URL(url).origin} did not stay active, though it was activated ${MAX_ROUNDS} times.`
   throw new ServiceError('answer_unusable', message, { route: 'PUT /api/integrations/webhooks' })
@@ -116,7 +130,17 @@ function findSpare({ saved, unsaved }: Registrations, ours: Webhook): readonly W
   return [...saved, ...idle].filter((each) => each.id !== ours.id && isMade(each) && !replaced.has(each.id))
 }
 
-function notOurs({ id }: Webhook, url: string): ServiceError {
-  const message = `Webhook ${id} delivers to ${new URL(url).origin} already, and its secret is not saved here. If it is yours, save its secret, delete it, or give replaceActive: true.`
+/** Finds the active webhook of a concurrent run that keeps its secrets elsewhere: of two, the newer gives way. */
+function findRival({ saved, unsaved }: Registrations, ours: Webhook): Webhook | undefined {
+  const oldest = [...saved, ...unsaved].sort(oldestFirst)
+  const isOlder = (webhook: Webhook) => oldest.indexOf(webhook) < oldest.indexOf(ours)
+  return unsaved.find((webhook) => webhook.active === true && isMade(webhook) && isOlder(webhook))
+}
+
+function notOurs(webhook: Webhook, url: string): ServiceError {
+  const cause = isMade(webhook)
+    ? 'If another instance has just created it, all of them need one store of secrets, in which hasSecret finds those that the others saved.'
+    : 'If it is yours, save its secret, delete it, or give replaceActive: true.'
+  const message = `Webhook ${webhook.id} delivers to ${new URL(url).origin} already, and its secret is not saved here. ${cause}`
   return new ServiceError('webhook_not_ours', message, { route: 'GET /api/integrations/webhooks' })
 }

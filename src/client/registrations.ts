@@ -155,7 +155,7 @@ function isSameSet(one: readonly string[], other: readonly string[]): boolean {
 }
 
 /** Sorts the oldest first. Webhooks of the same time are sorted by id, so that every run picks the same one. */
-function oldestFirst(one: Webhook, other: Webhook): number {
+export function oldestFirst(one: Webhook, other: Webhook): number {
   const age = (one.createdAt?.getTime() ?? 0) - (other.createdAt?.getTime() ?? 0)
   return age === 0 ? (one.id < other.id ? -1 : 1) : age
 }

@@ -111,6 +111,31 @@ describe('ensureWebhook', () => {
     expect(results.filter(({ webhook, isNew }) => isNew && webhook.id === id)).toHaveLength(1)
   })
 
+  it('returns no webhook that another run deletes, and refuses all but one, if three runs have separate secrets', async () => {
+    let seed = 1
+    const late = async (most: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 0x8000_0000
+      for (let turn = Math.floor((seed / 0x8000_0000) * most); turn > 0; turn--) await new Promise(setImmediate)
+    }
+    for (let round = 0; round < 20; round++) {
+      const { url, fetch, webhooks } = Object.assign(service, { onAnswer: () => late(12) })
+      webhooks.clear()
+      const slow = (request: Request) => late(6).then(() => fetch(request))
+      const ends = await Promise.allSettled(
+        [1, 2, 3].map(async () => {
+          await late(6)
+          return ensureWebhook(clientOf({ url, fetch: slow }), { url: URL_, events, ...keeperOf(new Map()) })
+        }),
+      )
+      const ids = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value.webhook.id] : []))
+      expect(ids).toEqual([...webhooks.keys()])
+      const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
+      const message = expect.stringContaining('one store of secrets')
+      expect(refusals).toMatchObject(Array(3 - ids.length).fill({ code: 'webhook_not_ours', message }))
+      expect(ids).toHaveLength(1)
+    }
+  })
+
   it('deletes a created webhook whose secret was not saved', async () => {
     service.add({ active: false, description: '(postern)' })
     expect(await ensure()).toMatchObject({ isNew: true, deleted: ['w1'] })
@@ -293,8 +318,8 @@ it('ensureWebhook can be repeated after a crash at any step, or after several', 
     )
     return doomed.steps
   }
-  // List, create, save, list, activate, list. A list that is not empty takes two calls.
-  const STEPS = 8
+  // List, create, save, list, activate, list, look. A list that is not empty takes two calls.
+  const STEPS = 9
   expect(await run(Number.POSITIVE_INFINITY)).toBe(STEPS)
   for (let step = 1; step <= STEPS; step++) {
     service.webhooks.clear()
