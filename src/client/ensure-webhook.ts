@@ -130,7 +130,7 @@ function findSpare({ saved, unsaved }: Registrations, ours: Webhook): readonly W
   return [...saved, ...idle].filter((each) => each.id !== ours.id && isMade(each) && !replaced.has(each.id))
 }
 
-/** Finds the active webhook of a concurrent run that keeps its secrets elsewhere: of two, the newer gives way. */
+/** Finds the active webhook of a concurrent run that keeps its secrets elsewhere: of two, the older stays. */
 function findRival({ saved, unsaved }: Registrations, ours: Webhook): Webhook | undefined {
   const oldest = [...saved, ...unsaved].sort(oldestFirst)
   const isOlder = (webhook: Webhook) => oldest.indexOf(webhook) < oldest.indexOf(ours)

@@ -9,10 +9,10 @@ const JWT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g
 /** A secret that ordinary sentences and numbers may contain, such as the password `contact`. */
 const WORD = /^(\p{Lu}?\p{Ll}{1,11}|\p{Lu}{1,12}|\d{1,6})$/u
 
-/** Redacts a word where it stands as a value: alone, in quotes, behind `=` or `:`, or behind the name of a secret and one of these. */
+/** Redacts a word that stands as a value: alone, in quotes, behind `=` or `:`, or behind the name of a secret and one of these. */
 function redactValue(word: string, text: string): string {
   if (text.trim() === word) return text.replace(word, '[redacted]')
-  // The word comes first, and repetitions are bounded: what is before it is only looked at where it is.
+  // The word comes first, and repetitions are bounded: only the text in front of a found word is searched.
   const named = '(?:pass|pwd|secret|token)\\w{0,20}["\'`]?\\s{0,4}[=:]\\s{0,4}'
   const value = new RegExp(
     `${word}(?:(?<=["'\`]${word})(?=\\\\*["'\`])|(?<=(?:[=:]|${named})${word})(?![\\p{L}\\d]))`,

@@ -14,7 +14,7 @@ const ATTEMPT = { number: 1, at: 0, durationMs: 20, responseBody: '', url: 'http
 /** Shows attempts, each with these fields. */
 function show(...attempts: readonly Partial<ShownAttempt>[]) {
   const { io, written } = createTestIo()
-  const display = createDeliveryDisplay(1, io)
+  const display = createDeliveryDisplay({ retryScale: 1, signatureHeader: 'X-A' }, io)
   for (const attempt of attempts)
     display.show({ type: 'attempt', delivery: DELIVERY, attempt: { ...ATTEMPT, ...attempt } })
   return written

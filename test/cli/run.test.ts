@@ -81,6 +81,40 @@ describe('postern', () => {
     ])
   })
 
+  it('suggests the option that was probably meant, for each option of each command', async () => {
+    const help = async (path: readonly string[]) => (await runCli([...path, '--help'])).stdout
+    const namesIn = (text: string) => [...text.matchAll(/^ {2}(\w+) (?:\[|<| {3})/gm)].map(([, name = '']) => name)
+    const commands = namesIn(await help([])).filter((name) => name !== 'help')
+    const paths: string[][] = []
+    for (const name of commands) {
+      const inner = namesIn((await help([name])).split('Commands:')[1] ?? '').filter((each) => each !== 'help')
+      paths.push(...(inner.length > 0 ? inner.map((each) => [name, each]) : [[name]]))
+    }
+    let tried = 0
+    for (const path of paths)
+      for (const [, option = ''] of (await help(path)).matchAll(/^ {2}(?:-\w, )?(--[\w-]{5,})/gm)) {
+        const misspelt = `${option.slice(0, 3)}${option.slice(4)}`
+        const { code, stderr } = await runCli([...path, misspelt])
+        expect([code, stderr], `${path.join(' ')} ${misspelt}`).toEqual([
+          2,
+          expect.stringMatching(`Did you mean .*${option}[,?]`),
+        ])
+        tried++
+      }
+    expect(tried).toBeGreaterThan(100)
+  })
+
+  it.each([
+    ['inbox list waiting', 'Did you mean --state waiting?'],
+    ['inbox waiting', 'Did you mean list --state waiting?'],
+    ['deliveries list w1 failed', 'Did you mean --failed?'],
+    ['dev --forwad http://localhost:3000/webhooks', 'Did you mean --forward?'],
+    ['emulator --assume urlRul=any', 'a name such as urlRule'],
+    ['dev --port 0 --yes --forward http://app:3000/webhooks', 'add --assume urlRule=any'],
+  ])('tells the remedy: %s', async (line, told) => {
+    expect(await runCli(line)).toEqual(ended(2, told))
+  })
+
   it('suggests the command that was probably meant, also one of a group', async () => {
     expect(await runCli('triger')).toEqual(ended(2, 'Did you mean trigger?'))
     const advice = "postern: unknown command 'resend'. Did you mean postern deliveries resend?\n"

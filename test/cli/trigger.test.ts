@@ -152,7 +152,10 @@ describe('postern trigger --to', () => {
     const args = ['trigger', 'contact.created', '--duplicate', '2', '--to', `http://127.0.0.1:${port}/`]
     expect((await runCli(args)).stdout).toMatch(/copy 1 +200 .* handled\n.*copy 2 +200 .* duplicate\n$/)
     const refused = await runCli(args, { env: { WEBHOOK_SECRET: 'another' } })
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('401: the signature was not accepted') })
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('401: the signature in X-Service-Signature was not accepted'),
+    })
     expect(refused.stdout).toContain(' unauthorized\n')
   })
 })

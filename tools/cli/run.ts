@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { escapeUnits } from '../../src/host/escape.ts'
 import { type ErrorCode, PosternError } from '../../src/protocol/errors.ts'
+import { findNearest } from '../../src/protocol/nearest.ts'
 import { addCheck } from './commands/check.ts'
 import { addDeliveries } from './commands/deliveries.ts'
 import { addDev } from './commands/dev.ts'
@@ -26,9 +27,10 @@ export async function run(args: readonly string[], given: Process): Promise<numb
   const isJson = asksForJson(args)
   const stdout = isJson ? toJsonOutput(given.stdout) : given.stdout
   const io = { ...given, stdout, isJson, advise: (code: ErrorCode, fix: string) => void fixes.set(code, fix) }
-  const program = createProgram(io)
+  const program = createProgram(io, args)
   try {
     mustBeUtf8(args)
+    mustBeKnown(program, args)
     await program.parseAsync(askForKnownHelp(program, args), { from: 'user' })
     return EXIT.done
   } catch (error) {
@@ -51,7 +53,7 @@ function mustBeUtf8(args: readonly string[]): void {
   if (at >= 0) throw usageError(`Argument ${at + 1} is not UTF-8 text.`)
 }
 
-function createProgram(io: Io): Command {
+function createProgram(io: Io, args: readonly string[]): Command {
   const version = readVersion()
   const program = new Command('postern')
     .description('Tools for receivers of signed webhooks.')
@@ -60,7 +62,7 @@ function createProgram(io: Io): Command {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      outputError: (text, write) => write(withoutValue(text)),
+      outputError: (text, write) => write(withoutValue(text) + findOption(program, args, text)),
     })
     .showSuggestionAfterError()
     .showHelpAfterError('(--help tells what there is)')
@@ -71,6 +73,44 @@ function createProgram(io: Io): Command {
   }
   program.command('version', { hidden: true }).action(() => void io.stdout.write(`${version}\n`))
   return program
+}
+
+/** Ends the command at an unknown option if a required one is missing: Commander would name that one, which may be the same, misspelt. */
+function mustBeKnown(program: Command, args: readonly string[]): void {
+  const { options } = findCommand(program, args)
+  const names = args.map((arg) => arg.replace(/=.*/s, ''))
+  const isMissing = options.some(
+    ({ mandatory, long, defaultValue }) => mandatory && defaultValue === undefined && !names.includes(`${long}`),
+  )
+  const known = ['--help', ...options.map(({ long }) => `${long}`)]
+  const stray = names.find((name) => /^--\w/.test(name) && !known.includes(name))
+  if (!isMissing || stray === undefined) return
+  const nearest = findNearest(stray, known)
+  throw usageError(`unknown option '${stray}'.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`)
+}
+
+/** Returns the command that a command line names. */
+function findCommand(program: Command, args: readonly string[]): Command {
+  let command = program
+  for (const arg of args) {
+    const next = command.commands.find((each) => each.name() === arg)
+    if (next === undefined) break
+    command = next
+  }
+  return command
+}
+
+/** Returns the option that a superfluous argument may have meant, such as `--state waiting` by `waiting`. */
+function findOption(program: Command, args: readonly string[], text: string): string {
+  if (!/^error: (too many arguments|unknown command)/.test(text)) return ''
+  const given = findCommand(program, args)
+  const command = given.commands.find((each) => each.name() === 'list') ?? given
+  const prefix = command === given ? '' : `${command.name()} `
+  for (const { long, argChoices = [], required } of command.options) {
+    const word = args.find((arg) => argChoices.includes(arg) || (!required && `--${arg}` === long))
+    if (word !== undefined) return `(Did you mean ${prefix}${long}${argChoices.includes(word) ? ` ${word}` : ''}?)\n`
+  }
+  return ''
 }
 
 /** Removes the value of an unknown option, which may be a secret: `--secret=whsec_…`. */

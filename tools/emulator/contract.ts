@@ -214,7 +214,7 @@ export const state = z.object({
     z.object({ id: z.string(), accountKey: z.string(), events: z.array(z.string()), active: z.boolean() }),
   ),
   counts: z.object({ pending: z.number() }),
-  settings: z.object({ retryScale: z.number() }),
+  settings: z.object({ retryScale: z.number(), signatureHeader: z.string() }),
 })
 
 /** `POST events`. */

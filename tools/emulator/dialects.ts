@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../src/protocol/errors.ts'
+import { findNearest } from '../../src/protocol/nearest.ts'
 import { ASSUMPTIONS, type Assumed } from './assumptions.ts'
 
 /** Ways in which the real service may answer. Each is a set of assumptions that differ from the defaults. */
@@ -48,10 +49,12 @@ export function assumeAll(dialect: string = 'default', assume: Readonly<Record<s
 /** Returns the name of an assumption, after checking that it has such a value. */
 function readName(idOrName: string, value: string): string {
   const entry = Object.entries(ASSUMPTIONS).find(([name, { id }]) => name === idOrName || id === idOrName)
-  if (entry === undefined)
+  if (entry === undefined) {
+    const nearest = findNearest(idOrName, Object.keys(ASSUMPTIONS)) ?? 'listBody'
     throw invalid(
-      `there is no assumption ${JSON.stringify(idOrName)}; give A01 to A40, or a name such as listBody. \`npx postern emulator --assumptions\` lists them.`,
+      `there is no assumption ${JSON.stringify(idOrName)}; give A01 to A40, or a name such as ${nearest}. \`npx postern emulator --assumptions\` lists them.`,
     )
+  }
   const [name, { values }] = entry
   if (!Object.hasOwn(values, value))
     throw invalid(`${idOrName} cannot be ${JSON.stringify(value)}; give one of ${Object.keys(values).join(', ')}.`)

@@ -1,5 +1,6 @@
 import { isRedirect } from '../../src/protocol/redirect.ts'
 import { SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
+import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { showTarget } from './target.ts'
 
 /**
@@ -7,13 +8,17 @@ import { showTarget } from './target.ts'
  *
  * @param result the status of the answer, or the kind of the failure: `refused`, `reset`, `dns`, `tls`, `timeout`
  */
-export function findHint(result: string, target: URL, deadlineMs: number = SERVICE_DEADLINE_MS): string | undefined {
+export function findHint(
+  result: string,
+  target: URL,
+  deadlineMs: number = SERVICE_DEADLINE_MS,
+  signatureHeader: string = SIGNATURE_NAME,
+): string | undefined {
   const url = showTarget(target)
   if (isRedirect(Number(result)))
     return `${result}: the service does not follow redirects; use the URL that answers directly.`
   const hints: Readonly<Record<string, string>> = {
-    '401':
-      '401: the signature was not accepted. Does the receiver have the same secret, and was it started after that was set? Does no body parser run before it?',
+    '401': `401: the signature in ${signatureHeader} was not accepted. Does the receiver read that header, does it have the same secret, and was it started after that was set? Does no body parser run before it?`,
     '404': `404: the receiver has no such path, or not for POST. Is it the one in ${url}?`,
     '405': `405: that path does not take POST. Is it the one in ${url}?`,
     '413': '413: the body is larger than a proxy, or a parser before the receiver, accepts.',

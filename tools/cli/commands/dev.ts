@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import type { Command } from 'commander'
+import { isLoopback } from '../../../src/protocol/loopback.ts'
 import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
 import type { Emulator, EmulatorDelivery, EmulatorWebhook } from '../../emulator/emulator.ts'
 import { createEvents } from '../../testing/events.ts'
@@ -19,7 +20,7 @@ import { untilQuit } from '../input/keys.ts'
 import { buildEvent } from '../input/make-events.ts'
 import { collectWords, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
-import { emit, endIfInterrupted, type Io, messageOf, tell } from '../io.ts'
+import { emit, endIfInterrupted, type Io, messageOf, tell, usageError } from '../io.ts'
 import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
 import { type InboxOptions, writeInboxOptions } from '../service/inbox-options.ts'
@@ -63,9 +64,9 @@ async function develop(options: DevOptions, io: Io): Promise<void> {
   const token = known ?? randomBytes(18).toString('base64url')
   await using emulator = await openEmulator(options, io, token)
   // With a data file, attempts of the last run may be due immediately.
-  const display = createDeliveryDisplay(options.retryScale, io)
+  const display = createDeliveryDisplay(options, io)
   const stop = emulator.subscribe(display.show)
-  const webhook = register(emulator, url, events, given)
+  const webhook = registerAt(emulator, url, events, given)
   if (options.env !== undefined)
     await writeEnvFile(options.env, {
       ...(given === undefined && { [options.secretEnv]: webhook.secret }),
@@ -96,6 +97,16 @@ async function readDevToken({ env }: DevOptions, io: Io): Promise<string | undef
 }
 
 const DESCRIPTION = 'made by postern dev'
+
+/** Registers the webhook. By its default rule, the emulator accepts http on this machine only. */
+function registerAt(...given: Parameters<typeof register>): EmulatorWebhook {
+  try {
+    return register(...given)
+  } catch (error) {
+    if (isLoopback(given[1])) throw error
+    throw usageError(`${messageOf(error)}. If --forward is intended, add --assume urlRule=any.`)
+  }
+}
 
 /** Updates the webhook of an earlier run, which a data file may have, or replaces it if its secret is not that of the app. */
 function register(

@@ -32,7 +32,7 @@ export function addEmulator(program: Command, io: Io): void {
 
 async function serve(options: EmulatorCommandOptions, io: Io): Promise<never> {
   await using emulator = await openEmulator(options, io)
-  const display = createDeliveryDisplay(options.retryScale, io)
+  const display = createDeliveryDisplay(options, io)
   const stop = emulator.subscribe(display.show)
   const accounts = emulator.accounts.list().map(({ key, email }) => `${key} (${email})`)
   const [url, inspector] = [emulator.url, inspectorOf(emulator)]

@@ -22,7 +22,7 @@ export function addLogs(program: Command, io: Io): void {
 async function showLogs(options: EmulatorUrlOptions, io: Io): Promise<never> {
   const emulator = await connectToEmulator(options, io)
   const { settings, webhooks } = await emulator.readState()
-  const display = createDeliveryDisplay(settings.retryScale, io)
+  const display = createDeliveryDisplay(settings, io)
   const begin = `attempts of the emulator at ${emulator.url} from now on, until Ctrl-C
 earlier ones: npx postern deliveries list, or ${inspectorOf(emulator)}
 ${webhooks.length === 0 ? 'no webhook is registered there yet, so nothing is delivered\n' : ''}`.trimEnd()

@@ -93,7 +93,7 @@ async function sendDirectly(
     Array.from({ length: duplicate }, (_, index) => ({ event, copy: index + 1 })),
   )
   const tally = { sent: 0, acknowledged: 0, unanswered: 0, cutOff: 0 }
-  const print = createAttemptPrinter(io)
+  const print = createAttemptPrinter(signatureHeader, io)
   emit(io, { type: 'ready', to: showTarget(url) })
 
   const send = async ({ event: { id: eventId, type: eventType }, event, copy }: (typeof inOrder)[number]) => {

@@ -108,27 +108,33 @@ const INVALID_RECORD =
   '422: the schema refuses this record, or the event is too old for the receiver; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.'
 
 /** Returns a function that prints an attempt, with advice on the first failure of each kind. */
-export function createAttemptPrinter(io: Io) {
+export function createAttemptPrinter(signatureHeader: string, io: Io) {
   const said = new Set<string>()
   return (event: ShownEvent, attempt: ShownAttempt, target: URL, notes: Notes, fields: object): void => {
     emit(io, toRecord(event, attempt, fields), formatAttempt(event, attempt, notes, hasColour(io, io.stdout)))
-    const hint = adviseOn(attempt, target)
+    const hint = adviseOn(attempt, target, signatureHeader)
     if (hint === undefined || said.has(hint)) return
     said.add(hint)
     tell(io, hint)
   }
 }
 
-function adviseOn(attempt: ShownAttempt, target: URL): string | undefined {
+function adviseOn(attempt: ShownAttempt, target: URL, signatureHeader: string): string | undefined {
   if (attempt.failure === undefined) return undefined
   const result = toResult(attempt)
   if (result === 'reset' && attempt.phases === undefined && attempt.error) return `reset: ${attempt.error}`
-  return result === '422' ? INVALID_RECORD : findHint(result, target)
+  return result === '422' ? INVALID_RECORD : findHint(result, target, undefined, signatureHeader)
+}
+
+/** Settings of an emulator that its lines tell. */
+interface EmulatorFacts {
+  readonly retryScale: number
+  readonly signatureHeader: string
 }
 
 /** Returns a function that prints an attempt of an emulator's delivery. */
-export function createDeliveryPrinter(retryScale: number, io: Io) {
-  const print = createAttemptPrinter(io)
+export function createDeliveryPrinter({ retryScale, signatureHeader }: EmulatorFacts, io: Io) {
+  const print = createAttemptPrinter(signatureHeader, io)
   return (delivery: ShownDelivery, attempt: ShownAttempt & { readonly url: string }): void =>
     print(delivery, attempt, new URL(attempt.url), toNotes(delivery, attempt, retryScale), toFields(delivery, attempt))
 }
@@ -141,8 +147,8 @@ interface Message {
 }
 
 /** Returns a display of the attempts of an emulator, with a summary. */
-export function createDeliveryDisplay(retryScale: number, io: Io) {
-  const print = createDeliveryPrinter(retryScale, io)
+export function createDeliveryDisplay(emulator: EmulatorFacts, io: Io) {
+  const print = createDeliveryPrinter(emulator, io)
   // By id: a retry by hand is another attempt of the same delivery.
   const states = new Map<string, string>()
   let attempts = 0

@@ -71,7 +71,7 @@ async function watchDeliveries(
   { timeout }: EmulatedOptions,
   io: Io,
 ): Promise<void> {
-  const print = createDeliveryPrinter(state.settings.retryScale, io)
+  const print = createDeliveryPrinter(state.settings, io)
   const shown = new Map(ids.map((id) => [id, 0]))
   const tally = { succeeded: 0, failed: 0, gone: 0 }
   const deadline = performance.now() + timeout
