@@ -2,6 +2,7 @@ import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqua
 import { checkEnvelope, type Envelope, isObject, parseJson } from './envelope.ts'
 import { ConfigurationError } from './errors.ts'
 import type { RequestHead } from './head.ts'
+import { type Kind, withMethods } from './option-checker.ts'
 import { Rejection, type RejectionCode } from './outcome.ts'
 import type { Protocol } from './protocol.ts'
 import type { EventNames, Sender, SenderHeaders, SignedHead } from './sender.ts'
@@ -16,6 +17,11 @@ const LEAST_KEY_BYTES = 16
 const ONE_VALUE = /^[\x21-\x2b\x2d-\x7e]{1,1024}$/
 /** In JSON text, no value contains this: each quote inside has a backslash before it. */
 const DATA = ',"data":'
+
+/** The kind of a sender: a profile that was called, or an own one. */
+export const SENDER: Kind = (value) =>
+  withMethods('readHead', 'nameEvent', 'sign')(value) &&
+  'a sender: github() or another one of postern/senders, or an object with readHead(), nameEvent() and sign()'
 
 interface SenderHead {
   readonly headers: SenderHeaders
@@ -121,7 +127,7 @@ function parseEvent(
   } catch (cause) {
     return refuse(reasonOf(cause))
   }
-  if (names === undefined) return refuse('nothing in it names one.')
+  if (names === undefined) return refuse('its type or id is missing.')
   const { id, type, timestamp, accountKey } = names
   const event = checkEnvelope({ id, type, timestamp, accountKey, data })
   if (event instanceof Rejection) return refuse(event.reason)

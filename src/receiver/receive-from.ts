@@ -4,7 +4,7 @@ import { SIGNATURE_HEADER } from '../protocol/head.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { DEFAULT_DEADLINE_MS } from '../protocol/schedule.ts'
 import type { OpenTypes, Sender } from '../protocol/sender.ts'
-import { toProtocol } from '../protocol/sender-protocol.ts'
+import { SENDER, toProtocol } from '../protocol/sender-protocol.ts'
 import { show } from '../protocol/show.ts'
 import type { Store } from '../store/store.ts'
 import { WebhookReceiver } from './create-receiver.ts'
@@ -27,8 +27,9 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
   sender: Sender<Types>,
   options: SenderReceiverOptions<E, S>,
 ): ReceiverFrom<Types, E, S> {
-  checkSender(sender)
   const check = new OptionChecker('receiveFrom')
+  check.mustBe('sender', sender, SENDER)
+  checkSender(sender)
   check.mustBeObject(options, `receiveFrom(sender, { secret })`)
   const settings = checkOptions(options as ReceiverOptions<ModelSchemas, EventSchemas>, {
     check,
@@ -64,7 +65,6 @@ const FIELDS =
 /** Checks a sender, which an app may have written. */
 function checkSender(sender: Sender<unknown>): void {
   const check = new OptionChecker('sender')
-  check.mustHaveMethods('it', sender, ['readHead', 'nameEvent', 'sign'])
   check.mustHaveOnly(sender, FIELDS)
   const { name, headers, optionalHeaders = [], unsigned, toKey, toleranceMs = DAY_MS, maxBodyBytes = 1 } = sender
   check.mustBeFunctions({ toKey })

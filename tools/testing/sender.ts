@@ -2,11 +2,12 @@ import { sleep, systemClock } from '../../src/host/clock.ts'
 import { parseDuration } from '../../src/host/duration.ts'
 import { CLOCK, type Kind, OptionChecker, SIGNAL, whole } from '../../src/protocol/option-checker.ts'
 import type { OpenTypes, Sender as WebhookSender } from '../../src/protocol/sender.ts'
+import { SENDER } from '../../src/protocol/sender-protocol.ts'
 import { type Attempt, type AttemptPlan, makeAttempt, type SenderClock } from './attempt.ts'
 import type { DeliveryOptions, SignedDelivery } from './delivery.ts'
 import { DURATION } from './manual-clock.ts'
 import type { Sendable, SignedOptions } from './signed.ts'
-import { mustBeOfService, type Payload, type SendFromOptions, WEBHOOK_SENDER } from './signed-from.ts'
+import { mustBeOfService, type Payload, type SendFromOptions } from './signed-from.ts'
 import { pickSpeaker } from './speaker.ts'
 import type { Target } from './target.ts'
 
@@ -110,7 +111,7 @@ export function createSender(options: SenderOptions | SenderFromOptions): Sender
   const check = new OptionChecker('createSender')
   check.mustBeObject(options, '{ target, secret }')
   const speaker = pickSpeaker(check, options)
-  const kinds = { target: TARGET, clock: CLOCK, ...speaker.sendOptions, sender: WEBHOOK_SENDER }
+  const kinds = { target: TARGET, clock: CLOCK, ...speaker.sendOptions, sender: SENDER }
   if (!('sender' in options)) mustBeOfService(check, options, Object.keys(kinds))
   check.mustFit(options, kinds, ['target'])
   const { target, clock = systemClock, ...defaults } = options

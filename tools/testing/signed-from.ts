@@ -1,8 +1,8 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { FILLED_TEXT, type Kind, number, OptionChecker, oneOf, withMethods } from '../../src/protocol/option-checker.ts'
+import { FILLED_TEXT, type Kind, number, OptionChecker, oneOf } from '../../src/protocol/option-checker.ts'
 import { Rejection } from '../../src/protocol/outcome.ts'
 import type { OpenTypes, Sender as WebhookSender } from '../../src/protocol/sender.ts'
-import { toProtocol } from '../../src/protocol/sender-protocol.ts'
+import { SENDER, toProtocol } from '../../src/protocol/sender-protocol.ts'
 import { flipBit, OTHER_SECRET } from '../wire/signature-mistakes.ts'
 import {
   DELIVERY_OPTIONS,
@@ -58,13 +58,7 @@ export const SEND_FROM_OPTIONS: Readonly<Record<keyof SendFromOptions, Kind>> = 
   tamper: oneOf(TAMPERS),
 }
 
-/** Kind of a sender of webhooks. */
-export const WEBHOOK_SENDER: Kind = (value) =>
-  typeof value === 'object' && withMethods('readHead', 'nameEvent', 'sign')(value) === undefined
-    ? undefined
-    : 'a sender as receiveFrom takes it, such as github()'
-
-const OPTIONS = { ...SEND_FROM_OPTIONS, sender: WEBHOOK_SENDER, at: number(0, 8.64e15) }
+const OPTIONS = { ...SEND_FROM_OPTIONS, sender: SENDER, at: number(0, 8.64e15) }
 const EXPIRED_BY_MS = 60_000
 
 /** Refuses options of another sender in a call without one, whose `sender` may be misspelt. */

@@ -1,19 +1,11 @@
 import type { Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
 import type { Sender as WebhookSender } from '../../src/protocol/sender.ts'
-import { toProtocol } from '../../src/protocol/sender-protocol.ts'
+import { SENDER, toProtocol } from '../../src/protocol/sender-protocol.ts'
 import { importSecret } from '../../src/protocol/signature.ts'
 import type { SignedDelivery } from './delivery.ts'
 import { SENDABLE, type Sendable, SIGNED_OPTIONS, type SignedOptions, signed } from './signed.ts'
-import {
-  makeId,
-  PAYLOAD,
-  type Payload,
-  SEND_FROM_OPTIONS,
-  type SignedFromOptions,
-  signFrom,
-  WEBHOOK_SENDER,
-} from './signed-from.ts'
+import { makeId, PAYLOAD, type Payload, SEND_FROM_OPTIONS, type SignedFromOptions, signFrom } from './signed-from.ts'
 
 type Kinds = Readonly<Record<string, Kind>>
 
@@ -47,7 +39,7 @@ const ofService: Speaker = {
 /** Returns the speaker of the sender in these options, or of the service. */
 export function pickSpeaker(check: OptionChecker, options: object): Speaker {
   if (!('sender' in options)) return ofService
-  check.mustBe('sender', options.sender, WEBHOOK_SENDER)
+  check.mustBe('sender', options.sender, SENDER)
   const sender = options.sender as WebhookSender // checked above
   return {
     sendable: PAYLOAD,
