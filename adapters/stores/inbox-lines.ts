@@ -24,6 +24,9 @@ export const DEAD = 4
 /** Stands for running rows whose lease has ended: their items wait. */
 export const LAPSED = 5
 
+/** Waits until no other item of its lane is ready, delayed, running or a suspect. */
+export const PARKED = 6
+
 /** The most rows that one step moves: a hundred thousand due rows must not delay the first. */
 export const BATCH = 100
 /** The bytes of bodies that one call moves, unless a single body has more. */
@@ -35,7 +38,7 @@ export const MOST_ACCOUNTS = 100_000
 
 /** Lines that hold the rows of each state, in the order in which they run. */
 const LINES: Readonly<Record<InboxState, readonly number[]>> = {
-  waiting: [SUSPECT, READY, DELAYED, LAPSED],
+  waiting: [SUSPECT, READY, DELAYED, PARKED, LAPSED],
   running: [RUNNING],
   dead: [DEAD],
 }

@@ -14,6 +14,8 @@ export interface InboxItem {
   readonly receivedAt: number
   /** Value of the adapter's `source` option. */
   readonly source?: string | undefined
+  /** Lane of the item: an engine that keeps lanes runs one item of a lane at a time, in order of arrival. */
+  readonly lane?: string | undefined
   /** Trace of its delivery, as W3C Trace Context headers. */
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string | undefined } | undefined
 }
@@ -51,6 +53,8 @@ export interface InboxEntry extends InboxItem {
   readonly marks: readonly string[]
   /** The last 20 tries, the oldest first. */
   readonly tries: readonly InboxTry[]
+  /** Key of the item of its lane that it waits for. Only from `get`. */
+  readonly behind?: string | undefined
 }
 
 /** Item of a list, which reads no bodies: `get` does. */
@@ -77,17 +81,23 @@ export type Settlement =
       readonly tried?: InboxTry | undefined
       /** True if its handlers did not finish: a suspect stays one, and the item keeps its deaths. */
       readonly isUnproven?: boolean | undefined
+      /** True if the others of its lane go on meanwhile. It joins the lane again when it is due. */
+      readonly leavesLane?: boolean | undefined
     }
   | { readonly next: 'bury'; readonly marks: readonly string[]; readonly tried: InboxTry }
 
 /** Number of items in each state. Counting stops at {@link MOST_COUNTED}, which means as many or more. */
 export interface InboxCounts {
-  /** Waiting items, including those to be retried. */
+  /** Waiting items, including those to be retried, and those that wait for another item of their lane. */
   readonly waiting: number
   readonly running: number
   readonly dead: number
   /** Due time of the item that has waited longest, in milliseconds since 1970; undefined if none is due. */
   readonly oldestDueAt: number | undefined
+  /** Number of waiting items that wait for another one of their lane: they are not due. Omitted by an engine without lanes. */
+  readonly parked?: number | undefined
+  /** Time since when the first of those could have run, in milliseconds since 1970. */
+  readonly oldestParkedAt?: number | undefined
 }
 
 /** Limit of each count, since the cost of counting grows with the number of items. */
@@ -163,6 +173,9 @@ export interface Inbox {
 
   /** Deletes an item that is not running. Returns false if there is none. */
   drop(key: string): Promise<boolean>
+
+  /** True if it runs one item of a lane at a time. Without it, `createReceiver` refuses its option `lane`. */
+  readonly keepsLanes?: boolean | undefined
 
   /** Options with which `postern inbox` opens this inbox, such as `['--sqlite', 'data/app.db']`. Logged: they contain no password. */
   readonly commandOptions?: readonly string[] | undefined

@@ -10,6 +10,8 @@ import { steeringOf } from './steer.ts'
 const SOON_MS = 5_000
 /** Number of processes that may die while they run an item and nothing else. */
 export const MOST_DEATHS = 3
+/** The others of its lane wait for an event whose next try is at most this far away, in milliseconds: by default the second to fourth try. */
+const LONGEST_HOLD_MS = 90_000
 /** Minimum delay of an event that its handler puts off, in milliseconds: a handler may do so for ever. */
 const LEAST_DELAY_MS = 100
 const LONGEST_ERROR = 1_000
@@ -41,7 +43,8 @@ export function toSettlement(
 ): Settlement {
   const code = outcome.outcome === 'ignored' ? 'no_handlers' : codeOf(outcome)
   const tried = toTry(item, startedAt, now, code, errorOf(outcome))
-  const wait = (afterMs: number, isFailure: boolean) => ({ next: 'wait', afterMs, isFailure, tried }) as const
+  const wait = (afterMs: number, isFailure: boolean) =>
+    ({ next: 'wait', afterMs, isFailure, tried, ...(afterMs > LONGEST_HOLD_MS && { leavesLane: true }) }) as const
   const comeAgain = (afterMs: number): Settlement => ({ ...wait(afterMs, false), isUnproven: true })
   const bury = (code: string, also = {}): Settlement => ({ next: 'bury', marks, tried: { ...tried, code, ...also } })
 

@@ -30,7 +30,7 @@ export function observeGauges(meter: Meter, view: ReceiverView, clock: Clock = s
     const snapshot = await readCounts()
     if (snapshot === undefined) return failures.add(1, attributes) // the SDK repeats the previous numbers
     for (const name of Object.keys(gauges) as (keyof typeof GAUGES)[])
-      result.observe(gauges[name], snapshot[name], attributes)
+      result.observe(gauges[name], snapshot[name] ?? 0, attributes)
   }
   const observed = Object.values(gauges)
   meter.addBatchObservableCallback(tellInbox, observed)
@@ -54,9 +54,9 @@ function cacheCounts(inbox: Pick<Inbox, 'counts'>, clock: Clock): () => Promise<
     isAsking = true
     try {
       const counts = await inbox.counts()
-      const { oldestDueAt } = counts
-      const oldestAge = oldestDueAt === undefined ? 0 : Math.max(clock.now() - oldestDueAt, 0) / 1_000
-      return { ...counts, oldestAge }
+      const now = clock.now()
+      const oldest = Math.min(counts.oldestDueAt ?? now, counts.oldestParkedAt ?? now)
+      return { ...counts, oldestAge: (now - oldest) / 1_000 }
     } catch {
       return undefined
     } finally {

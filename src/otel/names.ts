@@ -58,6 +58,7 @@ const OF_INBOX = 'of the inbox, in any process; 10,000 stands for as many or mor
 /** Gauges: the name, the unit and the description of each. */
 export const GAUGES = {
   waiting: ['postern.inbox.waiting', '{event}', `Events that wait, ${OF_INBOX}`],
+  parked: ['postern.inbox.parked', '{event}', `Events that wait for another one of their lane, ${OF_INBOX}`],
   running: ['postern.inbox.running', '{event}', `Events that run, ${OF_INBOX}`],
   dead: ['postern.inbox.dead', '{event}', `Dead letters ${OF_INBOX}`],
   oldestAge: ['postern.inbox.oldest.age', 's', 'How long the oldest event of the inbox could have run'],

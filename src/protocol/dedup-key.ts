@@ -39,6 +39,11 @@ export function positionKey(
   return `${toPart(name)}${toPart(accountKey)}@${digest([model, id, handler].map((part) => `${part.length}:${part}`).join(''))}`
 }
 
+/** The key of a lane: accounts, and receivers of two names, share none. */
+export function laneKey(name: string, accountKey: string, lane: string): string {
+  return [name, accountKey, lane].map(toPart).join('')
+}
+
 /** Returns whether a key is of a receiver of this name. */
 export function isKeyOf(name: string, key: string): boolean {
   return key.startsWith(toPart(name))

@@ -39,7 +39,7 @@ export const ERROR_CODES = {
   interceptor_skipped: 'an interceptor ended without running the handler',
   transaction_misused:
     'context.transaction was called twice, after its handler had ended, or with work that cannot be a transaction',
-  hook_failed: 'onOutcome, onError, waitUntil or a logger method threw',
+  hook_failed: 'onOutcome, onError, lane, waitUntil or a logger method threw',
   unexpected:
     'an adapter or Postern itself failed: a defect, a request that lacks something, or an object of the app that cannot be looked at',
   login_refused: 'the service refused the e-mail address and password of the client',

@@ -14,7 +14,7 @@ import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote, reasonOf, show } from '../protocol/show.ts'
 import type { BodyFailure, DeliveryRequest } from './adapter.ts'
 import { Bodies } from './bodies.ts'
-import { accept } from './inbox-path.ts'
+import { accept, laneOf } from './inbox-path.ts'
 import type { Watch } from './observer.ts'
 import type { DispatchOptions, GivenDelivery } from './receiver.ts'
 import type { Routes } from './routes.ts'
@@ -217,7 +217,8 @@ export class DeliveryPath {
     const key = this.#shared.toKey(accountKey, id)
     if (inbox !== undefined && body !== undefined) {
       const bytes = protocol.sender === undefined || text === undefined ? body : Buffer.from(text)
-      return accept(this.#shared, this.#bodies, inbox, { key, bytes, accountKey, id, type }, delivery) // 7
+      const item = { key, bytes, accountKey, id, type, lane: laneOf(this.#shared, event, route) }
+      return accept(this.#shared, this.#bodies, inbox, item, delivery) // 7
     }
     return this.#runs.answer(key, withModel(event, route), route, delivery, text) // 7 to 10
   }

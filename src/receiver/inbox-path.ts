@@ -1,15 +1,16 @@
 import type { Inbox, InboxItem, TakenItem } from '../inbox/inbox.ts'
 import type { Tried } from '../inbox/settle.ts'
-import { isKeyOf } from '../protocol/dedup-key.ts'
+import { isKeyOf, laneKey } from '../protocol/dedup-key.ts'
 import { type ParsedEvent, parseEnvelope, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
+import { ignoreRejection } from '../protocol/promises.ts'
 import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
-import { quote } from '../protocol/show.ts'
+import { quote, show } from '../protocol/show.ts'
 import type { Bodies } from './bodies.ts'
 import { callStore, StoreFailure } from './lease.ts'
 import type { Watch } from './observer.ts'
-import type { Routes } from './routes.ts'
+import type { Route, Routes } from './routes.ts'
 import type { EventRequest } from './run.ts'
 import type { Runs } from './runs.ts'
 import type { Shared } from './shared.ts'
@@ -19,7 +20,7 @@ export async function accept(
   shared: Shared,
   bodies: Bodies,
   inbox: Inbox,
-  event: Pick<InboxItem, 'key' | 'bytes' | 'accountKey' | 'id' | 'type'>,
+  event: Pick<InboxItem, 'key' | 'bytes' | 'accountKey' | 'id' | 'type' | 'lane'>,
   { deadline, receivedAt, source, watch }: EventRequest,
 ): Promise<Outcome> {
   const { settings, reporter } = shared
@@ -46,6 +47,29 @@ export async function accept(
   const error = new PosternError('inbox_unavailable', message, { cause: answer.cause })
   reporter.errorSparingly(error)
   return toFailed(503, 'inbox_unavailable', error, event)
+}
+
+/** Returns the lane of an event for its item. An event whose lane cannot be computed has none, and is accepted: refusing it would lose it. */
+export function laneOf({ settings, reporter }: Shared, event: ParsedEvent, about: Route): string | undefined {
+  const { lane, name } = settings
+  if (lane === undefined) return undefined
+  try {
+    const text: unknown = lane === 'record' ? recordOf(event, about) : lane(withModel(event, about))
+    if (text === undefined) return undefined
+    if (typeof text === 'string' && text !== '') return laneKey(name, event.accountKey, text)
+    ignoreRejection(text)
+    throw new TypeError(`lane returned ${show(text)}; it has to return a text, or undefined for no lane.`)
+  } catch (cause) {
+    const message =
+      'lane failed: the event was accepted without a lane, so that its handlers may run while others of its lane do.'
+    reporter.errorSparingly(new PosternError('hook_failed', message, { cause }))
+    return undefined
+  }
+}
+
+function recordOf({ data }: ParsedEvent, { model }: Route): string | undefined {
+  const id: unknown = Object(data.record)._id
+  return model === undefined || typeof id !== 'string' || id === '' ? undefined : `${model.length}:${model}${id}`
 }
 
 /** The path of an event from the inbox: stops 5 to 10. Its signature and its age were checked when it was accepted. */

@@ -5,7 +5,7 @@ import type { Inbox, InboxItem } from '../inbox/inbox.ts'
 import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey } from '../protocol/authenticate.ts'
 import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-schemas.ts'
 import type { PosternError } from '../protocol/errors.ts'
-import type { EventSchemas, ModelSchemas, NoEvents, OpenModels } from '../protocol/events.ts'
+import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import { SIGNATURE_HEADER } from '../protocol/head.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import type { Outcome } from '../protocol/outcome.ts'
@@ -49,6 +49,11 @@ export interface OtherOptions {
   readonly secret: Secrets | SecretsFunction | undefined
   /** Stores events: a delivery is answered 200 `accepted`, and workers run the handlers (`receiver.work`). Default: none; handlers run before the answer. */
   readonly inbox?: Inbox | undefined
+  /**
+   * Lane of an event in the inbox, of which one event is handled at a time, in order of arrival. `record`: the record that it is about. A function
+   * returns any text, or undefined for no lane. Accounts never share a lane. Default: none.
+   */
+  readonly lane?: 'record' | ((event: WebhookEvent<string, unknown>) => string | undefined) | undefined
   /** Part of the deduplication key. Two receivers that handle the same events on one store need two names. Default `default`. */
   readonly name?: string | undefined
   /** Name of the header that carries the signature, if the installation of the service calls it otherwise. Default `X-Service-Signature`. */
@@ -84,7 +89,7 @@ const MAX_OVERHEAD = 4
 const LEAST_BODY_COST = 1_048_576
 
 type Given = Complete<ReceiverOptions<ModelSchemas, EventSchemas>>
-type WithoutDefault = 'maxAge' | 'onOutcome' | 'onError' | 'inbox' | 'onDeadLetter'
+type WithoutDefault = 'maxAge' | 'onOutcome' | 'onError' | 'inbox' | 'lane' | 'onDeadLetter'
 type Undefinable = { readonly [Name in WithoutDefault]: Given[Name] | undefined }
 
 /** The options, checked and with every default filled in. */
@@ -161,7 +166,7 @@ export function checkOptions(
     clock = systemClock,
     ...engines
   } = rest
-  const owners = checkOwners(check, engines)
+  const owners = checkOwners(terms, engines)
 
   if (name !== undefined && (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name)))
     throw check.invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
@@ -197,29 +202,36 @@ export function checkOptions(
   }
 }
 
+const NO_LANES =
+  'lane needs an inbox that keeps lanes: sqliteInbox or postgresInbox. bullmqInbox has none, since BullMQ has groups in its paid edition only.'
 const BUFFER_REASON = 'one body in small fragments may cost that'
 const AGE_REASON = 'the last of the five attempts comes 2 h 36 min after the event'
 /** The options of `createReceiver`. */
 export const OPTIONS: readonly string[] = (
   'secret models events store name signatureHeader maxBodyBytes maxBufferedBytes deadlineMs handlerTimeoutMs leaseMs maxInFlight maxAge ' +
-  'clock logger onOutcome onError inbox onDeadLetter'
+  'clock logger onOutcome onError inbox lane onDeadLetter'
 ).split(' ')
 
-type Owners = Pick<ReceiverSettings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox'>
+type Owners = Pick<ReceiverSettings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox' | 'lane'>
 
 /** Checks the hooks, the logger and the inbox. */
 function checkOwners(
-  check: OptionChecker,
+  { check, protocol }: SenderTerms,
   options: Pick<ReceiverOptions<ModelSchemas, EventSchemas>, keyof Owners>,
 ): Owners {
-  const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox } = options
+  const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox, lane } = options
   check.mustHaveMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
   if (isWinston(logger))
     throw check.invalid('logger is of winston, which takes the message first: give winstonLogger(logger), of postern.')
   check.mustBeFunctions({ onOutcome, onError, onDeadLetter })
   if (inbox !== undefined)
     check.mustHaveMethods('inbox', inbox, ['put', 'work', 'counts', 'list', 'get', 'replay', 'drop'])
-  return { logger, onOutcome, onError, onDeadLetter, inbox }
+  if (lane !== undefined && lane !== 'record' && typeof lane !== 'function')
+    throw check.invalid(`lane is ${show(lane)}; give 'record', or a function that returns the lane of an event.`)
+  if (lane === 'record' && protocol.sender !== undefined)
+    throw check.invalid("lane is 'record', but only events of the CRM service are about records; give a function.")
+  if (lane !== undefined && inbox?.keepsLanes !== true) throw check.invalid(NO_LANES)
+  return { logger, onOutcome, onError, onDeadLetter, inbox, lane }
 }
 
 function checkStore({ check, retentionMs: { least, reason } }: SenderTerms, store: Store): Store {

@@ -19,7 +19,9 @@ export type SenderReceiverOptions<E = NoEvents, S extends Store = Store> = {
   readonly events?: E | undefined
   /** Remembers handled events, for as long as the sender may repeat them. Default: `memoryStore()`, for one process. */
   readonly store?: S | undefined
-} & Omit<OtherOptions, 'secret' | 'maxAge' | 'signatureHeader'> & {
+} & Omit<OtherOptions, 'secret' | 'maxAge' | 'signatureHeader' | 'lane'> & {
+    /** Returns the lane of an event in the inbox, of which one event is handled at a time; undefined for none. */
+    readonly lane?: Exclude<OtherOptions['lane'], 'record'>
     /** The secret that the sender signs with: text or bytes, `{ secret, accountKey }` to bind it to one tenant, a list of these, or a function that chooses by source. */
     readonly secret: Secrets | SenderSecrets | undefined
   }

@@ -10,6 +10,12 @@ export function many(count: number, fields: Partial<Unlucky> = {}): readonly Unl
   return Array.from({ length: count }, (_, index): Unlucky => ({ id: `evt_${index}`, ...fields }))
 }
 
+/** The counts of an empty inbox, as JSON. */
+export const NO_COUNTS = {
+  ...{ waiting: 0, running: 0, dead: 0, oldestDueAt: null },
+  ...{ parked: 0, oldestParkedAt: null, countedTo: 10_000 },
+}
+
 /** The key of an event of the account acme. */
 export const keyOf = (id: string) => `7:default4:acme${id.length}:${id}`
 

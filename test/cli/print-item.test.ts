@@ -35,6 +35,11 @@ it('ends the counts of an inbox at 10000', () => {
   expect(formatCounts(counts)).toBe(rows)
 })
 
+it('counts the events that wait for another one of their lane, if there are any', () => {
+  const counts = { waiting: 3, running: 0, dead: 0, oldestDueAt: undefined, parked: 2, oldestParkedAt: Date.now() }
+  expect(formatCounts(counts)).toMatch(/behind another of their lane +2\noldest of these +\d+ m?s ago$/)
+})
+
 it.each([
   ['dead', 'DEAD SINCE'],
   ['waiting', 'NEXT TRY'],
@@ -51,11 +56,13 @@ describe('an event that is shown', () => {
     return Object.fromEntries(lines.map((line) => line.split(/ {2,}/)))
   }
 
-  it('names its last replay, the processes that died, its trace and its finished handlers only if there are any', () => {
+  it('names its last replay, the processes that died, its trace, its lane and its finished handlers only if there are any', () => {
     const trace = { traceparent: '00-aa-bb-01' }
     const rare = { 'last queued': '2025-01-01T00:00:00.001Z', 'processes died': '1', trace: '00-aa-bb-01' }
     expect(cellsOf({ since: AT + 1, deaths: 1, trace })).toMatchObject(rare)
-    for (const name of [...Object.keys(rare), 'finished handlers']) expect(cellsOf({})).not.toHaveProperty(name)
+    expect(cellsOf({ lane: '1:a', behind: 'acme:evt_0' })).toMatchObject({ lane: '1:a', 'waits behind': 'acme:evt_0' })
+    for (const name of [...Object.keys(rare), 'finished handlers', 'lane', 'waits behind'])
+      expect(cellsOf({})).not.toHaveProperty(name)
     expect(cellsOf({ state: 'dead', marks: [] })).toMatchObject({ 'finished handlers': 'none' })
   })
 

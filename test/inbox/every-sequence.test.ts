@@ -19,11 +19,12 @@ import { SqliteInboxView } from '../../adapters/stores/sqlite/inbox-view.ts'
 import { postgresProgram, startPostgres } from '../engines/postgres-server.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { serverFor } from '../engines/server-for.ts'
-import { BEGINNINGS, type Subject, takeEverySequence } from './every-sequence.ts'
+import { BEGINNINGS, BEGINNINGS_IN_LANE, type Subject, takeEverySequence } from './every-sequence.ts'
 
 /** It ends what hangs. On a busy machine a test may take ten times as long as on an idle one. */
 const LIMIT = { timeout: 3_600_000 }
 const ALL = Object.entries(BEGINNINGS)
+const ALL_IN_LANE = Object.entries(BEGINNINGS_IN_LANE)
 /** Lease on servers, whose clocks cannot be set: longer than the tests run. */
 const LEASE_MS = 1e9
 /** Parts of a worker's table that are the same for all workers. */
@@ -64,6 +65,11 @@ function openOnSqlite(): Subject {
 it.each(ALL)('SQLite answers every sequence after %s as the contract does', LIMIT, async (_, first) => {
   const depth = first.length === 0 ? 7 : 4
   expect(await takeEverySequence(openOnSqlite(), first, depth)).toBeGreaterThan(1_000)
+})
+
+it.each(ALL_IN_LANE)('SQLite keeps a lane in every sequence after %s', LIMIT, async (_, first) => {
+  const depth = first.length === 0 ? 7 : 5
+  expect(await takeEverySequence({ ...openOnSqlite(), lane: 'a' }, first, depth)).toBeGreaterThan(1_000)
 })
 
 /** Time that passes before each step of a worker: longer than the engine waits before it looks again for what it seldom looks for. */
@@ -129,6 +135,11 @@ describe.skipIf(postgresProgram === undefined)('Postgres', () => {
   it.concurrent.each(ALL)('answers every sequence after %s as the contract does', LIMIT, async (_, first) => {
     const depth = first.length === 0 ? 6 : 3
     expect(await takeEverySequence(await open(), first, depth)).toBeGreaterThan(200)
+  })
+
+  it.concurrent.each(ALL_IN_LANE)('keeps a lane in every sequence after %s', LIMIT, async (_, first) => {
+    const depth = first.length === 0 ? 6 : 4
+    expect(await takeEverySequence({ ...(await open()), lane: 'a' }, first, depth)).toBeGreaterThan(200)
   })
 })
 

@@ -11,6 +11,8 @@ export interface Subject {
   readonly leaseMs: number
   /** True if it may take what is ready before a suspect that was put off. */
   readonly isLate?: boolean
+  /** Lane of all items. */
+  readonly lane?: string
   /** False if no worker loses its lease. */
   readonly canLose?: boolean
   /** Lets milliseconds pass. */
@@ -29,6 +31,7 @@ const PUT_OTHER: Step = { call: 'put', key: 1 }
 const TAKE: Step = { call: 'take', worker: 0, suspects: 'take' }
 const LEAVE: Step = { call: 'take', worker: 0, suspects: 'leave' }
 const BURY: Step = { call: 'settle', worker: 0, key: 0, ending: 'bury' }
+const LEAVE_LANE: Step = { call: 'settle', worker: 0, key: 0, ending: 'leave' }
 const DIE: Step = { call: 'die', worker: 0 }
 
 /** States after which all sequences are taken, and the steps that lead there. */
@@ -40,6 +43,14 @@ export const BEGINNINGS: Readonly<Record<string, readonly Step[]>> = {
   'two suspects': [PUT, TAKE, DIE, TAKE, DIE, PUT_OTHER, LEAVE, DIE, LEAVE, DIE],
   'a suspect that killed two workers alone': [PUT, TAKE, DIE, TAKE, DIE, TAKE, DIE, TAKE, DIE],
   'a dead letter that was a suspect': [PUT, TAKE, DIE, TAKE, DIE, TAKE, BURY, DIE],
+}
+
+/** States of two items of one lane. */
+export const BEGINNINGS_IN_LANE: Readonly<Record<string, readonly Step[]>> = {
+  'an empty inbox': [],
+  'the loss of the first item': [PUT, PUT_OTHER, TAKE, DIE],
+  'the first item has left': [PUT, PUT_OTHER, TAKE, LEAVE_LANE],
+  'the first item was buried': [PUT, PUT_OTHER, TAKE, BURY],
 }
 
 /**
@@ -76,7 +87,7 @@ class Run {
 
   constructor(subject: Subject) {
     this.#subject = subject
-    this.model = new InboxModel(subject.isLate)
+    this.model = new InboxModel(subject.isLate, subject.lane !== undefined)
   }
 
   async begin(steps: readonly Step[]): Promise<void> {
@@ -91,7 +102,7 @@ class Run {
     if (since.length === steps.length && since.every(({ step }, index) => step === steps[index])) return
     await this.#subject.restore()
     this.#taken.length = this.#saved
-    this.model = new InboxModel(this.#subject.isLate)
+    this.model = new InboxModel(this.#subject.isLate, this.#subject.lane !== undefined)
     for (const { step, answer } of this.#taken) {
       this.model.call(step)
       this.model.follow(step, answer)
@@ -146,7 +157,7 @@ class Run {
   async #steer(call: 'put' | 'replay' | 'drop', key: number): Promise<string> {
     const { inbox } = this.#subject
     if (call !== 'put') return String(await inbox[call](`k${key}`))
-    await inbox.put(makeItem(key))
+    await inbox.put(makeItem(key, this.#subject.lane))
     return ''
   }
 
@@ -170,7 +181,7 @@ class Run {
   /** Compares what people see. */
   async #look(): Promise<void> {
     const { inbox } = this.#subject
-    const [first, second, { oldestDueAt, ...counts }, ...pages] = await Promise.all([
+    const [first, second, { oldestDueAt, oldestParkedAt, parked = 0, ...counts }, ...pages] = await Promise.all([
       ...([inbox.get('k0'), inbox.get('k1'), inbox.counts()] as const),
       ...STATES.map((state) => inbox.list(state)),
     ])
@@ -179,10 +190,18 @@ class Run {
     const byKey = (one: { readonly key: string }, other: { readonly key: string }) => (one.key < other.key ? -1 : 1)
     const listed = pages.flatMap(({ entries }) => entries).sort(byKey)
     const count = (wanted: string) => expected.filter(({ state }) => state === wanted).length
-    const [waiting, running, dead] = STATES.map(count)
+    const [waiting = 0, running, dead] = STATES.map(count)
+    const isParked = this.model.parked > 0
     this.#equal(
-      [found.map(toShown), listed.map(toShown), counts, oldestDueAt !== undefined],
-      [expected, expected, { waiting, running, dead }, waiting !== 0],
+      [
+        found.map(toShown),
+        listed.map(toShown),
+        counts,
+        oldestDueAt !== undefined,
+        parked,
+        oldestParkedAt !== undefined,
+      ],
+      [expected, expected, { waiting, running, dead }, waiting > this.model.parked, this.model.parked, isParked],
     )
   }
 
@@ -199,9 +218,9 @@ class Run {
   }
 }
 
-function makeItem(key: number): InboxItem {
+function makeItem(key: number, lane: string | undefined): InboxItem {
   const bytes = new Uint8Array([key])
-  return { key: `k${key}`, bytes, accountKey: 'acme', id: `evt_${key}`, type: 'contact.created', receivedAt: 0 }
+  return { key: `k${key}`, bytes, lane, accountKey: 'acme', id: `evt_${key}`, type: 'contact.created', receivedAt: 0 }
 }
 
 function toShown({ key, state, failures, deaths, marks, tries }: ListedEntry) {
@@ -212,8 +231,9 @@ function toShown({ key, state, failures, deaths, marks, tries }: ListedEntry) {
 function toSettlement({ deaths, tries }: InboxEntry, worker: string, ending: Ending): Settlement {
   if (ending === 'remove') return { next: ending }
   if (ending === 'giveBack') return { next: 'wait', afterMs: 0, isFailure: false }
-  const code = ending === 'fail' && deaths >= MOST_DEATHS ? 'crashed' : ending
+  const isFailure = ending === 'fail' || ending === 'leave'
+  const code = isFailure && deaths >= MOST_DEATHS ? 'crashed' : ending
   const tried = { n: (tries.at(-1)?.n ?? 0) + 1, dueAt: 0, startedAt: 0, endedAt: 0, code, worker }
   if (code === 'bury' || code === 'crashed') return { next: 'bury', marks: [code], tried }
-  return { next: 'wait', afterMs: 0, isFailure: code === 'fail', tried, isUnproven: code === 'unproven' }
+  return { next: 'wait', afterMs: 0, isFailure, tried, isUnproven: code === 'unproven', leavesLane: code === 'leave' }
 }

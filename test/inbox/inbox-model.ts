@@ -2,8 +2,8 @@ import type { InboxState } from 'postern'
 import type { TakeRequest } from '../../src/engine.ts'
 import { MOST_DEATHS } from '../../src/inbox/settle.ts'
 
-/** Settlement of an item. `unproven`: its handlers were aborted. `giveBack`: they had not begun. */
-export type Ending = 'remove' | 'fail' | 'unproven' | 'giveBack' | 'bury'
+/** Settlement of an item. `unproven`: its handlers were aborted. `giveBack`: they had not begun. `leave`: it failed, and leaves its lane. */
+export type Ending = 'remove' | 'fail' | 'unproven' | 'giveBack' | 'bury' | 'leave'
 
 /**
  * Step of a sequence, by one of two workers. `stall`: the worker's lease ends, and it may come back. `die`: its lease ends, and a new worker
@@ -17,6 +17,7 @@ export type Step =
 
 const ENDINGS: readonly Ending[] = ['remove', 'fail', 'unproven', 'giveBack', 'bury']
 const FRESH = { state: 'waiting', failures: 0, deaths: 0, losses: 0 } as const
+const IN_LANE = { isParked: false, isAway: false }
 const UNHELD = {
   holder: '',
   isAlone: false,
@@ -46,6 +47,10 @@ interface Row {
   awaitedBy: string
   /** True until the first search since it was settled. */
   isPutOff: boolean
+  /** True if it waits for the other item of its lane. */
+  isParked: boolean
+  /** True if it has left its lane until it is due. */
+  isAway: boolean
 }
 
 interface Taker {
@@ -55,17 +60,22 @@ interface Taker {
   readonly runs: Map<number, { readonly isAlone: boolean; readonly deaths: number }>
 }
 
-/** The contract of an inbox in its plainest form, for two keys, without delays. */
+/** The contract of an inbox in its plainest form, for two keys, of one lane or of none, without delays. */
 export class InboxModel {
   readonly workers = [newTaker('A'), newTaker('B')]
   readonly #rows = new Map<number, Row>()
   readonly #isLate: boolean
+  readonly #hasLane: boolean
   /** Keys and workers that were used so far, and deaths. */
   readonly #used = { keys: 0, workers: 0, deaths: 0 }
 
-  /** @param isLate true if an engine may take what is ready before a suspect that was put off */
-  constructor(isLate = false) {
+  /**
+   * @param isLate true if an engine may take what is ready before a suspect that was put off
+   * @param hasLane true if both items are of one lane
+   */
+  constructor(isLate = false, hasLane = false) {
     this.#isLate = isLate
+    this.#hasLane = hasLane
   }
 
   /** All that the model knows, as text. */
@@ -86,6 +96,11 @@ export class InboxModel {
     const { failures, deaths, marks, tries } = row
     const state = row.state === 'running' && row.isLapsed ? 'waiting' : row.state
     return { key: `k${key}`, state, failures, deaths, marks: [...marks], tries: [...tries] }
+  }
+
+  /** The number of items that wait for another one of their lane. */
+  get parked(): number {
+    return [...this.#rows.values()].filter(({ isParked }) => isParked).length
   }
 
   /** Returns the steps that may come next: of those that differ only by numbers of unused keys and workers, one. */
@@ -110,11 +125,17 @@ export class InboxModel {
     return [
       { call: 'take', worker, suspects },
       ...(mayLeave ? [{ call: 'take', worker, suspects: 'leave' } as const] : []),
-      ...[...runs.keys()].flatMap((key) => ENDINGS.map((ending) => ({ call: 'settle', worker, key, ending }) as const)),
+      ...[...runs.keys()].flatMap((key) =>
+        this.#endings.map((ending) => ({ call: 'settle', worker, key, ending }) as const),
+      ),
       ...(rows.some((row) => isRunning(row) && row.holder === name) ? [{ call: 'stall', worker } as const] : []),
       ...(runs.size > 0 ? [{ call: 'die', worker } as const] : []),
       ...(isStalled ? [{ call: 'renew', worker } as const] : []),
     ]
+  }
+
+  get #endings(): readonly Ending[] {
+    return this.#hasLane ? [...ENDINGS, 'leave'] : ENDINGS
   }
 
   /** Returns the answers that the contract allows. */
@@ -157,20 +178,43 @@ export class InboxModel {
   #put(key: number): string {
     this.#used.keys = Math.max(this.#used.keys, key + 1)
     this.#replay(key)
-    if (!this.#rows.has(key)) this.#rows.set(key, { ...FRESH, ...UNHELD, marks: [], tries: [] })
+    if (this.#rows.has(key)) return ''
+    const row = { ...FRESH, ...UNHELD, ...IN_LANE, marks: [], tries: [] }
+    this.#rows.set(key, row)
+    this.#enterLane(row)
     return ''
+  }
+
+  #enterLane(row: Row): void {
+    row.isAway = false
+    row.isParked = this.#hasLane && [...this.#rows.values()].some((other) => other !== row && isFirst(other))
+  }
+
+  /** If no other item of the lane is left that may run, the parked one may. */
+  #leaveLane(): void {
+    const rows = [...this.#rows.values()]
+    const next = rows.some(isFirst) ? undefined : rows.find(({ isParked }) => isParked)
+    if (next !== undefined) next.isParked = false
   }
 
   #replay(key: number): string {
     const row = this.#rows.get(key)
     if (row?.state !== 'dead') return 'false'
     Object.assign(row, FRESH)
+    this.#enterLane(row)
     return 'true'
   }
 
   #drop(key: number): string {
     const row = this.#rows.get(key)
-    return String(row !== undefined && !isRunning(row) && this.#rows.delete(key))
+    if (row === undefined || isRunning(row)) return 'false'
+    return this.#remove(key)
+  }
+
+  #remove(key: number): string {
+    this.#rows.delete(key)
+    this.#leaveLane()
+    return 'true'
   }
 
   /** More than a lease passes. */
@@ -201,7 +245,8 @@ export class InboxModel {
       if (suspects === 'join' && row.holder === name) row.isAlone = false
       if (row.isLapsed && row.holder !== name) lose(row)
     }
-    const waiting = [...this.#rows].filter(([, { state }]) => state === 'waiting')
+    for (const row of this.#rows.values()) if (row.isAway) this.#enterLane(row)
+    const waiting = [...this.#rows].filter(([, { state, isParked }]) => state === 'waiting' && !isParked)
     const due = waiting.filter(([, row]) => isSuspect(row))
     const usual = waiting.filter(([, row]) => !isSuspect(row)).map(([key]) => String(key))
     if (usual.length === 0) usual.push('nothing')
@@ -220,19 +265,24 @@ export class InboxModel {
     runs.delete(key)
     const row = this.#rows.get(key)
     if (row?.state !== 'running' || row.holder !== name) return 'false'
-    if (ending === 'remove') return String(this.#rows.delete(key))
+    if (ending === 'remove') return this.#remove(key)
     Object.assign(row, UNHELD, { state: 'waiting', isPutOff: true })
     if (ending === 'giveBack') return 'true'
-    const code = ending === 'fail' && deathsThen >= MOST_DEATHS ? 'crashed' : ending
+    const isFailure = ending === 'fail' || ending === 'leave'
+    const code = isFailure && deathsThen >= MOST_DEATHS ? 'crashed' : ending
     row.tries.push(code)
-    if (code === 'fail') Object.assign(row, { failures: row.failures + 1, losses: 0, deaths: 0 })
+    if (code === 'fail' || code === 'leave') Object.assign(row, { failures: row.failures + 1, losses: 0, deaths: 0 })
     if (code === 'bury' || code === 'crashed') Object.assign(row, { state: 'dead', marks: [code] })
+    row.isAway = code === 'leave'
+    this.#leaveLane()
     return 'true'
   }
 }
 
 const newTaker = (name: string): Taker => ({ name, isStalled: false, runs: new Map() })
 const isRunning = ({ state, isLapsed }: Row) => state === 'running' && !isLapsed
+/** True if the others of its lane wait for it. */
+const isFirst = ({ state, isParked, isAway }: Row) => state !== 'dead' && !isParked && !isAway
 /** Two or more losses make a suspect. */
 const isSuspect = ({ state, losses }: Row) => state === 'waiting' && losses > 1
 

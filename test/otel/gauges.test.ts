@@ -36,6 +36,14 @@ describe('the gauges', () => {
     ])
   })
 
+  it('take the age of an event that waits for another one of its lane', async () => {
+    const { clock, read } = observe(async () => {
+      const [oldestDueAt, oldestParkedAt] = [clock.now() - 2_000, clock.now() - 5_000]
+      return { waiting: 3, running: 0, dead: 0, oldestDueAt, parked: 2, oldestParkedAt }
+    })
+    expect([await read('postern.inbox.parked'), await read('postern.inbox.oldest.age')]).toEqual([[2], [5]])
+  })
+
   it('leave out an inbox that fails, count that, and report the rest', async () => {
     const { read } = observe(() => Promise.reject(new Error('away')))
     expect(await read('postern.inbox.waiting')).toEqual([])

@@ -14,6 +14,8 @@ interface Waiting<Item, Answer> {
 export interface GroupsOptions<Item, Answer> {
   /** Returns the bytes that an item takes in its statement. Default: next to none. */
   readonly sizeOf?: (item: Item) => number
+  /** Returns the lane that the item locks, or an empty text. */
+  readonly laneOf?: (item: Item) => string
   /** Runs a group and returns an answer for each item, in order; `undefined` defers the item. */
   readonly run: (items: readonly Item[]) => Promise<readonly (Answer | undefined)[]>
   readonly toError: (cause: unknown) => unknown
@@ -24,6 +26,8 @@ export interface GroupsOptions<Item, Answer> {
 }
 
 const LARGEST_GROUP = 500
+/** The lanes of a group: the server has room for some thousands of locks. */
+const MOST_LANES = 128
 /** An item that its caller has given up is not sent: otherwise they would pile up on an engine that hangs. */
 const LONGEST_WAIT_MS = STORE_LIMIT_MS
 /** A group without an answer after this time does not delay the next one. */
@@ -115,14 +119,16 @@ export class Groups<Item extends { readonly key: string }, Answer> {
     const keys = new Set<string>()
     const group: Waiting<Item, Answer>[] = []
     const rest: Waiting<Item, Answer>[] = []
+    const lanes = new Set<string>()
     let bytes = 0
     for (const waiting of this.#waiting) {
       const { item, notBefore = now } = waiting
-      const isFull = group.length === LARGEST_GROUP || bytes >= MOST_BYTES
+      const isFull = group.length === LARGEST_GROUP || bytes >= MOST_BYTES || lanes.size > MOST_LANES
       if (isFull || keys.has(item.key) || notBefore > now) rest.push(waiting)
       else {
         group.push(waiting)
         bytes += this.#options.sizeOf?.(item) ?? 0
+        lanes.add(this.#options.laneOf?.(item) ?? '')
       }
       keys.add(item.key)
     }

@@ -23,6 +23,13 @@ export function indexPart(name: string, table: string): Part {
   }
 }
 
+export function triggerPart(name: string, table: string): Part {
+  return {
+    what: asText(`the trigger ${name} of ${table}`),
+    exists: `EXISTS (SELECT FROM pg_trigger WHERE tgrelid = ${oidOf(table)} AND tgname = ${asText(name)})`,
+  }
+}
+
 /** A statement that returns the names of missing parts, in one text; null if nothing is missing. */
 export function makeMissing(parts: readonly Part[]): string {
   const rows = parts.map(({ what, exists }) => `(${what}, ${exists})`)

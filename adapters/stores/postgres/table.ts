@@ -7,6 +7,7 @@ import { nameOf, type TableName } from './statements.ts'
 /** The lock for creating tables: two processes that create them concurrently would fail. It ends with the transaction. */
 const LOCK = 7_066_398_211
 const UNDEFINED_TABLE = '42P01'
+const UNDEFINED_COLUMN = '42703'
 const LOCK_NOT_AVAILABLE = '55P03'
 /** The time for which `migrate()` waits for a lock of another session. */
 const LOCKED_FOR_S = 10
@@ -99,6 +100,8 @@ export class Table<S extends { readonly create: string; readonly missing: string
   explain(cause: unknown): unknown {
     const state = sqlStateOf(cause)
     if (state === UNDEFINED_TABLE) return this.#missing(`in the database, ${Object(cause).message}`, cause)
+    if (state === UNDEFINED_COLUMN)
+      return this.#missing(`the table ${this.#name.table} is of an earlier version`, cause)
     if (state !== INSUFFICIENT_PRIVILEGE) return cause
     return this.#unavailable(`the pool's user may not use the table: ${this.#grantTo('it')}.`, cause)
   }

@@ -15,6 +15,7 @@ export function toListed(row: SqliteRow, state: InboxState): ListedEntry {
     type: String(row.type),
     receivedAt: Number(row.received_at),
     ...(row.source === null ? {} : { source: String(row.source) }),
+    ...((row.lane ?? row.away) === null ? {} : { lane: String(row.lane ?? row.away) }),
     ...(row.trace === null ? {} : { trace: readJson(row.trace) as InboxItem['trace'] }),
     state,
     dueAt: Number(row.due_at),

@@ -1,13 +1,21 @@
 import { ConfigurationError } from '../../../src/engine.ts'
-import { DEAD, DELAYED, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
+import { DEAD, DELAYED, PARKED, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
 import { prepareAll, type SqliteDatabase } from './database.ts'
+import { headOf, LANE_PARTS, makeLanes } from './lanes.ts'
 
 /** The endings of the names of what belongs to the table of items: its indexes and triggers. */
-const PARTS = ['_order', '_delayed', '_lost', '_gone']
+const PARTS = ['_order', '_delayed', '_lost', '_gone', ...LANE_PARTS]
 
-/** Creates what is missing. A table that was renamed keeps the names of its indexes and triggers, which cannot be created then. */
+/** Creates what is missing, beside other processes that do the same. A table that was renamed keeps the names of its indexes and triggers, which cannot be created then. */
 export function createTables(database: SqliteDatabase, name: string): void {
   database.exec(makeTables(name))
+  const lacksLanes = () => database.pragma(`table_info(${name})`).every((column) => column.name !== 'away')
+  const addLanes = () => {
+    if (lacksLanes())
+      database.exec(`ALTER TABLE ${name} ADD COLUMN lane TEXT; ALTER TABLE ${name} ADD COLUMN away TEXT`)
+  }
+  if (lacksLanes()) database.transaction(addLanes)
+  database.exec(makeLanes(name))
   const names = PARTS.map((ending) => `lower('${name}${ending}')`)
   const [part] = database
     .prepare(
@@ -49,7 +57,9 @@ function makeTables(name: string): string {
   deaths INTEGER NOT NULL DEFAULT 0,
   failures INTEGER NOT NULL DEFAULT 0,
   marks TEXT,
-  tries TEXT
+  tries TEXT,
+  lane TEXT,
+  away TEXT -- the lane that it left until it is due
 );
 CREATE INDEX IF NOT EXISTS ${name}_order ON ${name} (state, position);
 CREATE INDEX IF NOT EXISTS ${name}_delayed ON ${name} (account, position) WHERE state = ${DELAYED};
@@ -67,8 +77,8 @@ export function prepareSteps(database: SqliteDatabase, name: string) {
   return prepareAll(database, {
     nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
     // The number of a row without a body, or of a body without a row, is not used again: a file that was repaired may have them.
-    insert: `INSERT INTO ${name} (seq, key, account, id, type, received_at, source, trace, since, state, position, due_at)
-      VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM ${name}), (SELECT coalesce(max(seq), 0) FROM ${name}_bodies)), ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?)
+    insert: `INSERT INTO ${name} (seq, key, account, id, type, received_at, source, trace, lane, since, state, position, due_at)
+      VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM ${name}), (SELECT coalesce(max(seq), 0) FROM ${name}_bodies)), ?, ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?)
       ON CONFLICT (key) DO NOTHING`,
     insertBody: `INSERT INTO ${name}_bodies (seq, bytes) SELECT seq, ? FROM ${name} WHERE key = ?`,
     // The worker that asks is excluded: it is alive, whatever delayed it.
@@ -108,7 +118,7 @@ export function prepareSteps(database: SqliteDatabase, name: string) {
     join: `UPDATE ${name} SET is_alone = 0 WHERE state = ${RUNNING} AND worker = ? AND is_alone = 1`,
     remove: `DELETE FROM ${name} WHERE ${held}`,
     putOff: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, delay = ?, failures = failures + ?, tries = ?,
-      losses = losses * ?, deaths = deaths * ?, ${free} WHERE ${held}`,
+      losses = losses * ?, deaths = deaths * ?, ${free}, away = CASE ? WHEN 1 THEN lane END, lane = CASE ? WHEN 0 THEN lane END WHERE ${held}`,
     giveBack: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, delay = 0, ${free} WHERE ${held}`,
     bury: `UPDATE ${name} SET state = ${DEAD}, position = ?, due_at = ?, marks = ?, tries = ?, ${free} WHERE ${held}`,
     replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, delay = 0, since = ?, failures = 0, losses = 0, deaths = 0
@@ -128,6 +138,8 @@ export function prepareReads(database: SqliteDatabase, name: string) {
       SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${SUSPECT} LIMIT ?) UNION ALL
       SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT 1) UNION ALL
       SELECT due_at FROM ${name} WHERE state = ${RUNNING} AND position < ?)`,
+    oldestParked: `SELECT due_at FROM ${name} WHERE state = ${PARKED} ORDER BY position LIMIT 1`,
+    headOf: `SELECT key FROM ${headOf(name, '?')}`,
     page: `SELECT * FROM ${name} WHERE ${inLine} AND (position, seq) > (?, ?) ORDER BY position, seq LIMIT ?`,
     body: bodyIn(name),
   })

@@ -42,11 +42,11 @@ export class SqliteInboxTable {
   }
 
   /** Returns whether there is a new item to run. */
-  put({ key, bytes, accountKey, id, type, receivedAt, source, trace }: InboxItem): boolean {
+  put({ key, bytes, accountKey, id, type, receivedAt, source, trace, lane }: InboxItem): boolean {
     const now = this.#now()
     const turn = this.#turns.next(accountKey, now)
     const traced = trace === undefined ? null : JSON.stringify(trace)
-    const of = [key, accountKey, id, type, receivedAt, source ?? null, traced, now, turn, now] as const
+    const of = [key, accountKey, id, type, receivedAt, source ?? null, traced, lane ?? null, now, turn, now] as const
     if (Number(this.#statements.insert.run(...of).changes) === 0) return this.replay(key)
     this.#statements.insertBody.run(bytes, key)
     return true
@@ -197,7 +197,8 @@ export class SqliteInboxTable {
     if (settlement.next === 'bury') return bury.run(now, now, JSON.stringify(settlement.marks), tries, key, worker)
     const delay = Math.ceil(settlement.afterMs)
     const kept = settlement.isUnproven === true ? 1 : 0
-    return putOff.run(now + delay, now + delay, delay, settlement.isFailure ? 1 : 0, tries, kept, kept, key, worker)
+    const [failed, away] = [settlement.isFailure ? 1 : 0, settlement.leavesLane === true ? 1 : 0]
+    return putOff.run(now + delay, now + delay, delay, failed, tries, kept, kept, away, away, key, worker)
   }
 
   replay(key: string): boolean {

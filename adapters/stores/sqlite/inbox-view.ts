@@ -6,7 +6,7 @@ import {
   type ListOptions,
   MOST_COUNTED,
 } from '../../../src/engine.ts'
-import { DEAD, DELAYED, LAPSED, listLines, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
+import { DEAD, DELAYED, LAPSED, listLines, PARKED, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
 import type { SqliteDatabase, SqliteValue } from './database.ts'
 import { resultCodeOf } from './faults.ts'
 import { toEntry, toListed } from './inbox-rows.ts'
@@ -30,7 +30,9 @@ export class SqliteInboxView {
     const row = this.#statements.get.get(key)
     if (row?.seq === undefined) return undefined
     const isRunning = row.state === RUNNING && Number(row.position) >= this.#now()
-    return toEntry(row, this.#bodyOf(row.seq), isRunning ? 'running' : row.state === DEAD ? 'dead' : 'waiting')
+    const entry = toEntry(row, this.#bodyOf(row.seq), isRunning ? 'running' : row.state === DEAD ? 'dead' : 'waiting')
+    const head = row.state === PARKED ? this.#statements.headOf.get(row.lane ?? null) : undefined
+    return head === undefined ? entry : { ...entry, behind: String(head.key) }
   }
 
   /** Returns null if it cannot be read. Not for a transaction. */
@@ -50,11 +52,14 @@ export class SqliteInboxView {
       return counts.reduce<number>((sum, one) => sum + Number(one), 0)
     }
     const oldest = this.#statements.oldest.get(MOST_COUNTED, MOST_COUNTED, now, now)?.due_at
+    const oldestParked = this.#statements.oldestParked.get()?.due_at
     return {
-      waiting: Math.min(count(SUSPECT, READY, DELAYED, LAPSED), MOST_COUNTED),
+      waiting: Math.min(count(SUSPECT, READY, DELAYED, PARKED, LAPSED), MOST_COUNTED),
       running: count(RUNNING),
       dead: count(DEAD),
-      oldestDueAt: oldest === undefined || oldest === null ? undefined : Number(oldest),
+      oldestDueAt: toTime(oldest),
+      parked: count(PARKED),
+      oldestParkedAt: toTime(oldestParked),
     }
   }
 
@@ -67,6 +72,10 @@ export class SqliteInboxView {
       toListed: (row) => toListed(row, state),
     })
   }
+}
+
+function toTime(value: SqliteValue | undefined): number | undefined {
+  return value === undefined || value === null ? undefined : Number(value)
 }
 
 /** Returns the state of a line's rows, and their first and last position. */

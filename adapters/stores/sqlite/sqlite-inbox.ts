@@ -55,6 +55,7 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
   const listeners = new PutListeners()
   const workTable = new WorkTable({ table: steps, writer, clock, deadLetterMs, log, onPut: listeners.onPut })
   return {
+    keepsLanes: true,
     commandOptions: ['--sqlite', file, ...(name === 'postern_inbox' ? [] : ['--table', name])],
     // Workers are woken before the commit, and take the item in the same commit or a later one.
     put: (item: InboxItem) =>

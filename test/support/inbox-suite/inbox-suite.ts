@@ -1,6 +1,7 @@
 import type { Inbox } from '../../../src/inbox/inbox.ts'
 import { deadCases } from './dead-cases.ts'
 import { deathCases } from './death-cases.ts'
+import { laneCases } from './lane-cases.ts'
 import { putCases } from './put-cases.ts'
 import { type Runs, Trial } from './trial.ts'
 import { workCases } from './work-cases.ts'
@@ -27,4 +28,4 @@ export function inboxSuite(makeInbox: (name: string) => Inbox | Promise<Inbox>) 
   }))
 }
 
-const CASES: Runs = { ...putCases, ...workCases, ...deathCases, ...deadCases }
+const CASES: Runs = { ...putCases, ...workCases, ...deathCases, ...deadCases, ...laneCases }

@@ -98,9 +98,10 @@ const STATES: readonly InboxState[] = ['dead', 'waiting', 'running']
 async function showCounts(options: InboxCommandOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   const counts = await opened.inbox.counts()
-  const { oldestDueAt } = counts
-  const oldest = oldestDueAt === undefined ? null : (toIso(oldestDueAt) ?? null)
-  emit(io, { ...counts, oldestDueAt: oldest, countedTo: MOST_COUNTED }, formatCounts(counts))
+  const { parked = 0, oldestDueAt, oldestParkedAt } = counts
+  const toTime = (time: number | undefined) => (time === undefined ? null : (toIso(time) ?? null))
+  const oldest = { oldestDueAt: toTime(oldestDueAt), parked, oldestParkedAt: toTime(oldestParkedAt) }
+  emit(io, { ...counts, ...oldest, countedTo: MOST_COUNTED }, formatCounts(counts))
 }
 
 async function list({ state, limit, after, ...options }: ListCommandOptions, io: Io): Promise<void> {

@@ -9,11 +9,14 @@ import { formatTable, toPrintable } from './print-table.ts'
 const DUE: Readonly<Record<InboxState, string>> = { dead: 'dead since', waiting: 'next try', running: 'was due' }
 const LONGEST_ERROR = 100
 
-export function formatCounts({ waiting, running, dead, oldestDueAt }: InboxCounts): string {
+export function formatCounts(counts: InboxCounts): string {
+  const { waiting, running, dead, oldestDueAt, parked = 0, oldestParkedAt } = counts
   const count = (number: number) => (number < MOST_COUNTED ? number : `${MOST_COUNTED} or more`)
-  const oldest = oldestDueAt === undefined ? undefined : `${showDuration(Date.now() - oldestDueAt)} ago`
+  const ago = (time: number | undefined) => (time === undefined ? undefined : `${showDuration(Date.now() - time)} ago`)
   const rows = Object.entries({ waiting, running, dead }).map(([state, number]) => [state, count(number)])
-  return formatTable(['STATE', 'EVENTS'], [...rows, ['oldest due', oldest]])
+  const inLanes = parked === 0 ? [] : [['behind another of their lane', count(parked)]]
+  const oldest = parked === 0 ? [] : [['oldest of these', ago(oldestParkedAt)]]
+  return formatTable(['STATE', 'EVENTS'], [...rows, ['oldest due', ago(oldestDueAt)], ...inLanes, ...oldest])
 }
 
 export function formatItems(items: readonly ListedEntry[], state: InboxState): string {
@@ -26,13 +29,16 @@ export function formatItems(items: readonly ListedEntry[], state: InboxState): s
 }
 
 export function formatItem(item: ListedEntry): string {
-  const { key, state, type, id, accountKey, source, receivedAt, since, dueAt, deaths, marks, tries } = item
+  const { key, state, type, id, accountKey, source, lane, behind, receivedAt, since, dueAt, deaths, marks, tries } =
+    item
   const rows = [
     ['state', state],
     ['type', type],
     ['event', id],
     ['account', accountKey],
     ['source', source],
+    ...(lane === undefined ? [] : [['lane', lane]]),
+    ...(behind === undefined ? [] : [['waits behind', behind]]),
     ['received', toIso(receivedAt)],
     ...(since === receivedAt ? [] : [['last queued', toIso(since)]]),
     [DUE[state], toIso(dueAt)],
@@ -52,7 +58,8 @@ export function formatItem(item: ListedEntry): string {
 const TRY_COLUMNS = ['TRY', 'STARTED', 'TOOK', 'CODE', 'WORKER', 'ERROR']
 
 export function toItemRecord(item: ListedEntry, body?: Uint8Array): object {
-  const { key, state, type, id, accountKey, source, trace, receivedAt, since, dueAt, failures, deaths } = item
+  const { key, state, type, id, accountKey, source, trace, lane, behind, receivedAt, since, dueAt, failures, deaths } =
+    item
   return {
     key,
     state,
@@ -61,6 +68,8 @@ export function toItemRecord(item: ListedEntry, body?: Uint8Array): object {
     accountKey,
     source: source ?? null,
     trace: trace ?? null,
+    lane: lane ?? null,
+    ...(behind && { behind }),
     ...toTimes({ receivedAt, since, dueAt }),
     failures,
     deaths,

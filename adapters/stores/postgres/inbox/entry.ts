@@ -18,6 +18,8 @@ export interface StoredItem {
   readonly receivedAt: number
   /** Empty for most items. */
   readonly more: string
+  /** Empty for an item without a lane. */
+  readonly lane: string
   readonly bytes: Uint8Array
 }
 
@@ -42,12 +44,18 @@ export function toStored(item: InboxItem): StoredItem {
       type: encodeMark(item.type),
     },
     more: json === '{}' ? '' : encodeMark(json),
+    lane: toStoredLane(item) ?? '',
   }
+}
+
+/** Returns the lane of an item in the form for statements. */
+export function toStoredLane({ lane }: InboxItem): string | undefined {
+  return lane === undefined ? undefined : encodeMark(lane)
 }
 
 /** @param row the columns of `ENTRY`; only statements of the inbox write them */
 export function toListed(row: readonly unknown[], state: InboxState): ListedEntry {
-  const [storedKey, account, id, type, receivedAt, more, since, dueAt, failures, deaths, marks, tries] = row
+  const [storedKey, account, id, type, receivedAt, more, since, dueAt, failures, deaths, marks, tries, lane] = row
   const { key = String(storedKey), ...rest } = (more === null ? {} : (readJson(decodeMark(String(more))) ?? {})) as More
   return {
     key,
@@ -56,6 +64,7 @@ export function toListed(row: readonly unknown[], state: InboxState): ListedEntr
     type: decodeMark(String(type)),
     receivedAt: Number(receivedAt),
     ...rest,
+    ...(lane === null ? {} : { lane: decodeMark(String(lane)) }),
     state,
     dueAt: toMs(dueAt),
     since: toMs(since),

@@ -33,17 +33,18 @@ export class InboxTables {
     }
   }
 
-  /** Runs a statement that makes items of these accounts ready, in turn, and returns the row of `next`. */
+  /** Runs a statement that makes items of these accounts ready, in turn. Returns the rows behind that of `next`. */
   async runInTurn(
     pick: Pick,
     accounts: readonly string[],
     toValues: (turns: string, nths: string, hint: number) => readonly unknown[],
-  ): Promise<void> {
+  ): Promise<Rows> {
     const places = this.#turns.assign(accounts)
     const given = toValues(toArrayLiteral(places.turns), toArrayLiteral(places.nths), this.#turns.hint)
-    const [[, next = null, now, isLarge] = []] = await this.run(pick, ...given)
+    const [[, next = null, now, isLarge] = [], ...rows] = await this.run(pick, ...given)
     this.isLarge = isLarge === 'true'
     this.#turns.learn(places, next === null ? undefined : Number(next), Number(now))
+    return rows
   }
 
   async #find(pick: Pick): Promise<string> {

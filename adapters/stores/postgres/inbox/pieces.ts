@@ -18,7 +18,7 @@ export const ASYNC = "set_config('synchronous_commit', 'off', true)"
 
 /** The columns of an entry, in the order in which `toEntry` reads them. */
 export const ENTRY =
-  'i.key, i.account, i.id, i.type, i.received_at, i.more, i.since, i.due_at, i.failures, i.deaths, i.marks, i.tries'
+  'i.key, i.account, i.id, i.type, i.received_at, i.more, i.since, i.due_at, i.failures, i.deaths, i.marks, i.tries, CASE WHEN i.away IS NULL THEN i.lane ELSE i.away END'
 export const ENTRY_LENGTH = ENTRY.split(',').length
 /** The columns without a default. */
 const REQUIRED = 'key, seq, state, position, account, id, type, received_at, since, due_at'
@@ -32,6 +32,7 @@ export const TURN = 'greatest(turn, coalesce(next.position, next.now)) + nth'
 export function makePieces({ items, bodies, workers }: Names) {
   /** The items of a worker `w`. */
   const itemsOf = `(SELECT * FROM ${items} i WHERE i.state = ${RUNNING} AND i.position = w.number`
+  const lockOf = `hashtextextended(lane, ${asText(items)}::regclass::oid::bigint)`
   const isLarge = `(pg_relation_size(${asText(items)}) >= ${LARGE})::text`
   return {
     body: `(SELECT encode(bytes, 'hex') FROM ${bodies} b WHERE b.seq = i.seq)`,
@@ -45,6 +46,13 @@ export function makePieces({ items, bodies, workers }: Names) {
     isLarge,
     /** The bytes of the body and the tries of an item `p`; the server reads neither for that. */
     size: `coalesce((SELECT octet_length(bytes) FROM ${bodies} b WHERE b.seq = p.seq), 0) + coalesce(octet_length(p.tries), 0)`,
+    /** Lanes of items that another transaction has locked; locks the others. The trigger would wait, and the whole group with it. */
+    busy: (rows: string) => `busy AS MATERIALIZED (
+  SELECT lane FROM (SELECT DISTINCT lane FROM (${rows}) l WHERE lane <> '') l
+  WHERE NOT pg_try_advisory_xact_lock(${lockOf})
+)`,
+    lockOf,
+    isFree: (lane: string) => `coalesce(${lane}, '') NOT IN (SELECT lane FROM busy)`,
     /** The turn of the next ready item, if there is one, and the time. */
     next: `next AS MATERIALIZED (
   SELECT (

@@ -16,7 +16,7 @@ import {
   type TakenItem,
 } from '../../../../src/engine.ts'
 import { makeSweeper, warnOfDropped } from '../../dead-letters.ts'
-import { checkKey, DEAD, listLines, RUNNING } from '../../inbox-lines.ts'
+import { checkKey, DEAD, listLines, PARKED, RUNNING } from '../../inbox-lines.ts'
 import { nameWorker } from '../../name-worker.ts'
 import { PutListeners } from '../../put-listeners.ts'
 import { encodeKey, toArrayLiteral } from '../encode.ts'
@@ -26,7 +26,7 @@ import { SharedPool } from '../shared-pool.ts'
 import type { TableName } from '../statements.ts'
 import { Table, type TableKind } from '../table.ts'
 import { toCommandOptions } from './command-options.ts'
-import { type StoredItem, toEntry, toListed, toMs, toStored } from './entry.ts'
+import { type StoredItem, toEntry, toListed, toMs, toStored, toStoredLane } from './entry.ts'
 import { InboxTables } from './inbox-tables.ts'
 import { checkInboxName, checkInboxOptions, type PostgresInboxOptions } from './options.ts'
 import { ENTRY_LENGTH } from './pieces.ts'
@@ -50,7 +50,7 @@ const KIND: TableKind<InboxStatements> = {
   comment: COMMENT,
   endings: ENDINGS,
   makeStatements: makeInboxStatements,
-  repair: ({ advance }) => advance,
+  repair: ({ advance, triggers }) => `${advance};${triggers}`,
 }
 const UNIQUE_VIOLATION = '23505'
 const BEHIND =
@@ -82,6 +82,7 @@ export function postgresInboxSchema(table: TableName = {}): string {
 }
 
 class InboxOnPostgres implements PostgresInbox {
+  readonly keepsLanes = true
   readonly commandOptions: readonly string[]
   readonly #table: Table<InboxStatements>
   readonly #tables: InboxTables
@@ -100,6 +101,7 @@ class InboxOnPostgres implements PostgresInbox {
       run: (items) => this.#putAll(items),
       toError: explain,
       sizeOf: ({ bytes }) => bytes.length,
+      laneOf: ({ lane }) => lane,
       most: MOST_PUTTING,
     })
     this.#tidy = makeSweeper(
@@ -116,21 +118,20 @@ class InboxOnPostgres implements PostgresInbox {
     await this.#puts.add(toStored(item))
   }
 
-  async #putAll(items: readonly StoredItem[]): Promise<readonly true[]> {
-    try {
-      await this.#insert(items)
-    } catch (error) {
+  async #putAll(items: readonly StoredItem[]): Promise<readonly (true | undefined)[]> {
+    const busy = await this.#insert(items).catch(async (error: unknown) => {
       if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error
       await this.#tables.run(({ advance }) => advance)
-      await this.#insert(items).catch((cause: unknown) => {
+      return this.#insert(items).catch((cause: unknown) => {
         throw sqlStateOf(cause) === UNIQUE_VIOLATION ? new PosternError('inbox_unavailable', BEHIND, { cause }) : cause
       })
-    }
+    })
     this.#listeners.wake()
-    return items.map(() => true)
+    return items.map(({ key }) => (busy.has(key) ? undefined : true))
   }
 
-  async #insert(items: readonly StoredItem[]): Promise<void> {
+  /** Returns the keys of those whose lane is locked: they were not stored. */
+  async #insert(items: readonly StoredItem[]): Promise<ReadonlySet<unknown>> {
     const listOf = (column: (item: StoredItem) => string | number) => toArrayLiteral(items.map(column))
     const lengths = items.map(({ bytes }) => bytes.length)
     let end = 1
@@ -138,16 +139,17 @@ class InboxOnPostgres implements PostgresInbox {
       end += length
       return end - length
     })
-    await this.#tables.runInTurn(
+    const rows = await this.#tables.runInTurn(
       ({ put }) => put,
       items.map(({ account }) => account),
       (turns, nths, hint) => [
         ...[listOf(({ key }) => key), listOf(({ account }) => account), listOf(({ id }) => id)],
         ...[listOf(({ type }) => type), listOf(({ receivedAt }) => receivedAt), listOf(({ more }) => more)],
         ...[toArrayLiteral(starts), toArrayLiteral(lengths), turns, nths, hint],
-        Buffer.concat(items.map(({ bytes }) => bytes)),
+        ...[Buffer.concat(items.map(({ bytes }) => bytes)), listOf(({ lane }) => lane)],
       ],
     )
+    return new Set(rows.map(([key]) => key))
   }
 
   work(run: (item: TakenItem) => Promise<Settlement>, options: InboxWorkOptions) {
@@ -164,12 +166,16 @@ class InboxOnPostgres implements PostgresInbox {
   }
 
   async counts(): Promise<InboxCounts> {
-    const [[waiting, running, dead, oldest = null] = []] = await this.#tables.run(({ counts }) => counts)
+    const [[waiting, running, dead, oldest = null, parked, oldestParked = null] = []] = await this.#tables.run(
+      ({ counts }) => counts,
+    )
     return {
       waiting: Math.min(Number(waiting), MOST_COUNTED),
       running: Number(running),
       dead: Number(dead),
       oldestDueAt: oldest === null ? undefined : toMs(oldest),
+      parked: Number(parked),
+      oldestParkedAt: oldestParked === null ? undefined : toMs(oldestParked),
     }
   }
 
@@ -186,7 +192,10 @@ class InboxOnPostgres implements PostgresInbox {
     if (row === undefined) return undefined
     const [bytes, number, isLive] = row.slice(ENTRY_LENGTH)
     const running = isLive === 'true' ? 'running' : 'waiting'
-    return toEntry(row, bytes, number === RUNNING ? running : number === DEAD ? 'dead' : 'waiting')
+    const entry = toEntry(row, bytes, number === RUNNING ? running : number === DEAD ? 'dead' : 'waiting')
+    if (number !== PARKED) return entry
+    const [head] = await this.#tables.run(({ headOf }) => headOf, toStoredLane(entry))
+    return head === undefined ? entry : { ...entry, behind: toListed(head, 'waiting').key }
   }
 
   async replay(key: string): Promise<boolean> {

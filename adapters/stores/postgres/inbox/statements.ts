@@ -1,5 +1,7 @@
 import { BATCH, DEAD, DELAYED, READY, RUNNING } from '../../inbox-lines.ts'
+import { makeCheck } from '../parts.ts'
 import type { TableName } from '../statements.ts'
+import { laneParts, makeLaneColumns, makeLaneTriggers } from './lanes.ts'
 import { makeLeases } from './leases.ts'
 import { makeLookUps } from './look-ups.ts'
 import { ASYNC, makePieces, NOW, type Pieces, REPLAY, TURN } from './pieces.ts'
@@ -16,13 +18,16 @@ export type InboxStatements = ReturnType<typeof makeInboxStatements>
 export function makeInboxStatements(name: TableName) {
   const names = namesOf(name)
   const pieces = makePieces(names)
-  const missing = makeMissingOf(name)
+  const { table = DEFAULT_TABLE } = name
+  const missing = makeMissingOf(name, laneParts(names.items))
+  const triggers = makeLaneTriggers(names, table)
   return {
     missing,
-    create: makeCreate(names, name.table ?? DEFAULT_TABLE, missing),
+    triggers,
+    create: `${makeLaneColumns(names)};\n${makeCreate(names, table, `${triggers};\n${makeCheck(missing)}`)}`,
     advance: makeAdvance(names),
     put: makePut(names, pieces),
-    settle: makeSettle(names),
+    settle: makeSettle(names, pieces),
     sweepDead: makeSweepDead(names),
     ...makeTakes(names, pieces),
     ...makePromotions(names, pieces),
@@ -33,46 +38,49 @@ export function makeInboxStatements(name: TableName) {
 
 /**
  * Stores items that are not there, and revives dead letters, which keep their bodies. It fails if the number of a new item has a body already,
- * which is another event's: the sequence of numbers stands back. Reads others first: an INSERT would wait for a row that
- * another transaction has locked. Returns a row of `next`. The commit is on disk even if that is not the database's default.
+ * which is another event's: the sequence of numbers stands back. Items of a lane, which are of one account, are inserted in their order. Reads others first: an INSERT would wait for a row that
+ * another transaction has locked. Returns a row of `next`, and the keys of items whose lane another transaction has locked: those are not stored. The commit is on disk even if that is not the database's default.
  */
-function makePut({ items, bodies }: Names, { next, turn }: Pieces): string {
+function makePut({ items, bodies }: Names, { busy, isFree, next, turn }: Pieces): string {
   return `
 WITH args AS MATERIALIZED (
   SELECT $1::text[] AS keys, $2::text[] AS accounts, $3::text[] AS ids, $4::text[] AS types, $5::float8[] AS times,
     $6::text[] AS mores, $7::int[] AS starts, $8::int[] AS lengths, $9::bigint[] AS turns, $10::int[] AS nths, $11::bigint AS hint,
-    ${NOW} AS now, CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    $13::text[] AS lanes, ${NOW} AS now, CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
 ), given AS MATERIALIZED (
-  SELECT g.* FROM args, unnest(keys, accounts, ids, types, times, mores, starts, lengths, turns, nths)
-    AS g (key, account, id, type, received_at, more, start, length, turn, nth)
-), ${next}, put AS (
-  INSERT INTO ${items} AS i (key, state, position, account, id, type, received_at, more, since, due_at)
-  SELECT key, ${READY}, ${TURN}, account, id, type, received_at, nullif(more, ''), next.now, next.now
-  FROM given g CROSS JOIN next WHERE NOT EXISTS (SELECT FROM ${items} i WHERE i.key = g.key AND state <> ${DEAD} OFFSET 0) ORDER BY key
+  SELECT g.* FROM args, unnest(keys, accounts, ids, types, times, mores, starts, lengths, turns, nths, lanes)
+    AS g (key, account, id, type, received_at, more, start, length, turn, nth, lane)
+), ${next}, ${busy('SELECT lane FROM given')}, put AS (
+  INSERT INTO ${items} AS i (key, state, position, account, id, type, received_at, more, lane, since, due_at)
+  SELECT key, ${READY}, ${TURN}, account, id, type, received_at, nullif(more, ''), nullif(lane, ''), next.now, next.now
+  FROM given g CROSS JOIN next
+  WHERE ${isFree('lane')} AND NOT EXISTS (SELECT FROM ${items} i WHERE i.key = g.key AND state <> ${DEAD} OFFSET 0)
+  ORDER BY lane, CASE lane WHEN '' THEN 0 ELSE nth END, key
   ON CONFLICT (key) DO UPDATE SET ${REPLAY} WHERE i.state = ${DEAD} RETURNING key, seq, xmax = 0 AS is_new
 ), stored AS (
   INSERT INTO ${bodies} SELECT seq, substr($12::bytea, start, length) FROM put JOIN given USING (key) WHERE is_new
 ), restored AS (
   INSERT INTO ${bodies} SELECT seq, substr($12::bytea, start, length) FROM put JOIN given USING (key) WHERE NOT is_new ON CONFLICT (seq) DO NOTHING
 )
-${turn}`
+${turn} UNION ALL SELECT key, NULL, NULL, NULL FROM given WHERE NOT (${isFree('lane')})`
 }
 
 /**
  * Settles items: objects with key, number of the worker, `next`, and what changes. Returns for each whether the worker held it; then whether
- * it existed before, and its tries, so that a settlement without an answer can be recognized. If another transaction has locked its row,
- * the item has no row in the answer: waiting for it would delay all others.
+ * it existed before, and its tries, so that a settlement without an answer can be recognized. If another transaction has locked its row
+ * or its lane, the item has no row in the answer: waiting for it would delay all others.
  *
  * Rows are found by their key alone: the index of places has all that the worker ever took while any transaction of the server is older.
  */
-function makeSettle({ items, bodies }: Names): string {
+function makeSettle({ items, bodies }: Names, { busy, isFree }: Pieces): string {
   const isHeld = `i.state + 0 = ${RUNNING} AND i.position + 0 = g.worker AND i.taken_at = g.taken`
   return `
 WITH given AS MATERIALIZED (
   SELECT g.* FROM (SELECT ${ASYNC}) a, jsonb_to_recordset($1::jsonb)
-    AS g (key text, worker bigint, taken bigint, next text, delay bigint, failed int, kept int, marks text, tries text)
-), held AS MATERIALIZED (
+    AS g (key text, worker bigint, taken bigint, next text, delay bigint, failed int, kept int, marks text, tries text, lane text, away int)
+), ${busy("SELECT lane FROM given WHERE next <> 'wait' OR away = 1")}, held AS MATERIALIZED (
   SELECT g.* FROM given g CROSS JOIN LATERAL (SELECT FROM ${items} i WHERE i.key = g.key AND ${isHeld} FOR UPDATE SKIP LOCKED) i
+  WHERE ${isFree('g.lane')}
 ), removed AS (
   DELETE FROM ${items} i USING held g WHERE g.next = 'remove' AND i.key = g.key RETURNING i.seq
 ), dropped AS (
@@ -81,7 +89,8 @@ WITH given AS MATERIALIZED (
   UPDATE ${items} i SET
     state = CASE g.next WHEN 'bury' THEN ${DEAD} ELSE ${DELAYED} END, position = ${NOW} + g.delay, due_at = ${NOW} + g.delay,
     failures = i.failures + g.failed, losses = i.losses * g.kept, deaths = i.deaths * g.kept, lost_by = NULL,
-    marks = coalesce(g.marks, i.marks), tries = coalesce(g.tries, i.tries)
+    marks = coalesce(g.marks, i.marks), tries = coalesce(g.tries, i.tries),
+    lane = CASE WHEN g.away = 1 THEN NULL ELSE i.lane END, away = CASE WHEN g.away = 1 THEN i.lane END
   FROM held g WHERE g.next IN ('wait', 'bury') AND i.key = g.key
 )
 SELECT g.key, (g.key IN (SELECT key FROM held))::text, (i.key IS NOT NULL)::text, i.tries

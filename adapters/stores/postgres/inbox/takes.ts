@@ -36,9 +36,9 @@ WITH args AS MATERIALIZED (
 )
 SELECT 'turn', (SELECT number FROM me)::text, EXISTS (SELECT FROM suspect)::text, (SELECT min(position) FROM picked)::text,
   (SELECT min(position) FROM due)::text, now, ${isLarge},
-  (SELECT count(*) FROM picked) - (SELECT count(*) FROM fitting), NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM args
+  (SELECT count(*) FROM picked) - (SELECT count(*) FROM fitting), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM args
 UNION ALL SELECT 'item', ${ENTRY}, ${body}, i.taken_at FROM taken i
-UNION ALL SELECT 'due', key, account, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM due`,
+UNION ALL SELECT 'due', key, account, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM due`,
 
     /** Takes a suspect, unless another one runs alone. */
     takeSuspect: `
@@ -62,7 +62,7 @@ SELECT 1 FROM awaited UNION ALL SELECT 1 FROM suspect WHERE awaited_by = (SELECT
   }
 }
 
-export function makePromotions({ items }: Names, { next, turn, update }: Pieces) {
+export function makePromotions({ items }: Names, { busy, isFree, next, turn, update }: Pieces) {
   return {
     /** Makes delayed items ready. Takes keys, the last turns of their accounts, and numbers behind these. Returns a row of the next turn. */
     promote: `
@@ -74,9 +74,9 @@ WITH args AS MATERIALIZED (
   SELECT i.*, ${TURN} AS place FROM given CROSS JOIN next CROSS JOIN LATERAL (
     SELECT * FROM ${items} i WHERE i.key = given.key AND i.state = ${DELAYED} AND i.position <= next.now FOR UPDATE SKIP LOCKED
   ) i
-), promoted AS (
+), ${busy('SELECT away AS lane FROM due')}, promoted AS (
   ${update(
-    'due',
+    `due WHERE ${isFree('away')}`,
     `state = CASE WHEN i.losses > 1 THEN ${SUSPECT} ELSE ${READY} END,
     position = CASE WHEN i.losses > 1 THEN i.due_at ELSE (SELECT place FROM due WHERE due.key = i.key) END`,
   )}

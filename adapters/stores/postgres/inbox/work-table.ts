@@ -11,7 +11,7 @@ import { BATCH, MOST_BYTES } from '../../inbox-lines.ts'
 import { encodeKey, toArrayLiteral } from '../encode.ts'
 import { Groups } from '../groups.ts'
 import { NoAnswer } from '../pool.ts'
-import { toAsciiJson, toEntry, toMs } from './entry.ts'
+import { toAsciiJson, toEntry, toMs, toStoredLane } from './entry.ts'
 import type { InboxTables } from './inbox-tables.ts'
 import { ENTRY_LENGTH } from './pieces.ts'
 import { Starts } from './starts.ts'
@@ -40,6 +40,10 @@ interface Settled {
   readonly kept?: 0 | 1
   readonly marks?: string
   readonly tries?: string
+  /** The lane of the item, in the form for statements. */
+  readonly lane?: string
+  /** 1 if the item leaves it. */
+  readonly away?: 0 | 1
 }
 
 /** Answer to a settlement: true if the worker held the item; otherwise what there was. */
@@ -88,6 +92,7 @@ export class WorkTable implements InboxTable {
       run: (settled) => this.#settleAll(settled),
       toError: explain,
       sizeOf: ({ tries = '' }) => tries.length,
+      laneOf: ({ lane = '' }) => lane,
     })
   }
 
@@ -270,11 +275,13 @@ const GIVEN_BACK = { next: 'wait', delay: 0, failed: 0, kept: 1 } as const
 
 function toSettled(item: InboxEntry, worker: string, settlement: Settlement): Settled {
   const { next } = settlement
-  const of = { key: encodeKey(item.key), worker, taken: takenAtOf(item) }
+  const lane = toStoredLane(item)
+  const of = { key: encodeKey(item.key), worker, taken: takenAtOf(item), ...(lane && { lane }) }
   if (next === 'remove') return { ...of, next }
   if (settlement.tried === undefined) return { ...of, ...GIVEN_BACK }
   const tries = toAsciiJson([...item.tries, settlement.tried].slice(-TRIES_KEPT))
   if (next === 'bury') return { ...of, ...GIVEN_BACK, next, tries, marks: toAsciiJson(settlement.marks) }
-  const { afterMs, isFailure, isUnproven = false } = settlement
-  return { ...of, next, tries, delay: Math.ceil(afterMs * 1_000), failed: isFailure ? 1 : 0, kept: isUnproven ? 1 : 0 }
+  const { afterMs, isFailure, isUnproven = false, leavesLane = false } = settlement
+  const counts = { failed: isFailure ? 1 : 0, kept: isUnproven ? 1 : 0 } as const
+  return { ...of, ...counts, next, tries, delay: Math.ceil(afterMs * 1_000), away: leavesLane ? 1 : 0 }
 }

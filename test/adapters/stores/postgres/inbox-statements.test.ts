@@ -16,7 +16,15 @@ INSERT INTO large_bodies SELECT seq, 'body' FROM large;
 INSERT INTO large_workers (worker, renewed_at, ends_at) SELECT 'worker' || n, n, n FROM generate_series(1, 10000) n;
 VACUUM ANALYZE large; VACUUM ANALYZE large_bodies; VACUUM ANALYZE large_workers`
 
-const { create: _create, advance: _advance, pages, ...others } = makeInboxStatements(EMPTY)
+/** Statements that read no catalog. */
+const {
+  create: _create,
+  advance: _advance,
+  missing: _missing,
+  triggers: _triggers,
+  pages,
+  ...others
+} = makeInboxStatements(EMPTY)
 const NAMES = [...Object.keys(others), ...Object.keys(pages).map((line) => `page ${line}`)]
 
 function find(name: string, table: typeof EMPTY): string {

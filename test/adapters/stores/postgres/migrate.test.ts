@@ -5,7 +5,7 @@ import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { makeItem, newName } from '../../inbox/engines.ts'
 import { newKey, Scene, take } from './scene.ts'
 
-const INBOX_INDEXES = ['_order', '_delayed', '_lost', '_workers_ended', '_workers_alone']
+const INBOX_INDEXES = ['_order', '_delayed', '_lost', '_lane', '_workers_ended', '_workers_alone']
 
 /** A table of each kind, with what has to be beside it, and one use of it. */
 const KINDS = [

@@ -1,0 +1,46 @@
+import { DEAD, DELAYED, PARKED, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
+
+/** Returns the rows of a lane that keep the others of it parked: one, or none. */
+export function headOf(name: string, lane: string): string {
+  return `${name} h WHERE h.lane = ${lane} AND h.state IN (${READY}, ${DELAYED}, ${RUNNING}, ${SUSPECT})`
+}
+
+const TRIGGERS = ['_entered', '_revived', '_returned', '_left', '_buried', '_passed'] as const
+type Trigger = (typeof TRIGGERS)[number]
+/** The endings of the names of the index and the triggers. */
+export const LANE_PARTS: readonly string[] = ['_lane', ...TRIGGERS]
+
+/**
+ * A lane has one item that is ready, delayed, running or a suspect; the others are parked behind it. Triggers keep that true for whatever
+ * adds, revives or removes items, such as a process of an older version.
+ */
+export function makeLanes(name: string): string {
+  const isHead = `OLD.lane IS NOT NULL AND OLD.state NOT IN (${DEAD}, ${PARKED})`
+  const isBehind = (lane: string) => `EXISTS (SELECT 1 FROM ${headOf(name, lane)} AND h.seq <> NEW.seq)`
+  const last = `SELECT position FROM ${name} p WHERE p.lane = NEW.lane AND p.state = ${PARKED} ORDER BY p.position DESC LIMIT 1`
+  // Behind the last one, even if the clock was set back.
+  const enter = `UPDATE ${name} SET state = ${PARKED}, position = max(due_at, 1 + coalesce((${last}), 0))
+    WHERE seq = NEW.seq AND ${isBehind('NEW.lane')}`
+  // It is due by any clock. Its account's turn is assigned like that of a retry.
+  const leave = `UPDATE ${name} SET state = ${DELAYED}, position = 0
+    WHERE seq = (SELECT seq FROM ${name} WHERE lane = OLD.lane AND state = ${PARKED} ORDER BY position LIMIT 1)
+    AND NOT EXISTS (SELECT 1 FROM ${headOf(name, 'OLD.lane')})`
+  const triggers: Readonly<Record<Trigger, readonly [event: string, when: string, ...steps: readonly string[]]>> = {
+    _entered: ['INSERT', 'NEW.lane IS NOT NULL', enter],
+    _revived: ['UPDATE OF state', `NEW.lane IS NOT NULL AND OLD.state = ${DEAD} AND NEW.state <> ${DEAD}`, enter],
+    _returned: [
+      'UPDATE OF state',
+      `NEW.away IS NOT NULL AND NEW.state IN (${READY}, ${SUSPECT})`,
+      `UPDATE ${name} SET lane = away, away = NULL WHERE seq = NEW.seq`,
+      `UPDATE ${name} SET state = ${PARKED}, position = since WHERE seq = NEW.seq AND ${isBehind('NEW.away')}`,
+    ],
+    _left: ['DELETE', isHead, leave],
+    _buried: ['UPDATE OF state', `${isHead} AND NEW.state = ${DEAD}`, leave],
+    _passed: ['UPDATE OF lane', `${isHead} AND NEW.lane IS NULL`, leave],
+  }
+  const create = Object.entries(triggers).map(
+    ([ending, [event, when, ...steps]]) =>
+      `CREATE TRIGGER IF NOT EXISTS ${name}${ending} AFTER ${event} ON ${name} WHEN ${when} BEGIN ${steps.join('; ')}; END;`,
+  )
+  return `CREATE INDEX IF NOT EXISTS ${name}_lane ON ${name} (lane, state, position) WHERE lane IS NOT NULL;\n${create.join('\n')}`
+}
