@@ -112,7 +112,11 @@ export class OptionChecker {
    * @throws ConfigurationError `option_unknown` if there is one
    */
   mustHaveOnly(options: object, known: readonly string[], hint?: (stray: string) => string | undefined): void {
-    const stray = Object.keys(options).find((name) => !known.includes(name))
+    const names = Object.keys(options)
+    // An AbortSignal in the place of { signal } has no names of its own.
+    if (names.length === 0 && !isBare(options) && !known.some((name) => name in options))
+      throw this.invalid(`it takes one object of options: { ${known.join(', ')} }.`)
+    const stray = names.find((name) => !known.includes(name))
     if (stray === undefined) return
     const fix = tellKnown(stray, known, hint?.(stray))
     throw new ConfigurationError('option_unknown', `${this.#owner} has no option "${stray}". ${fix}`)
@@ -158,6 +162,12 @@ export function tellKnown(stray: string, known: readonly string[], hint?: string
   const nearest = findNearest(stray, known)
   const meant = hint ?? (nearest === undefined ? undefined : `Did you mean "${nearest}"?`)
   return `${meant === undefined ? '' : `${meant} `}It takes ${known.join(', ') || 'none'}.`
+}
+
+/** Returns true for an object of no class, of this realm or another one. */
+function isBare(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 /** Returns true for an object that may hold options. */

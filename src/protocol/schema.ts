@@ -1,4 +1,5 @@
 import { isPlain } from './copy-plain.ts'
+import { OptionChecker } from './option-checker.ts'
 import { ignoreRejection, isThenable } from './promises.ts'
 
 /** The part of Standard Schema (standardschema.dev, version 1) that the receiver uses, so that the core knows no library of schemas. */
@@ -35,9 +36,15 @@ const passThrough = (value: unknown) => ({ value })
 /**
  * A schema in types only: nothing is checked at run time beyond what every model event needs (a record with a string `_id`).
  *
+ * @throws ConfigurationError `option_invalid` if it is given a schema, by which nothing would be checked
  * @example createReceiver({ secret, models: { invoice: record<Invoice>() } })
  */
-export function record<T>(): StandardSchema<T> {
+export function record<T>(): StandardSchema<T>
+export function record<T>(...given: readonly unknown[]): StandardSchema<T> {
+  if (given.length > 0)
+    throw new OptionChecker('record').invalid(
+      'it takes nothing, and checks nothing: give the schema itself as the model.',
+    )
   // The cast is the point of the function: the caller vouches for T, and nothing looks at the value.
   return { '~standard': { version: 1, vendor: 'postern', validate: passThrough as (value: unknown) => { value: T } } }
 }

@@ -89,6 +89,7 @@ export function importSecret(secret: unknown, hint = SECRET_HINT): KeyObject {
   if (typeof secret === 'string') {
     if (secret.trim() === '') throw unusable(secret === '' ? 'is an empty string' : 'is blank')
     if (secret.trim() !== secret) throw unusable('has a blank or a line break at an edge; trim it')
+    if (isWellFormed(secret)) throw unusable('is a signature: the header and the secret are swapped')
     if (/^(["'`]).*\1$/s.test(secret))
       throw unusable('is in quotes, which belong to the file that it was read from; remove them')
     return createSecretKey(secret, 'utf8')

@@ -1,6 +1,6 @@
 import type { Emulator } from 'postern/emulator'
-import { events } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
+import { events, silentLogger } from 'postern/testing'
+import { describe, expect, it, vi } from 'vitest'
 import { start } from './support.ts'
 
 const URL_TAKEN = 'http://localhost:3000/webhooks'
@@ -69,6 +69,14 @@ describe('the emulator', () => {
     const event = events.syncFailed({ a: 1 }, { accountKey: 'globex' })
     expect(crm.events.emit(event)).toMatchObject({ id: event.id, deliveries: [expect.anything()] })
     expect(crm.events.emit(event, { accountKey: 'acme' }).deliveries).toEqual([])
+  })
+
+  it('warns of an event whose type is misspelt', async () => {
+    const warn = vi.fn()
+    const crm = await start({ logger: { ...silentLogger, warn } })
+    crm.events.emit({ type: 'contact.craeted' })
+    crm.events.emit({ type: 'nobody.asked' })
+    expect(warn.mock.calls).toEqual([[{}, expect.stringContaining('did you mean contact.created?')]])
   })
 
   it('refuses a login by a bare key', async () => {

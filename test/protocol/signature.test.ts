@@ -198,6 +198,7 @@ describe('a secret', () => {
     ['', / is an empty string\. /],
     [' ', / is blank\. /],
     ['abc ', /at an edge; trim it/],
+    [`sha256=${'a'.repeat(64)}`, / is a signature: the header and the secret are swapped/],
     ['"abc"', / is in quotes, which belong to the file/],
     [undefined, / is undefined: set the environment variable/],
     [null, / is null; give text or bytes/],

@@ -55,7 +55,6 @@ export const ACCEPTING: Readonly<Record<string, string>> = {
   'index.RetryLater': ERROR,
   'client.ServiceError': ERROR,
   'models.contact*': 'a schema of zod',
-  'index.record': BARE,
   'index.systemClock.*': CONTRACT,
   'index.consoleLogger.*': 'prints what it is given',
   'testing.silentLogger.*': 'prints nothing',
@@ -156,36 +155,41 @@ const adapter = (of: unknown, own: object = {}): RightCall => ({
   given: { receiver: newReceiver(), options: options({ source: nothing, waitUntil: nothing, ...own }) },
 })
 
+const receiving = {
+  secret,
+  store: core.memoryStore(),
+  name: 'shop',
+  maxBodyBytes: 1_000,
+  maxBufferedBytes: 10_000_000,
+  deadlineMs: 1_000,
+  handlerTimeoutMs: 1_000,
+  leaseMs: 5_000,
+  maxInFlight: 10,
+  clock,
+  logger,
+  onOutcome: nothing,
+  onError: nothing,
+  onDeadLetter: nothing,
+  inbox,
+}
+
 const CORE: Calls = {
   'index.createReceiver': {
     of: () => core.createReceiver,
     given: {
       options: options({
-        secret,
+        ...receiving,
         models: { contact: core.record() },
         events: { 'invoice.paid': core.record() },
-        store: core.memoryStore(),
-        name: 'shop',
         signatureHeader: 'X-Signature',
-        maxBodyBytes: 1_000,
-        maxBufferedBytes: 10_000_000,
-        deadlineMs: 1_000,
-        handlerTimeoutMs: 1_000,
-        leaseMs: 5_000,
-        maxInFlight: 10,
         maxAge: 86_400_000,
-        clock,
-        logger,
-        onOutcome: nothing,
-        onError: nothing,
-        onDeadLetter: nothing,
-        inbox,
       }),
     },
     needed: 1,
     told: /createReceiver|signing secret/,
     except: { secret: '*' },
   },
+  'index.record': { of: () => core.record, given: { schema: {} }, needed: 0 },
   'index.memoryStore': {
     of: () => core.memoryStore,
     given: { options: options({ max: 10, retentionMs: 1e8, clock }) },
@@ -213,7 +217,7 @@ const CORE: Calls = {
     of: () => core.receiveFrom,
     given: {
       sender: senders.github(),
-      options: options({ secret, events: { push: core.record() }, store: core.memoryStore(), name: 'x', logger }),
+      options: options({ ...receiving, events: { push: core.record() } }),
     },
     needed: 2,
     told: /receiveFrom|signing secret|sender/,
@@ -251,7 +255,8 @@ const CORE: Calls = {
     of: () => (options: never) => fastifyPlugin({} as never, options),
     given: { options: options({ receiver: newReceiver(), url: '/x', source: nothing, waitUntil: nothing }) },
     needed: 1,
-    except: { receiver: '*' }, // without it, the error says how to register the plugin
+    // Without a receiver, the error says how to register the plugin. The others are Fastify's.
+    except: { receiver: '*', prefix: '*', logLevel: '*', logSerializers: '*' },
   },
   'next.nextHandler': adapter(nextHandler),
   'next.nextApiHandler': adapter(nextApiHandler),
@@ -359,6 +364,9 @@ const matcher = (
 })
 const delivery = { attempts: [], status: 'pending', next: undefined }
 
+/** Options that the rows of another sender have. */
+const OF_OTHERS = { sender: '*', type: '*', id: '*', accountKey: '*', at: '*' } as const
+
 const TESTING: Calls = {
   'testing.createEvents': {
     of: () => testing.createEvents,
@@ -381,14 +389,14 @@ const TESTING: Calls = {
     given: { options: options({ target, clock, ...signing }) },
     needed: 1,
     told: /createSender|signing secret/,
-    ...{ except: { secret: '*', seed: ['3x'], event: ['x y'] } },
+    except: { secret: '*', seed: ['3x'], ...OF_OTHERS },
   },
   'testing.signed': {
     of: () => testing.signed,
     given: { event, options: options(signing) },
     needed: 2,
     told: NAMED_SECRET,
-    except: { secret: '*', seed: ['3x'], event: ['x y'] },
+    except: { secret: '*', seed: ['3x'], event: ['x y'], ...OF_OTHERS },
   },
   'testing.createSender of another sender': {
     of: () => testing.createSender,
@@ -636,13 +644,21 @@ const emulating = (name: string, of: Method, first: Readonly<Record<string, unkn
   [`emulator.${name}`]: {
     of: () => of(emulator),
     given: { ...first, options: options({ accountKey: 'acme', ...own }) },
+    except: { data: '*' }, // whatever JSON can hold
   },
 })
 const plain = (name: string, of: Method, given: Readonly<Record<string, unknown>>, needed?: number): Calls => ({
   [`emulator.${name}`]: { of: () => of(emulator), given, ...(needed !== undefined && { needed }) },
 })
 const registration = { url, events: types, description: 'd', active: true }
-const emitted = options({ type: 'a.created', id: 'i', timestamp: 't' })
+const emitted = options({
+  type: 'a.created',
+  id: 'i',
+  timestamp: 't',
+  accountKey: 'acme',
+  model: 'a',
+  action: 'created',
+})
 
 const EMULATOR: Calls = {
   'emulator.startEmulator': {
@@ -665,6 +681,7 @@ const EMULATOR: Calls = {
         faults: { fail: 1 },
         seed: 1,
         dialect: 'default',
+        devToken: 'x'.repeat(16),
         assume: { listBody: 'items' },
         accounts: [],
         database,

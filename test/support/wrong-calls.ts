@@ -30,7 +30,7 @@ export async function findSilent(path: string, call: RightCall): Promise<readonl
   const owner = call.told ?? new RegExp(`\\b${path.replace(/^.*[.)]/, '')}\\b`)
   const silent: string[] = []
   const mustRefuse = async (wrong: string, args: readonly unknown[], ...names: readonly string[]) => {
-    const told = await refusal(of() as (...args: unknown[]) => unknown, args)
+    const told = await refusal(of() as Called, args)
     const missing = names.filter((name) => told?.includes(name) === false)
     if (told === undefined) silent.push(`${path}: ${wrong} is taken`)
     else if (!owner.test(told) || missing.length > 0) silent.push(`${path}: ${wrong} is told as: ${told}`)
@@ -39,7 +39,16 @@ export async function findSilent(path: string, call: RightCall): Promise<readonl
   for (const [at, [name, value]] of entries.entries()) {
     const put = (wrong: unknown) => right.with(at, wrong)
     if (value instanceof Options) {
-      for (const wrong of ['x y', 7, []]) await mustRefuse(`${name} ${write(wrong)}`, put(wrong))
+      // A message names all options: each has to be in the table.
+      const told = (await refusal(of() as Called, put({ ...value.values, unknown: 1 }))) ?? ''
+      const all = /It takes ([^.]*)\.$/.exec(told)?.[1]?.split(', ') ?? []
+      silent.push(
+        ...all
+          .filter((key) => !(key in value.values) && except[key] !== '*')
+          .map((key) => `${path}: the table lacks ${name}.${key}`),
+      )
+      for (const wrong of ['x y', 7, [], new AbortController().signal])
+        await mustRefuse(`${name} ${write(wrong)}`, put(wrong))
       for (const [key, inner] of Object.entries(value.values)) {
         if (except[key] === '*') continue
         const misspelt = key.length > 3 ? `${key.slice(0, 1)}${key.slice(2)}` : `${key}x`
@@ -67,7 +76,9 @@ export function listFunctions(value: unknown, path: string, depth = 2): readonly
   return [...names].flatMap((name) => listFunctions(Reflect.get(value, name), `${path}.${name}`, depth - 1))
 }
 
-async function refusal(call: (...args: unknown[]) => unknown, args: readonly unknown[]): Promise<string | undefined> {
+type Called = (...args: unknown[]) => unknown
+
+async function refusal(call: Called, args: readonly unknown[]): Promise<string | undefined> {
   try {
     await call(...args)
     return undefined

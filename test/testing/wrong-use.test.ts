@@ -8,6 +8,7 @@ import {
   manualClock,
   nodeTarget,
   signed,
+  storeSuite,
   urlTarget,
 } from 'postern/testing'
 import 'postern/testing/vitest'
@@ -28,6 +29,12 @@ describe('is refused when it is made', () => {
     ],
     ['a fetch target of an app', /give app\.fetch/, () => loose(fetchTarget)({ fetch() {} })],
     ['a Fastify target of another app', /nodeTarget\(\) or fetchTarget\(\)/, () => loose(fastifyTarget)(() => {})],
+    ['a path beside a URL', /no option "path".*that of the URL/, () => loose(urlTarget)('http://x/', { path: '/y' })],
+    [
+      'a misspelt option of transactions',
+      /"isAsync"/,
+      () => loose(storeSuite)(() => {}, { transaction: { write() {}, has() {}, isAsync: false } }),
+    ],
     ['a URL of another protocol', /begins with http/, () => urlTarget('shttp://localhost:3000/webhooks')],
     [
       'a builder that was not called',

@@ -62,7 +62,8 @@ export function tellIssues({ issues }: z.ZodError, shape: z.ZodType): readonly s
 /** Returns the names of all fields of the object at a path of a shape. */
 export function namesAt(shape: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
   let at: z.core.$ZodType | undefined = unwrap(shape)
-  for (const name of path) at = unwrap(at instanceof z.ZodObject ? at.shape[String(name)] : undefined)
+  for (const name of path)
+    at = unwrap(at instanceof z.ZodObject ? at.shape[String(name)] : at instanceof z.ZodArray ? at.element : undefined)
   return at instanceof z.ZodObject ? Object.keys(at.shape) : []
 }
 

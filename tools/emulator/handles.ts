@@ -1,9 +1,12 @@
 import * as z from 'zod'
+import { ACTIONS, SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
+import { findNearest } from '../../src/protocol/nearest.ts'
 import { account as accountShape, checkInput, eventFields, resendShape, webhookFields } from './check-input.ts'
 import type { Emulator, OfAccount } from './emulator-api.ts'
 import type { EventInput } from './events.ts'
 import { Refusal } from './refusal.ts'
 import { LIMITS, type Service } from './service.ts'
+import { isServiceEventType } from './subscription.ts'
 import type { WebhookChange } from './webhooks.ts'
 
 type Handles = Pick<Emulator, 'accounts' | 'webhooks' | 'deliveries' | 'records' | 'events' | 'login'>
@@ -26,6 +29,13 @@ const eventShape = z.strictObject({
   action: z.string().optional(),
 })
 
+/** Returns the type of the service that was probably meant by one that is misspelt. */
+function findMeant(type: string): string | undefined {
+  if (isServiceEventType(type)) return undefined
+  const [model = ''] = type.split('.')
+  return findNearest(type, [...SERVICE_EVENT_TYPES, ...ACTIONS.map((action) => `${model}.${action}`)])
+}
+
 export function createHandles(service: Service): Handles {
   const { accounts, webhooks, deliveries, engine, events, tokens } = service
   const keyOf = (method: string, options: OfAccount | undefined, otherwise?: string) =>
@@ -41,6 +51,8 @@ export function createHandles(service: Service): Handles {
   }
   const emit = (method: string, event: EventInput, count: number, options: OfAccount | undefined) => {
     const { accountKey, ...input } = checkInput(event, eventShape, `${method}: event`)
+    const meant = findMeant(input.type)
+    if (meant !== undefined) service.feed.warn(`"${input.type}" is not a type of the service; did you mean ${meant}?`)
     return events.emit(keyOf(method, options, accountKey), input, checkInput(count, countShape, `${method}: count`))
   }
   const findDelivery = (method: string, id: string) => deliveries.get(text(method, 'id', id))

@@ -145,7 +145,9 @@ const accounts = z
   .transform((added): readonly Account[] => [...SEEDED_ACCOUNTS, ...added])
 
 const schema = z.strictObject({
-  port: z.union([z.literal(false), z.number().int().min(0).max(65_535)]).default(0),
+  port: z
+    .union([z.literal(false), z.number().int().min(0).max(65_535)], 'must be a whole number from 0 to 65535, or false')
+    .default(0),
   host: z.string().min(1).default('127.0.0.1'),
   hostAllow: z.array(z.string().min(1)).default([]),
   clock: z

@@ -8,7 +8,7 @@ export const MODEL_KEY: RegExp = /^[A-Za-z][A-Za-z0-9_]*$/
 const NAMES = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/
 const WILDCARD = /^(\*|[A-Za-z][A-Za-z0-9_]*\.\*|\*\.[A-Za-z][A-Za-z0-9_]*)$/
 
-function isServiceEventType(type: string): boolean {
+export function isServiceEventType(type: string): boolean {
   const model = splitType(type)?.model
   return SERVICE_EVENT_TYPES.some((known) => known === type) || (model !== undefined && MODEL_KEY.test(model))
 }

@@ -177,7 +177,7 @@ export function createSender(options: SenderOptions | SenderFromOptions): Sender
 const listOf =
   (kind: Kind): Kind =>
   (value) =>
-    Array.isArray(value) && !value.some(kind) ? undefined : 'a list of events'
+    Array.isArray(value) && value.length > 0 && !value.some(kind) ? undefined : 'a list of at least one event'
 
 type Kinds = Readonly<Record<string, Kind>>
 

@@ -7,8 +7,11 @@ import { sendParts, type Target, type TargetAnswer, type TargetRequest, withLeng
  *
  * @example urlTarget(`http://127.0.0.1:${port}/webhooks`)
  */
-export function urlTarget(url: string | URL): Target {
-  new OptionChecker('urlTarget').mustBe('url', url, HTTP_URL)
+export function urlTarget(url: string | URL): Target
+export function urlTarget(url: string | URL, options?: unknown): Target {
+  const check = new OptionChecker('urlTarget')
+  check.mustBe('url', url, HTTP_URL)
+  if (typeof options === 'object') check.mustHaveOnly(Object(options), [], () => 'The path is that of the URL.')
   const address = new URL(url)
   return { send: (request) => sendOverHttp(address, request, { agent: false }) }
 }

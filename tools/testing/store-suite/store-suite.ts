@@ -40,6 +40,13 @@ const OPTIONS: Readonly<Record<keyof StoreSuiteOptions, Kind>> = {
   transaction: withMethods('write', 'has'),
 }
 
+/** Checks the tools for transactions. An object of a class may have more. */
+function checkTools(tools: NonNullable<StoreSuiteOptions['transaction']>): void {
+  const check = new OptionChecker('storeSuite: transaction')
+  if (tools.isAsynchronous !== undefined) check.mustBe('isAsynchronous', tools.isAsynchronous, FLAG)
+  if (Object.getPrototypeOf(tools) === Object.prototype) check.mustHaveOnly(tools, ['write', 'has', 'isAsynchronous'])
+}
+
 /** Requirement of every store, as a case for a test runner. */
 export interface StoreCase {
   readonly name: string
@@ -70,8 +77,7 @@ export function storeSuite(
   check.mustBe('makeStore', makeStore, FUNCTION)
   check.mustFit(options, OPTIONS)
   const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true } = options
-  if (transaction?.isAsynchronous !== undefined)
-    check.mustBe('transaction.isAsynchronous', transaction.isAsynchronous, FLAG)
+  if (transaction !== undefined) checkTools(transaction)
   const pairs = new Map<number | undefined, ReturnType<TrialHost['stores']>>()
   const makePair = async (given: { readonly retentionMs?: number }) => {
     const store = await makeStore(given)
