@@ -22,7 +22,7 @@ const WITH_PROGRAMS = [
   'emulator/crash',
   'examples/**/*',
   'installs',
-  'inspector/{firefox,inbox,live,page,page-actions,page-trouble,reading}',
+  'inspector/{firefox,inbox,live,outcome,page,page-actions,page-trouble,reading}',
   'otel/docs',
   'package{,-types}',
   'proofs/**/*',

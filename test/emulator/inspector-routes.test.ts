@@ -29,7 +29,7 @@ describe('routes of the page', () => {
     const ids = crm.events.emitMany({ type: 'sync.failed' }, 5).map(({ deliveries }) => deliveries[0])
     const { json } = await call(crm, 'GET /_emulator/rows')
     expect(json).toMatchObject({ total: 5, state: { webhooks: [{ active: false }] } })
-    expect(Object(json).rows).toMatchObject(ids.toReversed().map((id) => ({ id, last: null, attempts: 0 })))
+    expect(Object(json).rows).toMatchObject(ids.toReversed().map((id) => ({ id, last: null, times: [], record: null })))
     expect((await call(crm, `GET /_emulator/rows/${ids[1]}`)).json).toEqual(Object(json).rows[3])
     expect((await call(crm, 'GET /_emulator/rows/nothing')).status).toBe(404)
     const [made] = crm.events.emit({ type: 'sync.failed', data: { city: 'Zürich' } }).deliveries
@@ -89,7 +89,7 @@ describe('routes of the page', () => {
     expect((await call(crm, 'POST /_emulator/webhooks', { body: refused })).status).toBe(422)
   })
 
-  it('deliveries: retried', async () => {
+  it('deliveries: tried again, before their time or by the manual retry', async () => {
     const crm = await start({ retryScale: 60_000 })
     let status = 500
     const receiver = await serve((request, response) => {
@@ -99,8 +99,12 @@ describe('routes of the page', () => {
     crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
     crm.events.emit({ type: 'sync.failed' })
     const path = `/_emulator/deliveries/${crm.deliveries.list()[0]?.id}`
-    expect((await call(crm, `POST ${path}/retry`, { body: {} })).status).toBe(409)
+    await crm.clock.advance(0)
+    expect((await call(crm, `POST ${path}/retry`, { body: {} })).status).toBe(202)
+    await crm.clock.advance(0)
+    expect(crm.deliveries.list()[0]?.attempts).toHaveLength(2)
     await crm.clock.advance('1m')
+    expect(crm.deliveries.list()[0]?.attempts).toHaveLength(5)
     status = 200
     expect(await call(crm, `POST ${path}/retry`, { body: {} })).toMatchObject({
       status: 202,
@@ -108,6 +112,7 @@ describe('routes of the page', () => {
     })
     await crm.clock.advance(0)
     expect(crm.deliveries.list().map((each) => each.status)).toEqual(['success'])
+    expect((await call(crm, `POST ${path}/retry`, { body: {} })).status).toBe(409)
   })
 
   it('bodies: sent unchanged, if their type is requested', async () => {

@@ -39,16 +39,19 @@ describe.skipIf(FIREFOX === undefined)('the inspector in Firefox', () => {
     expect(await page.$eval('.steps', ({ textContent }) => textContent)).toContain('sha256=')
     await page.keyboard.press('Escape')
     for (const [key, text] of [
-      ['g', '1 still retried'],
-      ['2', 'Webhooks'],
-      ['3', 'No API calls yet'],
+      ['g', 'contact.created · 500 handler_failed'],
+      ['2', 'API calls'],
     ] as const) {
       await page.keyboard.press(key)
       await page.waitForFunction(`document.querySelector('main').textContent.includes(${JSON.stringify(text)})`)
     }
-    for (const text of ['clock', 'Faults of deliveries']) {
-      await page.evaluate("document.querySelector('main nav [aria-current]').nextElementSibling?.click()")
-      await page.waitForFunction(`document.querySelector('main section').textContent.includes(${JSON.stringify(text)})`)
+    for (const [name, text] of [
+      ['Clock', 'Next attempt'],
+      ['Faults', 'Faults of the API'],
+    ] as const) {
+      await page.click(`[aria-label^=${name}]`)
+      await page.waitForFunction(`document.querySelector('dialog')?.textContent.includes(${JSON.stringify(text)})`)
+      await page.keyboard.press('Escape')
     }
     expect(complaints).toEqual([])
   })

@@ -97,7 +97,7 @@ describe.skipIf(CHROMIUM === undefined)('live, the inspector', () => {
     const [oldest] = crm.events.emit({ type: 'sync.completed' }).deliveries
     for (let n = 0; n < 11; n++) crm.events.emitMany({ type: 'sync.completed' }, 1_000)
     const { page } = await open(crm, `?d=${oldest}`)
-    await page.locator('.verdict').getByText('held').waitFor()
+    await page.locator('.verdict').getByText('paused').waitFor()
     await expect.poll(() => countOf(page)).toContain('the newest of 11,001')
   })
 })

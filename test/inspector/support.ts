@@ -148,14 +148,14 @@ export const MEASURE = `(() => {
   const rightOf = (element) => element.getBoundingClientRect().right
   const heads = [...document.querySelectorAll('.rows th')].filter((head) => head.offsetWidth > 0)
   const list = document.querySelector('.list .scroll')
-  const types = [...document.querySelectorAll('.rows td:first-child')]
+  const types = [...document.querySelectorAll('.rows .row td:nth-child(3)')]
   return {
     cut: types.filter((cell) => rightOf(cell.querySelector('a')) > rightOf(cell)).length,
-    heights: [...new Set(types.map((cell) => cell.parentElement.getBoundingClientRect().height))],
+    heights: [...new Set(types.map((cell) => cell.parentElement.getBoundingClientRect().height - (list.clientWidth < 900 ? 44 : 28)))],
     narrow: heads.filter((head) => head.offsetWidth < 60).map((head) => head.textContent),
     rest: Math.abs(Math.round(list.clientWidth - heads.reduce((sum, head) => sum + head.getBoundingClientRect().width, 0))),
   }
 })()`
 
-/** The result of `MEASURE` for a list that cuts nothing. */
-export const WHOLE = { cut: 0, narrow: [], rest: 0, heights: [44] }
+/** The result of `MEASURE` for a list that cuts nothing, with one line a row, and two below 900 px. */
+export const WHOLE = { cut: 0, narrow: [], rest: 0, heights: [0] }

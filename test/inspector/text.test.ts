@@ -19,19 +19,24 @@ const ROW: Row = {
     type: 'contact.created',
     status: 'pending',
   },
+  record: 'c1',
+  reason: { text: 'Mailchimp said "no", 502', handlers: ['audit'] },
+  inbox: null,
   signing: 'valid',
   resendOf: null,
   note: null,
   at: '1970-01-01T00:16:40.000Z',
   nextAt: null,
-  attempts: 1,
-  last: { result: '401', code: 'unauthorized', isAcknowledged: false, at: '1970-01-01T00:16:40.000Z', ms: 4 },
+  times: [4],
+  last: { result: '401', code: 'unauthorized', isAcknowledged: false, at: '1970-01-01T00:16:40.000Z' },
 }
 
 const CONTEXT = {
   urlOf: () => 'http://localhost:3000/hooks',
   now: 1_005_000,
   isUtc: true,
+  statusOf: () => 'retrying',
+  causeOf: ({ type, reason }: Row) => `${type} · ${reason?.text}`,
   hasText: (_id: string, text: string) => text === 'a b',
 }
 
@@ -49,10 +54,26 @@ describe('a filter', () => {
     ['type:cont', false],
     ['status:retrying', true],
     ['-status:retrying', false],
+    ['status:failed', false],
+    ['status:failed,retrying', true],
     ['code:401', true],
+    ['code:404,401', true],
+    ['code:404,200', false],
+    ['-code:404,401', false],
+    ['record:c1', true],
+    ['record:c', false],
+    ['cause:"contact.created · Mailchimp said \\"no\\", 502"', true],
+    ['cause:"contact.created · Mailchimp said"', false],
     ['code:40', false],
     ['webhook:3000/hooks', true],
     ['webhook:other', false],
+    ['webhook:/hooks', true],
+    ['webhook:/hook', false],
+    ['webhook:/', true],
+    ['webhook:localhost', true],
+    ['webhook:host', false],
+    ['webhook:localhost:300', false],
+    ['webhook:http://localhost:3000', true],
     ['account:globex', false],
     ['event:evt_1', true],
     ['body:"a b"', true],
@@ -79,6 +100,7 @@ describe('a filter', () => {
 
   it.each([
     ...['since:nonsense', 'since:', 'until:2025-99-01', 'until:2025-02-31', 'status:fail', '-status:fail', 'type:'],
+    ...['status:failed,fail', 'code:401,', 'code:,'],
     ...['stats:failed', '-stats:failed', 'Status:failed'],
   ])('says that %s means nothing, and ignores it', (query) => {
     const { test, unknown } = readFilter(`${query} code:401`, CONTEXT)

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { DeliveryAttempt, EmulatorDelivery } from './delivery.ts'
+import type { Reason, Standing } from './inspector/inbox-shapes.ts'
 
 // The control interface. Types: what the emulator writes and its page reads; times are text in ISO 8601. Schemas, at the end: what the command
 // line reads of it; it computes with milliseconds since 1970.
@@ -43,7 +44,7 @@ export interface ClockShape {
 }
 
 /** The faults of deliveries in force. */
-export interface FaultShape {
+interface FaultShape {
   readonly fail: number
   readonly duplicate: number
   readonly shuffle: boolean
@@ -95,8 +96,15 @@ export interface Row {
   readonly at: string
   /** Time at which the next attempt is due. */
   readonly nextAt: string | null
-  readonly attempts: number
+  /** Duration of each attempt, in milliseconds. */
+  readonly times: readonly number[]
   readonly last: LastResult | null
+  /** Id of the record that the event is about. */
+  readonly record: string | null
+  /** Reason why the last attempt failed. */
+  readonly reason: Reason | null
+  /** Place of the event in the inbox of the receiver, as far as it is known. */
+  readonly inbox: Standing | null
 }
 
 /** The outcome of the last attempt of a delivery. */
@@ -107,7 +115,6 @@ export interface LastResult {
   readonly code: string | null
   readonly isAcknowledged: boolean
   readonly at: string
-  readonly ms: number
 }
 
 /** Everything that the page shows at its start. */

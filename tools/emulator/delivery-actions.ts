@@ -63,6 +63,19 @@ export class DeliveryActions {
     return delivery
   }
 
+  /** Retries a failed delivery by hand; makes the next attempt of a pending one now. */
+  tryAgain(id: string): StoredDelivery {
+    const delivery = this.get(id)
+    const { accountKey, webhookId, status, isInFlight } = delivery
+    if (status !== 'pending') return this.retry(accountKey, webhookId, id)
+    if (isInFlight) return delivery
+    const { log, feed, engine, clock } = this.#parts
+    log.update([delivery], { status, nextAttemptAt: clock.now() })
+    feed.publish({ type: 'delivery', delivery })
+    engine.schedule([delivery])
+    return delivery
+  }
+
   /** Makes a separate delivery of the same event, with a single attempt. */
   resend(id: string, { body, sign = 'valid' }: ResendOptions = {}): StoredDelivery {
     const original = this.get(id)

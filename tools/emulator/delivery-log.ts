@@ -1,4 +1,5 @@
 import type { DeliveryAttempt, StoredDelivery } from './delivery.ts'
+import type { Standing } from './inspector/inbox-shapes.ts'
 import type { EntryKind, Journal } from './journal.ts'
 import { Refusal } from './refusal.ts'
 
@@ -20,7 +21,10 @@ export type DeliveryChange = Pick<StoredDelivery, 'status' | 'nextAttemptAt'> &
   Partial<Pick<StoredDelivery, 'attempts' | 'note' | 'remaining' | 'bytes'>>
 
 /** Part of a delivery that is written at each change; its bytes are written separately, and once. */
-type WrittenDelivery = Omit<StoredDelivery, 'bytes' | 'signedBytes' | 'isInFlight' | 'made' | 'change' | 'ticket'>
+type WrittenDelivery = Omit<
+  StoredDelivery,
+  'bytes' | 'signedBytes' | 'standing' | 'isInFlight' | 'made' | 'change' | 'ticket'
+>
 
 export class DeliveryLog {
   readonly #all = new Map<string, StoredDelivery>()
@@ -134,6 +138,12 @@ export class DeliveryLog {
     this.#apply(deliveries, this.#place(change))
   }
 
+  /** Notes the place of an accepted event in the inbox, in memory only. */
+  place(delivery: StoredDelivery, standing: Standing): void {
+    delivery.standing = standing
+    delivery.change = ++this.#changeCount
+  }
+
   removeWebhook(webhookId: string, alongside: () => void): void {
     const all = this.list(webhookId)
     this.#journal.together(() => {
@@ -211,6 +221,7 @@ export class DeliveryLog {
     const {
       bytes,
       signedBytes,
+      standing: _standing,
       isInFlight: _isInFlight,
       made: _made,
       change: _change,

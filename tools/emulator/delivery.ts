@@ -1,4 +1,5 @@
 import type { SIGNINGS } from '../wire/signings.ts'
+import type { Standing } from './inspector/inbox-shapes.ts'
 
 /** Kind of signature. Only a resent delivery can have another one than `valid`. */
 export type Signing = keyof typeof SIGNINGS
@@ -84,6 +85,8 @@ export interface StoredDelivery extends EmulatorDelivery {
   bytes: Uint8Array
   /** Bytes that the signature covers, if they differ from the body. */
   readonly signedBytes: Uint8Array | undefined
+  /** Place of its event in the inbox of the receiver; undefined if it is not known. */
+  standing?: Standing | undefined
   /** Number of attempts left. */
   remaining: number
   /** URL of the first attempt. */

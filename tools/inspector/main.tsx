@@ -1,17 +1,17 @@
 import { type JSX, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { DialogHost } from './dialogs/dialog-host.tsx'
-import { listScreens, readAddress, type Screen, SECTIONS } from './model/address.ts'
+import { listScreens, readAddress, type Screen } from './model/address.ts'
 import { IS_ALONE } from './model/api.ts'
 import { connect } from './model/connection.ts'
 import { watchInbox } from './model/inbox.ts'
 import { listenToKeys } from './model/keys.ts'
-import { countFailed } from './model/list.ts'
+import { countAll } from './model/list.ts'
 import { paint, store, useStore } from './model/store.ts'
+import { closeMenus } from './parts/fields.tsx'
 import { Header } from './parts/header.tsx'
 import { DeliveriesScreen } from './screens/deliveries.tsx'
 import { InboxScreen } from './screens/inbox.tsx'
-import { ServiceScreen } from './screens/service.tsx'
 import { WebhooksScreen } from './screens/webhooks.tsx'
 import { count } from './text/count.ts'
 
@@ -19,17 +19,16 @@ const SCREENS: Readonly<Record<Screen, () => JSX.Element>> = {
   deliveries: DeliveriesScreen,
   inbox: InboxScreen,
   webhooks: WebhooksScreen,
-  service: ServiceScreen,
 }
 
-/** The title of the window: the open delivery, event or section, and its screen. */
+/** The title of the window: the open delivery or event, and its screen. */
 function nameView(): string {
-  const { screen, delivery, item, section } = readAddress()
+  const { screen, delivery, item } = readAddress()
   const type = delivery && (store.rows.find(delivery)?.type ?? 'Delivery')
   const event = store.inbox.listed?.page.rows.find(({ key }) => key === item)
   const name = listScreens().find(([each]) => each === screen)?.[1] ?? 'Inspector'
   const opened = event ? `${event.type} · ${event.account}` : item && 'Event'
-  return [type ?? opened ?? (section && SECTIONS[section]), name, 'Postern'].filter(Boolean).join(' · ')
+  return [type ?? opened, name, 'Postern'].filter(Boolean).join(' · ')
 }
 
 const ANNOUNCE_EVERY_MS = 2_000
@@ -38,7 +37,11 @@ const ANNOUNCE_EVERY_MS = 2_000
 function Announcer(): JSX.Element {
   const [text, setText] = useState('')
   useEffect(() => {
-    const read = () => ({ link: store.link, last: store.rows.all[0]?.made ?? 0, failed: countFailed() })
+    const read = () => ({
+      link: store.link,
+      last: store.rows.all[0]?.made ?? 0,
+      failed: countAll().failed + countAll().dead,
+    })
     let told = read()
     const timer = setInterval(() => {
       const now = read()
@@ -81,16 +84,6 @@ function App(): JSX.Element {
       </div>
     </>
   )
-}
-
-/** Closes open menus after a click on one of their items, or anywhere else on the page. */
-function closeMenus(): void {
-  document.addEventListener('click', ({ target }) => {
-    for (const menu of document.querySelectorAll<HTMLDetailsElement>('.menu[open]')) {
-      const isSummary = target instanceof Element && target.closest('summary')?.parentElement === menu
-      if (!isSummary) menu.open = false
-    }
-  })
 }
 
 /** Follows the colours and the zone of times that another tab sets. */

@@ -4,6 +4,7 @@ import { account as accountShape, eventFields, signingShape } from '../check-inp
 import type { DeliveryDetail } from '../contract.ts'
 import { CallLog } from '../inspector/batches.ts'
 import { createInspectorRoutes } from '../inspector/inspector-routes.ts'
+import type { Standings } from '../inspector/standings.ts'
 import { answerFault, deliveryFaults } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
@@ -27,7 +28,7 @@ const resend = z.strictObject({ body: z.string().optional(), sign: signingShape 
 const MAX_LISTED = 500
 
 /** Creates the control interface below `/_emulator`, which the real service does not have. */
-export function createControlRoutes(service: Service, readyLine: () => object): Hono<Env> {
+export function createControlRoutes(service: Service, readyLine: () => object, standings?: Standings): Hono<Env> {
   const { clock, accounts, events, faults } = service
   const app = new Hono<Env>()
   const calls = new CallLog(service)
@@ -75,7 +76,7 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
   addRecordRoutes(app, service)
   addDeliveryRoutes(app, service)
   app.route('/stream', createStreamRoute(service))
-  app.route('/', createInspectorRoutes(service, calls))
+  app.route('/', createInspectorRoutes(service, calls, standings))
   return app
 }
 

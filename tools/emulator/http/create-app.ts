@@ -4,6 +4,7 @@ import { secureHeaders } from 'hono/secure-headers'
 import { PosternError } from '../../../src/protocol/errors.ts'
 import { createInboxRoutes } from '../inspector/inbox-routes.ts'
 import { createPageRoute } from '../inspector/page-route.ts'
+import { Standings } from '../inspector/standings.ts'
 import { assumedStatusOf, Refusal, STATUS_OF, showError } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { createControlRoutes } from './control-routes.ts'
@@ -13,7 +14,8 @@ import { ConnectionCut, createServiceGate, rateHeaders } from './service-gate.ts
 import { createServiceRoutes } from './service-routes.ts'
 
 export function createApp(service: Service, readyLine: () => object): Hono<Env> {
-  const { settings, feed } = service
+  const { settings, feed, log } = service
+  const standings = settings.inbox && new Standings(settings.inbox, log)
   const app = new Hono<Env>()
   const refuse = (c: Context<Env>, refusal: Refusal) => {
     const isControl = c.req.path.startsWith('/_')
@@ -52,11 +54,16 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   )
   app.use('/api/*', createServiceGate(service))
   app.route('/api', createServiceRoutes(service))
-  app.route('/_emulator', createControlRoutes(service, readyLine))
+  app.route('/_emulator', createControlRoutes(service, readyLine, standings))
   app.route('/_inspector', createPageRoute('emulator'))
   app.get('/_inspector/', (c) => c.redirect(`/_inspector${new URL(c.req.url).search}`))
-  if (settings.inbox !== undefined)
-    app.route('/_inspector/inbox', createInboxRoutes(settings.inbox, { isWritable: true }))
+  if (settings.inbox !== undefined && standings !== undefined) {
+    const onAction = standings.onAction.bind(standings)
+    app.route(
+      '/_inspector/inbox',
+      createInboxRoutes(settings.inbox, { isWritable: true, lists: standings.lists, onAction }),
+    )
+  }
   app.notFound((c) => refuse(c, new Refusal('unknown', 'there is nothing at this address')))
   app.onError((error, c) => {
     if (error instanceof Refusal) return refuse(c, error)

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../src/protocol/parse-json.ts'
 import { readCode } from '../../wire/code-word.ts'
 import type {
   AttemptDetail,
@@ -10,6 +11,7 @@ import type {
 } from '../contract.ts'
 import type { AttemptPhases, DeliveryAttempt, EmulatorDelivery, StoredDelivery } from '../delivery.ts'
 import type { FeedMessage } from '../feed.ts'
+import { reasonOf } from '../inspector/reason.ts'
 import { LIMITS, type Service } from '../service.ts'
 import type { Webhook } from '../webhooks.ts'
 
@@ -42,8 +44,20 @@ function describeAttempt(attempt: DeliveryAttempt): AttemptDetail {
 }
 
 /** Describes a delivery as a line of the page's list, without bodies and headers, so that ten thousand can be sent. */
-export function describeRow(delivery: EmulatorDelivery & Pick<StoredDelivery, 'made' | 'change'>): Row {
-  const { id, made, change, attempts, status, signing, resendOf = null, note = null, nextAttemptAt } = delivery
+export function describeRow(delivery: StoredDelivery): Row {
+  const {
+    id,
+    made,
+    change,
+    attempts,
+    status,
+    bytes,
+    standing,
+    signing,
+    resendOf = null,
+    note = null,
+    nextAttemptAt,
+  } = delivery
   const last = attempts.at(-1)
   return {
     id,
@@ -59,7 +73,10 @@ export function describeRow(delivery: EmulatorDelivery & Pick<StoredDelivery, 'm
     note,
     at: writeTime(delivery.createdAt),
     nextAt: writeDue(nextAttemptAt),
-    attempts: attempts.length,
+    times: attempts.map(({ durationMs }) => Math.round(durationMs)),
+    record: recordOf(bytes),
+    reason: last ? reasonOf(last) : null,
+    inbox: standing ?? null,
     last:
       last === undefined
         ? null
@@ -68,9 +85,24 @@ export function describeRow(delivery: EmulatorDelivery & Pick<StoredDelivery, 'm
             code: readCode(last.responseBody),
             isAcknowledged: last.failure === undefined,
             at: writeTime(last.at),
-            ms: Math.round(last.durationMs),
           },
   }
+}
+
+const LONGEST_ID = 100
+/** Bodies above it are not searched for the record. */
+const LONGEST_SEARCHED = 64 * 1_024
+const known = new WeakMap<Uint8Array, string | null>()
+
+/** Id of the record of an event; null if its body names none. */
+function recordOf(bytes: Uint8Array): string | null {
+  const before = known.get(bytes)
+  if (before !== undefined) return before
+  const { data } = Object(bytes.length > LONGEST_SEARCHED ? null : parseJson(Buffer.from(bytes).toString()))
+  const id: unknown = Object(Object(data).record)._id
+  const record = typeof id === 'string' ? id.slice(0, LONGEST_ID) : null
+  known.set(bytes, record)
+  return record
 }
 
 export function describeMessage(message: FeedMessage) {

@@ -3,13 +3,12 @@ import { dedupKey, siblingKey } from '../../../src/protocol/dedup-key.ts'
 import { toIso } from '../../../src/protocol/iso-time.ts'
 import { matchType } from '../../wire/match-type.ts'
 import type { InboxRow, InboxRowPage } from './inbox-shapes.ts'
+import { toReason } from './reason.ts'
 
 /** Events of a page, unless the query has a `limit`. */
 const PAGE = 50
 /** Shortest time for which a list that was read is used again. A list that took long is used for ten times as long. */
 const FRESH_MS = 500
-/** Limit of a cause, which is shown in one line. */
-const LONGEST_CAUSE = 200
 
 /** The events of a state in the order of the page. */
 interface Listed {
@@ -88,7 +87,7 @@ export function toPage({ rows, isNewestFirst, isWhole }: Listed, query: ListQuer
   const { type = '', account = '', cause = '', after, limit = PAGE } = query
   const isOfType = matchType(type)
   const wanted = rows.filter((row) => isOfType(row.type) && (account === '' || row.account === account))
-  const matching = wanted.filter((row) => row.cause.toLowerCase().includes(cause.toLowerCase()))
+  const matching = wanted.filter((row) => cause === '' || row.cause === cause)
   const isLater = (row: InboxRow) =>
     after === undefined || (isNewestFirst ? placeOf(row) < after : placeOf(row) > after)
   const rest = matching.filter(isLater)
@@ -106,12 +105,11 @@ export function toPage({ rows, isNewestFirst, isWhole }: Listed, query: ListQuer
 }
 
 function countCauses(rows: readonly InboxRow[]): InboxRowPage['causes'] {
-  const found = new Map<string, { cause: string; count: number; newest: string | null }>()
+  const found = new Map<string, InboxRowPage['causes'][number]>()
   for (const { cause, dueAt } of rows.filter((row) => row.cause !== '')) {
-    const known = found.get(cause) ?? { cause, count: 0, newest: dueAt }
-    known.count++
-    if ((dueAt ?? '') > (known.newest ?? '')) known.newest = dueAt
-    found.set(cause, known)
+    const { count, first, last } = found.get(cause) ?? { count: 0, first: dueAt, last: dueAt }
+    const times = [first, dueAt, last].filter((at) => at !== null).sort()
+    found.set(cause, { cause, count: count + 1, first: times.at(0) ?? null, last: times.at(-1) ?? null })
   }
   return [...found.values()].sort((a, b) => b.count - a.count)
 }
@@ -119,7 +117,7 @@ function countCauses(rows: readonly InboxRow[]): InboxRowPage['causes'] {
 /** An event as a line of the list. */
 export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, failures, tries }: ListedEntry): InboxRow {
   const last = tries.at(-1)
-  const error = shortenError(last?.error)
+  const split = splitError(last?.error)
   return {
     key,
     state,
@@ -127,23 +125,18 @@ export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, fai
     event: id,
     account: accountKey,
     failures,
+    tried: last?.n ?? 0,
     receivedAt: writeInboxTime(receivedAt),
     dueAt: writeInboxTime(dueAt),
-    last: last === undefined ? null : { code: last.code, error },
-    cause: last === undefined ? '' : toCause(last.code, error),
+    last: last === undefined ? null : { code: last.code, ...split },
+    cause: last === undefined ? '' : `${type} · ${toReason(split.error ?? last.code).text}`,
   }
 }
 
-/** Removes from the error of a try what its code says already: `DeadLetter: no such customer` stays. */
-function shortenError(error: string | undefined): string | null {
-  return error?.replace(/^Handlers of ".*?" failed: .*?\. (?=\w+: )/s, '') ?? null
-}
-
-/** The code and the first line of the error, with `#` for each word that has a digit, such as an id. */
-function toCause(code: string, error: string | null): string {
-  const [line = ''] = (error ?? '').split('\n', 1)
-  const masked = line.replace(/[^\s"'(),:;=[\]{}]*\d[^\s"'(),;[\]{}]*/g, '#').replaceAll('"', "'")
-  return `${code} ${masked}`.trim().slice(0, LONGEST_CAUSE)
+/** Splits the error of a try into what it repeats and what was thrown: `DeadLetter: no such customer`. */
+function splitError(error = ''): { readonly error: string | null; readonly handlers: readonly string[] } {
+  const [whole = '', names = ''] = /^Handlers of ".*?" failed: (.*?)\. (?=\w+: )/s.exec(error) ?? []
+  return { error: error.slice(whole.length) || null, handlers: names.split(', ').filter(Boolean) }
 }
 
 /** A time of an engine in ISO 8601; null if it is none. */

@@ -1,7 +1,6 @@
 import { type Context, Hono } from 'hono'
 import * as z from 'zod'
 import { type InboxEntry, type InboxState, MOST_COUNTED } from '../../../src/inbox/inbox.ts'
-import { siblingKey } from '../../../src/protocol/dedup-key.ts'
 import { PosternError } from '../../../src/protocol/errors.ts'
 import { describeBody } from '../http/describe.ts'
 import type { Env } from '../http/env.ts'
@@ -9,20 +8,22 @@ import { readJson } from '../http/read-json.ts'
 import type { InboxView } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import { InboxLists, toPage, toRow, writeInboxTime } from './inbox-list.ts'
-import type { InboxCountsShape, InboxDetail, InboxOfEvent, InboxRowPage } from './inbox-shapes.ts'
+import type { InboxCountsShape, InboxDetail, InboxRowPage } from './inbox-shapes.ts'
 
 const STATES: readonly InboxState[] = ['waiting', 'running', 'dead']
 const ofKey = z.strictObject({ key: z.string() })
 
 interface InboxRoutesOptions {
   readonly isWritable: boolean
+  /** Lists that another reader shares. */
+  readonly lists?: InboxLists
   readonly onAction?: (action: 'replay' | 'drop', key: string) => void
 }
 
 /** Routes of the page to list, replay and drop the events of an inbox. They report errors of the engine to the page. */
-export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: InboxRoutesOptions): Hono<Env> {
+export function createInboxRoutes(inbox: InboxView, options: InboxRoutesOptions): Hono<Env> {
+  const { isWritable, onAction, lists = new InboxLists((...given) => inbox.list(...given)) } = options
   const app = new Hono<Env>()
-  const lists = new InboxLists((state, options) => ask(inbox.list(state, options)))
 
   app.get('/counts', async (c) => {
     const { oldestDueAt, ...counts } = await ask(inbox.counts())
@@ -33,31 +34,16 @@ export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: In
       isWritable,
     } satisfies InboxCountsShape)
   })
-  app.get('/items', async (c) => c.json(toPage(await lists.read(readState(c)), c.req.query()) satisfies InboxRowPage))
+  app.get('/items', async (c) =>
+    c.json(toPage(await ask(lists.read(readState(c))), c.req.query()) satisfies InboxRowPage),
+  )
   app.get('/item', async (c) => c.json(toDetail(await find(c.req.query('key') ?? ''))))
-  app.get('/event', async (c) => {
-    const { account = '', event = '' } = c.req.query()
-    let entry = await findEvent(account, event)
-    const unseen = STATES.filter((state) => lists.isWhole(state) === undefined)
-    if (entry === undefined && unseen.length > 0) {
-      await Promise.all(unseen.map((state) => lists.read(state)))
-      entry = await findEvent(account, event)
-    }
-    const isSure = STATES.every((state) => lists.isWhole(state))
-    return c.json({ item: entry === undefined ? null : toDetail(entry), isSure } satisfies InboxOfEvent)
-  })
   app.get('/body', async (c) => {
     c.header('cache-control', 'no-store')
     return c.json(describeBody(await find(c.req.query('key') ?? '')))
   })
   app.post('/replay', async (c) => c.json({ isDone: await act(c, 'replay') }))
   app.post('/drop', async (c) => c.json({ isDone: await act(c, 'drop') }))
-
-  async function findEvent(account: string, event: string): Promise<InboxEntry | undefined> {
-    const keys = lists.listNames().map((key) => siblingKey(key, account, event))
-    const entries = await Promise.all(keys.map((key) => ask(inbox.get(key))))
-    return entries.find((each) => each !== undefined)
-  }
 
   async function find(key: string): Promise<InboxEntry> {
     const entry = await ask(inbox.get(key))

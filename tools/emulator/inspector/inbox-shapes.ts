@@ -30,9 +30,11 @@ export interface InboxRow {
   /** Time at which it is due; for a dead letter, time at which it became one. */
   readonly dueAt: InboxTime
   readonly failures: number
+  /** Number of tries since it was accepted. */
+  readonly tried: number
   /** The outcome of the last try. */
-  readonly last: { readonly code: string; readonly error: string | null } | null
-  /** The code and the error of the last try without ids and numbers: the same for all events that failed alike. Empty before the first try. */
+  readonly last: { readonly code: string; readonly error: string | null; readonly handlers: readonly string[] } | null
+  /** The type, and the first line of the last error: the same for all events that failed alike. Empty before the first try. */
   readonly cause: string
 }
 
@@ -48,8 +50,13 @@ export interface InboxRowPage {
   /** Types and accounts of all events of the state. */
   readonly types: readonly string[]
   readonly accounts: readonly string[]
-  /** Causes of all events of the type and the account of the query, the most frequent first. */
-  readonly causes: readonly { readonly cause: string; readonly count: number; readonly newest: InboxTime }[]
+  /** Causes of all events of the type and the account of the query, each with the first and the last time, the most frequent first. */
+  readonly causes: readonly {
+    readonly cause: string
+    readonly count: number
+    readonly first: InboxTime
+    readonly last: InboxTime
+  }[]
 }
 
 /** An accepted event with all of its tries, but without its body. */
@@ -71,9 +78,20 @@ export interface InboxDetail extends InboxRow {
   readonly trace: string | null
 }
 
-/** The entry of a delivered event in the inbox. */
-export interface InboxOfEvent {
-  readonly item: InboxDetail | null
-  /** True if the names of all receivers are known. If they are not, the inbox may hold an event that was not found. */
-  readonly isSure: boolean
+/** Reason of a failure in one line, with the names of the handlers that failed. Equal for all that failed alike. */
+export interface Reason {
+  readonly text: string
+  readonly handlers: readonly string[]
+}
+
+/** Place of an accepted event in the inbox of its receiver: `gone` once it was handled, `dropped` by the user of the page. */
+export interface Standing {
+  readonly state: InboxStateName | 'gone' | 'dropped'
+  readonly key: string
+  readonly dueAt: string | null
+  /** Number of failed tries since it was accepted or replayed, and of all tries. */
+  readonly failures: number
+  readonly tried: number
+  /** Reason why the last try of a worker failed. */
+  readonly reason: Reason | null
 }

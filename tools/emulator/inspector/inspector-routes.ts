@@ -10,6 +10,7 @@ import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from '../http/read-j
 import type { Service } from '../service.ts'
 import { type CallLog, readBatch, writeCursor } from './batches.ts'
 import { explainSignature } from './explain-signature.ts'
+import type { Standings } from './standings.ts'
 
 const MOST_ROWS = 10_000
 const MODELS = ['contact', 'opportunity', 'financeInvoice']
@@ -22,15 +23,21 @@ const recorded = z.union([
 ])
 
 /** Routes of the control interface that the page needs beside those that programs use. */
-export function createInspectorRoutes(service: Service, calls: CallLog): Hono<Env> {
+export function createInspectorRoutes(service: Service, calls: CallLog, standings: Standings | undefined): Hono<Env> {
   const { deliveries, events, settings, webhooks } = service
   const handles = createHandles(service)
   const app = new Hono<Env>()
 
-  app.get('/rows', (c) => c.json(listRows(service, calls)))
+  app.get('/rows', async (c) => {
+    await standings?.refresh()
+    return c.json(listRows(service, calls))
+  })
   app.get('/rows/:id', (c) => c.json(describeRow(deliveries.get(c.req.param('id')))))
   app.get('/search', (c) => c.json(search(service, c.req.query('text') ?? '', Number(c.req.query('after')) || 0)))
-  app.get('/changes', (c) => c.json(readBatch(service, calls, c.req.query('after') ?? writeCursor(service, calls))))
+  app.get('/changes', async (c) => {
+    await standings?.refresh()
+    return c.json(readBatch(service, calls, c.req.query('after') ?? writeCursor(service, calls)))
+  })
   app.get('/calls', (c) => c.json(calls.list()))
   app.get('/types', (c) => c.json(TYPES))
   app.get('/samples/:type', (c) => c.json({ data: events.sampleOf(c.req.param('type')) }))
@@ -47,7 +54,7 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
   })
   app.post('/deliveries/:id/retry', async (c) => {
     await readObject(c)
-    return c.json(describeDelivery(handles.deliveries.retry(c.req.param('id'))), 202)
+    return c.json(describeDelivery(deliveries.tryAgain(c.req.param('id'))), 202)
   })
 
   app.post('/webhooks', async (c) => {

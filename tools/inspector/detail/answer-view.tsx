@@ -15,8 +15,8 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
   return (
     <section class="section">
       <h2>
-        Answer <span class="dim">to attempt {number}</span>
-        {responseBody !== '' && <Copy text={responseBody} what="answer" />}
+        Response <span class="dim">to attempt {number}</span>
+        {responseBody !== '' && <Copy text={responseBody} what="response" />}
       </h2>
       <p>
         <b class={failure === undefined ? 'result' : 'result bad'}>{status ?? failure}</b>
@@ -27,8 +27,8 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
       </p>
       {status !== undefined && (
         <>
-          {responseBody === '' ? <p class="dim">The answer has no body.</p> : <Pretty text={responseBody} />}
-          {responseCutAt !== undefined && <p class="dim">The answer was cut after {showSize(responseCutAt)}.</p>}
+          {responseBody === '' ? <p class="dim">The response has no body.</p> : <Pretty text={responseBody} />}
+          {responseCutAt !== undefined && <p class="dim">The response was cut after {showSize(responseCutAt)}.</p>}
           <Headers headers={Object.entries(responseHeaders)} />
         </>
       )}

@@ -5,7 +5,7 @@ import type { AttemptDetail, DeliveryDetail, Row } from '../../emulator/contract
 import { readCode } from '../../wire/code-word.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
-import { Ago, In, Result, ViewLink } from '../parts/small.tsx'
+import { Ago, In, OutcomeView, ViewLink } from '../parts/small.tsx'
 
 interface AttemptsOptions {
   readonly detail: DeliveryDetail
@@ -74,20 +74,23 @@ function Related({ row }: { readonly row: Row }): JSX.Element {
   const all = ids.split(' ').flatMap((id) => store.rows.find(id) ?? [])
   return (
     <>
-      {all.map(({ id, last, resendOf, webhook, at }) => (
-        <tr key={id}>
-          <td>
-            <ViewLink view={{ delivery: id }}>{resendOf === null ? 'sent' : 'resent'}</ViewLink>
-          </td>
-          <td class="dim">{webhook !== row.webhook && store.urlOf(webhook)}</td>
-          <td>
-            <Result last={last} />
-          </td>
-          <td class="dim">
-            <Ago at={last?.at ?? at} />
-          </td>
-        </tr>
-      ))}
+      {all.map((each) => {
+        const { id, last, resendOf, webhook, at } = each
+        return (
+          <tr key={id}>
+            <td>
+              <ViewLink view={{ delivery: id }}>{resendOf === null ? 'sent' : 'a copy'}</ViewLink>
+            </td>
+            <td class="dim">{webhook !== row.webhook && store.urlOf(webhook)}</td>
+            <td>
+              <OutcomeView row={each} />
+            </td>
+            <td class="dim">
+              <Ago at={last?.at ?? at} />
+            </td>
+          </tr>
+        )
+      })}
     </>
   )
 }

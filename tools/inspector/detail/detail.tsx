@@ -1,15 +1,12 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { DeliveryDetail, Row, SignatureSteps } from '../../emulator/contract.ts'
-import { COPIES, closeDetail, copyDelivery, pauseOrResume, resend, retry } from '../model/actions.ts'
+import { closeDetail } from '../model/actions.ts'
 import { toPath } from '../model/api.ts'
-import { hasInbox } from '../model/inbox.ts'
-import { hold, whyNotResent, whyNotRetried } from '../model/list.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Empty } from '../parts/small.tsx'
 import { escapeHidden, fromBase64 } from '../text/bytes.ts'
-import { nameSigning } from '../text/explain.ts'
 import { AnswerView } from './answer-view.tsx'
 import { Attempts } from './attempts.tsx'
 import { BytesView } from './body-view.tsx'
@@ -17,23 +14,19 @@ import { Copy, DetailTitle, Headers } from './facts.tsx'
 import { InboxSection } from './inbox-section.tsx'
 import { SignatureView } from './signature-view.tsx'
 import { useCall, useDetail } from './use-detail.ts'
-import { VerdictView } from './verdict.tsx'
+import { Verdict } from './verdict.tsx'
 
 const KEPT =
   'The emulator keeps the last 10,000 deliveries, none of a webhook that was deleted, and without --data none of a previous run.'
 
 /** One delivery: its state with advice, its attempts and answers, its body and its signature. */
 export function Detail({ id }: { readonly id: string }): JSX.Element {
-  const { value, error } = useDetail(id)
+  const { value, error, isRefused } = useDetail(id)
   const listed = useStore(() => store.rows.find(id))
   const isKnown = listed !== undefined
   const older = useCall<Row>(isKnown ? undefined : `GET rows/${encodeURIComponent(id)}`, '')
   const row = listed ?? older.value
   useStore(() => store.state)
-  const isHeld = useStore(() => store.held !== undefined)
-  useEffect(() => {
-    if (isKnown) hold()
-  }, [isKnown, isHeld])
   const url = value?.attempts.at(-1)?.url ?? store.urlOf(row?.webhook ?? '')
   return (
     <section class="detail" aria-label="Delivery" data-id={id}>
@@ -45,7 +38,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
           </p>
         )}
       </DetailTitle>
-      {value !== undefined && row !== undefined ? (
+      {value !== undefined && row !== undefined && !isRefused ? (
         <Parts detail={value} row={row} url={url} />
       ) : (
         <Empty title={error ?? 'Loading'} text={error && KEPT}>
@@ -68,12 +61,11 @@ function Parts({ detail, row, url }: PartsOptions): JSX.Element {
   const shown = detail.attempts.find(({ number }) => number === chosen) ?? detail.attempts.at(-1)
   return (
     <div class="parts">
-      <VerdictView row={row} url={url} />
-      <Actions row={row} onRetry={() => setChosen(undefined)} />
+      <Verdict {...{ row, detail, url }} onTry={() => setChosen(undefined)} />
+      {row.inbox !== null && <InboxSection inbox={row.inbox} />}
       <Attempts detail={detail} row={row} shown={shown} onChoose={setChosen} />
       {shown !== undefined && <AnswerView attempt={shown} />}
-      {hasInbox() && row.last?.code === 'accepted' && <InboxSection row={row} />}
-      <BytesView title="Sent" body={detail.body} />
+      <BytesView title="Request" body={detail.body} />
       <Headers headers={listHeaders(detail, url, signature.value)} />
       <SignatureView signature={signature} signing={detail.signing} isDelivered={row.status === 'success'} />
     </div>
@@ -89,50 +81,4 @@ function listHeaders({ body }: DeliveryDetail, url: string, signature: Signature
     ['User-Agent', 'postern-emulator'],
     ...(signature === undefined ? [] : signature.sent.map((value) => [signature.signatureHeader, value] as const)),
   ] as const
-}
-
-function Actions({ row, onRetry }: { readonly row: Row; readonly onRetry: () => void }): JSX.Element {
-  const { id, signing } = row
-  const title = whyNotResent(row)
-  const disabled = title !== undefined
-  const webhook = store.webhook(row.webhook)
-  const forms = ['curl', 'test', 'fixture'] as const
-  const more: readonly (readonly [label: string, onClick: () => unknown])[] = [
-    ...forms.map((form) => [`Copy ${COPIES[form][0]}`, () => copyDelivery(id, form)] as const),
-    [webhook?.active ? 'Pause its webhook…' : 'Resume its webhook', () => webhook && pauseOrResume(webhook)],
-  ]
-  return (
-    <div class="bar actions">
-      <Button
-        class="main"
-        label="Resend"
-        hotkey="r"
-        disabled={disabled}
-        title={title ?? 'A new delivery of the same bytes'}
-        onClick={() => resend(id)}
-      />
-      <Button
-        label="Edit & resend"
-        hotkey="e"
-        {...{ disabled, title }}
-        onClick={() => store.set({ dialog: { kind: 'edit', id } })}
-      />
-      {whyNotRetried(row) === undefined && (
-        <Button
-          label="Retry"
-          title="One more attempt of this delivery, by the manual retry of the service"
-          onClick={async () => (await retry(id)) && onRetry()}
-        />
-      )}
-      <details class="menu">
-        <summary>More</summary>
-        <div class="items">
-          {more.map(([label, onClick]) => (
-            <Button key={label} {...{ label, onClick }} />
-          ))}
-        </div>
-      </details>
-      {signing !== 'valid' && <span class="dim">signed wrong on purpose: {nameSigning(signing)}</span>}
-    </div>
-  )
 }

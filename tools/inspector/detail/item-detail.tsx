@@ -17,8 +17,11 @@ import { useCall } from './use-detail.ts'
 /** One accepted event: its state, its tries, and its body on request. */
 export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Element {
   const version = useStore(() => store.inbox.version)
-  const { value, error } = useCall<InboxDetail>(`GET ${toItemPath('item', itemKey)}`, String(version))
-  const isGone = error !== undefined
+  const {
+    value,
+    error,
+    isRefused: isGone,
+  } = useCall<InboxDetail>(`GET ${toItemPath('item', itemKey)}`, String(version))
   const title = value === undefined ? 'Event' : `${value.type} · ${value.account}`
   return (
     <section class="detail" aria-label="Event of the inbox">
@@ -27,7 +30,11 @@ export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Eleme
           {escapeHidden(value?.event ?? itemKey)} <Copy text={value?.event ?? itemKey} what="event id" />
         </p>
       </DetailTitle>
-      {value === undefined && isGone && <Empty title={error} />}
+      {value === undefined && (
+        <Empty title={error ?? 'Loading'}>
+          <Button label="Back to the list" hotkey="Esc" onClick={() => closeDetail(itemKey)} />
+        </Empty>
+      )}
       {value !== undefined && (
         <div class="parts">
           {isGone ? <p class="verdict">{error}</p> : <Standing item={value} />}
@@ -42,7 +49,7 @@ export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Eleme
 }
 
 /** The state of an accepted event, in one line. */
-export function Standing({ item: { state, dueAt, failures, last } }: { readonly item: InboxDetail }): JSX.Element {
+function Standing({ item: { state, dueAt, failures, last } }: { readonly item: InboxDetail }): JSX.Element {
   const tries = failures === 0 ? 'first try' : `after ${count(failures, 'failed try', 'failed tries')}`
   const code = last && last.code !== 'dead_letter' ? `${last.code} · ` : ''
   const [sign, word, text] = {

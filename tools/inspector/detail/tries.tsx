@@ -1,18 +1,26 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { showDuration } from '../../../src/host/duration.ts'
 import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
-import { actOnItem } from '../model/actions.ts'
-import { drop, isInboxWritable, replay } from '../model/inbox.ts'
-import { Button, Confirm } from '../parts/fields.tsx'
+import { actOnItem, ask } from '../model/actions.ts'
+import { drop, isInboxWritable, refreshInbox, replay } from '../model/inbox.ts'
+import { store } from '../model/store.ts'
+import { Button } from '../parts/fields.tsx'
 import { Ago } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
 
+interface TriesOptions {
+  readonly item: InboxDetail | undefined
+  /** Further parts of the heading. */
+  readonly children?: ComponentChildren
+}
+
 /** The tries of an accepted event, the newest first, each with its error. */
-export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.Element {
+export function Tries({ item, children }: TriesOptions): JSX.Element {
+  const tries = item?.tries ?? []
   return (
     <div class="section">
-      <h2>Tries</h2>
-      {tries.length === 0 && <p class="dim">No worker has tried it yet.</p>}
+      <h2>Tries {children}</h2>
+      {item?.tries.length === 0 && <p class="dim">No worker has tried it yet.</p>}
       <ol class="tries">
         {tries.toReversed().map(({ n, startedAt, endedAt, code, error, worker }) => (
           <li key={n}>
@@ -31,21 +39,27 @@ export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.
   )
 }
 
-/** Buttons that replay a dead letter, and drop an event that is not running, if the page may write. */
+/** Buttons that try a dead letter again, and drop an event that is not running, if the page may write. */
 export function ItemActions({ item: { key, state } }: { readonly item: InboxDetail }): JSX.Element | null {
   if (!isInboxWritable() || state === 'running') return null
-  const replayOnce = (click: MouseEvent) => {
-    if (click.detail <= 1) actOnItem(replay, key, 'replayed') // not by the second click of a double click
+  const tryOnce = (click: MouseEvent) => {
+    if (click.detail <= 1) actOnItem(replay, key, 'tried again') // not by the second click of a double click
   }
+  const dropIt = () =>
+    ask({
+      title: 'Drop the event?',
+      text: 'It is deleted for good, unhandled.',
+      verb: 'Drop',
+      isDangerous: true,
+      onYes: () =>
+        drop(key)
+          .finally(() => refreshInbox())
+          .then(() => store.say('dropped')),
+    })
   return (
     <div class="bar actions">
-      {state === 'dead' && <Button class="main" label="Replay" hotkey="r" onClick={replayOnce} />}
-      <Confirm
-        label="Drop…"
-        question="Drop this event for good, unhandled?"
-        verb="Drop"
-        onYes={() => actOnItem(drop, key, 'dropped')}
-      />
+      {state === 'dead' && <Button class="main" label="Try again" hotkey="r" onClick={tryOnce} />}
+      <Button class="danger" label="Drop…" onClick={dropIt} />
     </div>
   )
 }

@@ -8,6 +8,8 @@ export interface Loaded<T> {
   /** Undefined until there is an answer. */
   readonly value?: T | undefined
   readonly error?: string | undefined
+  /** True if the server refused the call: what it described is gone. The last answer stays. */
+  readonly isRefused?: boolean
 }
 
 /** Loads a delivery with its body, and again when it has changed. */
@@ -25,8 +27,8 @@ export function useCall<T>(line: string | undefined, version: string): Loaded<T>
     api<T>(line).then(
       (value) => isWanted && setLoaded({ line, value }),
       (cause) => {
-        const [error, isSilent] = [describeError(cause), cause instanceof NoAnswer]
-        if (isWanted) setLoaded((old) => (isSilent && old.line === line ? { ...old, error } : { line, error }))
+        const failed = { line, error: describeError(cause), isRefused: !(cause instanceof NoAnswer) }
+        if (isWanted) setLoaded((old) => (old.line === line ? { ...old, ...failed } : failed))
       },
     )
     return () => {

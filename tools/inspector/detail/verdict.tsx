@@ -1,37 +1,115 @@
 import type { JSX } from 'preact'
-import type { Row } from '../../emulator/contract.ts'
-import { store } from '../model/store.ts'
-import { Icon, In, STATES, stateOf, useTime } from '../parts/small.tsx'
-import { adviseOn, explainCode } from '../text/explain.ts'
+import { MAX_ATTEMPTS } from '../../../src/protocol/schedule.ts'
+import type { DeliveryDetail, Row } from '../../emulator/contract.ts'
+import { readFailure } from '../../wire/code-word.ts'
+import {
+  act,
+  COPIES,
+  copyDelivery,
+  pauseOrResume,
+  sendCopy,
+  tryOnce,
+  whyNotSent,
+  whyNotTried,
+} from '../model/actions.ts'
+import { outcomeOf, reasonOf } from '../model/outcome.ts'
+import { store, useStore } from '../model/store.ts'
+import { Button, Menu } from '../parts/fields.tsx'
+import { OutcomeView, useTime } from '../parts/small.tsx'
+import { escapeHidden, showReadably } from '../text/bytes.ts'
+import { count } from '../text/count.ts'
+import { adviseOn, explainCode, nameSigning } from '../text/explain.ts'
 
-/** The state of a delivery in one line, and advice in another. */
-export function VerdictView({ row, url }: { readonly row: Row; readonly url: string }): JSX.Element {
-  const { last, attempts, note, nextAt, resendOf } = row
-  const state = useTime((now) => stateOf(row, now))
-  const isRefused = last !== null && !last.isAcknowledged
-  const advice = isRefused ? adviseOn(row, url, store.state?.settings.deadlineMs) : explainCode(last?.code ?? null)
-  const answer = last === null ? undefined : [last.result, last.code].filter(Boolean).join(' ')
-  const before = answer === undefined ? '' : `; last answer ${answer}`
-  const nth = attempts > 5 ? `attempt ${attempts}, by hand` : `attempt ${attempts} of 5`
-  const done = resendOf === null ? nth : 'resent by hand'
-  const isPlanned = state === 'retrying' || state === 'waiting'
-  const texts = {
-    ok: `${done} · ${last?.ms} ms`,
-    failed: note ?? (attempts > 1 ? `failed after ${attempts} attempts` : done),
-    held: `its webhook is paused${before}`,
-    sending: `attempt ${attempts + 1} is under way or due${before}`,
-    retrying: `attempt ${attempts + 1} of 5 `,
-    waiting: 'attempt 1 of 5 ',
-  }
+interface VerdictOptions {
+  readonly row: Row
+  readonly detail: DeliveryDetail
+  readonly url: string
+  /** Called when another attempt was requested. */
+  readonly onTry: () => void
+}
+
+/** Outcome of the event and its reason, in one line, with the actions; then the error of the handler, or advice. */
+export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Element {
+  const outcome = useTime(() => outcomeOf(row))
+  const isBad = /^(dead|failed|retrying)$/.test(outcome)
+  const reason = reasonOf(row)
+  const failure = row.inbox === null ? readFailure(detail.attempts.at(-1)?.responseBody ?? '') : undefined
+  const { last } = row
+  const answer = row.inbox === null && last ? [last.result, last.code].filter(Boolean).join(' ') : ''
+  const advice = last?.isAcknowledged ? explainCode(last.code) : adviseOn(row, url, store.state?.settings.deadlineMs)
+  const words = [
+    ...(reason?.handlers.length ? [`handler ${reason.handlers.map(escapeHidden).join(', ')}`] : []),
+    ...(answer === '' || reason?.text.startsWith(answer) ? [] : [answer]),
+    describeTries(row),
+    ...(row.signing === 'valid' ? [] : [`signed wrong on purpose: ${nameSigning(row.signing)}`]),
+    ...(/^(retrying|waiting)$/.test(outcome) && store.state?.clock.isManual ? ['the clock stands still'] : []),
+  ]
   return (
-    <div class={isRefused || row.status === 'failed' ? 'verdict bad' : 'verdict'}>
+    <div class={isBad ? 'verdict bad' : 'verdict'}>
       <p class="line">
-        <Icon sign={STATES[state][0]} /> <b>{state === 'held' || state === 'sending' ? state : (answer ?? state)}</b> ·{' '}
-        {texts[state]}
-        {isPlanned && <In at={nextAt} />}
-        {isPlanned && store.state?.clock.isManual && ' (the clock stands still)'}
+        <OutcomeView row={row} />
+        {reason !== null && (
+          <>
+            {' · '}
+            <b>{escapeHidden(reason.text)}</b>
+          </>
+        )}
+        {words.map((word) => (
+          <span key={word}> · {word}</span>
+        ))}
       </p>
-      {advice !== undefined && <p>{advice}</p>}
+      <Actions row={row} onTry={onTry} />
+      {failure !== undefined ? (
+        <pre class="stack">{showReadably(failure.text)}</pre>
+      ) : (
+        advice !== undefined && (row.inbox === null || last?.code === 'duplicate') && <p>{advice}</p>
+      )}
+    </div>
+  )
+}
+
+function describeTries({ inbox, times, resendOf }: Row): string {
+  if (inbox !== null && inbox.tried > 0) return `after ${count(inbox.tried, 'try', 'tries')}`
+  if (resendOf !== null) return 'a copy, sent by hand'
+  const number = Math.max(1, times.length)
+  return number > MAX_ATTEMPTS ? `attempt ${number}, by hand` : `attempt ${number} of ${MAX_ATTEMPTS}`
+}
+
+function Actions({ row, onTry }: Pick<VerdictOptions, 'row' | 'onTry'>): JSX.Element {
+  const { id } = row
+  const title = useStore(() => whyNotSent(row))
+  const disabled = title !== undefined
+  const canTry = useTime(() => String(whyNotTried(row))) === 'undefined'
+  const webhook = store.webhook(row.webhook)
+  const forms = ['curl', 'test', 'fixture'] as const
+  return (
+    <div class="bar actions">
+      {canTry && (
+        <Button
+          class="main"
+          label="Try again"
+          hotkey="r"
+          onClick={async (click) => click.detail <= 1 && (await tryOnce(id, row)) && onTry()}
+        />
+      )}
+      <Button
+        label="Edit and send"
+        hotkey="e"
+        {...{ disabled, title }}
+        onClick={() => store.set({ dialog: { kind: 'edit', id } })}
+      />
+      <Menu label="More">
+        <Button label="Send a copy" {...{ disabled, title }} onClick={() => act(() => sendCopy(id))} />
+        {forms.map((form) => (
+          <Button key={form} label={`Copy ${COPIES[form][0]}`} onClick={() => copyDelivery(id, form)} />
+        ))}
+        {webhook !== undefined && (
+          <Button
+            label={webhook.active ? 'Pause its webhook…' : 'Resume its webhook'}
+            onClick={() => pauseOrResume(webhook)}
+          />
+        )}
+      </Menu>
     </div>
   )
 }

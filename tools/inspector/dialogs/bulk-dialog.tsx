@@ -3,7 +3,6 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { describeError, NoAnswer } from '../model/api.ts'
 import { type Bulk, store } from '../model/store.ts'
 import { Button, Field } from '../parts/fields.tsx'
-import { Notes } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
 import { closeDialog, Dialog } from './dialog.tsx'
 
@@ -11,7 +10,7 @@ const START = { done: 0, refused: 0, lastError: '', isRunning: false }
 
 /** Runs one action on many targets. It shows first how many, and why some are left out. The user can stop it. */
 export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
-  const { verb, noun, text, calls, leftOut } = bulk
+  const { noun, text, calls, leftOut } = bulk
   const [rate, setRate] = useState(20)
   const { progress, start, stop } = useBulk(calls, rate)
   const { done, refused, lastError, isRunning } = progress
@@ -19,16 +18,16 @@ export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
   const isOver = made > 0 && !isRunning
   return (
     <Dialog
-      title={`${verb} ${count(calls.length, ...noun)}`}
-      verb={isOver ? 'Close' : `${verb} ${calls.length.toLocaleString('en')}`}
+      title={`Try ${count(calls.length, ...noun)} again`}
+      verb={isOver ? 'Close' : `Try again ${calls.length.toLocaleString('en')}`}
       disabled={calls.length === 0 || isRunning}
       buttons={!isOver && <Button label={isRunning ? 'Stop' : 'Cancel'} onClick={isRunning ? stop : closeDialog} />}
-      onSubmit={async () => (isOver ? closeDialog() : start())}
+      onSubmit={async () => isOver || (await start())}
     >
-      <Notes
-        text={text}
-        advice={[...leftOut].map(([reason, number]) => `${number.toLocaleString('en')} left out: ${reason}`)}
-      />
+      <p class="dim">{text}</p>
+      {[...leftOut].map(([reason, number]) => (
+        <p key={reason}>{`${number.toLocaleString('en')} left out: ${reason}`}</p>
+      ))}
       <Field label="Per second" max={500} value={rate} onInput={setRate} />
       {made > 0 && <progress max={calls.length} value={made} aria-label="Progress" />}
       <p role="status" class="dim">
@@ -45,7 +44,7 @@ function useBulk(calls: Bulk['calls'], rate: number) {
   const end = useRef<'stopped' | 'closed' | undefined>(undefined)
   const pace = useRef(rate)
   pace.current = rate
-  const start = async () => {
+  const start = async (): Promise<false> => {
     let now = { ...START, isRunning: true }
     setProgress(now)
     for (const call of calls) {
@@ -64,6 +63,7 @@ function useBulk(calls: Bulk['calls'], rate: number) {
     }
     setProgress({ ...now, isRunning: false })
     if (end.current === 'closed') store.say(`stopped: ${now.done} of ${calls.length} done, ${now.refused} refused`)
+    return false
   }
   const stop = () => {
     end.current = 'stopped'

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { FILTER_KEYS } from '../model/filter.ts'
 import { listKeys } from '../model/keys.ts'
-import { store, useStore } from '../model/store.ts'
-import { Button } from '../parts/fields.tsx'
+import { type Question, store, useStore } from '../model/store.ts'
+import { Button, Fields } from '../parts/fields.tsx'
 import { BulkDialog } from './bulk-dialog.tsx'
 import { closeDialog, Dialog } from './dialog.tsx'
 import { EditDialog } from './edit-dialog.tsx'
@@ -27,19 +27,7 @@ export function DialogHost(): JSX.Element | null {
         </Dialog>
       )
     case 'ask':
-      return (
-        <Dialog
-          title={`${dialog.verb}?`}
-          verb={dialog.verb}
-          buttons={<Button label="Cancel" onClick={closeDialog} />}
-          onSubmit={() => {
-            closeDialog()
-            return dialog.onYes()
-          }}
-        >
-          <p>{dialog.question}</p>
-        </Dialog>
-      )
+      return <AskDialog question={dialog.question} />
     case 'help':
       return (
         <Dialog title="Keys and filters">
@@ -56,6 +44,20 @@ export function DialogHost(): JSX.Element | null {
     default:
       return null
   }
+}
+
+function AskDialog({ question }: { readonly question: Question }): JSX.Element {
+  const { title, text, verb, isDangerous, onYes } = question
+  return (
+    <Dialog
+      {...{ title, verb, isDangerous }}
+      buttons={<Button label="Cancel" autofocus={isDangerous} onClick={closeDialog} />}
+      onSubmit={onYes}
+    >
+      <p>{text}</p>
+      <Fields shapes={{}} values={{}} onInput={() => {}} />
+    </Dialog>
+  )
 }
 
 function Terms({ terms }: { readonly terms: readonly (readonly [term: string, text: string])[] }): JSX.Element {

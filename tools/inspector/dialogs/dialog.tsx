@@ -1,7 +1,8 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { describeError } from '../model/api.ts'
 import { store } from '../model/store.ts'
-import { Button } from '../parts/fields.tsx'
+import { Button, FormError } from '../parts/fields.tsx'
 
 interface DialogOptions {
   readonly title: string
@@ -9,59 +10,90 @@ interface DialogOptions {
   /** Label of the button that submits the form; without it there is none. */
   readonly verb?: string | undefined
   readonly disabled?: boolean
+  /** True if the action cannot be undone. */
+  readonly isDangerous?: boolean | undefined
   /** Further buttons before it. */
   readonly buttons?: ComponentChildren
-  /** Runs on Ctrl+Enter, and on the form's button, but not again before it has ended. The dialog closes if it resolves with true. */
-  readonly onSubmit?: () => Promise<unknown> | undefined
+  /** Runs on Ctrl+Enter, and on the form's button, but not again before it has ended. Closes the dialog, unless it resolves with false or rejects: the error is shown. */
+  readonly onSubmit?: () => Promise<unknown> | unknown
 }
 
-/** A dialog over the page. Esc closes it, and the focus returns to the element that had it. */
-export function Dialog({ title, children, verb, disabled = false, buttons, onSubmit }: DialogOptions): JSX.Element {
+/** A dialog over the page, which Esc closes. */
+export function Dialog({
+  title,
+  children,
+  verb,
+  disabled = false,
+  isDangerous,
+  buttons,
+  onSubmit,
+}: DialogOptions): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
-  // Before the browser paints: Esc would not close a dialog that is drawn and not yet open.
-  useLayoutEffect(() => {
-    const before = document.activeElement
-    dialog.current?.showModal()
-    dialog.current?.querySelector<HTMLElement>('[autofocus]')?.focus()
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus()
-    }
-  }, [])
+  const [error, setError] = useState<string>()
+  useModal(dialog)
   const isBusy = useRef(false)
   const submit = async (event: Event) => {
     event.preventDefault()
     if (isBusy.current || disabled) return
     isBusy.current = true
-    const isDone = await onSubmit?.()
+    setError(undefined)
+    try {
+      if ((await onSubmit?.()) !== false) dialog.current?.close()
+    } catch (cause) {
+      setError(describeError(cause))
+    }
     isBusy.current = false
-    if (isDone === true) dialog.current?.close()
   }
   return (
     <dialog ref={dialog} aria-label={title} onClose={closeDialog}>
-      <form
-        onSubmit={submit}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter') return
-          if (event.repeat)
-            event.preventDefault() // a held key answers no question
-          else if (event.ctrlKey || event.metaKey) submit(event)
-        }}
-      >
+      <form onSubmit={submit} onKeyDown={submitByKey}>
         <div class="title">
           <h1>{title}</h1>
           <Button class="quiet" label="✕" aria-label="Close (Esc)" onClick={closeDialog} />
         </div>
-        {children}
+        <FormError.Provider value={error}>{children}</FormError.Provider>
         {verb !== undefined && (
           <div class="bar">
             <span class="push" />
             {buttons}
-            <Button type="submit" class="main" label={verb} hotkey="Ctrl ⏎" disabled={disabled} autofocus />
+            <Button
+              type="submit"
+              class={isDangerous ? 'danger main' : 'main'}
+              label={verb}
+              hotkey="Ctrl ⏎"
+              disabled={disabled}
+              autofocus={!isDangerous}
+            />
           </div>
         )}
       </form>
     </dialog>
   )
+}
+
+/** Submits a form by Ctrl+Enter. A held key answers no question, and a number is judged when it is left. */
+function submitByKey(event: TargetedKeyboardEvent<HTMLFormElement>): void {
+  if (event.key !== 'Enter') return
+  if (event.repeat) event.preventDefault()
+  else if (event.ctrlKey || event.metaKey) {
+    if (event.target instanceof HTMLElement) event.target.blur()
+    event.currentTarget.querySelector<HTMLElement>('[type=submit]')?.click()
+  }
+}
+
+/** Opens the dialog before the browser paints: Esc would not close one that is drawn and not yet open. Then returns the focus, or focuses the detail. */
+function useModal(dialog: { readonly current: HTMLDialogElement | null }): void {
+  useLayoutEffect(() => {
+    const before = document.activeElement
+    dialog.current?.showModal()
+    dialog.current?.querySelector<HTMLElement>('[autofocus]')?.focus()
+    return () => {
+      const isLost = !(before instanceof HTMLElement && before.isConnected && before !== document.body)
+      const find = (selector: string) => document.querySelector<HTMLElement>(selector)
+      const place = isLost ? (find('.detail h1') ?? find('.row[aria-current] a')) : before
+      place?.focus({ preventScroll: true })
+    }
+  }, [])
 }
 
 export function closeDialog(): void {

@@ -2,8 +2,8 @@ import type { JSX } from 'preact'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { toPretty } from '../../wire/json.ts'
 import { useDetail } from '../detail/use-detail.ts'
-import { resend } from '../model/actions.ts'
-import { Button, Fields } from '../parts/fields.tsx'
+import { sendCopy } from '../model/actions.ts'
+import { Fields, Switch } from '../parts/fields.tsx'
 import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
 import { SIGNING_OPTIONS } from '../text/explain.ts'
 import { Dialog, useDraft } from './dialog.tsx'
@@ -13,11 +13,16 @@ export function EditDialog({ id }: { readonly id: string }): JSX.Element {
   const { value, error } = useDetail(id)
   if (value !== undefined) return <EditForm detail={value} />
   return (
-    <Dialog title="Edit and resend">
-      <p>{error ?? 'Loading'}</p>
+    <Dialog title="Edit and send">
+      <p role="alert">{error ?? 'Loading'}</p>
     </Dialog>
   )
 }
+
+const FORMS = [
+  ['pretty', 'Pretty'],
+  ['exact', 'Exact'],
+] as const
 
 const SHAPES = {
   body: { label: 'Body, sent exactly as it is written here', rows: 14, autofocus: true },
@@ -27,25 +32,25 @@ const SHAPES = {
 
 function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
   const original = detail.body.text
-  const start = () => ({ body: original, keepsId: false, signing: 'valid' })
+  const pretty = toPretty(original)
+  const start = () => ({ body: pretty, form: 'pretty', keepsId: false, signing: 'valid' })
   const { values, set, forget } = useDraft(`edit ${detail.id}`, start)
-  const { body, keepsId, signing } = values
+  const { body, form, keepsId, signing } = values
   const problem = findJsonProblem(body)
   const send = async () => {
     const sent = renew(body, original, keepsId)
     const isSame = sent === original && signing !== 'stale-bytes'
-    const isDone = await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing })
-    if (isDone) forget()
-    return isDone
+    await sendCopy(detail.id, { ...(!isSame && { body: sent }), sign: signing })
+    forget()
   }
   return (
-    <Dialog
-      title="Edit and resend"
-      verb="Send"
-      buttons={<Button label="Format the JSON" onClick={() => set({ ...values, body: toPretty(body) })} />}
-      onSubmit={send}
-    >
-      <Fields shapes={SHAPES} values={values} onInput={set} />
+    <Dialog title="Edit and send" verb="Send" onSubmit={send}>
+      <Switch
+        options={FORMS}
+        value={form}
+        onInput={(next) => set({ ...values, form: next, body: next === 'exact' ? original : toPretty(body) })}
+      />
+      <Fields key={form} shapes={SHAPES} values={values} onInput={set} />
       <p class="dim" role="status">
         {problem !== undefined && `Not JSON (${problem}). It is sent anyway, and a receiver answers 400. `}
         {keepsId
@@ -55,7 +60,7 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
       </p>
       {original.includes('\ufffd') && (
         <p class="problem">
-          Parts of this body are not UTF-8. Any edit changes them; without an edit, the exact bytes are sent.
+          Parts of this body are not UTF-8. Any edit changes them; the exact form without an edit sends the exact bytes.
         </p>
       )}
     </Dialog>

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact'
+import { useRef } from 'preact/hooks'
+import { findNearest } from '../../../src/protocol/nearest.ts'
 import { useCall } from '../detail/use-detail.ts'
-import { act, openMade } from '../model/actions.ts'
+import { openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { store } from '../model/store.ts'
-import { Fields, Switch } from '../parts/fields.tsx'
-import { Notes } from '../parts/small.tsx'
-import { findJsonProblem, readPasted } from '../text/edit-body.ts'
+import { Button, Fields, Switch } from '../parts/fields.tsx'
+import { findDataProblem, readPasted } from '../text/edit-body.ts'
 import { Dialog, useDraft } from './dialog.tsx'
 
 interface Emitted {
@@ -18,17 +19,9 @@ const FORMS = [
   ['body', 'A recorded body'],
 ] as const
 
-const TYPE_SHAPE = { label: 'Type', autofocus: true, class: 'field' }
-const EVENT_SHAPES = {
-  data: { label: 'Data of the event', rows: 12 },
-  id: { label: 'Event id', placeholder: 'a new one' },
-}
-const BODY_SHAPES = {
-  body: {
-    label: 'The body as received, a copied fixture, or a line of “npx postern deliveries list --json”',
-    rows: 14,
-  },
-}
+const BODY_LABEL = 'The body as received, a copied fixture, or a line of “npx postern deliveries list --json”'
+const NO_BODY = 'This is neither the body of an event nor a line that contains one.'
+const BYTES = 'The exact bytes go to the webhooks of the account that subscribe to the type, signed with their secrets.'
 
 type Wanted = Readonly<Record<'account' | 'type' | 'data' | 'id', string>>
 
@@ -49,52 +42,68 @@ export function TriggerDialog(): JSX.Element {
   const { values, set } = useDraft('trigger', () => ({
     form: 'event' as 'event' | 'body',
     account: accounts[0] ?? '',
-    type: firstType(),
+    type: listTypes([])[0] ?? 'contact.created',
     id: '',
     body: '',
     data: undefined as string | undefined, // the sample, until the user edits it, and when the field is emptied
   }))
   const { form, account, type, body } = values
-  const { value } = useCall<{ readonly data?: unknown }>(`GET samples/${encodeURIComponent(type)}`, '')
-  const sample = JSON.stringify(value?.data, null, 2) ?? ''
+  const { list, sample } = useSample(type)
+  const isKnown = list.length === 0 || list.includes(type)
   const data = values.data ?? sample
-  const { value: types = [] } = useCall<readonly string[]>('GET types', '')
-  const accountShape = { label: 'Account', options: accounts }
-  const shapes = { type: { ...TYPE_SHAPE, list: listTypes(types) }, ...EVENT_SHAPES }
-  const pasted = readPasted(body)
-  const problem = form === 'event' ? data && findJsonProblem(data) : pasted || body === '' ? undefined : NO_BODY
-  const send = () =>
-    act(async () => {
-      const made = await (form === 'event' ? sendEvent({ ...values, data }) : sendBody(account, body))
-      set({ ...values, data: undefined, id: '', body: '' })
-      const [first] = made?.deliveries ?? []
-      if (first === undefined)
-        store.say(`nothing was sent: no active webhook of ${account} subscribes to ${made?.type ?? type}`, true)
-      else openMade(first)
-    })
+  const nearest = isKnown ? undefined : findNearest(type, list)
+  const put = (right: string) => <Button class="plain" label={right} onClick={() => set({ ...values, type: right })} />
+  const shapes = {
+    account: { label: 'Account', options: accounts },
+    ...(form === 'event'
+      ? {
+          type: {
+            label: 'Type',
+            autofocus: true,
+            class: 'field',
+            list,
+            problem: nearest && <>Did you mean {put(nearest)}?</>,
+          },
+          data: { label: 'Data of the event', rows: 12, problem: data && findDataProblem(data) },
+          id: { label: 'Event id', placeholder: 'a new one' },
+        }
+      : { body: { label: BODY_LABEL, rows: 14, problem: body !== '' && readPasted(body) === undefined && NO_BODY } }),
+  }
+  const isReady = form === 'event' ? type !== '' && !(data && findDataProblem(data)) : readPasted(body) !== undefined
+  const send = async () => {
+    const made = await (form === 'event' ? sendEvent({ ...values, data }) : sendBody(account, body))
+    const [first] = made?.deliveries ?? []
+    if (first === undefined)
+      throw new Error(`nothing was sent: no active webhook of ${account} subscribes to ${made?.type ?? type}`)
+    set({ ...values, data: undefined, id: '', body: '' })
+    openMade(first)
+  }
   return (
     <Dialog
       title={form === 'event' ? 'Trigger an event' : 'Send a recorded body'}
       verb="Send"
-      disabled={Boolean(problem) || (form === 'event' ? type === '' : pasted === undefined)}
+      disabled={!isReady}
       onSubmit={send}
     >
       <Switch options={FORMS} value={form} onInput={(next) => set({ ...values, form: next })} />
       <Fields
-        shapes={form === 'event' ? { account: accountShape, ...shapes } : { account: accountShape, ...BODY_SHAPES }}
+        shapes={shapes}
         values={{ ...values, data }}
         onInput={(next) => set({ ...next, data: ['', sample].includes(next.data) ? undefined : next.data })}
       />
-      <Notes text={form === 'body' ? BYTES : undefined} problem={problem} />
+      {form === 'body' && <p class="dim">{BYTES}</p>}
     </Dialog>
   )
 }
 
-const NO_BODY = 'This is neither the body of an event nor a line that contains one.'
-const BYTES = 'The exact bytes go to the webhooks of the account that subscribe to the type, signed with their secrets.'
-
-function firstType(): string {
-  return listTypes(['contact.created'])[0] ?? ''
+/** The known types, and the sample of one: while another is typed, the last one stays. */
+function useSample(type: string): { readonly list: readonly string[]; readonly sample: string } {
+  const { value: types = [] } = useCall<readonly string[]>('GET types', '')
+  const list = listTypes(types)
+  const { value } = useCall<{ readonly data?: unknown }>(`GET samples/${encodeURIComponent(type)}`, '')
+  const sample = useRef('')
+  if (list.includes(type) && value !== undefined) sample.current = JSON.stringify(value.data, null, 2) ?? ''
+  return { list, sample: sample.current }
 }
 
 /** The types of all webhooks, and then others. */

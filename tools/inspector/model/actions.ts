@@ -1,11 +1,12 @@
-import type { DeliveryDetail, SignatureSteps, WebhookShape } from '../../emulator/contract.ts'
+import type { DeliveryDetail, Row, SignatureSteps, WebhookShape } from '../../emulator/contract.ts'
 import { toCurl, toFixture, toVitest } from '../text/copies.ts'
 import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
-import { refreshInbox } from './inbox.ts'
+import { isInboxWritable, refreshInbox, replay } from './inbox.ts'
 import { release } from './list.ts'
-import { store } from './store.ts'
+import { OUTCOMES, outcomeOf } from './outcome.ts'
+import { type Question, store } from './store.ts'
 
 /** Runs an action of the user, and shows its error if it fails. */
 export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
@@ -19,12 +20,11 @@ export async function act(work: () => Promise<unknown>, done?: string): Promise<
   }
 }
 
-/** Makes a change through the control interface, and loads the new state. */
-export function change(line: string, body?: object, done?: string): Promise<boolean> {
-  return act(async () => {
-    await api(line, body)
-    await reloadState()
-  }, done)
+/** Makes a change through the control interface, and loads the new state. Rejects if it fails. */
+export async function change(line: string, body?: object, done?: string): Promise<void> {
+  await api(line, body)
+  if (done !== undefined) store.say(done)
+  await reloadState()
 }
 
 /** Opens a delivery that was just made. New rows are no longer held back, so that the list shows it. */
@@ -46,46 +46,76 @@ export function focusSoon(selector: string): void {
 
 let isActing = false
 
-/** Replays or drops an event of the inbox, and loads the new state. Ignores further calls while one is running, such as a second press. */
-export async function actOnItem(work: (key: string) => Promise<void>, key: string, done: string): Promise<void> {
-  if (isActing) return
+/** Acts on one event. Ignores further calls while one is running, such as a second press. */
+async function actOnce(work: () => Promise<unknown>, done: string): Promise<boolean> {
+  if (isActing) return false
   isActing = true
-  await act(() => work(key).finally(() => refreshInbox()), done)
+  const isDone = await act(work, done)
   isActing = false
+  return isDone
 }
 
-/** Sends a delivery once more, with the same bytes unless `fields` has a body, and opens the new one. */
-export function resend(id: string, fields: { body?: string; sign?: string } = {}): Promise<boolean> {
-  return act(async () => {
-    openMade((await api<{ readonly id: string }>(`POST ${toPath(id)}/resend`, fields)).id)
-  })
+/** Replays or drops an event of the inbox, and loads the new state. */
+export function actOnItem(work: (key: string) => Promise<void>, key: string, done: string): Promise<boolean> {
+  return actOnce(() => work(key).finally(() => refreshInbox()), done)
 }
 
-/** Calls the manual retry of the service: one more attempt of the same delivery. */
-export function retry(id: string): Promise<boolean> {
-  return act(() => api(`POST ${toPath(id)}/retry`), 'retried')
+/** Reason why a delivery cannot be tried again; undefined if it can. */
+export function whyNotTried(row: Row): string | undefined {
+  const outcome = outcomeOf(row)
+  if (outcome === 'repaired') return 'a copy of it was handled'
+  if (!/^(dead|failed|retrying)$/.test(outcome)) return `nothing has failed: it is ${OUTCOMES[outcome][1]}`
+  if (outcome === 'dead') return isInboxWritable() ? undefined : 'the inbox is read-only'
+  if (row.inbox !== null) return 'a worker tries it again'
+  return whyNotSent(row)
 }
 
-function setActive(webhookId: string, active: boolean): Promise<boolean> {
-  return change(`PUT webhooks/${webhookId}`, { active }, active ? 'webhook resumed' : 'webhook paused')
+/** Reason why a copy cannot be sent; undefined if it can. */
+export function whyNotSent({ webhook }: Row): string | undefined {
+  return store.webhook(webhook) === undefined ? 'the webhook is deleted' : undefined
+}
+
+/** Replays a dead letter; retries a failed delivery by hand; makes the next attempt of another one now. */
+export function tryAgain({ id, inbox }: Pick<Row, 'id' | 'inbox'>): Promise<unknown> {
+  return inbox?.state === 'dead' ? replay(inbox.key) : api(`POST ${toPath(id)}/retry`)
+}
+
+/** Tries one delivery again, or says why it cannot. */
+export async function tryOnce(id: string, row = store.rows.find(id)): Promise<boolean> {
+  const reason = row && whyNotTried(row)
+  if (reason === undefined) return actOnce(() => tryAgain(row ?? { id, inbox: null }), 'tried again')
+  store.say(reason, true)
+  return false
+}
+
+/** Sends the bytes of a delivery as a new one, or the fields' body, and opens it. Rejects if it fails. */
+export async function sendCopy(id: string, fields: { body?: string; sign?: string } = {}): Promise<void> {
+  openMade((await api<{ readonly id: string }>(`POST ${toPath(id)}/resend`, fields)).id)
 }
 
 /** Resumes a webhook; asks before it pauses one. */
 export function pauseOrResume({ id, url, active }: WebhookShape): void {
-  if (!active) setActive(id, true)
-  else {
-    const question = `No delivery is sent to ${url} until you resume it.`
-    store.set({ dialog: { kind: 'ask', question, verb: 'Pause', onYes: () => setActive(id, false) } })
-  }
+  const set = () => change(`PUT webhooks/${id}`, { active: !active }, active ? 'webhook paused' : 'webhook resumed')
+  if (!active) act(set)
+  else
+    ask({
+      title: 'Pause the webhook?',
+      text: `No delivery is sent to ${url} until you resume it.`,
+      verb: 'Pause',
+      onYes: set,
+    })
 }
 
-/** Moves a manual clock. */
-export function moveClock(move: { readonly advance: string } | { readonly next: true }): Promise<boolean> {
-  return act(async () => {
-    const { moved } = await api<{ readonly moved?: boolean }>('POST clock', move)
-    if (moved === false) store.say('no attempt is planned')
-    await reloadState()
-  })
+/** Asks before an action. */
+export function ask(question: Question): void {
+  store.set({ dialog: { kind: 'ask', question } })
+}
+
+/** Moves a manual clock. Rejects if it cannot. */
+export async function moveClock(move: { readonly advance: string } | { readonly next: true }): Promise<void> {
+  const { moved } = await api<{ readonly moved?: boolean }>('POST clock', move)
+  if (moved === false) store.say('no attempt is planned')
+  await reloadState()
 }
 
 /** Forms in which a delivery can be copied. */

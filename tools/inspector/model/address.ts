@@ -6,20 +6,10 @@ const SCREENS = [
   ['deliveries', 'Deliveries'],
   ['inbox', 'Inbox'],
   ['webhooks', 'Webhooks'],
-  ['service', 'Service'],
 ] as const
 
 /** The name of a screen. */
 export type Screen = (typeof SCREENS)[number][0]
-
-/** The sections of the screen Service, each with its title. */
-export const SECTIONS = {
-  calls: 'Calls of the API',
-  clock: 'Clock',
-  faults: 'Faults',
-} as const
-
-export type Section = keyof typeof SECTIONS
 
 const START: Screen = IS_ALONE ? 'inbox' : 'deliveries'
 
@@ -38,8 +28,6 @@ export interface Address {
   readonly isGrouped: boolean
   /** The delivery that is open. */
   readonly delivery: string | undefined
-  /** The section of the screen Service that is open. */
-  readonly section: Section | undefined
   /** Inbox: state of the listed events, position after which the list begins, and key of the open event. */
   readonly state: InboxStateName
   readonly after: string | undefined
@@ -65,7 +53,6 @@ function parse(search: string): Address {
     query: read('q') ?? '',
     isGrouped: read('by') === 'cause',
     delivery: read('d'),
-    section: Object.keys(SECTIONS).find((name): name is Section => name === read('open')),
     state: INBOX_STATES.find((state) => state === read('state')) ?? 'dead',
     after: read('after'),
     item: read('item'),
@@ -73,9 +60,9 @@ function parse(search: string): Address {
 }
 
 /** The URL of a view. Parts that are as at the start are left out. */
-export function toPageUrl({ screen, query, isGrouped, delivery, section, state, ...others }: Address): string {
+export function toPageUrl({ screen, query, isGrouped, delivery, state, ...others }: Address): string {
   const own = { screen: screen === START ? '' : screen, q: query, by: isGrouped ? 'cause' : '', d: delivery }
-  const all = { ...own, open: section, state: state === 'dead' ? '' : state, ...others }
+  const all = { ...own, state: state === 'dead' ? '' : state, ...others }
   const parts = Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : []))
   return parts.length === 0 ? location.pathname : `${location.pathname}?${new URLSearchParams(parts)}`
 }
@@ -84,18 +71,23 @@ export function toPageUrl({ screen, query, isGrouped, delivery, section, state, 
 export function go(change: Partial<Address>, isStep = true): void {
   const url = toPageUrl({ ...readAddress(), ...change })
   if (url === location.pathname + location.search) return
-  // Rows are held back only for the filter under which the user reads.
-  if (change.query !== undefined) store.held = undefined
+  const { screen, query, isGrouped } = readAddress()
+  lastViews.set(screen, { query, isGrouped })
+  if (change.query !== undefined) store.heldFrom = Number.POSITIVE_INFINITY
   if (isStep) history.pushState(null, '', url)
   else history.replaceState(null, '', url)
   store.changed()
 }
 
-const NOTHING_OPEN = { delivery: undefined, section: undefined, item: undefined }
+/** The last view of each screen. */
+const lastViews = new Map<Screen, Partial<Address>>()
 
-/** Completes a view that a link shows: of the present one it keeps the filter, and nothing that is open. */
+/** Completes a view that a link shows: nothing is open in it. A screen has the filter that it had before, and never that of another. */
 export function toView(view: Partial<Address>): Partial<Address> {
-  return { ...NOTHING_OPEN, after: undefined, state: 'dead', ...view }
+  const { screen, query, isGrouped } = readAddress()
+  const before = view.screen === screen ? { query, isGrouped } : lastViews.get(view.screen ?? screen)
+  const own = view.screen === undefined ? {} : { query: '', isGrouped: false, ...before }
+  return { delivery: undefined, item: undefined, after: undefined, state: 'dead', ...own, ...view }
 }
 
 /** Follows a link without reloading the page, unless the click asks the browser for a new tab or window. */
@@ -105,8 +97,4 @@ export function follow(event: MouseEvent, show: () => void): void {
   show()
 }
 
-addEventListener('popstate', () => {
-  const before = shown?.[1].query
-  if (readAddress().query !== before) store.held = undefined
-  store.changed()
-})
+addEventListener('popstate', () => store.set({ heldFrom: Number.POSITIVE_INFINITY }))

@@ -1,5 +1,4 @@
 import type { Batch, EmulatorState, RowPage } from '../../emulator/contract.ts'
-import { readAddress } from './address.ts'
 import { api } from './api.ts'
 import { store } from './store.ts'
 
@@ -16,9 +15,8 @@ export async function connect(): Promise<void> {
   try {
     if (position !== undefined) await take(await api<Batch>(`GET changes?after=${position}`))
     if (position === undefined) show(await api<RowPage>('GET rows'))
-    const { section } = readAddress()
-    // They change without a message.
-    if ((section === 'clock' || section === 'faults') && !document.hidden) await reloadState()
+    // The clock and the faults change without a message.
+    if (store.dialog?.kind === 'form' && !document.hidden) await reloadState()
     lostAt = undefined
   } catch {
     lostAt ??= performance.now()
@@ -36,7 +34,7 @@ export async function reloadState(): Promise<void> {
 function show({ cursor, now, rows, state, total }: RowPage): void {
   position = cursor
   store.rows.replace(rows)
-  store.set({ state, total, found: new Map() })
+  store.set({ state, total, found: new Map(), heldFrom: Number.POSITIVE_INFINITY })
   store.setNow(now)
 }
 

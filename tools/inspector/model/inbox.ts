@@ -1,5 +1,5 @@
-import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
-import { type Address, INBOX_STATES, readAddress } from './address.ts'
+import type { InboxCountsShape, InboxRowPage } from '../../emulator/inspector/inbox-shapes.ts'
+import { type Address, readAddress } from './address.ts'
 import { api, describeError, IS_ALONE, NoAnswer } from './api.ts'
 import { readWord } from './filter.ts'
 import { store } from './store.ts'
@@ -16,30 +16,23 @@ export function readListed(): InboxRowPage | undefined {
 }
 
 export function isInboxWritable(): boolean {
-  return store.inbox.counts?.isWritable === true
-}
-
-/** The state of an accepted event, if it is on the first pages of the inbox. */
-export function stateInInbox(account: string, event: string): InboxStateName | undefined {
-  return store.inbox.states.get(nameEvent(account, event))
+  return !IS_ALONE || store.inbox.counts?.isWritable === true
 }
 
 /** Loads what the page shows of the inbox. */
 export async function refreshInbox(): Promise<void> {
   const { screen } = readAddress()
   const line = toListLine(readAddress())
-  const before = store.inbox
-  const version = before.version + 1
+  const version = store.inbox.version + 1
   try {
-    const [counts, rows, states] = await Promise.all([
+    const [counts, rows] = await Promise.all([
       api<InboxCountsShape>(`GET ${ROUTES}/counts`),
       screen === 'inbox' ? api<InboxRowPage>(line) : undefined,
-      screen === 'deliveries' && hasAccepted() ? readStates() : before.states,
     ])
     // The user may have chosen another page of the list in the meantime.
     const isWanted = rows !== undefined && line === toListLine(readAddress())
     const listed = isWanted ? { line, page: rows } : store.inbox.listed
-    store.set({ inbox: { counts, states, listed, version }, ...(IS_ALONE && { link: 'live' }) })
+    store.set({ inbox: { counts, listed, version }, ...(IS_ALONE && { link: 'live' }) })
   } catch (error) {
     const link = error instanceof NoAnswer ? 'stopped' : 'live'
     store.set({ inbox: { ...store.inbox, error: describeError(error), version }, ...(IS_ALONE && { link }) })
@@ -67,11 +60,6 @@ export function watchInbox(): void {
 /** Path of an item by its key. */
 export function toItemPath(route: 'item' | 'body', key: string): string {
   return `${ROUTES}/${route}?key=${encodeURIComponent(key)}`
-}
-
-/** Path of the inbox's entry of a delivered event. */
-export function toEventPath(account: string, event: string): string {
-  return `${ROUTES}/event?${new URLSearchParams({ account, event })}`
 }
 
 /** Returns a dead letter to the waiting events. Rejects if it is no longer a dead letter. */
@@ -103,23 +91,7 @@ function toListLine(
   { state, after = '', query }: Pick<Address, 'state' | 'after' | 'query'>,
   more: Readonly<Record<string, string>> = {},
 ): string {
-  const [type = '', account = '', cause = ''] = ['type', 'account', 'error'].map((key) => readWord(query, key))
+  const [type = '', account = '', cause = ''] = ['type', 'account', 'cause'].map((key) => readWord(query, key))
   const parts = Object.entries({ state, after, type, account, cause, ...more }).filter(([, value]) => value !== '')
   return `GET ${ROUTES}/items?${new URLSearchParams(parts)}`
-}
-
-async function readStates(): Promise<ReadonlyMap<string, InboxStateName>> {
-  const lines = INBOX_STATES.map((state) => toListLine({ state, after: undefined, query: '' }, { limit: '500' }))
-  const pages = await Promise.all(lines.map((line) => api<InboxRowPage>(line)))
-  return new Map(
-    pages.flatMap(({ rows }) => rows.map(({ account, event, state }) => [nameEvent(account, event), state])),
-  )
-}
-
-function nameEvent(account: string, event: string): string {
-  return JSON.stringify([account, event])
-}
-
-function hasAccepted(): boolean {
-  return store.rows.all.some(({ last }) => last?.code === 'accepted')
 }

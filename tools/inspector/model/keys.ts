@@ -1,8 +1,8 @@
-import { actOnItem, closeDetail, copyDelivery, focusSoon, moveClock, pauseOrResume, resend } from './actions.ts'
+import { act, actOnItem, closeDetail, copyDelivery, focusSoon, moveClock, pauseOrResume, tryOnce } from './actions.ts'
 import { go, listScreens, readAddress, toView } from './address.ts'
 import { IS_ALONE } from './api.ts'
 import { isInboxWritable, replay } from './inbox.ts'
-import { release } from './list.ts'
+import { listShown, release } from './list.ts'
 import { store } from './store.ts'
 
 /** Keys as the help lists them, and their function, which returns false if the key has no meaning here. */
@@ -13,8 +13,8 @@ const INBOX_KEYS: readonly Key[] = [
   ['j  k  ↓  ↑', 'next, previous row', move],
   ['Enter', 'open it', () => false], // the link of the row
   ['Esc', 'back', leave],
-  ['r', 'resend the same bytes; in the inbox, replay', repeat],
-  ['R', 'replay all that match', pressButton],
+  ['r', 'try it again', tryThis],
+  ['R', 'try all shown again', pressButton],
   ['g', 'group failures by cause', pressButton],
   ['/', 'filter', () => focusSoon('#filter, .filters select')],
   ['?', 'these keys', () => store.set({ dialog: { kind: 'help' } })],
@@ -22,12 +22,16 @@ const INBOX_KEYS: readonly Key[] = [
 
 const KEYS: readonly Key[] = [
   ...INBOX_KEYS,
-  ['e', 'edit and resend', () => onRow((id) => store.set({ dialog: { kind: 'edit', id } }), 'e')],
+  ['e', 'edit and send', () => onRow((id) => store.set({ dialog: { kind: 'edit', id } }), 'e')],
   ['c', 'copy as curl', () => onRow((id) => copyDelivery(id, 'curl'))],
   ['p', 'pause its webhook, or resume it', () => onRow(pauseWebhookOf, 'p')],
   ['a', 'actions of the row, or of what is open', openMenu],
   ['t', 'trigger an event', () => store.set({ dialog: { kind: 'trigger' } })],
-  ['n', 'next attempt (manual clock)', () => store.state?.clock.isManual === true && moveClock({ next: true })],
+  [
+    'n',
+    'next attempt (manual clock)',
+    () => store.state?.clock.isManual === true && act(() => moveClock({ next: true })),
+  ],
   ['f', 'failed deliveries only, or all', pressButton],
   ['.', 'show new deliveries', () => release()],
 ]
@@ -89,11 +93,11 @@ function pauseWebhookOf(id: string): unknown {
   return webhook !== undefined && pauseOrResume(webhook)
 }
 
-/** Resends a delivery, or replays the event of the inbox that is open or has the focus. */
-function repeat(): unknown {
+/** Tries the delivery or the event of the inbox again that is open or has the focus. */
+function tryThis(): unknown {
   const { screen, item = readFocused() } = readAddress()
-  if (screen === 'deliveries') return onRow((id) => resend(id))
-  return item !== undefined && isInboxWritable() && actOnItem(replay, item, 'replayed')
+  if (screen === 'deliveries') return onRow((id) => tryOnce(id))
+  return item !== undefined && isInboxWritable() && actOnItem(replay, item, 'tried again')
 }
 
 /** Opens the menu of the row that has the focus, of the open delivery, or of the list. */
@@ -108,19 +112,31 @@ function openMenu(): unknown {
 
 /** Moves the focus in an open menu, or to another row, and opens the row if one was open. */
 function move(key: string): unknown {
-  const { delivery, item } = readAddress()
-  const opened = delivery ?? item
+  const { screen, isGrouped, delivery, item } = readAddress()
+  const step = key === 'j' || key === 'ArrowDown' ? 1 : -1
   const menu = [...document.querySelectorAll<HTMLElement>('.menu[open] button')]
-  const rows = [...document.querySelectorAll<HTMLElement>(':is(.list, .page) tbody tr')]
-  const places = menu.length > 0 ? menu : rows.flatMap((row) => row.querySelector<HTMLElement>('a, button') ?? [])
-  const at = places.findIndex((place) => place === document.activeElement || (opened && place.dataset.key === opened))
-  const next = key === 'j' || key === 'ArrowDown' ? at + 1 : at - 1
-  const place = places[at < 0 ? 0 : Math.min(places.length - 1, Math.max(0, next))]
-  place?.focus({ preventScroll: true })
-  place?.closest('tr')?.scrollIntoView({ block: 'nearest' })
-  if (opened !== undefined && menu.length === 0)
-    go(delivery === undefined ? { item: place?.dataset.key } : { delivery: place?.dataset.key }, false)
+  if (screen === 'deliveries' && !isGrouped && menu.length === 0) {
+    const { rows } = listShown()
+    const { cursor } = store
+    const from = cursor?.hasFocus === false ? cursor.id : (delivery ?? readFocused() ?? cursor?.id)
+    const at = rows.findIndex(({ id }) => id === from)
+    const row = rows[stepFrom(at, step, rows.length)]
+    if (row === undefined) return false
+    if (delivery !== undefined) go({ delivery: row.id }, false)
+    return store.set({ cursor: { id: row.id, hasFocus: false } })
+  }
+  const lines = [...document.querySelectorAll<HTMLElement>(':is(.list, .page) tbody tr')]
+  const places = menu.length > 0 ? menu : lines.flatMap((line) => line.querySelector<HTMLElement>('a, button') ?? [])
+  const at = places.findIndex((place) => place === document.activeElement || (item && place.dataset.key === item))
+  const place = places[stepFrom(at, step, places.length)]
+  place?.focus()
+  if (item !== undefined && menu.length === 0) go({ item: place?.dataset.key }, false)
   return place !== undefined
+}
+
+/** The next place of a list, or the first one if there was none before. */
+function stepFrom(at: number, step: number, count: number): number {
+  return at < 0 ? 0 : Math.min(count - 1, Math.max(0, at + step))
 }
 
 /** Closes an open menu, leaves the detail for the list, or takes the focus from the list. */

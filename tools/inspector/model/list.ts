@@ -1,13 +1,14 @@
 import type { Found, Row } from '../../emulator/contract.ts'
 import { readAddress } from './address.ts'
 import { api } from './api.ts'
-import { listTexts, readFilter, resultOf, writeWord } from './filter.ts'
+import { listTexts, readFilter, writeWord } from './filter.ts'
+import { causeOf, type Status, statusOf } from './outcome.ts'
 import { remember, store } from './store.ts'
 
 /** The list as the page shows it. */
 export interface ShownList {
   readonly rows: readonly Row[]
-  /** Rows that match and are held back while the user reads. */
+  /** Number of new rows that match, and are held back while the list is scrolled. */
   readonly fresh: number
   readonly total: number
   /** Words of the filter that mean nothing. */
@@ -27,6 +28,8 @@ function rememberFilter(toQuery: (query: string) => string) {
       readFilter(toQuery(readAddress().query), {
         urlOf: (id) => store.urlOf(id),
         hasText: (id, text) => store.found.get(text)?.ids.has(id) === true,
+        statusOf,
+        causeOf,
         now: store.now(),
         isUtc: store.isUtc,
       }),
@@ -35,13 +38,13 @@ function rememberFilter(toQuery: (query: string) => string) {
 const readShownFilter = rememberFilter((query) => query)
 const readAnyStatus = rememberFilter((query) => writeWord(query, 'status', undefined))
 
-/** The rows that match the filter. While the user reads, the list keeps those that it has, and no other row comes in. */
+/** The rows that match the filter, without those that came in since the list was scrolled. */
 export const listShown: () => ShownList = remember(
-  () => [store.rows.all, readShownFilter(), store.held],
+  () => [store.rows.all, readShownFilter(), store.heldFrom],
   () => {
     const { test, unknown } = readShownFilter()
-    const matching = store.rows.all.filter((row) => store.held?.has(row.id) || test(row))
-    const rows = matching.filter(({ id }) => store.held?.has(id) !== false)
+    const matching = store.rows.all.filter(test)
+    const rows = matching.filter(({ made }) => made <= store.heldFrom)
     return { rows, fresh: matching.length - rows.length, total: store.rows.all.length, unknown }
   },
 )
@@ -58,52 +61,51 @@ export async function search(): Promise<void> {
   }
 }
 
-/** Keeps the list as it is, because the user reads it. */
+/** Holds new rows back, because the list is scrolled. */
 export function hold(): void {
-  if (store.held === undefined) store.set({ held: new Set(listShown().rows.map(({ id }) => id)) })
+  if (store.heldFrom === Number.POSITIVE_INFINITY) store.set({ heldFrom: store.rows.all[0]?.made ?? 0 })
 }
 
 /** Shows new rows again. */
 export function release(): void {
-  if (store.held !== undefined) store.set({ held: undefined })
+  if (store.heldFrom !== Number.POSITIVE_INFINITY) store.set({ heldFrom: Number.POSITIVE_INFINITY })
 }
 
-/** Number of failed deliveries, whatever the filter is. */
-export const countFailed: () => number = remember(
-  () => [store.rows.all],
-  () => store.rows.all.filter(({ status }) => status === 'failed').length,
+/** Number of deliveries of each status. */
+type Counts = Readonly<Record<Status, number>>
+
+function countBy(listInputs: () => readonly unknown[], test: (row: Row) => boolean): () => Counts {
+  return remember(
+    () => [store.rows.all, store.state?.webhooks, ...listInputs()],
+    () => {
+      const counts = { dead: 0, failed: 0, retrying: 0, pending: 0, success: 0 }
+      for (const row of store.rows.all) if (test(row)) counts[statusOf(row)]++
+      return counts
+    },
+  )
+}
+
+/** Counts all deliveries, whatever the filter is. */
+export const countAll: () => Counts = countBy(
+  () => [],
+  () => true,
 )
 
-/** Number of deliveries of each result, of those that match the filter but for its status. */
-export const countResults: () => Readonly<Record<ReturnType<typeof resultOf>, number>> = remember(
-  () => [store.rows.all, readAnyStatus()],
-  () => {
-    const counts = { success: 0, pending: 0, retrying: 0, failed: 0 }
-    for (const row of store.rows.all.filter(readAnyStatus().test)) counts[resultOf(row)]++
-    return counts
-  },
+/** Counts the deliveries that match the filter but for its status. */
+export const countMatching: () => Counts = countBy(
+  () => [readAnyStatus()],
+  (row) => readAnyStatus().test(row),
 )
 
-/** Deliveries of the list whose last attempt has failed, by webhook and cause: the largest group first. */
-export function groupFailures(): readonly (readonly [Row, ...Row[]])[] {
-  const groups = new Map<string, [Row, ...Row[]]>()
+/** The failed deliveries of the list by cause: the largest group first, the newest of each first. */
+export function groupFailures(): readonly (readonly [cause: string, rows: readonly Row[]])[] {
+  const groups = new Map<string, Row[]>()
   for (const row of listShown().rows) {
-    if (row.status === 'success' || (row.note === null && row.last === null)) continue
-    const key = JSON.stringify([row.webhook, row.note, row.last?.result, row.last?.code, row.signing])
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [row])
+    const cause = causeOf(row)
+    if (cause === undefined) continue
+    const group = groups.get(cause)
+    if (group === undefined) groups.set(cause, [row])
     else group.push(row)
   }
-  return [...groups.values()].sort((a, b) => b.length - a.length)
-}
-
-/** Reason why a delivery cannot be retried by hand; undefined if it can. */
-export function whyNotRetried(row: Row): string | undefined {
-  const why = { pending: 'still retried by the service', success: 'already acknowledged', failed: undefined }
-  return whyNotResent(row) ?? (row.resendOf === null ? why[row.status] : 'resent by hand')
-}
-
-/** Reason why a delivery cannot be resent; undefined if it can. */
-export function whyNotResent({ webhook }: Row): string | undefined {
-  return store.webhook(webhook) === undefined ? 'the webhook is deleted' : undefined
+  return [...groups].sort(([, a], [, b]) => b.length - a.length)
 }

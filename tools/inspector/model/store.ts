@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
 import type { EmulatorState, WebhookShape } from '../../emulator/contract.ts'
-import type { InboxCountsShape, InboxRowPage, InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
+import type { InboxCountsShape, InboxRowPage } from '../../emulator/inspector/inbox-shapes.ts'
 import { Rows } from './rows.ts'
 
 /** State of the connection. */
@@ -15,14 +15,24 @@ type Dialog =
   | { readonly kind: 'trigger' }
   | { readonly kind: 'edit'; readonly id: string }
   | { readonly kind: 'bulk'; readonly bulk: Bulk }
-  | { readonly kind: 'ask'; readonly question: string; readonly verb: string; readonly onYes: () => Promise<unknown> }
+  | { readonly kind: 'ask'; readonly question: Question }
   | { readonly kind: 'text'; readonly title: string; readonly text: string }
   | { readonly kind: 'form'; readonly draw: () => JSX.Element }
   | { readonly kind: 'help' }
 
+/** A question before an action. */
+export interface Question {
+  readonly title: string
+  readonly text: string
+  readonly verb: string
+  /** True if what is lost cannot be brought back. */
+  readonly isDangerous?: boolean
+  /** Rejects if it fails. */
+  readonly onYes: () => Promise<unknown>
+}
+
 /** One action on many deliveries or events. */
 export interface Bulk {
-  readonly verb: string
   /** Noun of the targets. */
   readonly noun: readonly [one: string, several: string]
   readonly text: string
@@ -39,8 +49,6 @@ interface InboxData {
   readonly error?: string | undefined
   /** Number of refreshes. A component that loaded its data under an older number loads it again. */
   readonly version: number
-  /** States of the accepted events on the first pages, by account and event id. */
-  readonly states: ReadonlyMap<string, InboxStateName>
   /** The last page of the list, and the call that loaded it. */
   readonly listed?: { readonly line: string; readonly page: InboxRowPage } | undefined
 }
@@ -54,14 +62,16 @@ class Store {
   state: EmulatorState | undefined
   /** Number of deliveries that the emulator has. */
   total = 0
-  inbox: InboxData = { version: 0, states: new Map() }
+  inbox: InboxData = { version: 0 }
   dialog: Dialog | undefined
   /** Deliveries by a text that their bodies or answers have, up to the change of that number. */
   found: ReadonlyMap<string, { readonly ids: ReadonlySet<string>; readonly change: number }> = new Map()
   /** A message to the user, shown for a few seconds. */
   toast: { readonly text: string; readonly isError: boolean } | undefined
-  /** While the user reads: the rows that are shown. Others are held back. */
-  held: ReadonlySet<string> | undefined
+  /** Number of the newest row that is shown: newer ones are held back while the list is scrolled. */
+  heldFrom: number = Number.POSITIVE_INFINITY
+  /** The row to which a key moves the focus: another object for each key. */
+  cursor: { readonly id: string; hasFocus: boolean } | undefined
   theme: Theme = readLocal('theme', ['light', 'dark']) ?? 'system'
   /** True to write absolute times in UTC, like the emulator's log. */
   isUtc: boolean = readLocal('zone', ['utc']) === 'utc'

@@ -5,49 +5,51 @@ import { bulkOf } from '../model/bulk.ts'
 import { writeWord } from '../model/filter.ts'
 import { groupFailures } from '../model/list.ts'
 import { store } from '../model/store.ts'
+import { escapeHidden } from '../text/bytes.ts'
 import { adviseOn } from '../text/explain.ts'
 import { Button } from './fields.tsx'
 import { Ago, Empty, Table, ViewLink } from './small.tsx'
 
-const COLUMNS = [['Cause'], ['Deliveries', 'number'], ['Newest', 'number dim']] as const
-const NONE = 'A delivery appears here when an attempt has failed. After the fifth, you can retry it by hand.'
+const COLUMNS = [['Cause'], ['Deliveries', 'number'], ['First', 'number dim'], ['Last', 'number dim']] as const
+const NONE = 'A delivery appears here when an attempt has failed, or when its event has become a dead letter.'
 
-/** Deliveries whose last attempt has failed, by webhook and cause. */
+/** The failed deliveries of the list by cause: type and error. */
 export function FailureGroups(): JSX.Element {
   const groups = groupFailures()
   if (groups.length === 0) return <Empty title="Nothing has failed" text={NONE} />
   return (
     <div class="scroll">
-      <Table name="Causes" columns={COLUMNS} rows={groups.map(describeGroup)} />
+      <Table name="Causes" columns={COLUMNS} rows={groups.map(([cause, rows]) => describeGroup(cause, rows))} />
     </div>
   )
 }
 
-function describeGroup(rows: readonly [Row, ...Row[]]) {
-  const { id, webhook, note, last, at } = rows[0]
-  const url = store.urlOf(webhook)
-  const cause = note ?? [last?.result, last?.code].filter(Boolean).join(' ')
-  const words =
-    note === null ? [last?.result, last?.code].flatMap((code) => (code ? [`code:${code}`] : [])) : [`"${note}"`]
-  const query = [writeWord(readAddress().query, 'webhook', webhook), ...words].join(' ').trim()
-  const bulk = bulkOf('retry', rows)
-  const retry = () => store.set({ dialog: { kind: 'bulk', bulk } })
+function describeGroup(cause: string, rows: readonly Row[]) {
+  const [newest] = rows
+  const query = writeWord(readAddress().query, 'cause', cause)
+  const bulk = bulkOf(rows)
+  const urls = [...new Set(rows.map(({ webhook }) => store.urlOf(webhook) || 'a deleted webhook'))]
+  const tryAll = () => store.set({ dialog: { kind: 'bulk', bulk } })
+  const advice = newest && adviseOn(newest, urls[0] ?? '', store.state?.settings.deadlineMs)
   return {
-    key: id,
+    key: cause,
     cells: [
       <>
-        <ViewLink view={{ query, isGrouped: false }}>{cause}</ViewLink>
-        <small>{url || webhook}</small>
-        {note === null && <small>{adviseOn(rows[0], url, store.state?.settings.deadlineMs)}</small>}
+        <ViewLink view={{ query, isGrouped: false }}>{escapeHidden(cause)}</ViewLink>
+        <small>{urls.join(', ')}</small>
+        {advice && <small>{advice}</small>}
       </>,
       <>
         {rows.length.toLocaleString('en')}{' '}
-        {bulk.calls.length > 0 && <Button label={`Retry ${bulk.calls.length.toLocaleString('en')}…`} onClick={retry} />}
+        {bulk.calls.length > 0 && (
+          <Button label={`Try again ${bulk.calls.length.toLocaleString('en')}…`} onClick={tryAll} />
+        )}
         {[...bulk.leftOut].map(([reason, number]) => (
-          <small key={reason}>{`${number.toLocaleString('en')} ${reason}`}</small>
+          <small key={reason}>{`${number.toLocaleString('en')}: ${reason}`}</small>
         ))}
       </>,
-      <Ago at={last?.at ?? at} />,
+      <Ago at={rows.at(-1)?.at ?? null} />,
+      <Ago at={newest?.at ?? null} />,
     ],
   }
 }

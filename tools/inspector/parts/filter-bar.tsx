@@ -1,106 +1,59 @@
 import type { JSX } from 'preact'
 import { go, readAddress } from '../model/address.ts'
-import { readWord, writeWord } from '../model/filter.ts'
-import { countResults } from '../model/list.ts'
-import { remember, store, useStore } from '../model/store.ts'
-import { escapeHidden } from '../text/bytes.ts'
-import { Button } from './fields.tsx'
+import { nameZones, readWord, writeWord } from '../model/filter.ts'
+import { countMatching } from '../model/list.ts'
+import { store, useStore } from '../model/store.ts'
+import { Button, Switch } from './fields.tsx'
 
-/** The values to choose from. */
-const listValues = remember(
-  () => [store.rows.all, store.state],
-  () => {
-    const { webhooks = [], accounts = [] } = store.state ?? {}
-    return {
-      type: [...new Set(store.rows.all.map(({ type }) => type))].sort(),
-      webhook: [...new Set(webhooks.map(({ url }) => url))],
-      account: accounts.map(({ key }) => key),
-    }
-  },
-)
+const CHIPS = [
+  ['', 'All'],
+  ['failed', 'Failed'],
+  ['retrying', 'Retrying'],
+  ['dead', 'Dead'],
+] as const
 
-/** The field for the filter. It is marked if a word means nothing. */
-export function FilterField({ isValid }: { readonly isValid: boolean }): JSX.Element {
-  const { query } = useStore(readAddress)
-  return (
-    <input
-      id="filter"
-      type="search"
-      value={query}
-      placeholder="Filter"
-      aria-label="Filter"
-      aria-invalid={!isValid}
-      spellcheck={false}
-      autocomplete="off"
-      onInput={(event) => go({ query: event.currentTarget.value }, false)}
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape' && event.key !== 'Enter') return
-        event.preventDefault() // Chromium would empty the field on Esc
-        event.currentTarget.blur()
-      }}
-    />
-  )
-}
-
-/** Filters that take one click: failed, retrying, a type, a webhook, an account, a time. */
-export function FilterBar(): JSX.Element {
+/** The toolbar of the list: what to show, the filter, and the actions. */
+export function FilterBar({ isValid }: { readonly isValid: boolean }): JSX.Element {
   const { query, isGrouped } = useStore(readAddress)
-  const values = useStore(listValues)
-  const counts = useStore(countResults)
-  const status = readWord(query, 'status')
-  const chips = [
-    ['Failed', 'failed', 'f'],
-    ['Retrying', 'retrying', undefined],
-  ] as const
-  return (
-    <div class="bar filters">
-      {chips.map(([name, wanted, hotkey]) => (
-        <Button
-          key={name}
-          label={`${name} ${counts[wanted].toLocaleString('en')}`}
-          hotkey={hotkey}
-          aria-pressed={status === wanted}
-          onClick={() => go({ query: writeWord(query, 'status', status === wanted ? undefined : wanted) })}
-        />
-      ))}
-      <Button label="By cause" hotkey="g" aria-pressed={isGrouped} onClick={() => go({ isGrouped: !isGrouped })} />
-      <WordSelects values={values} onChoose={(next) => go({ query: next })} />
-    </div>
+  const counts = useStore(countMatching)
+  const status = readWord(query, 'status') ?? ''
+  const show = (wanted: string) => go({ query: writeWord(query, 'status', wanted || undefined) })
+  const options = CHIPS.map(
+    ([name, word]) => [name, name === '' ? word : `${word} ${counts[name].toLocaleString('en')}`] as const,
   )
-}
-
-interface WordSelectsOptions {
-  /** The known values of each key. */
-  readonly values: Readonly<Record<string, readonly string[]>>
-  /** Called with the filter that has the chosen value, or no longer the key. */
-  readonly onChoose: (query: string) => void
-}
-
-/** A choice of one value for each key of the filter. */
-export function WordSelects({ values, onChoose }: WordSelectsOptions): JSX.Element {
-  const { query } = useStore(readAddress)
+  const isFailing = counts.failed + counts.dead > 0
   return (
-    <>
-      {Object.entries(values).map(([key, all]) => {
-        const value = readWord(query, key) ?? ''
-        const known = [...new Set([...all, value])].filter(Boolean)
-        const choose = (chosen: string) => onChoose(writeWord(query, key, chosen || undefined))
-        return known.length < 2 && value === '' ? null : (
-          <select
-            key={key}
-            aria-label={`Filter by ${key}`}
-            value={value}
-            onChange={(event) => choose(event.currentTarget.value)}
-          >
-            <option value="">any {key}</option>
-            {known.map((each) => (
-              <option key={each} value={each}>
-                {escapeHidden(each)}
-              </option>
-            ))}
-          </select>
-        )
-      })}
-    </>
+    <div class="bar">
+      <Switch
+        options={options}
+        value={status}
+        onInput={(wanted) => show(wanted === status ? '' : wanted)}
+        hotkeys={{ failed: 'f' }}
+      />
+      <input
+        id="filter"
+        type="search"
+        value={query}
+        placeholder="Filter: text, type:, code:, webhook:, since:10m"
+        aria-label="Filter"
+        aria-invalid={!isValid}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => go({ query: event.currentTarget.value }, false)}
+        onBlur={() => go({ query: nameZones(readAddress().query, store.isUtc) }, false)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' && event.key !== 'Enter') return
+          event.preventDefault() // Chromium would empty the field on Esc
+          event.currentTarget.blur()
+        }}
+      />
+      <Button label="By cause" hotkey="g" aria-pressed={isGrouped} onClick={() => go({ isGrouped: !isGrouped })} />
+      <Button
+        class={isFailing ? undefined : 'main'}
+        label="Trigger"
+        hotkey="t"
+        onClick={() => store.set({ dialog: { kind: 'trigger' } })}
+      />
+    </div>
   )
 }

@@ -10,13 +10,12 @@ import { Empty, ViewLink } from './small.tsx'
 const COMMAND = 'npx postern dev --forward http://localhost:3000/webhooks --env .env.local'
 
 /** An empty list, with the next step. */
-export function NothingShown({ list: { fresh, total } }: { readonly list: ShownList }): JSX.Element {
+export function NothingShown({ list: { total } }: { readonly list: ShownList }): JSX.Element {
   const { query } = readAddress()
   const { webhooks = [] } = store.state ?? {}
   const toWebhooks = <ViewLink view={{ screen: 'webhooks' }}>Open webhooks</ViewLink>
   if (store.state === undefined)
     return <Empty title={store.link === 'stopped' ? 'The emulator does not answer' : 'Loading'} />
-  if (fresh > 0) return <Empty title="New deliveries are held back while you read" />
   if (listTexts(query).some((text) => !store.found.has(text))) return <Empty title="Searching" />
   if (query !== '' && total > 0)
     return (
@@ -37,7 +36,7 @@ export function NothingShown({ list: { fresh, total } }: { readonly list: ShownL
   const trigger = () => store.set({ dialog: { kind: 'trigger' } })
   return (
     <Empty title="No deliveries yet" text={`Events go to ${target}.`}>
-      <Button class="main" label="Trigger an event" hotkey="t" onClick={trigger} />
+      <Button class="main" label="Trigger an event" onClick={trigger} />
     </Empty>
   )
 }

@@ -1,48 +1,132 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import type { Row } from '../../emulator/contract.ts'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { LastResult, Row } from '../../emulator/contract.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
-import { stateInInbox } from '../model/inbox.ts'
 import { hold, release } from '../model/list.ts'
+import { reasonOf } from '../model/outcome.ts'
 import { store, useStore } from '../model/store.ts'
 import { escapeHidden } from '../text/bytes.ts'
 import { adviseOn } from '../text/explain.ts'
-import { Ago, Head, In, Result, Status, stateOf, useTime } from './small.tsx'
+import { Ago, Head, OutcomeView, Result } from './small.tsx'
 
-/** Number of rows that are drawn at first, and more each time that the end comes near. There may be ten thousand. */
-const ROWS_DRAWN = 40
-const NEAR_PX = 800
+/** Heights of a row in pixels, of one line and of two, as in the style. There may be ten thousand rows, so only those around the visible ones are drawn. */
+const LINE_PX = 28
+const TWO_LINES_PX = 44
+/** Width below which a row has two lines, as in the style. */
+const NARROW_PX = 900
+const ROWS_AROUND = 15
 
-/** The list of deliveries. */
+const COLUMNS = [
+  ['Outcome', 'outcome-cell'],
+  ['Time', 'wide'],
+  ['Type'],
+  ['Record', 'wide'],
+  ['Webhook', 'wide'],
+  ['Answer'],
+  ['Attempts', 'wide number'],
+  ['ms', 'wide number'],
+] as const
+
+/** The list of deliveries, the newest first. */
 export function RowTable({ rows }: { readonly rows: readonly Row[] }): JSX.Element {
-  const [drawn, setDrawn] = useState(ROWS_DRAWN)
+  const scroll = useRef<HTMLDivElement>(null)
+  const [{ top, size, width }, setView] = useState({ top: 0, size: 800, width: NARROW_PX })
   const delivery = useStore(() => readAddress().delivery)
-  const current = rows.findIndex(({ id }) => id === delivery)
-  const onScroll = ({ currentTarget }: { readonly currentTarget: HTMLElement }) => {
-    const { scrollTop, clientHeight, scrollHeight } = currentTarget
-    if (scrollTop + clientHeight + NEAR_PX > scrollHeight) setDrawn(Math.min(rows.length, drawn + ROWS_DRAWN))
-    // At the top, new rows are shown again, unless the user reads one.
+  const cursor = useStore(() => store.cursor)
+  const height = width < NARROW_PX ? TWO_LINES_PX : LINE_PX
+  const measure = () => {
+    const { scrollTop = 0, clientHeight = 0, clientWidth = 0 } = scroll.current ?? {}
+    setView({ top: scrollTop, size: clientHeight, width: clientWidth })
     if (scrollTop > 0) hold()
-    else if (delivery === undefined && !currentTarget.contains(document.activeElement)) release()
+    else release()
   }
-  useEffect(() => {
-    document.querySelector('.row[aria-current]')?.scrollIntoView({ block: 'nearest' })
-  }, [delivery, rows.length > 0])
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(measure)
+    if (scroll.current !== null) observer.observe(scroll.current)
+    return () => observer.disconnect()
+  }, [])
+  const first = Math.max(0, Math.floor(top / height) - ROWS_AROUND)
+  const last = Math.min(rows.length, Math.ceil((top + size) / height) + ROWS_AROUND)
+  useWanted(scroll, rows, height, delivery, cursor, measure)
+  useKeptFocus(scroll, rows)
   return (
-    <div class="scroll" onScroll={onScroll} onFocusIn={hold}>
-      <table class="rows" aria-rowcount={rows.length + 1}>
-        <Head columns={[['Delivery'], ['Status'], ['Answer']]} />
+    <div ref={scroll} class="scroll" onScroll={measure}>
+      <table class="rows" aria-label="Deliveries" aria-rowcount={rows.length + 1}>
+        <Head columns={COLUMNS} />
+        <Gap height={first * height} />
         <tbody>
-          {rows.slice(0, Math.max(drawn, current + ROWS_DRAWN)).map((row, index) => (
-            <RowLine key={row.id} row={row} index={index} isCurrent={index === current} />
+          {rows.slice(first, last).map((row, index) => (
+            <RowLine key={row.id} row={row} index={first + index} isCurrent={row.id === delivery} />
           ))}
         </tbody>
+        <Gap height={(rows.length - last) * height} />
       </table>
     </div>
   )
 }
 
-const IN_INBOX = { waiting: '○ waiting', running: '◌ running', dead: '✕ dead letter' } as const
+/** The place of rows that are not drawn. */
+function Gap({ height }: { readonly height: number }): JSX.Element | null {
+  if (height <= 0) return null
+  return (
+    <tbody aria-hidden="true">
+      <tr>
+        <td style={{ height: `${height}px`, padding: '0' }} />
+      </tr>
+    </tbody>
+  )
+}
+
+type Scroll = { readonly current: HTMLElement | null }
+
+/** Brings the open row into view, also far down, and the one to which a key has moved the focus. */
+function useWanted(
+  scroll: Scroll,
+  rows: readonly Row[],
+  height: number,
+  delivery: string | undefined,
+  cursor: typeof store.cursor,
+  measure: () => void,
+): void {
+  const done = useRef<unknown[]>([])
+  useLayoutEffect(() => {
+    const wanted = cursor === done.current[0] ? delivery : cursor?.id
+    const box = scroll.current
+    const at = rows.findIndex(({ id }) => id === wanted)
+    if (box === null || at < 0 || (cursor === done.current[0] && delivery === done.current[1])) return
+    const y = at * height
+    const room = box.clientHeight - LINE_PX - height
+    if (y < box.scrollTop || y > box.scrollTop + room) {
+      const before = box.scrollTop
+      const isNear = Math.abs(y - box.scrollTop) < 2 * box.clientHeight
+      box.scrollTop = y < box.scrollTop ? y - (isNear ? 0 : room / 2) : y - (isNear ? room : room / 2)
+      if (box.scrollTop !== before) measure()
+    }
+    const link = box.querySelector<HTMLElement>(`[data-key="${CSS.escape(wanted ?? '')}"]`)
+    if (link === null) return // drawn next
+    if (cursor !== undefined && cursor !== done.current[0]) {
+      link.focus({ preventScroll: true })
+      cursor.hasFocus = true
+    }
+    done.current = [cursor, delivery]
+  })
+}
+
+/** Focuses the next row if the one that had the focus leaves the list, since it no longer matches the filter. */
+function useKeptFocus(scroll: Scroll, rows: readonly Row[]): void {
+  const place = useRef<{ readonly key: string | undefined; readonly at: number } | undefined>(undefined)
+  useLayoutEffect(() => {
+    const box = scroll.current
+    const links = [...(box?.querySelectorAll<HTMLElement>('a[data-key]') ?? [])]
+    const at = links.indexOf(document.activeElement as HTMLElement) // -1 for any other
+    if (at >= 0) place.current = { key: links[at]?.dataset.key, at }
+    else if (document.activeElement !== document.body || store.dialog !== undefined) place.current = undefined
+    else if (place.current !== undefined && !rows.some(({ id }) => id === place.current?.key)) {
+      links[Math.min(place.current.at, links.length - 1)]?.focus({ preventScroll: true })
+      place.current = undefined
+    }
+  })
+}
 
 interface LineOptions {
   readonly row: Row
@@ -51,13 +135,13 @@ interface LineOptions {
 }
 
 function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
-  const { id, type, event, account, last, signing, resendOf, attempts } = row
-  const state = useTime((now) => stateOf(row, now))
-  const isPlanned = state === 'retrying' || state === 'waiting'
-  const url = store.urlOf(row.webhook)
-  const inInbox = last?.code === 'accepted' && stateInInbox(account, event)
-  const tags = [inInbox && IN_INBOX[inInbox], signing !== 'valid' && signing]
-  const notes = [...tags, ...(last ? [resendOf === null ? `${attempts}/5` : 'by hand', `${last.ms} ms`] : [])]
+  const { id, type, event, account, last, signing, resendOf, times, record, at } = row
+  const url = useStore(() => store.urlOf(row.webhook))
+  const reason = reasonOf(row)
+  const attempts = resendOf === null ? `${times.length}/5` : 'copy'
+  const place = url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '') || 'deleted'
+  const ms = times.at(-1)
+  const subject = escapeHidden(record ?? (event.length > 20 ? `…${event.slice(-8)}` : event))
   return (
     <tr
       class="row"
@@ -65,23 +149,47 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
       aria-current={isCurrent || undefined}
       onClick={(click) => follow(click, () => go({ delivery: id }))}
     >
-      <td title={`${type}\n${event} to ${url || 'a deleted webhook'}`}>
+      <td title={reason?.text}>
+        <OutcomeView row={row} />
+        <small>
+          <Ago at={at} />
+        </small>
+      </td>
+      <td class="wide dim">
+        <Ago at={at} />
+      </td>
+      <td title={`${type}\n${event}\n${account}`}>
         <a href={toPageUrl({ ...readAddress(), delivery: id })} data-key={id}>
           {escapeHidden(type)}
         </a>
         <small>
-          {account} · {escapeHidden(event.length > 20 ? `…${event.slice(-8)}` : event)} ·{' '}
-          {url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '')}
+          {account} · {subject}
         </small>
       </td>
-      <td>
-        <Status state={state} />
-        <small>{isPlanned ? <In at={row.nextAt} /> : <Ago at={last?.at ?? row.at} />}</small>
+      <td class="wide mono" title={record === null ? event : undefined}>
+        {subject}
+      </td>
+      <td class="wide dim" title={`${url}\n${account}`}>
+        {place}
       </td>
       <td title={adviseOn(row, url, store.state?.settings.deadlineMs)}>
-        <Result last={last} />
-        <small>{notes.filter(Boolean).join(' · ')}</small>
+        <Result last={last} /> {signing !== 'valid' && signing}
+        <span class="why"> {escapeHidden(withoutAnswer(reason?.text ?? '', last))}</span>
+        <small>
+          {attempts}
+          {ms !== undefined && ` · ${ms} ms`} · {place}
+        </small>
       </td>
+      <td class="wide number">{attempts}</td>
+      <td class="wide number">{ms ?? '–'}</td>
     </tr>
   )
+}
+
+/** The part of a reason that the answer before it does not say. */
+function withoutAnswer(text: string, last: LastResult | null): string {
+  const [result = '', code = ''] = [last?.result, last?.code ?? '']
+  if (!text.startsWith(result)) return text
+  const rest = text.slice(result.length).replace(/^:? /, '')
+  return rest === code ? '' : rest
 }

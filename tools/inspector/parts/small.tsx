@@ -1,6 +1,7 @@
 import type { ComponentChildren, HTMLAttributes, JSX } from 'preact'
 import type { LastResult, Row } from '../../emulator/contract.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
+import { OUTCOMES, outcomeOf } from '../model/outcome.ts'
 import { store, useStore } from '../model/store.ts'
 import { showAgo, showExact, showIn } from '../text/times.ts'
 
@@ -40,44 +41,21 @@ export function At({ at }: { readonly at: string | null }): JSX.Element {
   return <>{useStore(() => showExact(at, store.isUtc))}</>
 }
 
-/** The icon and the word of each state. */
-export const STATES = {
-  ok: ['✓', 'delivered'],
-  failed: ['✕', 'failed'],
-  retrying: ['↻', 'retry'],
-  waiting: ['○', 'waiting'],
-  sending: ['◌', 'sending'],
-  held: ['‖', 'held'],
-} as const
-
-/** The state of a delivery as the page shows it. */
-export function stateOf(row: Row, now: number): keyof typeof STATES {
-  if (row.status === 'success') return 'ok'
-  if (row.status === 'failed') return 'failed'
-  if (store.webhook(row.webhook)?.active === false) return 'held'
-  if (row.nextAt !== null && Date.parse(row.nextAt) <= now) return 'sending'
-  return row.attempts === 0 ? 'waiting' : 'retrying'
-}
-
-interface StatusOptions {
-  readonly state: keyof typeof STATES
-  readonly word?: string
-  readonly children?: ComponentChildren
-}
-
-/** A state as an icon and a word, never as a colour alone. */
-export function Status({ state, word = STATES[state][1], children }: StatusOptions): JSX.Element {
+/** The outcome of the event of a delivery, as an icon and words, never as a colour alone, with a countdown to the next try. */
+export function OutcomeView({ row }: { readonly row: Row }): JSX.Element {
+  const outcome = useTime(() => outcomeOf(row))
+  const [icon, word, status] = OUTCOMES[outcome]
+  const { inbox, nextAt } = row
   return (
-    <span class={`status ${state}`}>
-      <Icon sign={STATES[state][0]} />
-      <span>
-        {word} {children}
-      </span>
+    <span class={`outcome ${icon === '–' ? 'nothing' : status}`}>
+      <Icon sign={icon} /> <span class="word">{word}</span>{' '}
+      {outcome === 'retrying' && inbox !== null && <In at={inbox.dueAt} isReal />}
+      {/^(retrying|waiting)$/.test(outcome) && inbox === null && <In at={nextAt} />}
     </span>
   )
 }
 
-/** The icon of a state or of a result. */
+/** The icon of an outcome. */
 export function Icon({ sign }: { readonly sign: string }): JSX.Element {
   return (
     <span class="icon" aria-hidden="true">
@@ -179,29 +157,6 @@ export function Empty({ title, text, children }: EmptyOptions): JSX.Element {
       <h2>{title}</h2>
       {text !== undefined && <p>{text}</p>}
       {children}
-    </div>
-  )
-}
-
-interface NotesOptions {
-  readonly text?: string | undefined
-  readonly advice?: readonly string[]
-  readonly problem?: string | undefined
-}
-
-/** Notes of a form or a list: a text, advice, and the problem with the input or a call. */
-export function Notes({ text, advice = [], problem }: NotesOptions): JSX.Element {
-  return (
-    <div role="status">
-      {text && <p class="dim">{text}</p>}
-      {advice.map((each) => (
-        <p key={each}>— {each}</p>
-      ))}
-      {problem && (
-        <p class="problem">
-          <Icon sign="✕" /> {problem}
-        </p>
-      )}
     </div>
   )
 }

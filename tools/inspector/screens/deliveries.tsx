@@ -4,10 +4,11 @@ import { Detail } from '../detail/detail.tsx'
 import { readAddress } from '../model/address.ts'
 import { bulkOf } from '../model/bulk.ts'
 import { listShown, readFilterTime, release, type ShownList, search } from '../model/list.ts'
+import { causeOf } from '../model/outcome.ts'
 import { store, useStore } from '../model/store.ts'
 import { FailureGroups } from '../parts/failure-groups.tsx'
 import { Button } from '../parts/fields.tsx'
-import { FilterBar, FilterField } from '../parts/filter-bar.tsx'
+import { FilterBar } from '../parts/filter-bar.tsx'
 import { NothingShown } from '../parts/nothing-shown.tsx'
 import { RowTable } from '../parts/row-table.tsx'
 import { useTime } from '../parts/small.tsx'
@@ -22,7 +23,6 @@ export function DeliveriesScreen(): JSX.Element {
   const { query, delivery, isGrouped } = useStore(readAddress)
   useTime(readFilterTime)
   const list = useStore(listShown)
-  useStore(() => store.inbox.states)
   useEffect(() => {
     const look = () => void search().catch(() => {}) // the next one looks again
     const first = setTimeout(look, TYPED_AFTER_MS)
@@ -36,12 +36,7 @@ export function DeliveriesScreen(): JSX.Element {
     <div class={delivery === undefined ? 'split' : 'split open'}>
       <section class="list" aria-label="Deliveries">
         {delivery === undefined && <h1 class="unseen">Deliveries</h1>}
-        <div class="bar">
-          <FilterField isValid={list.unknown.length === 0} />
-          <Button class="main" label="Trigger" hotkey="t" onClick={() => store.set({ dialog: { kind: 'trigger' } })} />
-          <Actions list={list} />
-        </div>
-        <FilterBar />
+        <FilterBar isValid={list.unknown.length === 0} />
         <HintLine list={list} />
         {isGrouped ? (
           <FailureGroups />
@@ -63,6 +58,8 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
   const { delivery } = readAddress()
   const known = count(total, 'delivery', 'deliveries')
   const isOutside = store.rows.find(delivery ?? '') !== undefined && !rows.some(({ id }) => id === delivery)
+  const failed = rows.filter((row) => causeOf(row) !== undefined)
+  const tryAll = () => store.set({ dialog: { kind: 'bulk', bulk: bulkOf(failed) } })
   return (
     <div class="hint-line">
       <span>{rows.length === total ? known : `${rows.length.toLocaleString('en')} of ${known}`}</span>
@@ -74,24 +71,15 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
       {fresh > 0 && <Button class="fresh" label={`${fresh.toLocaleString('en')} new`} hotkey="." onClick={release} />}
       {isOutside && <span>The open one does not match.</span>}
       {unknown.length > 0 && <span class="problem">ignored: {unknown.join(' ')}</span>}
+      <span class="push" />
+      {failed.length > 1 && (
+        <Button
+          class="plain"
+          label={`Try all ${failed.length.toLocaleString('en')} failed again…`}
+          hotkey="R"
+          onClick={tryAll}
+        />
+      )}
     </div>
-  )
-}
-
-function Actions({ list: { rows } }: { readonly list: ShownList }): JSX.Element {
-  const bulk = (action: 'retry' | 'resend') => () => store.set({ dialog: { kind: 'bulk', bulk: bulkOf(action, rows) } })
-  const actions = [
-    ['Resend all shown…', bulk('resend')],
-    ['Retry all failed shown…', bulk('retry')],
-  ] as const
-  return (
-    <details class="menu">
-      <summary>Actions</summary>
-      <div class="items">
-        {actions.map(([label, onClick]) => (
-          <Button key={label} {...{ label, onClick }} />
-        ))}
-      </div>
-    </details>
   )
 }

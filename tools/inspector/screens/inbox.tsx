@@ -9,13 +9,12 @@ import { readWord, writeWord } from '../model/filter.ts'
 import { hasInbox, isInboxWritable, listMatching, readListed, refreshInbox } from '../model/inbox.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button, Switch } from '../parts/fields.tsx'
-import { WordSelects } from '../parts/filter-bar.tsx'
 import { Ago, Empty, In, Table, ViewLink } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
 
 const WAITING =
   'An accepted event waits until a worker takes it, and leaves the inbox when its handlers have succeeded.'
-const DEAD = 'An event appears here when its handlers have failed for the last time. You can replay it by hand.'
+const DEAD = 'An event appears here when its handlers have failed for the last time. You can try it again by hand.'
 
 /** Words of each state: its name, the head of the times, and the title and the text of an empty list. */
 const WORDS: Readonly<Record<InboxStateName, readonly [name: string, time: string, none: string, text: string]>> = {
@@ -25,7 +24,7 @@ const WORDS: Readonly<Record<InboxStateName, readonly [name: string, time: strin
 }
 
 /** Keys of the filter that the inbox has. */
-const KEYS = ['type', 'account', 'error'] as const
+const KEYS = ['type', 'account', 'cause'] as const
 
 function isFiltered(): boolean {
   return KEYS.some((key) => readWord(readAddress().query, key) !== undefined)
@@ -65,7 +64,9 @@ export function InboxScreen(): JSX.Element {
             </span>
           )}
           {!page.isWhole && <span>Only the oldest 10,000 are read.</span>}
-          {!counts.isWritable && <span>Read-only: to replay and drop, start “npx postern inbox serve --write”.</span>}
+          {!counts.isWritable && (
+            <span>Read-only: to try again and drop, start “npx postern inbox serve --write”.</span>
+          )}
         </p>
         {listed === undefined ? (
           <Empty title="Loading" />
@@ -101,7 +102,7 @@ interface FilterOptions extends PageOptions {
 /** The states with their numbers, the filters, and the button that replays what they show. */
 function Filters({ page: { matched, types, accounts, causes }, counts }: FilterOptions): JSX.Element {
   const { state, isGrouped } = readAddress()
-  const values = { type: types, account: accounts, error: causes.map(({ cause }) => cause) }
+  const values = { type: types, account: accounts, cause: causes.map(({ cause }) => cause) }
   const states = INBOX_STATES.map((each) => {
     const isMore = counts[each] >= counts.countedTo
     return [each, `${WORDS[each][0]} ${counts[each].toLocaleString('en')}${isMore ? '+' : ''}`] as const
@@ -110,17 +111,53 @@ function Filters({ page: { matched, types, accounts, causes }, counts }: FilterO
   return (
     <div class="bar filters">
       <Switch options={states} value={state} onInput={(chosen) => show({ state: chosen })} />
-      <Button label="By error" hotkey="g" aria-pressed={isGrouped} onClick={group} />
+      <Button label="By cause" hotkey="g" aria-pressed={isGrouped} onClick={group} />
       <WordSelects values={values} onChoose={(query) => show({ query, isGrouped: false })} />
       {state === 'dead' && counts.isWritable && matched > 0 && (
         <Button
           class="main"
-          label={`Replay all ${matched.toLocaleString('en')}${isFiltered() ? ' that match' : ''}`}
+          label={`Try all ${matched.toLocaleString('en')}${isFiltered() ? ' that match' : ''} again`}
           hotkey="R"
           onClick={() => replayMatching()}
         />
       )}
     </div>
+  )
+}
+
+interface WordSelectsOptions {
+  /** The known values of each key. */
+  readonly values: Readonly<Record<string, readonly string[]>>
+  /** Called with the filter that has the chosen value, or no longer the key. */
+  readonly onChoose: (query: string) => void
+}
+
+/** A choice of one value for each key of the filter. */
+function WordSelects({ values, onChoose }: WordSelectsOptions): JSX.Element {
+  const { query } = readAddress()
+  return (
+    <>
+      {Object.entries(values).map(([key, all]) => {
+        const value = readWord(query, key) ?? ''
+        const known = [...new Set([...all, value])].filter(Boolean)
+        const choose = (chosen: string) => onChoose(writeWord(query, key, chosen || undefined))
+        return known.length < 2 && value === '' ? null : (
+          <select
+            key={key}
+            aria-label={`Filter by ${key}`}
+            value={value}
+            onChange={(event) => choose(event.currentTarget.value)}
+          >
+            <option value="">any {key}</option>
+            {known.map((each) => (
+              <option key={each} value={each}>
+                {escapeHidden(each)}
+              </option>
+            ))}
+          </select>
+        )
+      })}
+    </>
   )
 }
 
@@ -152,18 +189,19 @@ function When({ at }: { readonly at: string | null }): JSX.Element {
 function Causes({ page: { causes } }: PageOptions): JSX.Element {
   const { state, query } = readAddress()
   const canReplay = state === 'dead' && isInboxWritable()
-  const rows = causes.map(({ cause, count, newest }) => ({
+  const rows = causes.map(({ cause, count, first, last }) => ({
     key: cause,
     cells: [
-      <ViewLink view={{ state, query: writeWord(query, 'error', cause), isGrouped: false }}>
+      <ViewLink view={{ state, query: writeWord(query, 'cause', cause), isGrouped: false }}>
         {escapeHidden(cause)}
       </ViewLink>,
-      canReplay ? <Button label={`Replay ${count}`} onClick={() => replayMatching(cause)} /> : count,
-      <When at={newest} />,
+      canReplay ? <Button label={`Try again ${count}`} onClick={() => replayMatching(cause)} /> : count,
+      <When at={first} />,
+      <When at={last} />,
     ],
   }))
-  const columns = [['Error'], ['Events', 'number'], ['Newest', 'number dim']] as const
-  return <Table name="Errors" columns={columns} rows={rows} />
+  const columns = [['Cause'], ['Events', 'number'], ['First', 'number dim'], ['Last', 'number dim']] as const
+  return <Table name="Causes" columns={columns} rows={rows} />
 }
 
 function Events({ page }: PageOptions): JSX.Element {
@@ -185,7 +223,7 @@ function Events({ page }: PageOptions): JSX.Element {
       </>,
       <>
         <span class={last ? 'result bad' : ''} title={escapeHidden(last?.error ?? '')}>
-          {escapeHidden(last?.error ?? last?.code ?? 'not started')}
+          {escapeHidden(last?.error?.split('\n', 1)[0] ?? last?.code ?? 'not started')}
         </span>
         <small>{last?.error && last.code}</small>
       </>,

@@ -1,22 +1,17 @@
 import type { JSX } from 'preact'
-import type { WebhookShape } from '../../emulator/contract.ts'
+import type { Row, WebhookShape } from '../../emulator/contract.ts'
 import { Dialog, useDraft } from '../dialogs/dialog.tsx'
-import { act, change, copyText, pauseOrResume } from '../model/actions.ts'
+import { act, ask, change, copyText, pauseOrResume } from '../model/actions.ts'
 import { api } from '../model/api.ts'
-import { resultOf } from '../model/filter.ts'
+import { causeOf, reasonOf, statusOf } from '../model/outcome.ts'
 import { remember, store, useStore } from '../model/store.ts'
-import { Button, Confirm, Fields } from '../parts/fields.tsx'
-import { Empty, Status, Table, ViewLink } from '../parts/small.tsx'
+import { Button, Fields, Menu } from '../parts/fields.tsx'
+import { Empty, Icon, Table, ViewLink } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
+import { ApiCalls } from './api-calls.tsx'
 
-const COLUMNS = [
-  ['Webhook'],
-  ['State'],
-  ['Delivered', 'number'],
-  ['p95', 'number wide'],
-  ['Actions', 'number'],
-] as const
+const COLUMNS = [['Webhook'], ['State'], ['Handled', 'number'], ['p95', 'number wide'], ['Actions', 'number']] as const
 const TO_REGISTER =
   "Your client can register one through the service's API. To register one here, choose “New webhook”."
 
@@ -34,41 +29,44 @@ export function WebhooksScreen(): JSX.Element {
       </div>
       {rows.length === 0 && <Empty title="No webhook is registered" text={TO_REGISTER} />}
       {rows.length > 0 && <Table name="Webhooks" columns={COLUMNS} rows={rows} />}
+      <ApiCalls />
     </div>
   )
 }
 
 const NONE = {
-  known: 0,
-  success: 0,
-  failed: 0,
-  retrying: 0,
-  pending: 0,
+  ...{ known: 0, dead: 0, failed: 0, retrying: 0, pending: 0, success: 0 },
   times: [] as number[],
-  lastAt: '',
-  isFailing: false,
+  /** The newest delivery that came to something, and the newest that failed. */
+  newest: undefined as Row | undefined,
+  worst: undefined as Row | undefined,
 }
 type Figures = typeof NONE
 
-/** Figures of the known deliveries of each webhook. */
+/** Figures of the known deliveries of each webhook, without those that were signed wrong on purpose. */
 const countDeliveries = remember(
-  () => [store.rows.all],
+  () => [store.rows.all, store.state],
   () => {
     const found = new Map<string, Figures>()
     for (const row of store.rows.all) {
-      const { webhook, last, signing } = row
+      const { webhook, signing, times } = row
       const figures = found.get(webhook) ?? { ...NONE, times: [] }
       found.set(webhook, figures)
       figures.known++
       if (signing !== 'valid') continue
-      figures[resultOf(row)]++
-      if (last === null) continue
-      figures.times.push(last.ms)
-      if (last.at > figures.lastAt) Object.assign(figures, { lastAt: last.at, isFailing: !last.isAcknowledged })
+      const status = statusOf(row)
+      figures[status]++
+      figures.times.push(...times)
+      if (status !== 'pending' && isLater(row, figures.newest)) figures.newest = row
+      if (causeOf(row) !== undefined && isLater(row, figures.worst)) figures.worst = row
     }
     return found
   },
 )
+
+function isLater({ last }: Row, other: Row | undefined): boolean {
+  return other === undefined || (last?.at ?? '') > (other.last?.at ?? '')
+}
 
 /** 95 % of the times are at most this long. */
 function findP95(times: readonly number[]): string {
@@ -76,15 +74,15 @@ function findP95(times: readonly number[]): string {
   return ms === undefined ? '–' : `${ms} ms`
 }
 
-/** The row of a webhook. It fails if its last attempt did. */
-function describeWebhook(webhook: WebhookShape, { known, success, failed, retrying, times, isFailing }: Figures) {
+/** The row of a webhook. It is failing if its last delivery failed, and degraded if an earlier one did and was not handled since. */
+function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, ...counts }: Figures) {
   const { id, accountKey, url, active, events, description } = webhook
-  const state = active ? (isFailing ? 'failed' : 'ok') : 'held'
-  const tried = success + failed + retrying
-  const counts = Object.entries({ failed, retrying }).filter(([, number]) => number > 0)
+  const health = worst === undefined ? 'healthy' : worst === newest ? 'failing' : 'degraded'
+  const state = active ? health : 'paused'
+  const bad = (['dead', 'failed', 'retrying'] as const).filter((status) => counts[status] > 0)
+  const tried = bad.reduce((sum, status) => sum + counts[status], counts.success)
   return {
     key: id,
-    class: state === 'failed' ? 'failing' : undefined,
     cells: [
       <>
         <code class="url" title={`${id}\n${events.join('\n')}`}>
@@ -99,13 +97,24 @@ function describeWebhook(webhook: WebhookShape, { known, success, failed, retryi
           {description && escapeHidden(`· ${description}`)}
         </small>
       </>,
-      <Status state={state} word={{ failed: 'failing', ok: 'active', held: 'paused' }[state]} />,
       <>
-        {tried === 0 ? '–' : `${Math.floor((success / tried) * 100)} %`}
-        {counts.map(([status, number]) => (
+        <span class={`health ${state}`}>
+          <Icon sign={{ healthy: '✓', degraded: '!', failing: '✕', paused: '‖' }[state]} /> {state}
+        </span>
+        {worst !== undefined && (
+          <small>
+            <ViewLink view={{ screen: 'deliveries', delivery: worst.id }}>
+              {escapeHidden(reasonOf(worst)?.text ?? 'the last failure')}
+            </ViewLink>
+          </small>
+        )}
+      </>,
+      <>
+        {tried === 0 ? '–' : `${Math.floor((counts.success / tried) * 100)} %`}
+        {bad.map((status) => (
           <small key={status}>
             <ViewLink view={{ screen: 'deliveries', query: `webhook:${id} status:${status}` }}>
-              {`${number.toLocaleString('en')} ${status}`}
+              {`${counts[status].toLocaleString('en')} ${status}`}
             </ViewLink>
           </small>
         ))}
@@ -119,22 +128,21 @@ function describeWebhook(webhook: WebhookShape, { known, success, failed, retryi
 function Actions({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
   const { id, url, active } = webhook
   const showSecret = (text: string) => store.set({ dialog: { kind: 'text', title: `Secret of ${url}`, text } })
+  const deletion = {
+    title: 'Delete the webhook?',
+    text: `${url} and its secret are deleted for good.`,
+    verb: 'Delete',
+    isDangerous: true,
+    onYes: () => change(`DELETE webhooks/${id}`, undefined, 'webhook deleted'),
+  }
   return (
-    <details class="menu">
-      <summary aria-label={`Actions of ${url}`} />
-      <div class="items">
-        <Button label="Edit…" hotkey="e" onClick={() => openForm(webhook)} />
-        <Button label={active ? 'Pause…' : 'Resume'} hotkey="p" onClick={() => pauseOrResume(webhook)} />
-        <Button label="Show its secret" onClick={() => readSecret(id, showSecret)} />
-        <Button label="Copy its secret" onClick={() => readSecret(id, (secret) => copyText(secret, 'secret'))} />
-        <Confirm
-          label="Delete…"
-          question={`Delete the webhook of ${url} and its secret for good?`}
-          verb="Delete"
-          onYes={() => change(`DELETE webhooks/${id}`, undefined, 'webhook deleted')}
-        />
-      </div>
-    </details>
+    <Menu name={`Actions of ${url}`}>
+      <Button label="Edit…" hotkey="e" onClick={() => openForm(webhook)} />
+      <Button label={active ? 'Pause…' : 'Resume'} hotkey="p" onClick={() => pauseOrResume(webhook)} />
+      <Button label="Show its secret" onClick={() => readSecret(id, showSecret)} />
+      <Button label="Copy its secret" onClick={() => readSecret(id, (secret) => copyText(secret, 'secret'))} />
+      <Button class="danger" label="Delete…" onClick={() => ask(deletion)} />
+    </Menu>
   )
 }
 
@@ -156,12 +164,10 @@ function WebhookForm({ webhook }: { readonly webhook: WebhookShape | undefined }
   }))
   const save = async () => {
     const fields = { url: values.url, events: values.events.split(/[\s,]+/).filter(Boolean) }
-    const isDone =
-      webhook === undefined
-        ? await change('POST webhooks', { ...fields, accountKey: values.account }, 'webhook registered')
-        : await change(`PUT webhooks/${webhook.id}`, fields, 'webhook changed')
-    if (isDone) forget()
-    return isDone
+    if (webhook === undefined)
+      await change('POST webhooks', { ...fields, accountKey: values.account }, 'webhook registered')
+    else await change(`PUT webhooks/${webhook.id}`, fields, 'webhook changed')
+    forget()
   }
   const shapes = {
     ...(webhook === undefined && { account: { label: 'Account', options: accounts } }),

@@ -36,6 +36,13 @@ export function findJsonProblem(text: string): string | undefined {
   }
 }
 
+/** Problem with the data of an event; undefined if it is a JSON object. */
+export function findDataProblem(text: string): string | undefined {
+  const value = parseJson(text)
+  if (value === undefined) return `This is not JSON: ${findJsonProblem(text)}`
+  return Object(value) === value && !Array.isArray(value) ? undefined : 'The data of an event is a JSON object: { … }'
+}
+
 /** Finds the exact body in pasted text: a body, a fixture, or a line of `postern deliveries list --json`. */
 export function readPasted(text: string): { readonly base64?: string; readonly text?: string } | undefined {
   const value = parseJson(text)
@@ -46,4 +53,10 @@ export function readPasted(text: string): { readonly base64?: string; readonly t
   if (typeof id === 'string' && typeof type === 'string' && typeof accountKey === 'string') return { text }
   const inner = typeof event === 'object' && event !== null ? event : Object(entry).event
   return typeof inner === 'object' && inner !== null ? { text: JSON.stringify(inner) } : undefined
+}
+
+/** Returns the text of a field, which knows only LF, with the line breaks of its source: those of a text that was not changed, or CRLF if the source has no other. */
+export function restoreBreaks(text: string, source: string): string {
+  if (source.replace(/\r\n?/g, '\n') === text) return source
+  return /\r\n/.test(source) && !/(^|[^\r])\n|\r(?!\n)/.test(source) ? text.replace(/\n/g, '\r\n') : text
 }

@@ -5,7 +5,7 @@ import { SIGNINGS } from '../../wire/signings.ts'
 /** Meanings of the code words of an acknowledged delivery. */
 const MEANINGS: Readonly<Record<string, string>> = {
   handled: 'Every handler has finished.',
-  accepted: 'Stored durably in the inbox. Its handlers have not run yet.',
+  accepted: 'Stored durably in the inbox. A worker runs its handlers later.',
   duplicate: 'The event was handled before, so no handler ran.',
   ignored: 'No handler is registered for this type, so nothing was done.',
 }
@@ -16,8 +16,10 @@ const ADVICE: Readonly<Record<string, string>> = {
     '400: the signature is valid, but the receiver cannot read the body as an event. Was the body edited? The receiver’s log says what is wrong.',
   '409': '409: another process is handling this event. The next attempt finds the result.',
   '422':
-    '422: the schema refuses this record, or the event is too old for the receiver. The receiver’s log names the field. Edit the body and resend it.',
+    '422: the schema refuses this record, or the event is too old for the receiver. The receiver’s log names the field. Edit the body and send it.',
   '500': '500: the receiver threw while it handled the event. The error is in its log.',
+  handler_failed:
+    '500: a handler threw. The error is in the log of the receiver; it appears here if its environment has the POSTERN_DEV of “postern dev”.',
   '503':
     '503: the receiver cannot take the event now: it is busy, closing, or its store does not answer. Its log says which.',
   no_handlers: '500: no handler is registered in the receiver. Is the module that registers them loaded?',
@@ -34,8 +36,9 @@ export function explainCode(code: string | null): string | undefined {
 }
 
 /** Advice on a delivery whose last attempt was not acknowledged. */
-export function adviseOn({ last, signing }: Pick<Row, 'last' | 'signing'>, url: string, deadlineMs?: number) {
-  if (last === null || last.isAcknowledged) return undefined
+export function adviseOn({ last, signing, reason }: Row, url: string, deadlineMs?: number): string | undefined {
+  // The error of a handler needs no guess.
+  if (last === null || last.isAcknowledged || reason?.handlers.length) return undefined
   const { result, code } = last
   if (signing !== 'valid' && /^4\d\d$/.test(result))
     return 'The signature was made wrong on purpose, and the receiver refused it, as it should.'
