@@ -30,6 +30,7 @@ const url = 'http://localhost:3000/webhooks'
 const target: testing.Target = { send: async () => ({ status: 200, headers: {}, body: '' }) }
 const pool = { connect: nothing, on: nothing, query: nothing, end: nothing }
 const inbox = {
+  keepsLanes: true,
   put: nothing,
   work: nothing,
   counts: nothing,
@@ -159,6 +160,7 @@ const receiving = {
   secret,
   store: core.memoryStore(),
   name: 'shop',
+  lane: nothing,
   maxBodyBytes: 1_000,
   maxBufferedBytes: 10_000_000,
   deadlineMs: 1_000,
