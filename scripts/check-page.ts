@@ -24,18 +24,18 @@ export function toReference(cases: readonly GroupedCase[]): string {
   })
   return `# Checks
 
-This page lists the checks of \`postern check\` and \`checkReceiver\` in the order in which they run. \`scripts/check-page.ts\` generates it
+This page lists the checks of \`postern check\` and \`checkReceiver\` by group. \`scripts/check-page.ts\` generates it
 from the source of the checks; \`npx postern check --explain ID\` prints the part about one check. To run them, see
 [the command line](cli.md#postern-check) and [the guide for receivers in other languages](../guides/other-languages.md).
 
-With a probe, a 2xx without work fails in every group: once the probe has counted the work of a plain contact.created event, it must
-count that of every other one that gets a 2xx, or the check fails, whatever its level. This holds for the first event of each record,
-in the account of the run, if the contact is active and has an e-mail address. Anything else the receiver may acknowledge and ignore. A
-check waits until no more work has been done for the time of \`--patience\`. Repetitions and failures are checked for each type whose
-work the probe counts: the owner decides which.
+With a probe, a 2xx without work fails in every group: if the probe counts the work of plain events (contact.created, or \`--type\`), it must
+count that of every one that gets a 2xx, or the check fails, whatever its level. This holds for a record of which a check sends one event,
+in the account of the run, if the record is active and has an e-mail address. Anything else the receiver may acknowledge and ignore. A
+check waits until no more work has been done for the time of \`--patience\`; all checks wait at the same time. Repetitions and failures are
+checked for each type whose work the probe counts: the owner decides which.
 
-Two things are not checked: that signatures are compared in constant time, since the noise of a network is larger than the difference;
-and that ids are kept long enough, since a check would have to wait for hours.
+Every report ends with what was not checked: survival of a crash first, then the checks that were skipped, several processes, how long ids
+are kept, and comparison in constant time.
 
 ${groups.join('\n\n')}
 `

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DeliveryChanges } from '../../tools/check/case.ts'
-import { toCurl } from '../../tools/check/check-receiver.ts'
 import { createMaker } from '../../tools/check/maker.ts'
+import { toCurl } from '../../tools/check/repro.ts'
 import { SECRET } from './faulty/hand-written.ts'
 
 describe('the line of a delivery', () => {

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import type { Loss } from '../../tools/check/case.ts'
 import { CASES } from '../../tools/check/cases.ts'
-import { TYPES } from '../../tools/check/work.ts'
-import { judgeEffect, play, runIn, type Step, showVerdict } from './play.ts'
+import { listCounted } from '../../tools/check/counting.ts'
+import { createMaker } from '../../tools/check/maker.ts'
+import { countingOf, judgeEffect, play, runIn, type Step, showVerdict } from './play.ts'
 
 const FULL: Step = [503, '60']
+const TYPES = listCounted({ make: createMaker({ secret: 'x', accountKey: 'check' }) })
 
 describe('a check with a probe', () => {
   it('is skipped without one, and sends nothing', async () => {
@@ -13,6 +16,23 @@ describe('a check with a probe', () => {
     expect(seen).toEqual([])
   })
 
+  it('fails if the work of one event of a counted type was not done, or not that of the type that the owner names', async () => {
+    const probe = { runs: async () => 1, fail: async () => {} }
+    const judge = async (type: string | undefined, losses: readonly Loss[]) => {
+      const { scene } = await play([200], { type })
+      const verdict = await runIn(
+        { ...scene, probe, counting: () => countingOf(['sync.failed'], losses) },
+        'effect-types',
+      )
+      return showVerdict(verdict)
+    }
+    expect(await judge(undefined, [{ type: 'sync.failed', lost: 1, total: 2 }])).toBe(
+      'fail: acknowledged, and the work was not done: sync.failed: 1 of 2 not done',
+    )
+    expect(await judge('sync.completed', [])).toBe('fail: the probe counts no such work: sync.completed')
+    expect(await judge('sync.failed', [])).toMatch(/^info: not counted: contact.created, /)
+  })
+
   it.each<readonly [id: string, steps: readonly Step[], runs: readonly number[], verdict: string]>([
     ['effect-once', [200], [0, 1], 'pass: first 200, then 200; the work was done once'],
     ['effect-once', [200], [1, 1, 2], 'fail: first 200, then 200; the work was done 2 times'],
@@ -20,7 +40,7 @@ describe('a check with a probe', () => {
     ['effect-once', [401], [1], 'skipped: the event was not accepted: 401'],
     ['effect-once', [200, [429, '60']], [1], 'skipped: the second delivery was not judged: 429, put off for 60 s'],
     ['effect-once', [200, FULL], [2], 'fail: first 200, then 503, put off for 60 s; the work was done 2 times'],
-    ['effect-once', [200, 409], [1], 'pass: first 200, then 409; the work was done once'],
+    ['effect-once', [200, 409], [1], 'fail: first 200, then 409; the work was done once'],
     ['effect-once-at-once', [200, 409], [1], 'pass: 1 × 200, 23 × 409; the work was done once'],
     ['effect-once-at-once', [200, 503], [1, 1, 0], 'pass: 1 × 200, 23 × 503; the work was done once'],
     ['effect-once-at-once', [401], [1], 'skipped: the event was not accepted: 24 × 401'],
@@ -49,7 +69,8 @@ describe('a check with a probe', () => {
       [0],
       'fail: first 500, then 429, put off for 60 s; the work was done 0 times',
     ],
-    ['effect-retry-after-failure', [200], [1], 'skipped: 200; there is no retry; see effect-ack-after-work'],
+    ['effect-retry-after-failure', [200], [1], 'pass: 200; the work was done once'],
+    ['effect-retry-after-failure', [200], [0], 'fail: 200; the work was done 0 times'],
     ['effect-each-event', [200], [0, 1], 'pass: first 200, then 200; the work was done once'],
     [
       'effect-each-event',
@@ -61,22 +82,21 @@ describe('a check with a probe', () => {
     ['effect-each-event', [401], [1], 'skipped: the event was not accepted: 401'],
     ['effect-similar-ids', [401], [1], 'skipped: the probe counts no such work'],
     ['effect-similar-ids', [200], [0], 'skipped: the probe counts no such work'],
-    ['effect-similar-ids', [200, 409], [1], 'warn: 409; the work was done 0 times; ids differ in the case of a letter'],
+    ['effect-similar-ids', [200], [1], 'pass: 200; the work was done once'],
+    ['effect-similar-ids', [401, 200], [1], 'pass: 200; the work was done once'],
     [
       'effect-similar-ids',
-      [200, FULL],
+      [200, 200, 409],
       [1],
-      'warn: 503, put off for 60 s; the work was done 0 times; ids differ in the case of a letter',
+      'warn: 409; the work was done 0 times; ids differ in the case of a letter, ids differ in the last of 200 characters',
     ],
-    ['effect-similar-ids', [401, 200], [1], 'pass: each was done'],
-    ['effect-similar-ids', [200, 200, 401], [1], 'pass: each was done'],
     [
       'effect-similar-ids',
-      [200, 200, 200, 409],
+      [200, 200, FULL],
       [1],
-      'warn: 409; the work was done 0 times; ids differ in the last of 200 characters',
+      'warn: 503, put off for 60 s; the work was done 0 times; ids differ in the case of a letter, ids differ in the last of 200 characters',
     ],
-    // Of the others, the last two are the first one again, and one that shows that a queue has passed it.
+    // Of the others, the last ones are the first one again, and three that show that a queue has passed it.
     [
       'effect-once-after-others',
       [...Array(151).fill(200), FULL],
@@ -104,10 +124,10 @@ describe('a check with a probe', () => {
 describe('the events of a check with a probe', () => {
   const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => id)
 
-  it('are one event twice, and one more so that a queue has passed it', async () => {
+  it('are one event twice, and three more, of which one shows that a queue has passed it', async () => {
     const { events, asked, waits } = await judgeEffect('effect-once', [200], [1])
     const [first, second, marker] = idsOf(events)
-    expect(events).toHaveLength(3)
+    expect(events).toHaveLength(5)
     expect(second).toBe(first)
     expect(marker).not.toBe(first)
     expect(asked).toEqual([first, marker, first])
@@ -123,7 +143,7 @@ describe('the events of a check with a probe', () => {
   it('are retried four times within the patience, at growing distances', async () => {
     const { events, waits } = await judgeEffect('effect-retry-after-failure', [500], [0])
     expect(events).toHaveLength(5)
-    expect(waits).toEqual([4, 20, 96])
+    expect(waits).toEqual([4, 20, 24])
   })
 
   it('are retried when the receiver asks for it, but within the patience', async () => {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { onTestFinished, vi } from 'vitest'
-import type { Scene, Verdict } from '../../tools/check/case.ts'
+import type { Counting, Loss, Scene, Verdict } from '../../tools/check/case.ts'
 import { CASES } from '../../tools/check/cases.ts'
 import { createScene, type SceneOptions } from '../../tools/check/scene.ts'
 import { capAt, toReason } from '../../tools/check/verdict.ts'
@@ -87,6 +87,11 @@ export async function runIn(scene: Scene, id: string): Promise<Verdict> {
   return capAt(single.level, await single.run(scene))
 }
 
+/** Makes the result of a count that found these types, and no loss. */
+export function countingOf(types: readonly string[], losses: readonly Loss[] = []): Counting {
+  return { sent: Promise.resolve(), types: Promise.resolve(types), losses: Promise.resolve(losses) }
+}
+
 /** Runs a check with a probe that returns these numbers in turn, and the last one from then on; waits are listed, and hardly take place. */
 export async function judgeEffect(id: string, steps: readonly Step[], runs: readonly number[]) {
   const asked: string[] = []
@@ -106,7 +111,7 @@ export async function judgeEffect(id: string, steps: readonly Step[], runs: read
     waits.push(ms)
     await scene.wait(2)
   }
-  const verdict = await runIn({ ...scene, probe, wait, countedTypes: async () => ['contact.created'] }, id)
+  const verdict = await runIn({ ...scene, probe, wait, counting: () => countingOf(['contact.created']) }, id)
   const events = seen.map(({ body }) => JSON.parse(body))
   return { verdict, seen, events, asked, failing, waits }
 }

@@ -29,6 +29,7 @@ const REPORT: Report = {
   startedAt: '2025-01-01T00:00:00.000Z',
   isReachable: true,
   summary: summarize(CHECKS),
+  unchecked: [{ code: 'crash', text: 'A <crash>.' }],
   checks: CHECKS,
 }
 
@@ -55,6 +56,9 @@ describe('a report', () => {
       'three"/></testcase>',
       '    <testcase name="is-pass" classname="postern.check.load" time="1.500"></testcase>',
       '  </testsuite>',
+      `  <testsuite name="unchecked" tests="1" failures="0" skipped="1" time="0.000" ${suite}>`,
+      '    <testcase name="crash" classname="postern.check.unchecked" time="0.000"><skipped message="A &lt;crash&gt;."/></testcase>',
+      '  </testsuite>',
       '</testsuites>',
       '',
     ])
@@ -76,10 +80,11 @@ describe('a report', () => {
       ...['### is-fail', '', 'sent: A | B', '', 'expected: 2xx', '', 'came back: 401', ''],
       ...['why: \\<b\\> \\*\\[x\\]\\* a\\_b', '', 'hint: Hint.', ''],
       ...['explained: `doc`', '', 'again:', '', '```sh', 'curl "\\/_<x>*"', '```', ''],
+      ...['', 'Not checked:', '', '- A \\<crash\\>.', ''],
     ])
     const sound: Report = { ...REPORT, summary: summarize([]), checks: [toResult('pass')] }
     expect(formatReport(sound, 'markdown')).toBe(
-      '## postern check\n\n`http://localhost:3000/webhooks`: 0 failed, 0 warnings, 0 passed\n',
+      '## postern check\n\n`http://localhost:3000/webhooks`: 0 failed, 0 warnings, 0 passed\n\nNot checked:\n\n- A \\<crash\\>.\n',
     )
   })
 })

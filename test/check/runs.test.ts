@@ -8,7 +8,8 @@ import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
 import { SECRET } from './faulty/hand-written.ts'
 import { LeaksDigest } from './faulty/signatures.ts'
-import { checkAt } from './judge.ts'
+import { LosesEverySecondContact } from './faulty/types.ts'
+import { checkAt, judge } from './judge.ts'
 
 const PROBE: Probe = { runs: async () => 1, fail: async () => {} }
 
@@ -71,7 +72,8 @@ describe('a run', () => {
   it('tells who, what and when, and for each check its own page', async () => {
     const before = Date.now()
     const { url, report } = await checkAt(accept, { only: ['bytes-compact', 'burst'] })
-    const { startedAt, checks, ...rest } = report
+    const { startedAt, checks, unchecked, ...rest } = report
+    expect(unchecked.map(({ code }) => code)).toEqual(['crash', 'processes', 'retention', 'timing'])
     expect(rest).toEqual({
       schema: 1,
       tool: 'postern',
@@ -110,6 +112,31 @@ describe('a run', () => {
     expect(accounts).toEqual(['check', 'acme'])
   })
 
+  it.each<readonly [type: string, plain: string, changed: string]>([
+    ['financeInvoice.*', 'financeInvoice.created', 'financeInvoice.updated'],
+    ['financeInvoice.deleted', 'financeInvoice.deleted', 'financeInvoice.updated'],
+    ['finance.payment.*', 'finance.payment.completed', 'contact.updated'],
+    ['invoice.paid', 'invoice.paid', 'contact.updated'],
+  ])('judges a receiver by events of the type that the owner names: %s', async (type, plain, changed) => {
+    const types: string[] = []
+    const record: RequestListener = async (request, response) => {
+      for await (const part of request) types.push(JSON.parse(part).type)
+      response.end()
+    }
+    const { report } = await checkAt(record, { only: ['accepts-valid', 'updated-before-created'], type })
+    expect(types).toEqual([plain, changed])
+    expect(report.checks[0]?.sent).toMatch(plain)
+    expect(report.checks[1]?.sent).toMatch(changed)
+  })
+
+  it('waits for all lost work at the same time', async () => {
+    const started = performance.now()
+    const { checks } = await judge(new LosesEverySecondContact(), { patienceMs: 2_000, skip: ['deadline'] })
+    const lost = checks.filter(({ cause }) => cause === 'not_done').map(({ ms }) => ms)
+    const sum = lost.reduce((before, ms) => before + ms, 0)
+    expect(sum).toBeGreaterThan(3 * (performance.now() - started))
+  })
+
   it.each([
     ['no receiver answers there', 404, ['skipped', 'skipped']],
     ['a plain delivery is not accepted', 401, ['fail', 'skipped']],
@@ -134,15 +161,15 @@ describe('a run', () => {
     const { report } = await checkAt(refuse, { only: ['late-retry', 'effect-each-event'], probe: PROBE })
     expect(report).not.toHaveProperty('diagnosis')
     expect(report.checks.map(({ status }) => status)).toEqual(['fail', 'skipped'])
-    // One for the first check, 12 to see which of ten types are counted, and one for the second check.
-    expect(requests).toBe(14)
+    // One for the first check; two events of each of 15 types, twelve creations and three more, to see which are counted; three of the second check.
+    expect(requests).toBe(1 + 30 + 12 + 3 + 3)
   })
 
   it('names the end of a receiver that no longer listens', async () => {
     const { report } = await checkAt(endsAfter(3), { only: ['time'], concurrency: 1 })
-    expect(report.diagnosis).toMatchObject({ code: 'ended', follows: ['timestamp-ahead'] })
+    expect(report.diagnosis).toMatchObject({ code: 'ended', follows: ['timestamp-offset', 'timestamp-ahead'] })
     expect(report.isReachable).toBe(true)
-    expect(report.checks.map(({ status }) => status)).toEqual(['pass', 'pass', 'pass', 'warn', 'warn'])
+    expect(report.checks.map(({ status }) => status)).toEqual(['pass', 'pass', 'pass', 'fail', 'warn', 'warn'])
   })
 
   it.each<readonly [what: string, thrown: unknown, reason: string]>([
@@ -198,14 +225,15 @@ describe('a run', () => {
         ['accepts-valid', 'pass'],
         ['duplicate', 'skipped', 'not asked for'],
         ['late-retry', 'skipped', 'not asked for'],
-        ...['late-replay', 'timestamp-no-fraction', 'timestamp-offset', 'timestamp-ahead'].map((id) => [id, 'pass']),
+        ...['late-replay', 'timestamp-no-fraction', 'timestamp-fractions', 'timestamp-offset', 'timestamp-ahead'].map(
+          (id) => [id, 'pass'],
+        ),
       ],
     )
-    expect(report.summary).toEqual({ pass: 5, fail: 0, warn: 0, info: 0, skipped: 2 })
-    expect(progress).toHaveLength(14)
-    expect(progress[0]).toEqual({ done: 0, total: 7, running: ['accepts-valid'] })
-    expect(progress[1]).toEqual({ done: 1, total: 7, running: [] })
-    expect(progress.at(-1)).toEqual({ done: 7, total: 7, running: [] })
+    expect(report.summary).toEqual({ pass: 6, fail: 0, warn: 0, info: 0, skipped: 2 })
+    expect(progress).toHaveLength(16)
+    expect(progress[0]).toEqual({ done: 0, total: 8, running: ['accepts-valid'] })
+    expect(progress.at(-1)).toEqual({ done: 8, total: 8, running: [] })
   })
 
   it('reports if nothing answers, and goes no further', async () => {

@@ -103,8 +103,9 @@ describe('the answer to a delivery', () => {
   it('is its status, its words, its head and its body, with the time that it took', async () => {
     const { url } = await startRecording(OK)
     const started = performance.now()
-    const { ms, body, ...answer } = await sendDelivery(url, deliver(), OPTIONS)
+    const { ms, body, isWhole, ...answer } = await sendDelivery(url, deliver(), OPTIONS)
     expect(await body).toBe('hi')
+    expect(await isWhole).toBe(true)
     expect(answer).toEqual({
       status: 202,
       words: 'Taken',

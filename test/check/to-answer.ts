@@ -9,6 +9,7 @@ export function toAnswer(changes: Partial<Answer> = {}): Answer {
     words: 'OK',
     headers: {},
     body: Promise.resolve(''),
+    isWhole: Promise.resolve(true),
     ms: 4.6,
     ...changes,
   }

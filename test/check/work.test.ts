@@ -2,10 +2,11 @@ import { createServer } from 'node:http'
 import { checkReceiver, type Probe } from 'postern/check'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Scene, TestEvent, Verdict } from '../../tools/check/case.ts'
-import { findCounted, forEachType, judgeWork, TYPES } from '../../tools/check/work.ts'
+import { listCounted, startCounting } from '../../tools/check/counting.ts'
+import { forEachType, judgeWork } from '../../tools/check/work.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from './faulty/hand-written.ts'
-import { play } from './play.ts'
+import { countingOf, play } from './play.ts'
 import { toAnswer, toJudged } from './to-answer.ts'
 
 type Changes = Readonly<Record<string, unknown>>
@@ -18,7 +19,7 @@ async function judge(changes: readonly Changes[], done: number, { types = ['cont
   const events = changes.map((change) => scene.make.event(change))
   const probe: Probe = { runs: async (id) => +(events.findIndex((event) => event.id === id) < done), fail }
   const answers = events.map((event) => toAnswer({ event }))
-  const probed = { ...scene, probe, countedTypes: async () => types, ...given }
+  const probed = { ...scene, probe, counting: () => countingOf(types), ...given }
   const { status, note } = await judgeWork(probed, toJudged('x', answers, { status: 'pass', ...given }))
   return note === undefined ? status : `${status}: ${note}`
 }
@@ -38,55 +39,63 @@ it.each<readonly [what: string, result: string, changes: readonly Changes[], don
 
 it.each<readonly [what: string, result: string, given: Given]>([
   ['without work for new contacts', 'pass', { types: ['contact.updated'] }],
-  ['whose work cannot be counted', 'pass', { countedTypes: () => Promise.reject(new Error('no')) }],
+  [
+    'whose work cannot be counted',
+    'pass',
+    { counting: () => ({ ...countingOf([]), types: Promise.reject(new Error('no')) }) },
+  ],
   ['without a probe', 'pass', { probe: undefined }],
   ['that failed the check', 'fail', { status: 'fail' }],
 ])('is not looked for in a receiver %s', async (_what, result, given) => {
   expect(await judge([{}], 0, given)).toBe(result)
 })
 
-it('is not looked for if an earlier event of the check has the same record', async () => {
+it('is not looked for if another event of the check has the same record', async () => {
   const data = { record: { _id: '1', status: 'active', email: 'a' } }
-  const countedTypes = vi.fn()
-  expect(await judge([{ type: 'contact.updated', data }, { data }], 0, { countedTypes })).toBe('pass')
-  expect(countedTypes).not.toHaveBeenCalled()
+  const counting = vi.fn()
+  expect(await judge([{ type: 'contact.updated', data }, { data }], 0, { counting })).toBe('pass')
+  expect(counting).not.toHaveBeenCalled()
 })
 
-it('is counted for the types whose events show it', async () => {
+it('is counted for the types whose events show it, and a lost event is named', async () => {
   const { scene, seen } = await play([200], { patienceMs: 1 })
   const list = () => seen.map(({ body }) => JSON.parse(body))
-  const dataOf = (type: string) => list().flatMap((event) => (event.type === type ? [event.data] : []))
   const counted = ['contact.created', 'contact.deleted', 'finance.payment.completed']
-  const runs = async (id: string) => +counted.includes(list().find((event) => event.id === id).type)
-  expect(await findCounted({ ...scene, probe: { runs, fail }, wait: () => scene.wait(1) })).toEqual(counted)
-  const created = dataOf('contact.created')
-  expect(created).toHaveLength(3)
-  expect(list().at(-1)?.data).toEqual(created.at(-1))
-  const [updated, deleted] = ['contact.updated', 'contact.deleted'].map((type) => dataOf(type)[0].record)
-  expect(created).toContainEqual({ record: { ...updated, lastName: 'Check' } })
+  const ofType = (type: string) => list().filter((event) => event.type === type)
+  const runs = async (id: string) => {
+    const { type } = list().find((event) => event.id === id)
+    const isLost = type === 'finance.payment.completed' && ofType(type)[1]?.id === id
+    return +(counted.includes(type) && !isLost)
+  }
+  const counting = startCounting({ ...scene, probe: { runs, fail }, wait: () => scene.wait(1) })
+  expect(await counting.types).toEqual(counted)
+  expect(await counting.losses).toEqual([{ type: 'finance.payment.completed', lost: 1, total: 2 }])
+  const [updated, deleted] = ['updated', 'deleted'].map((action) => ofType(`opportunity.${action}`)[0].data.record)
+  const created = ofType('opportunity.created').map(({ data }) => data.record)
+  expect(created).toContainEqual({ ...updated, lastName: 'Check' })
   expect(updated).toMatchObject({ lastName: 'Changed' })
-  expect(deleted).toEqual({ _id: expect.toBeOneOf(created.map(({ record }) => record._id)) })
-  expect(dataOf('opportunity.created')).toEqual([{ record: { _id: expect.any(String), name: 'Check' } }])
-  expect(dataOf('finance.payment.completed')).toEqual([{ note: 'from the check' }])
+  expect(deleted).toEqual({ _id: expect.toBeOneOf(created.map(({ _id }) => _id)) })
+  expect(ofType('finance.payment.completed')[0].data).toEqual({ note: 'sent by postern check' })
 })
 
 const NOT_COUNTED = { status: 'skipped', answers: [], cause: 'not_counted' }
 it.each<readonly [statuses: readonly Verdict['status'][], verdict: object]>([
-  [['fail', 'pass'], { status: 'fail', answers: [] }],
-  [['skipped', 'pass', 'fail', 'fail'], { status: 'fail', answers: [], note: 'contact.deleted' }],
-  [['skipped', 'pass'], { status: 'pass', answers: [], note: 'contact.updated' }],
+  [['fail', 'pass'], { status: 'fail', answers: [], note: 'contact.created' }],
+  [['skipped', 'pass', 'fail', 'fail'], { status: 'fail', answers: [], note: 'contact.deleted, opportunity.created' }],
+  [['fail'], { status: 'fail', answers: [] }],
+  [['skipped', 'pass'], { status: 'pass', answers: [] }],
   [[], NOT_COUNTED],
 ])('is judged once for each type: of %j', async (statuses, verdict) => {
   const { scene } = await play([200])
-  const types = TYPES.slice(0, statuses.length)
+  const types = listCounted(scene).slice(0, statuses.length)
   const judged: unknown[] = []
   const judgeOne = async (_scene: Scene, { type }: TestEvent): Promise<Verdict> => {
-    const status = statuses[judged.push(type) - 1] ?? 'warn'
-    return { status, answers: [] }
+    judged.push(type)
+    return { status: statuses[types.indexOf(type)] ?? 'warn', answers: [] }
   }
-  const probed = { ...scene, probe: { runs: async () => 1, fail }, countedTypes: async () => types }
+  const probed = { ...scene, probe: { runs: async () => 1, fail }, counting: () => countingOf(types) }
   expect(await forEachType(judgeOne)(probed)).toEqual(verdict)
-  expect(judged).toEqual(types)
+  expect(judged.toSorted()).toEqual(types.toSorted())
 })
 
 it('is waited for as long as some of it is done within the patience', async () => {

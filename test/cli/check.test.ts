@@ -97,6 +97,38 @@ describe('postern check', () => {
     expect(stderr).toBe('Nothing was judged: every check was skipped.\n')
   })
 
+  it('exits 1 if a check could not judge, and names it; and lists what is not checked, a crash first', async () => {
+    class DefersForgeries extends HandWritten {
+      override refuse(): Answer {
+        return { status: 503, headers: { 'retry-after': '60' } }
+      }
+    }
+    const url = await start(new DefersForgeries())
+    const probe = url.replace('/webhooks', '/probe')
+    const only = ['--only', 'effect-none-refused', '--patience', '500ms', '--probe', probe]
+    const { code, stdout, stderr } = await runCli(['check', url, ...only])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/Not judged, and therefore not passed: effect-none-refused\.\n$/)
+    expect(stdout).toMatch(
+      /\n\nNot checked:\n- Survival of a crash: .*\n- 1 skipped check: effect-none-refused \(the event was not acc/,
+    )
+  })
+
+  it('judges the type that the owner names, and asks if it may be misspelt', async () => {
+    class KnowsInvoices extends HandWritten {
+      override async handle(event: Event): Promise<Answer> {
+        return event.type.startsWith('financeInvoice.') ? super.handle(event) : { status: 422 }
+      }
+    }
+    const url = await start(new KnowsInvoices())
+    const check = (type: string) => runCli(['check', url, '--only', 'accepts-valid', '--type', type])
+    expect((await check('financeInvoice.*')).code).toBe(0)
+    expect(await check('financeInvoise.*')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('financeInvoice.*'),
+    })
+  })
+
   it('exits 1 if a limit kept checks from judging the receiver, though none failed', async () => {
     let requests = 0
     const server = createServer((_request, response) => response.writeHead(++requests > 1 ? 429 : 200).end())

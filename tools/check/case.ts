@@ -86,7 +86,11 @@ export interface Maker {
   readonly accountKey: string
   /** Name of the signature header that the receiver reads. */
   readonly signatureHeader: string
-  /** Makes an event with an id that no other run uses. */
+  /** Type of plain events. */
+  readonly plainType: string
+  /** Model of the records: that of the plain type, or `contact`. */
+  readonly model: string
+  /** Makes an event with an id that no other run uses: a plain one, or one of the type in the changes, with data of that type. */
   event(changes?: Readonly<Record<string, unknown>>): TestEvent
   /** Makes a contact with the documented fields, and an id and an address that no other record has. */
   contact(changes?: Readonly<Record<string, unknown>>): TestRecord
@@ -135,6 +139,8 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
   /** First 64 KiB of the body, as far as they arrive in time. Checks search them, and no report shows them. */
   readonly body: Promise<string>
+  /** Becomes false if the body did not end in time, within 64 KiB, or by itself. */
+  readonly isWhole: Promise<boolean>
   readonly ms: number
   readonly event?: TestEvent | undefined
 }
@@ -147,14 +153,38 @@ export interface Scene {
   /** Time for which a receiver may put a delivery off, and time for the work of an acknowledged event. */
   readonly patienceMs: number
   readonly probe: Probe | undefined
-  /** Ids of acknowledged events, without those whose work is known to be done. */
-  readonly acknowledged: Set<string>
+  /** Acknowledged plain events by id, the oldest first. */
+  readonly acknowledged: ReadonlyMap<string, AcknowledgedEvent>
   /** Sends a delivery, and retries as long as the answer is a 429 or 503 with `Retry-After`. */
   send(delivery: TestDelivery): Promise<Answer>
   sendOnce(delivery: TestDelivery): Promise<Answer>
   /** Sends deliveries one after the other over one connection; opens another if the receiver closed it. */
   sendInTurn(deliveries: readonly TestDelivery[]): Promise<readonly Answer[]>
-  /** Lists the event types whose work the probe counts, `contact.created` first. */
-  countedTypes(): Promise<readonly string[]>
+  /** Finds out whose work the probe counts, once in a run. */
+  counting(): Counting
   wait(ms: number): Promise<void>
+  /** Lets the next checks begin: from now on, this one only waits for work, and sends what depends on it. */
+  endTurn(): void
+}
+
+/** Event that was acknowledged, and when its work was first seen to be done, by `performance.now()`. */
+export interface AcknowledgedEvent {
+  readonly at: number
+  doneAt: number | undefined
+}
+
+/** Result of sending events of each type, part by part. */
+export interface Counting {
+  /** Settles once all of these events are answered. */
+  readonly sent: Promise<unknown>
+  /** Types whose work the probe counts, the plain type first. */
+  readonly types: Promise<readonly string[]>
+  /** Counted types of which acknowledged events were not worked on. */
+  readonly losses: Promise<readonly Loss[]>
+}
+
+export interface Loss {
+  readonly type: string
+  readonly lost: number
+  readonly total: number
 }

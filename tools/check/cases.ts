@@ -1,5 +1,5 @@
 import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
-import { type Case, GROUPS, type Group, type Level } from './case.ts'
+import { type Case, GROUPS, type Group, type Level, type Maker } from './case.ts'
 import { bytes } from './cases/bytes.ts'
 import { effect } from './cases/effect.ts'
 import { effectFailure } from './cases/effect-failure.ts'
@@ -10,6 +10,7 @@ import { reach } from './cases/reach.ts'
 import { signature } from './cases/signature.ts'
 import { signatureForms } from './cases/signature-forms.ts'
 import { time } from './cases/time.ts'
+import { PLAIN_TYPE } from './maker.ts'
 
 const BY_GROUP: Readonly<Record<Group, readonly Case[]>> = {
   reach,
@@ -22,6 +23,9 @@ const BY_GROUP: Readonly<Record<Group, readonly Case[]>> = {
   load,
 }
 
+/** Names in the text of a check. */
+type Names = Pick<Maker, 'signatureHeader' | 'plainType' | 'model'>
+
 export type GroupedCase = Case & { readonly group: Group; readonly level: Level }
 
 /** All checks, in the order in which they run. */
@@ -29,10 +33,14 @@ export const CASES: readonly GroupedCase[] = GROUPS.flatMap((group) =>
   BY_GROUP[group].map((single) => ({ level: 'fail', ...single, group })),
 )
 
-/** Returns a check whose text names this signature header, and not the default one. */
-export function nameHeader<T extends GroupedCase>(single: T, name: string): T {
+/** Returns a check whose text names this signature header, type and model, and not the default ones. */
+export function nameFor<T extends GroupedCase>(single: T, { signatureHeader, plainType, model }: Names): T {
   const write = (text: string) =>
-    text.replaceAll(SIGNATURE_NAME, name).replaceAll(SIGNATURE_NAME.toLowerCase(), name.toLowerCase())
+    text
+      .replaceAll(SIGNATURE_NAME, signatureHeader)
+      .replaceAll(SIGNATURE_NAME.toLowerCase(), signatureHeader.toLowerCase())
+      .replaceAll(PLAIN_TYPE, plainType)
+      .replace(/\bcontact\.(?=updated|deleted)/g, `${model}.`)
   const { sends, expects, why, fix } = single
   return { ...single, sends: write(sends), expects: write(expects), why: write(why), fix: write(fix) }
 }

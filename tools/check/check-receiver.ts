@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer'
 import { LONGEST_TIMER_MS } from '../../src/host/clock.ts'
+import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
 import { SIGNATURE_HEADER } from '../../src/protocol/head.ts'
 import { isLoopback } from '../../src/protocol/loopback.ts'
 import { findNearest } from '../../src/protocol/nearest.ts'
@@ -17,18 +17,21 @@ import {
   withMethods,
 } from '../../src/protocol/option-checker.ts'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
-import { quoteForShell, show } from '../../src/protocol/show.ts'
+import { show } from '../../src/protocol/show.ts'
 import { importSecret, type Secret } from '../../src/protocol/signature.ts'
 import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { showTarget } from '../wire/target.ts'
-import { type Cause, GROUPS, type Scene, type TestDelivery, type Verdict } from './case.ts'
-import { CASES, type GroupedCase, nameHeader } from './cases.ts'
-import { createHangTest, diagnose, type Finding, findLate, type Judged, toDiagnosis } from './diagnose.ts'
+import { GROUPS, type Maker } from './case.ts'
+import { CASES, type GroupedCase, nameFor } from './cases.ts'
+import { toDiagnosis } from './diagnose.ts'
+import { PLAIN_TYPE } from './maker.ts'
 import { type Probe, withCounts } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
+import { toCommand } from './repro.ts'
+import { type Conclusion, runChecks } from './run-checks.ts'
 import { createScene } from './scene.ts'
-import { capAt, toReason } from './verdict.ts'
-import { judgeWork } from './work.ts'
+import { listUnchecked } from './unchecked.ts'
+import { toReason } from './verdict.ts'
 
 /** Progress of a run. */
 export interface CheckProgress {
@@ -59,6 +62,11 @@ export interface CheckOptions {
   readonly accountKey?: string | undefined
   /** Name of the signature header; default `X-Service-Signature`. */
   readonly signatureHeader?: string | undefined
+  /**
+   * Type of the plain events, for a receiver whose work is for another one: `financeInvoice.*` for a model, `finance.payment.completed`, or
+   * any other; default `contact.*`.
+   */
+  readonly type?: string | undefined
   /** Reports how often the work was done. Without a probe, checks that need one are skipped. */
   readonly probe?: Probe | undefined
   /** Allows hosts other than this machine, which are refused by default: the checks send events that look real. */
@@ -75,6 +83,7 @@ const OPTIONS: Readonly<Record<keyof CheckOptions, Kind>> = {
   secret: ANY,
   accountKey: FILLED_TEXT,
   signatureHeader: SIGNATURE_HEADER,
+  type: FILLED_TEXT,
   timeoutMs: TIME,
   patienceMs: TIME,
   concurrency: number(1, 1_000),
@@ -103,46 +112,35 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   checker.mustFit(options, OPTIONS)
   const { timeoutMs = SERVICE_DEADLINE_MS, patienceMs = DEFAULT_PATIENCE_MS, concurrency = 8 } = options
   const { accountKey = 'check', signatureHeader = SIGNATURE_NAME, skip = [], secret } = options
+  const type = toPlainType(options.type)
   const url = toUrl(checker, target, options.allowRemote ?? false)
   importSecret(secret)
   const cases = select(checker, options.only ?? GROUPS)
   select(checker, skip)
   const { signal } = options
   const probe = options.probe && withCounts(options.probe)
-  const scene = createScene({ target: url, secret, accountKey, signatureHeader, timeoutMs, patienceMs, probe, signal })
+  const scene = createScene({
+    target: url,
+    secret,
+    accountKey,
+    signatureHeader,
+    type,
+    timeoutMs,
+    patienceMs,
+    probe,
+    signal,
+  })
 
   const startedAt = new Date().toISOString()
-  const found = new Map<string, Conclusion>()
-  let finding: Finding | undefined
-  const isHanging = createHangTest(scene)
-  const causeToLeaveOut = async (single: GroupedCase): Promise<Cause | undefined> => {
-    if (isNamed(single, skip)) return 'not_asked'
-    if (signal?.aborted === true) return 'interrupted'
-    if (scene.isLost()) return 'unreachable'
-    if (finding?.isAbsent === true) return 'absent'
-    // The last check is the one that fails then.
-    if (single.id !== 'alive-after-all' && (await unlessInterrupted(isHanging(), signal))) return 'hangs'
-    return finding !== undefined && single.group === 'effect' ? 'plain_refused' : undefined
-  }
-  const running = new Set<string>()
-  const tellProgress = () => options.onProgress?.({ done: found.size, total: cases.length, running: [...running] })
-  const check = async (single: GroupedCase) => {
-    running.add(single.id)
-    tellProgress()
-    const cause = await causeToLeaveOut(single)
-    const conclusion = cause === undefined ? await carryOut(single, scene, signal) : leaveOut(single, cause)
-    found.set(single.id, conclusion)
-    running.delete(single.id)
-    tellProgress()
-    const isRefused = single.id === 'accepts-valid' && conclusion.status === 'fail'
-    if (isRefused) finding = await unlessInterrupted(diagnose(scene), signal)
-  }
-  for (const batch of toBatches(cases)) await runAll(batch, concurrency, check)
-
-  const conclusions = cases.flatMap(({ id }) => found.get(id) ?? [])
-  finding ??= findLate(scene, conclusions)
+  const { conclusions, finding } = await runChecks(scene, {
+    cases,
+    isSkipped: (single) => isNamed(single, skip),
+    concurrency,
+    signal,
+    onChange: (running, done) => options.onProgress?.({ done, total: cases.length, running: [...running] }),
+  })
   scene.close()
-  const checks = conclusions.map((conclusion) => toResult(conclusion, url, signatureHeader))
+  const checks = conclusions.map((conclusion) => toResult(conclusion, url, scene.make))
   return {
     schema: 1,
     tool: 'postern',
@@ -151,56 +149,14 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
     isReachable: !scene.isLost(),
     ...(finding !== undefined && { diagnosis: toDiagnosis(finding, conclusions) }),
     summary: summarize(checks),
+    unchecked: listUnchecked(checks),
     checks,
   }
 }
 
-/** Returns the result of a search by further deliveries; undefined if the run is interrupted. */
-async function unlessInterrupted<T>(search: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
-  return search.catch((error: unknown) => {
-    if (signal?.aborted !== true) throw error
-    return undefined
-  })
-}
-
-interface Conclusion extends Judged, Pick<CheckResult, 'ms'>, Partial<Pick<CheckResult, 'repro' | 'hint'>> {
-  readonly single: GroupedCase
-}
-
-const PROBE_FIX =
-  'This says nothing about the receiver. The probe has to return { "runs": n } for any event id, and accept the order to fail; see "The probe" in the reference of the command line.'
-
-function leaveOut(single: GroupedCase, cause: Cause): Conclusion {
-  return { single, id: single.id, group: single.group, status: 'skipped', answers: [], cause, ms: 0 }
-}
-
-async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSignal | undefined): Promise<Conclusion> {
-  const started = performance.now()
-  const conclude = (verdict: Verdict, more: Partial<Conclusion> = {}): Conclusion => {
-    const ms = Math.round(performance.now() - started)
-    return { single, id: single.id, group: single.group, ...verdict, ms, ...more }
-  }
-  try {
-    const judge = (found: Verdict) => {
-      const verdict = capAt(single.level, found)
-      return single.group === 'effect' ? verdict : judgeWork(scene, verdict)
-    }
-    if ('run' in single) return conclude(await judge(await single.run(scene)))
-    const delivery = single.deliver(scene.make)
-    const verdict = await judge(single.judge(await scene.send(delivery)))
-    const repro = toCurl(showTarget(scene.target), delivery)
-    return conclude(verdict, repro === undefined ? {} : { repro })
-  } catch (error) {
-    if (interrupt?.aborted === true) return leaveOut(single, 'interrupted')
-    // Only the user's probe can throw; then the result cannot be observed.
-    const note = error instanceof Error ? error.message : String(error)
-    return conclude({ status: 'fail', answers: [], cause: 'probe_failed', note }, { hint: PROBE_FIX })
-  }
-}
-
-function toResult(conclusion: Conclusion, target: URL, signatureHeader: string): CheckResult {
+function toResult(conclusion: Conclusion, target: URL, make: Maker): CheckResult {
   const { status, cause, ms, repro, hint } = conclusion
-  const single = nameHeader(conclusion.single, signatureHeader)
+  const single = nameFor(conclusion.single, make)
   const { id, group, level, sends, expects, why, fix } = single
   return {
     id,
@@ -215,53 +171,8 @@ function toResult(conclusion: Conclusion, target: URL, signatureHeader: string):
     why,
     hint: hint ?? fix,
     doc: `npx postern check --explain ${id}`,
-    repro: repro ?? toCommand(showTarget(target), single, signatureHeader),
+    repro: repro ?? toCommand(showTarget(target), single, make),
   }
-}
-
-const MAX_BODY_BYTES = 2_000
-
-/**
- * Writes a POSIX shell command that sends the same delivery. `postern sign` makes the signature, so that the command holds neither a
- * secret nor a digest. Undefined if no single command can send it.
- */
-export function toCurl(target: string, delivery: TestDelivery): string | undefined {
-  const { method, body, contentType, pieceSize, isChunked, signatureName, signatures, isSigned } = delivery
-  if (method === 'GET') return `curl -i ${quoteForShell(target)}`
-  const written = Buffer.from(body).toString()
-  const isText = isUtf8(body) && !/[^\P{Cc}\n]/u.test(written)
-  const isPlain = isText && body.length > 0 && body.length <= MAX_BODY_BYTES
-  const isUnsigned = signatures.length === 0
-  if (!isPlain || pieceSize !== undefined || isChunked || !(isSigned || isUnsigned)) return undefined
-  const text = quoteForShell(written)
-  const header = isUnsigned ? '' : ` -H "${signatureName}: $(printf %s ${text} | npx postern sign)"`
-  const type = quoteForShell(`Content-Type: ${contentType}`)
-  return `curl -i ${quoteForShell(target)} -H ${type}${header} --data-binary ${text}`
-}
-
-function toCommand(target: string, { id, group }: GroupedCase, signatureHeader: string): string {
-  const header = signatureHeader === SIGNATURE_NAME ? '' : ` --signature-header ${signatureHeader}`
-  return `npx postern check ${quoteForShell(target)} --only ${id}${header}${group === 'effect' ? ' --probe URL' : ''}`
-}
-
-/** Groups checks that may run concurrently, in order; a check marked `alone` is a batch by itself. */
-function toBatches(cases: readonly GroupedCase[]): readonly (readonly GroupedCase[])[] {
-  const batches: GroupedCase[][] = []
-  let isOpen = false
-  for (const single of cases) {
-    if (isOpen && single.alone !== true) batches.at(-1)?.push(single)
-    else batches.push([single])
-    isOpen = single.alone !== true
-  }
-  return batches
-}
-
-async function runAll(batch: readonly GroupedCase[], width: number, check: (single: GroupedCase) => Promise<void>) {
-  const queue = batch.values() // shared: each worker takes the next
-  const work = async () => {
-    for (const single of queue) await check(single)
-  }
-  await Promise.all(Array.from({ length: Math.min(width, batch.length) }, work))
 }
 
 function isNamed({ id, group }: GroupedCase, names: readonly string[]): boolean {
@@ -279,6 +190,13 @@ function select(checker: OptionChecker, names: readonly string[]): readonly Grou
     )
   }
   return CASES.filter((single) => isNamed(single, names))
+}
+
+/** Returns the type of plain events: `contact.*` stands for the first of its types. */
+function toPlainType(type = PLAIN_TYPE): string {
+  if (!type.endsWith('.*')) return type
+  const start = type.slice(0, -1)
+  return SERVICE_EVENT_TYPES.find((each) => each.startsWith(start)) ?? `${start}created`
 }
 
 function toUrl(checker: OptionChecker, target: string | URL, allowRemote: boolean): URL {

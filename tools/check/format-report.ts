@@ -50,6 +50,12 @@ function toJunit(report: Report): string {
         own.map((check) => toTestCase(check, report)),
       )
     })
+  const untested = report.unchecked.map(
+    ({ code, text }) =>
+      `    <testcase name="${code}" classname="postern.check.unchecked" time="0.000"><skipped message="${escapeXml(text)}"/></testcase>`,
+  )
+  const count = untested.length
+  suites.push(toSuite(`name="unchecked" tests="${count}" failures="0" skipped="${count}" time="0.000"`, untested))
   // If no check failed, as when those that would have were skipped: the exit code is 1 then.
   if (diagnosis !== undefined && summary.fail === 0) {
     const failure = `<failure message="${escapeXml(diagnosis.text)}"/>`
@@ -91,6 +97,7 @@ function toMarkdown(report: Report): string {
     ...(diagnosis === undefined ? [] : [toParagraph(diagnosis)]),
     ...(rows.length > 0 ? [table] : []),
     ...failures,
+    ['Not checked:', '', ...report.unchecked.map(({ text }) => `- ${escapeText(text)}`)].join('\n'),
   ]
   return `${parts.join('\n\n').trimEnd()}\n`
 }

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { splitType } from '../../src/protocol/events.ts'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
 import { type Secret, sign } from '../../src/protocol/signature.ts'
 import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
@@ -9,19 +10,32 @@ export interface MakerOptions {
   readonly secret: Secret
   readonly accountKey: string
   readonly signatureHeader?: string | undefined
+  /** Type of plain events; default `contact.created`. */
+  readonly type?: string | undefined
 }
 
-export function createMaker({ secret, accountKey, signatureHeader = SIGNATURE_NAME }: MakerOptions): Maker {
+/** Type of plain events, unless the owner names another. */
+export const PLAIN_TYPE = 'contact.created'
+
+export function createMaker(options: MakerOptions): Maker {
+  const { secret, accountKey, signatureHeader = SIGNATURE_NAME, type: plainType = PLAIN_TYPE } = options
   const run = randomBytes(5).toString('hex')
   let count = 0
   const event = (changes: Readonly<Record<string, unknown>> = {}): TestEvent => ({
     id: `evt_chk_${run}_${++count}`,
-    type: 'contact.created',
+    type: plainType,
     timestamp: new Date().toISOString(),
     accountKey,
-    data: { record: contact() },
+    data: dataOf(String(changes.type ?? plainType)),
     ...changes,
   })
+  /** Makes data as the service sends it: a record, only the id of a deleted one, or data without a record. */
+  const dataOf = (type: string) => {
+    const change = splitType(type)
+    if (change === undefined) return { note: 'sent by postern check' }
+    const record = contact(change.model === 'contact' ? {} : { name: 'Check' })
+    return { record: change.action === 'deleted' ? { _id: record._id } : record }
+  }
   /** Makes a contact with a non-ASCII name, as real ones have, and an id in the most likely form of record ids. */
   const contact = (changes: Readonly<Record<string, unknown>> = {}): TestRecord => {
     const _id = `c4ec${run}${(++count).toString(16).padStart(10, '0')}`
@@ -31,6 +45,8 @@ export function createMaker({ secret, accountKey, signatureHeader = SIGNATURE_NA
   return {
     accountKey,
     signatureHeader,
+    plainType,
+    model: splitType(plainType)?.model ?? 'contact',
     event,
     contact,
     delivery: (body, changes) => createDelivery(toBytes(body), secret, { signatureName: signatureHeader, ...changes }),

@@ -50,6 +50,13 @@ type DiagnosisCode =
 /** Codes of a receiver that accepted a plain delivery at first, if there is a receiver. */
 export const LATE: readonly DiagnosisCode[] = ['ended', 'no_answer', 'put_off']
 
+/** Something that no check of this run has judged. */
+export interface Unchecked {
+  /** `work` and `skipped` depend on the run; the others stand in every report. */
+  readonly code: 'crash' | 'work' | 'skipped' | 'processes' | 'retention' | 'timing'
+  readonly text: string
+}
+
 /** Result of a run. Serializes to JSON as it is. */
 export interface Report {
   readonly schema: 1
@@ -63,6 +70,8 @@ export interface Report {
   /** Present only if a plain delivery is not accepted, or if the receiver ended, hung or limited requests during the run. */
   readonly diagnosis?: Diagnosis | undefined
   readonly summary: Readonly<Record<Status, number>>
+  /** Gaps that a report without failures leaves, the most common loss first. */
+  readonly unchecked: readonly Unchecked[]
   readonly checks: readonly CheckResult[]
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
-import type { Answer, Scene, TestDelivery } from './case.ts'
+import type { AcknowledgedEvent, Answer, Counting, Scene, TestDelivery } from './case.ts'
+import { startCounting } from './counting.ts'
 import { createMaker, type MakerOptions } from './maker.ts'
 import { sendDelivery } from './send.ts'
 import { isPutOff, isSuccess, readRetryAfterMs } from './verdict.ts'
-import { findCounted, PLAIN } from './work.ts'
 
 const GRACE_MS = 1_000
 /** As many checks as run at the same time by default: no single one has made all of them wait. */
@@ -13,6 +13,12 @@ const SILENT_DELIVERIES = 8
 export interface SceneOptions extends MakerOptions, Pick<Scene, 'target' | 'patienceMs' | 'probe'> {
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
+}
+
+const NOTHING_COUNTED: Counting = {
+  sent: Promise.resolve(),
+  types: Promise.resolve([]),
+  losses: Promise.resolve([]),
 }
 
 export type RunScene = ReturnType<typeof createScene>
@@ -27,7 +33,8 @@ export function createScene(options: SceneOptions) {
   let isUnreachable = false
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
   let patience = patienceMs
-  const acknowledged = new Set<string>()
+  const acknowledged = new Map<string, AcknowledgedEvent>()
+  const make = createMaker(options)
   const putOffBy = new Set<Answer['status']>()
   // A signal of its own for each wait: of many listeners at one signal, Node would warn as a leak.
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, signal && { signal: AbortSignal.any([signal]) })
@@ -38,8 +45,10 @@ export function createScene(options: SceneOptions) {
     else answers++
     isUnreachable = answer.isUnreachable
     unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
-    if (delivery.event?.type === PLAIN && isSuccess(answer)) acknowledged.add(delivery.event.id)
-    return { ...answer, event: delivery.event }
+    const { event } = delivery
+    if (event?.type === make.plainType && isSuccess(answer) && !acknowledged.has(event.id))
+      acknowledged.set(event.id, { at: performance.now(), doneAt: undefined })
+    return { ...answer, event }
   }
   const sendPatiently = async (attempt: () => Promise<Answer>): Promise<Answer> => {
     let end: number | undefined
@@ -58,9 +67,9 @@ export function createScene(options: SceneOptions) {
       await wait(waitMs)
     }
   }
-  let counted: Promise<readonly string[]> | undefined
+  let counting: Counting | undefined
   const scene = {
-    make: createMaker(options),
+    make,
     target,
     secret: typeof secret === 'string' ? Buffer.from(secret) : secret,
     patienceMs,
@@ -74,8 +83,8 @@ export function createScene(options: SceneOptions) {
       return sendInTurn(deliveries, send).finally(() => agent.destroy())
     },
     wait,
-    countedTypes: (): Promise<readonly string[]> =>
-      (counted ??= probe === undefined ? Promise.resolve([]) : findCounted({ ...scene, probe })),
+    endTurn() {},
+    counting: (): Counting => (counting ??= probe === undefined ? NOTHING_COUNTED : startCounting({ ...scene, probe })),
     /** Returns true if nothing listens at the target, and nothing has during this run. */
     isLost: () => answers === 0 && isUnreachable,
     isGone: () => answers > 0 && isUnreachable,
@@ -100,7 +109,8 @@ async function sendInTurn(
     // The receiver may close an idle connection, and clients then open another.
     const answer = first.failureKind === 'reset' && answers.length > 0 ? await send(delivery) : first
     answers.push(answer)
-    await answer.body
+    // The rest cannot be sent over this connection.
+    if (!(await answer.isWhole)) return answers
   }
   return answers
 }

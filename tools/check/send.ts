@@ -4,7 +4,14 @@ import { exchange, type KeptConnection, type WireRequest } from '../wire/exchang
 import type { Answer, TestDelivery } from './case.ts'
 
 const MAX_READ_BYTES = 64 * 1_024
-const NOTHING = { status: undefined, isUnreachable: false, words: '', headers: {}, body: Promise.resolve('') }
+const NOTHING = {
+  status: undefined,
+  isUnreachable: false,
+  words: '',
+  headers: {},
+  body: Promise.resolve(''),
+  isWhole: Promise.resolve(true),
+}
 
 /** Sends one delivery, and returns its answer once the status has arrived. Never rejects: the answer reports any failure. */
 export function sendDelivery(
@@ -21,7 +28,15 @@ export function sendDelivery(
       maxBodyBytes: MAX_READ_BYTES,
       agent: agent ?? false,
       onHead: ({ status, reason, headers }) =>
-        resolve(conclude({ status, words: reason, headers, body: exchanging.then(({ body }) => readStart(body)) })),
+        resolve(
+          conclude({
+            status,
+            words: reason,
+            headers,
+            body: exchanging.then(({ body }) => readStart(body)),
+            isWhole: exchanging.then(({ isWhole }) => isWhole),
+          }),
+        ),
     })
     exchanging.catch((error: NodeJS.ErrnoException) => {
       if (error === timeout.reason)

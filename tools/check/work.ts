@@ -1,12 +1,11 @@
-import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
-import type { Answer, Maker, Scene, TestEvent, Verdict } from './case.ts'
+import type { Answer, Maker, Scene, TestEvent, TestRecord, Verdict } from './case.ts'
 import type { Probe } from './probe.ts'
+import { createTurns } from './turns.ts'
 import { isSuccess } from './verdict.ts'
 
 const SETTLE_MS = 300
-
-/** Type of a plain event, which is first in the list. */
-export const PLAIN = 'contact.created'
+/** Delays between two questions for the work of the same events. */
+const [SHORTEST_DELAY_MS, LONGEST_DELAY_MS] = [50, 1_000]
 
 export interface ProbedScene extends Scene {
   readonly probe: Probe
@@ -19,39 +18,58 @@ export async function readRuns(scene: ProbedScene, id: string): Promise<number> 
 }
 
 /**
- * Waits until the work of all events has been done, and returns the number of runs of each. Gives up when a patience has passed in which none
- * of it was done, and in its second half none of the events ahead of them either: a queue that moves will come to them.
+ * Waits until the work of all events has been done, and returns the number of runs of each. Ends the turn of the check if that takes time.
+ * Gives up when a patience has passed since the events were acknowledged or one of them was done, and in its second half no event was done
+ * that had been acknowledged before that: a queue that moves will come to them.
  */
-async function readAll(scene: ProbedScene, ids: readonly string[]): Promise<readonly number[]> {
-  const { probe, patienceMs, wait } = scene
+export async function readAll(scene: ProbedScene, ids: readonly string[]): Promise<readonly number[]> {
+  const { probe, patienceMs, wait, acknowledged } = scene
   const runs = ids.map(() => 0)
-  const ahead = new Set(scene.acknowledged)
-  let start = performance.now()
-  let hasLooked = false
-  for (;;) {
+  const since = Math.max(...ids.map((id) => acknowledged.get(id)?.at ?? performance.now()))
+  let due = since + patienceMs
+  let lookedAt: number | undefined
+  for (let delay = SHORTEST_DELAY_MS; ; delay = Math.min(delay * 1.2, LONGEST_DELAY_MS)) {
     for (const [at, id] of ids.entries()) {
       if (runs[at] !== 0) continue
       runs[at] = await probe.runs(id)
       if (runs[at] === 0) continue
-      start = performance.now()
-      hasLooked = false
+      due = Math.max(due, performance.now() + patienceMs)
+      lookedAt = undefined
     }
     if (!runs.includes(0)) return runs
-    if (performance.now() >= start + patienceMs / 2) {
-      const isMoving = await takeDone(scene, ahead)
-      if (hasLooked && !isMoving) return runs
-      start = performance.now()
-      hasLooked = true
+    scene.endTurn()
+    const now = performance.now()
+    if (now >= due && lookedAt !== undefined) {
+      const before = lookedAt
+      await look(scene)
+      if (!hasMoved(scene, before)) return runs
+      due = now + patienceMs / 2
+      lookedAt = now
+    } else if (now >= due - patienceMs / 2 && lookedAt === undefined) {
+      await look(scene)
+      lookedAt = performance.now()
     }
-    await wait(50)
+    await wait(Math.min(delay, Math.max(patienceMs / 10, 1)))
   }
 }
 
-/** Removes the events whose work has been done. Returns true if there is one. */
-async function takeDone({ probe, acknowledged }: ProbedScene, ahead: Set<string>): Promise<boolean> {
-  const { size } = ahead
-  for (const id of ahead) if ((await probe.runs(id)) > 0 && ahead.delete(id)) acknowledged.delete(id)
-  return ahead.size < size
+/** Returns true if an event that had been acknowledged at this time has been done since. */
+function hasMoved({ acknowledged }: Scene, since: number): boolean {
+  return [...acknowledged.values()].some(({ at, doneAt = 0 }) => at < since && doneAt > since)
+}
+
+/** Looks under way, by the events that they note: checks that wait at the same time share one. */
+const looks = new WeakMap<object, Promise<void>>()
+
+/** Notes which of the acknowledged events are done. */
+function look({ probe, acknowledged }: ProbedScene): Promise<void> {
+  const noteAll = async () => {
+    for (const [id, event] of acknowledged)
+      if (event.doneAt === undefined && (await probe.runs(id)) > 0) event.doneAt = performance.now()
+  }
+  const current = looks.get(acknowledged) ?? noteAll().finally(() => looks.delete(acknowledged))
+  looks.set(acknowledged, current)
+  return current
 }
 
 /** Sends an event, and returns the answer and, if it is acknowledged, the number of runs of its work. */
@@ -60,50 +78,38 @@ export async function sendEvent(scene: ProbedScene, event: TestEvent) {
   return { answer, runs: isSuccess(answer) ? await readRuns(scene, event.id) : 0 }
 }
 
-/** Returns the numbers of runs after a second run had time to happen: a later event shows that a queue has passed these. */
-export async function readSettled(scene: ProbedScene, ...ids: readonly string[]): Promise<readonly number[]> {
-  const [type] = await scene.countedTypes()
-  await sendEvent(scene, makeEvent(scene.make, type))
-  await scene.wait(SETTLE_MS)
-  return Promise.all(ids.map((id) => scene.probe.runs(id)))
-}
-
-/** Types of which an event is sent, to see whose work the probe counts. */
-export const TYPES = [PLAIN, 'contact.updated', 'contact.deleted', 'opportunity.created', ...SERVICE_EVENT_TYPES]
-
-/** Makes an event of each of the types; contacts that it changes are created before, if that is one of the types. */
-async function makeEvents(scene: ProbedScene, types: readonly string[]): Promise<readonly TestEvent[]> {
-  const events = types.map(async (type) => {
-    const contact = scene.make.contact()
-    const isChange = type === 'contact.updated' || type === 'contact.deleted'
-    if (isChange && types.includes(PLAIN)) await sendEvent(scene, makeEvent(scene.make, PLAIN, contact))
-    return makeEvent(scene.make, type, contact)
-  })
-  return Promise.all(events)
-}
-
-function makeEvent(make: Maker, type = PLAIN, contact = make.contact()): TestEvent {
-  const { _id } = contact
-  const records: Readonly<Record<string, object>> = {
-    [PLAIN]: contact,
-    'contact.updated': { ...contact, lastName: 'Changed' },
-    'opportunity.created': { _id, name: 'Check' },
+/** Waits until the work of one of the events is done, and returns its id; undefined if none is done within the patience. */
+export async function readAny(
+  { probe, wait, patienceMs }: ProbedScene,
+  ids: readonly string[],
+): Promise<string | undefined> {
+  const end = performance.now() + patienceMs
+  for (let delay = 50; ; delay = Math.min(delay * 1.2, 1_000)) {
+    for (const id of ids) if ((await probe.runs(id)) > 0) return id
+    if (performance.now() >= end) return undefined
+    await wait(Math.min(delay, Math.max(patienceMs / 10, 1)))
   }
-  const record = records[type] ?? { _id }
-  return make.event({ type, data: /\.(created|updated|deleted)$/.test(type) ? { record } : { note: 'from the check' } })
 }
 
-/** Returns the types whose work the probe counts: the owner decides which ones the receiver has work for. */
-export async function findCounted(scene: ProbedScene): Promise<readonly string[]> {
-  const { make, send, probe } = scene
-  const [plain, ...others] = await makeEvents(scene, TYPES)
-  if (plain === undefined) return []
-  await Promise.all(others.map((event) => send(make.delivery(event))))
-  // The plain event comes last: once its work is done, a queue has passed the others.
-  await sendEvent(scene, plain)
+/** Number of events of which one shows that a queue has passed the earlier ones: a receiver may lose some. */
+const MARKERS = 3
+
+/** Waits until the work of a later event is done, and a moment more. */
+export async function passQueue(scene: ProbedScene, type: string | undefined): Promise<void> {
+  const { make, send } = scene
+  const markers = Array.from({ length: MARKERS }, () => make.event({ type }))
+  const answers = await Promise.all(markers.map((event) => send(make.delivery(event))))
+  const accepted = markers.filter((_, at) => answers.slice(at, at + 1).every(isSuccess)).map(({ id }) => id)
+  if (accepted.length > 0) await readAny(scene, accepted)
   await scene.wait(SETTLE_MS)
-  const runs = await Promise.all([plain, ...others].map(({ id }) => probe.runs(id)))
-  return TYPES.filter((_, at) => (runs[at] ?? 0) > 0)
+}
+
+/** Returns the numbers of runs after a second run had time to happen. */
+export async function readSettled(scene: ProbedScene, ...ids: readonly string[]): Promise<readonly number[]> {
+  const [type] = await scene.counting().types
+  scene.endTurn()
+  await passQueue(scene, type)
+  return Promise.all(ids.map((id) => scene.probe.runs(id)))
 }
 
 type Run = (scene: Scene) => Promise<Verdict>
@@ -117,39 +123,100 @@ export function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): Run 
   }
 }
 
-/** Wraps a check of plain events; it is skipped if the receiver has work only for others. */
-export function withPlain(judge: (scene: ProbedScene) => Promise<Verdict>): Run {
+/** Wraps a check of events of one counted type: plain ones, or those of the first other type; it is skipped if there is none. */
+export function withCounted(judge: (scene: ProbedScene, makeEvent: () => TestEvent) => Promise<Verdict>): Run {
   return withProbe(async (scene) => {
-    const types = await scene.countedTypes()
-    return types.includes(PLAIN) ? judge(scene) : { status: 'skipped', answers: [], cause: 'not_counted' }
+    const [type] = await scene.counting().types
+    if (type === undefined) return { status: 'skipped', answers: [], cause: 'not_counted' }
+    return judge(scene, () => scene.make.event({ type }))
   })
 }
 
-const WIDTH = 3
+/** Number of deliveries, or of types, that a check sends at a time. */
+export const WIDTH = 3
 
-/** Wraps a check that judges an event of each type whose work is counted: it fails if one does, and otherwise passes if one does. */
+/** Returns a scene that sends three deliveries at a time, however many are waiting: judgements side by side must not be a burst. */
+export function narrow<T extends Scene>(scene: T): T {
+  const takeTurn = createTurns(WIDTH)
+  const limit =
+    (send: Scene['send']): Scene['send'] =>
+    async (delivery) => {
+      const end = await takeTurn()
+      return send(delivery).finally(end)
+    }
+  return { ...scene, send: limit(scene.send), sendOnce: limit(scene.sendOnce) }
+}
+
+/** Event of a type, with the one that has to come before it. */
+interface Prepared {
+  readonly event: TestEvent
+  /** Event that creates the record, if the other one changes it. */
+  readonly creation: TestEvent | undefined
+}
+
+/** Makes an event of a type. If it changes a record, sends the event that creates the record before. */
+export async function prepare({ make, send }: Pick<Scene, 'make' | 'send'>, type: string): Promise<Prepared> {
+  const [, model, action] = /^(\w+)\.(updated|deleted)$/.exec(type) ?? []
+  if (model === undefined) return { event: make.event({ type }), creation: undefined }
+  const creation = make.event({ type: `${model}.created` })
+  await send(make.delivery(creation))
+  const record = recordOf(creation)
+  const changed = action === 'deleted' ? { _id: record?._id } : { ...record, lastName: 'Changed' }
+  return { event: make.event({ type, data: { record: changed } }), creation }
+}
+
+export const recordOf = ({ data }: TestEvent): TestRecord | undefined =>
+  (data as { record?: TestRecord } | undefined)?.record // by the maker
+
+/** Lists the types of which events are sent: the plain type, changes of records of several models, and what the service names. */
+export function listTypes({ plainType, model }: Maker, more: readonly string[]): readonly string[] {
+  const models = new Set([model, 'contact', 'opportunity', 'financeInvoice'])
+  const changes = [...models].flatMap((each) => ['created', 'updated', 'deleted'].map((action) => `${each}.${action}`))
+  return [...new Set([plainType, ...changes, ...more])]
+}
+
+/** Judges all of these, so many at a time. Returns the worst verdict, and names all of several that have it; a skipped one counts less than a pass. */
+export async function judgeAll(
+  names: readonly string[],
+  judge: (name: string) => Promise<Verdict>,
+  width = Infinity,
+): Promise<Verdict> {
+  const takeTurn = createTurns(width)
+  const judgeOne = async (name: string) => {
+    const end = await takeTurn()
+    return judge(name).finally(end)
+  }
+  const verdicts = await Promise.all(names.map(judgeOne))
+  const worst = (['fail', 'warn', 'pass', 'info', 'skipped'] as const).find((status) =>
+    verdicts.some((verdict) => verdict.status === status),
+  )
+  const verdict = verdicts.find(({ status }) => status === worst)
+  if (verdict === undefined) return { status: 'skipped', answers: [], cause: 'not_counted' }
+  if (names.length === 1 || worst === 'skipped' || worst === 'pass') return verdict
+  const named = names.filter((_, at) => verdicts[at]?.status === worst).join(', ')
+  return { ...verdict, note: verdict.note === undefined ? named : `${verdict.note}; ${named}` }
+}
+
+/** Wraps a check that judges an event of each type whose work is counted. */
 export function forEachType(judge: (scene: ProbedScene, event: TestEvent) => Promise<Verdict>): Run {
   return withProbe(async (scene) => {
-    const events = await makeEvents(scene, await scene.countedTypes())
-    const verdicts: Verdict[] = []
-    for (let at = 0; at < events.length; at += WIDTH)
-      verdicts.push(...(await Promise.all(events.slice(at, at + WIDTH).map((event) => judge(scene, event)))))
-    const found = (status: Verdict['status']) => verdicts.findIndex((verdict) => verdict.status === status)
-    const at = [found('fail'), found('pass'), 0].find((index) => index >= 0) ?? 0
-    const { [at]: verdict } = verdicts
-    if (verdict === undefined) return { status: 'skipped', answers: [], cause: 'not_counted' }
-    return at === 0 ? verdict : { ...verdict, note: events[at]?.type ?? '' }
+    const limited = narrow(scene)
+    return judgeAll(await scene.counting().types, async (type) => {
+      const { event, creation } = await prepare(limited, type)
+      if (creation !== undefined) await scene.wait(SETTLE_MS)
+      return judge(limited, event)
+    })
   })
 }
 
-/** Fails a verdict if the work of an acknowledged contact was not done, though that of a plain one is. */
+/** Fails a verdict if the work of an acknowledged event was not done, though that of a plain one is. */
 export async function judgeWork(scene: Scene, verdict: Verdict): Promise<Verdict> {
   const { probe, make } = scene
-  const due = listDue(verdict.answers, make.accountKey)
+  const due = listDue(verdict.answers, make)
   if (probe === undefined || due.length === 0 || verdict.status === 'fail') return verdict
   // Checks of the work report a probe that fails.
-  const counted: readonly string[] = await scene.countedTypes().catch(() => [])
-  if (!counted.includes(PLAIN)) return verdict
+  const counted: readonly string[] = await scene.counting().types.catch(() => [])
+  if (!counted.includes(make.plainType)) return verdict
   const runs = await readAll({ ...scene, probe }, due)
   if (!runs.includes(0)) return verdict
   const undone = runs.filter((count) => count === 0).length
@@ -157,16 +224,19 @@ export async function judgeWork(scene: Scene, verdict: Verdict): Promise<Verdict
 }
 
 /**
- * Lists the ids of acknowledged events that leave no choice: new and active contacts with an e-mail address, in the account of the run. A
- * receiver may ignore others, and a later event of the same record.
+ * Lists the ids of acknowledged events that leave no choice: plain ones in the account of the run; if they are about a record, of active
+ * records with an e-mail address, of which there is no other event. A receiver may ignore others.
  */
-function listDue(answers: readonly Answer[], accountKey: string): readonly string[] {
-  const records = new Set<unknown>()
-  return answers.filter(isSuccess).flatMap(({ event }) => {
-    const { _id, status, email } = (event?.data as { record?: Record<string, unknown> } | undefined)?.record ?? {} // by the maker
-    if (event === undefined || records.has(_id)) return []
-    records.add(_id)
-    const isDue = event.type === PLAIN && event.accountKey === accountKey && status === 'active' && email !== ''
-    return isDue ? [event.id] : []
-  })
+function listDue(answers: readonly Answer[], { plainType, accountKey }: Maker): readonly string[] {
+  const events = new Map(answers.flatMap(({ event }) => (event === undefined ? [] : [[event.id, event] as const])))
+  const isOnly = (id: unknown) => [...events.values()].filter((event) => recordOf(event)?._id === id).length === 1
+  const isDue = (event: TestEvent) => {
+    if (event.type !== plainType || event.accountKey !== accountKey) return false
+    const record = recordOf(event)
+    if (record === undefined) return !plainType.endsWith('.created')
+    const { _id, status, email } = record
+    return isOnly(_id) && status === 'active' && typeof email === 'string' && email !== ''
+  }
+  const due = answers.filter(isSuccess).flatMap(({ event }) => (event !== undefined && isDue(event) ? [event.id] : []))
+  return [...new Set(due)]
 }

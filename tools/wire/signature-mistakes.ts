@@ -64,8 +64,13 @@ const withBodies =
       .map((each) => `sha256=${digestOf(secret, each)}`)
   }
 
-/** Texts that a program signs with if it has no secret. */
-export const MISSING_SECRETS = ['', 'undefined', 'null', 'None', '<nil>', 'changeme']
+/** Texts that a program signs with if it has no secret: what languages write for one, and defaults that examples use. */
+export const MISSING_SECRETS: readonly string[] = [
+  ...['', 'undefined', 'null', 'None', '<nil>', 'nil', 'false', '0', '[object Object]'],
+  ...['changeme', 'change-me', 'secret', 'test', 'dev', 'webhook', 'default', 'password', 'development', 'example'],
+  ...['dev-secret', 'test-secret', 'webhook-secret', 'webhook_secret', 'my-secret', 'mysecret', 'supersecret'],
+  ...['secret123', 'your-secret', 'your_secret', 'your-webhook-secret', 'your_webhook_secret', 'WEBHOOK_SECRET'],
+]
 
 /** Mistakes in computing a signature, by code: the smallest changes of a body first. */
 export const SIGNATURE_MISTAKES = {
@@ -108,7 +113,7 @@ export const SIGNATURE_MISTAKES = {
     sign: (body, secret) => [`sha256=${digestOf(body, secret)}`],
   },
   secret_missing: {
-    fact: 'The signature is made without a secret: with an empty one, or with a word such as "undefined" or "None", as anyone can.',
+    fact: 'The signature is made without a secret: with an empty one, or with a word such as "undefined" or "changeme", as anyone can.',
     fix: 'Set the environment variable of the receiver, use its text as it is (decoded as hexadecimal digits, it may become empty), and refuse to start without a secret.',
     sign: withKeys(() => MISSING_SECRETS),
   },

@@ -179,6 +179,19 @@ export class NeedsMilliseconds extends HandWritten {
   }
 }
 
+/** Makes a receiver whose function for times takes only these numbers of fractional digits. */
+const parsing = (fraction: RegExp) =>
+  class extends HandWritten {
+    override async receive(event: Event): Promise<Answer> {
+      const [, digits = ''] = /\.(\d+)/.exec(event.timestamp) ?? []
+      if (digits !== '' && !fraction.test(digits)) throw new Error('time data does not match format')
+      return super.receive(event)
+    }
+  }
+
+export const TakesSixDigits = parsing(/^\d{1,6}$/)
+export const TakesThreeOrSixDigits = parsing(/^(\d{3}|\d{6})$/)
+
 export class ReadsLinesAsText extends HandWritten {
   override async read(request: IncomingMessage): Promise<Buffer> {
     return Buffer.from((await super.read(request)).toString('latin1').replaceAll('\r\n', '\n'), 'latin1')

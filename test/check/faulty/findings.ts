@@ -7,6 +7,7 @@ import * as heads from './heads.ts'
 import * as losses from './losses.ts'
 import * as records from './records.ts'
 import * as signatures from './signatures.ts'
+import * as types from './types.ts'
 
 /** Messages that a receiver must get, by the ids of the checks. */
 interface Finding {
@@ -74,6 +75,10 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   TakesNoneSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
   TakesNilSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
   TakesSampleSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  TakesDefaultSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  TakesTestSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  TakesDevSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  TakesWebhookForSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
   ComparesFirstHalf: { fail: ['signature-one-digit'] },
   ComparesSecondHalf: { fail: ['signature-one-digit'] },
   ComparesNumbers: { fail: ['signature-one-digit'] },
@@ -93,16 +98,16 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   ConflictOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   UnauthorizedOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   SmallLimit: { fail: ['large-body'] },
-  AcksBeforeWork: { fail: ['effect-ack-after-work'], beside: /^effect-once/ },
+  AcksBeforeWork: { fail: ['effect-ack-after-work'], beside: /^effect-(once|retry)/ },
   NotesBeforeWork: { fail: ['effect-copies-of-failure', 'effect-retry-after-failure'] },
   NoDedup: { fail: idsOf(/^effect-once/) },
   RacingDedup: { fail: ['effect-once-at-once'] },
   WorksBeforeCheck: { fail: ['effect-none-refused'], beside: /^effect-/ },
-  RefusesUnknownTypes: { fail: ['unknown-type', 'unknown-model'] },
-  NeedsWholeRecord: { fail: ['deleted-before-created'] },
+  RefusesUnknownTypes: { fail: ['unknown-type', 'unknown-model'], beside: /^other-models$/ },
+  NeedsWholeRecord: { fail: ['deleted-before-created'], beside: /^record-fields-missing$/ },
   ReachesIntoRecord: { fail: ['unknown-type', ...RECORDLESS], warn: ['data-missing'] },
-  StrictSchema: { fail: ['extra-fields'] },
-  UpdatesOnlyWhatIsThere: { fail: ['updated-before-created'] },
+  StrictSchema: { fail: ['extra-fields'], beside: /^(unknown|other)-model/ },
+  UpdatesOnlyWhatIsThere: { fail: ['updated-before-created'], beside: /^one-record/ },
   ExactContentType: { fail: ['bytes-charset'] },
   NeedsLength: { warn: ['bytes-chunked'] },
   FailsOnBrokenJson: { fail: ['signed-not-json', 'signed-empty', 'signed-null'] },
@@ -110,7 +115,9 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   SaysYesToGet: { warn: ['get-not-2xx'] },
   BusyForOthers: { fail: ['burst'], among: ['bytes', 'burst'], options: { concurrency: 1 } },
   TurnsCopiesAway: { warn: ['duplicates-at-once'] },
-  NeedsMilliseconds: { fail: ['timestamp-no-fraction'], warn: ['timestamp-offset'] },
+  NeedsMilliseconds: { fail: ['timestamp-no-fraction', 'timestamp-fractions'], warn: ['timestamp-offset'] },
+  TakesSixDigits: { fail: ['timestamp-fractions'] },
+  TakesThreeOrSixDigits: { fail: ['timestamp-fractions'] },
   ReadsLinesAsText: { fail: ['bytes-line-ends'] },
   StoresThreeBytes: { fail: ['bytes-four-byte-characters'] },
   NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], skip: [], timeoutMs: 500 } },
@@ -120,13 +127,13 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   DedupesByRecord: { fail: ['effect-each-event'], beside: /^effect-/ },
   DedupesByBody: { fail: ['effect-once-other-bytes'] },
   DedupesByIdAndTime: { fail: ['effect-once-other-bytes'] },
-  RemembersHundredEvents: { fail: ['effect-once-after-others'] },
-  QueueWithoutDedup: { fail: idsOf(/^effect-once/), options: { patienceMs: 30_000 } },
+  RemembersHundredEvents: { fail: ['effect-once-after-others'], beside: /^effect-once$/ },
+  QueueWithoutDedup: { fail: idsOf(/^effect-once/), beside: /^effect-/, options: { patienceMs: 30_000 } },
   RefusesWhatFailed: { fail: ['effect-retry-after-failure'] },
   NotesBeforeCheck: { fail: ['effect-after-forgery'] },
   AcksRunningCopies: { fail: ['effect-copies-of-failure'] },
   SharesAVariable: { fail: ['burst'], beside: /^(effect-|large|huge|alive)/, options: { concurrency: 1 } },
-  QueuesBeforeCheck: { fail: ['effect-none-refused'], options: { patienceMs: 30_000 } },
+  QueuesBeforeCheck: { fail: ['effect-none-refused'], beside: /^effect-(ack|retry)/, options: { patienceMs: 30_000 } },
 }
 
 const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
@@ -142,6 +149,8 @@ const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
   TrustsItsConnection: { fail: ['keep-alive'] },
   KeepsBodies: { fail: ['keep-alive'] },
   LeavesUnsignedBodies: { fail: ['keep-alive'] },
+  NeverEndsAnswers: { fail: ['answer-ends'], options: { timeoutMs: 1_000 } },
+  NeverEndsRefusals: { fail: ['answer-ends'], options: { timeoutMs: 1_000 } },
   LeaksDigestInFirstLine: { fail: ['leak-digest'] },
   LeaksStackOfEncoding: { fail: ['leak-stack'] },
   LeaksStackOfSize: { fail: ['leak-stack'] },
@@ -155,14 +164,35 @@ const LOSSES: Readonly<Record<keyof typeof losses, Finding>> = {
   LosesLongText: { fail: ['text-long'] },
   LosesKnownAddresses: { fail: ['same-email'] },
   LosesWhatIsTooMuch: { fail: ['burst'] },
-  AcksFailuresOfOtherTypes: { fail: ['effect-ack-after-work'] },
+  AcksFailuresOfOtherTypes: { fail: ['effect-ack-after-work'], beside: /^effect-retry/ },
   DedupesContactsOnly: { fail: ['effect-once'] },
   ForgetsFailuresOfOtherTypes: { fail: ['effect-retry-after-failure'] },
+  AcksSecondFailures: { fail: ['effect-retry-after-failure'] },
+  AcksAfterTwoTries: { fail: ['effect-ack-after-work'] },
+  TriesOnceMore: { fail: ['effect-ack-after-work'], beside: /^effect-(once|retry)/ },
+}
+
+const TYPES: Readonly<Record<keyof typeof types, Finding>> = {
+  FailsAtRepeatedPayments: { fail: ['duplicate'], beside: /^duplicates-/ },
+  RefusesRepeatedDeletions: { fail: ['duplicate'], beside: /^duplicates-/ },
+  FailsAtRepeatedUpdatesOfOthers: { fail: ['duplicate'], beside: /^duplicates-/ },
+  RefusesRepeatedUnknownTypes: { fail: ['duplicate'], beside: /^duplicates-/ },
+  FailsAtConcurrentPayments: { fail: ['duplicates-at-once'] },
+  FailsAtDeletedOpportunities: { fail: ['other-models'], beside: /-at-once$/ },
+  FailsAtUpdatedInvoices: { fail: ['other-models'], beside: /-at-once$/ },
+  FailsAtDeletionsOfUnknownModels: { fail: ['unknown-model'], beside: /-at-once$/ },
+  LosesEveryThird: { fail: ['effect-types', 'burst'], beside: /./ },
+  LosesEverySecondContact: { fail: ['effect-types', 'burst'], beside: /./ },
 }
 
 const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
-  InsertsOnly: { fail: ['created-after-updated'] },
-  DeletesOnlyWhatIsThere: { fail: ['deleted-before-created'] },
+  FailsAtConcurrentCreation: { fail: ['one-record-at-once'] },
+  LosesConcurrentUpdates: { fail: ['effect-one-record-at-once'] },
+  FailsAtConcurrentUpdates: { fail: ['one-record-at-once'] },
+  NeedsAllFields: { warn: ['record-fields-missing'] },
+  NeedsTextInFields: { warn: ['record-fields-missing'] },
+  InsertsOnly: { fail: ['created-after-updated'], beside: /^one-record/ },
+  DeletesOnlyWhatIsThere: { fail: ['deleted-before-created'], beside: /^(unknown|other)-model/ },
   WritesStatementsByHand: { fail: ['text-quotes'] },
   StoresShortText: { warn: ['text-long'] },
   NeedsText: { warn: ['text-empty'] },
@@ -181,7 +211,7 @@ const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
 }
 
 /** Groups and checks that a fault with a record can affect. */
-const OF_RECORDS = ['bytes', 'meaning', 'time', 'effect-each-event', 'effect-similar-ids']
+const OF_RECORDS = ['bytes', 'meaning', 'time', 'effect-each-event', 'effect-similar-ids', 'effect-one-record-at-once']
 
 const FINDINGS: Readonly<Record<string, Finding>> = {
   ...SIGNATURES,
@@ -189,6 +219,7 @@ const FINDINGS: Readonly<Record<string, Finding>> = {
   ...EFFECTS,
   ...HEADS,
   ...LOSSES,
+  ...TYPES,
   ...Object.fromEntries(Object.entries(RECORDS).map(([name, finding]) => [name, { ...finding, among: OF_RECORDS }])),
 }
 const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {
@@ -197,6 +228,7 @@ const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {
   ...effects,
   ...heads,
   ...losses,
+  ...types,
   ...records,
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Answer, digestOf, HandWritten, refusing, SECRET, signaturesOf } from './hand-written.ts'
 
@@ -94,6 +94,25 @@ export class LeavesUnsignedBodies extends HandWritten {
     return Buffer.concat([left, body])
   }
 }
+
+/** Makes a receiver that writes the answers with such a status, and does not end them. */
+const neverEnding = (isAffected: (status: number) => boolean) =>
+  class extends HandWritten {
+    override createServer(): Server {
+      return super.createServer().prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+        if (request.url !== '/webhooks') return
+        const { end } = response
+        response.end = () => {
+          if (!isAffected(response.statusCode)) return end.call(response, '', 'utf8')
+          response.write('ok')
+          return response
+        }
+      })
+    }
+  }
+
+export const NeverEndsAnswers = neverEnding(() => true)
+export const NeverEndsRefusals = neverEnding((status) => status >= 400)
 
 export const LeaksDigestInFirstLine = refusing((body) => ({ words: `expected sha256=${digestOf(body)}` }))
 

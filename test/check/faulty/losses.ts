@@ -70,3 +70,37 @@ export class ForgetsFailuresOfOtherTypes extends HandWritten {
     return super.handle(event)
   }
 }
+
+/** Counts failures, and acknowledges what fails again: its list of dead letters is never read. */
+export class AcksSecondFailures extends HandWritten {
+  readonly #failed = new Set<string>()
+
+  override async handle(event: Event): Promise<Answer> {
+    return super.handle(event).catch((error) => {
+      if (this.#failed.has(event.id)) return { status: 200 }
+      this.#failed.add(event.id)
+      throw error
+    })
+  }
+}
+
+/** Tries twice, and acknowledges the result, whatever it is. */
+export class AcksAfterTwoTries extends HandWritten {
+  override async handle(event: Event): Promise<Answer> {
+    return super
+      .handle(event)
+      .catch(() => super.handle(event))
+      .catch(() => ({ status: 200 }))
+  }
+}
+
+/** Acknowledges, and tries again once, later. */
+export class TriesOnceMore extends HandWritten {
+  override async handle(event: Event): Promise<Answer> {
+    super
+      .handle(event)
+      .catch(() => sleep(300).then(() => super.handle(event)))
+      .catch(() => {})
+    return { status: 202 }
+  }
+}

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type Event, HandWritten } from './hand-written.ts'
 
 // Receivers whose database or schema rejects valid records, or the order in which events may arrive.
@@ -7,6 +8,39 @@ const textsOf = (event: Event) => Object.values(recordOf(event)).filter((value) 
 
 function refuse(isRefused: boolean, message: string): void {
   if (isRefused) throw new Error(message)
+}
+
+/** Searches a record, and then creates or updates it; the record has a unique key. */
+const searching = (onConflict: () => Answer) =>
+  class extends HandWritten {
+    readonly #rows = new Set<unknown>()
+
+    override async handle(event: Event): Promise<Answer> {
+      const { _id } = recordOf(event)
+      if (_id === undefined) return super.handle(event)
+      const isKnown = this.#rows.has(_id)
+      await sleep(10)
+      if (!isKnown && this.#rows.has(_id)) return onConflict()
+      this.#rows.add(_id)
+      return super.handle(event)
+    }
+  }
+
+export const FailsAtConcurrentCreation = searching(() => ({ status: 500 }))
+export const LosesConcurrentUpdates = searching(() => ({ status: 200 }))
+
+/** Reads the version of a record, and refuses to write over another one. */
+export class FailsAtConcurrentUpdates extends HandWritten {
+  readonly #versions = new Map<unknown, number>()
+
+  override async handle(event: Event): Promise<Answer> {
+    const { _id } = recordOf(event)
+    const version = this.#versions.get(_id) ?? 0
+    await sleep(10)
+    if (event.type.endsWith('.updated') && (this.#versions.get(_id) ?? 0) !== version) return { status: 500 }
+    this.#versions.set(_id, version + 1)
+    return super.handle(event)
+  }
 }
 
 /** Makes a receiver whose database rejects such an event. */
@@ -103,3 +137,16 @@ export class RefusesThePast extends HandWritten {
     return Date.now() - Date.parse(event.timestamp) > 10_800_000 ? { status: 400 } : super.receive(event)
   }
 }
+
+const FIELDS = ['firstName', 'lastName', 'email', 'status']
+const isContact = ({ type }: Event) => /^contact\.(created|updated)$/.test(type)
+
+export const NeedsAllFields = rejecting(
+  (event) => isContact(event) && FIELDS.some((name) => recordOf(event)[name] === undefined),
+  'Required',
+)
+
+export const NeedsTextInFields = rejecting(
+  (event) => isContact(event) && FIELDS.some((name) => recordOf(event)[name] === null),
+  'Expected string, received null',
+)

@@ -189,6 +189,10 @@ export const TakesNullSecret = alsoTaking(String(null))
 export const TakesNoneSecret = alsoTaking('None')
 export const TakesNilSecret = alsoTaking('<nil>')
 export const TakesSampleSecret = alsoTaking('changeme')
+export const TakesDefaultSecret = alsoTaking('secret')
+export const TakesTestSecret = alsoTaking('test')
+export const TakesDevSecret = alsoTaking('dev-secret')
+export const TakesWebhookForSecret = alsoTaking('webhook')
 
 /** Makes a receiver that compares only this part of the digits, or what this makes of them. */
 const comparing = (read: (digits: string) => unknown) =>

@@ -1,15 +1,19 @@
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { isSuccess, notAccepted, readRetryAfterMs, toVerdict } from '../verdict.ts'
-import { forEachType, type ProbedScene, readRuns, withPlain } from '../work.ts'
+import { forEachType, type ProbedScene, readRuns, withCounted } from '../work.ts'
 import { COPIES } from './send-at-once.ts'
 
 /** Delays between further attempts, as fractions of `patienceMs`. */
-const RETRY_WAITS = [1 / 30, 5 / 30, 24 / 30]
+const RETRY_WAITS = [1 / 30, 5 / 30, 6 / 30]
 
-async function sendUntilAccepted({ sendOnce, patienceMs, wait }: Scene, delivery: TestDelivery): Promise<Answer> {
+async function sendUntilAccepted(
+  { sendOnce, patienceMs, wait, endTurn }: Scene,
+  delivery: TestDelivery,
+): Promise<Answer> {
   let answer = await sendOnce(delivery)
   for (const part of RETRY_WAITS) {
     if (isSuccess(answer)) return answer
+    endTurn()
     await wait(Math.min(readRetryAfterMs(answer) ?? part * patienceMs, patienceMs))
     answer = await sendOnce(delivery)
   }
@@ -22,14 +26,6 @@ const UNSEEN: readonly (number | undefined)[] = [401, 429]
 /** Returns true if the receiver has not started on the event, or nothing listens. */
 const isUnseen = ({ status, isUnreachable }: Answer) => isUnreachable || UNSEEN.includes(status)
 
-/** Judges the delivery of an event whose work the probe makes fail. */
-const withFailure =
-  (judge: (scene: ProbedScene, event: TestEvent, delivery: TestDelivery) => Promise<Verdict>) =>
-  async (scene: ProbedScene, event: TestEvent): Promise<Verdict> => {
-    await scene.probe.fail(event.id)
-    return judge(scene, event, scene.make.delivery(event))
-  }
-
 /** Passes if none of the answers is a 2xx, or if the work is done in the end. */
 async function judgeAnswers(scene: ProbedScene, { id }: TestEvent, answers: readonly Answer[]): Promise<Verdict> {
   if (answers.every(isUnseen)) return notAccepted(answers)
@@ -38,20 +34,18 @@ async function judgeAnswers(scene: ProbedScene, { id }: TestEvent, answers: read
   return toVerdict(runs > 0 ? 'pass' : 'fail', answers, { runs })
 }
 
-const failCopies = withFailure(async (scene, event, delivery) =>
-  judgeAnswers(scene, event, await Promise.all(Array.from({ length: COPIES }, () => scene.sendOnce(delivery)))),
-)
-
 export const effectFailure: readonly Case[] = [
   {
     id: 'effect-ack-after-work',
-    sends: 'An event whose work the probe makes fail, of each type whose work it counts.',
+    sends:
+      'An event whose work the probe makes fail, once and, if it counts these orders, twice; of each type whose work it counts.',
     expects: 'No 2xx; or a 2xx after which the work is done again without another delivery, as an inbox does.',
     why: 'A 2xx ends the retries. Work that fails after it is lost, and nobody notices.',
-    fix: 'Answer when the work is done, or when the event is safely stored and its work will be retried.',
-    run: forEachType(
-      withFailure(async (scene, event, delivery) => judgeAnswers(scene, event, [await scene.sendOnce(delivery)])),
-    ),
+    fix: 'Answer when the work is done, or when the event is safely stored and its work will be retried, more than once.',
+    run: forEachType(async (scene, event) => {
+      for (let times = 0; times < 2; times++) await scene.probe.fail(event.id)
+      return judgeAnswers(scene, event, [await scene.sendOnce(scene.make.delivery(event))])
+    }),
   },
   {
     id: 'effect-copies-of-failure',
@@ -60,25 +54,30 @@ export const effectFailure: readonly Case[] = [
     why: 'If the work takes longer than the service waits, a duplicate arrives while the first is still being handled. A 2xx to the duplicate ends the retries, and the event is lost if the work fails.',
     fix: 'Let the duplicate wait for the result of the first delivery, or answer it 409 or 503. Answer 2xx when the work is done.',
     alone: true,
-    run: withPlain((scene) => failCopies(scene, scene.make.event())),
+    run: withCounted(async (scene, makeEvent) => {
+      const event = makeEvent()
+      await scene.probe.fail(event.id)
+      const delivery = scene.make.delivery(event)
+      const copies = Array.from({ length: COPIES }, () => scene.sendOnce(delivery))
+      return judgeAnswers(scene, event, await Promise.all(copies))
+    }),
   },
   {
     id: 'effect-retry-after-failure',
     sends:
-      'An event whose work the probe makes fail once, and then the same event again, up to four times; for each type whose work it counts.',
+      'An event whose work the probe makes fail twice, and after each failure the same event again, up to five times in all; for each type whose work it counts.',
     expects: '2xx to one of them, and the probe reports that the work was done.',
-    why: 'A receiver that marks the id as handled before the work is done takes the retry for a duplicate, answers 2xx, and the event is lost.',
-    fix: 'Mark an id as handled when its work has succeeded, and release it when the work fails.',
-    run: forEachType(
-      withFailure(async (scene, event, delivery) => {
-        const first = await scene.sendOnce(delivery)
-        if (isSuccess(first))
-          return toVerdict('skipped', first, { note: 'there is no retry; see effect-ack-after-work' })
-        const last = await sendUntilAccepted(scene, delivery)
-        if (first.status === last.status && UNSEEN.includes(last.status)) return notAccepted(last)
-        const runs = isSuccess(last) ? await readRuns(scene, event.id) : 0
-        return toVerdict(runs > 0 ? 'pass' : 'fail', [first, last], { runs })
-      }),
-    ),
+    why: 'A receiver that marks the id as handled before the work is done takes the retry for a duplicate, answers 2xx, and the event is lost. So is one that is given up after its second failure.',
+    fix: 'Mark an id as handled when its work has succeeded, and release it when the work fails, however often it fails.',
+    run: forEachType(async (scene, event) => {
+      const delivery = scene.make.delivery(event)
+      await scene.probe.fail(event.id)
+      const first = await scene.sendOnce(delivery)
+      await scene.probe.fail(event.id)
+      const last = isSuccess(first) ? first : await sendUntilAccepted(scene, delivery)
+      if (isUnseen(first) && first.status === last.status) return notAccepted(last)
+      const runs = isSuccess(last) ? await readRuns(scene, event.id) : 0
+      return toVerdict(runs > 0 ? 'pass' : 'fail', first === last ? first : [first, last], { runs })
+    }),
   },
 ]

@@ -53,13 +53,13 @@ function holds(text: string, bytes: Buffer): boolean {
   )
 }
 
-/** Refusals by run: all checks of this group search the same ones. */
-const refusals = new WeakMap<Scene, ReturnType<typeof collectRefusals>>()
+/** Refusals by the maker of a run: all checks of this group search the same ones. */
+const refusals = new WeakMap<Scene['make'], ReturnType<typeof collectRefusals>>()
 
 /** Searches all refusals; skipped if no answer came, or if some deliveries were not judged. */
 async function search(scene: Scene, what: string, isTold: (answer: Refusal) => boolean): Promise<Verdict> {
-  const collecting = refusals.get(scene) ?? collectRefusals(scene)
-  refusals.set(scene, collecting)
+  const collecting = refusals.get(scene.make) ?? collectRefusals(scene)
+  refusals.set(scene.make, collecting)
   const answers = await collecting
   const conclude = (status: Status, note: string) => toVerdict(status, [], { note })
   if (answers.some(isTold)) return conclude('fail', `an answer holds ${what}`)

@@ -1,18 +1,47 @@
-import { SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
-import type { Case } from '../case.ts'
+import { ACTIONS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
+import type { Answer, Case, Maker, Scene, Verdict } from '../case.ts'
 import {
   isPutOff,
   isSuccess,
   MUST_BE_ACCEPTED,
+  mustBeAccepted,
   mustNotCrash,
   notAccepted,
   SHOULD_BE_ACCEPTED,
   toVerdict,
 } from '../verdict.ts'
+import { judgeAll, listTypes, narrow, prepare, WIDTH } from '../work.ts'
+import { judgeEach } from './judge-each.ts'
+import { listPairs, makePair } from './pairs.ts'
 import { records } from './records.ts'
-import { COPIES, sendAtOnce } from './send-at-once.ts'
+import { COPIES, HOLD_MS, sendAtOnce } from './send-at-once.ts'
 
 const BUSY = [409, 425, 429, 503]
+
+const MODELS = ['opportunity', 'financeInvoice']
+const typesOf = (model: string) => ACTIONS.map((action) => `${model}.${action}`)
+
+/** Makes an event of each type, without the events that a receiver may expect before. */
+const makeEach = ({ make }: Scene, types: readonly string[]) =>
+  types.map((type) => [type, make.delivery(make.event({ type }))] as const)
+
+/** Lists all kinds of events: those that the service names, and two that no receiver knows. */
+const listAll = (make: Maker) => listTypes(make, [...SERVICE_EVENT_TYPES, 'checkThing.created', 'check.unheard.of'])
+
+/** Returns the type, if an event of it is accepted by itself: other checks say why one is not. */
+async function findAccepted(scene: Scene, type: string): Promise<readonly string[]> {
+  const { event } = await prepare(scene, type)
+  return isSuccess(await scene.send(scene.make.delivery(event))) ? [type] : []
+}
+
+/** Judges deliveries that were sent concurrently: some may be put off while another is accepted. */
+function judgeTogether(answers: readonly Answer[]): Verdict {
+  const others = answers.filter((answer) => !isSuccess(answer))
+  if (others.length === 0) return toVerdict('pass', answers)
+  if (answers.every(isPutOff)) return notAccepted(answers)
+  const isOnlyBusy = others.length < answers.length && others.every(({ status }) => BUSY.includes(status ?? 0))
+  return toVerdict(isOnlyBusy ? 'warn' : 'fail', answers)
+}
 
 const OPEN_FIX =
   'Answer 2xx to signed events that you do not use: the service retries a refused one four times, and then marks it as failed.'
@@ -28,12 +57,20 @@ export const meaning: readonly Case[] = [
   },
   {
     id: 'unknown-model',
-    ...MUST_BE_ACCEPTED,
-    sends: 'A created event of a model that no receiver knows, "checkThing".',
+    expects: '2xx to each.',
+    sends: 'Events of a model that no receiver knows, "checkThing": created, updated and deleted.',
     why: 'Every registered model has events, including models that were registered after the code was written.',
     fix: OPEN_FIX,
-    deliver: (make) =>
-      make.delivery(make.event({ type: 'checkThing.created', data: { record: { _id: make.contact()._id } } })),
+    run: (scene) => judgeEach(scene, makeEach(scene, typesOf('checkThing')), mustBeAccepted),
+  },
+  {
+    id: 'other-models',
+    sends:
+      'Events of other models than contact, opportunity and financeInvoice: created, updated, and deleted with only the _id.',
+    expects: '2xx to each.',
+    why: 'A receiver often has code for each model, and the deletions of a model come last and seldom. Code that reads another field of the record fails at them.',
+    fix: 'Read only the _id of a deleted record, whatever its model.',
+    run: (scene) => judgeEach(scene, makeEach(scene, MODELS.flatMap(typesOf)), mustBeAccepted),
   },
   ...SERVICE_EVENT_TYPES.map(
     (type): Case => ({
@@ -88,34 +125,66 @@ export const meaning: readonly Case[] = [
   },
   {
     id: 'duplicate',
-    sends: 'The same event twice, one after the other.',
+    sends:
+      'Events of each type twice, one after the other: of all types that the service names, of three models, and of a type and a model that no receiver knows.',
     expects: '2xx both times.',
-    why: 'The service retries a delivery whose answer got lost. If every retry is refused, it stays failed for ever although the work is done.',
-    fix: 'Answer 2xx to an event that has been handled, and do not do it again.',
-    run: async ({ make, send }) => {
-      const delivery = make.delivery(make.event())
-      const first = await send(delivery)
-      const second = await send(delivery)
-      // If the first is refused too, other checks say why.
-      const status = !isSuccess(first) ? 'skipped' : isSuccess(second) ? 'pass' : 'fail'
-      return toVerdict(status, [first, second])
+    why: 'The service retries a delivery whose answer got lost. If every retry is refused, it stays failed for ever although the work is done. Types often have separate code, and only some of it expects duplicates.',
+    fix: 'Answer 2xx to an event that has been handled, and do not do it again, whatever its type.',
+    run: (scene) => {
+      const { make, send } = narrow(scene)
+      return judgeAll(listAll(make), async (type) => {
+        const delivery = make.delivery((await prepare({ make, send }, type)).event)
+        const first = await send(delivery)
+        const second = await send(delivery)
+        // If the first is refused too, other checks say why.
+        const status = !isSuccess(first) ? 'skipped' : isSuccess(second) ? 'pass' : 'fail'
+        return toVerdict(status, [first, second])
+      })
     },
   },
   {
     id: 'duplicates-at-once',
-    sends: `The same event ${COPIES} times concurrently.`,
+    sends: `The same event ${COPIES} times concurrently, of each type, ${WIDTH} types at a time.`,
     expects: '2xx to all; a warning if some get 409, 425, 429 or 503 while another gets 2xx.',
     why: 'A duplicate can arrive while the first delivery is still being handled. A refusal costs one of five attempts.',
     fix: 'Let the duplicate wait for the result of the first delivery.',
     alone: true,
+    run: (scene) => {
+      const judge = async (type: string) => {
+        const accepted = await findAccepted(scene, type)
+        if (accepted.length === 0) return toVerdict('skipped', [], { cause: 'not_accepted' })
+        const delivery = scene.make.delivery((await prepare(scene, type)).event, { holdMs: HOLD_MS })
+        return judgeTogether(await sendAtOnce(scene, Array(COPIES).fill(delivery)))
+      }
+      return judgeAll(listAll(scene.make), judge, WIDTH)
+    },
+  },
+  {
+    id: 'one-record-at-once',
+    sends:
+      'Two events of one record concurrently, for records that exist and for new ones: its creation and an update, two updates, an update and its deletion; for the models contact and opportunity.',
+    expects: '2xx to both; a warning if one gets 409, 425, 429 or 503 while the other gets 2xx.',
+    why: 'The service guarantees no order and sends events side by side. A receiver that searches for a record and then creates it creates it twice, or fails at a unique key.',
+    fix: 'Insert or update in one statement (an upsert), or lock the record. Try again if the database reports a conflict.',
+    alone: true,
     run: async (scene) => {
-      const delivery = scene.make.delivery(scene.make.event())
-      const answers = await sendAtOnce(scene, Array(COPIES).fill(delivery))
-      const others = answers.filter((answer) => !isSuccess(answer))
-      if (others.length === 0) return toVerdict('pass', answers)
-      if (answers.every(isPutOff)) return notAccepted(answers)
-      const isOnlyBusy = others.length < COPIES && others.every(({ status }) => BUSY.includes(status ?? 0))
-      return toVerdict(isOnlyBusy ? 'warn' : 'fail', answers)
+      const models = [...new Set([scene.make.model, 'opportunity'])]
+      const accepted = (await Promise.all(models.flatMap(typesOf).map((type) => findAccepted(scene, type)))).flat()
+      const pairs = models
+        .flatMap(listPairs)
+        .filter(({ model, actions }) => actions.every((action) => accepted.includes(`${model}.${action}`)))
+      const judge = async (name: string) => {
+        const pair = pairs.find((each) => each.name === name)
+        if (pair === undefined) return toVerdict('skipped', [])
+        const { deliveries } = await makePair(scene, pair)
+        return judgeTogether(await sendAtOnce(scene, deliveries))
+      }
+      if (pairs.length === 0) return toVerdict('skipped', [], { cause: 'not_accepted' })
+      return judgeAll(
+        pairs.map(({ name }) => name),
+        judge,
+        2,
+      )
     },
   },
 ]

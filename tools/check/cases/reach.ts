@@ -61,12 +61,37 @@ export const reach: readonly Case[] = [
       const changes = [{}, FORGED, {}, { signature: () => undefined }, {}]
       const answers = await sendInTurn(changes.map((change) => make.delivery(make.event(), change)))
       const isGenuine = (at: number) => at % 2 === 0
+      if (answers.length < changes.length)
+        return toVerdict('skipped', answers, { note: 'an answer did not end; see answer-ends' })
       const wrong = answers.findIndex((answer, at) => !(isGenuine(at) ? isSuccess(answer) : isRefusal(answer)))
       if (wrong < 0) return toVerdict('pass', answers)
       if (wrong === 0) return notAccepted(answers)
       const isForged = answers.some((answer, at) => !isGenuine(at) && isSuccess(answer))
       if (!isForged && answers.some(isPutOff)) return toVerdict('skipped', answers)
       return toVerdict('fail', answers, { note: `answer ${wrong + 1} is wrong` })
+    },
+  },
+  {
+    id: 'answer-ends',
+    sends: 'An event, the same one again, one of a type that no receiver knows, and one with a wrong signature.',
+    expects: 'Each answer comes to its end in time, within 64 KiB.',
+    why: 'A client that waits for the end of an answer runs into its time limit, and the attempt has failed. Each such answer keeps a connection open.',
+    fix: 'End every answer: in Node, write is not enough without end. Send no stream.',
+    run: async ({ make, send, endTurn }) => {
+      const event = make.event()
+      const first = await send(make.delivery(event))
+      const others = [
+        make.delivery(event),
+        make.delivery(make.event({ type: 'check.unheard.of', data: {} })),
+        make.delivery(make.event(), FORGED),
+      ]
+      const answers = [first, ...(await Promise.all(others.map(send)))]
+      endTurn()
+      if (answers.every(({ status }) => status === undefined)) return notAccepted(answers)
+      const areWhole = await Promise.all(answers.map(({ isWhole }) => isWhole))
+      const found = ['an event', 'a duplicate', 'an unknown type', 'a wrong signature'].filter((_, at) => !areWhole[at])
+      if (found.length === 0) return toVerdict('pass', answers)
+      return toVerdict('fail', answers, { note: `no end of the answer to ${found.join(', ')}` })
     },
   },
   {

@@ -8,19 +8,24 @@ import {
   SHOULD_BE_ACCEPTED,
   toVerdict,
 } from '../verdict.ts'
+import { judgeEach } from './judge-each.ts'
 
 const withContact =
   (change: (make: Maker) => Readonly<Record<string, unknown>>) =>
   (make: Maker): TestDelivery =>
-    make.delivery(make.event({ data: { record: make.contact(change(make)) } }))
+    make.delivery(make.event({ type: `${make.model}.created`, data: { record: make.contact(change(make)) } }))
 
-type Change = Pick<TestEvent, 'type'> & { readonly record: TestRecord }
+interface Change {
+  readonly action: 'created' | 'updated'
+  readonly record: TestRecord
+}
 
 /** Sends two events of one record, and passes if the second is accepted as well. */
 const inTurn =
   (change: (record: TestRecord, make: Maker) => readonly [Change, Change]) =>
   async ({ make, send }: Scene): Promise<Verdict> => {
-    const toEvent = ({ type, record }: Change): TestEvent => make.event({ type, data: { record } })
+    const toEvent = ({ action, record }: Change): TestEvent =>
+      make.event({ type: `${make.model}.${action}`, data: { record } })
     const [earlier, later] = change(make.contact(), make)
     const first = await send(make.delivery(toEvent(earlier)))
     if (!isSuccess(first)) return notAccepted(first)
@@ -35,8 +40,7 @@ export const records: readonly Case[] = [
     sends: 'A contact.deleted event of a record that was never created; it has only its _id, as the service sends it.',
     why: 'The service guarantees no order, and records may be older than the webhook: there is nothing to delete, and therefore nothing to do. Deleted events never carry more; a receiver that requires the other fields never sees a deletion.',
     fix: 'Treat a missing record as already deleted, and do not apply the schema of created and updated records.',
-    deliver: (make) =>
-      make.delivery(make.event({ type: 'contact.deleted', data: { record: { _id: make.contact()._id } } })),
+    deliver: (make) => make.delivery(make.event({ type: `${make.model}.deleted` })),
   },
   {
     id: 'updated-before-created',
@@ -44,7 +48,7 @@ export const records: readonly Case[] = [
     sends: 'A contact.updated event of a record that was never created.',
     why: 'The service guarantees no order: a retry of the created event can arrive hours after the updated event.',
     fix: 'Insert the record or update it, whichever applies (an upsert).',
-    deliver: (make) => make.delivery(make.event({ type: 'contact.updated' })),
+    deliver: (make) => make.delivery(make.event({ type: `${make.model}.updated` })),
   },
   {
     id: 'created-after-updated',
@@ -53,8 +57,8 @@ export const records: readonly Case[] = [
     why: 'A retry of the created event can arrive after the updated event. A receiver that only inserts fails on it until the service gives up.',
     fix: 'Insert the record or update it (an upsert), unless the stored one is newer.',
     run: inTurn((record) => [
-      { type: 'contact.updated', record: { ...record, lastName: 'Changed' } },
-      { type: 'contact.created', record },
+      { action: 'updated', record: { ...record, lastName: 'Changed' } },
+      { action: 'created', record },
     ]),
   },
   {
@@ -65,8 +69,8 @@ export const records: readonly Case[] = [
     why: 'Only the _id identifies a record. Two records may have the same address: families and offices share theirs.',
     fix: 'Do not put a unique key on the address column.',
     run: inTurn(({ email, ...record }, make) => [
-      { type: 'contact.created', record: { ...record, email } },
-      { type: 'contact.created', record: make.contact({ email }) },
+      { action: 'created', record: { ...record, email } },
+      { action: 'created', record: make.contact({ email }) },
     ]),
   },
   {
@@ -110,6 +114,25 @@ export const records: readonly Case[] = [
     // A strict parser may refuse it.
     judge: (answer) => (isRefusal(answer) ? toVerdict('info', answer) : mustBeAccepted(answer)),
     deliver: withContact(() => ({ lastName: 'a\ud83d' })),
+  },
+  {
+    id: 'record-fields-missing',
+    level: 'warn',
+    sends: 'Contacts of which firstName, lastName, email or status is absent, or null; and one that has only its _id.',
+    expects: '2xx to each; otherwise a warning.',
+    why: 'The service documents the fields of a contact, and not that each contact has all of them. A schema that requires one refuses the record on every attempt.',
+    fix: 'Require only the _id; let the other fields be absent or null.',
+    run: (scene) => {
+      const { make } = scene
+      const changes = ['firstName', 'lastName', 'email', 'status'].flatMap((name) =>
+        [undefined, null].map((value) => [`${name} ${value === null ? 'null' : 'absent'}`, { [name]: value }] as const),
+      )
+      const bare = { firstName: undefined, lastName: undefined, email: undefined, status: undefined }
+      const deliveries = [...changes, ['only its _id', bare] as const].map(
+        ([what, change]) => [what, withContact(() => change)(make)] as const,
+      )
+      return judgeEach(scene, deliveries, mustBeAccepted)
+    },
   },
   {
     id: 'unknown-status',

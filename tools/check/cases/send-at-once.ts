@@ -4,6 +4,9 @@ import { isPutOff, readRetryAfterMs } from '../verdict.ts'
 /** Number of times that a check sends one event concurrently. */
 export const COPIES = 8
 
+/** Time before the last bytes of deliveries that must arrive at the same moment. */
+export const HOLD_MS = 100
+
 /** Sends deliveries concurrently, and again if all of them were put off: earlier checks may have used up a rate limit. */
 export async function sendAtOnce(
   { sendOnce, wait, patienceMs }: Scene,

@@ -3,6 +3,7 @@ import { MISSING_SECRETS } from '../../wire/signature-mistakes.ts'
 import type { Answer, Case, Maker, Scene, SingleCase, TestDelivery, Verdict } from '../case.ts'
 import { FORGED, signWith } from '../maker.ts'
 import { isRefusal, isSuccess, isUnjudged, MUST_BE_REFUSED, mustBeRefused, notAccepted, toVerdict } from '../verdict.ts'
+import { judgeEach } from './judge-each.ts'
 
 const WHY = 'Anyone who knows the URL can send events that the service never sent.'
 const FIX = 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.'
@@ -29,8 +30,8 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
       const event = make.event()
       const { body } = make.delivery(event)
       const bytes = Uint8Array.from(body)
-      // Changes a letter inside a value, so that the body is still JSON and still an event.
-      const at = Buffer.from(body).lastIndexOf('active')
+      // Changes the last letter of the last value, so that the body is still JSON and still an event.
+      const at = Buffer.from(body).lastIndexOf('"') - 1
       bytes[at] = (bytes[at] ?? 0) ^ 1
       return make.delivery(body, { bytes })
     },
@@ -115,21 +116,18 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
 /** Accounts that no receiver knows; the second is the name of a property that every JavaScript object has. */
 const UNKNOWN = ['check-unheard-of', 'constructor']
 
-/** Passes if all deliveries are refused, otherwise names the first one that is not. */
-async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: string, delivery: TestDelivery])[]) {
-  let verdict = toVerdict('skipped', [])
-  for (const [what, delivery] of deliveries) {
-    verdict = mustBeRefused(await send(delivery))
-    if (verdict.status !== 'pass') return { ...verdict, note: what }
-  }
-  return verdict
-}
+const refuseAll = (scene: Scene, deliveries: Parameters<typeof judgeEach>[1]) =>
+  judgeEach(scene, deliveries, mustBeRefused)
 
-const MISSING = 'an empty secret, and with the words "undefined", "null", "None", "<nil>" and "changeme"'
+const MISSING =
+  'an empty secret, with words for a missing one, such as "undefined" and "None", and with words of examples, such as "changeme", "secret" and "test"'
 const REFUSED = '401 or another 4xx to each. Never 2xx, never 5xx.'
 
-const withoutSecret = (make: Maker, changes: Readonly<Record<string, unknown>> = {}) =>
-  MISSING_SECRETS.map((key) => [`signed with "${key}"`, signWith(make, key, make.event(changes))] as const)
+/** Makes events signed with each of these words, without the secret of the receiver, which may be one of them. */
+const withoutSecret = ({ make, secret }: Scene, changes: Readonly<Record<string, unknown>> = {}) =>
+  MISSING_SECRETS.filter((key) => !Buffer.from(key).equals(secret)).map(
+    (key) => [`signed with "${key}"`, signWith(make, key, make.event(changes))] as const,
+  )
 
 /** Sends a genuine delivery and then a forgery, and passes if that is refused. */
 const afterGenuine =
@@ -168,9 +166,9 @@ export const signature: readonly Case[] = [
     id: 'signature-no-secret',
     sends: `Events that are signed with ${MISSING}.`,
     expects: REFUSED,
-    why: 'Anyone can sign with these. A second secret, such as the old one during a rotation, turns into one of them if its environment variable is not set.',
+    why: 'Anyone can sign with these. Code such as `process.env.WEBHOOK_SECRET ?? "dev-secret"` runs in production with the second one. A second secret, such as the old one during a rotation, turns into one of them if its environment variable is not set.',
     fix: 'Leave out secrets that are not set, and refuse empty ones when the receiver starts.',
-    run: (scene) => refuseAll(scene, withoutSecret(scene.make)),
+    run: (scene) => refuseAll(scene, withoutSecret(scene)),
   },
   {
     id: 'signature-one-digit',
@@ -250,7 +248,7 @@ export const signature: readonly Case[] = [
       const forged = UNKNOWN.map(
         (accountKey) => [`of "${accountKey}"`, make.delivery(make.event({ accountKey }), FORGED)] as const,
       )
-      return refuseAll(scene, [...forged, ...withoutSecret(make, { accountKey: UNKNOWN[0] })])
+      return refuseAll(scene, [...forged, ...withoutSecret(scene, { accountKey: UNKNOWN[0] })])
     },
   },
   {

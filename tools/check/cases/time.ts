@@ -1,6 +1,7 @@
 import { ATTEMPT_DELAYS_MS } from '../../../src/protocol/schedule.ts'
 import type { Case } from '../case.ts'
-import { MUST_BE_ACCEPTED, SHOULD_BE_ACCEPTED } from '../verdict.ts'
+import { MUST_BE_ACCEPTED, mustBeAccepted, SHOULD_BE_ACCEPTED } from '../verdict.ts'
+import { judgeEach } from './judge-each.ts'
 
 /** Age of an event at the last attempt: all delays, and at most 10 s for each attempt before it. */
 const LAST_ATTEMPT_MS = ATTEMPT_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) + 100_000
@@ -36,6 +37,21 @@ export const time: readonly Case[] = [
     why: 'The timestamp is ISO 8601, and the service does not document how many fractional digits it has. A fixed format, such as "%S.%fZ", parses only one form.',
     fix: 'Parse it with a function for ISO 8601, or keep it as text.',
     deliver: (make) => make.delivery(make.event({ timestamp: fromNow(0).replace(/\.\d+/, '') })),
+  },
+  {
+    id: 'timestamp-fractions',
+    sends: 'Events whose timestamps have fractions of a second of 1, 2, 6, 7 and 9 digits.',
+    expects: '2xx to each.',
+    why: 'The timestamp is ISO 8601, and the service does not document how many fractional digits it has. "%S.%fZ" of Python takes six at most, some other functions only three or six.',
+    fix: 'Parse it with a function for ISO 8601 that takes any number of digits, or keep it as text.',
+    run: (scene) => {
+      const seconds = fromNow(0).slice(0, '2025-01-01T00:00:00'.length)
+      const deliveries = [1, 2, 6, 7, 9].map((digits) => {
+        const timestamp = `${seconds}.${'123456789'.slice(0, digits)}Z`
+        return [`${digits} digits`, scene.make.delivery(scene.make.event({ timestamp }))] as const
+      })
+      return judgeEach(scene, deliveries, mustBeAccepted)
+    },
   },
   {
     id: 'timestamp-offset',

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
-import { CASES, nameHeader } from '../../check/cases.ts'
+import { CASES, nameFor } from '../../check/cases.ts'
 import {
   type CheckProgress,
   type CheckResult,
@@ -14,8 +14,11 @@ import {
   urlProbe,
 } from '../../check/check.ts'
 import { toDetail } from '../../check/format-report.ts'
+import { PLAIN_TYPE } from '../../check/maker.ts'
 import { toPage } from '../../check/page.ts'
 import { listOwn, showFollowing, showSummary, sortByStatus } from '../../check/report.ts'
+import { listUnjudged } from '../../check/unchecked.ts'
+import { findMeant } from '../input/event-types.ts'
 import { collectWords, readCount, readDuration, signatureHeaderOption } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, endIfInterrupted, hasColour, type Io, messageOf, tell, usageError } from '../io.ts'
@@ -30,6 +33,7 @@ interface CheckCommandOptions extends SecretOptions {
   readonly skip?: readonly string[]
   readonly accountKey: string
   readonly signatureHeader: string
+  readonly type?: string
   readonly probe?: string
   readonly probeCmd?: string
   readonly json?: string
@@ -63,6 +67,10 @@ export function addCheck(program: Command, io: Io): void {
     .option('--skip <id>', 'leave out: ids or groups, likewise', collectWords)
     .option('--account-key <key>', 'the accountKey of the test events', 'check')
     .addOption(signatureHeaderOption())
+    .option(
+      '--type <type>',
+      'the type of the plain events, if its work is for another: financeInvoice.* (default: contact.*)',
+    )
     .option('--probe <url>', 'GET ?id= gives { "runs": n }, POST ?id=&fail=1 makes the next run fail')
     .option('--probe-cmd <command>', 'the same by a command, given "runs ID" or "fail ID"')
     .option('--json <file>', 'write the report as JSON; - is standard output')
@@ -81,7 +89,9 @@ export function addCheck(program: Command, io: Io): void {
 }
 
 async function check(url: string, options: CheckCommandOptions, io: Io): Promise<void> {
-  const { timeout, patience, concurrency, only, skip, accountKey, signatureHeader, yes } = options
+  const { timeout, patience, concurrency, only, skip, accountKey, signatureHeader, type, yes } = options
+  const meant = type === undefined ? undefined : findMeant(type)
+  if (meant !== undefined) tell(io, `The type is ${type}. If ${meant} is meant, stop and correct it.`)
   const probe = toProbe(options)
   const secret = await readSecret(options, io)
   let standing: CheckProgress = { done: 0, total: 0, running: [] }
@@ -94,6 +104,7 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     skip,
     accountKey,
     signatureHeader,
+    type,
     probe,
     // Otherwise a receiver that refuses everything would pass.
     only: only && [PLAIN, ...only],
@@ -115,6 +126,10 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   }
   // With a diagnosis, checks that would fail may have been left out: the receiver ended, hung or limited requests.
   if (report.diagnosis !== undefined || fail > 0 || (options.strict === true && warn > 0)) throw new ExitError('failed')
+  const unjudged = listUnjudged(asked)
+  if (unjudged.length === 0) return
+  tell(io, `Not judged, and therefore not passed: ${unjudged.map(({ id }) => id).join(', ')}.`)
+  throw new ExitError('failed')
 }
 
 /** `18 of 105 checks done, waiting for answer-in-time, work-twice and 2 more` */
@@ -157,7 +172,7 @@ function explain(id: string, signatureHeader: string): string {
   const single = CASES.find((each) => each.id === id)
   if (single === undefined)
     throw usageError(`There is no check "${id}". There are: ${CASES.map((each) => each.id).join(', ')}.`)
-  return toPage(nameHeader(single, signatureHeader))
+  return toPage(nameFor(single, { signatureHeader, plainType: PLAIN_TYPE, model: 'contact' }))
 }
 
 const COLOURS = { pass: 'green', fail: 'red', warn: 'yellow', info: 'cyan', skipped: 'gray' } as const
@@ -174,6 +189,7 @@ function printReport(report: Report, isColoured: boolean, all: boolean): string 
     lines.push('')
   }
   for (const check of sortByStatus(all ? checks : listOwn(report))) lines.push(...toLines(check, isColoured))
+  lines.push('', 'Not checked:', ...report.unchecked.map(({ text }) => `- ${text}`))
   return `${lines.join('\n')}\n\n${summed}`
 }
 

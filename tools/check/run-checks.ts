@@ -1,0 +1,130 @@
+import { showTarget } from '../wire/target.ts'
+import type { Cause, Scene, Verdict } from './case.ts'
+import type { GroupedCase } from './cases.ts'
+import { createHangTest, diagnose, type Finding, findLate, type Judged } from './diagnose.ts'
+import type { CheckResult } from './report.ts'
+import { toCurl } from './repro.ts'
+import type { RunScene } from './scene.ts'
+import { createTurns } from './turns.ts'
+import { capAt } from './verdict.ts'
+import { judgeWork } from './work.ts'
+
+/** Facts of a check that has ended, or was left out. */
+export interface Conclusion extends Judged, Pick<CheckResult, 'ms'>, Partial<Pick<CheckResult, 'repro' | 'hint'>> {
+  readonly single: GroupedCase
+}
+
+interface RunOptions {
+  readonly cases: readonly GroupedCase[]
+  readonly isSkipped: (single: GroupedCase) => boolean
+  readonly concurrency: number
+  readonly signal: AbortSignal | undefined
+  readonly onChange: (running: ReadonlySet<string>, done: number) => void
+}
+
+/** The check on whose answer all others depend, and the one that is sent after them. */
+const [FIRST, LAST] = ['accepts-valid', 'alive-after-all']
+
+const PROBE_FIX =
+  'This says nothing about the receiver. The probe has to return { "runs": n } for any event id, and accept the order to fail; see "The probe" in the reference of the command line.'
+
+/**
+ * Runs the checks in their order, so many at the same time; one that is marked `alone` runs by itself. Waiting for work takes no turn: all
+ * checks wait for it side by side.
+ */
+export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency, signal, onChange }: RunOptions) {
+  const found = new Map<string, Conclusion>()
+  const running = new Set<string>()
+  const takeTurn = createTurns(concurrency)
+  const isHanging = createHangTest(scene)
+  let finding: Finding | undefined
+  let endPlain = () => {}
+  const isPlainJudged = new Promise<void>((resolve) => {
+    endPlain = resolve
+  })
+  if (!cases.some(({ id }) => id === FIRST)) endPlain()
+
+  const causeToLeaveOut = async (single: GroupedCase): Promise<Cause | undefined> => {
+    if (isSkipped(single)) return 'not_asked'
+    if (signal?.aborted === true) return 'interrupted'
+    if (scene.isLost()) return 'unreachable'
+    if (finding?.isAbsent === true) return 'absent'
+    // The last check is the one that fails then.
+    if (single.id !== LAST && (await unlessInterrupted(isHanging(), signal))) return 'hangs'
+    return finding !== undefined && single.group === 'effect' ? 'plain_refused' : undefined
+  }
+  const followPlain = async ({ status }: Verdict) => {
+    if (status === 'fail') finding = await unlessInterrupted(diagnose(scene), signal)
+    else await scene.counting().sent.catch(() => {})
+    endPlain()
+  }
+  const check = async (single: GroupedCase) => {
+    const { id } = single
+    if (single.group === 'effect') {
+      await isPlainJudged
+      if (finding === undefined && !isSkipped(single)) await scene.counting().types.catch(() => {})
+    }
+    // Checks of the work wait longest.
+    const endTurn = await takeTurn(single.alone, single.group === 'effect' && single.alone !== true)
+    onChange(running.add(id), found.size)
+    const cause = await causeToLeaveOut(single)
+    const conclusion =
+      cause === undefined
+        ? await carryOut(single, { ...scene, endTurn }, signal, id === FIRST ? followPlain : async () => {})
+        : leaveOut(single, cause)
+    if (id === FIRST) endPlain()
+    found.set(id, conclusion)
+    running.delete(id)
+    onChange(running, found.size)
+    endTurn()
+  }
+  const isLast = ({ id }: GroupedCase) => id === LAST
+  await Promise.all(cases.filter((single) => !isLast(single)).map(check))
+  await Promise.all(cases.filter(isLast).map(check))
+  const conclusions = cases.flatMap(({ id }) => found.get(id) ?? [])
+  return { conclusions, finding: finding ?? findLate(scene, conclusions) }
+}
+
+/** Returns the result of a search by further deliveries; undefined if the run is interrupted. */
+async function unlessInterrupted<T>(search: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+  return search.catch((error: unknown) => {
+    if (signal?.aborted !== true) throw error
+    return undefined
+  })
+}
+
+function leaveOut(single: GroupedCase, cause: Cause): Conclusion {
+  return { single, id: single.id, group: single.group, status: 'skipped', answers: [], cause, ms: 0 }
+}
+
+async function carryOut(
+  single: GroupedCase,
+  scene: Scene,
+  interrupt: AbortSignal | undefined,
+  onVerdict: (verdict: Verdict) => Promise<void>,
+): Promise<Conclusion> {
+  const started = performance.now()
+  const conclude = (verdict: Verdict, more: Partial<Conclusion> = {}): Conclusion => {
+    const ms = Math.round(performance.now() - started)
+    return { single, id: single.id, group: single.group, ...verdict, ms, ...more }
+  }
+  try {
+    const judge = async (found: Verdict) => {
+      const verdict = capAt(single.level, found)
+      await onVerdict(verdict)
+      scene.endTurn()
+      // The last check judges only whether the receiver is alive: other checks judge its work.
+      return single.group === 'effect' || single.id === LAST ? verdict : judgeWork(scene, verdict)
+    }
+    if ('run' in single) return conclude(await judge(await single.run(scene)))
+    const delivery = single.deliver(scene.make)
+    const verdict = await judge(single.judge(await scene.send(delivery)))
+    const repro = toCurl(showTarget(scene.target), delivery)
+    return conclude(verdict, repro === undefined ? {} : { repro })
+  } catch (error) {
+    if (interrupt?.aborted === true) return leaveOut(single, 'interrupted')
+    // Only the user's probe can throw; then the result cannot be observed.
+    const note = error instanceof Error ? error.message : String(error)
+    return conclude({ status: 'fail', answers: [], cause: 'probe_failed', note }, { hint: PROBE_FIX })
+  }
+}

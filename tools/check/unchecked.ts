@@ -1,0 +1,55 @@
+import { CAUSES, type Cause } from './case.ts'
+import type { CheckResult, Unchecked } from './report.ts'
+
+/** Results that the owner asked for, or that have nothing to judge. */
+const EXPECTED: readonly (Cause | undefined)[] = ['not_asked', 'no_probe', 'not_counted']
+
+/** Lists the checks that were skipped though they should have judged the receiver. */
+export function listUnjudged(checks: readonly CheckResult[]): readonly CheckResult[] {
+  return checks.filter(({ status, cause }) => status === 'skipped' && cause !== undefined && !EXPECTED.includes(cause))
+}
+
+/** Lists what a run has not checked, the most common loss first. */
+export function listUnchecked(checks: readonly CheckResult[]): readonly Unchecked[] {
+  const skipped = checks.filter(({ status }) => status === 'skipped')
+  const unseen = skipped.filter(({ cause }) => cause === 'no_probe').length
+  const others = skipped.filter(({ cause }) => cause !== 'no_probe')
+  const list: readonly (Unchecked | undefined)[] = [
+    {
+      code: 'crash',
+      text: 'Survival of a crash: a receiver that answers 2xx and keeps the event in memory loses it if its process ends. Kill the process (SIGKILL) after an answer, start it again, and see that the work is done.',
+    },
+    unseen === 0
+      ? undefined
+      : {
+          code: 'work',
+          text: `The work of the events, for ${unseen} checks: they need a probe (--probe or --probe-cmd).`,
+        },
+    others.length === 0
+      ? undefined
+      : {
+          code: 'skipped',
+          text: `${others.length} skipped ${others.length === 1 ? 'check' : 'checks'}: ${tell(others)}.`,
+        },
+    {
+      code: 'processes',
+      text: 'Several processes: if more than one receives events, duplicates have to be recognized by all of them, in a database.',
+    },
+    {
+      code: 'retention',
+      text: 'How long ids are kept: a duplicate may come three hours after its event, or days after it if a person retries it.',
+    },
+    { code: 'timing', text: 'Comparison in constant time: the noise of a network is larger than the difference.' },
+  ]
+  return list.filter((each) => each !== undefined)
+}
+
+/** Names checks by the reason why they were skipped. */
+function tell(checks: readonly CheckResult[]): string {
+  const byReason = new Map<string, string[]>()
+  for (const { id, cause, reason } of checks) {
+    const why = cause === undefined ? reason : CAUSES[cause]
+    byReason.set(why, [...(byReason.get(why) ?? []), id])
+  }
+  return [...byReason].map(([why, ids]) => `${ids.join(', ')} (${why})`).join('; ')
+}
