@@ -25,7 +25,7 @@ describe('checkReceiver', () => {
     ['more patience than a timer takes', 'http://localhost/', { patienceMs: 1e12 }, /patienceMs/],
     ['no patience', 'http://localhost/', { patienceMs: -1 }, /patienceMs/],
     ['no concurrency', 'http://localhost/', { concurrency: 0 }, /concurrency/],
-    ['a type that is none', 'http://localhost/', { type: "" }, /type is ""/],
+    ['a type that is none', 'http://localhost/', { type: '' }, /type is ""/],
     ['an endless concurrency', 'http://localhost/', { concurrency: Infinity }, /concurrency/],
   ])('refuses %s', async (_what, url, options, message) => {
     const promise = checkReceiver(url, { secret: SECRET, ...options })

@@ -105,7 +105,7 @@ describe('postern check', () => {
     }
     const url = await start(new DefersForgeries())
     const probe = url.replace('/webhooks', '/probe')
-    const only = ['--only', 'effect-none-refused', '--patience', '500ms', '--probe', probe]
+    const only = ['--only', 'effect-none-refused,text-quotes', '--patience', '500ms', '--probe', probe]
     const { code, stdout, stderr } = await runCli(['check', url, ...only])
     expect(code).toBe(1)
     expect(stderr).toMatch(/Not judged, and therefore not passed: effect-none-refused\.\n$/)

@@ -48,7 +48,8 @@ export class QueueWithoutDedup extends HandWritten {
   #last: Promise<unknown> = Promise.resolve()
 
   override async receive(event: Event): Promise<Answer> {
-    this.#last = this.#last.then(() => sleep(100)).then(() => this.work(event).catch(() => this.work(event)))
+    const work = (): Promise<void> => this.work(event).catch(work)
+    this.#last = this.#last.then(() => sleep(100)).then(work)
     return { status: 202 }
   }
 }
@@ -61,7 +62,8 @@ export class QueuesBeforeCheck extends HandWritten {
     const event = this.parse(body)
     if (event !== undefined && !this.#queued.has(event.id)) {
       this.#queued.add(event.id)
-      sleep(800).then(() => this.work(event).catch(() => this.work(event)))
+      const work = (): Promise<void> => this.work(event).catch(work)
+      sleep(800).then(work)
     }
     return super.isGenuine(body, request)
   }
