@@ -503,6 +503,7 @@ const CHECK: Calls = {
         secret,
         accountKey: 'a',
         signatureHeader: 'X-A',
+        type: 'contact.*',
         timeoutMs: 1,
         patienceMs: 1,
         concurrency: 1,
