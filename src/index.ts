@@ -1,5 +1,6 @@
 export { type Clock, systemClock } from './host/clock.ts'
 export { consoleLogger, type Logger } from './host/logger.ts'
+export { dropAll } from './inbox/drop-all.ts'
 export type {
   Inbox,
   InboxCounts,
@@ -11,6 +12,7 @@ export type {
   ListOptions,
 } from './inbox/inbox.ts'
 export type { WorkOptions } from './inbox/retries.ts'
+export { sealedInbox } from './inbox/sealed-inbox.ts'
 export { DeadLetter, RetryLater } from './inbox/steer.ts'
 export type { WorkedOnce } from './inbox/work-once.ts'
 export type { BoundSecret, SecretRequest, Secrets } from './protocol/authenticate.ts'

@@ -18,7 +18,7 @@ const FLOORS: Floors = {
     packages: ['node:buffer', 'node:crypto', 'node:util'],
   },
   'src/store/': { files: [...PURE, 'src/store/'], packages: ['lru-cache'] },
-  'src/inbox/': { files: [...PURE, 'src/inbox/'] },
+  'src/inbox/': { files: [...PURE, 'src/inbox/'], packages: ['node:crypto'] },
   'src/receiver/': {
     files: [...PURE, 'src/store/', 'src/inbox/', 'src/receiver/'],
     packages: ['node:events', 'node:util'],

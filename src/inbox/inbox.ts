@@ -135,6 +135,8 @@ export type InboxWorkOptions = {
   readonly onSettled: (item: TakenItem, settlement: Settlement) => void
   /** Called with an item whose lease expired before it was settled, and that another worker took. */
   readonly onStalled?: ((item: TakenItem) => void) | undefined
+  /** Time for which the store keeps finish marks, in milliseconds: what cannot run until then becomes a dead letter. */
+  readonly retentionMs?: number | undefined
   /** The most items to run in all. Default: no limit. */
   readonly max?: number | undefined
   /** Called at each poll when nothing runs and nothing can be taken, or may be run by `max`. */

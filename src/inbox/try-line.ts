@@ -65,7 +65,7 @@ function toDeadLetter(
   const why: Readonly<Record<string, string>> = {
     crashed: `${text}.`,
     dead_letter: `DeadLetter was thrown by: ${names}.`,
-    expired: `RetryLater was thrown by: ${names}. It waits longer than the store keeps finish marks (retentionMs).`,
+    expired: `${error === undefined ? text : `RetryLater was thrown by: ${names}`}. It waits longer than the store keeps finish marks (retentionMs).`,
   }
   const message = [
     `${nameOf(item)} is a dead letter after ${n} ${n === 1 ? 'try' : 'tries'} (${code}).`,

@@ -43,10 +43,11 @@ export class Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
-    const { inbox, retries, leaseMs, clock, max, onIdle } = parts
+    const { inbox, retries, leaseMs, retentionMs, clock, max, onIdle } = parts
     this.#loop = inbox.work((item) => this.#run(item), {
       concurrency: retries.concurrency,
       leaseMs,
+      retentionMs,
       clock,
       onError: (error) => this.#tellFailure(error),
       onSettled: (item, settlement) => this.#onSettled(item, settlement),

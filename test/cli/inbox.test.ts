@@ -1,12 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemClock } from 'postern'
+import { sealedInbox, systemClock } from 'postern'
 import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { keyOf, many, NO_COUNTS, readCounts } from './inbox-file.ts'
-import { makeDeadLetters } from './make-dead-letters.ts'
+import { buryAll, makeDeadLetters } from './make-dead-letters.ts'
 import { ended, readLines, runCli, startCli } from './run-cli.ts'
 
 let folder: string
@@ -159,6 +160,23 @@ describe('an inbox that is not there', () => {
   })
 })
 
+describe('an inbox that is sealed', () => {
+  it('is shown with the keys in INBOX_KEYS, and otherwise without bodies and errors', async () => {
+    const keys = `2026-11:${randomBytes(32).toString('base64')}`
+    const database = openSqlite(file)
+    await buryAll({ inbox: sealedInbox(sqliteInbox({ database }), { keys }) }, [{ id: 'evt_1', error: 'no zoe' }])
+    database.close()
+    const show = ['inbox', 'show', keyOf('evt_1'), '--body', '--sqlite', file]
+    const open = await runCli(show, { env: { INBOX_KEYS: keys } })
+    expect(open).toMatchObject({ code: 0, stdout: expect.stringMatching(/no zoe.*"id": "evt_1"/s), stderr: '' })
+    const shut = await runCli(show)
+    expect(shut.stdout).toMatch(/\(sealed\)/)
+    expect(shut.stdout).not.toMatch(/zoe|"id"/)
+    expect(shut.stderr).toBe('its body is sealed: INBOX_KEYS does not have the key "2026-11"\n')
+    expect(await runCli(show, { env: { INBOX_KEYS: keys.slice(0, 20) } })).toEqual(ended(2, 'openssl rand'))
+  })
+})
+
 describe('postern inbox drop', () => {
   it('asks, deletes the named events, and reports that there is no such event', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
@@ -177,12 +195,38 @@ describe('postern inbox drop', () => {
     expect(again).toEqual(ended(1, /has no event of the key .* npx postern inbox list/))
   })
 
+  it('deletes all of an account, counted and asked for, and nothing of another', async () => {
+    await makeDeadLetters(file, [...many(3), { id: 'evt_other', type: 'contact.deleted' }])
+    const all = ['--all', '--account', 'acme']
+    for (const args of [[], ['--all'], ['--account', 'acme'], [keyOf('evt_0'), ...all], [keyOf('evt_0'), '--dry-run']])
+      expect((await inbox('drop', ...args)).code).toBe(2)
+    expect(await inbox('drop', ...all, '--dry-run')).toEqual(
+      ended(0, '4 events of the account acme would be deleted\n'),
+    )
+    expect(await inbox('drop', '--all', '--account', 'other', '--yes')).toEqual(
+      ended(0, '0 events of the account other deleted\n'),
+    )
+    const line = ['inbox', 'drop', ...all, '--type', '*.created', '--sqlite', file]
+    expect(await runCli(line, { hasKeys: false })).toEqual(ended(2, '--yes'))
+    const asked = startCli(line)
+    await asked.until(/3 events of the account acme would be deleted, and never handled\. \[y\/N\]/)
+    asked.press('y')
+    expect(await asked.exitCode).toBe(0)
+    const { stdout } = await inbox('drop', ...all, '--yes', '--json')
+    expect(readLines(stdout)).toEqual([{ accountKey: 'acme', found: 1, dropped: 1, running: 0, isDryRun: false }])
+    expect(await readCounts(file)).toMatchObject({ waiting: 0, dead: 0 })
+  })
+
   it('leaves running events alone', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     await inbox('replay', keyOf('evt_1'))
     const release = await hold()
     for (const command of ['drop', 'replay'])
       expect(await inbox(command, keyOf('evt_1'), '--yes')).toEqual(ended(1, 'is running'))
+    expect(await inbox('drop', '--all', '--account', 'acme', '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('1 event of the account acme is running, and not deleted.'),
+    })
     const unasked = /^[^[]*Run the command again when its try has ended\.\n$/
     expect(await inbox('drop', keyOf('evt_1'))).toEqual(ended(1, unasked))
     await release()

@@ -1,4 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import { dropAll } from '../../../src/inbox/drop-all.ts'
 import type { InboxItem } from '../../../src/inbox/inbox.ts'
 import { bury, DONE, fail, makeItem, type Runs, type Trial } from './trial.ts'
 
@@ -63,6 +64,33 @@ export const deadCases: Runs = {
     trial.work(() => DONE)
     await trial.untilGone(item)
     strictEqual(trial.taken.length, 2) // buried, and replayed
+  },
+  'drops all of an account, whatever their state but running, and nothing else': async (trial) => {
+    const ofAccount = (account: string, count: number, type = 'contact.created') =>
+      Array.from({ length: count }, () => makeItem({ account, type }))
+    const kept = [...ofAccount('kept', 120), ...ofAccount('gone', 1, 'contact.deleted')]
+    await buryAll(trial, ofAccount('gone', 30))
+    const slow = makeItem({ account: 'gone' })
+    await trial.put(slow)
+    let end = () => {}
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    const loop = trial.work(() => ended.then(() => DONE), { concurrency: 1 })
+    await trial.until('one runs', async () => (await trial.another.counts()).running === 1)
+    await trial.put(...ofAccount('gone', 130), ...kept)
+    const of = { accountKey: 'gone', isOfType: (type: string) => type === 'contact.created' }
+    const { found, dropped } = await dropAll(trial.another, { ...of, dryRun: true })
+    deepStrictEqual([found, dropped], [160, 0])
+    const reads: number[] = []
+    const result = await dropAll(trial.another, { ...of, onProgress: ({ dropped }) => void reads.push(dropped) })
+    deepStrictEqual([result.found, result.dropped, result.running, reads.at(-1)], [160, 160, 1, 160])
+    for (const { key } of kept) strictEqual((await trial.get(key)).key, key)
+    const closing = loop.close(10_000)
+    end()
+    await closing
+    const { waiting, running, dead } = await trial.inbox.counts()
+    deepStrictEqual([waiting, running, dead], [kept.length, 0, 0])
   },
   'lists page by page, each item once': async (trial) => {
     const items = Array.from({ length: 25 }, () => makeItem())

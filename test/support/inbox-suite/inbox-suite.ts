@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Inbox } from '../../../src/inbox/inbox.ts'
 import { deadCases } from './dead-cases.ts'
 import { deathCases } from './death-cases.ts'
@@ -5,6 +6,9 @@ import { laneCases } from './lane-cases.ts'
 import { putCases } from './put-cases.ts'
 import { type Runs, Trial } from './trial.ts'
 import { workCases } from './work-cases.ts'
+
+/** The keys of the inboxes of one suite. */
+export const SEAL_KEYS = `2026-11:${randomBytes(32).toString('base64')}`
 
 /**
  * Returns the contract of `Inbox` as cases for the test of an engine. Each uses a separate inbox, and all may run concurrently. A worker

@@ -47,7 +47,7 @@ async function replay(key: string | undefined, options: ReplayCommandOptions, io
   const { all, type, dryRun, yes } = options
   if ((key === undefined) === (all === undefined)) throw usageError('Give the key of one dead letter, or --all.')
   if (type !== undefined && !all) throw usageError('--type is for --all.')
-  await using opened = await openInboxOf(options)
+  await using opened = await openInboxOf(options, io.env)
   const plan = key === undefined ? await readPlan(opened, options, io) : [await readOne(opened, key, options)]
   if (dryRun) return tellPlan(plan, io)
   if (all && !yes && plan.length > 0) await mustBeMeant(`${count(plan.length)} would be replayed.`, io)

@@ -38,7 +38,7 @@ async function serve({ port, write, ...options }: ServeOptions, io: Io): Promise
     throw usageError(`${TOKEN_VARIABLE} is too short to be a secret.`, {
       fix: `Give at least ${SHORTEST_TOKEN} characters that nobody can guess, or leave it out.`,
     })
-  await using inbox = new LateInbox(options)
+  await using inbox = new LateInbox(options, io.env)
   await inbox.counts() // fails now if there is no inbox
   const serving = {
     port,

@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander'
 import { type InboxState, MOST_COUNTED, MOST_LISTED } from '../../../src/inbox/inbox.ts'
+import { keyIdOf } from '../../../src/inbox/seal.ts'
 import { toIso } from '../../../src/protocol/iso-time.ts'
-import { mustBeMeant } from '../input/keys.ts'
+import { quote } from '../../../src/protocol/show.ts'
 import { numberReader, WHOLE } from '../input/read-option.ts'
-import { ExitError, emit, emitList, type Io, tell } from '../io.ts'
+import { emit, emitList, type Io, tell } from '../io.ts'
 import { formatBody, formatCounts, formatItem, formatItems, toItemRecord } from '../output/print-item.ts'
-import { toPrintable, toWord } from '../output/print-table.ts'
+import { toWord } from '../output/print-table.ts'
 import {
   addInboxOptions,
   getEntry,
@@ -16,6 +17,7 @@ import {
   writeInboxOptions,
 } from '../service/inbox-options.ts'
 import { type AddCommand, addGroup } from './add-group.ts'
+import { addInboxDrop } from './inbox-drop.ts'
 import { addInboxReplay } from './inbox-replay.ts'
 import { addInboxServe } from './inbox-serve.ts'
 
@@ -68,15 +70,7 @@ export function addInbox(program: Command, io: Io): void {
     .option('--json', 'print one JSON object to standard output; with --body its bytes as bodyBase64')
     .action((key: string, options: ShowOptions) => show(key, options, io))
   addInboxReplay(add, io)
-  add(
-    'drop',
-    'Delete an event that does not run. Its handlers never run for it again.',
-    'drop 7:default4:acme5:evt_1 --sqlite data/app.db --yes',
-  )
-    .argument('<key>', 'of the event')
-    .option('--yes', 'do not ask')
-    .option('--json', 'print one JSON object to standard output')
-    .action((key: string, options: InboxCommandOptions) => drop(key, options, io))
+  addInboxDrop(add, io)
   addInboxServe(add, io)
   addToGroup(
     'migrate',
@@ -96,7 +90,7 @@ export function addInbox(program: Command, io: Io): void {
 const STATES: readonly InboxState[] = ['dead', 'waiting', 'running']
 
 async function showCounts(options: InboxCommandOptions, io: Io): Promise<void> {
-  await using opened = await openInboxOf(options)
+  await using opened = await openInboxOf(options, io.env)
   const counts = await opened.inbox.counts()
   const { parked = 0, oldestDueAt, oldestParkedAt } = counts
   const toTime = (time: number | undefined) => (time === undefined ? null : (toIso(time) ?? null))
@@ -105,7 +99,7 @@ async function showCounts(options: InboxCommandOptions, io: Io): Promise<void> {
 }
 
 async function list({ state, limit, after, ...options }: ListCommandOptions, io: Io): Promise<void> {
-  await using opened = await openInboxOf(options)
+  await using opened = await openInboxOf(options, io.env)
   io.advise?.('option_invalid', 'Take the place from the line "next page" of the previous page.')
   const { entries, next } = await opened.inbox.list(state, { limit, after })
   const records = entries.map((item) => ({ type: 'item', ...toItemRecord(item) }))
@@ -120,29 +114,13 @@ async function list({ state, limit, after, ...options }: ListCommandOptions, io:
 const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', waiting: 'waits', running: 'runs' }
 
 async function show(key: string, { body, ...options }: ShowOptions, io: Io): Promise<void> {
-  await using opened = await openInboxOf(options)
+  await using opened = await openInboxOf(options, io.env)
   const item = await getEntry(opened, key, options)
-  const text = [formatItem(item), ...(body ? [formatBody(item.bytes)] : [])].join('\n\n')
+  const sealedBy = keyIdOf(item.bytes)
+  const isShown = body && sealedBy === undefined
+  const text = [formatItem(item), ...(isShown ? [formatBody(item.bytes)] : [])].join('\n\n')
   emit(io, toItemRecord(item, body && item.bytes), text)
-}
-
-async function drop(key: string, { yes, ...options }: InboxCommandOptions, io: Io): Promise<void> {
-  await using opened = await openInboxOf(options)
-  const { state, type, id } = await getEntry(opened, key, options)
-  const name = `${toPrintable(type)} ${toPrintable(id)}`
-  if (state === 'running') throw isRunning(name)
-  if (!yes) await mustBeMeant(`${name} (${state}) would be deleted, and never handled.`, io)
-  if (!(await opened.inbox.drop(key))) {
-    await getEntry(opened, key, options)
-    throw isRunning(name)
-  }
-  emit(io, { key, isDropped: true }, `${name} is deleted`, io.stderr)
-}
-
-function isRunning(name: string): ExitError {
-  return new ExitError('failed', `${name} is running, and was not deleted.`, {
-    fix: 'Run the command again when its try has ended.',
-  })
+  if (body && !isShown) tell(io, `its body is sealed: INBOX_KEYS does not have the key ${quote(sealedBy ?? '')}`)
 }
 
 const readLimit = numberReader(

@@ -78,7 +78,7 @@ export function addEmulatorOptions(command: Command): Command {
 export async function openEmulator(options: EmulatorCommandOptions, io: Io, devToken?: string): Promise<Emulator> {
   const settings = toSettings(options, io)
   const database = options.data === undefined ? undefined : await openDatabase(options.data)
-  const inbox = options.inbox === undefined ? undefined : new LateInbox(options.inbox)
+  const inbox = options.inbox === undefined ? undefined : new LateInbox(options.inbox, io.env)
   try {
     const emulator = await startOnPort({ ...settings, database, inbox, devToken }, options)
     const close = async () => {

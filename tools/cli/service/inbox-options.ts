@@ -1,5 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Inbox, InboxEntry } from '../../../src/inbox/inbox.ts'
+import type { SealKeys } from '../../../src/inbox/seal.ts'
+import { sealedInbox } from '../../../src/inbox/sealed-inbox.ts'
 import { openPostgresInbox } from '../inboxes/open-postgres-inbox.ts'
 import { openInbox } from '../inboxes/open-sqlite-inbox.ts'
 import { ExitError, usageError } from '../io.ts'
@@ -67,8 +69,27 @@ const PLACES: Readonly<Record<Engine, RegExp>> = {
   postgres: /^postgres(ql)?:\/\//,
 }
 
-/** @param patienceMs for a file that is locked: see `openInbox` */
-export async function openInboxOf(options: InboxOptions, patienceMs?: number): Promise<ConnectedInbox> {
+/** Variables of the environment. */
+export type Env = Readonly<Record<string, string | undefined>>
+
+/**
+ * Opens an inbox, and what is sealed in it with the keys in `INBOX_KEYS`.
+ *
+ * @param patienceMs for a file that is locked: see `openInbox`
+ */
+export async function openInboxOf(options: InboxOptions, env: Env = {}, patienceMs?: number): Promise<ConnectedInbox> {
+  const opened = await openEngine(options, patienceMs)
+  const inbox = sealedInbox(opened.inbox, { keys: env.INBOX_KEYS || NO_KEYS })
+  return { inbox, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() }
+}
+
+/** Without keys, errors of tries are shown as sealed. */
+const NO_KEYS: SealKeys = {
+  current: () => Promise.reject(new Error('commands put nothing into an inbox')),
+  find: () => undefined,
+}
+
+async function openEngine(options: InboxOptions, patienceMs?: number): Promise<ConnectedInbox> {
   const { sqlite = '', redis = '', postgres = '', table, queue, prefix, schema } = options
   const place = findPlace(options)
   if (place === 'sqlite') {

@@ -2,17 +2,20 @@ import { stat } from 'node:fs/promises'
 import type { InboxState, ListOptions } from '../../../src/inbox/inbox.ts'
 import { PosternError } from '../../../src/protocol/errors.ts'
 import type { InboxView } from '../../emulator/emulator.ts'
-import { type ConnectedInbox, type InboxOptions, openInboxOf } from './inbox-options.ts'
+import { type ConnectedInbox, type Env, type InboxOptions, openInboxOf } from './inbox-options.ts'
 
 /** An inbox that is opened at the first call, and again after the engine has failed or its file was replaced. */
 export class LateInbox implements InboxView, AsyncDisposable {
   readonly #options: InboxOptions
+  readonly #env: Env
   #connected: Promise<ConnectedInbox> | undefined
   /** Identity of the open file. */
   #file: string | undefined
 
-  constructor(options: InboxOptions) {
+  /** @param env with the keys of a sealed inbox */
+  constructor(options: InboxOptions, env: Env = {}) {
     this.#options = options
+    this.#env = env
   }
 
   readonly counts = () => this.#ask((inbox) => inbox.counts())
@@ -35,7 +38,7 @@ export class LateInbox implements InboxView, AsyncDisposable {
       await this[Symbol.asyncDispose]()
     }
     // Does not wait for a lock, which would delay the emulator's deliveries.
-    this.#connected ??= openInboxOf(this.#options, 0)
+    this.#connected ??= openInboxOf(this.#options, this.#env, 0)
     const connected = this.#connected
     try {
       return await question((await connected).inbox)

@@ -1,10 +1,11 @@
 import pg from 'pg'
+import { sealedInbox } from 'postern'
 import { postgresInbox } from 'postern/postgres'
 import { afterEach, describe, it } from 'vitest'
 import { pgBouncerProgram, startPgBouncer } from '../../../engines/pgbouncer.ts'
 import { postgresProgram, startPostgres } from '../../../engines/postgres-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
-import { inboxSuite } from '../../../support/inbox-suite/inbox-suite.ts'
+import { inboxSuite, SEAL_KEYS } from '../../../support/inbox-suite/inbox-suite.ts'
 
 interface Variant {
   readonly name: string
@@ -12,6 +13,7 @@ interface Variant {
   readonly pool?: pg.PoolConfig
   readonly schema?: string
   readonly isPooled?: boolean
+  readonly isSealed?: boolean
 }
 
 const VARIANTS: readonly Variant[] = [
@@ -19,12 +21,13 @@ const VARIANTS: readonly Variant[] = [
   { name: 'on a pool of one', pool: { max: 1 } },
   { name: 'if transactions are serializable by default', settings: ['default_transaction_isolation=serializable'] },
   { name: 'in a schema of a quoted name', schema: `Ten"ant's 1` },
+  { name: 'in sealedInbox', isSealed: true },
   ...(pgBouncerProgram === undefined ? [] : [{ name: 'behind PgBouncer in transaction mode', isPooled: true }]),
 ]
 
 describe.skipIf(postgresProgram === undefined).each(VARIANTS)(
   'postgresInbox $name',
-  ({ settings = [], pool: options, schema, isPooled = false }) => {
+  ({ settings = [], pool: options, schema, isPooled = false, isSealed = false }) => {
     const server = serverFor(async () => {
       const postgres = await startPostgres(...settings)
       const bouncer = isPooled ? await startPgBouncer(postgres.port) : undefined
@@ -44,7 +47,7 @@ describe.skipIf(postgresProgram === undefined).each(VARIANTS)(
       if (schema !== undefined) await pool.query(`CREATE SCHEMA IF NOT EXISTS "${schema.replaceAll('"', '""')}"`)
       const inbox = postgresInbox({ pool, table, ...(schema && { schema }) })
       await inbox.migrate()
-      return inbox
+      return isSealed ? sealedInbox(inbox, { keys: SEAL_KEYS }) : inbox
     }
     for (const { name, run } of inboxSuite(makeInbox)) it(name, run)
   },

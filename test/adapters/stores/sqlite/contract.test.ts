@@ -1,7 +1,8 @@
+import { sealedInbox } from 'postern'
 import { openSqlite, type SqliteDatabase, type SqliteDriver, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { afterAll, describe, it } from 'vitest'
 import { itKeepsTheContract } from '../../../store/check-store.ts'
-import { inboxSuite } from '../../../support/inbox-suite/inbox-suite.ts'
+import { inboxSuite, SEAL_KEYS } from '../../../support/inbox-suite/inbox-suite.ts'
 import { drivers } from './drivers.ts'
 import { makeFolder } from './folder.ts'
 
@@ -47,4 +48,11 @@ describe.each(drivers)('sqliteStore on %s, which another process can lock', (dri
 describe.each(drivers)('sqliteInbox on %s', (driver) => {
   const open = opener(driver, 'inbox')
   for (const { name, run } of inboxSuite((table) => sqliteInbox({ database: open(), table }))) it(name, run)
+})
+
+describe('sealedInbox on SQLite', () => {
+  const [driver = 'libsql'] = drivers
+  const open = opener(driver, 'sealed')
+  const makeInbox = (table: string) => sealedInbox(sqliteInbox({ database: open(), table }), { keys: SEAL_KEYS })
+  for (const { name, run } of inboxSuite(makeInbox)) it(name, run)
 })
