@@ -3,7 +3,7 @@ import { STORE_LIMIT_MS } from '../../../src/engine.ts'
 import { type PgClient, runStatement, sqlStateOf } from './pool.ts'
 
 /** The server waits for a lock for shorter than the caller: otherwise the connection of each call that was given up would stay, waiting. */
-const LOCKED_FOR_MS = STORE_LIMIT_MS - 500
+export const LOCKED_FOR_MS = STORE_LIMIT_MS - 500
 /** Time between two looks of the server for the process that it works for. Servers before version 14 do not look. */
 const LOOK_EVERY_MS = 1_000
 /** The number of the protocol's message that cancels. */
@@ -34,19 +34,17 @@ WHERE pg_backend_pid() = ${Number(client.processID ?? 0)} AND current_setting(na
   }
 }
 
-/** Cancels what a connection waits for if it takes too long. Returns a function that ends the wait. */
-export function cancelLater({ host, port, processID, secretKey }: Cancellable): () => void {
-  const cancel = () => {
-    if (typeof host !== 'string' || typeof processID !== 'number' || typeof secretKey !== 'number') return
-    const message = Buffer.alloc(16)
-    for (const [index, part] of [message.length, CANCEL, processID, secretKey].entries())
-      message.writeInt32BE(part, 4 * index)
-    const isSocket = host.startsWith('/')
-    const socket = connect(isSocket ? { path: `${host}/.s.PGSQL.${port}` } : { host, port: Number(port) })
-    socket.on('error', () => {})
-    socket.setTimeout(LOOK_EVERY_MS, () => socket.destroy())
-    socket.write(message) // the other side ends the connection: a pooler passes nothing on for a client that has left
-  }
-  const timer = setTimeout(cancel, LOCKED_FOR_MS)
-  return () => clearTimeout(timer)
+/** Cancels what a connection waits for. Resolves when that was passed on, or cannot be. */
+export function cancel({ host, port, processID, secretKey }: Cancellable): Promise<void> {
+  if (typeof host !== 'string' || typeof processID !== 'number' || typeof secretKey !== 'number')
+    return Promise.resolve()
+  const message = Buffer.alloc(16)
+  for (const [index, part] of [message.length, CANCEL, processID, secretKey].entries())
+    message.writeInt32BE(part, 4 * index)
+  const isSocket = host.startsWith('/')
+  const socket = connect(isSocket ? { path: `${host}/.s.PGSQL.${port}` } : { host, port: Number(port) })
+  socket.on('error', () => {})
+  socket.setTimeout(LOOK_EVERY_MS, () => socket.destroy())
+  socket.write(message) // the other side ends the connection: a pooler passes nothing on for a client that has left
+  return new Promise((resolve) => socket.on('close', () => resolve()))
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { STORE_LIMIT_MS, systemClock } from '../../../src/engine.ts'
 import { Notices } from '../notices.ts'
-import { cancelLater, limitLocks } from './give-up.ts'
+import { cancel, LOCKED_FOR_MS, limitLocks } from './give-up.ts'
 import {
   type CheckedOut,
   type CheckOutOptions,
@@ -95,9 +95,23 @@ export class SharedPool {
     return useOnce(checkedOut, async (client) => {
       const isOwn = this.#own !== this.#pool
       if (isOwn && !this.#givesUp.has(client)) this.#givesUp.set(client, await limitLocks(client))
-      const end = this.#givesUp.get(client) === true ? ignore : cancelLater(client)
-      return this.#runAlone(client, text, values).finally(end)
+      return this.#givesUp.get(client) === true
+        ? this.#runAlone(client, text, values)
+        : this.#runAndCancel(client, text, values)
     })
+  }
+
+  /** Makes the server give up what takes too long. Behind a pooler it may have begun with it only now. */
+  async #runAndCancel(client: PgClient, text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
+    const timer = setTimeout(() => void cancel(client), LOCKED_FOR_MS)
+    try {
+      return await this.#runAlone(client, text, values)
+    } catch (error) {
+      if (error instanceof NoAnswer) await cancel(client)
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** @throws NoAnswer if the outcome of the statement is unknown; its connection must be closed */
