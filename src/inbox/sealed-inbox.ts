@@ -27,6 +27,8 @@ export interface SealedInboxOptions {
 const PREFIX = 'sealed:'
 /** Delay before an item is tried again whose key is not there: another version of the app may have it. */
 const LATER_MS = 60_000
+/** Time for which it holds up its lane, in milliseconds: longer than a rotation takes. */
+const HOLDS_LANE_MS = 300_000
 /** Minimum time between two log lines about a key, in milliseconds. */
 const QUIET_MS = 60_000
 
@@ -197,5 +199,6 @@ function putOff(item: TakenItem, error: string, now: number, retentionMs: number
   const { tries, dueAt, worker, marks, since } = item
   const tried = { n: (tries.at(-1)?.n ?? 0) + 1, dueAt, startedAt: now, endedAt: now, code: 'sealed', error, worker }
   if (now + LATER_MS > since + retentionMs) return { next: 'bury', marks, tried: { ...tried, code: 'expired' } }
-  return { next: 'wait', afterMs: LATER_MS, isFailure: false, isUnproven: true, tried }
+  const leavesLane = now - since > HOLDS_LANE_MS
+  return { next: 'wait', afterMs: LATER_MS, isFailure: false, isUnproven: true, leavesLane, tried }
 }
