@@ -1,5 +1,4 @@
 import {
-  FILLED_TEXT,
   type InboxPage,
   type InboxState,
   type ListOptions,
@@ -62,7 +61,7 @@ export function checkList(
 
 /** Checks the key of a call of an inbox: that of another type would mean no item. */
 export function checkKey(method: string, key: string): string {
-  if (FILLED_TEXT(key) !== undefined) new OptionChecker(`inbox.${method}`).mustBe('key', key, FILLED_TEXT)
+  if (TEXT(key) !== undefined) new OptionChecker(`inbox.${method}`).mustBe('key', key, TEXT)
   return key
 }
 
