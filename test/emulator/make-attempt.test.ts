@@ -58,7 +58,8 @@ const AT = Date.parse('2026-01-01T00:00:00Z')
 describe('an attempt', () => {
   it('sends the body and what the service documents, and nothing else', async () => {
     const receiver = await sink()
-    await attempt(deliveryTo(receiver.url), receiver.url)
+    const { requestHeaders } = await attempt(deliveryTo(receiver.url), receiver.url)
+    expect(requestHeaders?.flat()).toEqual(receiver.received[0]?.rawHeaders)
     const [{ rawHeaders, method, body } = { rawHeaders: [], method: '', body: undefined }] = receiver.received
     expect([method, body]).toEqual(['POST', Buffer.from(BODY)])
     expect(

@@ -138,6 +138,35 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(await page.getByRole('status').filter({ hasText: 'the event is running' }).count()).toBe(0)
   })
 
+  it('keeps the type of an event that was dropped, and a way back', async () => {
+    const { url } = await serveInbox(await fill(), '--write')
+    const { page } = await openAt(url)
+    await linksOf(page).click()
+    await press(page, 'Drop…')
+    const dialog = page.getByRole('dialog', { name: 'Drop the event?' })
+    await dialog.getByRole('button', { name: 'Drop', exact: true }).click()
+    await page.getByText('the inbox has no such event').waitFor()
+    await page.getByRole('heading', { name: 'contact.created · acme' }).waitFor()
+    await press(page, 'Back to the list')
+    await page.getByText('No dead letters').waitFor()
+  })
+
+  it('has a filter of its own, which does not follow to the deliveries', async () => {
+    const crm = await start({ inbox: (await fill()).inbox })
+    crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['sync.failed'] })
+    crm.events.emit({ type: 'sync.failed' })
+    const { page } = await open(crm, '?q=type:sync.failed')
+    await page.getByRole('link', { name: /^Inbox/ }).click()
+    await linksOf(page).waitFor()
+    await page.goto(`${crm.url}/_inspector?screen=inbox&q=type:contact.created`)
+    await linksOf(page).waitFor()
+    await page.getByRole('link', { name: /^Deliveries/ }).click()
+    await expect.poll(() => page.locator('.rows tbody tr.row').count()).toBe(1)
+    expect(await page.getByRole('searchbox').inputValue()).toBe('')
+    await page.goBack()
+    await linksOf(page).waitFor()
+  })
+
   it('replays all that match, and pages through more than fits', async () => {
     const scene = new Scene()
     let isBroken = true

@@ -105,14 +105,25 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.locator('.verdict').getByText('401 unauthorized').waitFor()
     expect(await page.locator('.verdict').innerText()).toContain('as it should')
     const wrong = await copy(page, 'vitest test')
+    const made = crm.deliveries.resend(crm.deliveries.list()[0]?.id ?? '', { body: '{"id":"evt_1","data":[]}' })
+    await page.goto(`${crm.url}/_inspector?d=${made.id}`)
+    await page.locator('.verdict').getByText('400 invalid_envelope').waitFor()
+    const noEvent = await copy(page, 'vitest test')
+    const bare =
+      '{"id":"evt_2","type":"contact.created","timestamp":"2025-01-01T00:00:00Z","accountKey":"acme","data":{}}'
+    await page.goto(`${crm.url}/_inspector?d=${crm.deliveries.resend(made.id, { body: bare }).id}`)
+    await page.locator('.verdict').getByText('422 invalid_record').waitFor()
+    const noRecord = await copy(page, 'vitest test')
     // In the repository, so that they find the package; the runner only accepts files of test/.
     const folder = await mkdtemp('test/inspector/.pasted-')
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     await writeFile(join(folder, 'right.test.ts'), right)
     await writeFile(join(folder, 'wrong.test.ts'), wrong)
+    await writeFile(join(folder, 'no-event.test.ts'), noEvent)
+    await writeFile(join(folder, 'no-record.test.ts'), noRecord)
     const { stdout } = await run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--reporter=json', folder])
     expect(JSON.parse(stdout.slice(stdout.indexOf('{"')).split('\n')[0] ?? '')).toMatchObject({
-      numPassedTests: 2,
+      numPassedTests: 4,
       numFailedTests: 0,
     })
   })
@@ -296,6 +307,7 @@ it.each([
     signatureHeader: 'X-Crm-Signature',
     sent: ['sha256=aa', 'sha256=bb'],
     isRight: true,
+    answer: 200,
     body: { text: bytes.toString(), base64: bytes.toString('base64') },
   })
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those that a terminal would obey

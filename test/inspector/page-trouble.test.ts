@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { answer, beginEach, CHROMIUM, context, open, startWith } from './support.ts'
+import { answer, beginEach, CHROMIUM, context, leave, open, reading, rowsOf, startWith } from './support.ts'
 
 // Trouble from a double click, a held key, a foreign link, a stopped clock, or an unusual body.
 
@@ -115,5 +115,121 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     await page.locator('tbody a').click({ modifiers: ['Control'] })
     expect((await opened).url()).toContain('?q=webhook%3A')
     expect(page.url()).toContain('?screen=webhooks')
+  })
+
+  const focused = (page: Page) => page.evaluate('document.activeElement?.textContent?.slice(0, 20) ?? ""')
+
+  it('returns the focus after a dialog and a menu', async () => {
+    const crm = await startWith(['sync.completed'])
+    crm.events.emit({ type: 'sync.completed' })
+    const { page } = await open(crm)
+    await page.keyboard.press('j')
+    await page.keyboard.press('e')
+    await page.getByRole('dialog', { name: 'Edit and send' }).getByRole('textbox').waitFor()
+    await leave(page)
+    expect(await focused(page)).toBe('sync.completed')
+    await page.goto(`${crm.url}/_inspector?d=${crm.deliveries.list()[0]?.id}`)
+    await page.getByRole('region', { name: 'Delivery' }).getByText('200 handled').first().waitFor()
+    await page.keyboard.press('e')
+    await page.getByRole('dialog', { name: 'Edit and send' }).getByRole('textbox').waitFor()
+    await leave(page)
+    expect(await focused(page)).toBe('sync.completed')
+    await page.locator('.actions summary').click()
+    await page.getByRole('button', { name: 'Pause its webhook…' }).click()
+    await page.getByRole('dialog', { name: 'Pause the webhook?' }).waitFor()
+    await leave(page)
+    expect(await focused(page)).toBe('More')
+    await page.locator('.actions summary').click()
+    await page.getByRole('button', { name: 'Copy curl command' }).click()
+    await page.getByRole('status').getByText('curl command copied').waitFor()
+    expect(await focused(page)).toBe('More')
+  })
+
+  it('refuses data that are no object beside their field, keeps them for a mistyped type, and proposes the nearest', async () => {
+    const crm = await startWith(['sync.completed'])
+    const { page } = await open(crm)
+    await page.keyboard.press('t')
+    const dialog = page.getByRole('dialog', { name: 'Trigger an event' })
+    const data = dialog.getByRole('textbox', { name: 'Data of the event' })
+    await expect.poll(() => data.inputValue()).toContain('ledger')
+    for (const text of ['[1]', '"text"', '1', 'null', '{']) {
+      await data.fill(text)
+      await dialog.getByRole('alert').getByText('JSON').waitFor()
+      expect(await data.getAttribute('aria-invalid')).toBe('true')
+      expect(await dialog.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    }
+    await data.fill('{"mine": 1}')
+    await dialog.getByLabel('Type', { exact: true }).fill('sync.compelted')
+    await dialog.getByRole('alert').getByRole('button', { name: 'sync.completed' }).click()
+    expect(await dialog.getByLabel('Type', { exact: true }).inputValue()).toBe('sync.completed')
+    expect(await data.inputValue()).toBe('{"mine": 1}')
+    await dialog.getByLabel('Type', { exact: true }).fill('sync.unknown')
+    await dialog.getByRole('button', { name: 'Send' }).click()
+    await dialog
+      .getByRole('alert')
+      .last()
+      .getByText(/sync\.unknown/)
+      .waitFor()
+    expect(crm.deliveries.list()).toEqual([])
+  })
+
+  it('shows small faults exactly, and keeps them if another field is changed', async () => {
+    const crm = await startWith(['sync.completed'], undefined, { faults: { fail: 0.004 } })
+    const { page } = await open(crm)
+    await page.getByRole('button', { name: 'Faults: 0.4 % lost' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Faults of deliveries' })
+    expect(await dialog.getByLabel('Lost before they are sent').inputValue()).toBe('0.4')
+    const twice = dialog.getByLabel('Sent twice')
+    await twice.click()
+    for (const key of ['ControlOrMeta+A', '1', '3', '0', 'Backspace']) await page.keyboard.press(key)
+    expect(await twice.inputValue()).toBe('13')
+    await dialog.getByRole('button', { name: 'Set', exact: true }).click()
+    await page.getByRole('button', { name: 'Faults: 0.4 % lost, 13 % twice' }).waitFor()
+  })
+
+  it('keeps the times of a filter if the zone is switched, and names their zone in the address', async () => {
+    const crm = await startWith(['sync.completed'], undefined, { clock: 'manual' })
+    crm.events.emit({ type: 'sync.completed' })
+    const { page } = await open(crm)
+    const minute = await page.evaluate(`(() => {
+      const at = new Date(${crm.clock.now() - 60_000})
+      const two = (number) => String(number).padStart(2, '0')
+      return at.getFullYear() + '-' + two(at.getMonth() + 1) + '-' + two(at.getDate()) + 'T' + two(at.getHours()) + ':' + two(at.getMinutes())
+    })()`)
+    const filter = page.getByRole('searchbox', { name: 'Filter' })
+    await filter.fill(`since:${minute}`)
+    await page.keyboard.press('Enter')
+    await expect.poll(() => filter.inputValue()).toMatch(/^since:\S+T\d\d:\d\d([+-]\d\d:\d\d|Z)$/)
+    await expect.poll(() => rowsOf(page).count()).toBe(1)
+    await page.getByRole('button', { name: /^Times:/ }).click()
+    await page.getByRole('button', { name: 'Times: UTC' }).waitFor()
+    expect(await rowsOf(page).count()).toBe(1)
+  })
+
+  it('sends a pasted body with its CRLF, and opens a body for editing pretty-printed or exact', async () => {
+    const bodies: string[] = []
+    const receiver = reading((body, request, response) => {
+      bodies.push(String(body))
+      answer(200, 'handled')(request, response)
+    })
+    const crm = await startWith(['sync.completed'], receiver)
+    const { page } = await open(crm)
+    const body =
+      '{"id":"evt_crlf",\r\n"type":"sync.completed","timestamp":"2025-01-01T00:00:00Z",\r\n"accountKey":"acme","data":{}}\r\n'
+    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(body)})`)
+    await page.keyboard.press('t')
+    await page.getByRole('button', { name: 'A recorded body' }).click()
+    await page.getByRole('dialog').getByRole('textbox').click()
+    await page.keyboard.press('ControlOrMeta+V')
+    await page.keyboard.press('Control+Enter')
+    await expect.poll(() => bodies).toEqual([body])
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('e')
+    const editor = page.getByRole('dialog', { name: 'Edit and send' }).getByRole('textbox')
+    expect(await editor.inputValue()).toContain('\n  "type": "sync.completed"')
+    await page.getByRole('dialog').getByRole('button', { name: 'Exact' }).click()
+    await page.getByLabel('keep the event id').check()
+    await page.keyboard.press('Control+Enter')
+    await expect.poll(() => bodies).toEqual([body, body])
   })
 })

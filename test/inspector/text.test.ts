@@ -181,6 +181,7 @@ describe('a copied delivery', () => {
     signatureHeader: 'X-Crm-Signature',
     sent: ['sha256=aa'],
     isRight: true,
+    answer: 200 as const,
   })
 
   it('is a fixture that `postern verify` reads', async () => {

@@ -181,6 +181,8 @@ export interface SignatureSteps {
   /** Values of the header as they are sent; empty if the header is left out. */
   readonly sent: readonly string[]
   readonly isRight: boolean
+  /** Status with which a receiver that has the secret answers: 400 if the body is no event, 422 if it lacks its record. */
+  readonly answer: 200 | 400 | 422
   readonly wrong: readonly WrongDigest[]
 }
 

@@ -42,6 +42,8 @@ export interface DeliveryAttempt {
   readonly failure: FailureKind | undefined
   /** Description of the failure. */
   readonly error: string | undefined
+  /** Headers in the order in which they were sent; undefined if nothing was. */
+  readonly requestHeaders?: readonly (readonly [name: string, value: string])[] | undefined
   readonly responseHeaders: Readonly<Record<string, string>>
   /** First 64 KiB of the body, as text. */
   readonly responseBody: string

@@ -30,15 +30,16 @@ export function createAttempts(options: AttemptOptions) {
     const send = async () => {
       const startedAt = clock.monotonic()
       const reachedAt: PhaseTimes = {}
+      const headers = [
+        ['Content-Type', 'application/json'],
+        ['Content-Length', String(delivery.bytes.length)],
+        ['User-Agent', 'postern-emulator'],
+        ...signatureOf(delivery, webhook, assumed.signatureCase).map((value) => [signatureHeader, value] as const),
+        ...(debugHeaders ? nameDelivery(delivery, number) : []),
+        ...(devToken === undefined ? [] : [['X-Postern-Dev', devToken] as const]),
+      ] as const
       const result = await post(new URL(url), {
-        headers: [
-          ['Content-Type', 'application/json'],
-          ['Content-Length', String(delivery.bytes.length)],
-          ['User-Agent', 'postern-emulator'],
-          ...signatureOf(delivery, webhook, assumed.signatureCase).map((value) => [signatureHeader, value] as const),
-          ...(debugHeaders ? nameDelivery(delivery, number) : []),
-          ...(devToken === undefined ? [] : [['X-Postern-Dev', devToken] as const]),
-        ],
+        headers,
         body: delivery.bytes,
         deadlineMs,
         clock,
@@ -49,7 +50,14 @@ export function createAttempts(options: AttemptOptions) {
         },
       })
       const endedAt = clock.monotonic()
-      return { ...result, durationMs: endedAt - startedAt, phases: toPhases(startedAt, reachedAt, endedAt) }
+      // Node adds the last two.
+      const requestHeaders = [...headers, ['Host', new URL(url).host], ['Connection', 'close']] as const
+      return {
+        ...result,
+        requestHeaders,
+        durationMs: endedAt - startedAt,
+        phases: toPhases(startedAt, reachedAt, endedAt),
+      }
     }
     const result = await sendOnceOrTwice(send, delivery, faults).catch((error) =>
       failUnsent(`the emulator failed: ${error}`),

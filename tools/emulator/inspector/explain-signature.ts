@@ -1,4 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
+import { hasRecord, parseEnvelope } from '../../../src/protocol/envelope.ts'
+import { type OpenData, splitType, type WebhookEvent } from '../../../src/protocol/events.ts'
+import { Rejection } from '../../../src/protocol/outcome.ts'
 import { verify } from '../../../src/protocol/signature.ts'
 import { SIGNATURE_MISTAKES, type SignatureMistake } from '../../wire/signature-mistakes.ts'
 import type { SignatureSteps, WrongDigest } from '../contract.ts'
@@ -17,7 +20,11 @@ export function explainSignature(
 ): SignatureSteps {
   const { bytes } = delivery
   const bodySha256 = createHash('sha256').update(bytes).digest('hex')
-  const common = { bytes: bytes.length, bodySha256, signatureHeader }
+  const read = parseEnvelope(bytes)
+  const isWhole = (event: WebhookEvent<string, OpenData>) =>
+    splitType(event.type) === undefined || hasRecord(event.data)
+  const answer = read instanceof Rejection ? 400 : isWhole(read.event) ? 200 : 422
+  const common = { bytes: bytes.length, bodySha256, signatureHeader, answer } as const
   if (webhook === undefined) return { ...common, sent: [], isRight: false, wrong: [] }
   const { secret } = webhook
   const digest = createHmac('sha256', secret).update(bytes).digest('hex')

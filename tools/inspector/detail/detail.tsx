@@ -6,7 +6,7 @@ import { toPath } from '../model/api.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Empty } from '../parts/small.tsx'
-import { escapeHidden, fromBase64 } from '../text/bytes.ts'
+import { escapeHidden } from '../text/bytes.ts'
 import { AnswerView } from './answer-view.tsx'
 import { Attempts } from './attempts.tsx'
 import { BytesView } from './body-view.tsx'
@@ -66,19 +66,8 @@ function Parts({ detail, row, url }: PartsOptions): JSX.Element {
       <Attempts detail={detail} row={row} shown={shown} onChoose={setChosen} />
       {shown !== undefined && <AnswerView attempt={shown} />}
       <BytesView title="Request" body={detail.body} />
-      <Headers headers={listHeaders(detail, url, signature.value)} />
+      <Headers headers={shown?.requestHeaders ?? []} />
       <SignatureView signature={signature} signing={detail.signing} isDelivered={row.status === 'success'} />
     </div>
   )
-}
-
-/** The headers of a delivery, as they were sent. */
-function listHeaders({ body }: DeliveryDetail, url: string, signature: SignatureSteps | undefined) {
-  return [
-    ['Host', URL.canParse(url) ? new URL(url).host : ''],
-    ['Content-Type', 'application/json'],
-    ['Content-Length', String(fromBase64(body.base64).length)],
-    ['User-Agent', 'postern-emulator'],
-    ...(signature === undefined ? [] : signature.sent.map((value) => [signature.signatureHeader, value] as const)),
-  ] as const
 }

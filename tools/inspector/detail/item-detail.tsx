@@ -22,6 +22,7 @@ export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Eleme
     error,
     isRefused: isGone,
   } = useCall<InboxDetail>(`GET ${toItemPath('item', itemKey)}`, String(version))
+  const back = <Button label="Back to the list" hotkey="Esc" onClick={() => closeDetail(itemKey)} />
   const title = value === undefined ? 'Event' : `${value.type} · ${value.account}`
   return (
     <section class="detail" aria-label="Event of the inbox">
@@ -30,14 +31,17 @@ export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Eleme
           {escapeHidden(value?.event ?? itemKey)} <Copy text={value?.event ?? itemKey} what="event id" />
         </p>
       </DetailTitle>
-      {value === undefined && (
-        <Empty title={error ?? 'Loading'}>
-          <Button label="Back to the list" hotkey="Esc" onClick={() => closeDetail(itemKey)} />
-        </Empty>
-      )}
+      {value === undefined && <Empty title={error ?? 'Loading'}>{back}</Empty>}
       {value !== undefined && (
         <div class="parts">
-          {isGone ? <p class="verdict">{error}</p> : <Standing item={value} />}
+          {isGone ? (
+            <div class="verdict">
+              <p>{error}</p>
+              <div class="bar">{back}</div>
+            </div>
+          ) : (
+            <Standing item={value} />
+          )}
           {!isGone && <ItemActions item={value} />}
           <Tries item={value} />
           <ItemFacts item={value} />

@@ -9,12 +9,13 @@ import { SIGNING_OPTIONS } from '../text/explain.ts'
 import { Dialog, useDraft } from './dialog.tsx'
 
 /** Edits the body of a delivery and sends it, with a new signature or one that is wrong in one way. */
-export function EditDialog({ id }: { readonly id: string }): JSX.Element {
+export function EditDialog({ id }: { readonly id: string }): JSX.Element | null {
   const { value, error } = useDetail(id)
   if (value !== undefined) return <EditForm detail={value} />
+  if (error === undefined) return null
   return (
     <Dialog title="Edit and send">
-      <p role="alert">{error ?? 'Loading'}</p>
+      <p role="alert">{error}</p>
     </Dialog>
   )
 }

@@ -26,9 +26,16 @@ export async function connect(): Promise<void> {
   setTimeout(connect, ASK_EVERY_MS)
 }
 
-/** Loads webhooks, faults and settings again. */
+let asked = 0
+let shown = 0
+
+/** Loads webhooks, faults and settings again. An answer that a later one has overtaken is old. */
 export async function reloadState(): Promise<void> {
-  store.set({ state: await api<EmulatorState>('GET state') })
+  const number = ++asked
+  const state = await api<EmulatorState>('GET state')
+  if (number < shown) return
+  shown = number
+  store.set({ state })
 }
 
 function show({ cursor, now, rows, state, total }: RowPage): void {

@@ -79,20 +79,20 @@ function Distortions(): JSX.Element {
   ].filter(Boolean)
   const scale = settings?.retryScale ?? 1
   const time = [clock?.isManual && 'manual clock', scale !== 1 && `×${scale}`].filter(Boolean).join(' ')
-  const chip = (text: string, quiet: string, name: string, draw: () => JSX.Element) => (
+  const chip = (text: string, name: string, prefix: string, draw: () => JSX.Element) => (
     <Button
       class={text === '' ? 'quiet' : 'chip'}
-      label={text || quiet}
+      label={text === '' ? name.toLowerCase() : prefix + text}
       aria-label={`${name}: ${text || 'as usual'}`}
       onClick={() => store.set({ dialog: { kind: 'form', draw } })}
     />
   )
   return (
     <>
-      {chip(texts.length > 0 ? `faults: ${texts.join(', ')}` : '', 'faults', 'Faults', () => (
+      {chip(texts.join(', '), 'Faults', 'faults: ', () => (
         <FaultsDialog />
       ))}
-      {chip(time, 'clock', 'Clock', () => (
+      {chip(time, 'Clock', '', () => (
         <ClockDialog />
       ))}
     </>

@@ -7,7 +7,7 @@ import { readField } from './edit-body.ts'
 /** A delivery to be copied in one of several forms. */
 export interface CopiedDelivery
   extends Pick<DeliveryDetail, 'eventId' | 'eventType' | 'body'>,
-    Pick<SignatureSteps, 'signatureHeader' | 'sent' | 'isRight'> {
+    Pick<SignatureSteps, 'signatureHeader' | 'sent' | 'isRight' | 'answer'> {
   readonly url: string
 }
 
@@ -42,14 +42,14 @@ export function toFixture({ eventId, eventType, body, signatureHeader, sent }: C
 }
 
 /** Writes a test for vitest that passes unchanged. Its receiver is an example that the user replaces. */
-export function toVitest({ eventId, eventType, body, signatureHeader, isRight }: CopiedDelivery): string {
+export function toVitest({ eventId, eventType, body, signatureHeader, isRight, answer }: CopiedDelivery): string {
   const bytes =
     isPlainText(body.text) && isWhole(body)
       ? `Buffer.from(${toLiteral(body.text)})`
       : `Buffer.from(${toLiteral(body.base64)}, 'base64')`
-  const status = isRight ? 200 : 401
-  const verb = isRight ? 'handles' : 'refuses'
-  const title = `${verb} ${eventType} ${eventId}${isRight ? '' : ' with a wrong signature'}`
+  const status = isRight ? answer : 401
+  const why = isRight ? ', which is no event' : ' with a wrong signature'
+  const title = status === 200 ? `handles ${eventType} ${eventId}` : `refuses ${eventType} ${eventId}${why}`
   const signature = isRight ? 'sign(body, secret)' : "sign(body, 'another secret')"
   const named = signatureHeader === SIGNATURE_NAME ? '' : `, signatureHeader: ${toLiteral(signatureHeader)}`
   const id = readField(body.text, 'id') ?? eventId
@@ -66,7 +66,7 @@ test(${toLiteral(title)}, async () => {
   })
   const outcome = await receiver.receive({ body, signature: ${signature} })
   expect(outcome.status).toBe(${status})
-  expect(handled).toEqual(${isRight ? `[${toLiteral(id)}]` : '[]'})
+  expect(handled).toEqual(${status === 200 ? `[${toLiteral(id)}]` : '[]'})
 })
 `
 }
