@@ -157,7 +157,7 @@ describe('the tarball', () => {
     ['models', ['zod']],
     ['client', [...CORE, 'zod']],
     ['testing', [...CORE, 'node:assert/strict', 'node:http', 'node:https', 'node:stream', 'node:timers/promises']],
-    ['testing/vitest', ['node:util']], // vitest, or it says what to install
+    ['testing/vitest', CORE], // and vitest, or it says what to install
     ['otel', CORE],
     [
       'check',

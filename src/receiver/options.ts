@@ -40,7 +40,7 @@ export type ReceiverOptions<M = OpenModels, E = NoEvents, S extends Store = Stor
 } & OtherOptions
 
 /** The options that do not determine the types of handlers. */
-export interface OtherOptions {
+interface OtherOptions {
   /**
    * The webhook's signing secret: text or bytes, `{ secret, accountKey }` to bind it to one account, a list of these, or a function
    * that chooses by source or account. `undefined` is in the type so that `process.env.WEBHOOK_SECRET` can be given as it is; at run

@@ -1,27 +1,30 @@
 import type { Secrets } from '../protocol/authenticate.ts'
-import type { EventSchemas, NoEvents, OpenData, WebhookEvent } from '../protocol/events.ts'
+import type { EventSchemas, OpenData, WebhookEvent } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { SchemaOutput } from '../protocol/schema.ts'
-import type { HeaderValue } from '../protocol/signature.ts'
 import type { Store } from '../store/store.ts'
 import type { ContextOf, Handler, HandlerContext, HandlerOptions } from './handler.ts'
-import type { OtherOptions } from './options.ts'
+import type { ReceiverOptions } from './options.ts'
 import type { ReceivedDelivery, Receiver } from './receiver.ts'
+
+// The declarations of `postern/senders` import these types from `postern`: each must be an export of it.
 
 /** Returns the secrets of one delivery by the adapter's `source`; nothing means that there are none for it, and the delivery is answered 401. */
 type SenderSecrets = (request: {
   readonly source: string | undefined
 }) => Secrets | null | undefined | PromiseLike<Secrets | null | undefined>
 
+type NoSchemas = Readonly<Record<never, never>>
+
 /** Options of `receiveFrom`: those of `createReceiver` that are not about records of the CRM service. */
-export type SenderReceiverOptions<E = NoEvents, S extends Store = Store> = {
+export type SenderReceiverOptions<E = NoSchemas, S extends Store = Store> = {
   /** Schemas of `data`, by event type. The output of a schema replaces the type that the sender has for it. */
   readonly events?: E | undefined
   /** Remembers handled events, for as long as the sender may repeat them. Default: `memoryStore()`, for one process. */
   readonly store?: S | undefined
-} & Omit<OtherOptions, 'secret' | 'maxAge' | 'signatureHeader' | 'lane'> & {
+} & Omit<ReceiverOptions, 'models' | 'events' | 'store' | 'secret' | 'maxAge' | 'signatureHeader' | 'lane'> & {
     /** Returns the lane of an event in the inbox, of which one event is handled at a time; undefined for none. */
-    readonly lane?: Exclude<OtherOptions['lane'], 'record'>
+    readonly lane?: Exclude<ReceiverOptions['lane'], 'record'>
     /** The secret that the sender signs with: text or bytes, `{ secret, accountKey }` to bind it to one tenant, a list of these, or a function that chooses by source. */
     readonly secret: Secrets | SenderSecrets | undefined
   }
@@ -29,7 +32,7 @@ export type SenderReceiverOptions<E = NoEvents, S extends Store = Store> = {
 /** Delivery of a sender whose body is in hand already. */
 type SenderDelivery = Omit<ReceivedDelivery, 'signature'> & {
   /** All headers of the request: those of Fetch, or of Node by lower-case name. */
-  readonly headers: Headers | Readonly<Record<string, HeaderValue>>
+  readonly headers: Headers | Readonly<Record<string, ReceivedDelivery['signature']>>
 }
 
 /** The types of a sender, with the output of schemas for the types that have one. */
@@ -78,7 +81,7 @@ type NoSuchType<Likely> = { readonly 'types of this sender': Likely }
 
 /** Verifies, deduplicates and routes the webhooks of a sender other than the CRM service. Made by `receiveFrom`. */
 export interface SenderReceiver<Types, C extends HandlerContext = HandlerContext>
-  extends Omit<Receiver<never, NoEvents, C>, 'on' | 'receive'> {
+  extends Omit<Receiver<never, NoSchemas, C>, 'on' | 'receive'> {
   /**
    * Registers a handler for a type (`issues.opened`), for the types that begin alike (`issues.*`), for all (`*`), or for a list of these.
    * Handlers run, and are named, as those of `createReceiver`.
