@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { sealedInbox } from 'postern'
+import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { makeTestFolder } from '../support/test-folder.ts'
-import { makeDeadLetters } from './make-dead-letters.ts'
+import { buryAll, makeDeadLetters } from './make-dead-letters.ts'
 import { ended, type RunningCli, readLines, runCli, startCli } from './run-cli.ts'
 
 let folder: string
@@ -65,6 +68,24 @@ describe('postern inbox serve', () => {
     expect(new URL(url).searchParams.get('token')).toBe('a token & of one’s own')
     const shortest = start(['--sqlite', file], { POSTERN_INBOX_TOKEN: '0123456789abcdef' })
     await shortest.until(/^page.*token=0123456789abcdef$/m)
+  })
+
+  it('opens sealed bodies with the keys in INBOX_KEYS, and says which key is missing', async () => {
+    const keys = `2026-11:${randomBytes(32).toString('base64')}`
+    const database = openSqlite(file)
+    await buryAll({ inbox: sealedInbox(sqliteInbox({ database }), { keys }) }, [{ id: 'evt_1' }])
+    database.close()
+    const read = async (env: object) => {
+      const cli = start(['--sqlite', file], env)
+      await cli.until(/^page/m)
+      const session = await fetch(readUrl(cli), { redirect: 'manual' })
+      const url = new URL('/_inspector/inbox/body?key=7:default4:acme5:evt_1', readUrl(cli))
+      return (await fetch(url, { headers: { cookie: session.headers.get('set-cookie') ?? '' } })).text()
+    }
+    expect(await read({ INBOX_KEYS: keys })).toContain('evt_1')
+    const refusal = await read({})
+    expect(refusal).toContain('the body is sealed')
+    expect(refusal).toContain('2026-11')
   })
 
   it('lets its page replay and drop only with --write, and then prints each action', async () => {

@@ -1,7 +1,9 @@
 import { type Context, Hono } from 'hono'
 import * as z from 'zod'
 import { type InboxEntry, type InboxState, MOST_COUNTED } from '../../../src/inbox/inbox.ts'
+import { keyIdOf } from '../../../src/inbox/seal.ts'
 import { PosternError } from '../../../src/protocol/errors.ts'
+import { quote } from '../../../src/protocol/show.ts'
 import { describeBody } from '../http/describe.ts'
 import type { Env } from '../http/env.ts'
 import { readJson } from '../http/read-json.ts'
@@ -40,7 +42,11 @@ export function createInboxRoutes(inbox: InboxView, options: InboxRoutesOptions)
   app.get('/item', async (c) => c.json(toDetail(await find(c.req.query('key') ?? ''))))
   app.get('/body', async (c) => {
     c.header('cache-control', 'no-store')
-    return c.json(describeBody(await find(c.req.query('key') ?? '')))
+    const entry = await find(c.req.query('key') ?? '')
+    const sealedBy = keyIdOf(entry.bytes)
+    if (sealedBy !== undefined)
+      throw new Refusal('forbidden', `the body is sealed: start the page with the key ${quote(sealedBy)} in INBOX_KEYS`)
+    return c.json(describeBody(entry))
   })
   app.post('/replay', async (c) => c.json({ isDone: await act(c, 'replay') }))
   app.post('/drop', async (c) => c.json({ isDone: await act(c, 'drop') }))
