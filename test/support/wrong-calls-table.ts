@@ -192,6 +192,20 @@ const CORE: Calls = {
     except: { secret: '*' },
   },
   'index.record': { of: () => core.record, given: { schema: {} }, needed: 0 },
+  'index.sealedInbox': {
+    of: () => core.sealedInbox,
+    given: { inbox, options: options({ keys: { current: nothing, find: nothing } }) },
+    needed: 2,
+    except: { keys: ['x y'] }, // checked as keys
+  },
+  'index.dropAll': {
+    of: () => core.dropAll,
+    given: {
+      inbox,
+      options: options({ accountKey: 'acme', isOfType: nothing, dryRun: true, onProgress: nothing }),
+    },
+    needed: 2,
+  },
   'index.memoryStore': {
     of: () => core.memoryStore,
     given: { options: options({ max: 10, retentionMs: 1e8, clock }) },
