@@ -151,7 +151,7 @@ describe('the tarball', () => {
     ['node', [...CORE, 'node:util/types', 'raw-body']],
     ['web', CORE],
     ['redis', CORE],
-    ['postgres', [...CORE, 'node:os']],
+    ['postgres', [...CORE, 'node:net', 'node:os']], // a connection of its own cancels a query
     ['sqlite', [...CORE, 'node:fs', 'node:os', 'node:path']], // its drivers when a file is opened
     ['bullmq', [...CORE, 'node:os']], // and what test/installs.test.ts tries
     ['models', ['zod']],
