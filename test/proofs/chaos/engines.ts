@@ -41,7 +41,7 @@ export async function openStore({ name, at }: EngineAddress): Promise<OpenStore>
   }
   if (name.includes('sqlite')) {
     const opened = await openFile(at, hasInbox)
-    return name.endsWith('sqlite') ? opened : { ...opened, writeEffect: writeToSqlite }
+    return /sqlite$|lanes$/.test(name) ? opened : { ...opened, writeEffect: writeToSqlite }
   }
   const pool = new pg.Pool({ connectionString: at })
   pool.on('error', () => {}) // it connects again by itself

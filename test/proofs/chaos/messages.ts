@@ -7,7 +7,7 @@ export interface EngineAddress {
 
 /**
  * Engines with `-transaction`, and `-outage`, also write rows of the user's own in the handler's transaction. With `inbox-`, events are
- * accepted first, and then handled by processes some of which accept as well.
+ * accepted first, and then handled by processes some of which accept as well; with `-lanes`, those of a record one at a time.
  */
 export const ENGINE_NAMES = [
   'memory',
@@ -19,9 +19,11 @@ export const ENGINE_NAMES = [
   'inbox-sqlite',
   'inbox-sqlite-transaction',
   'inbox-sqlite-outage',
+  'inbox-sqlite-lanes',
   'inbox-bullmq-redis',
   'inbox-postgres',
   'inbox-postgres-transaction',
+  'inbox-postgres-lanes',
 ] as const
 
 export type EngineName = (typeof ENGINE_NAMES)[number]

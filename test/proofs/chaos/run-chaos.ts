@@ -19,6 +19,8 @@ export interface ChaosOptions {
   readonly retryScale: number
   /** True if the engine is stopped, killed and restarted as well. */
   readonly engineFaults: boolean
+  /** The number of records that the events of an account are about. Default: each event has its own. */
+  readonly records?: number
   readonly onProgress?: (done: number) => void
 }
 
@@ -83,7 +85,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const lives = await pool.close()
     const handlers = engine.readEffects === undefined ? ['work', 'audit'] : ['audit'] // effects are judged by their rows
     const handlersOf = (id: string) => (isPoisoned(id) ? ['audit'] : handlers)
-    const { faults, ...counts } = judge(ids, handlersOf, lives, engine.outages)
+    const laneOf = (id: string) => toRecordId(id, options.records)
+    const { faults, ...counts } = judge(ids, handlersOf, lives, engine.outages, laneOf)
     return {
       ...counts,
       events: ids.length,
@@ -125,7 +128,7 @@ async function sendAll(options: ChaosOptions, pool: WorkerPool, sender: Schedule
     if (!(await sender.deliver(body))) lost++
   }
   const send = async (id: string) => {
-    const body = JSON.stringify(toEvent(id))
+    const body = JSON.stringify(toEvent(id, options.records))
     const copies: Promise<void>[] = [deliver(body)]
     if (Math.random() < COPIED_SHARE) {
       if (Math.random() < 0.5) copies.push(deliver(body), deliver(body))
@@ -149,7 +152,7 @@ async function sendAll(options: ChaosOptions, pool: WorkerPool, sender: Schedule
   const faulting = disturb(faults.length, isBefore, async (turn) => {
     await faults[turn]?.()
     const endedAt = performance.now()
-    while (!(await sender.isAcknowledged(JSON.stringify(toEvent('evt_0'))))) await sleep(50)
+    while (!(await sender.isAcknowledged(JSON.stringify(toEvent('evt_0', options.records))))) await sleep(50)
     secondsToRecover = Math.max(secondsToRecover, Math.round((performance.now() - endedAt) / 100) / 10)
   })
   await sending
@@ -208,12 +211,17 @@ async function judgeInbox(inbox: Inbox, poisoned: readonly string[]) {
 /** Returns the events that can never be handled, if there is an inbox in which they can become dead letters. */
 const POISONED = /77$/
 
-function toEvent(id: string) {
+/** Returns the id of the event's record, which an account does not share with another one. */
+function toRecordId(id: string, records: number | undefined): string {
+  return records === undefined ? id : `${id.length}-${Number(id.slice(4)) % records}`
+}
+
+function toEvent(id: string, records: number | undefined) {
   return {
     id,
     type: 'contact.created',
     timestamp: '2025-01-15T10:30:00.000Z',
     accountKey: `account-${id.length}`,
-    data: { record: { _id: id, email: 'zoe@example.test', isPoisoned: POISONED.test(id) } },
+    data: { record: { _id: toRecordId(id, records), email: 'zoe@example.test', isPoisoned: POISONED.test(id) } },
   }
 }

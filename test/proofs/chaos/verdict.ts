@@ -28,6 +28,8 @@ export interface Verdict {
     readonly twiceWithoutKill: number
     /** Pairs of runs of one handler for one event at the same time, the earlier of which was not killed. */
     readonly overlapping: number
+    /** Runs of an event while another one of its record ran. */
+    readonly overlappingInLane: number
   }
 }
 
@@ -38,16 +40,20 @@ interface HandlerRun {
   readonly isHit: boolean
 }
 
+type RunOfLane = Pick<HandlerRun, 'begin' | 'end'> & { readonly eventId: string }
+
 /**
  * Judges the journals of all lives against the events that were sent.
  *
  * @param handlersOf names the handlers that must end for an event
+ * @param laneOf returns what only one event may run of at a time
  */
 export function judge(
   eventIds: Iterable<string>,
   handlersOf: (eventId: string) => readonly string[],
   lives: readonly Life[],
   outages: readonly Outage[] = [],
+  laneOf = (eventId: string) => eventId,
 ): Verdict {
   const runs = new Map<string, HandlerRun[]>()
   for (const life of lives)
@@ -57,7 +63,7 @@ export function judge(
       else known.push(run)
     }
   const all = [...runs.values()].flat()
-  const faults = { neverHandled: 0, twiceWithoutKill: 0, overlapping: 0 }
+  const faults = { neverHandled: 0, twiceWithoutKill: 0, overlapping: 0, overlappingInLane: 0 }
   let repeatedAfterKill = 0
   for (const eventId of eventIds)
     for (const handler of handlersOf(eventId)) {
@@ -69,6 +75,14 @@ export function judge(
       else if (ends > 1) repeatedAfterKill++
       faults.overlapping += countOverlaps(ofHandler)
     }
+  const lanes = new Map<string, RunOfLane[]>()
+  for (const [key, ofHandler] of runs) {
+    const eventId = key.slice(key.indexOf(' ') + 1)
+    const ofLane = lanes.get(laneOf(eventId)) ?? []
+    lanes.set(laneOf(eventId), ofLane)
+    ofLane.push(...ofHandler.map(({ begin, end }) => ({ begin, end, eventId })))
+  }
+  for (const ofLane of lanes.values()) faults.overlappingInLane += countOverlapsInLane(ofLane)
   return {
     runs: all.length,
     failedRuns: all.filter(({ result }) => result === 'failure').length,
@@ -108,6 +122,22 @@ function countOverlaps(runs: readonly HandlerRun[]): number {
   for (const { begin, end, result, isHit } of runs) {
     if (begin < latestEnd) overlaps++
     if (!(isHit && result === 'cut off')) latestEnd = Math.max(latestEnd, end)
+  }
+  return overlaps
+}
+
+/** Counts the runs that begin before a run of another event has ended: by itself, or with its process. */
+function countOverlapsInLane(runs: readonly RunOfLane[]): number {
+  let overlaps = 0
+  let latest: RunOfLane = { begin: 0, end: 0, eventId: '' }
+  let latestOfOther = latest
+  for (const run of runs.toSorted((a, b) => a.begin - b.begin)) {
+    const isSame = run.eventId === latest.eventId
+    if (run.begin < (isSame ? latestOfOther : latest).end) overlaps++
+    if (run.end > latest.end) {
+      if (!isSame) latestOfOther = latest
+      latest = run
+    } else if (!isSame && run.end > latestOfOther.end) latestOfOther = run
   }
   return overlaps
 }

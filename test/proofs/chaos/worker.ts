@@ -33,6 +33,7 @@ const receiver = createReceiver({
   secret: SECRET,
   store: withJournal(engine.store),
   ...(engine.inbox && { inbox: engine.inbox }),
+  ...(settings.engine.name.endsWith('-lanes') && { lane: 'record' }),
   leaseMs: settings.leaseMs,
   logger: { debug() {}, info() {}, warn() {}, error() {} },
 })
