@@ -36,7 +36,7 @@ export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Elemen
   const failure = row.inbox === null ? readFailure(detail.attempts.at(-1)?.responseBody ?? '') : undefined
   const { last } = row
   const answer = row.inbox === null && last ? [last.result, last.code].filter(Boolean).join(' ') : ''
-  const advice = last?.isAcknowledged ? explainCode(last.code) : adviseOn(row, url, store.state?.settings.deadlineMs)
+  const advice = last?.isAcknowledged ? explainCode(last.code) : adviseOn(row, url, store.state?.settings)
   const words = [
     ...(reason?.handlers.length ? [`handler ${reason.handlers.map(escapeHidden).join(', ')}`] : []),
     ...(answer === '' || reason?.text.startsWith(answer) ? [] : [answer]),

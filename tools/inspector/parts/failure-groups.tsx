@@ -30,7 +30,7 @@ function describeGroup(cause: string, rows: readonly Row[]) {
   const bulk = bulkOf(rows)
   const urls = [...new Set(rows.map(({ webhook }) => store.urlOf(webhook) || 'a deleted webhook'))]
   const tryAll = () => store.set({ dialog: { kind: 'bulk', bulk } })
-  const advice = newest && adviseOn(newest, urls[0] ?? '', store.state?.settings.deadlineMs)
+  const advice = newest && adviseOn(newest, urls[0] ?? '', store.state?.settings)
   return {
     key: cause,
     cells: [

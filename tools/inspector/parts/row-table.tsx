@@ -172,7 +172,7 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
       <td class="wide dim" title={`${url}\n${account}`}>
         {place}
       </td>
-      <td title={adviseOn(row, url, store.state?.settings.deadlineMs)}>
+      <td title={adviseOn(row, url, store.state?.settings)}>
         <Result last={last} /> {signing !== 'valid' && signing}
         <span class="why"> {escapeHidden(withoutAnswer(reason?.text ?? '', last))}</span>
         <small>

@@ -36,7 +36,11 @@ export function explainCode(code: string | null): string | undefined {
 }
 
 /** Advice on a delivery whose last attempt was not acknowledged. */
-export function adviseOn({ last, signing, reason }: Row, url: string, deadlineMs?: number): string | undefined {
+export function adviseOn(
+  { last, signing, reason }: Row,
+  url: string,
+  settings?: { readonly deadlineMs: number; readonly signatureHeader: string },
+): string | undefined {
   // The error of a handler needs no guess.
   if (last === null || last.isAcknowledged || reason?.handlers.length) return undefined
   const { result, code } = last
@@ -44,7 +48,7 @@ export function adviseOn({ last, signing, reason }: Row, url: string, deadlineMs
     return 'The signature was made wrong on purpose, and the receiver refused it, as it should.'
   const known = [code ?? '', result].find((word) => Object.hasOwn(ADVICE, word))
   if (known !== undefined) return ADVICE[known]
-  return URL.canParse(url) ? findHint(result, new URL(url), deadlineMs) : undefined
+  return URL.canParse(url) ? findHint(result, new URL(url), settings?.deadlineMs, settings?.signatureHeader) : undefined
 }
 
 /** Kinds of signatures: `valid`, and then those that are wrong in one way. */
