@@ -32,6 +32,12 @@ describe('routes of the page', () => {
     expect(Object(json).rows).toMatchObject(ids.toReversed().map((id) => ({ id, last: null, times: [], record: null })))
     expect((await call(crm, `GET /_emulator/rows/${ids[1]}`)).json).toEqual(Object(json).rows[3])
     expect((await call(crm, 'GET /_emulator/rows/nothing')).status).toBe(404)
+    expect(Object((await call(crm, 'GET /_emulator/rows?limit=2')).json).rows).toMatchObject(
+      ids
+        .slice(3)
+        .toReversed()
+        .map((id) => ({ id })),
+    )
     const [made] = crm.events.emit({ type: 'sync.failed', data: { city: 'Zürich' } }).deliveries
     const found = (await call(crm, `GET /_emulator/search?text=${encodeURIComponent('ZÜRICH')}`)).json
     expect(found).toEqual({ ids: [made], change: 6 })

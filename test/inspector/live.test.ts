@@ -72,7 +72,7 @@ describe.skipIf(CHROMIUM === undefined)('live, the inspector', () => {
     const crm = await startPaused()
     crm.events.emit({ type: 'sync.completed' })
     let failures = 1
-    await context.route('**/_emulator/rows', (route) => (failures-- > 0 ? route.abort() : route.continue()))
+    await context.route('**/_emulator/rows{,?*}', (route) => (failures-- > 0 ? route.abort() : route.continue()))
     const { page } = await open(crm)
     await expect.poll(() => countOf(page)).toBe('1 delivery')
   })
@@ -83,7 +83,7 @@ describe.skipIf(CHROMIUM === undefined)('live, the inspector', () => {
     const [delivery] = crm.events.emit({ type: 'sync.completed' }).deliveries
     // The page asks for the one delivery before it knows the list.
     const answered = context.waitForEvent('response', (response) => response.url().endsWith(`/rows/${delivery}`))
-    await context.route('**/_emulator/rows', (route) => answered.then(() => route.continue()))
+    await context.route('**/_emulator/rows{,?*}', (route) => answered.then(() => route.continue()))
     const { page } = await open(crm, `?d=${delivery}`)
     await page.locator('.verdict').waitFor()
     crm.webhooks.delete(id)

@@ -30,7 +30,7 @@ export function createInspectorRoutes(service: Service, calls: CallLog, standing
 
   app.get('/rows', async (c) => {
     await standings?.refresh()
-    return c.json(listRows(service, calls))
+    return c.json(listRows(service, calls, Number(c.req.query('limit')) || MOST_ROWS))
   })
   app.get('/rows/:id', (c) => c.json(describeRow(deliveries.get(c.req.param('id')))))
   app.get('/search', (c) => c.json(search(service, c.req.query('text') ?? '', Number(c.req.query('after')) || 0)))
@@ -77,14 +77,14 @@ export function createInspectorRoutes(service: Service, calls: CallLog, standing
 }
 
 /** Everything that the page shows at its start, with the position after which it asks for changes. */
-function listRows(service: Service, calls: CallLog): RowPage {
+function listRows(service: Service, calls: CallLog, limit: number): RowPage {
   const { log, clock } = service
   return {
     cursor: writeCursor(service, calls),
     now: writeTime(clock.now()),
     state: describeState(service),
     total: log.size,
-    rows: log.list().slice(-MOST_ROWS).toReversed().map(describeRow),
+    rows: log.list().slice(-Math.min(limit, MOST_ROWS)).toReversed().map(describeRow),
   }
 }
 

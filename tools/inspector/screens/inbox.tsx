@@ -200,7 +200,7 @@ function Causes({ page: { causes } }: PageOptions): JSX.Element {
       <When at={last} />,
     ],
   }))
-  const columns = [['Cause'], ['Events', 'number'], ['First', 'number dim'], ['Last', 'number dim']] as const
+  const columns = [['Cause'], ['Events', 'number'], ['First', 'number dim wide'], ['Last', 'number dim']] as const
   return <Table name="Causes" columns={columns} rows={rows} />
 }
 
