@@ -100,18 +100,6 @@ export function findLate(scene: RunScene, checks: readonly Judged[]): Finding | 
 const isSilence = ({ failureKind }: Answer) => failureKind === 'timeout'
 const isEnd = ({ isUnreachable }: Answer) => isUnreachable
 
-/** Creates a function that returns true if the receiver hangs: it answered none of the last deliveries, nor one more that is plain. */
-export function createHangTest({ make, send, isSilent }: RunScene): () => Promise<boolean> {
-  let hangs: Promise<boolean> | undefined
-  return async () => {
-    if (!isSilent()) return false
-    hangs ??= send(make.delivery(make.event())).then(isSilence)
-    const current = hangs
-    if (!(await current) && hangs === current) hangs = undefined
-    return current
-  }
-}
-
 const toFinding = (code: Finding['code'], text: string, also: readonly Judged[]): Finding => ({
   code,
   text,

@@ -1,7 +1,7 @@
 import { showTarget } from '../wire/target.ts'
 import type { Cause, Scene, Verdict } from './case.ts'
 import type { GroupedCase } from './cases.ts'
-import { createHangTest, diagnose, type Finding, findLate, type Judged } from './diagnose.ts'
+import { diagnose, type Finding, findLate, type Judged } from './diagnose.ts'
 import type { CheckResult } from './report.ts'
 import { toCurl } from './repro.ts'
 import type { RunScene } from './scene.ts'
@@ -36,7 +36,6 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
   const found = new Map<string, Conclusion>()
   const running = new Set<string>()
   const takeTurn = createTurns(concurrency)
-  const isHanging = createHangTest(scene)
   let finding: Finding | undefined
   let endPlain = () => {}
   const isPlainJudged = new Promise<void>((resolve) => {
@@ -50,7 +49,7 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
     if (scene.isLost()) return 'unreachable'
     if (finding?.isAbsent === true) return 'absent'
     // The last check is the one that fails then.
-    if (single.id !== LAST && (await unlessInterrupted(isHanging(), signal))) return 'hangs'
+    if (single.id !== LAST && (await unlessInterrupted(scene.isHanging(), signal))) return 'hangs'
     return finding !== undefined && single.group === 'effect' ? 'plain_refused' : undefined
   }
   const followPlain = async ({ status }: Verdict) => {
@@ -80,6 +79,7 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
   }
   const isLast = ({ id }: GroupedCase) => id === LAST
   await Promise.all(cases.filter((single) => !isLast(single)).map(check))
+  scene.wake()
   await Promise.all(cases.filter(isLast).map(check))
   const conclusions = cases.flatMap(({ id }) => found.get(id) ?? [])
   return { conclusions, finding: finding ?? findLate(scene, conclusions) }

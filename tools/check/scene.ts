@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
-import type { AcknowledgedEvent, Answer, Counting, Scene, TestDelivery } from './case.ts'
+import type { AcknowledgedEvent, Answer, Counting, Maker, Scene, TestDelivery } from './case.ts'
 import { startCounting } from './counting.ts'
 import { createMaker, type MakerOptions } from './maker.ts'
 import { sendDelivery } from './send.ts'
@@ -15,6 +15,19 @@ export interface SceneOptions extends MakerOptions, Pick<Scene, 'target' | 'pati
   readonly signal: AbortSignal | undefined
 }
 
+/** Answer to a delivery that is not sent, since the receiver hangs. */
+const SILENCE: Answer = {
+  status: undefined,
+  failure: 'not sent, since the receiver hangs',
+  failureKind: 'timeout',
+  isUnreachable: false,
+  words: '',
+  headers: {},
+  body: Promise.resolve(''),
+  isWhole: Promise.resolve(true),
+  ms: 0,
+}
+
 const NOTHING_COUNTED: Counting = {
   sent: Promise.resolve(),
   types: Promise.resolve([]),
@@ -24,32 +37,19 @@ const NOTHING_COUNTED: Counting = {
 export type RunScene = ReturnType<typeof createScene>
 
 export function createScene(options: SceneOptions) {
-  const { target, secret, timeoutMs, patienceMs, probe, signal } = options
+  const { target, secret, patienceMs, probe, signal } = options
   /** Aborts deliveries that are still under way a moment after the run is interrupted. */
   const cut = new AbortController()
   const cutSoon = () => setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
   signal?.addEventListener('abort', cutSoon, { once: true })
-  let [answers, unansweredInARow] = [0, 0]
-  let isUnreachable = false
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
   let patience = patienceMs
-  const acknowledged = new Map<string, AcknowledgedEvent>()
   const make = createMaker(options)
+  const watched = watchDeliveries(options, make, cut.signal)
+  const { acknowledged, sendOnce } = watched
   const putOffBy = new Set<Answer['status']>()
   // A signal of its own for each wait: of many listeners at one signal, Node would warn as a leak.
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, signal && { signal: AbortSignal.any([signal]) })
-  const sendOnce = async (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> => {
-    signal?.throwIfAborted()
-    const answer = await sendDelivery(target, delivery, { timeoutMs, cut: cut.signal, agent })
-    if (answer.status === undefined) cut.signal.throwIfAborted()
-    else answers++
-    isUnreachable = answer.isUnreachable
-    unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
-    const { event } = delivery
-    if (event?.type === make.plainType && isSuccess(answer) && !acknowledged.has(event.id))
-      acknowledged.set(event.id, { at: performance.now(), doneAt: undefined })
-    return { ...answer, event }
-  }
   const sendPatiently = async (attempt: () => Promise<Answer>): Promise<Answer> => {
     let end: number | undefined
     for (;;) {
@@ -69,6 +69,7 @@ export function createScene(options: SceneOptions) {
   }
   let counting: Counting | undefined
   const scene = {
+    ...watched,
     make,
     target,
     secret: typeof secret === 'string' ? Buffer.from(secret) : secret,
@@ -85,10 +86,6 @@ export function createScene(options: SceneOptions) {
     wait,
     endTurn() {},
     counting: (): Counting => (counting ??= probe === undefined ? NOTHING_COUNTED : startCounting({ ...scene, probe })),
-    /** Returns true if nothing listens at the target, and nothing has during this run. */
-    isLost: () => answers === 0 && isUnreachable,
-    isGone: () => answers > 0 && isUnreachable,
-    isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
     /** Statuses by which deliveries were put off for longer than `patienceMs`, or for an unknown time. */
     putOffBy,
     close() {
@@ -97,6 +94,51 @@ export function createScene(options: SceneOptions) {
     },
   }
   return scene
+}
+
+/** Sends deliveries, and watches whether the receiver answers them. */
+function watchDeliveries({ target, timeoutMs, signal }: SceneOptions, make: Maker, cut: AbortSignal) {
+  let [answers, unansweredInARow] = [0, 0]
+  let isUnreachable = false
+  const acknowledged = new Map<string, AcknowledgedEvent>()
+  /** Result of one more delivery to a receiver that answered none of the last ones; kept if that is not answered either. */
+  let waking: Promise<boolean> | undefined
+  const isHanging = async (): Promise<boolean> => {
+    if (answers === 0 || unansweredInARow < SILENT_DELIVERIES) return false
+    waking ??= deliver(make.delivery(make.event())).then(({ failureKind }) => failureKind !== 'timeout')
+    const current = waking
+    const isAwake = await current
+    if (isAwake && waking === current) waking = undefined
+    return !isAwake
+  }
+  const sendOnce = async (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> =>
+    (await isHanging()) ? { ...SILENCE, event: delivery.event } : deliver(delivery, agent)
+  const deliver = async (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> => {
+    signal?.throwIfAborted()
+    const answer = await sendDelivery(target, delivery, { timeoutMs, cut, agent })
+    if (answer.status === undefined) cut.throwIfAborted()
+    else answers++
+    isUnreachable = answer.isUnreachable
+    unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
+    const { event } = delivery
+    if (event?.type === make.plainType && isSuccess(answer) && !acknowledged.has(event.id))
+      acknowledged.set(event.id, { at: performance.now(), doneAt: undefined })
+    return { ...answer, event }
+  }
+  return {
+    acknowledged,
+    sendOnce,
+    /** Returns true if nothing listens at the target, and nothing has during this run. */
+    isLost: () => answers === 0 && isUnreachable,
+    isGone: () => answers > 0 && isUnreachable,
+    isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
+    /** Returns true if the receiver answered none of the last deliveries, nor one more that is plain. Nothing else is sent to it then. */
+    isHanging,
+    /** Asks a receiver that hangs once more, before the next delivery. */
+    wake() {
+      waking = undefined
+    },
+  }
 }
 
 async function sendInTurn(

@@ -38,13 +38,16 @@ export const effectFailure: readonly Case[] = [
   {
     id: 'effect-ack-after-work',
     sends:
-      'An event whose work the probe makes fail, once and, if it counts these orders, twice; of each type whose work it counts.',
-    expects: 'No 2xx; or a 2xx after which the work is done again without another delivery, as an inbox does.',
+      'An event whose work the probe makes fail, once and, if it counts these orders, twice; then the same event again until it is accepted, up to five times in all; of each type whose work it counts.',
+    expects: 'No 2xx; or a 2xx after which the work is done, without another delivery, as an inbox does.',
     why: 'A 2xx ends the retries. Work that fails after it is lost, and nobody notices.',
     fix: 'Answer when the work is done, or when the event is safely stored and its work will be retried, more than once.',
     run: forEachType(async (scene, event) => {
       for (let times = 0; times < 2; times++) await scene.probe.fail(event.id)
-      return judgeAnswers(scene, event, [await scene.sendOnce(scene.make.delivery(event))])
+      const delivery = scene.make.delivery(event)
+      const first = await scene.sendOnce(delivery)
+      if (isUnseen(first) || isSuccess(first)) return judgeAnswers(scene, event, [first])
+      return judgeAnswers(scene, event, [first, await sendUntilAccepted(scene, delivery)])
     }),
   },
   {
