@@ -35,6 +35,7 @@ export { OBSERVE, type Observable, type Observer, type ReceiverView, type Watch 
 export type { OutcomeInfo } from './receiver/options.ts'
 export type { Receives } from './receiver/receiver.ts'
 export type { EventTypes } from './receiver/routes.ts'
-export type { SenderEvent, SenderReceiver, SenderReceiverOptions } from './receiver/sender-receiver.ts'
+export type { SenderEvent } from './receiver/sender-event.ts'
+export type { SenderReceiver } from './receiver/sender-receiver.ts'
 export type { Claim, Position, Store } from './store/store.ts'
 export type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from './store/transactional-store.ts'

@@ -55,7 +55,8 @@ export type {
   ReceiverWorker,
   Receives,
 } from './receiver/receiver.ts'
+export type { SenderReceiver } from './receiver/sender-receiver.ts'
 export { winstonLogger } from './receiver/winston-logger.ts'
-export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
+export { type MemoryStore, memoryStore } from './store/memory-store.ts'
 export type { Claim, Position, Store } from './store/store.ts'
 export type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from './store/transactional-store.ts'

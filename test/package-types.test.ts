@@ -138,6 +138,13 @@ describe('the declarations', () => {
     expect([...walk.strict]).toEqual([])
   })
 
+  it('compile without skipLibCheck', () => {
+    const files = Object.keys(entries).map((name) => join(dist, `${name}.d.ts`))
+    const program = ts.createProgram(files, { ...STRICT, module: ts.ModuleKind.NodeNext, skipLibCheck: false })
+    const found = files.flatMap((file) => program.getSemanticDiagnostics(program.getSourceFile(file)))
+    expect(found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
+  })
+
   it('export every interface and class that they mention', () => {
     expect([...walk.hidden].sort()).toEqual([])
   })

@@ -6,7 +6,7 @@ import { WORK_OPTIONS, type WorkOptions } from './retries.ts'
 import { Worker, type WorkerParts } from './worker.ts'
 
 /** Options of `receiver.workOnce`. */
-export interface WorkOnceOptions extends WorkOptions {
+export type WorkOnceOptions = WorkOptions & {
   /**
    * Time for which it takes events, in milliseconds, from 1,000 on. What still runs then is aborted, and given back after a second at most.
    * Longer than `handlerTimeoutMs`: otherwise an event whose handler hangs never counts as failed.

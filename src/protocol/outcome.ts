@@ -71,7 +71,7 @@ type Late = OfEvent & { readonly outcome: 'late'; readonly status: 503 }
 /** Sender-caused: the delivery was turned away and no handler ran. `id` and what follows are there once the signature held. */
 type Rejected = Partial<OfEvent> & {
   readonly outcome: 'rejected'
-  readonly status: (typeof REJECTION_STATUS)[RejectionCode]
+  readonly status: (typeof REJECTION_STATUS)[RejectionCode] | 503
   readonly code: RejectionCode
   readonly reason: string
   readonly issues: readonly Issue[]
@@ -110,10 +110,11 @@ type PutOff = Partial<OfEvent> & {
   readonly reason?: string | undefined
 }
 
-/** Returns the outcome for a sender that may repeat an event after 503, but not after 500 or 409, as Typeform does. */
+/** Returns the outcome for a sender that may repeat an event after 503, but not after 500, 409 or 422, as Typeform does. */
 export function toRetried(outcome: Outcome): Outcome {
   const { outcome: kind } = outcome
-  return kind === 'failed' || kind === 'busy' || kind === 'error' ? { ...outcome, status: 503 } : outcome
+  if (kind === 'failed' || kind === 'busy' || kind === 'error') return { ...outcome, status: 503 }
+  return kind === 'rejected' && outcome.code === 'invalid_record' ? { ...outcome, status: 503 } : outcome
 }
 
 /** The result of one delivery. `status` is the HTTP answer; only 2xx acknowledges the event to the service. */

@@ -62,7 +62,7 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
  */
 export function parsePlainPattern(text: unknown): EventPattern {
   if (text === '*') return { kind: 'all', text }
-  if (typeof text !== 'string' || !/^[^*]+?(\.\*)?$/.test(text))
+  if (typeof text !== 'string' || !/^[^*]+?([./]\*)?$/.test(text))
     throw invalid(
       `.on() takes a type, such as 'issues.opened', the beginning of types, 'issues.*', or '*', not ${show(text)}.`,
     )

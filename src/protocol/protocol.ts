@@ -6,7 +6,7 @@ import type { Sender } from './sender.ts'
 import { type HeaderValue, importSecret, matchesKey, onlyValue, SECRET_HINT } from './signature.ts'
 
 /** The headers of a delivery whose bytes are in hand: `signature` for the CRM service, `headers` for another sender. */
-export interface GivenHead {
+export type GivenHead = {
   readonly signature?: HeaderValue
   readonly headers?: Headers | Readonly<Record<string, HeaderValue>> | undefined
 }

@@ -2,11 +2,13 @@ import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqua
 import { checkEnvelope, type Envelope, isObject, parseJson } from './envelope.ts'
 import { ConfigurationError } from './errors.ts'
 import type { RequestHead } from './head.ts'
+import { isBytes } from './is-bytes.ts'
 import { type Kind, withMethods } from './option-checker.ts'
 import { Rejection, type RejectionCode } from './outcome.ts'
+import { ignoreRejection, isThenable } from './promises.ts'
 import type { Protocol } from './protocol.ts'
-import type { EventNames, Sender, SenderHeaders, SignedHead } from './sender.ts'
-import { reasonOf } from './show.ts'
+import type { Sender, SenderHeaders, SignedHead } from './sender.ts'
+import { reasonOf, show } from './show.ts'
 import { importSecret, onlyValue } from './signature.ts'
 
 const MOST_DIGESTS = 8
@@ -38,7 +40,8 @@ export function toProtocol(sender: Sender<unknown>): Protocol {
     importSecret: (secret) => importKey(sender, secret, secretHint),
     readHead: (request, receivedAt) => readHead(sender, request, receivedAt),
     readGiven({ headers }, receivedAt) {
-      if (typeof headers !== 'object' || headers === null) return undefined
+      if (typeof headers !== 'object' || headers === null || isThenable(headers) || Array.isArray(headers))
+        return undefined
       const entries = Object.entries(headers)
       const header =
         typeof headers.get === 'function'
@@ -56,9 +59,17 @@ export function toProtocol(sender: Sender<unknown>): Protocol {
 function importKey(sender: Sender<unknown>, secret: unknown, hint: string): KeyObject {
   const key = importSecret(secret, hint)
   if (typeof secret !== 'string' || sender.toKey === undefined) return key
-  const bytes = sender.toKey(secret)
+  const bytes: unknown = mustBeNow(sender, 'toKey', sender.toKey(secret))
+  if (!isBytes(bytes)) throw new TypeError(`toKey() of ${sender.name} returned ${show(bytes)}, not bytes.`)
   if (bytes.length >= Math.min(LEAST_KEY_BYTES, secret.length)) return createSecretKey(bytes)
   throw new ConfigurationError('secret_unusable', `The signing secret is too short for ${sender.name}. ${hint}`)
+}
+
+/** Returns what a method of a sender returned. A promise is a mistake of its author, whose rejection must not end the process. */
+function mustBeNow<T>({ name }: Sender<unknown>, method: string, result: T): T {
+  if (!isThenable(result)) return result
+  ignoreRejection(result)
+  throw new TypeError(`${method}() of ${name} returned a promise; it cannot wait.`)
 }
 
 /** Stop 1: refuses a request that lacks a header, has one twice, or was signed at another time. */
@@ -79,10 +90,12 @@ function readHead(
     } else if (sender.headers.includes(name)) return new Rejection('signature_missing', `There is no ${name} header.`)
   }
   try {
-    const signed = sender.readHead(headers)
-    if (signed === undefined || !hasDigests(signed)) return malformed(signature)
+    const signed = mustBeNow(sender, 'readHead', sender.readHead(headers))
+    if (signed === undefined || !isUsable(signed)) return malformed(sender.headers.join(' or '))
     const { signedAt = receivedAt } = signed
     const { toleranceMs = 0 } = sender
+    if (signed.signedAt !== undefined && toleranceMs === 0)
+      return malformed(signature, ': signedAt needs a toleranceMs')
     if (Math.abs(receivedAt - signedAt) <= toleranceMs) return { headers, signed, receivedAt }
     const [signedTime, time] = [signedAt, receivedAt].map((ms) => new Date(ms).toISOString())
     return new Rejection(
@@ -94,8 +107,13 @@ function readHead(
   }
 }
 
-function hasDigests({ digests }: SignedHead): boolean {
-  return digests.length > 0 && digests.length <= MOST_DIGESTS && digests.every(({ length }) => length === DIGEST_BYTES)
+function isUsable({ digests, before = '', after = '' }: SignedHead): boolean {
+  return (
+    digests.length > 0 &&
+    digests.length <= MOST_DIGESTS &&
+    digests.every((digest) => isBytes(digest) && digest.length === DIGEST_BYTES) &&
+    [before, after].every((text) => typeof text === 'string')
+  )
 }
 
 function matchesDigest(body: Uint8Array, { signed }: SenderHead, key: KeyObject): boolean {
@@ -120,15 +138,16 @@ function parseEvent(
       : parsed
   const { value: data, text } = parsed
   if (!isObject(data)) return refuse('it is not an object.')
-  let names: EventNames | undefined
-  try {
-    const digest = () => createHash('sha256').update(body).digest('hex')
-    names = sender.nameEvent(data, headers, { signedAt: signed.signedAt, receivedAt, digest })
-  } catch (cause) {
-    return refuse(reasonOf(cause))
-  }
-  if (names === undefined) return refuse('its type or id is missing.')
+  const digest = () => createHash('sha256').update(body).digest('hex')
+  const facts = { signedAt: signed.signedAt, receivedAt, digest }
+  const names = mustBeNow(sender, 'nameEvent', sender.nameEvent(data, headers, facts))
+  if (names == null) return refuse('its type or id is missing.')
   const { id, type, timestamp, accountKey } = names
+  // A mistake in nameEvent is the owner's: a sender may give up an event that is refused.
+  const wrong = Object.entries({ id, type, timestamp, accountKey }).find(([, value]) => typeof value !== 'string')
+  ignoreRejection(wrong?.[1])
+  if (wrong !== undefined)
+    throw new TypeError(`nameEvent() of ${sender.name} returned ${show(wrong[1])} as ${wrong[0]}.`)
   const event = checkEnvelope({ id, type, timestamp, accountKey, data })
   if (event instanceof Rejection) return refuse(event.reason)
   return { event, text: `${JSON.stringify({ id, type, timestamp, accountKey }).slice(0, -1)}${DATA}${text}}` }

@@ -5,7 +5,7 @@ import type { OpenData } from './events.ts'
 export type SenderHeaders = Readonly<Record<string, string | undefined>>
 
 /** The signature of a request, as its head presents it. The receiver computes and compares digests; a sender cannot choose an algorithm. */
-export interface SignedHead {
+export type SignedHead = {
   /** Digests that the request presents, 32 bytes each, at most 8. One must be the HMAC-SHA256 of `before`, the body and `after`. */
   readonly digests: readonly Uint8Array[]
   /** Text that is signed in front of the body. */
@@ -17,7 +17,7 @@ export interface SignedHead {
 }
 
 /** The names of an event, by which the receiver routes and deduplicates. */
-export interface EventNames {
+export type EventNames = {
   /** Repeated by each attempt, and unique in the account. At most 1,024 characters. */
   readonly id: string
   /** At most 256 characters. */
@@ -29,7 +29,7 @@ export interface EventNames {
 }
 
 /** Facts for `nameEvent` besides the body and the headers. */
-export interface EventFacts {
+export type EventFacts = {
   /** The `signedAt` of the head. */
   readonly signedAt: number | undefined
   /** When the request was received, in milliseconds since 1970. */
@@ -47,7 +47,7 @@ export type OpenTypes = { readonly [type: string]: OpenData }
  *
  * @see docs/guides/own-sender.md
  */
-export interface Sender<Types = OpenTypes> {
+export type Sender<Types = OpenTypes> = {
   /** For messages, such as `GitHub`. */
   readonly name: string
   /** The headers of each delivery, in lower case, that of the signature first. A request that lacks one is refused before its body is read. */
@@ -79,5 +79,5 @@ export interface Sender<Types = OpenTypes> {
     names: Partial<EventNames> & { readonly at: number },
   ): Readonly<Record<string, string>>
   /** Never set: it carries the types of events. A list, since those of a plain optional field may be inferred as undefined. */
-  readonly types?: readonly [Types]
+  readonly types?: readonly [Types] | undefined
 }

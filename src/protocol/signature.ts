@@ -102,7 +102,7 @@ export function importSecret(secret: unknown, hint = SECRET_HINT): KeyObject {
   }
   if (isThenable(secret)) {
     ignoreRejection(secret)
-    throw unusable('is a promise: await it, or give createReceiver the function itself')
+    throw unusable('is a promise: await it, or give the receiver the function itself')
   }
   throw unusable(
     secret === undefined

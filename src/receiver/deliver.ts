@@ -41,7 +41,7 @@ const NOT_SIGNED: BodyFailure = {
 }
 const NO_HEADERS: BodyFailure = {
   failure: 'body_consumed',
-  fix: 'A receiver of receiveFrom() needs all headers: receive({ body, headers }).',
+  fix: 'A receiver of receiveFrom() needs all headers, by name or as Headers, and no promise of them: receive({ body, headers }).',
 }
 const CLOSING: Outcome = { outcome: 'closing', status: 503 }
 const ignore = () => {}
@@ -108,6 +108,7 @@ export class DeliveryPath {
       const { body: read, signature, headers, source: given, receivedAt, waitUntil } = Object(received) as GivenDelivery // may be plain JavaScript
       const body = isBytes(read) && !isThenable(signature) ? read : NOT_BYTES
       if (body === NOT_BYTES) for (const part of [received, read, signature]) ignoreRejection(part)
+      ignoreRejection(headers)
       const source = toSource('The source given to receive()', () => given)
       const elapsedMs = this.#elapsedSince(receivedAt)
       const startedAt = settings.clock.monotonic() - Math.min(elapsedMs, settings.deadlineMs)
@@ -241,7 +242,7 @@ export class DeliveryPath {
   }
 
   #toUnexpected(cause: unknown): Outcome {
-    const message = `A delivery could not be taken, because of a defect of its adapter, of its host's request or of Postern: ${reasonOf(cause)}`
+    const message = `A delivery could not be taken, because of a defect of its adapter, of its sender's profile, of its host's request or of Postern: ${reasonOf(cause)}`
     const error = new PosternError('unexpected', message, { cause })
     this.#shared.reporter.errorSparingly(error)
     return { outcome: 'failed', status: 500, code: 'unexpected', error }

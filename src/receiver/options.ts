@@ -40,7 +40,7 @@ export type ReceiverOptions<M = OpenModels, E = NoEvents, S extends Store = Stor
 } & OtherOptions
 
 /** The options that do not determine the types of handlers. */
-interface OtherOptions {
+export type OtherOptions = {
   /**
    * The webhook's signing secret: text or bytes, `{ secret, accountKey }` to bind it to one account, a list of these, or a function
    * that chooses by source or account. `undefined` is in the type so that `process.env.WEBHOOK_SECRET` can be given as it is; at run
@@ -114,6 +114,7 @@ export interface SenderTerms {
   readonly known: readonly string[]
   /** Returns a sentence about an option that is not known. */
   readonly hint: (stray: string) => string | undefined
+  readonly name: string
   readonly maxBodyBytes: number
   readonly deadlineMs: { readonly initial: number; readonly most: number }
   /** The shortest retention of a store, in milliseconds, and what repeats events for so long. */
@@ -131,6 +132,7 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
   return checkOptions(options, {
     check,
     protocol: serviceProtocol(signatureHeader),
+    name: 'default',
     known: OPTIONS,
     hint: (stray) => (stray === 'secrets' ? 'Several secrets are given as a list in "secret".' : undefined),
     maxBodyBytes: 1_048_576,
@@ -187,7 +189,7 @@ export function checkOptions(
     models: models === undefined ? undefined : checkSchemas(check, 'models', models, checkModelKey),
     events: checkSchemas(check, 'events', events, terms.checkEventType),
     store: checkStore(terms, store === undefined ? memoryStore({ clock }) : store),
-    name: name ?? 'default',
+    name: name ?? terms.name,
     isNamed: name !== undefined,
     maxBodyBytes,
     maxBodyCost,

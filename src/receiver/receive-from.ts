@@ -8,8 +8,9 @@ import { SENDER, toProtocol } from '../protocol/sender-protocol.ts'
 import { show } from '../protocol/show.ts'
 import type { Store } from '../store/store.ts'
 import { WebhookReceiver } from './create-receiver.ts'
+import type { ContextOf } from './handler.ts'
 import { checkOptions, OPTIONS, type ReceiverOptions } from './options.ts'
-import type { ReceiverFrom, SenderReceiverOptions } from './sender-receiver.ts'
+import type { SenderReceiver, SenderReceiverOptions } from './sender-receiver.ts'
 
 const DAY_MS = 86_400_000
 const ONE_ATTEMPT = 'makes one attempt: without an inbox, an event that fails is lost. Give receiveFrom an inbox.'
@@ -26,7 +27,7 @@ const ONE_ATTEMPT = 'makes one attempt: without an inbox, an event that fails is
 export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents, S extends Store = Store>(
   sender: Sender<Types>,
   options: SenderReceiverOptions<E, S>,
-): ReceiverFrom<Types, E, S> {
+): SenderReceiver<Types, E, ContextOf<S>> {
   const check = new OptionChecker('receiveFrom')
   check.mustBe('sender', sender, SENDER)
   checkSender(sender)
@@ -34,10 +35,18 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
   const settings = checkOptions(options as ReceiverOptions<ModelSchemas, EventSchemas>, {
     check,
     protocol: toProtocol(sender),
+    // Two senders on one store or inbox never meet.
+    name: sender.name
+      .toLowerCase()
+      .replace(/[^\x21-\x7e]+/g, '-')
+      .slice(0, 64),
     known: OPTIONS.filter((name) => !OF_SERVICE.includes(name)),
     hint: hintFor,
     maxBodyBytes: sender.maxBodyBytes ?? 1_048_576,
-    deadlineMs: { initial: Math.min(0.8 * sender.waitsMs, DEFAULT_DEADLINE_MS), most: sender.waitsMs - 500 },
+    deadlineMs: {
+      initial: Math.min(0.8 * sender.waitsMs, sender.waitsMs - 500, DEFAULT_DEADLINE_MS),
+      most: sender.waitsMs - 500,
+    },
     retentionMs: {
       least: sender.duplicatesForMs,
       reason: `${sender.name} may repeat an event for ${sender.duplicatesForMs} ms`,
@@ -47,7 +56,7 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
   if (sender.attempts === 1 && settings.inbox === undefined)
     settings.logger.warn({ receiver: settings.name }, `${sender.name} ${ONE_ATTEMPT}`)
   const receiver: unknown = new WebhookReceiver(settings)
-  return receiver as ReceiverFrom<Types, E, S> // the types concern handlers only; patterns and schemas are also checked at run time
+  return receiver as SenderReceiver<Types, E, ContextOf<S>> // the types concern handlers only; patterns and schemas are also checked at run time
 }
 
 /** Options about events of the CRM service. */

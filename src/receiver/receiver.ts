@@ -36,7 +36,7 @@ export interface ReceivedDelivery {
 export type GivenDelivery = Omit<ReceivedDelivery, 'signature'> & GivenHead
 
 /** Options of `receiver.dispatch`. */
-export interface DispatchOptions {
+export type DispatchOptions = {
   /** Milliseconds to wait for the result; `Infinity` for the consumer of a queue, which acknowledges its message by the outcome. Default: `deadlineMs`. */
   readonly waitMs?: number | undefined
 }

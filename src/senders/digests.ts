@@ -1,5 +1,4 @@
 const HEX = /^[0-9a-f]{64}$/i
-const BASE64 = /^[A-Za-z0-9+/]{43}=$/
 
 /** Returns the 32 bytes of a digest in hexadecimal behind a prefix; undefined if it is malformed. */
 export function hexDigest(text: string | undefined, prefix = ''): Uint8Array | undefined {
@@ -10,7 +9,8 @@ export function hexDigest(text: string | undefined, prefix = ''): Uint8Array | u
 /** Returns the 32 bytes of a digest in base64 behind a prefix; undefined if it is malformed. */
 export function base64Digest(text: string | undefined, prefix = ''): Uint8Array | undefined {
   const digest = after(text, prefix)
-  return digest !== undefined && BASE64.test(digest) ? Buffer.from(digest, 'base64') : undefined
+  const bytes = Buffer.from(digest ?? '', 'base64') // skips what it does not know
+  return bytes.length === 32 && bytes.toString('base64') === digest ? bytes : undefined
 }
 
 /** Returns seconds since 1970, written in 1 to 12 digits, as milliseconds; undefined if they are malformed. */

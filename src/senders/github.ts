@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { ConfigurationError, type OpenData, type OpenTypes, type Sender } from '../engine.ts'
+import { ConfigurationError, type OpenData, type OpenTypes, OptionChecker, type Sender } from '../engine.ts'
 import { hexDigest } from './digests.ts'
 import { type OnceOptions, readOnce } from './once.ts'
 
@@ -13,6 +13,15 @@ type Named<E extends string, Payload> = Payload extends { action: infer Action e
   ? { type: `${E}.${Action}`; data: Payload }
   : { type: E; data: Payload }
 
+/** Options of `github`. */
+export interface GitHubOptions extends OnceOptions {
+  /**
+   * Returns the tenant that a body names. Default: the id of its installation, organization, repository or user, the first that it has, such as
+   * `organization:5`. A secret of one repository needs its name: `(body) => String(Object(body.repository).full_name)`.
+   */
+  readonly account?: ((body: OpenData) => string | undefined) | undefined
+}
+
 const DAY_MS = 86_400_000
 const TOKEN = /^(gh[opsur]_|github_pat_)/
 
@@ -24,8 +33,10 @@ const TOKEN = /^(gh[opsur]_|github_pat_)/
  *
  * @throws ConfigurationError `option_unknown`, `option_invalid`
  */
-export function github<Payloads = never>(options: OnceOptions = {}): Sender<GitHubTypes<Payloads>> {
-  const once = readOnce('github', options)
+export function github<Payloads = never>(options: GitHubOptions = {}): Sender<GitHubTypes<Payloads>> {
+  const once = readOnce('github', options, ['account'])
+  const { account = accountOf } = options
+  new OptionChecker('github').mustBeFunctions({ account })
   return {
     name: 'GitHub',
     headers: ['x-hub-signature-256', 'x-github-event', 'x-github-delivery'],
@@ -44,7 +55,7 @@ export function github<Payloads = never>(options: OnceOptions = {}): Sender<GitH
       return {
         id: once === 'body' ? `sha256:${digest()}` : (headers['x-github-delivery'] ?? ''),
         type: typeof body.action === 'string' ? `${event}.${body.action}` : event,
-        accountKey: accountOf(body),
+        accountKey: account(body) ?? 'github',
         timestamp: new Date(receivedAt).toISOString(),
       }
     },

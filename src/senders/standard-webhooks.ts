@@ -9,13 +9,13 @@ export interface StandardWebhooksOptions {
   readonly headers?: 'webhook' | 'svix' | undefined
   /** Returns the tenant that a body names. Default: none, and all events are of one. */
   readonly account?: ((body: OpenData) => string | undefined) | undefined
+  /** Returns the type that a body names. Default: its `type`, which not all senders have. */
+  readonly type?: ((body: OpenData) => string | undefined) | undefined
   /** Most milliseconds between the signed time and the time of receipt. Default 300,000. */
   readonly toleranceMs?: number | undefined
 }
 
 const HOUR_MS = 3_600_000
-/** The versions of signatures that senders announce: `v1` is HMAC-SHA256, `v1a` asymmetric. */
-const VERSION = /^v\d+[a-z]*$/
 
 /**
  * A sender by the Standard Webhooks specification, which signs the id, the time of the attempt and the body: Svix, Clerk, Resend, OpenAI,
@@ -26,7 +26,7 @@ const VERSION = /^v\d+[a-z]*$/
  * @throws ConfigurationError `option_unknown`, `option_invalid`
  */
 export function standardWebhooks<Event = never>(options: StandardWebhooksOptions = {}): Sender<ByType<Event>> {
-  const { headers: prefix = 'webhook', account, toleranceMs = 300_000 } = checkOptions(options)
+  const { headers: prefix = 'webhook', account, type: typeOf = typeIn, toleranceMs = 300_000 } = checkOptions(options)
   const ID = `${prefix}-id`
   const TIME = `${prefix}-timestamp`
   const SIGNATURE = `${prefix}-signature`
@@ -46,18 +46,17 @@ export function standardWebhooks<Event = never>(options: StandardWebhooksOptions
       if (signedAt === undefined || id.includes('.')) return undefined // a dot could move the border between id and time
       const digests: Uint8Array[] = []
       for (const part of (headers[SIGNATURE] ?? '').split(' ')) {
+        if (part.endsWith(',')) return undefined // two headers, joined
         const [version, value] = splitOnce(part, ',')
-        if (!VERSION.test(version)) return undefined
-        if (version !== 'v1') continue
-        const digest = base64Digest(value)
-        if (digest === undefined) return undefined
-        digests.push(digest)
+        const digest = version === 'v1' ? base64Digest(value) : undefined // v1a is asymmetric
+        if (digest !== undefined) digests.push(digest)
       }
       return { digests, before: `${id}.${time}.`, signedAt }
     },
     nameEvent(body, headers, { signedAt = 0 }) {
-      const { type, timestamp } = body
-      if (typeof type !== 'string') return undefined
+      const { timestamp } = body
+      const type = typeOf(body)
+      if (type === undefined) return undefined
       return {
         id: headers[ID] ?? '',
         type,
@@ -73,14 +72,18 @@ export function standardWebhooks<Event = never>(options: StandardWebhooksOptions
   }
 }
 
+function typeIn({ type }: OpenData): string | undefined {
+  return typeof type === 'string' ? type : undefined
+}
+
 function checkOptions(options: StandardWebhooksOptions): StandardWebhooksOptions {
   const check = new OptionChecker('standardWebhooks')
   check.mustBeObject(options, "standardWebhooks({ headers: 'svix' })")
-  check.mustHaveOnly(options, ['headers', 'account', 'toleranceMs'])
-  const { headers = 'webhook', account, toleranceMs = 300_000 } = options
+  check.mustHaveOnly(options, ['headers', 'account', 'type', 'toleranceMs'])
+  const { headers = 'webhook', account, type, toleranceMs = 300_000 } = options
   if (headers !== 'webhook' && headers !== 'svix')
     throw check.invalid(`headers is "${headers}"; give 'webhook' or 'svix'.`)
-  check.mustBeFunctions({ account })
+  check.mustBeFunctions({ account, type })
   check.mustBeNumber('toleranceMs', toleranceMs, 1_000, 24 * HOUR_MS)
   return options
 }

@@ -10,7 +10,10 @@ export interface StripeOptions {
 }
 
 const DAY_MS = 86_400_000
-const API_KEY = /^(sk|rk|pk)_/
+/** Schemes other than `t` and `v1` may come, and are ignored. */
+const SCHEME = /^\w+$/
+/** Keys and ids of Stripe, and a secret that was cut off. */
+const NO_SECRET = /^(sk|rk|pk|we|acct)_|^whsec_$/
 
 /**
  * Stripe, which signs the time of the attempt and the body. The key is the whole text of the endpoint's secret, `whsec_` included.
@@ -39,10 +42,10 @@ export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByTyp
       const digests: Uint8Array[] = []
       for (const part of (headers['stripe-signature'] ?? '').split(',')) {
         const [scheme, value] = splitOnce(part, '=')
+        if (!SCHEME.test(scheme) || (scheme === 't' && time !== undefined)) return undefined // two headers, joined
         const digest = scheme === 'v1' ? hexDigest(value) : undefined
-        if (scheme === 't' && time === undefined) time = value
+        if (scheme === 't') time = value
         else if (digest !== undefined) digests.push(digest)
-        else if (scheme === 'v1' || !/^v\d+$/.test(scheme)) return undefined
       }
       const signedAt = unixSeconds(time)
       return signedAt === undefined ? undefined : { digests, before: `${time}.`, signedAt }
@@ -67,9 +70,9 @@ export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByTyp
 }
 
 function encodeSecret(secret: string): Uint8Array {
-  if (!API_KEY.test(secret)) return Buffer.from(secret)
+  if (!NO_SECRET.test(secret)) return Buffer.from(secret)
   throw new ConfigurationError(
     'secret_unusable',
-    'The signing secret is an API key of Stripe. Give the secret of the webhook endpoint, which begins with "whsec_": the dashboard shows it with the endpoint, and "stripe listen" prints its own.',
+    'The signing secret is a key or an id of Stripe. Give the secret of the webhook endpoint, which begins with "whsec_": the dashboard shows it with the endpoint, and "stripe listen" prints its own.',
   )
 }

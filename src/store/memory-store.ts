@@ -9,7 +9,7 @@ import { DEFAULT_RETENTION_MS } from '../protocol/schedule.ts'
 import type { Claim, Position, Store } from './store.ts'
 
 /** Options of `memoryStore`. */
-export interface MemoryStoreOptions {
+export type MemoryStoreOptions = {
   /** The most to remember: events, done or half done, and positions of records for handlers with an order. Default 100,000, about 14 MB; at most 10 million. */
   readonly max?: number | undefined
   /** The time for which each is remembered, in milliseconds. Default 7 days. */

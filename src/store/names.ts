@@ -22,7 +22,7 @@ export function takeName(store: Store, name: string, receiver: NameHolder): Name
   if (holder !== undefined && readNodeEnv() !== 'development')
     throw new ConfigurationError(
       'store_shared',
-      `A receiver named "${name}" uses this store already, and each would treat the other's events as duplicates. Give one of them another name: createReceiver({ name: '…' }). A receiver that is closed releases its name.`,
+      `A receiver named "${name}" uses this store already, and each would treat the other's events as duplicates. Give one of them another name: { name: '…' }. A receiver that is closed releases its name.`,
     )
   namesByStore.set(store, names.set(name, receiver))
   return holder

@@ -1,10 +1,12 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type MemoryStoreOptions, memoryStore } from 'postern'
+import { memoryStore } from 'postern'
 import { storeSuite } from 'postern/testing'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { dedupKey } from '../../src/protocol/dedup-key.ts'
 import { type Line, linesInto } from '../receiver/support.ts'
+
+type MemoryStoreOptions = Exclude<Parameters<typeof memoryStore>[0], undefined>
 
 const HOUR = 3_600_000
 const LEASE_MS = 15_000

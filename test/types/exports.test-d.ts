@@ -15,6 +15,7 @@ import { nodeHandler } from 'postern/node'
 import * as otel from 'postern/otel'
 import * as postgres from 'postern/postgres'
 import { redisStore } from 'postern/redis'
+import * as senders from 'postern/senders'
 import * as sqlite from 'postern/sqlite'
 import * as testing from 'postern/testing'
 import { fetchHandler } from 'postern/web'
@@ -103,6 +104,12 @@ export const { send, deliver } = sender
 export const sent = sender.send(event)
 export const delivery = sender.deliver(event)
 export const handled = testing.recordHandlers(receiver)
+export const hub = postern.receiveFrom(senders.github<{ push: { ref: string } }>(), { secret: 'x', store: sqliteStore })
+export const users = postern.receiveFrom(senders.standardWebhooks(), {
+  secret: 'x',
+  events: { a: postern.record<string>() },
+})
+export const profiles = [senders.stripe(), senders.shopify()] as const
 export const tested = testing.testReceiver(receiver)
 export const found = testing.matchers
 export const silent = testing.silentLogger

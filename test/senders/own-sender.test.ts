@@ -1,0 +1,199 @@
+import { createHmac } from 'node:crypto'
+import { ConfigurationError, memoryStore, type Outcome, type PosternError, receiveFrom, record } from 'postern'
+import { github, hexDigest, type Sender, shopify, standardWebhooks } from 'postern/senders'
+import { silentLogger } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+
+const SECRET = 'a secret of an own sender'
+const BODY = JSON.stringify({ id: 'e1', type: 'order.paid', account: 'acme', paid: 1 })
+
+const own: Sender = {
+  name: 'Own',
+  headers: ['x-own-signature'],
+  unsigned: [],
+  waitsMs: 10_000,
+  attempts: 5,
+  duplicatesForMs: 3_600_000,
+  readHead(headers) {
+    const digest = hexDigest(headers['x-own-signature'])
+    return digest && { digests: [digest] }
+  },
+  nameEvent: ({ id, type, account }) => ({
+    id: String(id),
+    type: String(type),
+    accountKey: String(account),
+    timestamp: '2026-11-28T00:00:00Z',
+  }),
+  sign: (body, key) => ({ 'x-own-signature': createHmac('sha256', key).update(body).digest('hex') }),
+}
+const headers = { 'x-own-signature': createHmac('sha256', SECRET).update(BODY).digest('hex') }
+
+/** Sends the body to a receiver of a sender that is put together from parts, which may be wrong. */
+async function send(parts: object, options: object = {}, sent: unknown = headers) {
+  const errors: PosternError[] = []
+  const receiver = receiveFrom({ ...own, ...parts } as Sender, {
+    secret: SECRET,
+    logger: silentLogger,
+    onError: (error) => void errors.push(error),
+    ...options,
+  })
+  receiver.on('*', () => {})
+  const outcome: Outcome = await receiver.receive({ body: Buffer.from(BODY), headers: sent as Headers })
+  return { outcome, errors }
+}
+
+function refusal(make: () => unknown): string {
+  try {
+    make()
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message
+    throw error
+  }
+  return 'no error'
+}
+
+describe('an own sender', () => {
+  it('is received', async () => {
+    expect((await send({})).outcome).toMatchObject({ outcome: 'handled', id: 'e1', accountKey: 'acme' })
+  })
+
+  it('may be a class, and wait for a second only', async () => {
+    class Quick {
+      readonly name = 'Quick'
+      readonly headers = own.headers
+      readonly unsigned = own.unsigned
+      readonly waitsMs = 1_000
+      readonly attempts = 2
+      readonly duplicatesForMs = 0
+      readHead(given: Parameters<typeof own.readHead>[0]) {
+        return own.readHead(given)
+      }
+      nameEvent(...given: Parameters<typeof own.nameEvent>) {
+        return own.nameEvent(...given)
+      }
+      sign = own.sign
+    }
+    const receiver = receiveFrom(new Quick(), { secret: SECRET, logger: silentLogger }).on('order.*', () => {})
+    expect(await receiver.receive({ body: Buffer.from(BODY), headers })).toMatchObject({ outcome: 'handled' })
+  })
+
+  it.each([
+    ['throws', () => Object(undefined).a.b],
+    ['returns a promise', async () => Promise.reject(new Error('late'))],
+    ['returns text as digests', () => ({ digests: ['x'.repeat(32)] })],
+    ['returns a digest of another length', () => ({ digests: [new Uint8Array(20)] })],
+    ['returns no digests', () => ({})],
+    ['signs a number', () => ({ digests: [new Uint8Array(32)], before: { toString: () => 1 } })],
+    ['returns a time that nothing judges', () => ({ digests: [new Uint8Array(32)], signedAt: Date.now() })],
+  ])('is refused unread if its readHead %s', async (_how, readHead) => {
+    expect((await send({ readHead })).outcome).toMatchObject({ code: 'signature_malformed', status: 401 })
+  })
+
+  it.each([
+    ['throws', () => Object(undefined).a.b],
+    ['returns a promise', async () => Promise.reject(new Error('late'))],
+    ['names an account by a promise', () => ({ ...own.nameEvent({}, {}, {} as never), accountKey: Promise.reject(1) })],
+    ['names an id by a number', () => ({ ...own.nameEvent({}, {}, {} as never), id: 7 })],
+  ])('is repeated, and its owner told, if its nameEvent %s', async (_how, nameEvent) => {
+    const { outcome, errors } = await send({ nameEvent })
+    expect(outcome).toMatchObject({ outcome: 'failed', status: 503, code: 'unexpected' })
+    expect(errors.map(({ code }) => code)).toEqual(['unexpected'])
+  })
+
+  it.each([
+    [() => ({}), 'signature_missing'],
+    [async () => Promise.reject(new Error('not awaited')), 'body_consumed'],
+    [() => ['x-own-signature', headers['x-own-signature']], 'body_consumed'],
+    [() => null, 'body_consumed'],
+  ])('is not blamed for headers of the app: %o', async (toSent, code) => {
+    const { outcome } = await send({}, {}, toSent())
+    expect(outcome).toMatchObject({ code })
+  })
+
+  it.each([
+    [{ name: '' }, 'name'],
+    [{ headers: [] }, 'a header'],
+    [{ headers: ['X-Own-Signature'] }, 'lower case'],
+    [{ headers: ['authorization'] }, 'a header'],
+    [{ optionalHeaders: 'x-a' }, 'optionalHeaders'],
+    [{ unsigned: undefined }, 'unsigned'],
+    [{ toKey: 'utf8' }, 'toKey'],
+    [{ toKey: () => 'text' }, 'toKey'],
+    [{ toKey: async () => Promise.reject(new Error('late')) }, 'toKey'],
+    [{ toleranceMs: Number.POSITIVE_INFINITY }, 'toleranceMs'],
+    [{ tolerance: 5 }, 'toleranceMs'],
+    [{ waitsMs: 0 }, 'waitsMs'],
+    [{ attempts: 1.5 }, 'attempts'],
+    [{ duplicatesForMs: '3 d' }, 'duplicatesForMs'],
+  ])('is refused when its receiver is made: %o', (parts, text) => {
+    const make = () => receiveFrom({ ...own, ...parts } as Sender, { secret: SECRET, logger: silentLogger })
+    try {
+      make()
+      expect.unreachable()
+    } catch (error) {
+      expect(String(error)).toContain(text)
+    }
+  })
+
+  it.each([
+    [{ models: {} }, 'the CRM service'],
+    [{ maxAge: 10_800_000 }, 'the CRM service'],
+    [{ signatureHeader: 'X-A' }, 'the CRM service'],
+    [{ store: memoryStore({ retentionMs: 10_800_000 }) }, 'at least 259200000 (72 h)'],
+    [{ deadlineMs: 9_600 }, '9500'],
+  ])('refuses options that do not fit: %o', (options, text) => {
+    expect(refusal(() => receiveFrom(github(), { secret: SECRET, logger: silentLogger, ...options }))).toContain(text)
+  })
+
+  it.each([
+    ['a handler that fails', {}, () => Promise.reject(new Error('no')), 'failed'],
+    ['a schema that refuses', { events: { 'order.paid': z.object({ unpaid: z.string() }) } }, () => {}, 'rejected'],
+  ])('is asked by 503 to repeat after %s', async (_what, options, handler, outcome) => {
+    const receiver = receiveFrom(own, { secret: SECRET, logger: silentLogger, ...options }).on('order.paid', handler)
+    expect(await receiver.receive({ body: Buffer.from(BODY), headers })).toMatchObject({ outcome, status: 503 })
+  })
+})
+
+describe('profiles', () => {
+  it('keep their receivers apart on one store', () => {
+    const store = memoryStore()
+    const make = (sender: Sender, secret: string) => receiveFrom(sender, { secret, store, logger: silentLogger })
+    for (const sender of [github(), shopify()]) make(sender, SECRET)
+    expect(refusal(() => make(github(), SECRET))).toContain('A receiver named "github" uses this store already')
+  })
+
+  it('name types and tenants as the app says', async () => {
+    const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
+    const options = { type: () => 'send_email', account: () => 'acme' }
+    const sender = standardWebhooks(options)
+    const receiver = receiveFrom(sender, { secret, logger: silentLogger, events: { send_email: record<object>() } })
+    receiver.on('send_email', () => {})
+    const key = Buffer.alloc(24, 1)
+    const body = Buffer.from('{"user":{}}')
+    const time = Math.floor(Date.now() / 1_000)
+    const digest = createHmac('sha256', key).update(`msg_1.${time}.`).update(body).digest('base64')
+    const signed = { 'webhook-id': 'msg_1', 'webhook-timestamp': String(time), 'webhook-signature': `v1,${digest}` }
+    expect(await receiver.receive({ body, headers: signed })).toMatchObject({ type: 'send_email', accountKey: 'acme' })
+  })
+
+  it('of GitHub may name the repository, so that its secret can be bound to it', async () => {
+    const sender = github({ account: (body) => String(Object(body.repository).full_name) })
+    const bound = { secret: SECRET, accountKey: 'a/b' }
+    const receiver = receiveFrom(sender, { secret: bound, logger: silentLogger }).on('push', () => {})
+    const send = async (repository: string) => {
+      const body = JSON.stringify({ organization: { id: 5 }, repository: { full_name: repository } })
+      const signature = `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`
+      const named = { 'x-hub-signature-256': signature, 'x-github-event': 'push', 'x-github-delivery': repository }
+      return receiver.receive({ body: Buffer.from(body), headers: named })
+    }
+    expect(await send('a/b')).toMatchObject({ outcome: 'handled' })
+    expect(await send('a/c')).toMatchObject({ code: 'account_mismatch' })
+  })
+
+  it('of Shopify have topics, which a pattern may begin', () => {
+    const receiver = receiveFrom(shopify(), { secret: SECRET, logger: silentLogger })
+    expect(() => receiver.on('orders/*', () => {})).not.toThrow()
+    expect(refusal(() => receiver.on('orders*', () => {}))).toContain('orders*')
+  })
+})
