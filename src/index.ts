@@ -9,7 +9,6 @@ export type {
   InboxPage,
   InboxState,
   InboxTry,
-  ListOptions,
 } from './inbox/inbox.ts'
 export type { WorkOptions } from './inbox/retries.ts'
 export { sealedInbox } from './inbox/sealed-inbox.ts'

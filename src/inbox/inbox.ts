@@ -115,7 +115,7 @@ export interface InboxPage {
 }
 
 /** The page to list. */
-export interface ListOptions {
+export type ListOptions = {
   /** `next` of the previous page. */
   readonly after?: string | undefined
   /** Number of entries on a page. Default 100, at most 1,000. */

@@ -40,8 +40,7 @@ export function toProtocol(sender: Sender<unknown>): Protocol {
     importSecret: (secret) => importKey(sender, secret, secretHint),
     readHead: (request, receivedAt) => readHead(sender, request, receivedAt),
     readGiven({ headers }, receivedAt) {
-      if (typeof headers !== 'object' || headers === null || isThenable(headers) || Array.isArray(headers))
-        return undefined
+      if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return undefined
       const entries = Object.entries(headers)
       const header =
         typeof headers.get === 'function'

@@ -33,7 +33,7 @@ const LOOK_UP_BYTES = 8_192
 const NO_BYTES = new Uint8Array()
 const NOT_BYTES: BodyFailure = {
   failure: 'body_consumed',
-  fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await both if they are promises.',
+  fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await what is a promise.',
 }
 const NOT_SIGNED: BodyFailure = {
   failure: 'body_consumed',
@@ -41,7 +41,7 @@ const NOT_SIGNED: BodyFailure = {
 }
 const NO_HEADERS: BodyFailure = {
   failure: 'body_consumed',
-  fix: 'A receiver of receiveFrom() needs all headers, by name or as Headers, and no promise of them: receive({ body, headers }).',
+  fix: 'A receiver of receiveFrom() needs all headers, by name or as Headers: receive({ body, headers }).',
 }
 const CLOSING: Outcome = { outcome: 'closing', status: 503 }
 const ignore = () => {}
@@ -106,14 +106,13 @@ export class DeliveryPath {
     activity.begin()
     const answering = this.#attempt(() => {
       const { body: read, signature, headers, source: given, receivedAt, waitUntil } = Object(received) as GivenDelivery // may be plain JavaScript
-      const body = isBytes(read) && !isThenable(signature) ? read : NOT_BYTES
-      if (body === NOT_BYTES) for (const part of [received, read, signature]) ignoreRejection(part)
-      ignoreRejection(headers)
+      const isGiven = isBytes(read) && !isThenable(signature) && !isThenable(headers)
+      const body = isGiven ? read : NOT_BYTES
+      if (!isGiven) for (const part of [received, read, signature, headers]) ignoreRejection(part)
       const source = toSource('The source given to receive()', () => given)
       const elapsedMs = this.#elapsedSince(receivedAt)
       const startedAt = settings.clock.monotonic() - Math.min(elapsedMs, settings.deadlineMs)
-      const seenAt = Math.round(settings.clock.now() - elapsedMs)
-      delivery = this.#toDelivery(startedAt, source, waitUntil, watch, seenAt)
+      delivery = this.#toDelivery(startedAt, source, waitUntil, watch, Math.round(settings.clock.now() - elapsedMs))
       const closed = this.#refuseClosed()
       if (closed !== undefined) return closed
       if (source instanceof PosternError) return this.#failSecrets(source)

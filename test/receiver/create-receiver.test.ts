@@ -117,7 +117,7 @@ describe('unusable secrets', () => {
     ['a bound secret of an empty account', { secret: SECRET, accountKey: '' }, 'needs its accountKey'],
     ['a bound secret without the secret', { accountKey: 'acme' }, 'is undefined'],
     ['a bound secret with a misspelt field', { secret: SECRET, acountKey: 'acme' }, 'it has no field "acountKey"'],
-    ['a promise', Promise.resolve(SECRET), 'is a promise: await it, or give createReceiver the function itself'],
+    ['a promise', Promise.resolve(SECRET), 'is a promise: await it, or give the receiver the function itself'],
     ['a promise in a bound secret', { secret: Promise.resolve(SECRET), accountKey: 'acme' }, 'is a promise: await it'],
     ['a secret in double quotes', `"${SECRET}"`, 'is in quotes'],
   ])('refuses %s', (_what, secret, fix) => {
@@ -135,7 +135,7 @@ describe('the name on a store', () => {
     make({ secret: SECRET, store: shared })
     const error = failure(() => make({ secret: SECRET, store: shared }))
     expect(error.code).toBe('store_shared')
-    expect(error.message).toContain("createReceiver({ name: '…' })")
+    expect(error.message).toContain("another name: { name: '…' }")
     expect(() => make({ secret: SECRET, store: shared, name: 'billing' })).not.toThrow()
     expect(() => make({ secret: SECRET, store: store() })).not.toThrow()
   })
@@ -253,7 +253,7 @@ it("a promise for a signature is reported as the app's mistake", async () => {
   const { body } = signed(events.contact.created(), { secret: SECRET })
   const signature = Promise.resolve('sha256=') as never // plain JavaScript forgets to await
   expect(await bench.receiver.receive({ body, signature })).toMatchObject({ status: 500, code: 'body_consumed' })
-  expect(bench.errors[0]?.message).toContain('await both if they are promises')
+  expect(bench.errors[0]?.message).toContain('await what is a promise')
 })
 
 it('handle, receive, dispatch and close may be detached from the receiver', async () => {

@@ -239,11 +239,11 @@ const CORE: Calls = {
     told: /receiveFrom|signing secret|sender/,
     except: { secret: '*' },
   },
-  'senders.github': { of: () => senders.github, given: { options: options({ once: 'id' }) } },
+  'senders.github': { of: () => senders.github, given: { options: options({ once: 'id', account: () => undefined }) } },
   'senders.shopify': { of: () => senders.shopify, given: { options: options({ once: 'id' }) } },
   'senders.standardWebhooks': {
     of: () => senders.standardWebhooks,
-    given: { options: options({ headers: 'svix', account: nothing, toleranceMs: 5_000 }) },
+    given: { options: options({ headers: 'svix', account: nothing, type: () => undefined, toleranceMs: 5_000 }) },
   },
   'senders.stripe': { of: () => senders.stripe, given: { options: options({ toleranceMs: 5_000 }) } },
   'receiver.on': {
