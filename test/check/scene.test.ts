@@ -17,6 +17,16 @@ describe('the scene of a run', () => {
     expect(again).toHaveLength(before + 1)
   })
 
+  it('sends nothing more to a receiver that hangs, but for one delivery when it is asked to', async () => {
+    const { scene, send, seen } = await play([200, 'never'])
+    for (let count = 0; count < 15; count++) await send()
+    expect(seen).toHaveLength(1 + 8 + 1)
+    expect(await send()).toMatchObject({ failureKind: 'timeout', failure: 'not sent, since the receiver hangs' })
+    scene.wake()
+    for (let count = 0; count < 3; count++) await send()
+    expect(seen).toHaveLength(1 + 8 + 2)
+  })
+
   it('waits for a delivery that is put off by all of its patience', async () => {
     const { send } = await play([[503, '1'], 200], { patienceMs: 1_000 })
     expect((await send()).status).toBe(200)
