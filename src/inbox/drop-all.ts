@@ -2,7 +2,7 @@ import { FILLED_TEXT, FLAG, FUNCTION, OptionChecker, withMethods } from '../prot
 import type { Inbox, InboxState, ListedEntry } from './inbox.ts'
 
 /** Options of `dropAll`. */
-export interface DropAllOptions {
+export type DropAllOptions = {
   /** Account whose events are deleted. */
   readonly accountKey: string
   /** Returns whether events of a type are deleted. Default: all are. */
@@ -14,7 +14,7 @@ export interface DropAllOptions {
 }
 
 /** Result of `dropAll`. */
-export interface DroppedAll {
+export type DroppedAll = {
   /** Number of events that were read, of all accounts. */
   readonly read: number
   /** Number of events of the account that do not run; with `dryRun`, they would be deleted. */

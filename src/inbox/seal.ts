@@ -2,13 +2,13 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 import type { OptionChecker } from '../protocol/option-checker.ts'
 
 /** A key: 32 bytes, and its name, which each sealed body carries. */
-export interface SealKey {
+export type SealKey = {
   readonly id: string
   readonly bytes: Uint8Array
 }
 
 /** The keys of an app, as functions of the account. A rejection puts events off, and refuses new ones. */
-export interface SealKeys {
+export type SealKeys = {
   /** Returns the key that seals what is put in. */
   current(accountKey: string): SealKey | Promise<SealKey>
   /** Returns a key by its name; `erased` if it was destroyed on purpose; undefined if this process does not know it. */

@@ -15,7 +15,7 @@ import type {
 import { keyIdOf, openBytes, readKeys, type SealKeys, sealBytes } from './seal.ts'
 
 /** Options of `sealedInbox`. */
-export interface SealedInboxOptions {
+export type SealedInboxOptions = {
   /**
    * Text such as `2026-11:base64,2026-10:base64`, the key that seals first; or functions that return keys for an account. If a key is lost, so are
    * the events that it sealed.
