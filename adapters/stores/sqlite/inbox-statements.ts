@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../../src/engine.ts'
 import { DEAD, DELAYED, PARKED, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
 import { prepareAll, type SqliteDatabase } from './database.ts'
-import { headOf, LANE_PARTS, makeLanes } from './lanes.ts'
+import { headOf, LANE_PARTS } from './lanes.ts'
 
 /** The endings of the names of what belongs to the table of items: its indexes and triggers. */
 const PARTS = ['_order', '_delayed', '_lost', '_gone', ...LANE_PARTS]
@@ -15,7 +15,7 @@ export function createTables(database: SqliteDatabase, name: string): void {
       database.exec(`ALTER TABLE ${name} ADD COLUMN lane TEXT; ALTER TABLE ${name} ADD COLUMN away TEXT`)
   }
   if (lacksLanes()) database.transaction(addLanes)
-  database.exec(makeLanes(name))
+  database.exec(`CREATE INDEX IF NOT EXISTS ${name}_lane ON ${name} (lane, state, position) WHERE lane IS NOT NULL`)
   const names = PARTS.map((ending) => `lower('${name}${ending}')`)
   const [part] = database
     .prepare(

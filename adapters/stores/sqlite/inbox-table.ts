@@ -12,6 +12,7 @@ import type { SqliteDatabase, SqliteRow, SqliteValue } from './database.ts'
 import { resultCodeOf } from './faults.ts'
 import { toEntry, toListed } from './inbox-rows.ts'
 import { createTables, prepareSteps } from './inbox-statements.ts'
+import { makeLanes } from './lanes.ts'
 import { Turns } from './turns.ts'
 
 /** A lease that ends later than this from now was taken before the machine's clock was set back, and counts as ended. */
@@ -21,6 +22,9 @@ const LONGEST_LEASE_MS = 26_000
 export class SqliteInboxTable {
   readonly #now: () => number
   readonly #statements: ReturnType<typeof prepareSteps>
+  readonly #createLanes: () => void
+  /** True once the triggers are on disk. */
+  #keepsLanes = false
   readonly #turns: Turns
   /** The numbers of rows on or beside a damaged page. The step that finds one fails, and the next ones leave it out. */
   readonly #damaged = new Set<SqliteValue>()
@@ -37,12 +41,19 @@ export class SqliteInboxTable {
   constructor(database: SqliteDatabase, name: string, now: () => number) {
     this.#now = now
     createTables(database, name)
+    this.#createLanes = () => database.exec(makeLanes(name))
     this.#statements = prepareSteps(database, name)
     this.#turns = new Turns(() => this.#statements.nextTurn.get()?.position)
   }
 
+  /** Called after the commit of an item that has a lane. */
+  onLaneKept(): void {
+    this.#keepsLanes = true
+  }
+
   /** Returns whether there is a new item to run. */
   put({ key, bytes, accountKey, id, type, receivedAt, source, trace, lane }: InboxItem): boolean {
+    if (lane !== undefined && !this.#keepsLanes) this.#createLanes()
     const now = this.#now()
     const turn = this.#turns.next(accountKey, now)
     const traced = trace === undefined ? null : JSON.stringify(trace)

@@ -58,10 +58,12 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
     keepsLanes: true,
     commandOptions: ['--sqlite', file, ...(name === 'postern_inbox' ? [] : ['--table', name])],
     // Workers are woken before the commit, and take the item in the same commit or a later one.
-    put: (item: InboxItem) =>
-      writer.write(() => {
+    async put(item: InboxItem) {
+      await writer.write(() => {
         if (steps.put(item)) listeners.wake()
-      }),
+      })
+      if (item.lane !== undefined) steps.onLaneKept()
+    },
     work: (run, workOptions) => pollInbox(workTable, nameWorker(), run, workOptions),
     counts: () => read(() => view.counts()),
     list: (state: InboxState, options: ListOptions = {}) => read(() => view.list(state, options)),

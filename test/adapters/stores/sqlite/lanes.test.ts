@@ -7,14 +7,12 @@ import { closing, makeFolder } from './folder.ts'
 
 const fileOf = makeFolder()
 const inLane = (id: string): InboxItem => ({ ...makeItem(id), lane: 'a' })
-const TRIGGERS = ['entered', 'revived', 'returned', 'left', 'buried', 'passed']
 
 describe.each(drivers)('the lanes of sqliteInbox on %s', (driver) => {
   it('are added to a file of an earlier version, beside a process that knows none', async () => {
     const open = () => closing(openSqlite(fileOf(`${driver.replace(':', '')}.db`), { driver }))
     const older = open()
     await sqliteInbox({ database: older }).put(makeItem('old'))
-    for (const trigger of TRIGGERS) older.exec(`DROP TRIGGER postern_inbox_${trigger}`)
     older.exec('DROP INDEX postern_inbox_lane; ALTER TABLE postern_inbox DROP COLUMN lane')
     older.exec('ALTER TABLE postern_inbox DROP COLUMN away')
     const start = older.prepare('UPDATE postern_inbox SET state = 0 WHERE key = ? RETURNING *')
