@@ -23,7 +23,7 @@ function explain(body: string, secret = SECRET) {
 describe('the explanation of a signature', () => {
   const body = '{"id":"evt_é"}'
   const bodySha256 = createHash('sha256').update(body).digest('hex')
-  const common = { bytes: 15, bodySha256, signatureHeader: 'X-Service-Signature' }
+  const common = { bytes: 15, bodySha256, signatureHeader: 'X-Service-Signature', answer: 400 }
 
   it('has each step, and of the secret its start and its length', () => {
     expect(explain(body)).toMatchObject({
