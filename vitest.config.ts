@@ -13,7 +13,7 @@ const WITH_PROGRAMS = [
   'adapters/http/{closing,early-answers,middleware,process,shutdown,types}',
   'adapters/{inbox,queues}/**/*',
   'adapters/stores/{postgres,redis}/**/*',
-  'adapters/stores/sqlite/inbox-outage',
+  'adapters/stores/sqlite/{contract,inbox-outage}',
   'bundles',
   'check/{false-findings,probe-command,reference,repro}',
   'cli/{examples,inbox-program,inbox-servers,program,replay-program}',

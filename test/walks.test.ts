@@ -82,6 +82,7 @@ const GUIDES: Readonly<Record<string, Way['seen']>> = {
 /** Guides that no walk takes, and why. */
 const NOT_WALKED: Readonly<Record<string, string>> = {
   'moving-from-hand-written.md': 'apps before and after, which test/docs.test.ts sends deliveries to',
+  'sealing.md': 'its code is compiled by test/docs.test.ts, and what it says is in the suite of inboxes',
   'troubleshooting.md': 'its blocks are run by test/docs.test.ts',
 }
 

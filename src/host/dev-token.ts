@@ -1,11 +1,13 @@
+import { readNodeEnv } from './node-env.ts'
+
 /**
  * Returns the token with which `postern dev` proves itself, of the variable `POSTERN_DEV`. Undefined in production, without the variable, and
  * on hosts without an environment.
  */
 export function readDevToken(): string | undefined {
   try {
-    const { NODE_ENV, POSTERN_DEV = '' } = process.env
-    return NODE_ENV !== 'production' && POSTERN_DEV.length >= SHORTEST ? POSTERN_DEV : undefined
+    const { POSTERN_DEV = '' } = process.env
+    return readNodeEnv() !== 'production' && POSTERN_DEV.length >= SHORTEST ? POSTERN_DEV : undefined
   } catch {
     return undefined
   }

@@ -30,7 +30,7 @@ const PAGE = 100
 /** Number of deletions under way at the same time: they share a commit. */
 const CONCURRENCY = 50
 /** Maximum number of searches: an account whose events keep coming is never empty. */
-const MOST_ROUNDS = 5
+const MOST_ROUNDS = 10
 
 const check = new OptionChecker('dropAll')
 
@@ -47,8 +47,8 @@ export async function dropAll(inbox: Inbox, options: DropAllOptions): Promise<Dr
   check.mustFit(options, KINDS, ['accountKey'])
   const { dryRun = false, onProgress = () => {} } = options
   const done = { read: 0, found: 0, dropped: 0, running: 0 }
+  let emptyRounds = 0
   for (let round = 1; ; round++) {
-    const before = done.dropped
     const keys = await findAll(inbox, options, done, () => onProgress({ ...done }))
     if (dryRun) return done
     for (let from = 0; from < keys.length; from += CONCURRENCY) {
@@ -56,7 +56,9 @@ export async function dropAll(inbox: Inbox, options: DropAllOptions): Promise<Dr
       done.dropped += isDropped.filter((each) => each).length
       onProgress({ ...done })
     }
-    if (done.dropped === before || round === MOST_ROUNDS) return done
+    // One round may miss an event that runs meanwhile and waits again, or one of a page that moves.
+    emptyRounds = keys.length === 0 ? emptyRounds + 1 : 0
+    if (emptyRounds === 2 || round === MOST_ROUNDS) return done
   }
 }
 

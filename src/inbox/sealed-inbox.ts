@@ -1,5 +1,9 @@
+import { createHash } from 'node:crypto'
+import { systemClock } from '../host/clock.ts'
 import type { LogFields, Logger } from '../host/logger.ts'
+import { waitFor } from '../host/wait-for.ts'
 import { OptionChecker, withMethods } from '../protocol/option-checker.ts'
+import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote } from '../protocol/show.ts'
 import type {
   Inbox,
@@ -55,7 +59,7 @@ export function sealedInbox(inbox: Inbox, options: SealedInboxOptions): Inbox {
     ...Object.fromEntries(fields), // what the engine says of itself
     async put(item) {
       const bytes = await seal.close(item.bytes, item, BODY)
-      await inbox.put({ ...item, bytes })
+      await inbox.put({ ...item, bytes, lane: item.lane && digest(item.lane) })
     },
     work: (run, workOptions) =>
       workSealed(inbox, seal, { run, ...workOptions, tell: (...line) => logger?.error(...line) }),
@@ -93,7 +97,7 @@ class Seal {
 
   /** Rejects if the current key cannot be had. */
   async close(bytes: Uint8Array, { key, accountKey }: ListedEntry | InboxItem, part: string): Promise<Buffer> {
-    return sealBytes(bytes, await this.#keys.current(accountKey), toPlace(key, part))
+    return sealBytes(bytes, await within(this.#keys.current(accountKey)), toPlace(key, part))
   }
 
   /** Returns the item, or why its body cannot be read. Never rejects. */
@@ -120,7 +124,7 @@ class Seal {
     const id = keyIdOf(bytes)
     if (id === undefined) return { entry: bytes } // it was stored before the app had keys
     try {
-      const found = await this.#keys.find(id, accountKey)
+      const found = await within(this.#keys.find(id, accountKey))
       if (found === 'erased') return { why: `its key ${quote(id)} was destroyed`, isErased: true }
       if (found === undefined) return { why: `this process does not know its key ${quote(id)}`, isErased: false }
       return { entry: openBytes(bytes, found, toPlace(key, part)) }
@@ -140,6 +144,24 @@ class Seal {
       return { ...settlement, tried }
     }
   }
+}
+
+/** Rejects if a key service does not answer: the others of the inbox must not wait for it. */
+async function within<T>(key: T | Promise<T>): Promise<T> {
+  const { value, cause } = await waitFor<T, { readonly value?: T; readonly cause?: unknown }>(
+    systemClock,
+    Promise.resolve(key),
+    STORE_LIMIT_MS,
+    (value) => ({ value }),
+    (cause) => ({ cause }),
+  )
+  if (cause !== undefined) throw cause
+  return value as T // set unless it was rejected
+}
+
+/** A lane may be an e-mail address. */
+function digest(lane: string): string {
+  return createHash('sha256').update(lane).digest('base64url')
 }
 
 /** A part of an item opens in no other item, and as no other part. */
@@ -163,16 +185,16 @@ function workSealed(inbox: Inbox, seal: Seal, { run, tell, ...options }: SealedW
     TakenItem,
     { readonly item: TakenItem; readonly sealed?: Settlement; readonly plain?: Settlement }
   >()
-  let toldAt = Number.NEGATIVE_INFINITY
-  const tellOf = ({ type, id, key }: TakenItem, what: string) => {
-    if (clock.monotonic() - toldAt < QUIET_MS) return
-    toldAt = clock.monotonic()
+  const toldAt = { erased: Number.NEGATIVE_INFINITY, missing: Number.NEGATIVE_INFINITY }
+  const tellOf = ({ type, id, key }: TakenItem, what: string, kind: keyof typeof toldAt) => {
+    if (clock.monotonic() - toldAt[kind] < QUIET_MS) return
+    toldAt[kind] = clock.monotonic()
     tell({ key }, `sealedInbox cannot open ${quote(type)} ${quote(id)}: ${what}`)
   }
   const runOpened = async (item: TakenItem): Promise<Settlement> => {
     const opened = await seal.open(item)
     if ('why' in opened) {
-      tellOf(item, `${opened.why}. ${opened.isErased ? ERASED : MISSING}`)
+      tellOf(item, `${opened.why}. ${opened.isErased ? ERASED : MISSING}`, opened.isErased ? 'erased' : 'missing')
       return opened.isErased ? { next: 'remove' } : putOff(item, opened.why, clock.now(), retentionMs)
     }
     known.set(item, { item: opened.entry })
@@ -192,13 +214,14 @@ function workSealed(inbox: Inbox, seal: Seal, { run, tell, ...options }: SealedW
 }
 
 const MISSING = 'It is tried again every minute, and kept: add the key to keys. This is reported once a minute.'
-const ERASED = 'It was removed.'
+const ERASED = 'It was removed, as is each event with that key. This is reported once a minute.'
 
 /** Puts an item off until its key is there, without a failed try; at the end of the store's retention, it is a dead letter. */
 function putOff(item: TakenItem, error: string, now: number, retentionMs: number): Settlement {
   const { tries, dueAt, worker, marks, since } = item
   const tried = { n: (tries.at(-1)?.n ?? 0) + 1, dueAt, startedAt: now, endedAt: now, code: 'sealed', error, worker }
   if (now + LATER_MS > since + retentionMs) return { next: 'bury', marks, tried: { ...tried, code: 'expired' } }
-  const leavesLane = now - since > HOLDS_LANE_MS
+  const firstSealed = tries[1 + tries.findLastIndex(({ code }) => code !== 'sealed')] ?? tried
+  const leavesLane = now - firstSealed.startedAt > HOLDS_LANE_MS
   return { next: 'wait', afterMs: LATER_MS, isFailure: false, isUnproven: true, leavesLane, tried }
 }

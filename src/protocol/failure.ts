@@ -55,6 +55,14 @@ export function nameError(thrown: unknown): string {
 
 /** Writes an error with its stack and its causes. Its other properties may contain secrets, such as those of a request. */
 export function writeStack(thrown: unknown): string {
+  try {
+    return writeCauses(thrown)
+  } catch {
+    return show(thrown) // a getter of the error threw
+  }
+}
+
+function writeCauses(thrown: unknown): string {
   const parts: string[] = []
   for (let each = thrown; each !== undefined && parts.length < MOST_CAUSES; each = Object(each).cause) {
     const stack = String(Object(each).stack ?? '')

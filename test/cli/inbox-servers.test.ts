@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
+import { bullmqInbox } from 'postern/bullmq'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openInboxOf } from '../../tools/cli/service/inbox-options.ts'
 import { LateInbox } from '../../tools/cli/service/late-inbox.ts'
@@ -134,7 +135,9 @@ describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
     const places = { 'bull:postern:': {}, 'b:crm:': { queue: 'crm', prefix: 'b' } }
     for (const [prefix, options] of Object.entries(places)) {
       await using opened = await openInboxOf({ redis: server.url, ...options })
-      await opened.inbox.put({ key: 'acme:evt_1', ...item })
+      const inbox = bullmqInbox({ connection: server.url, ...options })
+      await inbox.put({ key: 'acme:evt_1', ...item })
+      await inbox.close()
       expect(await opened.inbox.counts()).toMatchObject({ waiting: 1 })
       expect((await redis.keys('*')).filter((key) => key.startsWith(prefix))).not.toEqual([])
     }

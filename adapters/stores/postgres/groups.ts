@@ -34,7 +34,7 @@ const LONGEST_WAIT_MS = STORE_LIMIT_MS
 const STUCK_AFTER_MS = 500
 const LOOK_EVERY_MS = 50
 /** SQLSTATE classes of errors that one item can cause for its group, and of conflicts between two groups. */
-const BY_ONE_ITEM = /^(?:22|23|40|54)/
+const BY_ONE_ITEM = /^(?:22|23|40|54|55000)/
 
 /**
  * Runs calls in groups, one group at a time: calls that arrive while one is under way wait, and go together in the next. A group contains a

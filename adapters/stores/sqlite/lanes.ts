@@ -27,7 +27,7 @@ export function makeLanes(name: string): string {
     WHERE seq = (SELECT seq FROM ${name} WHERE lane = OLD.lane AND state = ${PARKED} ORDER BY position LIMIT 1)
     AND NOT EXISTS (SELECT 1 FROM ${headOf(name, 'OLD.lane')})`
   const triggers: Readonly<Record<Trigger, readonly [event: string, when: string, ...steps: readonly string[]]>> = {
-    _entered: ['INSERT', 'NEW.lane IS NOT NULL', enter],
+    _entered: ['INSERT', `NEW.lane IS NOT NULL AND NEW.state <> ${DEAD}`, enter],
     _revived: ['UPDATE OF state', `NEW.lane IS NOT NULL AND OLD.state = ${DEAD} AND NEW.state <> ${DEAD}`, enter],
     _returned: [
       'UPDATE OF state',

@@ -82,7 +82,8 @@ async function dropAccount({ account, ...options }: DropOptions & { readonly acc
   const { dropped, running } = result
   const text = dryRun ? `${count(found)} ${of} would be deleted` : `${count(dropped)} ${of} deleted`
   emit(io, { accountKey: account, found: result.found, dropped, running, isDryRun: dryRun === true }, text, io.stderr)
-  if (running > 0) throw isRunning(`${count(running)} ${of} ${running === 1 ? 'is' : 'are'}`)
+  const left = dryRun ? 0 : running + result.found - dropped
+  if (left > 0) throw isRunning(`${count(left)} ${of} ${left === 1 ? 'is' : 'are'}`)
 }
 
 function count(number: number): string {

@@ -65,7 +65,7 @@ const CHANGES = [
 ]
 /** The names of the triggers, of which each table has its own. */
 const TRIGGERS: readonly (readonly [name: string, event: string, when: string])[] = [
-  ['postern_lane_insert', 'BEFORE INSERT', 'NEW.lane IS NOT NULL'],
+  ['postern_lane_insert', 'BEFORE INSERT', `NEW.lane IS NOT NULL AND NEW.state <> ${DEAD}`],
   ['postern_lane_update', 'AFTER UPDATE OF state, lane', `(${CHANGES.join(') OR (')})`],
   ['postern_lane_delete', 'AFTER DELETE', WAS_HEAD],
 ]
