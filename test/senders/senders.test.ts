@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import { connect } from 'node:net'
 import { ConfigurationError, type Outcome, receiveFrom } from 'postern'
-import { github, shopify } from 'postern/senders'
+import { github, type Sender, shopify, standardWebhooks } from 'postern/senders'
 import { manualClock, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { hosts } from '../adapters/http/hosts.ts'
@@ -317,4 +317,39 @@ describe('a secret', () => {
     expect(await receiver.receive({ ...delivery, source: 'acct_1' })).toMatchObject({ outcome: 'handled' })
     expect(await receiver.receive({ ...delivery, source: 'acct_2' })).toMatchObject({ code: 'unknown_source' })
   })
+})
+
+// Published by the specification of Standard Webhooks, and by GitHub's page on validating deliveries.
+it.each<[string, Sender, string, string, Headers, number | undefined, string]>([
+  [
+    'Standard Webhooks',
+    standardWebhooks({ type: () => 'test' }),
+    'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    '{"test": 2432232314}',
+    {
+      'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      'webhook-timestamp': '1614265330',
+      'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    },
+    1_614_265_330_000,
+    'handled',
+  ],
+  [
+    'GitHub, whose example is no JSON',
+    github(),
+    "It's a Secret to Everybody",
+    'Hello, World!',
+    {
+      'x-hub-signature-256': 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17',
+      'x-github-event': 'ping',
+      'x-github-delivery': 'd1',
+    },
+    undefined,
+    'invalid_json',
+  ],
+])('the published example of %s is verified', async (_name, sender, secret, body, headers, time, expected) => {
+  const clock = manualClock(time)
+  const receiver = receiveFrom(sender, { secret, clock, logger: silentLogger }).on('*', () => {})
+  const outcome = await receiver.receive({ body: Buffer.from(body), headers })
+  expect('code' in outcome ? outcome.code : outcome.outcome).toBe(expected)
 })
