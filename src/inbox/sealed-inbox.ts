@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { systemClock } from '../host/clock.ts'
 import type { LogFields, Logger } from '../host/logger.ts'
 import { waitFor } from '../host/wait-for.ts'
@@ -59,7 +58,7 @@ export function sealedInbox(inbox: Inbox, options: SealedInboxOptions): Inbox {
     ...Object.fromEntries(fields), // what the engine says of itself
     async put(item) {
       const bytes = await seal.close(item.bytes, item, BODY)
-      await inbox.put({ ...item, bytes, lane: item.lane && digest(item.lane) })
+      await inbox.put({ ...item, bytes })
     },
     work: (run, workOptions) =>
       workSealed(inbox, seal, { run, ...workOptions, tell: (...line) => logger?.error(...line) }),
@@ -157,11 +156,6 @@ async function within<T>(key: T | Promise<T>): Promise<T> {
   )
   if (cause !== undefined) throw cause
   return value as T // set unless it was rejected
-}
-
-/** A lane may be an e-mail address. */
-function digest(lane: string): string {
-  return createHash('sha256').update(lane).digest('base64url')
 }
 
 /** A part of an item opens in no other item, and as no other part. */

@@ -89,6 +89,7 @@ describe.skipIf(CHROMIUM === undefined)('read while things change, the inspector
     const crm = await startWith(['sync.completed'])
     crm.events.emit({ type: 'sync.completed' })
     const { page } = await open(crm)
+    await rowsOf(page).first().waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('p')
     await page.getByRole('dialog', { name: 'Pause the webhook?' }).waitFor()
