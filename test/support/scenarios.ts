@@ -80,14 +80,16 @@ export const SCENARIOS = {
           await vi.advanceTimersByTimeAsync(delay)
           const earlierCalls = calls
           const { answer, abandon } = post(delivery)
-          const given: { status?: number } = {}
+          const given: { status?: number; isLost?: true } = {}
           answer.then(
             (status) => {
               given.status = status
             },
-            () => {}, // given up
+            () => {
+              given.isLost = true // given up, or the connection failed
+            },
           )
-          while (given.status === undefined && calls === earlierCalls) await settle()
+          while (given.status === undefined && !given.isLost && calls === earlierCalls) await settle()
           await vi.advanceTimersByTimeAsync(SERVICE_DEADLINE_MS)
           await settle()
           abandon()
