@@ -2,6 +2,7 @@ import { authenticate, importSecrets, type Secrets } from './authenticate.ts'
 import { withModel } from './envelope.ts'
 import { type AnyEvent, splitType } from './events.ts'
 import { REJECTION_STATUS, Rejection, type RejectionCode } from './outcome.ts'
+import { NO_RECORD } from './pattern.ts'
 import { serviceProtocol } from './protocol.ts'
 import { type HeaderValue, mustBeRaw } from './signature.ts'
 import { SIGNATURE_NAME } from './signature-name.ts'
@@ -12,7 +13,6 @@ type OpenedEvent =
   | { readonly event: undefined; readonly code: RejectionCode; readonly status: number; readonly reason: string }
 
 const SERVICE = serviceProtocol(SIGNATURE_NAME)
-const NO_MODEL = { model: undefined, action: undefined }
 
 /**
  * Verifies a signed body, and parses its event. For what needs neither handlers nor deduplication: a receiver does all of this itself.
@@ -33,7 +33,7 @@ export function openEvent(body: Uint8Array | string, header: HeaderValue, secret
   const head = SERVICE.readGiven({ signature: header }, 0)
   const opened = head instanceof Rejection ? head : authenticate(bytes, head, keys, SERVICE)
   if (!(opened instanceof Rejection))
-    return { event: withModel(opened.event, splitType(opened.event.type) ?? NO_MODEL) }
+    return { event: withModel(opened.event, splitType(opened.event.type) ?? NO_RECORD) }
   const { code, reason } = opened
   return { event: undefined, code, status: REJECTION_STATUS[code], reason }
 }

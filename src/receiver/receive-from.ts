@@ -1,11 +1,19 @@
 import { checkPlainType } from '../protocol/check-schemas.ts'
 import type { EventSchemas, ModelSchemas, NoEvents } from '../protocol/events.ts'
 import { SIGNATURE_HEADER } from '../protocol/head.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
+import {
+  ANY,
+  FILLED_TEXT,
+  FUNCTION,
+  type Kind,
+  number,
+  OptionChecker,
+  TEXTS,
+  whole,
+} from '../protocol/option-checker.ts'
 import { DEFAULT_DEADLINE_MS } from '../protocol/schedule.ts'
 import type { OpenTypes, Sender } from '../protocol/sender.ts'
 import { SENDER, toProtocol } from '../protocol/sender-protocol.ts'
-import { show } from '../protocol/show.ts'
 import type { Store } from '../store/store.ts'
 import { WebhookReceiver } from './create-receiver.ts'
 import type { ContextOf } from './handler.ts'
@@ -66,27 +74,32 @@ function hintFor(stray: string): string | undefined {
   return OF_SERVICE.includes(stray) ? 'It is about events of the CRM service.' : undefined
 }
 
-const FIELDS =
-  'name headers optionalHeaders readHead nameEvent unsigned toKey toleranceMs waitsMs attempts duplicatesForMs maxBodyBytes sign types'.split(
-    ' ',
-  )
+const FIELDS: Readonly<Record<keyof Sender, Kind>> = {
+  name: FILLED_TEXT,
+  headers: TEXTS,
+  optionalHeaders: TEXTS,
+  unsigned: TEXTS,
+  readHead: FUNCTION,
+  nameEvent: FUNCTION,
+  sign: FUNCTION,
+  toKey: FUNCTION,
+  toleranceMs: number(1_000, DAY_MS),
+  waitsMs: number(1_000, DAY_MS),
+  attempts: whole(1, 1_000),
+  duplicatesForMs: number(0, 365 * DAY_MS),
+  maxBodyBytes: whole(1, 1_073_741_824, 'bytes'),
+  types: ANY,
+}
+const OPTIONAL: readonly string[] = ['optionalHeaders', 'toKey', 'toleranceMs', 'maxBodyBytes', 'types']
+const REQUIRED = Object.keys(FIELDS).filter((name) => !OPTIONAL.includes(name))
 
 /** Checks a sender, which an app may have written. */
 function checkSender(sender: Sender<unknown>): void {
   const check = new OptionChecker('sender')
-  check.mustHaveOnly(sender, FIELDS)
-  const { name, headers, optionalHeaders = [], unsigned, toKey, toleranceMs = DAY_MS, maxBodyBytes = 1 } = sender
-  check.mustBeFunctions({ toKey })
-  if (typeof name !== 'string' || name === '') throw check.invalid(`name is ${show(name)}; give text.`)
-  for (const [option, list] of Object.entries({ headers, optionalHeaders, unsigned }))
-    if (!Array.isArray(list)) throw check.invalid(`${option} is ${show(list)}; give a list.`)
+  check.mustFit(sender, FIELDS, REQUIRED)
+  const { headers, optionalHeaders = [] } = sender
   for (const header of [headers[0], ...headers, ...optionalHeaders]) {
     check.mustBe('a header', header, SIGNATURE_HEADER)
     if (/[A-Z]/.test(header)) throw check.invalid(`the header ${header} is not in lower case.`)
   }
-  check.mustBeNumber('toleranceMs', toleranceMs, 1_000, DAY_MS)
-  check.mustBeNumber('waitsMs', sender.waitsMs, 1_000, DAY_MS)
-  check.mustBeNumber('duplicatesForMs', sender.duplicatesForMs, 0, 365 * DAY_MS)
-  check.mustBeWhole('attempts', sender.attempts, 1, 1_000)
-  check.mustBeWhole('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824)
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { ConfigurationError, type OpenData, type OpenTypes, OptionChecker, type Sender } from '../engine.ts'
+import { ConfigurationError, FUNCTION, type OpenData, type OpenTypes, type Sender } from '../engine.ts'
 import { hexDigest } from './digests.ts'
 import { type OnceOptions, readOnce } from './once.ts'
 
@@ -34,9 +34,8 @@ const TOKEN = /^(gh[opsur]_|github_pat_)/
  * @throws ConfigurationError `option_unknown`, `option_invalid`
  */
 export function github<Payloads = never>(options: GitHubOptions = {}): Sender<GitHubTypes<Payloads>> {
-  const once = readOnce('github', options, ['account'])
+  const once = readOnce('github', options, { account: FUNCTION })
   const { account = accountOf } = options
-  new OptionChecker('github').mustBeFunctions({ account })
   return {
     name: 'GitHub',
     headers: ['x-hub-signature-256', 'x-github-event', 'x-github-delivery'],

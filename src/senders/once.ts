@@ -1,4 +1,4 @@
-import { OptionChecker } from '../engine.ts'
+import { type Kind, OptionChecker, oneOf } from '../engine.ts'
 
 /** Option of a sender that does not sign the id of an event. */
 export interface OnceOptions {
@@ -14,14 +14,14 @@ export interface OnceOptions {
  * Returns the option `once`.
  *
  * @param maker the name of the function that takes it
- * @param others the names of its other options
+ * @param others the kinds of its other options
  * @throws ConfigurationError `option_unknown`, `option_invalid`
  */
-export function readOnce(maker: string, options: OnceOptions, others: readonly string[] = []): 'id' | 'body' {
-  const check = new OptionChecker(maker)
-  check.mustBeObject(options, `${maker}({ once: 'body' })`)
-  check.mustHaveOnly(options, ['once', ...others])
-  const { once = 'id' } = options
-  if (once !== 'id' && once !== 'body') throw check.invalid(`once is "${once}"; give 'id' or 'body'.`)
-  return once
+export function readOnce(
+  maker: string,
+  options: OnceOptions,
+  others: Readonly<Record<string, Kind>> = {},
+): 'id' | 'body' {
+  new OptionChecker(maker).mustFit(options, { once: oneOf(['id', 'body']), ...others })
+  return options.once ?? 'id'
 }

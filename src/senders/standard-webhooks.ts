@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { ConfigurationError, type OpenData, OptionChecker, type Sender } from '../engine.ts'
+import { ConfigurationError, FUNCTION, number, type OpenData, OptionChecker, oneOf, type Sender } from '../engine.ts'
 import type { ByType } from './by-type.ts'
 import { base64Digest, splitOnce, unixSeconds } from './digests.ts'
 
@@ -17,6 +17,13 @@ export interface StandardWebhooksOptions {
 
 const HOUR_MS = 3_600_000
 
+const OPTIONS = {
+  headers: oneOf(['webhook', 'svix']),
+  account: FUNCTION,
+  type: FUNCTION,
+  toleranceMs: number(1_000, 24 * HOUR_MS),
+}
+
 /**
  * A sender by the Standard Webhooks specification, which signs the id, the time of the attempt and the body: Svix, Clerk, Resend, OpenAI,
  * Supabase and others.
@@ -26,7 +33,8 @@ const HOUR_MS = 3_600_000
  * @throws ConfigurationError `option_unknown`, `option_invalid`
  */
 export function standardWebhooks<Event = never>(options: StandardWebhooksOptions = {}): Sender<ByType<Event>> {
-  const { headers: prefix = 'webhook', account, type: typeOf = typeIn, toleranceMs = 300_000 } = checkOptions(options)
+  new OptionChecker('standardWebhooks').mustFit(options, OPTIONS)
+  const { headers: prefix = 'webhook', account, type: typeOf = typeIn, toleranceMs = 300_000 } = options
   const ID = `${prefix}-id`
   const TIME = `${prefix}-timestamp`
   const SIGNATURE = `${prefix}-signature`
@@ -74,18 +82,6 @@ export function standardWebhooks<Event = never>(options: StandardWebhooksOptions
 
 function typeIn({ type }: OpenData): string | undefined {
   return typeof type === 'string' ? type : undefined
-}
-
-function checkOptions(options: StandardWebhooksOptions): StandardWebhooksOptions {
-  const check = new OptionChecker('standardWebhooks')
-  check.mustBeObject(options, "standardWebhooks({ headers: 'svix' })")
-  check.mustHaveOnly(options, ['headers', 'account', 'type', 'toleranceMs'])
-  const { headers = 'webhook', account, type, toleranceMs = 300_000 } = options
-  if (headers !== 'webhook' && headers !== 'svix')
-    throw check.invalid(`headers is "${headers}"; give 'webhook' or 'svix'.`)
-  check.mustBeFunctions({ account, type })
-  check.mustBeNumber('toleranceMs', toleranceMs, 1_000, 24 * HOUR_MS)
-  return options
 }
 
 /** Decodes base64 behind `whsec_` strictly: Node's decoder skips what it does not know, and would make a short key of another kind of secret. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { ConfigurationError, OptionChecker, type Sender } from '../engine.ts'
+import { ConfigurationError, number, OptionChecker, type Sender } from '../engine.ts'
 import type { ByType } from './by-type.ts'
 import { hexDigest, splitOnce, unixSeconds } from './digests.ts'
 
@@ -23,11 +23,8 @@ const NO_SECRET = /^(sk|rk|pk|we|acct)_|^whsec_$/
  * @throws ConfigurationError `option_unknown`, `option_invalid`
  */
 export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByType<Event>> {
-  const check = new OptionChecker('stripe')
-  check.mustBeObject(options, 'stripe({ toleranceMs: 300_000 })')
-  check.mustHaveOnly(options, ['toleranceMs'])
+  new OptionChecker('stripe').mustFit(options, { toleranceMs: number(1_000, DAY_MS) })
   const { toleranceMs = 300_000 } = options
-  check.mustBeNumber('toleranceMs', toleranceMs, 1_000, DAY_MS)
   return {
     name: 'Stripe',
     headers: ['stripe-signature'],

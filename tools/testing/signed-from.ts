@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { FILLED_TEXT, type Kind, number, OptionChecker, oneOf } from '../../src/protocol/option-checker.ts'
 import { Rejection } from '../../src/protocol/outcome.ts'
+import type { Protocol } from '../../src/protocol/protocol.ts'
 import type { OpenTypes, Sender as WebhookSender } from '../../src/protocol/sender.ts'
 import { SENDER, toProtocol } from '../../src/protocol/sender-protocol.ts'
 import { flipBit, OTHER_SECRET } from '../wire/signature-mistakes.ts'
@@ -85,7 +86,8 @@ export function signFrom<Types>(payload: Payload, options: SignedFromOptions<Typ
   const { toleranceMs } = sender
   if (tamper === 'expired' && toleranceMs === undefined)
     throw check.invalid(`the tamper "expired" needs a time that is signed, and ${sender.name} signs none.`)
-  const key = toProtocol(sender).importSecret(secret)
+  const protocol = toProtocol(sender)
+  const key = protocol.importSecret(secret)
   const { type = 'test', id = newId, accountKey = 'acme' } = options
   const names = { type, id, accountKey, timestamp: new Date(at).toISOString() }
   const sign = (bytes: Uint8Array, by: KeyObject = key, when = at) =>
@@ -97,7 +99,7 @@ export function signFrom<Types>(payload: Payload, options: SignedFromOptions<Typ
     )
   const bytes = toBytes(payload, options)
   const right = sign(bytes)
-  mustBeReadable(check, { payload, bytes, headers: right, key, at }, options)
+  mustBeReadable(check, { payload, bytes, headers: right, protocol, key, at }, options)
 
   const [header] = sender.headers
   const signature = right[header] ?? ''
@@ -128,6 +130,7 @@ interface Made {
   readonly payload: Payload
   readonly bytes: Uint8Array
   readonly headers: Readonly<Record<string, string>>
+  readonly protocol: Protocol
   readonly key: KeyObject
   readonly at: number
 }
@@ -135,10 +138,9 @@ interface Made {
 /** Refuses an untampered delivery that its sender itself cannot read, or that has other names than the options. Text and bytes need name no event. */
 function mustBeReadable<Types>(
   check: OptionChecker,
-  { payload, bytes, headers, key, at }: Made,
+  { payload, bytes, headers, protocol, key, at }: Made,
   { sender, type, id, accountKey }: SignedFromOptions<Types>,
 ): void {
-  const protocol = toProtocol(sender)
   const head = protocol.readHead({ header: (name) => headers[name] }, at)
   if (head instanceof Rejection)
     throw check.invalid(`${sender.name} cannot read the headers of its sign(): ${head.reason}`)
