@@ -1,3 +1,5 @@
+import { systemClock } from '../../../src/host/clock.ts'
+import { waitFor } from '../../../src/host/wait-for.ts'
 import { siblingKey } from '../../../src/protocol/dedup-key.ts'
 import { readCode } from '../../wire/code-word.ts'
 import type { StoredDelivery } from '../delivery.ts'
@@ -36,13 +38,7 @@ export class Standings {
           this.#nextAt = performance.now() + READ_EVERY_MS
           this.#reading = undefined
         })
-    if (this.#reading === undefined) return
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, LONGEST_WAIT_MS)
-    })
-    await Promise.race([this.#reading, late])
-    clearTimeout(timer)
+    if (this.#reading !== undefined) await waitFor(systemClock, this.#reading, LONGEST_WAIT_MS, ignore, ignore)
   }
 
   /** The user replayed or dropped an event. */
@@ -96,3 +92,5 @@ function toStanding({ key, state, dueAt, failures, tried, last }: InboxRow): Sta
 function nameEvent(account: string, event: string): string {
   return JSON.stringify([account, event])
 }
+
+const ignore = () => {}
