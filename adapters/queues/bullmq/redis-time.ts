@@ -6,6 +6,8 @@ import { ask } from './durability.ts'
 const VALID_MS = 10_000
 /** A slower answer does not replace an earlier one, in milliseconds. */
 const SLOW_MS = 500
+/** A known time that is wrong by this much at most is not replaced by a better one, in milliseconds. */
+const GOOD_MS = 5
 /** The scripts that BullMQ passes the time of the process. The others get theirs from the inbox. */
 const TIMED = new Set(['moveToActive', 'moveToFinished', 'moveStalledJobsToWait'])
 /** The most by which the time in a script's arguments is older, in milliseconds. */
@@ -15,6 +17,8 @@ const MOST_AGE_MS = 1_000
 export class RedisTime {
   /** Redis' time less the monotonic one. */
   #offset: number | undefined
+  /** The most by which that is wrong. */
+  #error = 0
   #readAt = Number.NEGATIVE_INFINITY
 
   /** In milliseconds since 1970; the time of the process if Redis does not tell. */
@@ -31,7 +35,13 @@ export class RedisTime {
     const tookMs = systemClock.monotonic() - sentAt
     if (!Array.isArray(answer) || (this.#offset !== undefined && tookMs > SLOW_MS)) return
     const [seconds, microseconds] = answer.map(Number)
-    this.#offset = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - sentAt - tookMs / 2
+    const error = tookMs / 2
+    const offset = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - sentAt - error
+    // Within the errors of both, nothing has changed, and the time must not go back: what is due would not be.
+    const isSame = this.#offset !== undefined && Math.abs(offset - this.#offset) <= error + this.#error
+    if (isSame && this.#error <= 2 * error + GOOD_MS) return
+    this.#offset = offset
+    this.#error = error
   }
 
   /** Replaces the time of the process in what BullMQ sends. */
