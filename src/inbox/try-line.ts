@@ -1,7 +1,9 @@
 import { showDuration } from '../host/duration.ts'
 import type { LogFields, Logger } from '../host/logger.ts'
 import { HandlerError, PosternError } from '../protocol/errors.ts'
+import { thrownIn } from '../protocol/failure.ts'
 import type { Outcome } from '../protocol/outcome.ts'
+import { explainReturned } from '../protocol/promises.ts'
 import { quote, toShellWord } from '../protocol/show.ts'
 import type { InboxItem, Settlement, TakenItem } from './inbox.ts'
 import type { Tried } from './settle.ts'
@@ -49,7 +51,9 @@ export function toTryLine(
   const later = `next try in ${next}; this one does not count (${code}).`
   if (outcome?.outcome !== 'failed') return toLine('debug', code, `: ${later}`)
   if (errors.length > 0) return toLine('error', code, `: not finished here, ${later}`)
-  return toLine('info', 'retry_later', `: put off by RetryLater, next try in ${next}; this one does not count.`)
+  const returned = explainReturned(thrownIn(outcome.error))
+  const putOff = `: put off by RetryLater, next try in ${next}; this one does not count.${returned}`
+  return toLine(returned === '' ? 'info' : 'warn', 'retry_later', putOff)
 }
 
 function toDeadLetter(
@@ -62,10 +66,11 @@ function toDeadLetter(
   const args = [item.key, ...commandOptions].map(toShellWord).join(' ')
   const error = errorOf(tried)
   const names = error instanceof HandlerError ? error.handlers.join(', ') : ''
+  const returned = error === undefined ? '' : explainReturned(thrownIn(error))
   const why: Readonly<Record<string, string>> = {
     crashed: `${text}.`,
-    dead_letter: `DeadLetter was thrown by: ${names}.`,
-    expired: `${error === undefined ? text : `RetryLater was thrown by: ${names}`}. It waits longer than the store keeps finish marks (retentionMs).`,
+    dead_letter: `DeadLetter was thrown by: ${names}.${returned}`,
+    expired: `${error === undefined ? text : `RetryLater was thrown by: ${names}`}.${returned} It waits longer than the store keeps finish marks (retentionMs).`,
   }
   const message = [
     `${nameOf(item)} is a dead letter after ${n} ${n === 1 ? 'try' : 'tries'} (${code}).`,

@@ -14,24 +14,44 @@ export function ignoreRejection(value: unknown): void {
   if (types.isPromise(value)) Promise.prototype.then.call(value, undefined, () => {}) // the `then` of a subclass may do more
 }
 
+/** Errors that were returned. */
+const returned = new WeakSet<object>()
+
 /**
- * Returns what a handler returned. Throws for what nobody would await, call, iterate, run or subscribe to: promises in a list, a list of
- * lists or an iterator, a function, a generator, an Effect, and an Observable of RxJS.
+ * Returns what a handler returned. Throws an error that it returned, also in a list, and an error for what nobody would await, call,
+ * iterate, run or subscribe to: promises in a list, a list of lists or an iterator, a function, a generator, an Effect, and an Observable
+ * of RxJS.
  */
 export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
-  const why = isThenable(result) ? undefined : whyUnfinished(result)
+  if (result == null || isThenable(result)) return result
+  const parts = listOf(result)
+  const why = whyUnfinished(result, parts)
   if (why !== undefined) throw new TypeError(`${who} returned ${why}`)
-  return result
+  const error = isErrorObject(result) ? result : parts.find(isErrorObject)
+  if (error === undefined) return result
+  returned.add(error)
+  throw error
 }
 
-function whyUnfinished(result: unknown): string | undefined {
+/** Returns a sentence about errors if one of them was returned; otherwise an empty text. */
+export function explainReturned(errors: readonly unknown[]): string {
+  return errors.some((error) => returned.has(Object(error)))
+    ? ' Its error was returned, and counts as thrown: write throw, not return.'
+    : ''
+}
+
+/** Returns true for an error of any realm, and not for a record with its fields. */
+function isErrorObject(value: unknown): value is Error {
+  return types.isNativeError(value) || value instanceof Error
+}
+
+function whyUnfinished(result: unknown, parts: readonly unknown[]): string | undefined {
   if (typeof result === 'function') return 'a function, which nobody calls: call it, or return nothing.'
   if (typeof result !== 'object' || result === null) return undefined
   if (isObservable(result))
     return 'an Observable, which nobody subscribes to: return lastValueFrom(it, { defaultValue: undefined }).'
   if (EFFECT in result) return 'an Effect, which nobody runs: return Effect.runPromise(it).'
   if (isGenerator(result)) return GENERATOR
-  const parts = listOf(result)
   if (parts.some(isGenerator)) return `a list: its first unfinished part is ${GENERATOR}`
   if (!parts.some(isThenable)) return undefined
   for (const part of parts) ignoreRejection(part)

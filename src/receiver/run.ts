@@ -1,8 +1,10 @@
 import type { TakenItem } from '../inbox/inbox.ts'
+import { steeringOf } from '../inbox/steer.ts'
 import { copyPlain, isPlain } from '../protocol/copy-plain.ts'
 import { type ParsedEvent, parseAgain } from '../protocol/envelope.ts'
 import { HandlerError, type PosternError } from '../protocol/errors.ts'
 import type { Outcome } from '../protocol/outcome.ts'
+import { explainReturned } from '../protocol/promises.ts'
 import { quote, reasonOf } from '../protocol/show.ts'
 import type { HandlerContext } from './handler.ts'
 import type { Lease } from './lease.ts'
@@ -38,6 +40,9 @@ type HandlerErrorCode = AbortCode | 'handler_failed' | 'handler_abandoned' | 'tr
 const NO_TRANSACTION = /(^|ontext\.|\bctx\.)transaction is not a function/
 const NO_TRANSACTIONS =
   'The store of this receiver has no transactions, so there is no context.transaction: use postgresStore or sqliteStore.'
+
+const NO_STEERING =
+  'RetryLater and DeadLetter steer the worker of an inbox, and no worker ran this event: it failed as with any other error, and is retried as its sender does.'
 
 /** Result of a run. */
 export interface RunResult {
@@ -146,8 +151,13 @@ export class Run {
     const reasons = failures.map(({ name, error }) => `${name}: ${reasonOf(error)}`).join('; ')
     const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, reasons)
     const isLacking = !hasTransactions && errors.some((error) => NO_TRANSACTION.test(Object(error).message))
-    const message = `Handlers of ${quote(this.type)} failed: ${names.join(', ')}.`
-    return this.toError('handler_failed', isLacking ? `${message} ${NO_TRANSACTIONS}` : message, names, cause)
+    const isUnsteered = this.first.item === undefined && errors.some((error) => steeringOf([error]) !== undefined)
+    const message = [
+      `Handlers of ${quote(this.type)} failed: ${names.join(', ')}.${explainReturned(errors)}`,
+      ...(isLacking ? [NO_TRANSACTIONS] : []),
+      ...(isUnsteered ? [NO_STEERING] : []),
+    ].join(' ')
+    return this.toError('handler_failed', message, names, cause)
   }
 
   /** @param names of the handlers that are still running; none while the schema is */

@@ -154,6 +154,19 @@ describe('one line tells of each try of an event that the inbox accepted:', () =
     expect(scene.errors).toEqual([])
   })
 
+  it.each([
+    ['RetryLater', () => new RetryLater(0), 'warn', 'put off by RetryLater'],
+    ['DeadLetter', () => new DeadLetter('no'), 'error', 'is a dead letter after 1 try (dead_letter)'],
+  ] as const)('%s works as well if it is returned, and says so', async (_name, make, level, told) => {
+    const opened = open()
+    let runs = 0
+    opened.scene.receiver.on('*', async () => (++runs === 1 ? make() : undefined))
+    await workOff(opened)
+    const [line] = opened.told()
+    expect(line).toMatchObject({ level, message: expect.stringContaining(told) })
+    expect(line?.message).toContain('was returned, and counts as thrown')
+  })
+
   it('an event put off beyond the retention of its marks says why it is a dead letter', async () => {
     const opened = open()
     opened.scene.receiver.on('*', () => {

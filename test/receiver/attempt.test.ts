@@ -1,4 +1,5 @@
-import { HandlerError, type StandardSchema, systemClock } from 'postern'
+import { runInNewContext } from 'node:vm'
+import { DeadLetter, HandlerError, RetryLater, type StandardSchema, systemClock } from 'postern'
 import { events, signed } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Gate } from '../support/gate.ts'
@@ -153,7 +154,7 @@ describe('a handler fails by', () => {
 
   it.each<[string, () => unknown]>([
     ['undefined', () => undefined],
-    ['an error, which it does not throw', () => new Error('only a value')],
+    ['a record with the fields of an error', () => ({ name: 'Error', message: 'saved' })],
     ['a thenable that resolves', () => thenable((resolve) => resolve())],
     ['an object with a then that is no function', () => Object.defineProperty({}, 'then', { value: 'later' })],
   ])('and not by returning %s', async (_what, handler) => {
@@ -395,6 +396,29 @@ it('a handler that returns the handler itself fails: its work was not done', asy
     expect(bench.errors).toMatchObject([{ cause: { message } }])
   }
 })
+
+it.each<[string, () => unknown]>([
+  ['at once', () => new Error('no')],
+  ['later', async () => new Error('no')],
+  ['in a list', async () => [1, new Error('no')]],
+  ['of another realm', () => runInNewContext('new TypeError("no")')],
+])('a handler that returns an error %s fails as if it had thrown it, and the log says so', async (_how, handle) => {
+  const bench = new Bench()
+  bench.receiver.on('*', handle)
+  expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+  const message = expect.stringContaining('was returned, and counts as thrown: write throw, not return.')
+  expect(bench.errors).toMatchObject([{ message, cause: { message: 'no' } }])
+})
+
+it.each([new RetryLater(5), new DeadLetter('no')])(
+  'without an inbox, the log says that %s has no effect',
+  async (error) => {
+    const bench = new Bench()
+    bench.receiver.on('*', raise(error))
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(bench.errors).toMatchObject([{ message: expect.stringContaining('no worker ran this event'), cause: error }])
+  },
+)
 
 it('changes of a handler to the output of a schema, including its defaults, are seen by no other event', async () => {
   const tags: string[] = []

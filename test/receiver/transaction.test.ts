@@ -246,6 +246,17 @@ function keyOf(store: TransactionalStore): string {
   return store.keys.at(-1) ?? ''
 }
 
+it('work that returns an error is rolled back', async () => {
+  const { bench, store } = scene(async (context) => {
+    await context.transaction((tx: Tx) => {
+      tx.write('zoe')
+      return new Error('no')
+    })
+  })
+  expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+  expect([bench.errors[0]?.message, store.rows]).toEqual([expect.stringContaining('was returned'), []])
+})
+
 describe('work that returns a list of promises', () => {
   const writeAll = (tx: Tx) =>
     ['zoe', 'ada'].map(async (row) => {
