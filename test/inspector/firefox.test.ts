@@ -68,6 +68,7 @@ describe.skipIf(FIREFOX === undefined)('the inspector in Firefox', () => {
     for (const page of await Promise.all(pages))
       await page.waitForFunction("document.querySelector('.hint-line')?.textContent.startsWith('300 deliveries')")
     const page = await pages[0]
+    await page?.bringToFront() // a page in the background is not painted
     for (const width of WIDTHS) {
       await page?.setViewport({ width, height: 1_000 })
       expect(await page?.evaluate(MEASURE), `${width} px`).toEqual(WHOLE)

@@ -287,7 +287,28 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
       }
     }
   })
+
+  it('keeps the row that is read in its place when a resize changes the height of the rows, and shows no empty list', async () => {
+    const crm = await start({ assume: { eventsWhilePaused: 'kept' } })
+    crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['sync.completed'], active: false })
+    crm.events.emitMany({ type: 'sync.completed' }, 300)
+    const { page } = await open(crm)
+    await page.evaluate("document.querySelector('.list .scroll').scrollTop = 1e9")
+    await page.locator('tr[aria-rowindex="301"]').waitFor()
+    const first = await page.evaluate(READ_FIRST)
+    for (const width of [800, 1_280, 800, 1_280]) {
+      await page.setViewportSize({ width, height: 800 })
+      for (let frame = 0; frame < 3; frame++) expect(await page.evaluate(READ_FIRST)).toBe(first)
+    }
+  })
 })
+
+/** The index of the first row that is visible below the head of the list, as it was painted. */
+const READ_FIRST = `new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => {
+  const { bottom } = document.querySelector('.rows th').getBoundingClientRect()
+  const rows = [...document.querySelectorAll('.rows .row')]
+  resolve(rows.find((row) => row.getBoundingClientRect().bottom > bottom + 2)?.ariaRowIndex)
+})))`
 
 /** The controls that Tab does not reach. Rows of the list are reached by j and k. */
 const WITHOUT_TAB = `[...document.querySelectorAll('button, a, input, select, textarea, summary')]

@@ -143,19 +143,19 @@ async function warmUp(): Promise<void> {
 /** Widths at which the list is measured, in pixels. */
 export const WIDTHS = [390, 800, 1_024, 1_280, 1_440, 1_680, 1_920, 2_560] as const
 
-/** Numbers of types that are cut, the heads of columns that are too narrow for a word, and the pixels of the list beside all columns. */
-export const MEASURE = `(() => {
+/** Numbers of types that are cut, the heads of columns that are too narrow for a word, and the pixels of the list beside all columns, as they were painted. */
+export const MEASURE = `new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => {
   const rightOf = (element) => element.getBoundingClientRect().right
   const heads = [...document.querySelectorAll('.rows th')].filter((head) => head.offsetWidth > 0)
   const list = document.querySelector('.list .scroll')
   const types = [...document.querySelectorAll('.rows .row td:nth-child(3)')]
-  return {
+  resolve({
     cut: types.filter((cell) => rightOf(cell.querySelector('a')) > rightOf(cell)).length,
     heights: [...new Set(types.map((cell) => cell.parentElement.getBoundingClientRect().height - (list.clientWidth < 900 ? 44 : 28)))],
     narrow: heads.filter((head) => head.offsetWidth < 60).map((head) => head.textContent),
     rest: Math.abs(Math.round(list.clientWidth - heads.reduce((sum, head) => sum + head.getBoundingClientRect().width, 0))),
-  }
-})()`
+  })
+})))`
 
 /** The result of `MEASURE` for a list that cuts nothing, with one line a row, and two below 900 px. */
 export const WHOLE = { cut: 0, narrow: [], rest: 0, heights: [0] }

@@ -33,20 +33,29 @@ export function RowTable({ rows }: { readonly rows: readonly Row[] }): JSX.Eleme
   const [{ top, size, width }, setView] = useState({ top: 0, size: 800, width: NARROW_PX })
   const delivery = useStore(() => readAddress().delivery)
   const cursor = useStore(() => store.cursor)
-  const height = width < NARROW_PX ? TWO_LINES_PX : LINE_PX
+  const height = heightAt(width)
   const measure = () => {
     const { scrollTop = 0, clientHeight = 0, clientWidth = 0 } = scroll.current ?? {}
-    setView({ top: scrollTop, size: clientHeight, width: clientWidth })
-    if (scrollTop > 0) hold()
-    else release()
+    if (clientWidth === 0) return // the detail hides the list
+    setView((before) => {
+      const ratio = heightAt(clientWidth) / heightAt(before.width)
+      // Rows that have another height were moved by the browser: the first visible one gets its place back.
+      return { top: ratio === 1 ? scrollTop : before.top * ratio, size: clientHeight, width: clientWidth }
+    })
   }
   useLayoutEffect(() => {
     const observer = new ResizeObserver(measure)
     if (scroll.current !== null) observer.observe(scroll.current)
     return () => observer.disconnect()
   }, [])
-  const first = Math.max(0, Math.floor(top / height) - ROWS_AROUND)
-  const last = Math.min(rows.length, Math.ceil((top + size) / height) + ROWS_AROUND)
+  useLayoutEffect(() => {
+    if (scroll.current !== null) scroll.current.scrollTop = top
+  }, [height])
+  useLayoutEffect(() => (top > 0 ? hold() : release()), [top])
+  // A list that has become shorter has not yet been scrolled to its end.
+  const from = Math.min(top, Math.max(0, rows.length * height - size))
+  const first = Math.max(0, Math.floor(from / height) - ROWS_AROUND)
+  const last = Math.min(rows.length, Math.ceil((from + size) / height) + ROWS_AROUND)
   useWanted(scroll, rows, height, delivery, cursor, measure)
   useKeptFocus(scroll, rows)
   return (
@@ -63,6 +72,11 @@ export function RowTable({ rows }: { readonly rows: readonly Row[] }): JSX.Eleme
       </table>
     </div>
   )
+}
+
+/** Height of a row in a list of a width. */
+function heightAt(width: number): number {
+  return width < NARROW_PX ? TWO_LINES_PX : LINE_PX
 }
 
 /** The place of rows that are not drawn. */
