@@ -1,7 +1,18 @@
 import { isPlain } from './copy-plain.ts'
-import { type EventSchemas, type ModelSchemas, splitType } from './events.ts'
+import {
+  ACTIONS,
+  type EventSchemas,
+  findSpelling,
+  type ModelSchemas,
+  NAMED_MODELS,
+  SERVICE_EVENT_TYPES,
+  splitType,
+} from './events.ts'
+import { findNearest } from './nearest.ts'
 import type { OptionChecker } from './option-checker.ts'
+import { findSpelt } from './pattern.ts'
 import type { StandardSchema } from './schema.ts'
+import type { Sender } from './sender.ts'
 import { show } from './show.ts'
 
 /** Returns the schemas of an option by key, or throws `option_invalid`. */
@@ -11,6 +22,8 @@ export function checkSchemas(
   schemas: ModelSchemas | EventSchemas,
   checkKey: (check: OptionChecker, key: string) => void,
 ): ReadonlyMap<string, StandardSchema> {
+  if (Object(schemas)['~standard'] !== undefined)
+    throw check.invalid(`${option} is a schema; give it with its key: ${option}: { '…': schema }.`)
   if (!isPlain(schemas) || Array.isArray(schemas))
     throw check.invalid(`${option} is ${show(schemas)}; give a plain object of schemas by key.`)
   const checked = new Map<string, StandardSchema>()
@@ -28,16 +41,20 @@ export function checkSchemas(
 }
 
 export function checkModelKey(check: OptionChecker, key: string): void {
-  if (key === '' || key.includes('.') || key.includes('*'))
+  if (key === '' || /[.*\s]/.test(key))
     throw check.invalid(
-      `"${key}" cannot be a model key: it is the part before the dot in "contact.created", without dot or star.`,
+      `"${key}" cannot be a model key: it is the part before the dot in "contact.created", without dot, star or blank.`,
     )
+  const spelling = findSpelling(key)
+  if (spelling !== undefined) throw check.invalid(`the service spells the model "${key}" as ${spelling}.`)
 }
 
 /** Checks an event type of a sender whose types are plain text. */
-export function checkPlainType(check: OptionChecker, type: string): void {
+export function checkPlainType(check: OptionChecker, type: string, sender: Sender<unknown>): void {
   if (type === '' || type.includes('*'))
     throw check.invalid(`"${type}" cannot be an event type: it reads as a pattern.`)
+  const spelt = findSpelt(type, sender)
+  if (spelt !== undefined) throw check.invalid(`"${type}" is no event type of ${sender.name}. Did you mean "${spelt}"?`)
 }
 
 export function checkEventType(check: OptionChecker, type: string): void {
@@ -48,4 +65,17 @@ export function checkEventType(check: OptionChecker, type: string): void {
     )
   if (type === '' || type.split('.')[0] === '*' || type.endsWith('.*'))
     throw check.invalid(`"${type}" cannot be an event type: it reads as a pattern.`)
+  if (/\s/.test(type)) throw check.invalid(`"${type}" cannot be an event type: it has a blank.`)
+  const named = NAMED_MODELS.includes(type) ? type : findSpelling(type)
+  if (named !== undefined) throw check.invalid(`events.${type} is a model: declare it as one, models: { ${named}: … }.`)
+  const nearest = findNearest(type, NAMED_TYPES, 1)
+  if (nearest !== undefined && nearest !== type)
+    throw check.invalid(`"${type}" is no event type of the service. Did you mean "${nearest}"?`)
 }
+
+/** Types that the service names. Others differ from them by more than a letter. */
+const NAMED_TYPES = [
+  'invoice.paid',
+  ...SERVICE_EVENT_TYPES,
+  ...NAMED_MODELS.flatMap((model) => ACTIONS.map((action) => `${model}.${action}`)),
+]

@@ -25,6 +25,14 @@ export const SERVICE_EVENT_TYPES: readonly ServiceEventType[] = [
   'export.completed',
 ]
 
+/** Models that the service names. There may be others. */
+export const NAMED_MODELS: readonly string[] = ['contact', 'opportunity', 'financeInvoice']
+
+/** Returns the model that the service names and spells in other letters, such as `contact` for `Contact`. */
+export function findSpelling(model: string): string | undefined {
+  return NAMED_MODELS.find((named) => named !== model && named.toLowerCase() === model.toLowerCase())
+}
+
 /** Model and action of an event type that is about a record: one dot, and one of the three actions behind it. */
 export function splitType(type: string): { readonly model: string; readonly action: Action } | undefined {
   const dot = type.indexOf('.')

@@ -1,5 +1,7 @@
 import { ConfigurationError } from './errors.ts'
-import { ACTIONS, type Action, SERVICE_EVENT_TYPES } from './events.ts'
+import { ACTIONS, type Action, findSpelling, NAMED_MODELS, SERVICE_EVENT_TYPES } from './events.ts'
+import { findNearest } from './nearest.ts'
+import type { Sender } from './sender.ts'
 import { show } from './show.ts'
 
 /** A parsed pattern of `.on()`. */
@@ -40,7 +42,11 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
   const [model, rest] = [text.slice(0, dot), text.slice(dot + 1)]
   const action = ACTIONS.find((candidate) => candidate === rest)
   if (dot > 0 && model === '*' && action !== undefined) return { kind: 'action', text, action }
-  if (dot > 0 && !model.includes('*') && (action !== undefined || rest === '*')) {
+  if (
+    dot > 0 &&
+    (action !== undefined || rest === '*') &&
+    (models === undefined ? isKey(model) : !model.includes('*'))
+  ) {
     if (action === undefined && !models?.has(model)) refuseServiceWildcard(text, model)
     if (models !== undefined && !models.has(model))
       throw invalid(
@@ -50,28 +56,71 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
   }
   if (SERVICE_EVENT_TYPES.some((type) => type === text))
     return { kind: 'type', text, model: undefined, action: undefined }
+  const nearest = findPattern(text, models, events)
+  const meant = nearest === undefined ? '' : ` Did you mean '${nearest}'?`
   throw invalid(
-    `No event can match "${text}". Patterns are a model and an action ('contact.created', 'contact.*', '*.deleted'; actions are ${list(ACTIONS)}), '*', one of ${list(SERVICE_EVENT_TYPES)}, or a type declared in the events option (${list(events.keys())}; to declare this one: events: { '${text}': … }).`,
+    `No event can match "${text}".${meant} Patterns are a model and an action ('contact.created', 'contact.*', '*.deleted'; actions are ${list(ACTIONS)}), '*', one of ${list(SERVICE_EVENT_TYPES)}, or a type declared in the events option (${list(events.keys())}; to declare this one: events: { '${text}': … }).`,
   )
+}
+
+/** Returns true for a key that a model may have, though it is not declared. */
+function isKey(model: string): boolean {
+  return !/[*\s]/.test(model) && findSpelling(model) === undefined
+}
+
+/** Returns a warning of a pattern whose model is not declared, and differs in a letter from one that the service names. */
+export function findDoubt(pattern: EventPattern): string | undefined {
+  const model = 'model' in pattern ? (pattern.model ?? '') : ''
+  const nearest = findNearest(model, NAMED_MODELS, 1)
+  if (nearest === undefined || nearest === model) return undefined
+  return `The pattern "${pattern.text}" names a model "${model}". Did you mean '${nearest}'? If there is such a model, declare it: models: { ${model}: … }.`
+}
+
+/** Finds the pattern that was probably meant. */
+function findPattern(text: string, models: Keys | undefined, events: Keys): string | undefined {
+  const spelt = text.includes('.') ? text.replace(/\s+/g, '') : text.trim().replace(/[\s:/_-]+/g, '.')
+  const keys = models === undefined ? [...NAMED_MODELS, spelt.replace(/\..*/, '')] : [...models.keys()]
+  const ofModels = keys.flatMap((key) => [...ACTIONS, '*'].map((action) => `${key}.${action}`))
+  const known = [...ofModels, ...ACTIONS.map((action) => `*.${action}`), ...SERVICE_EVENT_TYPES, ...events.keys()]
+  return findNearest(spelt, known)
 }
 
 /**
  * Reads a pattern of a sender whose types are plain text: a type, `*`, or `issues.*` for the types that begin with `issues.`.
  *
+ * @param events the declared types
  * @throws ConfigurationError `pattern_invalid`
  */
-export function parsePlainPattern(text: unknown): EventPattern {
+export function parsePlainPattern(text: unknown, events: Keys, sender: Sender<unknown>): EventPattern {
   if (text === '*') return { kind: 'all', text }
   if (typeof text !== 'string' || !/^[^*]+?([./]\*)?$/.test(text))
     throw invalid(
       `.on() takes a type, such as 'issues.opened', the beginning of types, 'issues.*', or '*', not ${show(text)}.`,
     )
+  if (LIST.test(text)) throw invalid(`.on() takes several types as a list, not as one text: "${text}".`)
+  const meant = findSpelt(text, sender) ?? [...events.keys()].find((type) => type !== text && fold(type) === fold(text))
+  if (meant !== undefined) throw invalid(`No event of ${sender.name} can match "${text}". Did you mean '${meant}'?`)
   return text.endsWith('*') ? { kind: 'prefix', text, prefix: text.slice(0, -1) } : { kind: 'type', text, ...NO_RECORD }
+}
+
+/** Types with commas between them. */
+const LIST = /^[^\s,]+[./][^\s,]+(\s*,\s*[^\s,]+[./][^\s,]+)+$/
+
+/** Returns text that is the same for all spellings of a type. */
+function fold(type: string): string {
+  return type.toLowerCase().replace(/[\s._:/-]+/g, '')
+}
+
+/** Returns how a sender spells a type, or the beginning of types, if it spells it otherwise. No sender puts blanks around a type. */
+export function findSpelt(type: string, sender: Pick<Sender, 'spellType'>): string | undefined {
+  const trimmed = type.trim()
+  const spelt = sender.spellType?.(trimmed) ?? trimmed
+  return spelt === type ? undefined : spelt
 }
 
 /** Refuses `finance.*` and similar: without such a model it can only be meant for event types that it does not match. */
 function refuseServiceWildcard(text: string, model: string): void {
-  const types = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(`${model}.`))
+  const types = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(`${model.toLowerCase()}.`))
   if (types.length === 0) return
   throw invalid(
     `"${text}" would match only events of a model "${model}", which is not declared; the service's types that begin like this are ${list(types)}. Register each by its full name.`,

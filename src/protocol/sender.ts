@@ -60,6 +60,11 @@ export type Sender<Types = OpenTypes> = {
   nameEvent(body: OpenData, headers: SenderHeaders, facts: EventFacts): EventNames | undefined
   /** The names that are not signed: a recorded delivery can be repeated under any of them. */
   readonly unsigned: readonly (keyof EventNames)[]
+  /**
+   * Returns how the sender spells a type, or the beginning of types with a star: `issues.opened` for `Issues/opened`. A pattern in another
+   * spelling can never match, and is refused. Default: each spelling is possible.
+   */
+  spellType?(type: string): string
   /** Returns the key of a secret that is text, and throws if it cannot be one. Default: its UTF-8. Secrets in bytes are keys themselves. */
   toKey?(secret: string): Uint8Array
   /** Most milliseconds between the signed time and the time of receipt. */

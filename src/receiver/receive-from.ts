@@ -59,7 +59,7 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
       least: sender.duplicatesForMs,
       reason: `${sender.name} may repeat an event for ${sender.duplicatesForMs} ms`,
     },
-    checkEventType: checkPlainType,
+    checkEventType: (...given) => checkPlainType(...given, sender),
   })
   if (sender.attempts === 1 && settings.inbox === undefined)
     settings.logger.warn({ receiver: settings.name }, `${sender.name} ${ONE_ATTEMPT}`)
@@ -82,6 +82,7 @@ const FIELDS: Readonly<Record<keyof Sender, Kind>> = {
   readHead: FUNCTION,
   nameEvent: FUNCTION,
   sign: FUNCTION,
+  spellType: FUNCTION,
   toKey: FUNCTION,
   toleranceMs: number(1_000, DAY_MS),
   waitsMs: number(1_000, DAY_MS),
@@ -90,7 +91,7 @@ const FIELDS: Readonly<Record<keyof Sender, Kind>> = {
   maxBodyBytes: whole(1, 1_073_741_824, 'bytes'),
   types: ANY,
 }
-const OPTIONAL: readonly string[] = ['optionalHeaders', 'toKey', 'toleranceMs', 'maxBodyBytes', 'types']
+const OPTIONAL: readonly string[] = ['optionalHeaders', 'spellType', 'toKey', 'toleranceMs', 'maxBodyBytes', 'types']
 const REQUIRED = Object.keys(FIELDS).filter((name) => !OPTIONAL.includes(name))
 
 /** Checks a sender, which an app may have written. */

@@ -6,12 +6,14 @@ import {
   type About,
   canMeet,
   type EventPattern,
+  findDoubt,
   NO_RECORD,
   parsePattern,
   parsePlainPattern,
   takes,
 } from '../protocol/pattern.ts'
 import { isTypeOnly, type StandardSchema } from '../protocol/schema.ts'
+import type { Sender } from '../protocol/sender.ts'
 import { show } from '../protocol/show.ts'
 import type { Handler, HandlerOptions } from './handler.ts'
 import { checkHandlerOptions } from './handler-options.ts'
@@ -68,8 +70,8 @@ interface Built {
 export class Routes {
   readonly #models: ReadonlyMap<string, StandardSchema> | undefined
   readonly #events: ReadonlyMap<string, StandardSchema>
-  /** True if the types of events are plain text, without models and actions. */
-  readonly #isPlain: boolean
+  /** Set if the types of events are plain text, without models and actions. */
+  readonly #sender: Sender<unknown> | undefined
   readonly #keepsPositions: boolean
   readonly #logger: Logger
   #registrations: Registration[] = []
@@ -88,7 +90,7 @@ export class Routes {
   ) {
     this.#models = models
     this.#events = events
-    this.#isPlain = protocol.sender !== undefined
+    this.#sender = protocol.sender
     this.#keepsPositions = store.keepsPositions === true
     this.#logger = logger
   }
@@ -107,7 +109,9 @@ export class Routes {
 
   #add(given: unknown, options: unknown, handler: unknown): void {
     const parse = (text: unknown) =>
-      this.#isPlain ? parsePlainPattern(text) : parsePattern(text, this.#models, this.#events)
+      this.#sender === undefined
+        ? parsePattern(text, this.#models, this.#events)
+        : parsePlainPattern(text, this.#events, this.#sender)
     // An empty list is refused like a pattern that matches nothing.
     const patterns = Array.isArray(given) && given.length > 0 ? given.map(parse) : [parse(given)]
     const texts = [...new Set(patterns.map((pattern) => pattern.text))].sort() // their order may change as code is edited
@@ -135,11 +139,16 @@ export class Routes {
     }
     const kept = this.#registrations.filter((other) => !this.#isReplaced(other, registration))
     this.#registrations = [...kept, registration]
+    const doubts = this.#models === undefined ? patterns.flatMap((pattern) => findDoubt(pattern) ?? []) : []
+    for (const doubt of doubts) this.#logger.warn({ code: 'pattern_invalid' }, doubt)
   }
 
   /** Returns why these patterns cannot have `order: 'latest'`, if they cannot. */
   #whyNoOrder(patterns: readonly EventPattern[]): string | undefined {
-    if (this.#isPlain || patterns.some((pattern) => pattern.kind === 'type' && pattern.model === undefined))
+    if (
+      this.#sender !== undefined ||
+      patterns.some((pattern) => pattern.kind === 'type' && pattern.model === undefined)
+    )
       return "order: 'latest' compares events of one record, and this type is about none. Leave it out, or give a pattern of a model."
     if (!this.#keepsPositions)
       return "order: 'latest' needs a store that keeps positions, and this one does not say keepsPositions: true. The stores of this package do; docs/guides/own-store.md says how to add it."
@@ -160,7 +169,7 @@ export class Routes {
     this.#built ??= this.#build()
     const exact = this.#built.byType.get(type)
     if (exact !== undefined) return exact
-    if (this.#isPlain) return this.#findPlain(this.#built, type)
+    if (this.#sender !== undefined) return this.#findPlain(this.#built, type)
     const about = splitType(type)
     const shared = about === undefined ? this.#built.others : this.#built.byAction.get(about.action)
     if (shared === undefined || shared.handlers.length === 0) return undefined
@@ -193,14 +202,14 @@ export class Routes {
 
   /** Returns the types that a wildcard may take, as far as they are known. */
   #known(): readonly string[] {
-    if (this.#isPlain) return [...this.#events.keys()]
+    if (this.#sender !== undefined) return [...this.#events.keys()]
     const models = [...(this.#models?.keys() ?? [])]
     const ofModels = models.flatMap((model) => ACTIONS.map((action) => `${model}.${action}`))
     return [...ofModels, ...SERVICE_EVENT_TYPES, ...this.#events.keys()]
   }
 
   #aboutOf(type: string): About {
-    return this.#isPlain || this.#events.has(type) ? NO_RECORD : (splitType(type) ?? NO_RECORD)
+    return this.#sender !== undefined || this.#events.has(type) ? NO_RECORD : (splitType(type) ?? NO_RECORD)
   }
 
   /** Reopens registration in development, after the module that registers was reloaded. */

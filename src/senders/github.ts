@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
-import { ConfigurationError, FUNCTION, type OpenData, type OpenTypes, type Sender } from '../engine.ts'
-import { hexDigest } from './digests.ts'
+import { ConfigurationError, FUNCTION, findNearest, type OpenData, type OpenTypes, type Sender } from '../engine.ts'
+import { hexDigest, splitOnce } from './digests.ts'
 import { type OnceOptions, readOnce } from './once.ts'
+import { toSnake } from './spell.ts'
 
 /** The types of events, `push` or `issues.opened`, from a map of payloads by event such as `EventPayloadMap` of `@octokit/webhooks-types`. */
 export type GitHubTypes<Payloads> = [Payloads] extends [never]
@@ -23,6 +24,24 @@ export interface GitHubOptions extends OnceOptions {
 }
 
 const DAY_MS = 86_400_000
+/** Events with an action, which is a part of their type. Some are missing, and others will come. */
+const WITH_ACTION = (
+  'branch_protection_configuration branch_protection_rule check_run check_suite code_scanning_alert commit_comment custom_property ' +
+  'custom_property_values dependabot_alert deploy_key deployment_protection_rule deployment_review discussion discussion_comment ' +
+  'github_app_authorization installation installation_repositories installation_target issue_comment issue_dependencies issues label ' +
+  'marketplace_purchase member membership merge_group meta milestone org_block organization package personal_access_token_request ' +
+  'project project_card project_column pull_request pull_request_review pull_request_review_comment pull_request_review_thread ' +
+  'registry_package release repository repository_advisory repository_dispatch repository_ruleset repository_vulnerability_alert ' +
+  'secret_scanning_alert secret_scanning_alert_location secret_scanning_scan security_advisory sponsorship star sub_issues team watch ' +
+  'workflow_job workflow_run'
+).split(' ')
+const WITHOUT_ACTION =
+  'create delete fork gollum page_build ping public push repository_import security_and_analysis status team_add workflow_dispatch'.split(
+    ' ',
+  )
+/** An event and an action with an underscore between them. */
+const JOINED =
+  /^(.+)_((?:re)?opened|closed|edited|created|deleted|labeled|assigned|completed|published|submitted|synchronize)$/
 const TOKEN = /^(gh[opsur]_|github_pat_)/
 
 /**
@@ -45,6 +64,7 @@ export function github<Payloads = never>(options: GitHubOptions = {}): Sender<Gi
     duplicatesForMs: 3 * DAY_MS,
     maxBodyBytes: 26_214_400, // 25 MiB
     toKey: encodeSecret,
+    spellType,
     readHead(headers) {
       const digest = hexDigest(headers['x-hub-signature-256'], 'sha256=')
       return digest && { digests: [digest] }
@@ -75,6 +95,18 @@ function accountOf(body: OpenData): string {
     if (typeof id === 'number') return `${owner}:${id}`
   }
   return 'github'
+}
+
+/** Returns the type of a delivery: the event, and its action if it has one. */
+function spellType(type: string): string {
+  const [joined, before = '', after] = JOINED.exec(toSnake(type)) ?? []
+  if (joined !== undefined && WITH_ACTION.includes(before)) return `${before}.${after}`
+  const [word, rest] = splitOnce(type.replace(/[/:]/, '.'), '.')
+  const event = findNearest(toSnake(word), [...WITH_ACTION, ...WITHOUT_ACTION], 1) ?? toSnake(word)
+  if (WITHOUT_ACTION.includes(event)) return event
+  if (rest === '') return WITH_ACTION.includes(event) ? `${event}.*` : event
+  const action = event === 'repository_dispatch' ? rest : toSnake(rest.replace(/[./:].*/, '')) // chosen by who dispatches
+  return `${event}.${action}`
 }
 
 function encodeSecret(secret: string): Uint8Array {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { ConfigurationError, type OpenTypes, type Sender } from '../engine.ts'
 import { base64Digest } from './digests.ts'
 import { type OnceOptions, readOnce } from './once.ts'
+import { toSnake } from './spell.ts'
 
 const HOUR_MS = 3_600_000
 const TOKEN = /^shp(at|ca|pa|ua)_/
@@ -25,6 +26,7 @@ export function shopify<Topics = OpenTypes>(options: OnceOptions = {}): Sender<T
     attempts: 9,
     duplicatesForMs: 4 * HOUR_MS,
     toKey: encodeSecret,
+    spellType,
     readHead(headers) {
       const digest = base64Digest(headers['x-shopify-hmac-sha256'])
       return digest && { digests: [digest] }
@@ -59,4 +61,11 @@ function encodeSecret(secret: string): Uint8Array {
     'secret_unusable',
     'The signing secret is an access token of Shopify. Give the client secret of the app, with which its webhooks are signed.',
   )
+}
+
+/** Returns the topic of a delivery, `orders/create`, also for `orders.create` and the `ORDERS_CREATE` of the API. */
+function spellType(type: string): string {
+  const topic = toSnake(type.replace(/[.:]+/g, '/'))
+  if (topic.includes('/')) return topic
+  return topic.includes('_') ? topic.replace(/_(?=[^_]*$)/, '/') : `${topic}/*`
 }

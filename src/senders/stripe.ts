@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { ConfigurationError, number, OptionChecker, type Sender } from '../engine.ts'
 import type { ByType } from './by-type.ts'
 import { hexDigest, splitOnce, unixSeconds } from './digests.ts'
+import { toSnake } from './spell.ts'
 
 /** Options of `stripe`. */
 export interface StripeOptions {
@@ -34,6 +35,10 @@ export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByTyp
     attempts: 16,
     duplicatesForMs: 3 * DAY_MS,
     toKey: encodeSecret,
+    spellType(type) {
+      const spelt = toSnake(type.replace(/[/:]+/g, '.'))
+      return spelt.includes('.') ? spelt : `${spelt}.*`
+    },
     readHead(headers) {
       let time: string | undefined
       const digests: Uint8Array[] = []

@@ -67,7 +67,7 @@ describe('options', () => {
     ['a model that is no schema', { models: { contact: {} } }, 'models.contact is not a schema. Give one of zod'],
     ['a model that is undefined', { models: { contact: undefined } }, 'models.contact is undefined. If it is imported'],
     ['a model key with a dot', { models: { 'a.b': record() } }, '"a.b" cannot be a model key'],
-    ['a model key with a star', { models: { '*': record() } }, 'without dot or star'],
+    ['a model key with a star', { models: { '*': record() } }, 'without dot, star or blank'],
     ['an empty model key', { models: { '': record() } }, '"" cannot be a model key'],
     ['an event about a record', { events: { 'invoice.created': record() } }, 'declare its model instead, models: {'],
     ['an event that reads as a pattern', { events: { '*.paid': record() } }, 'it reads as a pattern'],

@@ -1,7 +1,7 @@
 import { createReceiver, type Receiver, record, type StandardSchema } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, failure, SECRET, watchRejections } from './support.ts'
+import { Bench, failure, type Line, linesInto, SECRET, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -81,6 +81,19 @@ describe('patterns', () => {
       "declared are 'contact', 'opportunity'. If it is not: add it",
     ],
     ['the start of service types', 'finance.*', {}, "are 'finance.payment.completed', 'finance.payment.failed'"],
+    ['a blank edge', ' contact.created', {}, "Did you mean 'contact.created'?"],
+    ['a blank within', 'con tact.deleted', {}, "Did you mean 'contact.deleted'?"],
+    ['a model in another case', 'Contact.*', {}, "Did you mean 'contact.*'?"],
+    ['an action in another case', 'deal.Created', {}, "Did you mean 'deal.created'?"],
+    ['another separator', 'contact/created', {}, "Did you mean 'contact.created'?"],
+    ['another form', 'FINANCE_PAYMENT_FAILED', {}, "Did you mean 'finance.payment.failed'?"],
+    [
+      'a declared type in another case',
+      'Invoice.paid',
+      { events: { 'invoice.paid': record() } },
+      "mean 'invoice.paid'?",
+    ],
+    ['the start of service types in another case', 'Sync.*', {}, "are 'sync.completed', 'sync.failed'"],
     [
       'an undeclared event',
       'invoice.paid',
@@ -91,6 +104,32 @@ describe('patterns', () => {
     const error = failure(() => fresh(options).on(pattern, ignore))
     expect(error.code).toBe('pattern_invalid')
     expect(error.message).toContain(fix)
+  })
+
+  it('warn of a model that is not declared and resembles a known one', () => {
+    const lines: Line[] = []
+    fresh({ logger: linesInto(lines) })
+      .on('contacts.created', ignore)
+      .on('deal.created', ignore)
+    fresh({ logger: linesInto(lines), models: { contract: record() } }).on('contract.*', ignore)
+    expect(lines.map(({ message }) => message)).toEqual([
+      `The pattern "contacts.created" names a model "contacts". Did you mean 'contact'? If there is such a model, declare it: models: { contacts: … }.`,
+    ])
+  })
+
+  it.each<[string, object, string]>([
+    ['a model with a blank', { models: { 'contact ': record() } }, 'without dot, star or blank'],
+    ['a known model in another case', { models: { Contact: record() } }, 'spells the model "Contact" as contact'],
+    ['a schema as the models', { models: record() }, 'models is a schema; give it with its key'],
+    ['a model as a type', { events: { contact: record() } }, 'declare it as one, models: { contact: … }'],
+    ['a type with a blank', { events: { ' invoice.paid': record() } }, 'it has a blank'],
+    ['a misspelt action', { events: { 'contact.create': record() } }, 'Did you mean "contact.created"?'],
+    ['a known type in another case', { events: { 'Sync.Completed': record() } }, 'Did you mean "sync.completed"?'],
+  ])('a receiver refuses %s', (_what, options, fix) => {
+    expect(failure(() => fresh(options))).toMatchObject({
+      code: 'option_invalid',
+      message: expect.stringContaining(fix),
+    })
   })
 
   it.each([

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { ConfigurationError, memoryStore, type Outcome, type PosternError, receiveFrom, record } from 'postern'
-import { github, hexDigest, type Sender, shopify, standardWebhooks } from 'postern/senders'
+import { github, hexDigest, type Sender, shopify, standardWebhooks, stripe } from 'postern/senders'
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
@@ -191,9 +193,72 @@ describe('profiles', () => {
     expect(await send('a/c')).toMatchObject({ code: 'account_mismatch' })
   })
 
-  it('of Shopify have topics, which a pattern may begin', () => {
-    const receiver = receiveFrom(shopify(), { secret: SECRET, logger: silentLogger })
-    expect(() => receiver.on('orders/*', () => {})).not.toThrow()
-    expect(refusal(() => receiver.on('orders*', () => {}))).toContain('orders*')
+  it.each<[string, Sender, readonly [string, string][]]>([
+    [
+      'GitHub',
+      github(),
+      [
+        ['issues', 'issues.*'],
+        ['issue.opened', 'issues.opened'],
+        ['Issues.Opened', 'issues.opened'],
+        ['issues/opened', 'issues.opened'],
+        ['issues_opened', 'issues.opened'],
+        ['issues.opened.*', 'issues.opened'],
+        ['pull-request.opened', 'pull_request.opened'],
+        ['pullRequest/*', 'pull_request.*'],
+        ['push.created', 'push'],
+        [' push', 'push'],
+      ],
+    ],
+    [
+      'Stripe',
+      stripe(),
+      [
+        ['invoice/paid', 'invoice.paid'],
+        ['paymentIntent:succeeded', 'payment_intent.succeeded'],
+        ['charge', 'charge.*'],
+      ],
+    ],
+    [
+      'Shopify',
+      shopify(),
+      [
+        ['orders.create', 'orders/create'],
+        ['ORDERS_CREATE', 'orders/create'],
+        ['orders', 'orders/*'],
+        ['orders.*', 'orders/*'],
+      ],
+    ],
+    [
+      'Standard Webhooks',
+      standardWebhooks(),
+      [
+        ['user.created ', 'user.created'],
+        ['Order_Made', 'order.made'],
+      ],
+    ],
+  ])('of %s refuse a type in a spelling that it never has', (_name, sender, spellings) => {
+    const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
+    const make = (events = {}) => receiveFrom(sender, { secret, events, logger: silentLogger })
+    const declared = sender.spellType === undefined ? { 'order.made': record() } : {}
+    for (const [type, right] of spellings)
+      expect(refusal(() => make(declared).on(type, () => {}))).toContain(`Did you mean '${right}'?`)
+    expect(refusal(() => make({ ' order/made': record() }))).toContain(
+      `is no event type of ${sender.name}. Did you mean "`,
+    )
+    expect(refusal(() => make().on('a.made,b.made', () => {}))).toContain('as a list')
+  })
+
+  it('spell each type as the package of its vendor does', () => {
+    const examples: readonly { readonly name: string; readonly examples: readonly { readonly action?: string }[] }[] =
+      createRequire(import.meta.url)('@octokit/webhooks-examples')
+    const ofGitHub = examples.flatMap((event) =>
+      event.examples.map(({ action }) => (action === undefined ? event.name : `${event.name}.${action}`)),
+    )
+    const listed = readFileSync('node_modules/stripe/cjs/resources/WebhookEndpoints.d.ts', 'utf8')
+    const ofStripe = [...listed.matchAll(/'([a-z_]\S*\.[^'\s]+)'/g)].map(([, type]) => String(type))
+    expect([ofGitHub.length > 100, ofStripe.length > 100]).toEqual([true, true])
+    for (const type of ofGitHub) expect(github().spellType?.(type)).toBe(type)
+    for (const type of ofStripe) expect(stripe().spellType?.(type)).toBe(type)
   })
 })

@@ -246,7 +246,7 @@ describe('bodies', () => {
     const body = Buffer.from('{"id":"a","data":{"x":1},"accountKey":",\\"data\\":","__proto__":{"y":1}}')
     const headers = { ...(await hub.sign(String(body), hub.secret, { id: 'd1', at: 0 })) }
     const seen: unknown[] = []
-    receiver.on('issues', (event, { rawBody }) => void seen.push(event.data, rawBody))
+    receiver.on('*', { name: 'two' }, (event, { rawBody }) => void seen.push(event.data, rawBody))
     expect(await receiver.receive({ body, headers })).toMatchObject({
       outcome: 'handled',
       id: 'd1',

@@ -1,10 +1,7 @@
-import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../../../src/protocol/events.ts'
+import { ACTIONS, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../../../src/protocol/events.ts'
 import { findNearest } from '../../../src/protocol/nearest.ts'
 import { MAX_TYPE_LENGTH } from '../../../src/protocol/schedule.ts'
 import { usageError } from '../io.ts'
-
-/** Models that the service documents. There may be others. */
-const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
 
 export const MODEL_KEY = /^[A-Za-z][A-Za-z0-9_]*$/
 
