@@ -22,7 +22,7 @@ describe('the line of a delivery', () => {
     ['a body that is no text', Buffer.of(0x22, 0xff, 0x22), {}],
     ['a body with a control character', '"\t"', {}],
     ['a large body', 'x'.repeat(2_001), {}],
-    ['pieces', '{}', { pieceSize: 7 }],
+    ['parts', '{}', { toParts: async function* () {} }],
     ['no declared length', '{}', { isChunked: true }],
   ])('is missing for a delivery with %s', (_what, body, changes) => {
     expect(toCurl(TARGET, make.delivery(body, changes))).toBeUndefined()

@@ -115,10 +115,8 @@ export interface TestDelivery {
   readonly signatures: readonly string[]
   readonly contentType: string
   readonly contentEncoding?: string
-  /** Size of the pieces in which the body is sent, in bytes. */
-  readonly pieceSize?: number
-  /** Time before the last byte is sent: deliveries that are sent together then arrive at the same moment. */
-  readonly holdMs?: number
+  /** Parts in which the body is sent, each once the one before it has left; the connection is cut if the iterable throws. */
+  readonly toParts?: (body: Uint8Array) => AsyncIterable<Uint8Array>
   readonly isChunked: boolean
   /** Event of a genuine delivery: a 2xx promises its work. */
   readonly event: TestEvent | undefined

@@ -12,13 +12,13 @@ const MAX_BODY_BYTES = 2_000
  * secret nor a digest. Undefined if no single command can send it.
  */
 export function toCurl(target: string, delivery: TestDelivery): string | undefined {
-  const { method, body, contentType, pieceSize, isChunked, signatureName, signatures, isSigned } = delivery
+  const { method, body, contentType, toParts, isChunked, signatureName, signatures, isSigned } = delivery
   if (method === 'GET') return `curl -i ${quoteForShell(target)}`
   const written = Buffer.from(body).toString()
   const isText = isUtf8(body) && !/[^\P{Cc}\n]/u.test(written)
   const isPlain = isText && body.length > 0 && body.length <= MAX_BODY_BYTES
   const isUnsigned = signatures.length === 0
-  if (!isPlain || pieceSize !== undefined || isChunked || !(isSigned || isUnsigned)) return undefined
+  if (!isPlain || toParts !== undefined || isChunked || !(isSigned || isUnsigned)) return undefined
   const text = quoteForShell(written)
   const header = isUnsigned ? '' : ` -H "${signatureName}: $(printf %s ${text} | npx postern sign)"`
   const type = quoteForShell(`Content-Type: ${contentType}`)

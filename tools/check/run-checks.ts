@@ -1,11 +1,12 @@
 import { showTarget } from '../wire/target.ts'
-import type { Cause, Scene, Verdict } from './case.ts'
+import type { Cause, Counting, Scene, Verdict } from './case.ts'
 import type { GroupedCase } from './cases.ts'
+import { startCounting } from './counting.ts'
 import { diagnose, type Finding, findLate, type Judged } from './diagnose.ts'
 import type { CheckResult } from './report.ts'
 import { toCurl } from './repro.ts'
 import type { RunScene } from './scene.ts'
-import { createTurns } from './turns.ts'
+import { createTurns, type TakeTurn } from './turns.ts'
 import { capAt } from './verdict.ts'
 import { judgeWork } from './work.ts'
 
@@ -36,6 +37,14 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
   const found = new Map<string, Conclusion>()
   const running = new Set<string>()
   const takeTurn = createTurns(concurrency)
+  let counting: Counting | undefined
+  /** Makes the scene of a check; without a turn, that of a count which no check has begun. */
+  const toScene = (endTurn?: () => void): Scene => {
+    const count = (): Counting =>
+      scene.probe === undefined ? scene.counting() : startCounting({ ...inTurn, probe: scene.probe })
+    const inTurn: Scene = { ...withTurns(scene, takeTurn, endTurn), counting: () => (counting ??= count()) }
+    return inTurn
+  }
   let finding: Finding | undefined
   let endPlain = () => {}
   const isPlainJudged = new Promise<void>((resolve) => {
@@ -52,16 +61,19 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
     if (single.id !== LAST && (await unlessInterrupted(scene.isHanging(), signal))) return 'hangs'
     return finding !== undefined && single.group === 'effect' ? 'plain_refused' : undefined
   }
-  const followPlain = async ({ status }: Verdict) => {
+  const followPlain = async ({ status }: Verdict, { counting }: Scene) => {
     if (status === 'fail') finding = await unlessInterrupted(diagnose(scene), signal)
-    else await scene.counting().sent.catch(() => {})
+    else await counting().sent.catch(() => {})
     endPlain()
   }
   const check = async (single: GroupedCase) => {
     const { id } = single
     if (single.group === 'effect') {
       await isPlainJudged
-      if (finding === undefined && !isSkipped(single)) await scene.counting().types.catch(() => {})
+      if (finding === undefined && !isSkipped(single))
+        await toScene()
+          .counting()
+          .types.catch(() => {})
     }
     // Checks of the work wait longest.
     const endTurn = await takeTurn(single.alone, single.group === 'effect' && single.alone !== true)
@@ -69,7 +81,7 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
     const cause = await causeToLeaveOut(single)
     const conclusion =
       cause === undefined
-        ? await carryOut(single, { ...scene, endTurn }, signal, id === FIRST ? followPlain : async () => {})
+        ? await carryOut(single, toScene(endTurn), signal, id === FIRST ? followPlain : async () => {})
         : leaveOut(single, cause)
     if (id === FIRST) endPlain()
     found.set(id, conclusion)
@@ -83,6 +95,27 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
   await Promise.all(cases.filter(isLast).map(check))
   const conclusions = cases.flatMap(({ id }) => found.get(id) ?? [])
   return { conclusions, finding: finding ?? findLate(scene, conclusions) }
+}
+
+/** Makes a scene whose deliveries take a turn each, once that of its check is over: nothing then disturbs a check that runs alone. */
+function withTurns(scene: RunScene, takeTurn: TakeTurn, endTurn: (() => void) | undefined) {
+  let isOver = endTurn === undefined
+  const inTurn =
+    (send: Scene['send']): Scene['send'] =>
+    async (delivery) => {
+      if (!isOver) return send(delivery)
+      const end = await takeTurn(false, true)
+      return send(delivery).finally(end)
+    }
+  return {
+    ...scene,
+    send: inTurn(scene.send),
+    sendOnce: inTurn(scene.sendOnce),
+    endTurn() {
+      isOver = true
+      endTurn?.()
+    },
+  }
 }
 
 /** Returns the result of a search by further deliveries; undefined if the run is interrupted. */
@@ -101,7 +134,7 @@ async function carryOut(
   single: GroupedCase,
   scene: Scene,
   interrupt: AbortSignal | undefined,
-  onVerdict: (verdict: Verdict) => Promise<void>,
+  onVerdict: (verdict: Verdict, scene: Scene) => Promise<void>,
 ): Promise<Conclusion> {
   const started = performance.now()
   const conclude = (verdict: Verdict, more: Partial<Conclusion> = {}): Conclusion => {
@@ -111,7 +144,7 @@ async function carryOut(
   try {
     const judge = async (found: Verdict) => {
       const verdict = capAt(single.level, found)
-      await onVerdict(verdict)
+      await onVerdict(verdict, scene)
       scene.endTurn()
       // The last check judges only whether the receiver is alive: other checks judge its work.
       return single.group === 'effect' || single.id === LAST ? verdict : judgeWork(scene, verdict)

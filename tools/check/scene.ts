@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
 import type { AcknowledgedEvent, Answer, Counting, Maker, Scene, TestDelivery } from './case.ts'
-import { startCounting } from './counting.ts'
 import { createMaker, type MakerOptions } from './maker.ts'
 import { sendDelivery } from './send.ts'
 import { isPutOff, isSuccess, readRetryAfterMs } from './verdict.ts'
@@ -67,8 +66,7 @@ export function createScene(options: SceneOptions) {
       await wait(waitMs)
     }
   }
-  let counting: Counting | undefined
-  const scene = {
+  return {
     ...watched,
     make,
     target,
@@ -85,7 +83,7 @@ export function createScene(options: SceneOptions) {
     },
     wait,
     endTurn() {},
-    counting: (): Counting => (counting ??= probe === undefined ? NOTHING_COUNTED : startCounting({ ...scene, probe })),
+    counting: () => NOTHING_COUNTED,
     /** Statuses by which deliveries were put off for longer than `patienceMs`, or for an unknown time. */
     putOffBy,
     close() {
@@ -93,7 +91,6 @@ export function createScene(options: SceneOptions) {
       cut.abort()
     },
   }
-  return scene
 }
 
 /** Sends deliveries, and watches whether the receiver answers them. */

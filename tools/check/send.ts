@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
 import { exchange, type KeptConnection, type WireRequest } from '../wire/exchange.ts'
 import type { Answer, TestDelivery } from './case.ts'
@@ -50,8 +49,7 @@ export function sendDelivery(
 const readStart = (body: Buffer) => body.toString('utf8', 0, MAX_READ_BYTES)
 
 function toRequest(delivery: TestDelivery, isKept: boolean): WireRequest {
-  const { method, body, signatureName, signatures, contentType, contentEncoding, pieceSize, holdMs, isChunked } =
-    delivery
+  const { method, body, signatureName, signatures, contentType, contentEncoding, toParts, isChunked } = delivery
   // Some hosts refuse requests without a user agent.
   const headers: [name: string, value: string][] = [
     ['User-Agent', 'postern-check'],
@@ -62,19 +60,5 @@ function toRequest(delivery: TestDelivery, isKept: boolean): WireRequest {
   if (isChunked) headers.push(['Transfer-Encoding', 'chunked'])
   else if (method !== 'GET') headers.push(['Content-Length', String(body.length)])
   headers.push(['Connection', isKept ? 'keep-alive' : 'close'])
-  if (holdMs !== undefined) return { method, headers, body: holdBack(body, holdMs) }
-  return { method, headers, body: pieceSize === undefined ? body : toPieces(body, pieceSize) }
-}
-
-async function* holdBack(body: Uint8Array, ms: number): AsyncGenerator<Uint8Array> {
-  yield body.subarray(0, -1)
-  await sleep(ms)
-  yield body.subarray(-1)
-}
-
-async function* toPieces(body: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < body.length; at += size) {
-    if (at > 0) await sleep(1) // otherwise the system sends several pieces as one
-    yield body.subarray(at, at + size)
-  }
+  return { method, headers, body: toParts?.(body) ?? body }
 }

@@ -110,9 +110,11 @@ export function exchange(
 async function write(request: ClientRequest, body: WireRequest['body']): Promise<void> {
   if (!isBytes(body)) {
     request.flushHeaders()
+    const closed = new Promise((resolve) => request.once('close', resolve))
     for await (const part of body) {
       if (request.destroyed) return
-      request.write(part)
+      // Parts that wait for the connection would be sent as one.
+      await Promise.race([new Promise((resolve) => request.write(part, resolve)), closed])
     }
   } else if (body.length > 0) {
     request.write(body)

@@ -15,7 +15,7 @@ import {
   withProbe,
 } from '../work.ts'
 import { listPairs, makePair, type Pair } from './pairs.ts'
-import { COPIES, HOLD_MS } from './send-at-once.ts'
+import { COPIES, holdBack } from './send-at-once.ts'
 
 /** More events than a list of recent ids holds by default, such as 128 in Python, sent in turns that do not overload a receiver. */
 const OTHERS = 150
@@ -108,7 +108,9 @@ export const effect: readonly Case[] = [
     alone: true,
     run: withCounted(async (scene, makeEvent) => {
       const events = makeEach(RACES, makeEvent)
-      const copies = events.flatMap((event) => makeEach(COPIES, () => scene.make.delivery(event, { holdMs: HOLD_MS })))
+      const copies = events.flatMap((event) =>
+        makeEach(COPIES, () => scene.make.delivery(event, { toParts: holdBack })),
+      )
       const answers = await sendAll(scene, copies)
       const accepted = events.filter((_, at) => answers.slice(at * COPIES, (at + 1) * COPIES).some(isSuccess))
       if (accepted.length === 0) return notAccepted(answers)

@@ -14,7 +14,7 @@ import { judgeAll, listTypes, narrow, prepare, WIDTH } from '../work.ts'
 import { judgeEach } from './judge-each.ts'
 import { listPairs, makePair } from './pairs.ts'
 import { records } from './records.ts'
-import { COPIES, HOLD_MS, sendAtOnce } from './send-at-once.ts'
+import { COPIES, holdBack, sendAtOnce } from './send-at-once.ts'
 
 const BUSY = [409, 425, 429, 503]
 
@@ -153,7 +153,7 @@ export const meaning: readonly Case[] = [
       const judge = async (type: string) => {
         const accepted = await findAccepted(scene, type)
         if (accepted.length === 0) return toVerdict('skipped', [], { cause: 'not_accepted' })
-        const delivery = scene.make.delivery((await prepare(scene, type)).event, { holdMs: HOLD_MS })
+        const delivery = scene.make.delivery((await prepare(scene, type)).event, { toParts: holdBack })
         return judgeTogether(await sendAtOnce(scene, Array(COPIES).fill(delivery)))
       }
       return judgeAll(listAll(scene.make), judge, WIDTH)

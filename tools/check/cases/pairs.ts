@@ -1,6 +1,6 @@
 import type { Scene, TestDelivery, TestEvent } from '../case.ts'
 import { recordOf } from '../work.ts'
-import { HOLD_MS } from './send-at-once.ts'
+import { holdBack } from './send-at-once.ts'
 
 /** Two events of one record. */
 export interface Pair {
@@ -44,7 +44,7 @@ export async function makePair({ make, send }: Pick<Scene, 'make' | 'send'>, pai
   }
   const [earlier, later] = [toEvent(actions[0], 0), toEvent(actions[1], 1)]
   const ordered = isReversed ? [later, earlier] : [earlier, later]
-  const deliveries: readonly TestDelivery[] = ordered.map((event) => make.delivery(event, { holdMs: HOLD_MS }))
+  const deliveries: readonly TestDelivery[] = ordered.map((event) => make.delivery(event, { toParts: holdBack }))
   return { creation, earlier, later, deliveries }
 }
 

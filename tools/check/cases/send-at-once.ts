@@ -1,11 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Scene, TestDelivery } from '../case.ts'
 import { isPutOff, readRetryAfterMs } from '../verdict.ts'
 
 /** Number of times that a check sends one event concurrently. */
 export const COPIES = 8
 
-/** Time before the last bytes of deliveries that must arrive at the same moment. */
-export const HOLD_MS = 100
+/** Time before the last byte of deliveries that must arrive at the same moment. */
+const HOLD_MS = 100
+
+/** Parts of a delivery whose last byte waits for those of others. */
+export async function* holdBack(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield body.subarray(0, -1)
+  await sleep(HOLD_MS)
+  yield body.subarray(-1)
+}
 
 /** Sends deliveries concurrently, and again if all of them were put off: earlier checks may have used up a rate limit. */
 export async function sendAtOnce(
