@@ -5,7 +5,9 @@ import { postgresInbox } from 'postern/postgres'
 import { openSqlite } from 'postern/sqlite'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Connection } from '../../adapters/queues/bullmq/connection.ts'
+import { readCounts } from '../../adapters/queues/bullmq/look.ts'
 import { checkOptions } from '../../adapters/queues/bullmq/options.ts'
+import { RedisTime } from '../../adapters/queues/bullmq/redis-time.ts'
 import { WorkTable as QueueTable } from '../../adapters/queues/bullmq/work-table.ts'
 import { SUSPECT } from '../../adapters/stores/inbox-lines.ts'
 import { InboxTables } from '../../adapters/stores/postgres/inbox/inbox-tables.ts'
@@ -148,7 +150,9 @@ describe.skipIf(redisProgram === undefined)('BullMQ', () => {
 
   function open(connection: string): Subject {
     const inbox = bullmqInbox({ connection })
-    const own = new Connection(checkOptions({ connection }), () => {}, LEASE_MS)
+    const own = new Connection(checkOptions({ connection }), new RedisTime(), () => {}, LEASE_MS)
+    // By the time of the worker's connection: in an inbox, all connections share one.
+    const counts = async () => readCounts(await own.get(), own.now())
     const redis = new Redis(connection)
     onTestFinished(async () => {
       await Promise.all([inbox.close(), own.close()])
@@ -156,7 +160,7 @@ describe.skipIf(redisProgram === undefined)('BullMQ', () => {
     })
     const workers = new Map<string, QueueTable>()
     return {
-      inbox,
+      inbox: { ...inbox, counts },
       leaseMs: LEASE_MS,
       canLose: false,
       tableOf(worker) {

@@ -12,6 +12,7 @@ import { toJobId } from './job-data.ts'
 import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
 import { readCounts, readNextTurn, readPage } from './look.ts'
 import { type BullmqInboxOptions, checkOptions } from './options.ts'
+import { RedisTime } from './redis-time.ts'
 import { Turns } from './turns.ts'
 import { WorkTable } from './work-table.ts'
 
@@ -44,7 +45,8 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   const report = async (backend: RedisQueueBackend) => {
     for (const gap of await findGaps(backend).catch(() => [])) notices.warn(`bullmqInbox: ${gap}`)
   }
-  const connection = new Connection(checked, report)
+  const time = new RedisTime()
+  const connection = new Connection(checked, time, report)
   const room = new Room()
   const turns = new Turns(async () => readNextTurn(await connection.get()))
   const listeners = new PutListeners()
@@ -66,7 +68,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
     work(run, workOptions) {
       const worker = nameWorker()
       const { leaseMs } = workOptions
-      const own = new Connection(checked, report, leaseMs)
+      const own = new Connection(checked, time, report, leaseMs)
       const table = new WorkTable({ connection: own, worker, leaseMs, onPut: listeners.onPut, tidy })
       const loop = pollInbox(table, worker, run, workOptions)
       return {

@@ -1,7 +1,7 @@
 import { createRedisBackend, type RedisOptions, type RedisQueueBackend, type WorkerOptions } from 'bullmq'
 import { ConfigurationError } from '../../../src/engine.ts'
 import type { Checked } from './options.ts'
-import { RedisTime } from './redis-time.ts'
+import type { RedisTime } from './redis-time.ts'
 
 /** The longest pause before a reconnection, in milliseconds. BullMQ waits for up to 20 s. */
 const LONGEST_PAUSE_MS = 1_000
@@ -20,16 +20,18 @@ export class Connection {
   readonly #options: Checked
   readonly #onOpened: (backend: RedisQueueBackend) => void
   readonly #leaseMs: number | undefined
-  readonly #time = new RedisTime()
+  readonly #time: RedisTime
   #opened: Promise<RedisQueueBackend> | undefined
   #isClosed = false
 
   /**
+   * @param time shared by the connections of an inbox
    * @param onOpened called for each backend that is made
    * @param leaseMs a worker's lease, in milliseconds
    */
-  constructor(options: Checked, onOpened: (backend: RedisQueueBackend) => void, leaseMs?: number) {
+  constructor(options: Checked, time: RedisTime, onOpened: (backend: RedisQueueBackend) => void, leaseMs?: number) {
     this.#options = options
+    this.#time = time
     this.#onOpened = onOpened
     this.#leaseMs = leaseMs
   }

@@ -6,42 +6,51 @@ import { ask } from './durability.ts'
 const VALID_MS = 10_000
 /** A slower answer does not replace an earlier one, in milliseconds. */
 const SLOW_MS = 500
-/** A known time that is wrong by this much at most is not replaced by a better one, in milliseconds. */
-const GOOD_MS = 5
+/** The longest time for which the time stands still, in milliseconds: two measurements differ by less. */
+const MOST_STANDSTILL_MS = 1_000
 /** The scripts that BullMQ passes the time of the process. The others get theirs from the inbox. */
 const TIMED = new Set(['moveToActive', 'moveToFinished', 'moveStalledJobsToWait'])
 /** The most by which the time in a script's arguments is older, in milliseconds. */
 const MOST_AGE_MS = 1_000
 
-/** Redis' time: clocks of processes may be wrong, and each plans delays that others end. */
+/**
+ * Redis' time: clocks of processes may be wrong, and each plans delays that others end. All connections of an inbox share it, since each
+ * measurement differs by milliseconds, and what one connection made due must be due for the others.
+ */
 export class RedisTime {
   /** Redis' time less the monotonic one. */
   #offset: number | undefined
-  /** The most by which that is wrong. */
-  #error = 0
+  #reading: Promise<void> | undefined
   #readAt = Number.NEGATIVE_INFINITY
+  /** The time that was returned last. */
+  #latest = 0
 
   /** In milliseconds since 1970; the time of the process if Redis does not tell. */
   now(): number {
-    return this.#offset === undefined ? Date.now() : Math.round(systemClock.monotonic() + this.#offset)
+    if (this.#offset === undefined) return Date.now()
+    const now = Math.round(systemClock.monotonic() + this.#offset)
+    // A measurement does not set the time back: it stands still. The clock of another server may be behind by more.
+    const isBehind = now < this.#latest && now > this.#latest - MOST_STANDSTILL_MS
+    if (!isBehind) this.#latest = now
+    return this.#latest
   }
 
-  /** Asks for the time, unless that was a moment ago. */
+  /** Asks for the time, unless that was a moment ago. Waits for the first answer only. */
   async read(backend: RedisQueueBackend): Promise<void> {
     const sentAt = systemClock.monotonic()
-    if (sentAt - this.#readAt < VALID_MS) return
-    this.#readAt = sentAt
+    if (sentAt - this.#readAt >= VALID_MS) {
+      this.#readAt = sentAt
+      this.#reading = this.#measure(backend, sentAt)
+    }
+    if (this.#offset === undefined) await this.#reading
+  }
+
+  async #measure(backend: RedisQueueBackend, sentAt: number): Promise<void> {
     const answer = await ask(backend, 'TIME')
     const tookMs = systemClock.monotonic() - sentAt
     if (!Array.isArray(answer) || (this.#offset !== undefined && tookMs > SLOW_MS)) return
     const [seconds, microseconds] = answer.map(Number)
-    const error = tookMs / 2
-    const offset = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - sentAt - error
-    // Within the errors of both, nothing has changed, and the time must not go back: what is due would not be.
-    const isSame = this.#offset !== undefined && Math.abs(offset - this.#offset) <= error + this.#error
-    if (isSame && this.#error <= 2 * error + GOOD_MS) return
-    this.#offset = offset
-    this.#error = error
+    this.#offset = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - sentAt - tookMs / 2
   }
 
   /** Replaces the time of the process in what BullMQ sends. */
