@@ -28,6 +28,8 @@ export const PARKED = 6
 
 /** The most rows that one step moves: a hundred thousand due rows must not delay the first. */
 export const BATCH = 100
+/** The lanes that a worker looks at in a minute for items that nothing releases. */
+export const LANES_A_LOOK = 1_000
 /** The bytes of bodies that one call moves, unless a single body has more. */
 export const MOST_BYTES = 4_194_304
 /** Due rows of an account that one step makes ready while others are left. */

@@ -18,12 +18,13 @@ interface Cancellable extends PgClient {
 }
 
 /**
- * Makes the server give up first what the connection waits for. Returns false if there is a pooler between them: its sessions are those of
- * other processes as well.
+ * Makes the server give up first what the connection waits for, and see what others have committed, even if that is not the database's default.
+ * Returns false if there is a pooler between them: its sessions are those of other processes as well.
  */
-export async function limitLocks(client: Cancellable): Promise<boolean> {
+export async function prepareSession(client: Cancellable): Promise<boolean> {
   const text = `SELECT set_config(name, value, false)
-FROM (VALUES ('lock_timeout', '${LOCKED_FOR_MS}'), ('client_connection_check_interval', '${LOOK_EVERY_MS}')) AS s (name, value)
+FROM (VALUES ('lock_timeout', '${LOCKED_FOR_MS}'), ('client_connection_check_interval', '${LOOK_EVERY_MS}'),
+  ('default_transaction_isolation', 'read committed')) AS s (name, value)
 WHERE pg_backend_pid() = ${Number(client.processID ?? 0)} AND current_setting(name, true) IS NOT NULL`
   try {
     return (await runStatement(client, text, { limitMs: STORE_LIMIT_MS })).length > 0

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { STORE_LIMIT_MS, systemClock } from '../../../src/engine.ts'
 import { Notices } from '../notices.ts'
-import { cancel, LOCKED_FOR_MS, limitLocks } from './give-up.ts'
+import { cancel, LOCKED_FOR_MS, prepareSession } from './give-up.ts'
 import {
   type CheckedOut,
   type CheckOutOptions,
@@ -94,7 +94,7 @@ export class SharedPool {
     const checkedOut = await this.#checkOutOf(this.#own, { limitMs: STORE_LIMIT_MS })
     return useOnce(checkedOut, async (client) => {
       const isOwn = this.#own !== this.#pool
-      if (isOwn && !this.#givesUp.has(client)) this.#givesUp.set(client, await limitLocks(client))
+      if (isOwn && !this.#givesUp.has(client)) this.#givesUp.set(client, await prepareSession(client))
       return this.#givesUp.get(client) === true
         ? this.#runAlone(client, text, values)
         : this.#runAndCancel(client, text, values)
@@ -103,7 +103,10 @@ export class SharedPool {
 
   /** Makes the server give up what takes too long. Behind a pooler it may have begun with it only now. */
   async #runAndCancel(client: PgClient, text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
-    const timer = setTimeout(() => void cancel(client), LOCKED_FOR_MS)
+    let cancelling: Promise<void> | undefined
+    const timer = setTimeout(() => {
+      cancelling = cancel(client)
+    }, LOCKED_FOR_MS)
     try {
       return await this.#runAlone(client, text, values)
     } catch (error) {
@@ -111,6 +114,7 @@ export class SharedPool {
       throw error
     } finally {
       clearTimeout(timer)
+      await cancelling // it must not reach the next statement of the connection
     }
   }
 

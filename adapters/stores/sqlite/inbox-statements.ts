@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../../src/engine.ts'
 import { DEAD, DELAYED, PARKED, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
 import { prepareAll, type SqliteDatabase } from './database.ts'
-import { headOf, LANE_PARTS } from './lanes.ts'
+import { headOf, LANE_PARTS, lanesAfter, releaseOf } from './lanes.ts'
 
 /** The endings of the names of what belongs to the table of items: its indexes and triggers. */
 const PARTS = ['_order', '_delayed', '_lost', '_gone', ...LANE_PARTS]
@@ -124,6 +124,8 @@ export function prepareSteps(database: SqliteDatabase, name: string) {
     replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, delay = 0, since = ?, failures = 0, losses = 0, deaths = 0
       WHERE key = ? AND state = ${DEAD}`,
     drop: `DELETE FROM ${name} WHERE key = ? AND NOT (state = ${RUNNING} AND position >= ?)`,
+    lanes: lanesAfter(name),
+    release: `${releaseOf(name)} seq = ?`,
     sweepDead: `DELETE FROM ${name} WHERE ${some(`state = ${DEAD} AND position < ?`)}`,
   })
 }

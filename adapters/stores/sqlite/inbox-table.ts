@@ -7,7 +7,7 @@ import {
   type TakeRequest,
   TRIES_KEPT,
 } from '../../../src/engine.ts'
-import { BATCH, BATCH_OF_ACCOUNT, MOST_BYTES } from '../inbox-lines.ts'
+import { BATCH, BATCH_OF_ACCOUNT, LANES_A_LOOK, MOST_BYTES } from '../inbox-lines.ts'
 import type { SqliteDatabase, SqliteRow, SqliteValue } from './database.ts'
 import { resultCodeOf } from './faults.ts'
 import { toEntry, toListed } from './inbox-rows.ts'
@@ -32,6 +32,8 @@ export class SqliteInboxTable {
   #bodiless: SqliteValue | undefined
   /** The last account whose due rows were looked for by account. */
   #account = ''
+  /** The last lane that was looked at. */
+  #lane = ''
   #wasSetBack = true
 
   /**
@@ -224,6 +226,14 @@ export class SqliteInboxTable {
   /** Makes an item forget its body, so that it can be dropped though the body cannot be deleted. */
   detach(key: string): void {
     this.#statements.detach.run(key)
+  }
+
+  /** Releases the next items of lanes in which nothing runs or is next, as after a restore of rows: looks at some lanes more each time. */
+  lookAtLanes(): void {
+    const { lanes, release } = this.#statements
+    const looked = lanes.all(this.#lane, LANES_A_LOOK)
+    for (const { seq = null } of looked) if (seq !== null) release.run(seq)
+    this.#lane = looked.length === LANES_A_LOOK ? String(looked.at(-1)?.lane) : ''
   }
 
   /** Deletes one batch of dead letters that are older than the given milliseconds. Returns how many. */

@@ -5,6 +5,25 @@ export function headOf(name: string, lane: string): string {
   return `${name} h WHERE h.lane = ${lane} AND h.state IN (${READY}, ${DELAYED}, ${RUNNING}, ${SUSPECT})`
 }
 
+/** Returns the number of the item of a lane that is next. */
+function nextOf(name: string, lane: string): string {
+  return `(SELECT seq FROM ${name} WHERE lane = ${lane} AND state = ${PARKED} ORDER BY position LIMIT 1)`
+}
+
+/** Makes a parked item due by any clock. Its account's turn is assigned like that of a retry. */
+export function releaseOf(name: string): string {
+  return `UPDATE ${name} SET state = ${DELAYED}, position = 0 WHERE`
+}
+
+/** Returns so many lanes behind one, each with the number of its next item if nothing else will release that. */
+export function lanesAfter(name: string): string {
+  const after = (lane: string) => `SELECT min(lane) FROM ${name} INDEXED BY ${name}_lane WHERE lane > ${lane}`
+  return `WITH RECURSIVE lanes (lane) AS (
+    ${after('?')} UNION ALL SELECT (${after('l.lane')}) FROM lanes l WHERE l.lane IS NOT NULL LIMIT ?)
+    SELECT l.lane, CASE WHEN NOT EXISTS (SELECT 1 FROM ${headOf(name, 'l.lane')}) THEN ${nextOf(name, 'l.lane')} END AS seq
+    FROM lanes l WHERE l.lane IS NOT NULL`
+}
+
 const TRIGGERS = ['_entered', '_revived', '_returned', '_left', '_buried', '_passed'] as const
 type Trigger = (typeof TRIGGERS)[number]
 /** The endings of the names of the index of lanes and of the triggers. */
@@ -22,9 +41,7 @@ export function makeLanes(name: string): string {
   // Behind the last one, even if the clock was set back.
   const enter = `UPDATE ${name} SET state = ${PARKED}, position = max(due_at, 1 + coalesce((${last}), 0))
     WHERE seq = NEW.seq AND ${isBehind('NEW.lane')}`
-  // It is due by any clock. Its account's turn is assigned like that of a retry.
-  const leave = `UPDATE ${name} SET state = ${DELAYED}, position = 0
-    WHERE seq = (SELECT seq FROM ${name} WHERE lane = OLD.lane AND state = ${PARKED} ORDER BY position LIMIT 1)
+  const leave = `${releaseOf(name)} seq = ${nextOf(name, 'OLD.lane')}
     AND NOT EXISTS (SELECT 1 FROM ${headOf(name, 'OLD.lane')})`
   const triggers: Readonly<Record<Trigger, readonly [event: string, when: string, ...steps: readonly string[]]>> = {
     _entered: ['INSERT', `NEW.lane IS NOT NULL AND NEW.state <> ${DEAD}`, enter],

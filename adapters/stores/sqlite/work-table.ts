@@ -114,7 +114,7 @@ export class WorkTable implements InboxTable {
     if (now < this.#sweepAt) return
     this.#sweepAt = now + SWEEP_MS // also if it fails
     const dropped = table.sweepDead(deadLetterMs)
-    if (dropped === 0) return
+    if (dropped === 0) return table.lookAtLanes()
     this.#sweepAt = now
     warnOfDropped(log.logger, 'sqliteInbox', dropped, deadLetterMs)
   }

@@ -1,7 +1,7 @@
-import { DEAD, DELAYED, PARKED, READY, RUNNING, SUSPECT } from '../../inbox-lines.ts'
+import { DEAD, DELAYED, LANES_A_LOOK, PARKED, READY, RUNNING, SUSPECT } from '../../inbox-lines.ts'
 import { asText, quoteName } from '../encode.ts'
 import { type Part, triggerPart } from '../parts.ts'
-import { NOW } from './pieces.ts'
+import { NOW, type Pieces } from './pieces.ts'
 import type { Names } from './tables.ts'
 
 /** The items of a lane that keep the others of it parked: one, or none. */
@@ -62,6 +62,8 @@ const CHANGES = [
   `NEW.away IS NOT NULL AND NEW.state IN (${READY}, ${SUSPECT})`,
   `NEW.lane IS NOT NULL AND OLD.state = ${DEAD} AND NEW.state <> ${DEAD}`,
   `${WAS_HEAD} AND (NEW.lane IS NULL OR NEW.state = ${DEAD})`,
+  // It changes nothing: see makeLookAtLanes.
+  `NEW.lane IS NOT NULL AND OLD.state = ${PARKED} AND NEW.state = ${PARKED}`,
 ]
 /** The names of the triggers, of which each table has its own. */
 const TRIGGERS: readonly (readonly [name: string, event: string, when: string])[] = [
@@ -121,4 +123,28 @@ BEGIN
   END IF;${TRIGGERS.map(trigger).join('')}
 END`
   return `DO ${asText(body)}`
+}
+
+/**
+ * Releases the next items of lanes in which nothing is ready, delayed, running or a suspect, as after a restore of rows: looks at some lanes
+ * behind the given one. Updates such an item without a change, so that the trigger looks at its lane. Returns the last lane that it
+ * looked at, and whether there may be more.
+ */
+export function makeLookAtLanes({ items }: Names, { busy, isFree }: Pieces): string {
+  const next = (after: string) =>
+    `SELECT i.lane FROM ${items} i WHERE i.lane > ${after} AND i.state <> ${DEAD} ORDER BY i.lane LIMIT 1`
+  return `
+WITH RECURSIVE args AS MATERIALIZED (SELECT $1::text AS after), lanes AS (
+  (${next('(SELECT after FROM args)')})
+  UNION ALL SELECT i.lane FROM lanes l CROSS JOIN LATERAL (${next('l.lane')}) i
+), looked AS MATERIALIZED (
+  SELECT lane FROM lanes LIMIT ${LANES_A_LOOK}
+), stuck AS MATERIALIZED (
+  SELECT l.lane, p.key FROM looked l CROSS JOIN LATERAL (
+    SELECT key FROM ${items} p WHERE p.lane = l.lane AND p.state = ${PARKED} ORDER BY p.since LIMIT 1 FOR UPDATE SKIP LOCKED
+  ) p WHERE NOT EXISTS (SELECT FROM ${headsOf(items, 'l.lane')})
+), ${busy('SELECT lane FROM stuck')}, released AS (
+  UPDATE ${items} i SET lane = i.lane FROM stuck s WHERE i.key = s.key AND i.state = ${PARKED} AND ${isFree('s.lane')}
+)
+SELECT max(lane), (count(*) = ${LANES_A_LOOK})::text FROM looked`
 }

@@ -46,10 +46,14 @@ export function makePieces({ items, bodies, workers }: Names) {
     isLarge,
     /** The bytes of the body and the tries of an item `p`; the server reads neither for that. */
     size: `coalesce((SELECT octet_length(bytes) FROM ${bodies} b WHERE b.seq = p.seq), 0) + coalesce(octet_length(p.tries), 0)`,
-    /** Lanes of items that another transaction has locked; locks the others. The trigger would wait, and the whole group with it. */
-    busy: (rows: string) => `busy AS MATERIALIZED (
+    /**
+     * Lanes of items that another transaction has locked; locks the others. The trigger would wait, and the whole group with it.
+     *
+     * @param also which of the others count, too
+     */
+    busy: (rows: string, also = 'false') => `busy AS MATERIALIZED (
   SELECT lane FROM (SELECT DISTINCT lane FROM (${rows}) l WHERE lane <> '') l
-  WHERE NOT pg_try_advisory_xact_lock(${lockOf})
+  WHERE NOT pg_try_advisory_xact_lock(${lockOf}) OR ${also}
 )`,
     lockOf,
     isFree: (lane: string) => `coalesce(${lane}, '') NOT IN (SELECT lane FROM busy)`,

@@ -89,6 +89,8 @@ class InboxOnPostgres implements PostgresInbox {
   readonly #puts: Groups<StoredItem, true>
   readonly #tidy: () => Promise<void>
   readonly #listeners = new PutListeners()
+  /** The last lane that was looked at. */
+  #lane = ''
   #logger: Logger | undefined
 
   constructor({ pool, schema, table, deadLetterMs }: ReturnType<typeof checkInboxOptions>) {
@@ -161,7 +163,11 @@ class InboxOnPostgres implements PostgresInbox {
 
   async #sweep(deadLetterMs: number): Promise<number> {
     const { length } = await this.#tables.run(({ sweepDead }) => sweepDead, deadLetterMs * 1_000)
-    if (length === 0) await this.#tables.run(({ sweepWorkers }) => sweepWorkers)
+    if (length === 0) {
+      await this.#tables.run(({ sweepWorkers }) => sweepWorkers)
+      const [[lane, hasMore] = []] = await this.#tables.run(({ lookAtLanes }) => lookAtLanes, this.#lane)
+      this.#lane = hasMore === 'true' ? String(lane) : ''
+    }
     return length
   }
 

@@ -1,7 +1,7 @@
-import { BATCH, DEAD, DELAYED, READY, RUNNING } from '../../inbox-lines.ts'
+import { BATCH, DEAD, DELAYED, PARKED, READY, RUNNING } from '../../inbox-lines.ts'
 import { makeCheck } from '../parts.ts'
 import type { TableName } from '../statements.ts'
-import { laneParts, makeLaneColumns, makeLaneTriggers } from './lanes.ts'
+import { laneParts, makeLaneColumns, makeLaneTriggers, makeLookAtLanes } from './lanes.ts'
 import { makeLeases } from './leases.ts'
 import { makeLookUps } from './look-ups.ts'
 import { ASYNC, makePieces, NOW, type Pieces, REPLAY, TURN } from './pieces.ts'
@@ -29,6 +29,7 @@ export function makeInboxStatements(name: TableName) {
     put: makePut(names, pieces),
     settle: makeSettle(names, pieces),
     sweepDead: makeSweepDead(names),
+    lookAtLanes: makeLookAtLanes(names, pieces),
     ...makeTakes(names, pieces),
     ...makePromotions(names, pieces),
     ...makeLeases(names, pieces),
@@ -67,18 +68,21 @@ ${turn} UNION ALL SELECT key, NULL, NULL, NULL FROM given WHERE NOT (${isFree('l
 
 /**
  * Settles items: objects with key, number of the worker, `next`, and what changes. Returns for each whether the worker held it; then whether
- * it existed before, and its tries, so that a settlement without an answer can be recognized. If another transaction has locked its row
- * or its lane, the item has no row in the answer: waiting for it would delay all others.
+ * it existed before, and its tries, so that a settlement without an answer can be recognized. If another transaction has locked its row,
+ * its lane, or all that is parked behind it, the item has no row in the answer: waiting for it would delay all others.
  *
  * Rows are found by their key alone: the index of places has all that the worker ever took while any transaction of the server is older.
  */
 function makeSettle({ items, bodies }: Names, { busy, isFree }: Pieces): string {
+  const parked = `SELECT key FROM ${items} p WHERE p.lane = l.lane AND p.state = ${PARKED}`
+  // One of them is locked here, for the trigger.
+  const areLocked = `EXISTS (${parked}) AND NOT EXISTS (SELECT FROM (${parked} ORDER BY p.since LIMIT 1 FOR UPDATE SKIP LOCKED) f)`
   const isHeld = `i.state + 0 = ${RUNNING} AND i.position + 0 = g.worker AND i.taken_at = g.taken`
   return `
 WITH given AS MATERIALIZED (
   SELECT g.* FROM (SELECT ${ASYNC}) a, jsonb_to_recordset($1::jsonb)
     AS g (key text, worker bigint, taken bigint, next text, delay bigint, failed int, kept int, marks text, tries text, lane text, away int)
-), ${busy("SELECT lane FROM given WHERE next <> 'wait' OR away = 1")}, held AS MATERIALIZED (
+), ${busy("SELECT lane FROM given WHERE next <> 'wait' OR away = 1", areLocked)}, held AS MATERIALIZED (
   SELECT g.* FROM given g CROSS JOIN LATERAL (SELECT FROM ${items} i WHERE i.key = g.key AND ${isHeld} FOR UPDATE SKIP LOCKED) i
   WHERE ${isFree('g.lane')}
 ), removed AS (

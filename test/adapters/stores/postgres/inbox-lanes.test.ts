@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Inbox, InboxItem } from 'postern'
 import { postgresInbox, postgresInboxSchema } from 'postern/postgres'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -101,15 +102,73 @@ describe.skipIf(postgresProgram === undefined)('the lanes of postgresInbox', () 
     expect(longestMs).toBeLessThan(1_000)
   })
 
-  it('refuse transactions at REPEATABLE READ, which could leave a lane stuck', async () => {
+  it.each(['repeatable read', 'serializable'])('are kept if %s is the default of transactions', async (level) => {
+    const strict = () => scene.pool({ options: `-c default_transaction_isolation=${level.replace(' ', '\\ ')}` })
+    const { table, inbox } = await open(strict())
+    const another = postgresInbox({ pool: strict(), table })
+    const lanes = Array.from({ length: 20 }, (_, n) => `lane ${n}`)
+    const running = new Set<string | undefined>()
+    const [ran, overlaps]: string[][] = [[], []]
+    const run = async ({ key, lane }: InboxItem) => {
+      if (running.has(lane)) overlaps?.push(key)
+      running.add(lane)
+      await sleep(1)
+      running.delete(lane)
+      ran?.push(key)
+      return DONE
+    }
+    for (const each of [inbox, another]) work(each, run)
+    for (const id of ['1', '2', '3', '4', '5'])
+      await Promise.all(
+        lanes.flatMap((lane) => [inbox, another].map((to, n) => to.put({ ...makeItem(`${lane} ${id} ${n}`), lane }))),
+      )
+    await until(() => ran?.length === 200)
+    expect([new Set(ran).size, overlaps]).toEqual([200, []])
+  })
+
+  it('refuse transactions at REPEATABLE READ on sessions of others, which could leave a lane stuck', async () => {
     const { table } = await open()
-    const inbox = postgresInbox({
-      pool: scene.pool({ options: '-c default_transaction_isolation=repeatable\\ read' }),
-      table,
+    const pool = scene.pool({ options: '-c default_transaction_isolation=repeatable\\ read' })
+    const inbox = postgresInbox({ pool: { connect: () => pool.connect(), on: () => {} }, table })
+    const all = [inLane('1'), makeItem('2'), makeItem('3')].map((item) => inbox.put(item))
+    const [refused, ...others] = await Promise.allSettled(all)
+    expect(refused).toMatchObject({
+      reason: { message: expect.stringContaining(`The lanes of ${table} need transactions at READ COMMITTED`) },
     })
-    await expect(inbox.put(inLane('1'))).rejects.toThrow(`The lanes of ${table} need transactions at READ COMMITTED`)
-    await inbox.put(makeItem('2'))
-    expect(await runAll(inbox, 1)).toEqual(['k2'])
+    expect(others.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+    expect((await runAll(inbox, 2)).toSorted()).toEqual(['k2', 'k3'])
+  })
+
+  it('whose next items are all locked let every other event be settled', async () => {
+    const { table, inbox, pool } = await open()
+    for (const id of ['1', '2', '3']) await inbox.put(inLane(id))
+    const other = await pool.connect()
+    onTestFinished(() => other.release(true))
+    await other.query(`BEGIN; SELECT FROM ${table} WHERE key IN ('k2', 'k3') FOR UPDATE`)
+    await Promise.all(['4', '5', '6', '7'].map((id) => inbox.put({ ...makeItem(id), lane: id })))
+    const ran: string[] = []
+    const run = ({ key }: InboxItem) => {
+      ran.push(key)
+      return DONE
+    }
+    work(inbox, run, { concurrency: 2 })
+    await until(async () => (await inbox.counts()).waiting + (await inbox.counts()).running === 3)
+    expect(ran).not.toContain('k2')
+    await other.query('ROLLBACK')
+    await until(() => ran.length === 7)
+    expect(ran.slice(-2)).toEqual(['k2', 'k3'])
+  })
+
+  it('go on without the item that the others wait for, as after a restore', async () => {
+    const { table, inbox, pool } = await open()
+    for (const id of ['1', '2', '3']) await inbox.put(inLane(id))
+    await inbox.put({ ...makeItem('4'), lane: 'b' })
+    await pool.query(
+      `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM ${table} WHERE key = 'k1'; COMMIT`,
+    )
+    expect(await inbox.counts()).toMatchObject({ waiting: 3, parked: 2 })
+    const ran = await runAll(inbox, 3)
+    expect(ran.filter((key) => key !== 'k4')).toEqual(['k2', 'k3'])
   })
 
   it.each([

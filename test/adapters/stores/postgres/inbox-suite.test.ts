@@ -16,13 +16,21 @@ interface Variant {
   readonly isSealed?: boolean
 }
 
+const POOLED: readonly Variant[] = [
+  { name: 'behind PgBouncer in transaction mode', isPooled: true },
+  // Without a pooler, its sessions have their own default.
+  {
+    name: 'behind PgBouncer, if transactions are serializable by default',
+    settings: ['default_transaction_isolation=serializable'],
+    isPooled: true,
+  },
+]
 const VARIANTS: readonly Variant[] = [
   { name: 'as it comes' },
   { name: 'on a pool of one', pool: { max: 1 } },
-  { name: 'if transactions are serializable by default', settings: ['default_transaction_isolation=serializable'] },
   { name: 'in a schema of a quoted name', schema: `Ten"ant's 1` },
   { name: 'in sealedInbox', isSealed: true },
-  ...(pgBouncerProgram === undefined ? [] : [{ name: 'behind PgBouncer in transaction mode', isPooled: true }]),
+  ...(pgBouncerProgram === undefined ? [] : POOLED),
 ]
 
 describe.skipIf(postgresProgram === undefined).each(VARIANTS)(
