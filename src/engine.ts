@@ -1,5 +1,5 @@
 // Internal, in no "exports" of the package: what adapters and postern/otel need of the core. The build puts it into each of them.
-export { type Clock, systemClock } from './host/clock.ts'
+export { type Clock, systemClock, unref } from './host/clock.ts'
 export { escapeUnits } from './host/escape.ts'
 export type { Logger } from './host/logger.ts'
 export {

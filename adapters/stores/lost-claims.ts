@@ -1,4 +1,4 @@
-import { type Claim, type Clock, STORE_LIMIT_MS, systemClock } from '../../src/engine.ts'
+import { type Claim, type Clock, STORE_LIMIT_MS, systemClock, unref } from '../../src/engine.ts'
 
 const LOOK_EVERY_MS = 250
 const AGAIN_AFTER_MS = 500
@@ -118,8 +118,6 @@ export class LostClaims {
 
   /** Does not keep the process alive. */
   #after(ms: number, callback: () => void): void {
-    const timer = this.#clock.setTimeout(callback, ms)
-    const { unref } = Object(timer)
-    if (typeof unref === 'function') unref.call(timer)
+    unref(this.#clock.setTimeout(callback, ms))
   }
 }

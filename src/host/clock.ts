@@ -12,6 +12,10 @@ export interface Clock {
 /** The longest time that hosts take for a timer, in milliseconds. What is set for longer goes off immediately. */
 export const LONGEST_TIMER_MS = 2_147_483_647
 
+/** True on Cloudflare Workers: there a timer dies with the request that started it. */
+export const TIMERS_END_WITH_REQUEST =
+  (globalThis as { navigator?: { userAgent?: unknown } }).navigator?.userAgent === 'Cloudflare-Workers' // not in Node 20
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -25,6 +29,12 @@ export const systemClock: Clock = {
 /** Calls back once `at` has come on the monotonic clock. Returns a value for `clearTimeout`. */
 export function setTimeoutAt(clock: Clock, at: number, callback: () => void): unknown {
   return clock.setTimeout(callback, Math.max(at - clock.monotonic(), 0))
+}
+
+/** Lets the process end before a timer fires if the host can. */
+export function unref(timer: unknown): void {
+  const { unref: unrefTimer } = Object(timer)
+  if (typeof unrefTimer === 'function') unrefTimer.call(timer)
 }
 
 /** Waits on a clock. Rejects with the signal's reason if it aborts before. */

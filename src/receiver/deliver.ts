@@ -231,7 +231,7 @@ export class DeliveryPath {
   /** Cuts the incomplete bodies once no event runs that a duplicate could join. */
   async close(): Promise<void> {
     await this.#runs.whenEnded()
-    this.#bodies.cutAll(CLOSING)
+    this.#bodies.close(CLOSING)
   }
 
   #failSecrets(error: PosternError): Outcome {

@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, type HandlerContext, type Outcome } from 'postern'
-import { events } from 'postern/testing'
+import { events, signed } from 'postern/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { SECRET } from './support.ts'
 
@@ -51,6 +51,20 @@ describe.each(Object.entries(FAKES))('a receiver whose tests use %s', (_name, fa
     expect(await send()).toMatchObject({ outcome: 'late' })
     while (!codes.includes('handler_timeout')) await sleep(5)
     void left // it began with a timer that no longer comes
+    await receiver.close({ timeoutMs: 1 })
+  })
+
+  it('cuts bodies that stall once the deadline of those under fake timers has passed', async () => {
+    const { receiver } = scene()
+    const { headers } = signed(events.contact.created(), { secret: SECRET })
+    const read = () => new Promise<never>(() => {})
+    const stall = () => receiver.handle({ header: (name) => new Headers(headers).get(name) ?? undefined, read })
+    fake.begin()
+    void stall()
+    fake.end()
+    await sleep(110)
+    expect(await Promise.all([stall(), stall()])).toMatchObject([{ status: 408 }, { status: 408 }])
+    expect(await stall()).toMatchObject({ status: 408 })
     await receiver.close({ timeoutMs: 1 })
   })
 
