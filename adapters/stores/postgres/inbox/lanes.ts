@@ -130,7 +130,7 @@ END`
  * behind the given one. Updates such an item without a change, so that the trigger looks at its lane. Returns the last lane that it
  * looked at, and whether there may be more.
  */
-export function makeLookAtLanes({ items }: Names, { busy, isFree }: Pieces): string {
+export function makeLookAtLanes({ items }: Names, { busy, isFree, update }: Pieces): string {
   const next = (after: string) =>
     `SELECT i.lane FROM ${items} i WHERE i.lane > ${after} AND i.state <> ${DEAD} ORDER BY i.lane LIMIT 1`
   return `
@@ -140,11 +140,11 @@ WITH RECURSIVE args AS MATERIALIZED (SELECT $1::text AS after), lanes AS (
 ), looked AS MATERIALIZED (
   SELECT lane FROM lanes LIMIT ${LANES_A_LOOK}
 ), stuck AS MATERIALIZED (
-  SELECT l.lane, p.key FROM looked l CROSS JOIN LATERAL (
-    SELECT key FROM ${items} p WHERE p.lane = l.lane AND p.state = ${PARKED} ORDER BY p.since LIMIT 1 FOR UPDATE SKIP LOCKED
-  ) p WHERE NOT EXISTS (SELECT FROM ${headsOf(items, 'l.lane')})
+  SELECT p.* FROM looked l CROSS JOIN LATERAL (
+    SELECT * FROM ${items} p WHERE p.lane = l.lane AND p.state = ${PARKED} ORDER BY p.since LIMIT 1 FOR UPDATE SKIP LOCKED
+  ) p WHERE NOT EXISTS (SELECT FROM ${headsOf(items, 'l.lane')} OFFSET 0)
 ), ${busy('SELECT lane FROM stuck')}, released AS (
-  UPDATE ${items} i SET lane = i.lane FROM stuck s WHERE i.key = s.key AND i.state = ${PARKED} AND ${isFree('s.lane')}
+  ${update(`stuck WHERE ${isFree('lane')}`, 'lane = i.lane')}
 )
 SELECT max(lane), (count(*) = ${LANES_A_LOOK})::text FROM looked`
 }

@@ -74,9 +74,10 @@ ${turn} UNION ALL SELECT key, NULL, NULL, NULL FROM given WHERE NOT (${isFree('l
  * Rows are found by their key alone: the index of places has all that the worker ever took while any transaction of the server is older.
  */
 function makeSettle({ items, bodies }: Names, { busy, isFree }: Pieces): string {
-  const parked = `SELECT key FROM ${items} p WHERE p.lane = l.lane AND p.state = ${PARKED}`
-  // One of them is locked here, for the trigger.
-  const areLocked = `EXISTS (${parked}) AND NOT EXISTS (SELECT FROM (${parked} ORDER BY p.since LIMIT 1 FOR UPDATE SKIP LOCKED) f)`
+  const next = (lock: string) =>
+    `SELECT key FROM ${items} p WHERE p.lane = l.lane AND p.state = ${PARKED} ORDER BY p.since LIMIT 1 ${lock}`
+  // The one that is next is locked here, for the trigger.
+  const areLocked = `(${next('')}) IS NOT NULL AND (${next('FOR UPDATE SKIP LOCKED')}) IS NULL`
   const isHeld = `i.state + 0 = ${RUNNING} AND i.position + 0 = g.worker AND i.taken_at = g.taken`
   return `
 WITH given AS MATERIALIZED (
