@@ -43,6 +43,18 @@ describe('code of the app that a timer calls runs in the context of its own deli
     expect(calls.sort()).toEqual(expected.sort())
   })
 
+  it('when the bodies of two deliveries stall, which one timer cuts', async () => {
+    const codes: string[] = []
+    const context = new AsyncLocalStorage<string>()
+    const bench = new Bench({ onOutcome: (outcome) => void codes.push(`${context.getStore()}: ${outcome.status}`) })
+    const read = () => new Promise<never>(() => {})
+    const header = (name: string) => (name === 'x-service-signature' ? `sha256=${'0'.repeat(64)}` : undefined)
+    const sent = TENANTS.map((tenant) => context.run(tenant, () => bench.receiver.handle({ header, read })))
+    await bench.clock.advance(8_000)
+    await Promise.all(sent)
+    expect(codes).toEqual(TENANTS.map((tenant) => `${tenant}: 408`))
+  })
+
   it('when the store renews a claim, and another process has taken it', async () => {
     const { bench, calls, note, deliver } = watched()
     const { renew } = bench.store
