@@ -18,9 +18,8 @@ export {
   MOST_LISTED,
   type Settlement,
   type TakenItem,
-  TRIES_KEPT,
 } from './inbox/inbox.ts'
-export type { InboxTable, Taken, TakeRequest } from './inbox/inbox-table.ts'
+export { type InboxTable, keepTry, type Taken, type TakeRequest } from './inbox/inbox-table.ts'
 export { pollInbox } from './inbox/poll.ts'
 export { ConfigurationError, PosternError } from './protocol/errors.ts'
 export type { AnyEvent, OpenData } from './protocol/events.ts'

@@ -1,4 +1,4 @@
-import type { InboxEntry, Settlement } from './inbox.ts'
+import type { InboxEntry, InboxTry, Settlement } from './inbox.ts'
 
 /**
  * Engine that is polled for items. Each step is atomic, and rejects only if the engine cannot be reached.
@@ -52,4 +52,13 @@ export interface Taken {
   readonly ranMs?: number | undefined
   /** True if a suspect is due that this worker alone is to make room for; then there are no items. Only after `await`. */
   readonly isAwaited?: boolean | undefined
+}
+
+/** Number of tries that an item keeps. */
+const TRIES_KEPT = 20
+
+/** Returns the tries that an item keeps, with one more. A try with the number of the last one continues it, and takes its place. */
+export function keepTry(before: readonly InboxTry[], tried: InboxTry): readonly InboxTry[] {
+  const isSame = before.at(-1)?.n === tried.n
+  return [...(isSame ? before.slice(0, -1) : before), tried].slice(-TRIES_KEPT)
 }

@@ -22,7 +22,7 @@ export interface InboxItem {
 
 /** Try of a worker. Times are milliseconds since 1970. */
 export interface InboxTry {
-  /** Number of the try, from 1, over all tries since the item was accepted. */
+  /** Number of the try, from 1, over all tries since the item was accepted. Those that ran nothing count once in a row. */
   readonly n: number
   readonly dueAt: number
   readonly startedAt: number
@@ -51,7 +51,7 @@ export interface InboxEntry extends InboxItem {
   readonly deaths: number
   /** Names of the handlers that had finished when it became a dead letter. */
   readonly marks: readonly string[]
-  /** The last 20 tries, the oldest first. */
+  /** The last 20 tries, the oldest first. One that ran nothing, such as `busy`, stands for all of its kind that followed it. */
   readonly tries: readonly InboxTry[]
   /** Key of the item of its lane that it waits for. Only from `get`. */
   readonly behind?: string | undefined
@@ -104,8 +104,6 @@ export interface InboxCounts {
 export const MOST_COUNTED = 10_000
 /** Maximum number of entries on a page. */
 export const MOST_LISTED = 1_000
-/** Number of tries that an item keeps. */
-export const TRIES_KEPT = 20
 
 /** A page of a list of items. */
 export interface InboxPage {

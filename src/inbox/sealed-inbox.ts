@@ -16,6 +16,7 @@ import type {
   TakenItem,
 } from './inbox.ts'
 import { keyIdOf, openBytes, readKeys, type SealKeys, sealBytes } from './seal.ts'
+import { goOn } from './settle.ts'
 
 /** Options of `sealedInbox`. */
 export type SealedInboxOptions = {
@@ -65,13 +66,15 @@ export function sealedInbox(inbox: Inbox, options: SealedInboxOptions): Inbox {
     counts: () => inbox.counts(),
     async list(state, listOptions) {
       const { entries, next } = await inbox.list(state, listOptions)
-      return { entries: await Promise.all(entries.map((entry) => seal.openTries(entry))), next }
+      const { openTries } = seal.askingOnce()
+      return { entries: await Promise.all(entries.map(openTries)), next }
     },
     async get(key) {
       const entry = await inbox.get(key)
       if (entry === undefined) return undefined
-      const opened = await seal.open(entry)
-      return 'why' in opened ? seal.openTries(entry) : opened.entry
+      const once = seal.askingOnce()
+      const opened = await once.open(entry)
+      return 'why' in opened ? once.openTries(entry) : opened.entry
     },
     replay: (key) => inbox.replay(key),
     drop: (key) => inbox.drop(key),
@@ -94,6 +97,17 @@ class Seal {
     this.#keys = keys
   }
 
+  /** Returns a seal that asks for each key of an account once, for a page or an item: a key service may take long, or cost money. */
+  askingOnce(): Seal {
+    const asked = new Map<string, ReturnType<SealKeys['find']>>()
+    const find: SealKeys['find'] = (id, account) => {
+      const key = JSON.stringify([id, account])
+      if (!asked.has(key)) asked.set(key, this.#keys.find(id, account))
+      return asked.get(key)
+    }
+    return new Seal({ current: (account) => this.#keys.current(account), find })
+  }
+
   /** Rejects if the current key cannot be had. */
   async close(bytes: Uint8Array, { key, accountKey }: ListedEntry | InboxItem, part: string): Promise<Buffer> {
     return sealBytes(bytes, await within(this.#keys.current(accountKey)), toPlace(key, part))
@@ -106,7 +120,7 @@ class Seal {
     return { entry: { ...(await this.openTries(entry)), bytes: opened.entry } }
   }
 
-  async openTries<T extends ListedEntry>(entry: T): Promise<T> {
+  readonly openTries = async <T extends ListedEntry>(entry: T): Promise<T> => {
     if (!entry.tries.some(({ error }) => error?.startsWith(PREFIX))) return entry
     return { ...entry, tries: await Promise.all(entry.tries.map((one) => this.#openTry(one, entry))) }
   }
@@ -186,7 +200,7 @@ function workSealed(inbox: Inbox, seal: Seal, { run, tell, ...options }: SealedW
     tell({ key }, `sealedInbox cannot open ${quote(type)} ${quote(id)}: ${what}`)
   }
   const runOpened = async (item: TakenItem): Promise<Settlement> => {
-    const opened = await seal.open(item)
+    const opened = await seal.askingOnce().open(item)
     if ('why' in opened) {
       tellOf(item, `${opened.why}. ${opened.isErased ? ERASED : MISSING}`, opened.isErased ? 'erased' : 'missing')
       return opened.isErased ? { next: 'remove' } : putOff(item, opened.why, clock.now(), retentionMs)
@@ -213,9 +227,9 @@ const ERASED = 'It was removed, as is each event with that key. This is reported
 /** Puts an item off until its key is there, without a failed try; at the end of the store's retention, it is a dead letter. */
 function putOff(item: TakenItem, error: string, now: number, retentionMs: number): Settlement {
   const { tries, dueAt, worker, marks, since } = item
-  const tried = { n: (tries.at(-1)?.n ?? 0) + 1, dueAt, startedAt: now, endedAt: now, code: 'sealed', error, worker }
+  const given = { n: (tries.at(-1)?.n ?? 0) + 1, dueAt, startedAt: now, endedAt: now, code: 'sealed', error, worker }
+  const tried = goOn(item, given)
   if (now + LATER_MS > since + retentionMs) return { next: 'bury', marks, tried: { ...tried, code: 'expired' } }
-  const firstSealed = tries[1 + tries.findLastIndex(({ code }) => code !== 'sealed')] ?? tried
-  const leavesLane = now - firstSealed.startedAt > HOLDS_LANE_MS
+  const leavesLane = now - tried.startedAt > HOLDS_LANE_MS
   return { next: 'wait', afterMs: LATER_MS, isFailure: false, isUnproven: true, leavesLane, tried }
 }

@@ -46,12 +46,17 @@ export function toSettlement(
   const wait = (afterMs: number, isFailure: boolean) =>
     ({ next: 'wait', afterMs, isFailure, tried, ...(afterMs > LONGEST_HOLD_MS && { leavesLane: true }) }) as const
   const comeAgain = (afterMs: number): Settlement => ({ ...wait(afterMs, false), isUnproven: true })
+  const comeAgainIdle = (afterMs: number): Settlement => ({
+    ...wait(afterMs, false),
+    isUnproven: true,
+    tried: goOn(item, tried),
+  })
   const bury = (code: string, also = {}): Settlement => ({ next: 'bury', marks, tried: { ...tried, code, ...also } })
 
   if (outcome.outcome === 'handled' || outcome.outcome === 'duplicate') return { next: 'remove' }
   if (item.signal.aborted || outcome.outcome === 'closing') return comeAgain(0)
-  if (outcome.outcome === 'busy') return comeAgain(rules.leaseMs)
-  if (outcome.outcome === 'failed' && outcome.code === 'store_unavailable') return comeAgain(SOON_MS)
+  if (outcome.outcome === 'busy') return comeAgainIdle(rules.leaseMs)
+  if (outcome.outcome === 'failed' && outcome.code === 'store_unavailable') return comeAgainIdle(SOON_MS)
   if (outcome.outcome === 'failed' && outcome.code === 'lease_lost') return comeAgain(rules.leaseMs)
 
   if (item.deaths >= MOST_DEATHS)
@@ -65,6 +70,14 @@ export function toSettlement(
       : wait(Math.max(steering.afterMs, LEAST_DELAY_MS), false)
   const failures = item.failures + 1
   return failures >= rules.retries.attempts ? bury(tried.code) : wait(rules.retries.delayAfter(failures), true)
+}
+
+/** Returns a try that ran nothing as the rest of the one before, if that was of its kind: hours of such tries must not push out those that tell why. */
+export function goOn({ tries }: TakenItem, tried: InboxTry): InboxTry {
+  const last = tries.at(-1)
+  if (last?.code !== tried.code) return tried
+  const { n, dueAt, startedAt } = last
+  return { ...tried, n, dueAt, startedAt }
 }
 
 function toTry(item: TakenItem, startedAt: number, endedAt: number, code: string, error: string | undefined): InboxTry {

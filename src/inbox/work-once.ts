@@ -1,7 +1,7 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { type Kind, OptionChecker, whole } from '../protocol/option-checker.ts'
-import type { Inbox } from './inbox.ts'
+import type { Inbox, TakenItem } from './inbox.ts'
 import { WORK_OPTIONS, type WorkOptions } from './retries.ts'
 import { Worker, type WorkerParts } from './worker.ts'
 
@@ -18,7 +18,7 @@ export type WorkOnceOptions = WorkOptions & {
 
 /** The result of `receiver.workOnce`. */
 export interface WorkedOnce {
-  /** Events that were handled, or that had been. */
+  /** Events that were handled, or that had been. Not those whose key of `sealedInbox` was destroyed. */
   readonly handled: number
   /** Tries that failed. Their events are due again later, or are dead letters. */
   readonly failed: number
@@ -71,20 +71,30 @@ export async function workOnce(
     // An event may be due that no worker can take yet: its worker died a moment ago, or it runs alone elsewhere.
     if (begun >= max || (await countLeft(inbox).catch(() => 0)) === 0) end()
   }
-  const begin = <T>(act: () => T): T => {
+  const isBegun = new WeakSet<TakenItem>()
+  const begin = (item: TakenItem) => {
+    isBegun.add(item)
     begun++
-    return act()
   }
   const worker = new Worker({
     ...parts,
     max,
     onClosing: end,
     onIdle: () => void endIfDone(),
-    run: (item) => begin(() => parts.run(item)),
-    recall: (item) => begin(() => parts.recall(item)),
+    run(item) {
+      begin(item)
+      return parts.run(item)
+    },
+    recall(item) {
+      begin(item)
+      return parts.recall(item)
+    },
     onSettled(item, settlement) {
       onSettled(item, settlement)
-      if (settlement.next === 'remove') handled++
+      // sealedInbox itself has settled an event that it cannot open: it was taken, and not handled.
+      const isOpen = isBegun.has(item)
+      if (!isOpen) begin(item)
+      if (settlement.next === 'remove') handled += isOpen ? 1 : 0
       else if (settlement.next === 'bury' || settlement.isFailure) failed++
     },
   })

@@ -1,5 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Outcome } from '../../src/engine.ts'
+import type { InboxTry, TakenItem } from '../../src/inbox/inbox.ts'
+import { keepTry } from '../../src/inbox/inbox-table.ts'
 import { checkRetries } from '../../src/inbox/retries.ts'
+import { toSettlement } from '../../src/inbox/settle.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -71,5 +75,31 @@ describe('retries are refused', () => {
     )
     expect(() => check(options, 3 * HOUR, MINUTE)).toThrow(message)
     expect(() => check(options, 3 * HOUR - 1)).toThrow(/4 tries can take 3\.0 h/)
+  })
+})
+
+describe('a try that ran nothing', () => {
+  const of = (n: number, code: string) => ({ n, dueAt: n, startedAt: n, endedAt: n, code, worker: 'w' })
+  const away = { outcome: 'failed', code: 'store_unavailable', error: new Error('away') } as unknown as Outcome
+  const busy = { outcome: 'busy' } as unknown as Outcome
+
+  it.each<[string, Outcome, InboxTry, readonly Partial<InboxTry>[]]>([
+    ['continues one of its kind', away, of(2, 'store_unavailable'), [{ n: 2, startedAt: 2, endedAt: 9 }]],
+    [
+      'follows one of another kind',
+      busy,
+      of(2, 'store_unavailable'),
+      [
+        { n: 2, endedAt: 2 },
+        { n: 3, startedAt: 8 },
+      ],
+    ],
+  ])('%s, so that hours of them push out none that tell why', (_, outcome, last, expected) => {
+    const tries = [of(1, 'handler_failed'), last]
+    const item = { tries, dueAt: 7, worker: 'w', failures: 1, deaths: 0, signal: new AbortController().signal }
+    const rules = { retries: check({}), leaseMs: 15_000, retentionMs: RETENTION_MS }
+    const settlement = toSettlement(item as unknown as TakenItem, { outcome, marks: [] }, 8, 9, rules)
+    const tried = settlement.next === 'wait' ? settlement.tried : undefined
+    expect(tried && keepTry(tries, tried)).toMatchObject([{ n: 1 }, ...expected])
   })
 })

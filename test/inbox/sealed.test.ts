@@ -3,7 +3,7 @@ import { createReceiver, type InboxItem, type PosternError, sealedInbox, systemC
 import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { events, signed } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { bury, DONE, makeItem, work } from '../adapters/inbox/engines.ts'
+import { bury, DONE, makeItem, tried, work } from '../adapters/inbox/engines.ts'
 import { type Line, linesInto } from '../receiver/support.ts'
 import { makePath, until } from './scene.ts'
 
@@ -114,7 +114,11 @@ describe('sealedInbox', () => {
     })
     expect(entry?.dueAt).toBeGreaterThan(Date.now() + 50_000)
     hurry()
-    await until('it was put off again', async () => (await getOnly())?.tries.length === 2)
+    await until('it was put off again', async () => {
+      const [last] = (await getOnly())?.tries ?? []
+      return last !== undefined && last.endedAt > last.startedAt
+    })
+    expect((await getOnly())?.tries).toHaveLength(1)
     await loop.close(1_000)
     expect(lines.filter(({ level }) => level === 'error')).toHaveLength(1)
     expect(lines[0]?.message).toMatch(why)
@@ -156,6 +160,52 @@ describe('sealedInbox', () => {
     work(inbox, () => DONE, { concurrency: 1 })
     await until('both had their turn', async () => (await plain.counts()).running === 0 && !(await plain.get('k2')))
     expect((await plain.get('k1'))?.tries).toMatchObject([{ code: 'sealed' }])
+  })
+
+  it('holds the lane of an event whose key is not there for five minutes, in which a rotation ends', async () => {
+    const { plain, seal, hurry } = open()
+    for (const id of ['1', '2']) await seal(toText(OLD)).put({ ...item(id), lane: 'a' })
+    let movedMs = 0
+    const clock = { ...systemClock, now: () => systemClock.now() + movedMs }
+    const loop = work(seal(toText(NEW)), () => DONE, { clock })
+    const tryAt = async (ms: number) => {
+      movedMs = ms
+      hurry()
+      await until(
+        'it was put off',
+        async () => ((await plain.get('k1'))?.tries[0]?.endedAt ?? 0) >= Date.now() + ms - 1_000,
+      )
+    }
+    await tryAt(0)
+    await tryAt(290_000)
+    expect(await plain.counts()).toMatchObject({ waiting: 2, parked: 1 })
+    await tryAt(310_000)
+    await until('the next one is free', async () => (await plain.counts()).parked === 0)
+    await loop.close(1_000)
+  })
+
+  it('asks for a key once for each account on a page, however many errors it opens', async () => {
+    const asked: string[] = []
+    const find = (_: string, account: string) => {
+      asked.push(account)
+      return NEW
+    }
+    const inbox = open().seal({ current: () => NEW, find })
+    for (const [id, accountKey] of [
+      ['1', 'a'],
+      ['2', 'a'],
+      ['3', 'b'],
+    ] as const)
+      await inbox.put({ ...item(id), accountKey })
+    const loop = work(inbox, (taken) =>
+      taken.tries.length === 2 ? bury(taken) : { next: 'wait', afterMs: 0, isFailure: true, tried: tried(taken) },
+    )
+    await until('all are dead', async () => (await inbox.counts()).dead === 3)
+    await loop.close(1_000)
+    asked.length = 0
+    const { entries } = await inbox.list('dead')
+    expect(entries.flatMap(({ tries }) => tries.map(({ error }) => error))).toEqual(Array(9).fill('it failed'))
+    expect(asked.sort()).toEqual(['a', 'b'])
   })
 
   it('removes an event whose key was destroyed, and says so', async () => {

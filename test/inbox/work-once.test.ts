@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createReceiver, type HandlerContext, type WebhookEvent } from 'postern'
+import { createReceiver, type HandlerContext, sealedInbox, type WebhookEvent } from 'postern'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { AT_ONCE, Scene, SECRET } from './scene.ts'
@@ -50,6 +51,20 @@ describe('workOnce', () => {
     await scene.deliver(event())
     expect(await scene.receiver.workOnce(options)).toEqual({ handled: 0, failed: 2, left: 0 })
     expect(await scene.inbox.counts()).toMatchObject({ waiting: 2, dead: 1 })
+  })
+
+  it('counts no event as handled whose key was destroyed, and it is one of those up to max', async () => {
+    const key = { id: '2026-11', bytes: randomBytes(32) }
+    let isErased = false
+    const { inbox } = new Scene()
+    const scene = new Scene({
+      inbox: sealedInbox(inbox, { keys: { current: () => key, find: () => (isErased ? 'erased' : key) } }),
+    })
+    await open(3, () => {}, scene)
+    isErased = true
+    expect(await scene.receiver.workOnce({ forMs: FOR_MS, max: 2 })).toEqual({ handled: 0, failed: 0, left: 1 })
+    isErased = false
+    expect(await scene.receiver.workOnce({ forMs: FOR_MS })).toEqual({ handled: 1, failed: 0, left: 0 })
   })
 
   it('aborts and gives back what runs when its time is over', async () => {

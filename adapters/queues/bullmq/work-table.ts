@@ -2,11 +2,11 @@ import type { IQueueBackend, RedisQueueBackend } from 'bullmq'
 import {
   type InboxEntry,
   type InboxTable,
+  keepTry,
   type Settlement,
   systemClock,
   type Taken,
   type TakeRequest,
-  TRIES_KEPT,
 } from '../../../src/engine.ts'
 import { MOST_BYTES } from '../../stores/inbox-lines.ts'
 import { type Connection, isRefused } from './connection.ts'
@@ -239,7 +239,7 @@ function settled(
   const { tried } = settlement
   const isAlone = state.alone !== 'no'
   if (tried === undefined) return { ...state, dueAt: now, alone: isAlone ? 'waits' : 'no' }
-  const tries = [...state.tries, tried].slice(-TRIES_KEPT)
+  const tries = keepTry(state.tries, tried)
   if (settlement.next === 'bury')
     return { ...state, tries, marks: settlement.marks, alone: 'no', buried: { at: now, after: attempts } }
   const dueAt = now + Math.ceil(settlement.afterMs)

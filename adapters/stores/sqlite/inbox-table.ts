@@ -1,11 +1,10 @@
 import {
   type InboxEntry,
   type InboxItem,
-  type InboxTry,
+  keepTry,
   type Settlement,
   type Taken,
   type TakeRequest,
-  TRIES_KEPT,
 } from '../../../src/engine.ts'
 import { BATCH, BATCH_OF_ACCOUNT, LANES_A_LOOK, MOST_BYTES } from '../inbox-lines.ts'
 import type { SqliteDatabase, SqliteRow, SqliteValue } from './database.ts'
@@ -159,7 +158,7 @@ export class SqliteInboxTable {
     const [n, error] = [(tries.at(-1)?.n ?? 0) + 1, 'its body cannot be read: the file is damaged']
     const tried = { n, dueAt, startedAt: now, endedAt: now, code: 'unreadable', error, worker }
     this.#orNote(
-      () => setAside.run(now, now, toKept(tries, tried), seq),
+      () => setAside.run(now, now, JSON.stringify(keepTry(tries, tried)), seq),
       () => this.#damaged.add(seq),
     )
     return key
@@ -206,7 +205,7 @@ export class SqliteInboxTable {
     if (settlement.next === 'remove') return remove.run(key, worker)
     const now = this.#now()
     if (settlement.tried === undefined) return giveBack.run(now, now, key, worker)
-    const tries = toKept(before, settlement.tried)
+    const tries = JSON.stringify(keepTry(before, settlement.tried))
     if (settlement.next === 'bury') return bury.run(now, now, JSON.stringify(settlement.marks), tries, key, worker)
     const delay = Math.ceil(settlement.afterMs)
     const kept = settlement.isUnproven === true ? 1 : 0
@@ -240,9 +239,4 @@ export class SqliteInboxTable {
   sweepDead(olderThanMs: number): number {
     return Number(this.#statements.sweepDead.run(this.#now() - olderThanMs, BATCH).changes)
   }
-}
-
-/** Returns the tries that an item keeps, as JSON. */
-function toKept(before: readonly InboxTry[], tried: InboxTry): string {
-  return JSON.stringify([...before, tried].slice(-TRIES_KEPT))
 }

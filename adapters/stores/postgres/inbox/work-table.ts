@@ -1,11 +1,11 @@
 import {
   type InboxEntry,
   type InboxTable,
+  keepTry,
   type Settlement,
   systemClock,
   type Taken,
   type TakeRequest,
-  TRIES_KEPT,
 } from '../../../../src/engine.ts'
 import { BATCH, MOST_BYTES } from '../../inbox-lines.ts'
 import { encodeKey, toArrayLiteral } from '../encode.ts'
@@ -279,7 +279,7 @@ function toSettled(item: InboxEntry, worker: string, settlement: Settlement): Se
   const of = { key: encodeKey(item.key), worker, taken: takenAtOf(item), ...(lane && { lane }) }
   if (next === 'remove') return { ...of, next }
   if (settlement.tried === undefined) return { ...of, ...GIVEN_BACK }
-  const tries = toAsciiJson([...item.tries, settlement.tried].slice(-TRIES_KEPT))
+  const tries = toAsciiJson(keepTry(item.tries, settlement.tried))
   if (next === 'bury') return { ...of, ...GIVEN_BACK, next, tries, marks: toAsciiJson(settlement.marks) }
   const { afterMs, isFailure, isUnproven = false, leavesLane = false } = settlement
   const counts = { failed: isFailure ? 1 : 0, kept: isUnproven ? 1 : 0 } as const

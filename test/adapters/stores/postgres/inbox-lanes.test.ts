@@ -167,8 +167,16 @@ describe.skipIf(postgresProgram === undefined)('the lanes of postgresInbox', () 
       `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM ${table} WHERE key = 'k1'; COMMIT`,
     )
     expect(await inbox.counts()).toMatchObject({ waiting: 3, parked: 2 })
+    // A dead letter that is restored holds up nothing, and goes behind the others when it is replayed.
+    await pool.query(
+      `INSERT INTO ${table} (key, state, position, account, id, type, received_at, since, due_at, lane) VALUES ('kdead', 4, extract(epoch FROM now()) * 1000000, 'acme', 'evt', 'type', 0, 0, 0, 'a')`,
+    )
+    await pool.query(`INSERT INTO ${table}_bodies SELECT seq, '{}' FROM ${table} WHERE key = 'kdead'`)
+    expect(await inbox.counts()).toMatchObject({ waiting: 3, parked: 2, dead: 1 })
     const ran = await runAll(inbox, 3)
     expect(ran.filter((key) => key !== 'k4')).toEqual(['k2', 'k3'])
+    expect(await inbox.replay('kdead')).toBe(true)
+    await until(() => ran.includes('kdead'))
   })
 
   it.each([

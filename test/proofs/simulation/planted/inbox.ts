@@ -6,17 +6,17 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'busy-counts': {
       breaks: 'An event that another process is handling has failed, as if its handlers had.',
       from: 2,
-      edits: { "'busy') return comeAgain(rules.leaseMs)": "'busy') return wait(rules.leaseMs, true)" },
+      edits: { "'busy') return comeAgainIdle(rules.leaseMs)": "'busy') return wait(rules.leaseMs, true)" },
     },
     'busy-asked-at-once': {
       breaks: 'An event that another process is handling is taken again and again.',
       from: 2,
-      edits: { "'busy') return comeAgain(rules.leaseMs)": "'busy') return comeAgain(100)" },
+      edits: { "'busy') return comeAgainIdle(rules.leaseMs)": "'busy') return comeAgain(100)" },
     },
     'store-away-counts': {
       breaks: 'An outage of the store counts as a failed try.',
       from: 6,
-      edits: { 'return comeAgain(SOON_MS)': 'return wait(SOON_MS, true)' },
+      edits: { 'return comeAgainIdle(SOON_MS)': 'return wait(SOON_MS, true)' },
     },
     'lost-lease-counts': {
       breaks: 'A try whose claim another process took over counts as failed.',
