@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { entries } from '../scripts/entries.ts'
 import { findSilent, listFunctions } from './support/wrong-calls.ts'
-import { ACCEPTING, CALLS, closeAll, RETURNED } from './support/wrong-calls-table.ts'
+import { ACCEPTING, CALLS, closeAll, MISTAKES, RETURNED } from './support/wrong-calls-table.ts'
 
 afterAll(closeAll)
 
@@ -9,6 +9,10 @@ describe('each wrong call of plain JavaScript is refused by an error that names 
   it.each(Object.entries(CALLS))('%s', async (path, call) => {
     expect(await findSilent(path, call)).toEqual([])
   })
+})
+
+it.each(MISTAKES)('%s is refused by an error that names the mistake', async (_what, call, told) => {
+  await expect(async () => await call()).rejects.toThrow(told)
 })
 
 it('knows each exported function, and each method of what they return', async () => {

@@ -1,4 +1,4 @@
-import { type AdapterOptions, ConfigurationError, OptionChecker } from '../../src/engine.ts'
+import { type AdapterOptions, ConfigurationError, OptionChecker, show } from '../../src/engine.ts'
 
 /** Checks the arguments of an adapter at creation, so that the stack trace points to the mistake. `known` are the adapter's own options. */
 export function checkAdapter(name: string, receiver: unknown, options: object, known: readonly string[] = []): void {
@@ -6,7 +6,7 @@ export function checkAdapter(name: string, receiver: unknown, options: object, k
     throw invalid(
       receiver === undefined
         ? `${name} got undefined instead of a receiver. If the receiver is imported from a module that imports this one, it does not exist yet: create it in a separate module.`
-        : `${name} got something that is not a receiver. Pass what createReceiver() returned.`,
+        : `${name} got ${show(receiver)}, which is not a receiver. Pass what createReceiver() returned; await it if it is a promise.`,
     )
   const check = new OptionChecker(name)
   check.mustBeObject(options, '{ source }')

@@ -1,5 +1,6 @@
-import { SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
-import { FLAG, type Kind, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
+import { mayBeModel, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
+import { findNearest } from '../protocol/nearest.ts'
+import { FLAG, HTTP_URL, type Kind, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import { type Guess, readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
@@ -57,8 +58,8 @@ function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
   }
   return {
     create: async (webhook, options) => {
-      const signal = checkCall('webhooks.create', {}, options)
       new OptionChecker('client.webhooks.create').mustFit(webhook, NEW_WEBHOOK, ['url', 'events'])
+      const signal = checkCall('webhooks.create', {}, options)
       const { url, events, description, active } = webhook
       warnOfTypes(events, settings)
       // Lists the fields one by one, so that nothing else in the object is sent. JSON omits undefined fields.
@@ -79,7 +80,10 @@ function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
     get: async (id, options) => get(id, checkCall('webhooks.get', { id }, options)),
     update: async (id, changes, options) => {
       const signal = checkCall('webhooks.update', { id }, options)
-      new OptionChecker('client.webhooks.update').mustFit(changes, WEBHOOK_CHANGES)
+      const check = new OptionChecker('client.webhooks.update')
+      check.mustFit(changes, WEBHOOK_CHANGES)
+      if (Object.values(changes).every((value) => value === undefined))
+        throw check.invalid('changes has no value; give url, events or active.')
       warnOfTypes(changes.events ?? [], settings)
       return update(id, changes, signal)
     },
@@ -134,8 +138,7 @@ const ID: Kind = (value) =>
   typeof value === 'string' && !/^\.{0,2}$/.test(value)
     ? undefined
     : 'the id of a webhook or delivery, as the service wrote it'
-export const WEBHOOK_URL: Kind = (value) =>
-  typeof value === 'string' && URL.canParse(value) ? undefined : 'an absolute URL, as a string'
+export const WEBHOOK_URL: Kind = (value) => TEXT(value) ?? HTTP_URL(value)
 export const EVENT_TYPES: Kind = (value) =>
   Array.isArray(value) && value.length > 0 && value.every((type) => typeof type === 'string' && type !== '')
     ? undefined
@@ -156,10 +159,14 @@ function checkCall(name: string, ids: object, options: CallOptions = {}): AbortS
 }
 
 function warnOfTypes(events: readonly string[], { logger }: Settings): void {
-  const documented: readonly string[] = SERVICE_EVENT_TYPES
-  const unknown = events.filter(
-    (type) => type.includes('*') || (splitType(type) === undefined && !documented.includes(type)),
-  )
+  const unknown = events.filter((type) => !isDocumented(type))
   if (unknown.length > 0)
     logger.warn({ types: unknown }, 'these event types are not documented by the service, and may never be sent')
+}
+
+/** Returns false for a type that the service does not document, or whose model resembles a known one. */
+function isDocumented(type: string): boolean {
+  const model = splitType(type)?.model
+  if (model === undefined) return SERVICE_EVENT_TYPES.some((known) => known === type)
+  return mayBeModel(model) && [undefined, model].includes(findNearest(model, NAMED_MODELS, 1))
 }

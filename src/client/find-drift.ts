@@ -27,6 +27,8 @@ const check = new OptionChecker('findDrift')
  * if (missing.length > 0) await client.webhooks.update(webhook.id, { events: receiver.eventTypes().types })
  */
 export function findDrift(handled: HandledTypes, subscribed: readonly string[]): Drift {
+  if (typeof Object(handled).eventTypes === 'function')
+    throw check.invalid('it was given a receiver; give what it handles: findDrift(receiver.eventTypes(), subscribed).')
   check.mustFit(handled, { types: TEXTS, open: FLAG }, ['types', 'open'])
   check.mustBe('subscribed', subscribed, TEXTS)
   const missing = handled.types.filter((type) => !subscribed.includes(type))

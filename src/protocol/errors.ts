@@ -2,7 +2,7 @@
 export const ERROR_CODES = {
   option_unknown: 'a function was given an option that does not exist',
   option_invalid: 'an option has a value that cannot work',
-  secret_unusable: 'a signing secret is missing, empty, in quotes, or has blanks at its edges',
+  secret_unusable: 'a signing secret is missing, empty, in quotes, has blanks at its edges, or is no secret',
   driver_missing: 'no driver for the database is installed, or none that runs on this version of Node',
   database_unusable: 'the database of a store cannot be opened, or cannot store events durably',
   store_shared: 'two receivers with the same name use the same store',

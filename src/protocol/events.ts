@@ -33,6 +33,11 @@ export function findSpelling(model: string): string | undefined {
   return NAMED_MODELS.find((named) => named !== model && named.toLowerCase() === model.toLowerCase())
 }
 
+/** Returns true for a key that a model may have, though it is not declared. */
+export function mayBeModel(key: string): boolean {
+  return !/[*\s]/.test(key) && findSpelling(key) === undefined
+}
+
 /** Model and action of an event type that is about a record: one dot, and one of the three actions behind it. */
 export function splitType(type: string): { readonly model: string; readonly action: Action } | undefined {
   const dot = type.indexOf('.')

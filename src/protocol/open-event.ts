@@ -4,7 +4,7 @@ import { type AnyEvent, splitType } from './events.ts'
 import { REJECTION_STATUS, Rejection, type RejectionCode } from './outcome.ts'
 import { NO_RECORD } from './pattern.ts'
 import { serviceProtocol } from './protocol.ts'
-import { type HeaderValue, mustBeRaw } from './signature.ts'
+import { type HeaderValue, mustBeHeader, mustBeRaw } from './signature.ts'
 import { SIGNATURE_NAME } from './signature-name.ts'
 
 /** An event, or the reason that there is none: answer the request with `status`, and tell nobody but the owner of the app `reason`. */
@@ -20,7 +20,7 @@ const SERVICE = serviceProtocol(SIGNATURE_NAME)
  * @param body the exact bytes; or text, with the limits that `verify` names
  * @param header the value of `X-Service-Signature`
  * @param secrets as for `createReceiver`; an event of another account than that of its secret is refused
- * @throws ConfigurationError `secret_unusable`; PosternError `body_consumed` if the body is neither bytes nor text
+ * @throws ConfigurationError `secret_unusable`, `option_invalid`; PosternError `body_consumed` if the body is neither bytes nor text
  * @example
  * const opened = openEvent(body, request.get('X-Service-Signature'), process.env.WEBHOOK_SECRET)
  * if (opened.event === undefined) return response.sendStatus(opened.status)
@@ -28,6 +28,7 @@ const SERVICE = serviceProtocol(SIGNATURE_NAME)
  */
 export function openEvent(body: Uint8Array | string, header: HeaderValue, secrets: Secrets | undefined): OpenedEvent {
   mustBeRaw(body)
+  mustBeHeader(header)
   const keys = importSecrets(secrets, SERVICE)
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const head = SERVICE.readGiven({ signature: header }, 0)

@@ -28,9 +28,9 @@ export function withMethods(...methods: readonly string[]): Kind {
   }
 }
 
-export const ABSOLUTE_URL = kind(
-  'an absolute URL',
-  (value) => (isText(value) || isText(Object(value).href)) && URL.canParse(String(value)),
+export const HTTP_URL = kind(
+  'a URL that begins with http:// or https://',
+  (value) => (isText(value) || isText(Object(value).href)) && isHttp(String(value)),
 )
 export const SIGNAL = kind('an AbortSignal', (value) => withMethods('addEventListener')(value) === undefined)
 export const CLOCK = withMethods('now', 'monotonic', 'setTimeout', 'clearTimeout')
@@ -157,11 +157,20 @@ export class OptionChecker {
   }
 }
 
+/** Finds the name that holds a word, such as `signatureHeader` for `header`. */
+function findWord(word: string, known: readonly string[]): string | undefined {
+  return word.length < 4 ? undefined : known.find((name) => name.toLowerCase().includes(word.toLowerCase()))
+}
+
 /** Returns sentences for a name that is not known: the nearest one, or a hint, and all. */
 export function tellKnown(stray: string, known: readonly string[], hint?: string): string {
-  const nearest = findNearest(stray, known)
+  const nearest = findNearest(stray, known, 1) ?? findWord(stray, known) ?? findNearest(stray, known)
   const meant = hint ?? (nearest === undefined ? undefined : `Did you mean "${nearest}"?`)
   return `${meant === undefined ? '' : `${meant} `}It takes ${known.join(', ') || 'none'}.`
+}
+
+function isHttp(text: string): boolean {
+  return /^\s*https?:\/\//i.test(text) && URL.canParse(text)
 }
 
 /** Returns true for an object of no class, of this realm or another one. */

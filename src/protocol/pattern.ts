@@ -1,5 +1,5 @@
 import { ConfigurationError } from './errors.ts'
-import { ACTIONS, type Action, findSpelling, NAMED_MODELS, SERVICE_EVENT_TYPES } from './events.ts'
+import { ACTIONS, type Action, mayBeModel, NAMED_MODELS, SERVICE_EVENT_TYPES } from './events.ts'
 import { findNearest } from './nearest.ts'
 import type { Sender } from './sender.ts'
 import { show } from './show.ts'
@@ -45,7 +45,7 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
   if (
     dot > 0 &&
     (action !== undefined || rest === '*') &&
-    (models === undefined ? isKey(model) : !model.includes('*'))
+    (models === undefined ? mayBeModel(model) : !model.includes('*'))
   ) {
     if (action === undefined && !models?.has(model)) refuseServiceWildcard(text, model)
     if (models !== undefined && !models.has(model))
@@ -61,11 +61,6 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
   throw invalid(
     `No event can match "${text}".${meant} Patterns are a model and an action ('contact.created', 'contact.*', '*.deleted'; actions are ${list(ACTIONS)}), '*', one of ${list(SERVICE_EVENT_TYPES)}, or a type declared in the events option (${list(events.keys())}; to declare this one: events: { '${text}': … }).`,
   )
-}
-
-/** Returns true for a key that a model may have, though it is not declared. */
-function isKey(model: string): boolean {
-  return !/[*\s]/.test(model) && findSpelling(model) === undefined
 }
 
 /** Returns a warning of a pattern whose model is not declared, and differs in a letter from one that the service names. */

@@ -5,9 +5,11 @@ export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'function') return 'a function'
-  if (Object.prototype.toString.call(value) === '[object Promise]') return 'a promise'
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
-  return String(value)
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (typeof value !== 'object' || value === null) return String(value)
+  const tag = Object.prototype.toString.call(value).slice(8, -1)
+  if (tag === 'Promise') return 'a promise'
+  return tag === 'Object' || !/^\w+$/.test(tag) ? 'an object' : `an object (${tag})`
 }
 
 /** Quotes a sender's text for a message, and escapes characters that a terminal or a log viewer could act on. */

@@ -1,7 +1,9 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { ConfigurationError, PosternError } from './errors.ts'
 import { isBytes } from './is-bytes.ts'
+import { parseJson } from './parse-json.ts'
 import { ignoreRejection, isThenable } from './promises.ts'
+import { show } from './show.ts'
 
 /** A signing secret as the service gave it: text, or the exact bytes. */
 export type Secret = string | Uint8Array
@@ -36,10 +38,12 @@ export function sign(body: Uint8Array | string, secret: Secret): string {
  *
  * @param header the value of `X-Service-Signature`: exactly one, `sha256=` and 64 hexadecimal digits in either case
  * @param secrets one secret or several, such as the old and the new one during a rotation
- * @throws ConfigurationError `secret_unusable`; PosternError `body_consumed` if the body is neither bytes nor text
+ * @throws ConfigurationError `secret_unusable`, `option_invalid` for a header that is neither text nor a list; PosternError `body_consumed`
+ * if the body is neither bytes nor text
  */
 export function verify(body: Uint8Array | string, header: HeaderValue, secrets: Secret | readonly Secret[]): boolean {
   mustBeRaw(body)
+  mustBeHeader(header)
   const keys = importAll(isList(secrets) ? secrets : [secrets], importSecret)
   if (keys.length === 0)
     throw new ConfigurationError('secret_unusable', 'The list of secrets is empty: no signature can be checked.')
@@ -48,6 +52,16 @@ export function verify(body: Uint8Array | string, header: HeaderValue, secrets: 
   let matched = false
   for (const key of keys) matched = matchesKey(body, signature, key) || matched
   return matched
+}
+
+/** @throws ConfigurationError `option_invalid` if an app passed something else than the value of a header */
+export function mustBeHeader(header: unknown): void {
+  if (header == null || typeof header === 'string' || Array.isArray(header)) return
+  ignoreRejection(header)
+  throw new ConfigurationError(
+    'option_invalid',
+    `The header is ${show(header)}; give the value of the signature header, such as headers.get('X-Service-Signature').`,
+  )
 }
 
 /** Returns the value of a header that must occur once: undefined if it is missing, and an empty text if it occurs several times. */
@@ -90,8 +104,8 @@ export function importSecret(secret: unknown, hint = SECRET_HINT): KeyObject {
     if (secret.trim() === '') throw unusable(secret === '' ? 'is an empty string' : 'is blank')
     if (secret.trim() !== secret) throw unusable('has a blank or a line break at an edge; trim it')
     if (isWellFormed(secret)) throw unusable('is a signature: the header and the secret are swapped')
-    if (/^(["'`]).*\1$/s.test(secret))
-      throw unusable('is in quotes, which belong to the file that it was read from; remove them')
+    const mistake = findMistake(secret)
+    if (mistake !== undefined) throw unusable(mistake)
     return createSecretKey(secret, 'utf8')
   }
   if (isBytes(secret)) {
@@ -109,6 +123,24 @@ export function importSecret(secret: unknown, hint = SECRET_HINT): KeyObject {
       ? 'is undefined: set the environment variable that it is read from, or load the env file that sets it'
       : `is ${secret === null ? 'null' : `of type ${typeof secret}`}; give text or bytes`,
   )
+}
+
+/** Mistakes of files, shells and templates, by the text that they leave. */
+const MISTAKES: readonly (readonly [RegExp, string])[] = [
+  [/^(["'`]).*\1$|^[“‘«„].*[”’»“]$/s, 'is in quotes, which belong to the file that it was read from; remove them'],
+  [
+    /^\$\{.*\}$|^\$\(.*\)$|^\$[A-Z_][A-Z\d_]*$|^\{\{.*\}\}$|^%\w+%$|^<.+>$|^process\.env\b/s,
+    'is the name of a variable that nothing replaced by its value',
+  ],
+  [/^(undefined|null|NaN|true|false|\[object \w+\])$/, 'is a value that became text: what it was read from is not set'],
+  [/^[A-Z][A-Z\d_]*SECRET[A-Z\d_]*=./, 'is a whole line of an env file; give what is behind the equals sign'],
+  [/^[^\s,]{8,}(,\s*[^\s,]{8,})+$/, 'is a list in one text; split it, or give its bytes if the comma belongs to it'],
+]
+
+function findMistake(secret: string): string | undefined {
+  if (/^[[{]/.test(secret) && parseJson(secret) !== undefined)
+    return 'is JSON; parse it, and give the secret, or a list of secrets'
+  return MISTAKES.find(([pattern]) => pattern.test(secret))?.[1]
 }
 
 /**
@@ -162,6 +194,8 @@ function isBlankEdgedText(bytes: Uint8Array): boolean {
 
 /** @throws PosternError `body_consumed` if a body is neither bytes nor text */
 export function mustBeRaw(body: unknown): void {
+  if (typeof body === 'string' && isWellFormed(body))
+    throw new PosternError('body_consumed', 'The body is a signature: the body and the header are swapped.')
   if (typeof body === 'string' || ArrayBuffer.isView(body)) return
   throw new PosternError(
     'body_consumed',

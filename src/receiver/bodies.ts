@@ -59,7 +59,11 @@ export class Bodies {
     if (body?.failure === 'body_incomplete') return toRejected(INCOMPLETE)
     // A custom adapter in plain JavaScript may return nothing.
     const fix = body?.fix ?? "The adapter's read() returned neither bytes nor a failure."
-    const message = `The body had been read before the receiver could, so its signature cannot be checked. ${fix}`
+    return this.refuse(`The body had been read before the receiver could, so its signature cannot be checked. ${fix}`)
+  }
+
+  /** Reports that the app or the adapter passed no exact bytes, and returns the outcome. */
+  refuse(message: string): Outcome {
     const error = new PosternError('body_consumed', message)
     this.#shared.reporter.errorOnce(error)
     return { outcome: 'error', status: 500, code: 'body_consumed', error }

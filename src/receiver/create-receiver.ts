@@ -25,7 +25,7 @@ import { Runs } from './runs.ts'
 import { Shared } from './shared.ts'
 
 const NO_ADAPTER =
-  'receiver.handle() was given the request of a framework, and cannot write the answer to it: mount expressHandler(receiver), or the adapter of that framework.'
+  'receiver.handle() was given the request of a framework, and cannot write the answer to it: mount expressHandler(receiver), or the adapter of that framework; for a Request of Fetch, fetchHandler(receiver).'
 const NO_INBOX =
   'receiver.work() runs the events of an inbox, and this receiver has none: createReceiver({ inbox: sqliteInbox({ database }) }). Without an inbox handlers run before the answer, and no worker is needed.'
 const HAS_WORKER =

@@ -12,8 +12,9 @@ import { type Outcome, Rejection, type Reply, toOutcome, toRejected, toReply, to
 import { ignoreRejection, isThenable } from '../protocol/promises.ts'
 import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote, reasonOf, show } from '../protocol/show.ts'
-import type { BodyFailure, DeliveryRequest } from './adapter.ts'
+import type { DeliveryRequest } from './adapter.ts'
 import { Bodies } from './bodies.ts'
+import { findStray, refuseGiven } from './given.ts'
 import { accept, laneOf } from './inbox-path.ts'
 import type { Watch } from './observer.ts'
 import type { DispatchOptions, GivenDelivery } from './receiver.ts'
@@ -31,18 +32,8 @@ const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, 
 /** Memory that a look-up of secrets takes in addition to the body: the request, and the app's state. */
 const LOOK_UP_BYTES = 8_192
 const NO_BYTES = new Uint8Array()
-const NOT_BYTES: BodyFailure = {
-  failure: 'body_consumed',
-  fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await what is a promise.',
-}
-const NOT_SIGNED: BodyFailure = {
-  failure: 'body_consumed',
-  fix: 'receive() was given an event, which has no signature: sign it, receiver.receive(signed(event, { secret })) of postern/testing, or give it to receiver.dispatch(event).',
-}
-const NO_HEADERS: BodyFailure = {
-  failure: 'body_consumed',
-  fix: 'A receiver of receiveFrom() needs all headers, by name or as Headers: receive({ body, headers }).',
-}
+/** Number of deliveries to `receive` whose fields are checked. The same lines of the app make all others. */
+const MOST_CHECKED = 100
 const CLOSING: Outcome = { outcome: 'closing', status: 503 }
 const ignore = () => {}
 
@@ -58,6 +49,7 @@ export class DeliveryPath {
   readonly #bodies: Bodies
   readonly #keysFor: ReturnType<typeof createKeySource>
   readonly #devToken = readDevToken()
+  #checked = 0
 
   constructor(shared: Shared, routes: Routes, runs: Runs) {
     this.#shared = shared
@@ -105,10 +97,8 @@ export class DeliveryPath {
     let delivery: EventRequest | undefined
     activity.begin()
     const answering = this.#attempt(() => {
-      const { body: read, signature, headers, source: given, receivedAt, waitUntil } = Object(received) as GivenDelivery // may be plain JavaScript
-      const isGiven = isBytes(read) && !isThenable(signature) && !isThenable(headers)
-      const body = isGiven ? read : NOT_BYTES
-      if (!isGiven) for (const part of [received, read, signature, headers]) ignoreRejection(part)
+      const { body, signature, headers, source: given, receivedAt, waitUntil } = Object(received) as GivenDelivery // may be plain JavaScript
+      const mistake = refuseGiven(received, settings.protocol.sender === undefined)
       const source = toSource('The source given to receive()', () => given)
       const elapsedMs = this.#elapsedSince(receivedAt)
       const startedAt = settings.clock.monotonic() - Math.min(elapsedMs, settings.deadlineMs)
@@ -116,12 +106,20 @@ export class DeliveryPath {
       const closed = this.#refuseClosed()
       if (closed !== undefined) return closed
       if (source instanceof PosternError) return this.#failSecrets(source)
-      const head = settings.protocol.readGiven({ signature, headers }, delivery.receivedAt) // 1
-      const bytes = this.#bodies.toBytes(isEvent(received) ? NOT_SIGNED : head === undefined ? NO_HEADERS : body)
+      if (mistake !== undefined) return this.#bodies.refuse(mistake)
+      if (this.#checked++ < MOST_CHECKED) this.#reportStray(received)
+      const bytes = this.#bodies.toBytes(body)
       if (!isBytes(bytes)) return bytes
+      const head = settings.protocol.readGiven({ signature, headers }, delivery.receivedAt) // 1
       return head instanceof Rejection ? toRejected(head) : this.#answer(bytes, head, delivery) // 3 to 10
     })
     return this.#end(answering, delivery ?? this.#toDelivery(settings.clock.monotonic(), undefined, undefined, watch))
+  }
+
+  /** Reports a field that `receive` does not know. The delivery is handled without it. */
+  #reportStray(received: GivenDelivery): void {
+    const stray = findStray(received)
+    if (stray !== undefined) this.#shared.reporter.errorOnce(new PosternError('option_unknown', stray))
   }
 
   #attempt(answer: () => Outcome | Promise<Outcome>): Outcome | Promise<Outcome> {
@@ -291,9 +289,4 @@ export class DeliveryPath {
     const leftMs = Math.max(delivery.deadline - settings.clock.monotonic(), 0)
     return toReply(outcome, close, close ? DRAIN_MS : leftMs)
   }
-}
-
-/** Returns true for an event in place of a delivery. */
-function isEvent(received: object): boolean {
-  return !('body' in Object(received)) && 'type' in Object(received)
 }

@@ -2,13 +2,13 @@ const HEX = /^[0-9a-f]{64}$/i
 
 /** Returns the 32 bytes of a digest in hexadecimal behind a prefix; undefined if it is malformed. */
 export function hexDigest(text: string | undefined, prefix = ''): Uint8Array | undefined {
-  const digest = after(text, prefix)
+  const digest = after('hexDigest', text, prefix)
   return digest !== undefined && HEX.test(digest) ? Buffer.from(digest, 'hex') : undefined
 }
 
 /** Returns the 32 bytes of a digest in base64 behind a prefix; undefined if it is malformed. */
 export function base64Digest(text: string | undefined, prefix = ''): Uint8Array | undefined {
-  const digest = after(text, prefix)
+  const digest = after('base64Digest', text, prefix)
   const bytes = Buffer.from(digest ?? '', 'base64') // skips what it does not know
   return bytes.length === 32 && bytes.toString('base64') === digest ? bytes : undefined
 }
@@ -24,6 +24,8 @@ export function splitOnce(text: string, mark: string): readonly [string, string]
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)]
 }
 
-function after(text: string | undefined, prefix: string): string | undefined {
+function after(name: string, text: string | undefined, prefix: string): string | undefined {
+  if (text !== undefined && typeof text !== 'string')
+    throw new TypeError(`${name} takes the text of a header, and got something else.`)
   return text?.startsWith(prefix) ? text.slice(prefix.length) : undefined
 }

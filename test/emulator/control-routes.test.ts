@@ -186,7 +186,7 @@ describe('the deliveries of the control interface', () => {
 
   it('are described with their body', async () => {
     const { ask, crm, webhookId } = await scene()
-    crm.events.emit({ type: 'a.b', id: 'x', data: 'Zoë' })
+    crm.events.emit({ type: 'a.b', id: 'x', data: { name: 'Zoë' } })
     const [delivery] = crm.deliveries.list()
     const { json } = await ask(`GET deliveries/${delivery?.id}`)
     const text = Buffer.from(delivery?.bytes ?? []).toString()

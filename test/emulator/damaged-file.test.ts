@@ -149,7 +149,7 @@ describe('a disk that is full while the emulator runs', () => {
       json: { message: expect.stringMatching(/no room is left.*Make room/) },
     })
     expect(() => crm.records.update('contact', 'first', { note })).toThrow(unusable)
-    expect(() => crm.events.emit({ type: 'contact.created', data: note })).toThrow(unusable)
+    expect(() => crm.events.emit({ type: 'contact.created', data: { record: { _id: 'x', note } } })).toThrow(unusable)
     const events = Array.from({ length: 200 }, (_, index) => `${'x'.repeat(200)}${index}.created`)
     expect(() => crm.webhooks.update(webhook.id, { events })).toThrow(unusable)
     // The first ones may find room in a page.

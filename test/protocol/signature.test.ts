@@ -42,6 +42,13 @@ describe('strings and bytes', () => {
   })
 })
 
+it('a signature in place of the body, and headers in place of one, are refused by name', () => {
+  expect(() => verify(GOOD, BODY, SECRET)).toThrow('the body and the header are swapped')
+  expect(() => verify(BODY, new Headers() as never, SECRET)).toThrow(
+    /The header is an object \(Headers\); give the value/,
+  )
+})
+
 describe('the header', () => {
   it('accepts digits in either case', () => {
     expect(verify(BODY, `sha256=${DIGITS.toUpperCase()}`, SECRET)).toBe(true)
@@ -92,10 +99,12 @@ describe('the header', () => {
     expect(verify(BODY, sign(`${BODY} `, SECRET), SECRET)).toBe(false)
   })
 
-  it('refuses, and never throws on, anything that is not a string or a list of one', () => {
+  it('is never taken for a signature if it is anything but a string or a list of one', () => {
     const property = fc.property(fc.anything(), (header) => {
       // Plain JavaScript can pass anything here.
-      expect(verify(BODY, header as string, SECRET)).toBe(false)
+      const call = () => verify(BODY, header as string, SECRET)
+      if (header == null || typeof header === 'string' || Array.isArray(header)) expect(call()).toBe(false)
+      else expect(call).toThrow(expect.objectContaining({ code: 'option_invalid' }))
       expect(verify(BODY, [header] as string[], SECRET)).toBe(false)
     })
     fc.assert(property, { ...runs(300), examples: [[[[GOOD]]], [{ toString: () => GOOD }]] })
@@ -200,6 +209,19 @@ describe('a secret', () => {
     ['abc ', /at an edge; trim it/],
     [`sha256=${'a'.repeat(64)}`, / is a signature: the header and the secret are swapped/],
     ['"abc"', / is in quotes, which belong to the file/],
+    ['“abc”', / is in quotes/],
+    ['\u0024{WEBHOOK_SECRET}', / is the name of a variable that nothing replaced/],
+    ['$WEBHOOK_SECRET', / is the name of a variable/],
+    ['{{ webhook.secret }}', / is the name of a variable/],
+    ['%WEBHOOK_SECRET%', / is the name of a variable/],
+    ['<your secret>', / is the name of a variable/],
+    ['process.env.WEBHOOK_SECRET', / is the name of a variable/],
+    ['undefined', / is a value that became text/],
+    ['[object Object]', / is a value that became text/],
+    ['WEBHOOK_SECRET=abc', / is a whole line of an env file/],
+    ['["abc","def"]', / is JSON; parse it/],
+    ['{"WEBHOOK_SECRET":"abc"}', / is JSON; parse it/],
+    ['whsec_abc,whsec_def', / is a list in one text; split it/],
     [undefined, / is undefined: set the environment variable/],
     [null, / is null; give text or bytes/],
     [7, / is of type number; give text or bytes/],
@@ -217,6 +239,9 @@ describe('a secret', () => {
     ['text with a blank inside', 'correct horse battery'],
     ['text with a line break inside', 'one\ntwo'],
     ['text beyond ASCII', 'heslo 🔑'],
+    ['text with signs of a shell', '$2b$10$abc{d}%e<f>'],
+    ['text with a comma', 'correct, horse'],
+    ['the bytes of a list in one text', Buffer.from('whsec_abc,whsec_def')],
     ['one character', 'x'],
     ['the bytes of text whose first one a byte order mark has too', Buffer.from('\ufb01-key')],
   ])('may be %s', (_what, secret) => expect(verify(BODY, sign(BODY, secret), secret)).toBe(true))

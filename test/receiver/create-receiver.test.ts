@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { runInNewContext } from 'node:vm'
 import {
   ConfigurationError,
@@ -60,7 +61,7 @@ describe('options', () => {
       { store: { ...methods, [method]: 7 } },
       `store has no method ${method}()`,
     ]),
-    ['models that are a list', { models: [] }, 'models is a list; give a plain object of schemas by key'],
+    ['models that are a list', { models: [] }, 'models is an empty list; give a plain object of schemas by key'],
     ['models that were not awaited', { models: Promise.resolve({}) }, 'models is a promise; give a plain object'],
     ['events that are a function', { events: () => {} }, 'events is a function; give a plain object'],
     ['events that are null', { events: null }, 'events is null'],
@@ -287,11 +288,36 @@ it('handle() ignores further arguments of a caller, such as an index', async () 
   expect((await Promise.all(requests.map(bench.receiver.handle))).map(({ status }) => status)).toEqual([200, 200])
 })
 
-it('receive() answers any argument of plain JavaScript', async () => {
-  const { receiver } = new Bench()
-  for (const nothing of [undefined, null, 5, {}])
-    expect(await receiver.receive(nothing as never)).toMatchObject({ outcome: 'error', code: 'body_consumed' })
+it.each<[string, (delivery: SignedDelivery) => readonly unknown[], string]>([
+  ['nothing', () => [], 'needs the exact bytes'],
+  ['null', () => [null], 'needs the exact bytes'],
+  ['a number', () => [5], 'needs the exact bytes'],
+  ['no body', () => [{}], 'needs the exact bytes'],
+  ['body and signature', ({ body, signature }) => [body, signature], 'takes one object: receive({ body, signature })'],
+  ['text and signature', ({ signature }) => ['{}', signature], 'takes one object: receive({ body, signature })'],
+  ['a request of Fetch', (delivery) => [delivery.request()], 'was given a request. Mount an adapter'],
+  ['a request of Node', ({ body, signature }) => [Object.assign(Readable.from([body]), { signature })], 'a request'],
+  ['headers', ({ body, headers }) => [{ body, headers }], 'takes receive({ body, signature }), with the value of'],
+  ['a misspelt signature', ({ body, signature }) => [{ body, sig: signature }], 'It was given "body", "sig"'],
+  ['a misspelt body', ({ body, signature }) => [{ bdy: body, signature }], 'no field "bdy". Did you mean "body"?'],
+])('receive() answers any argument of plain JavaScript, and says what it takes: %s', async (_what, toGiven, fix) => {
+  const { receiver, errors } = new Bench()
+  const given = toGiven(signed(events.contact.created(), { secret: SECRET })) as Parameters<typeof receiver.receive>
+  expect(await receiver.receive(...given)).toMatchObject({ outcome: 'error', code: 'body_consumed' })
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining(fix)])
   expect(await receiver.close()).toEqual({ unfinished: 0 })
+})
+
+it('receive() handles a delivery with a field that it does not know, and reports that once', async () => {
+  const bench = new Bench()
+  bench.receiver.on('*', () => {})
+  for (let turn = 0; turn < 2; turn++) {
+    const { body, signature } = signed(events.contact.created(), { secret: SECRET })
+    const delivery = { body, signature, recievedAt: bench.clock.now() } as never
+    expect(await bench.receiver.receive(delivery)).toMatchObject({ outcome: 'handled' })
+  }
+  const lines = bench.lines.filter(({ level }) => level === 'error').map(({ message }) => message)
+  expect(lines).toEqual([expect.stringContaining('no field "recievedAt". Did you mean "receivedAt"?')])
 })
 
 describe('receivedAt', () => {

@@ -4,11 +4,11 @@ import { SIGNATURE_HEADER } from '../../src/protocol/head.ts'
 import { isLoopback } from '../../src/protocol/loopback.ts'
 import { findNearest } from '../../src/protocol/nearest.ts'
 import {
-  ABSOLUTE_URL,
   ANY,
   FILLED_TEXT,
   FLAG,
   FUNCTION,
+  HTTP_URL,
   type Kind,
   number,
   OptionChecker,
@@ -200,11 +200,9 @@ function toPlainType(type = PLAIN_TYPE): string {
 }
 
 function toUrl(checker: OptionChecker, target: string | URL, allowRemote: boolean): URL {
-  if (ABSOLUTE_URL(target) !== undefined)
-    throw checker.invalid(`${show(target)} is not a URL; write it whole: http://localhost:3000/webhooks`)
+  if (HTTP_URL(target) !== undefined)
+    throw checker.invalid(`${show(target)} is not a URL of HTTP; write it whole: http://localhost:3000/webhooks`)
   const url = new URL(target)
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw checker.invalid(`the checks speak HTTP; the URL begins with "${url.protocol}".`)
   if (!allowRemote && !isLoopback(url))
     throw checker.invalid(
       `${url.hostname} is not this machine, and the checks send it events that look real. If this is intended, set allowRemote (--yes).`,

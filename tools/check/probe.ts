@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text as readText } from 'node:stream/consumers'
 import { isObject } from '../../src/protocol/envelope.ts'
-import { ABSOLUTE_URL, FILLED_TEXT, OptionChecker } from '../../src/protocol/option-checker.ts'
+import { FILLED_TEXT, HTTP_URL, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { parseJson } from '../../src/protocol/parse-json.ts'
 import { show } from '../../src/protocol/show.ts'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
@@ -25,7 +25,7 @@ export interface Probe {
  * any other answer.
  */
 export function urlProbe(url: string | URL): Probe {
-  new OptionChecker('urlProbe').mustBe('url', url, ABSOLUTE_URL)
+  new OptionChecker('urlProbe').mustBe('url', url, HTTP_URL)
   const ask = async (word: keyof Probe, id: string) => {
     const question = new URL(url)
     question.searchParams.set('id', id)

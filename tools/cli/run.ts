@@ -75,7 +75,10 @@ function createProgram(io: Io, args: readonly string[]): Command {
   return program
 }
 
-/** Ends the command at an unknown option if a required one is missing: Commander would name that one, which may be the same, misspelt. */
+/**
+ * Ends the command at an unknown option if a required one is missing, since Commander would name that one, which may be the same, misspelt;
+ * and at one that is the beginning of others, such as `--secret`, since Commander would name the nearest by letters.
+ */
 function mustBeKnown(program: Command, args: readonly string[]): void {
   const { options } = findCommand(program, args)
   const names = args.map((arg) => arg.replace(/=.*/s, ''))
@@ -84,9 +87,11 @@ function mustBeKnown(program: Command, args: readonly string[]): void {
   )
   const known = ['--help', ...options.map(({ long }) => `${long}`)]
   const stray = names.find((name) => /^--\w/.test(name) && !known.includes(name))
-  if (!isMissing || stray === undefined) return
-  const nearest = findNearest(stray, known)
-  throw usageError(`unknown option '${stray}'.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`)
+  if (stray === undefined) return
+  const longer = known.filter((name) => name.startsWith(`${stray}-`))
+  if (!isMissing && longer.length === 0) return
+  const meant = longer.length > 0 ? longer.join(', ') : findNearest(stray, known)
+  throw usageError(`unknown option '${stray}'.${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
 }
 
 /** Returns the command that a command line names. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { ACTIONS, SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
+import { isObject } from '../../src/protocol/envelope.ts'
+import { ACTIONS, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../../src/protocol/events.ts'
 import { findNearest } from '../../src/protocol/nearest.ts'
 import { account as accountShape, checkInput, eventFields, resendShape, webhookFields } from './check-input.ts'
 import type { Emulator, OfAccount } from './emulator-api.ts'
@@ -29,11 +30,26 @@ const eventShape = z.strictObject({
   action: z.string().optional(),
 })
 
-/** Returns the type of the service that was probably meant by one that is misspelt. */
+/** Returns the type of the service that was probably meant by one that is misspelt, or whose model resembles a known one. */
 function findMeant(type: string): string | undefined {
-  if (isServiceEventType(type)) return undefined
-  const [model = ''] = type.split('.')
-  return findNearest(type, [...SERVICE_EVENT_TYPES, ...ACTIONS.map((action) => `${model}.${action}`)])
+  const [model = '', ...rest] = type.split('.')
+  const named = findNearest(model, NAMED_MODELS, 1)
+  if (isServiceEventType(type)) return named === undefined || named === model ? undefined : [named, ...rest].join('.')
+  const ofModel = ACTIONS.map((action) => `${named ?? model}.${action}`)
+  return findNearest(type, [...SERVICE_EVENT_TYPES, ...ofModel])
+}
+
+/** Refuses an event that the service could not send. A body that it could not send goes with `deliveries.resend`. */
+function mustBeEvent(place: string, { type, data, timestamp, model, action }: z.infer<typeof eventShape>): void {
+  const about = splitType(type)
+  const refuse = (why: string) => new Refusal('invalid', `${place}: ${why}`)
+  if (timestamp !== undefined && Number.isNaN(Date.parse(timestamp))) throw refuse(`timestamp: must be ISO 8601`)
+  if ((model ?? about?.model) !== about?.model || (action ?? about?.action) !== about?.action)
+    throw refuse(`model, action: must be those of the type "${type}", or left out`)
+  if (data === undefined) return
+  if (!isObject(data)) throw refuse('data: must be an object')
+  if (about !== undefined && typeof Object(data.record)._id !== 'string')
+    throw refuse(`data: must be { record: { _id, … } } for "${type}"`)
 }
 
 export function createHandles(service: Service): Handles {
@@ -50,7 +66,9 @@ export function createHandles(service: Service): Handles {
     return give(webhook)
   }
   const emit = (method: string, event: EventInput, count: number, options: OfAccount | undefined) => {
-    const { accountKey, ...input } = checkInput(event, eventShape, `${method}: event`)
+    const given = checkInput(event, eventShape, `${method}: event`)
+    mustBeEvent(`${method}: event`, given)
+    const { accountKey, ...input } = given
     const meant = findMeant(input.type)
     if (meant !== undefined) service.feed.warn(`"${input.type}" is not a type of the service; did you mean ${meant}?`)
     return events.emit(keyOf(method, options, accountKey), input, checkInput(count, countShape, `${method}: count`))
@@ -100,7 +118,11 @@ export function createHandles(service: Service): Handles {
         return emitted
       },
       emitMany: (event, count, options) => emit('events.emitMany', event, count, options),
-      sampleOf: (type) => events.sampleOf(text('events.sampleOf', 'type', type)),
+      sampleOf(type) {
+        const meant = findMeant(text('events.sampleOf', 'type', type))
+        if (meant === undefined || isServiceEventType(type)) return events.sampleOf(type)
+        throw new Refusal('invalid', `events.sampleOf: there is no type "${type}"; did you mean ${meant}?`)
+      },
     },
     login: async (options) => (await tokens.issue(accounts.get(keyOf('login', options)))).accessToken,
   }
@@ -114,7 +136,12 @@ function createRecordHandles({ accounts, records }: Service): Handles['records']
   const check = (method: string, fields: unknown) => checkInput(fields, fieldsShape, `records.${method}: fields`)
   const give = <T>(value: T): T => structuredClone(value)
   return {
-    list: (model, options) => give(records.list(place('list', { model }, options), model)),
+    list(model, options) {
+      const found = records.list(place('list', { model }, options), model)
+      const meant = found.length > 0 || NAMED_MODELS.includes(model) ? undefined : findNearest(model, NAMED_MODELS)
+      if (meant === undefined) return give(found)
+      throw new Refusal('invalid', `records.list: there are no records of a model "${model}"; did you mean ${meant}?`)
+    },
     get: (model, id, options) => give(records.get(place('get', { model, id }, options), model, id)),
     create: (model, fields = {}, options) =>
       give(records.create(place('create', { model }, options), model, check('create', fields))),

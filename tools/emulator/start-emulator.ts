@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isPlain } from '../../src/protocol/copy-plain.ts'
 import { checkInput } from './check-input.ts'
 import type { Emulator } from './emulator-api.ts'
 import type { FeedListener } from './feed.ts'
@@ -6,6 +7,7 @@ import { createHandles } from './handles.ts'
 import { createApp } from './http/create-app.ts'
 import { listen, stop, urlOf } from './http/listen.ts'
 import { checkEmulatorOptions, type EmulatorOptions } from './options.ts'
+import { Refusal } from './refusal.ts'
 import { createService } from './service.ts'
 
 const requestShape = z.custom<Request>((value) => typeof Object(value).url === 'string', 'must be a Request')
@@ -46,7 +48,12 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     clock: service.clock,
     fetch: async (request) => app.fetch(checkInput(request, requestShape, 'fetch: request')),
     subscribe: (listener) => service.feed.subscribe(checkInput(listener, listenerShape, 'subscribe: listener')),
-    reset: () => service.reset(),
+    reset(part?: unknown) {
+      // Runners of tests pass their context to hooks: afterEach(emulator.reset).
+      if (typeof part === 'string' || isPlain(part))
+        throw new Refusal('invalid', 'reset: it takes nothing, and removes all data')
+      service.reset()
+    },
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,5 +1,5 @@
 import { isBytes } from '../../src/protocol/is-bytes.ts'
-import { ABSOLUTE_URL, ANY, type Kind, OptionChecker, oneOf, SEED } from '../../src/protocol/option-checker.ts'
+import { ANY, HTTP_URL, type Kind, OptionChecker, oneOf, SEED } from '../../src/protocol/option-checker.ts'
 import type { Secret } from '../../src/protocol/signature.ts'
 import { BODY_FORMATS, type BodyFormat, formatJson } from '../wire/json-forms.ts'
 
@@ -42,7 +42,7 @@ export function makeDelivery(
     headers,
     signature,
     request(url = 'http://localhost/webhooks') {
-      new OptionChecker('signed().request').mustBe('url', url, ABSOLUTE_URL)
+      new OptionChecker('signed().request').mustBe('url', url, HTTP_URL)
       return new Request(url, { method: 'POST', headers, body })
     },
   }

@@ -1,4 +1,4 @@
-import { ABSOLUTE_URL, type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
+import { HTTP_URL, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { type ExchangeOptions, exchange } from '../wire/exchange.ts'
 import { sendParts, type Target, type TargetAnswer, type TargetRequest, withLength } from './target.ts'
 
@@ -15,11 +15,6 @@ export function urlTarget(url: string | URL, options?: unknown): Target {
   const address = new URL(url)
   return { send: (request) => sendOverHttp(address, request, { agent: false }) }
 }
-
-const HTTP_URL: Kind = (value) =>
-  ABSOLUTE_URL(value) === undefined && /^https?:/i.test(String(value))
-    ? undefined
-    : 'a URL that begins with http:// or https://'
 
 export async function sendOverHttp(
   url: URL,

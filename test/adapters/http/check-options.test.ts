@@ -43,7 +43,7 @@ describe.each(adapters)('%s checks its arguments when it is called:', (name, mak
 
   it.each<[string, unknown, unknown, string, string]>([
     ['no receiver, as after a circular import', undefined, {}, 'option_invalid', 'create it in a separate module'],
-    ['a handler for a receiver', () => {}, {}, 'option_invalid', 'got something that is not a receiver'],
+    ['a handler for a receiver', () => {}, {}, 'option_invalid', 'got a function, which is not a receiver'],
     [
       'a misspelt option',
       receiver,
