@@ -152,15 +152,14 @@ function listViews(crm: Emulator): readonly View[] {
     ['webhook-new', '?screen=webhooks', (page) => page.getByText('New webhook').click()],
     ['clock', '', (page) => page.getByRole('button', { name: 'Clock' }).click()],
     ['faults', '', (page) => page.getByRole('button', { name: 'Faults' }).click()],
-    ['inbox', '?screen=inbox', (page) => page.locator('a.item').first().waitFor()],
+    ['inbox', '?screen=inbox', (page) => page.locator('.row').first().waitFor()],
     ['inbox-errors', '?screen=inbox&by=cause', (page) => page.locator('td button').first().waitFor()],
-    ['inbox-waiting', '?screen=inbox&state=waiting', (page) => page.locator('a.item').first().waitFor()],
     [
       'inbox-item',
       '?screen=inbox',
       (page) =>
         page
-          .locator('a.item')
+          .locator('.row a')
           .first()
           .click()
           .then(() => page.locator('.facts').waitFor()),

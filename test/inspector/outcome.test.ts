@@ -48,7 +48,7 @@ describe.skipIf(CHROMIUM === undefined)('the outcome of an event in the inspecto
     await button(page, 'Dead 1').waitFor()
     await page.getByRole('link', { name: 'Inbox 1' }).waitFor()
     await page.keyboard.press('2')
-    await page.getByText('No dead letters').waitFor({ state: 'detached' })
+    await page.getByRole('table', { name: 'Inbox' }).getByText('dead', { exact: true }).waitFor()
     await page.keyboard.press('3')
     expect(await page.locator('.health').innerText()).toBe('✕ failing')
     expect(await page.getByRole('table', { name: 'Webhooks' }).innerText()).toMatch(/66 %\s+1 dead/)

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import type { DeliveryAttempt, EmulatorDelivery } from './delivery.ts'
-import type { Reason, Standing } from './inspector/inbox-shapes.ts'
+import type { DeliveryAttempt, EmulatorDelivery, Reason, Standing } from './delivery.ts'
 
 // The control interface. Types: what the emulator writes and its page reads; times are text in ISO 8601. Schemas, at the end: what the command
 // line reads of it; it computes with milliseconds since 1970.
@@ -76,13 +75,14 @@ export interface EmulatorState {
   readonly limits: Readonly<Record<string, number>>
 }
 
-/** A delivery as one line of the list. */
+/** A delivery as one line of the list, or an event of an inbox, whose id is its key. */
 export interface Row {
   readonly id: string
   /** Number in the order of creation, and number of its last change; both in this run of the emulator. */
   readonly made: number
   readonly change: number
   readonly account: string
+  /** Empty for an event of an inbox. */
   readonly webhook: string
   readonly event: string
   readonly type: string
@@ -93,7 +93,8 @@ export interface Row {
   readonly resendOf: string | null
   /** Reason of a failure without an attempt. */
   readonly note: string | null
-  readonly at: string
+  /** Time of the event; null for an event of the inbox whose time is damaged. */
+  readonly at: string | null
   /** Time at which the next attempt is due. */
   readonly nextAt: string | null
   /** Duration of each attempt, in milliseconds. */

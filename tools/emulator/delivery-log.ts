@@ -1,5 +1,4 @@
-import type { DeliveryAttempt, StoredDelivery } from './delivery.ts'
-import type { Standing } from './inspector/inbox-shapes.ts'
+import type { DeliveryAttempt, Standing, StoredDelivery } from './delivery.ts'
 import type { EntryKind, Journal } from './journal.ts'
 import { Refusal } from './refusal.ts'
 

@@ -1,5 +1,4 @@
 import type { SIGNINGS } from '../wire/signings.ts'
-import type { Standing } from './inspector/inbox-shapes.ts'
 
 /** Kind of signature. Only a resent delivery can have another one than `valid`. */
 export type Signing = keyof typeof SIGNINGS
@@ -100,4 +99,22 @@ export interface StoredDelivery extends EmulatorDelivery {
   change: number
   /** Number that grows with every new plan, so that earlier entries in the queue become invalid. */
   ticket: number
+}
+
+/** Reason of a failure in one line, with the names of the handlers that failed. Equal for all that failed alike. */
+export interface Reason {
+  readonly text: string
+  readonly handlers: readonly string[]
+}
+
+/** Place of an accepted event in the inbox of its receiver: `gone` once it was handled, `dropped` by the user of the page. */
+export interface Standing {
+  readonly state: 'waiting' | 'running' | 'dead' | 'gone' | 'dropped'
+  readonly key: string
+  readonly dueAt: string | null
+  /** Number of failed tries since it was accepted or replayed, and of all tries. */
+  readonly failures: number
+  readonly tried: number
+  /** Reason why the last try of a worker failed. */
+  readonly reason: Reason | null
 }

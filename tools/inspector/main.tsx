@@ -10,25 +10,21 @@ import { countAll } from './model/list.ts'
 import { paint, store, useStore } from './model/store.ts'
 import { closeMenus } from './parts/fields.tsx'
 import { Header } from './parts/header.tsx'
-import { DeliveriesScreen } from './screens/deliveries.tsx'
-import { InboxScreen } from './screens/inbox.tsx'
+import { ListScreen } from './screens/list.tsx'
 import { WebhooksScreen } from './screens/webhooks.tsx'
 import { count } from './text/count.ts'
 
 const SCREENS: Readonly<Record<Screen, () => JSX.Element>> = {
-  deliveries: DeliveriesScreen,
-  inbox: InboxScreen,
+  deliveries: ListScreen,
+  inbox: ListScreen,
   webhooks: WebhooksScreen,
 }
 
 /** The title of the window: the open delivery or event, and its screen. */
 function nameView(): string {
-  const { screen, delivery, item } = readAddress()
-  const type = delivery && (store.rows.find(delivery)?.type ?? 'Delivery')
-  const event = store.inbox.listed?.page.rows.find(({ key }) => key === item)
+  const { screen, open } = readAddress()
   const name = listScreens().find(([each]) => each === screen)?.[1] ?? 'Inspector'
-  const opened = event ? `${event.type} · ${event.account}` : item && 'Event'
-  return [type ?? opened, name, 'Postern'].filter(Boolean).join(' · ')
+  return [open && (store.find(open)?.type ?? 'Event'), name, 'Postern'].filter(Boolean).join(' · ')
 }
 
 const ANNOUNCE_EVERY_MS = 2_000

@@ -61,7 +61,7 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
     const onAction = standings.onAction.bind(standings)
     app.route(
       '/_inspector/inbox',
-      createInboxRoutes(settings.inbox, { isWritable: true, lists: standings.lists, onAction }),
+      createInboxRoutes(settings.inbox, { isWritable: true, list: standings.list, onAction }),
     )
   }
   app.notFound((c) => refuse(c, new Refusal('unknown', 'there is nothing at this address')))

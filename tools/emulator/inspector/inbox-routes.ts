@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import { type Context, Hono } from 'hono'
 import * as z from 'zod'
-import { type InboxEntry, type InboxState, MOST_COUNTED } from '../../../src/inbox/inbox.ts'
+import type { InboxEntry } from '../../../src/inbox/inbox.ts'
 import { keyIdOf } from '../../../src/inbox/seal.ts'
 import { PosternError } from '../../../src/protocol/errors.ts'
 import { quote } from '../../../src/protocol/show.ts'
@@ -9,36 +10,33 @@ import type { Env } from '../http/env.ts'
 import { readJson } from '../http/read-json.ts'
 import type { InboxView } from '../options.ts'
 import { Refusal } from '../refusal.ts'
-import { InboxLists, toPage, toRow, writeInboxTime } from './inbox-list.ts'
-import type { InboxCountsShape, InboxDetail, InboxRowPage } from './inbox-shapes.ts'
+import { InboxList, toRow, writeInboxTime } from './inbox-list.ts'
+import type { InboxCountsShape, InboxDetail, InboxRows } from './inbox-shapes.ts'
 
-const STATES: readonly InboxState[] = ['waiting', 'running', 'dead']
 const ofKey = z.strictObject({ key: z.string() })
 
 interface InboxRoutesOptions {
   readonly isWritable: boolean
-  /** Lists that another reader shares. */
-  readonly lists?: InboxLists
+  /** A list that another reader shares. */
+  readonly list?: InboxList
   readonly onAction?: (action: 'replay' | 'drop', key: string) => void
 }
 
 /** Routes of the page to list, replay and drop the events of an inbox. They report errors of the engine to the page. */
 export function createInboxRoutes(inbox: InboxView, options: InboxRoutesOptions): Hono<Env> {
-  const { isWritable, onAction, lists = new InboxLists((...given) => inbox.list(...given)) } = options
+  const { isWritable, onAction, list = new InboxList((...given) => inbox.list(...given)) } = options
   const app = new Hono<Env>()
 
   app.get('/counts', async (c) => {
-    const { oldestDueAt, ...counts } = await ask(inbox.counts())
-    return c.json({
-      ...counts,
-      oldestDueAt: writeInboxTime(oldestDueAt),
-      countedTo: MOST_COUNTED,
-      isWritable,
-    } satisfies InboxCountsShape)
+    const { oldestDueAt, dead } = await ask(inbox.counts())
+    return c.json({ dead, oldestDueAt: writeInboxTime(oldestDueAt), isWritable } satisfies InboxCountsShape)
   })
-  app.get('/items', async (c) =>
-    c.json(toPage(await ask(lists.read(readState(c))), c.req.query()) satisfies InboxRowPage),
-  )
+  app.get('/rows', async (c) => {
+    const { rows, isWhole } = await ask(list.read())
+    const tag = createHash('sha256').update(JSON.stringify(rows)).digest('hex')
+    const isKnown = c.req.query('known') === tag
+    return c.json({ tag, isWhole, ...(!isKnown && { rows }) } satisfies InboxRows)
+  })
   app.get('/item', async (c) => c.json(toDetail(await find(c.req.query('key') ?? ''))))
   app.get('/body', async (c) => {
     c.header('cache-control', 'no-store')
@@ -61,7 +59,7 @@ export function createInboxRoutes(inbox: InboxView, options: InboxRoutesOptions)
     const { key } = await readJson(c, ofKey)
     if (!isWritable) throw new Refusal('forbidden', 'this page is read-only; start it with --write to replay and drop')
     const isDone = await ask(inbox[action](key))
-    lists.forget()
+    list.forget()
     if (isDone) onAction?.(action, key)
     return isDone
   }
@@ -78,20 +76,13 @@ async function ask<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-function readState(c: Context<Env>): InboxState {
-  const given = c.req.query('state')
-  const state = STATES.find((each) => each === given)
-  if (state === undefined) throw new Refusal('invalid', `state must be one of ${STATES.join(', ')}`)
-  return state
-}
-
 function toDetail(entry: InboxEntry): InboxDetail {
-  const { since, deaths, marks, tries, source = null, trace } = entry
+  const { receivedAt, since, deaths, marks, tries, source = null, trace } = entry
   const shown = tries.map(({ dueAt: _dueAt, startedAt, endedAt, ...rest }) => ({
     ...rest,
     startedAt: writeInboxTime(startedAt),
     endedAt: writeInboxTime(endedAt),
   }))
-  const about = { deaths, marks, source, trace: trace?.traceparent ?? null }
-  return { ...toRow(entry), ...about, since: writeInboxTime(since), tries: shown }
+  const times = { receivedAt: writeInboxTime(receivedAt), since: writeInboxTime(since) }
+  return { row: toRow(entry), ...times, deaths, marks, tries: shown, source, trace: trace?.traceparent ?? null }
 }

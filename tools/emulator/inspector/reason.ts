@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readCode, readFailure } from '../../wire/code-word.ts'
-import type { DeliveryAttempt } from '../delivery.ts'
-import type { Reason } from './inbox-shapes.ts'
+import type { DeliveryAttempt, Reason } from '../delivery.ts'
 
 /** Limit of a reason, which is shown in one line. */
 const LONGEST = 300

@@ -2,12 +2,10 @@ import { systemClock } from '../../../src/host/clock.ts'
 import { waitFor } from '../../../src/host/wait-for.ts'
 import { siblingKey } from '../../../src/protocol/dedup-key.ts'
 import { readCode } from '../../wire/code-word.ts'
-import type { StoredDelivery } from '../delivery.ts'
+import type { Standing, StoredDelivery } from '../delivery.ts'
 import type { DeliveryLog } from '../delivery-log.ts'
 import type { InboxView } from '../options.ts'
-import { InboxLists } from './inbox-list.ts'
-import type { InboxRow, Standing } from './inbox-shapes.ts'
-import { toReason } from './reason.ts'
+import { InboxList } from './inbox-list.ts'
 
 /** Shortest time between two reads of the inbox. */
 const READ_EVERY_MS = 1_000
@@ -17,14 +15,14 @@ const LONGEST_WAIT_MS = 2_000
 
 /** Notes for each accepted delivery the place of its event in the inbox of the receiver, whenever a page asks for changes. */
 export class Standings {
-  readonly lists: InboxLists
+  readonly list: InboxList
   readonly #inbox: InboxView
   readonly #log: DeliveryLog
   #reading: Promise<void> | undefined
   #nextAt = 0
 
   constructor(inbox: InboxView, log: DeliveryLog) {
-    this.lists = new InboxLists((state, options) => inbox.list(state, options))
+    this.list = new InboxList((state, options) => inbox.list(state, options))
     this.#inbox = inbox
     this.#log = log
   }
@@ -52,12 +50,12 @@ export class Standings {
   async #read(): Promise<void> {
     const accepted = this.#log.list().filter(isAccepted)
     if (accepted.length === 0) return
-    const lists = await Promise.all((['waiting', 'running', 'dead'] as const).map((state) => this.lists.read(state)))
-    const found = new Map(lists.flatMap(({ rows }) => rows.map((row) => [nameEvent(row.account, row.event), row])))
+    const { rows } = await this.list.read()
+    const found = new Map(rows.map(({ account, event, inbox }) => [nameEvent(account, event), inbox]))
     const missing: StoredDelivery[] = []
     for (const delivery of accepted) {
-      const row = found.get(nameEvent(delivery.accountKey, delivery.eventId))
-      if (row !== undefined) this.#note(delivery, toStanding(row))
+      const standing = found.get(nameEvent(delivery.accountKey, delivery.eventId))
+      if (standing) this.#note(delivery, standing)
       else if (!/^(gone|dropped)$/.test(delivery.standing?.state ?? '')) missing.push(delivery)
     }
     // An event that moved between two lists while they were read is in neither.
@@ -71,7 +69,7 @@ export class Standings {
   }
 
   #listKeys({ accountKey, eventId }: StoredDelivery): readonly string[] {
-    return this.lists.listNames().map((name) => siblingKey(name, accountKey, eventId))
+    return this.list.listNames().map((name) => siblingKey(name, accountKey, eventId))
   }
 
   #note(delivery: StoredDelivery, standing: Standing): void {
@@ -82,11 +80,6 @@ export class Standings {
 /** Returns true for a delivery whose event is or was in the inbox: a receiver answers `duplicate` to one that is there. */
 function isAccepted({ status, attempts }: StoredDelivery): boolean {
   return status === 'success' && /^(accepted|duplicate)$/.test(readCode(attempts.at(-1)?.responseBody ?? '') ?? '')
-}
-
-function toStanding({ key, state, dueAt, failures, tried, last }: InboxRow): Standing {
-  const reason = last && (state === 'dead' || failures > 0) ? toReason(last.error ?? last.code, last.handlers) : null
-  return { state, key, dueAt, failures, tried, reason }
 }
 
 function nameEvent(account: string, event: string): string {

@@ -79,7 +79,7 @@ function Related({ row }: { readonly row: Row }): JSX.Element {
         return (
           <tr key={id}>
             <td>
-              <ViewLink view={{ delivery: id }}>{resendOf === null ? 'sent' : 'a copy'}</ViewLink>
+              <ViewLink view={{ open: id }}>{resendOf === null ? 'sent' : 'a copy'}</ViewLink>
             </td>
             <td class="dim">{webhook !== row.webhook && store.urlOf(webhook)}</td>
             <td>

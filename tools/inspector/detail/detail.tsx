@@ -1,8 +1,11 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DeliveryDetail, Row, SignatureSteps } from '../../emulator/contract.ts'
+import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
 import { closeDetail } from '../model/actions.ts'
+import { readAddress } from '../model/address.ts'
 import { toPath } from '../model/api.ts'
+import { toItemPath } from '../model/inbox.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Empty } from '../parts/small.tsx'
@@ -10,8 +13,8 @@ import { escapeHidden } from '../text/bytes.ts'
 import { AnswerView } from './answer-view.tsx'
 import { Attempts } from './attempts.tsx'
 import { BytesView } from './body-view.tsx'
-import { Copy, DetailTitle, Headers } from './facts.tsx'
-import { InboxSection } from './inbox-section.tsx'
+import { Copy, Headers } from './facts.tsx'
+import { BodyOnRequest, InboxPart } from './inbox-part.tsx'
 import { SignatureView } from './signature-view.tsx'
 import { useCall, useDetail } from './use-detail.ts'
 import { Verdict } from './verdict.tsx'
@@ -19,29 +22,28 @@ import { Verdict } from './verdict.tsx'
 const KEPT =
   'The emulator keeps the last 10,000 deliveries, none of a webhook that was deleted, and without --data none of a previous run.'
 
-/** One delivery: its state with advice, its attempts and answers, its body and its signature. */
+/** One delivery, or one event of the inbox: its outcome with the reason, then what is known of it. */
 export function Detail({ id }: { readonly id: string }): JSX.Element {
-  const { value, error, isRefused } = useDetail(id)
-  const listed = useStore(() => store.rows.find(id))
-  const isKnown = listed !== undefined
-  const older = useCall<Row>(isKnown ? undefined : `GET rows/${encodeURIComponent(id)}`, '')
-  const row = listed ?? older.value
+  const isEvent = readAddress().screen === 'inbox'
+  const delivery = useDetail(isEvent ? undefined : id)
+  const listed = useStore(() => store.find(id))
+  const older = useCall<Row>(isEvent || listed ? undefined : `GET rows/${encodeURIComponent(id)}`, '')
+  const known = listed ?? older.value
+  const { key, state = '' } = known?.inbox ?? {}
+  const itemKey = isEvent ? id : /^(waiting|running|dead)$/.test(state) ? key : undefined
+  const item = useCall<InboxDetail>(itemKey && `GET ${toItemPath('item', itemKey)}`, JSON.stringify(known?.inbox))
+  const row = known ?? item.value?.row
+  const { error, isRefused } = isEvent ? item : delivery
   useStore(() => store.state)
-  const url = value?.attempts.at(-1)?.url ?? store.urlOf(row?.webhook ?? '')
+  const url = delivery.value?.attempts.at(-1)?.url ?? store.urlOf(row?.webhook ?? '')
+  const isLoaded = (isEvent ? item : delivery).value !== undefined && !isRefused
   return (
-    <section class="detail" aria-label="Delivery" data-id={id}>
-      <DetailTitle title={row?.type ?? 'Delivery'} onClose={() => closeDetail(id)}>
-        {row !== undefined && (
-          <p class="mono dim">
-            {escapeHidden(row.event)} <Copy text={row.event} what="event id" /> · {row.account} ·{' '}
-            {url || 'deleted webhook'} {url !== '' && <Copy text={url} what="URL" />}
-          </p>
-        )}
-      </DetailTitle>
-      {value !== undefined && row !== undefined && !isRefused ? (
-        <Parts detail={value} row={row} url={url} />
+    <section class="detail" aria-label={isEvent ? 'Event of the inbox' : 'Delivery'} data-id={id}>
+      <Title id={id} row={row ?? item.value?.row} url={url} />
+      {row !== undefined && isLoaded ? (
+        <Parts {...{ row, url }} detail={delivery.value} item={item.isRefused ? undefined : item.value} />
       ) : (
-        <Empty title={error ?? 'Loading'} text={error && KEPT}>
+        <Empty title={error ?? 'Loading'} text={error && !isEvent ? KEPT : undefined}>
           <Button label="Back to the list" hotkey="Esc" onClick={() => closeDetail(id)} />
         </Empty>
       )}
@@ -50,24 +52,60 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
 }
 
 interface PartsOptions {
-  readonly detail: DeliveryDetail
   readonly row: Row
   readonly url: string
+  readonly detail: DeliveryDetail | undefined
+  readonly item: InboxDetail | undefined
 }
 
-function Parts({ detail, row, url }: PartsOptions): JSX.Element {
-  const signature = useCall<SignatureSteps>(`GET ${toPath(detail.id)}/signature`, '')
+function Parts({ row, url, detail, item }: PartsOptions): JSX.Element {
+  const signature = useCall<SignatureSteps>(detail && `GET ${toPath(detail.id)}/signature`, '')
   const [chosen, setChosen] = useState<number>()
-  const shown = detail.attempts.find(({ number }) => number === chosen) ?? detail.attempts.at(-1)
+  const shown = detail?.attempts.find(({ number }) => number === chosen) ?? detail?.attempts.at(-1)
   return (
     <div class="parts">
       <Verdict {...{ row, detail, url }} onTry={() => setChosen(undefined)} />
-      {row.inbox !== null && <InboxSection inbox={row.inbox} />}
-      <Attempts detail={detail} row={row} shown={shown} onChoose={setChosen} />
-      {shown !== undefined && <AnswerView attempt={shown} />}
-      <BytesView title="Request" body={detail.body} />
-      <Headers headers={shown?.requestHeaders ?? []} />
-      <SignatureView signature={signature} signing={detail.signing} isDelivered={row.status === 'success'} />
+      {item !== undefined && <InboxPart item={item} />}
+      {detail === undefined ? (
+        <BodyOnRequest itemKey={row.id} />
+      ) : (
+        <>
+          <Attempts detail={detail} row={row} shown={shown} onChoose={setChosen} />
+          {shown !== undefined && <AnswerView attempt={shown} />}
+          <BytesView title="Request" body={detail.body} />
+          <Headers headers={shown?.requestHeaders ?? []} />
+          <SignatureView signature={signature} signing={detail.signing} isDelivered={row.status === 'success'} />
+        </>
+      )}
     </div>
+  )
+}
+
+interface TitleOptions {
+  readonly id: string
+  readonly row: Row | undefined
+  readonly url: string
+}
+
+/** The heading of what is open beside the list. */
+function Title({ id, row, url }: TitleOptions): JSX.Element {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    // On a narrow screen the detail hides the list, and with it the element that had the focus.
+    if (matchMedia('(max-width: 860px)').matches) heading.current?.focus()
+  }, [])
+  return (
+    <header class="title">
+      <h1 ref={heading} tabIndex={-1}>
+        {escapeHidden(row?.type ?? 'Event')}
+      </h1>
+      <Button class="quiet" label="✕" aria-label="Close (Esc)" onClick={() => closeDetail(id)} />
+      {row !== undefined && (
+        <p class="mono dim">
+          {escapeHidden(row.event)} <Copy text={row.event} what="event id" /> · {row.account}
+          {row.webhook !== '' && <> · {url || 'deleted webhook'}</>} {url !== '' && <Copy text={url} what="URL" />}
+        </p>
+      )}
+    </header>
   )
 }

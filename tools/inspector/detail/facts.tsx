@@ -1,8 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import { copyText } from '../model/actions.ts'
 import { Button } from '../parts/fields.tsx'
-import { escapeHidden, showExactly } from '../text/bytes.ts'
+import { showExactly } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
 
 /** A button that copies the text beside it. */
@@ -38,30 +37,5 @@ export function Headers({ headers }: { readonly headers: readonly (readonly [str
       </details>
       <Copy text={text} what="headers" />
     </div>
-  )
-}
-
-interface TitleOptions {
-  readonly title: string
-  readonly onClose: () => void
-  /** The lines below the title. */
-  readonly children: ComponentChildren
-}
-
-/** The heading of a detail that is open beside a list. */
-export function DetailTitle({ title, onClose, children }: TitleOptions): JSX.Element {
-  const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
-    // On a narrow screen the detail hides the list, and with it the element that had the focus.
-    if (matchMedia('(max-width: 860px)').matches) heading.current?.focus()
-  }, [])
-  return (
-    <header class="title">
-      <h1 ref={heading} tabIndex={-1}>
-        {escapeHidden(title)}
-      </h1>
-      <Button class="quiet" label="✕" aria-label="Close (Esc)" onClick={onClose} />
-      {children}
-    </header>
   )
 }

@@ -13,9 +13,9 @@ export interface Loaded<T> {
 }
 
 /** Loads a delivery with its body, and again when it has changed. */
-export function useDetail(id: string): Loaded<DeliveryDetail> {
-  const version = useStore(() => String(store.rows.find(id)?.change))
-  return useCall<DeliveryDetail>(`GET ${toPath(id)}`, version)
+export function useDetail(id: string | undefined): Loaded<DeliveryDetail> {
+  const version = useStore(() => String(store.rows.find(id ?? '')?.change))
+  return useCall<DeliveryDetail>(id && `GET ${toPath(id)}`, version)
 }
 
 /** Makes a call unless it is undefined, and again when the version changes. The old answer stays until the server answers anew. */

@@ -4,6 +4,7 @@ import type { DeliveryDetail, Row } from '../../emulator/contract.ts'
 import { readFailure } from '../../wire/code-word.ts'
 import {
   act,
+  askToDrop,
   COPIES,
   copyDelivery,
   pauseOrResume,
@@ -12,6 +13,7 @@ import {
   whyNotSent,
   whyNotTried,
 } from '../model/actions.ts'
+import { isInboxWritable } from '../model/inbox.ts'
 import { outcomeOf, reasonOf } from '../model/outcome.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button, Menu } from '../parts/fields.tsx'
@@ -22,7 +24,8 @@ import { adviseOn, explainCode, nameSigning } from '../text/explain.ts'
 
 interface VerdictOptions {
   readonly row: Row
-  readonly detail: DeliveryDetail
+  /** Undefined for an event of the inbox. */
+  readonly detail: DeliveryDetail | undefined
   readonly url: string
   /** Called when another attempt was requested. */
   readonly onTry: () => void
@@ -33,7 +36,7 @@ export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Elemen
   const outcome = useTime(() => outcomeOf(row))
   const isBad = /^(dead|failed|retrying)$/.test(outcome)
   const reason = reasonOf(row)
-  const failure = row.inbox === null ? readFailure(detail.attempts.at(-1)?.responseBody ?? '') : undefined
+  const failure = row.inbox === null ? readFailure(detail?.attempts.at(-1)?.responseBody ?? '') : undefined
   const { last } = row
   const answer = row.inbox === null && last ? [last.result, last.code].filter(Boolean).join(' ') : ''
   const advice = last?.isAcknowledged ? explainCode(last.code) : adviseOn(row, url, store.state?.settings)
@@ -68,8 +71,9 @@ export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Elemen
   )
 }
 
-function describeTries({ inbox, times, resendOf }: Row): string {
+function describeTries({ inbox, times, resendOf, webhook }: Row): string {
   if (inbox !== null && inbox.tried > 0) return `after ${count(inbox.tried, 'try', 'tries')}`
+  if (webhook === '') return 'not tried yet'
   if (resendOf !== null) return 'a copy, sent by hand'
   const number = Math.max(1, times.length)
   return number > MAX_ATTEMPTS ? `attempt ${number}, by hand` : `attempt ${number} of ${MAX_ATTEMPTS}`
@@ -82,6 +86,9 @@ function Actions({ row, onTry }: Pick<VerdictOptions, 'row' | 'onTry'>): JSX.Ele
   const canTry = useTime(() => String(whyNotTried(row))) === 'undefined'
   const webhook = store.webhook(row.webhook)
   const forms = ['curl', 'test', 'fixture'] as const
+  const { key, state } = row.inbox ?? {}
+  const isWritable = useStore(isInboxWritable)
+  const canDrop = isWritable && (state === 'waiting' || state === 'dead')
   return (
     <div class="bar actions">
       {canTry && (
@@ -92,24 +99,29 @@ function Actions({ row, onTry }: Pick<VerdictOptions, 'row' | 'onTry'>): JSX.Ele
           onClick={async (click) => click.detail <= 1 && (await tryOnce(id, row)) && onTry()}
         />
       )}
-      <Button
-        label="Edit and send"
-        hotkey="e"
-        {...{ disabled, title }}
-        onClick={() => store.set({ dialog: { kind: 'edit', id } })}
-      />
-      <Menu label="More">
-        <Button label="Send a copy" {...{ disabled, title }} onClick={() => act(() => sendCopy(id))} />
-        {forms.map((form) => (
-          <Button key={form} label={`Copy ${COPIES[form][0]}`} onClick={() => copyDelivery(id, form)} />
-        ))}
-        {webhook !== undefined && (
+      {row.webhook !== '' && (
+        <>
           <Button
-            label={webhook.active ? 'Pause its webhook…' : 'Resume its webhook'}
-            onClick={() => pauseOrResume(webhook)}
+            label="Edit and send"
+            hotkey="e"
+            {...{ disabled, title }}
+            onClick={() => store.set({ dialog: { kind: 'edit', id } })}
           />
-        )}
-      </Menu>
+          <Menu label="More">
+            <Button label="Send a copy" {...{ disabled, title }} onClick={() => act(() => sendCopy(id))} />
+            {forms.map((form) => (
+              <Button key={form} label={`Copy ${COPIES[form][0]}`} onClick={() => copyDelivery(id, form)} />
+            ))}
+            {webhook !== undefined && (
+              <Button
+                label={webhook.active ? 'Pause its webhook…' : 'Resume its webhook'}
+                onClick={() => pauseOrResume(webhook)}
+              />
+            )}
+          </Menu>
+        </>
+      )}
+      {canDrop && key !== undefined && <Button class="danger" label="Drop…" onClick={() => askToDrop(key)} />}
     </div>
   )
 }

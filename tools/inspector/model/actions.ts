@@ -3,7 +3,7 @@ import { toCurl, toFixture, toVitest } from '../text/copies.ts'
 import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
-import { isInboxWritable, refreshInbox, replay } from './inbox.ts'
+import { drop, hasInbox, isInboxWritable, refreshInbox, replay } from './inbox.ts'
 import { release } from './list.ts'
 import { OUTCOMES, outcomeOf } from './outcome.ts'
 import { type Question, store } from './store.ts'
@@ -30,12 +30,12 @@ export async function change(line: string, body?: object, done?: string): Promis
 /** Opens a delivery that was just made. New rows are no longer held back, so that the list shows it. */
 export function openMade(id: string): void {
   release()
-  go({ screen: 'deliveries', delivery: id })
+  go({ screen: 'deliveries', open: id })
 }
 
 /** Returns to the list, and focuses the row of the delivery or the event. */
 export function closeDetail(key: string): void {
-  go({ delivery: undefined, item: undefined })
+  go({ open: undefined })
   focusSoon(`[data-key="${CSS.escape(key)}"]`)
 }
 
@@ -51,13 +51,23 @@ async function actOnce(work: () => Promise<unknown>, done: string): Promise<bool
   if (isActing) return false
   isActing = true
   const isDone = await act(work, done)
+  if (hasInbox()) await refreshInbox()
   isActing = false
   return isDone
 }
 
-/** Replays or drops an event of the inbox, and loads the new state. */
-export function actOnItem(work: (key: string) => Promise<void>, key: string, done: string): Promise<boolean> {
-  return actOnce(() => work(key).finally(() => refreshInbox()), done)
+/** Asks before it drops an event of the inbox. */
+export function askToDrop(key: string): void {
+  ask({
+    title: 'Drop the event?',
+    text: 'It is deleted for good, unhandled.',
+    verb: 'Drop',
+    isDangerous: true,
+    onYes: () =>
+      drop(key)
+        .finally(() => refreshInbox())
+        .then(() => store.say('dropped')),
+  })
 }
 
 /** Reason why a delivery cannot be tried again; undefined if it can. */
@@ -81,7 +91,7 @@ export function tryAgain({ id, inbox }: Pick<Row, 'id' | 'inbox'>): Promise<unkn
 }
 
 /** Tries one delivery again, or says why it cannot. */
-export async function tryOnce(id: string, row = store.rows.find(id)): Promise<boolean> {
+export async function tryOnce(id: string, row = store.find(id)): Promise<boolean> {
   const reason = row && whyNotTried(row)
   if (reason === undefined) return actOnce(() => tryAgain(row ?? { id, inbox: null }), 'tried again')
   store.say(reason, true)

@@ -1,4 +1,3 @@
-import type { InboxStateName } from '../../emulator/inspector/inbox-shapes.ts'
 import { IS_ALONE } from './api.ts'
 import { store } from './store.ts'
 
@@ -26,16 +25,9 @@ export interface Address {
   readonly query: string
   /** True to group the failed deliveries by cause. */
   readonly isGrouped: boolean
-  /** The delivery that is open. */
-  readonly delivery: string | undefined
-  /** Inbox: state of the listed events, position after which the list begins, and key of the open event. */
-  readonly state: InboxStateName
-  readonly after: string | undefined
-  readonly item: string | undefined
+  /** The delivery that is open, or the key of the event of the inbox. */
+  readonly open: string | undefined
 }
-
-/** The states of accepted events, in the order of the page. */
-export const INBOX_STATES: readonly InboxStateName[] = ['dead', 'waiting', 'running']
 
 let shown: readonly [search: string, address: Address] | undefined
 
@@ -52,17 +44,13 @@ function parse(search: string): Address {
     screen: IS_ALONE ? START : (SCREENS.find(([screen]) => screen === read('screen'))?.[0] ?? START),
     query: read('q') ?? '',
     isGrouped: read('by') === 'cause',
-    delivery: read('d'),
-    state: INBOX_STATES.find((state) => state === read('state')) ?? 'dead',
-    after: read('after'),
-    item: read('item'),
+    open: read('d'),
   }
 }
 
 /** The URL of a view. Parts that are as at the start are left out. */
-export function toPageUrl({ screen, query, isGrouped, delivery, state, ...others }: Address): string {
-  const own = { screen: screen === START ? '' : screen, q: query, by: isGrouped ? 'cause' : '', d: delivery }
-  const all = { ...own, state: state === 'dead' ? '' : state, ...others }
+export function toPageUrl({ screen, query, isGrouped, open }: Address): string {
+  const all = { screen: screen === START ? '' : screen, q: query, by: isGrouped ? 'cause' : '', d: open }
   const parts = Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : []))
   return parts.length === 0 ? location.pathname : `${location.pathname}?${new URLSearchParams(parts)}`
 }
@@ -87,7 +75,7 @@ export function toView(view: Partial<Address>): Partial<Address> {
   const { screen, query, isGrouped } = readAddress()
   const before = view.screen === screen ? { query, isGrouped } : lastViews.get(view.screen ?? screen)
   const own = view.screen === undefined ? {} : { query: '', isGrouped: false, ...before }
-  return { delivery: undefined, item: undefined, after: undefined, state: 'dead', ...own, ...view }
+  return { open: undefined, ...own, ...view }
 }
 
 /** Follows a link without reloading the page, unless the click asks the browser for a new tab or window. */

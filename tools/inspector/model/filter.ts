@@ -36,8 +36,8 @@ interface FilterContext {
   readonly now: number
   /** True to read times without a zone as UTC, as the page then shows them. */
   readonly isUtc: boolean
-  /** Returns true if the body or an answer of a delivery has a text. */
-  readonly hasText: (delivery: string, text: string) => boolean
+  /** Returns true if the body or an answer of a delivery has a text. Without it, `body:` means nothing. */
+  readonly hasText?: (delivery: string, text: string) => boolean
 }
 
 /** A filter, with the words of it that mean nothing. */
@@ -121,13 +121,13 @@ function toValueTest(key: string, value: string, context: FilterContext): RowTes
     case 'cause':
       return (row) => context.causeOf(row) === value
     case 'body':
-      return ({ id }) => context.hasText(id, value)
+      return context.hasText && (({ id }) => context.hasText?.(id, value) === true)
     case 'since':
     case 'until': {
       const at = readTime(value, context)
       if (at === undefined) return undefined
       const limit = key === 'until' && DAY.test(value) ? at + DAY_MS : at
-      return (row) => Date.parse(row.at) >= limit === (key === 'since')
+      return (row) => Date.parse(row.at ?? '') >= limit === (key === 'since')
     }
     default:
       return undefined

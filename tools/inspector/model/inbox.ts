@@ -1,19 +1,10 @@
-import type { InboxCountsShape, InboxRowPage } from '../../emulator/inspector/inbox-shapes.ts'
-import { type Address, readAddress } from './address.ts'
+import type { InboxCountsShape, InboxRows } from '../../emulator/inspector/inbox-shapes.ts'
+import { readAddress } from './address.ts'
 import { api, describeError, IS_ALONE, NoAnswer } from './api.ts'
-import { readWord } from './filter.ts'
 import { store } from './store.ts'
 
 const ROUTES = '/_inspector/inbox'
 const ASK_EVERY_MS = 2_000
-/** Limit of the dead letters that are replayed together: as many are read. */
-const MOST_REPLAYED = 10_000
-
-/** The page of the inbox's list that the address names; undefined until it is loaded. */
-export function readListed(): InboxRowPage | undefined {
-  const { listed } = store.inbox
-  return listed?.line === toListLine(readAddress()) ? listed.page : undefined
-}
 
 export function isInboxWritable(): boolean {
   return !IS_ALONE || store.inbox.counts?.isWritable === true
@@ -21,21 +12,16 @@ export function isInboxWritable(): boolean {
 
 /** Loads what the page shows of the inbox. */
 export async function refreshInbox(): Promise<void> {
-  const { screen } = readAddress()
-  const line = toListLine(readAddress())
-  const version = store.inbox.version + 1
+  const { tag = '' } = store.inbox
   try {
     const [counts, rows] = await Promise.all([
       api<InboxCountsShape>(`GET ${ROUTES}/counts`),
-      screen === 'inbox' ? api<InboxRowPage>(line) : undefined,
+      readAddress().screen === 'inbox' ? api<InboxRows>(`GET ${ROUTES}/rows?known=${tag}`) : undefined,
     ])
-    // The user may have chosen another page of the list in the meantime.
-    const isWanted = rows !== undefined && line === toListLine(readAddress())
-    const listed = isWanted ? { line, page: rows } : store.inbox.listed
-    store.set({ inbox: { counts, listed, version }, ...(IS_ALONE && { link: 'live' }) })
+    store.set({ inbox: { ...store.inbox, ...rows, counts, error: undefined }, ...(IS_ALONE && { link: 'live' }) })
   } catch (error) {
     const link = error instanceof NoAnswer ? 'stopped' : 'live'
-    store.set({ inbox: { ...store.inbox, error: describeError(error), version }, ...(IS_ALONE && { link }) })
+    store.set({ inbox: { ...store.inbox, error: describeError(error) }, ...(IS_ALONE && { link }) })
   }
 }
 
@@ -75,23 +61,4 @@ export async function drop(key: string): Promise<void> {
 async function change(action: string, key: string, refusal: string): Promise<void> {
   const { isDone } = await api<{ readonly isDone: boolean }>(`POST ${ROUTES}/${action}`, { key })
   if (!isDone) throw new Error(refusal)
-}
-
-/** Loads all dead letters that match the filter, the newest first. */
-export async function listMatching(cause?: string): Promise<InboxRowPage['rows']> {
-  const { query } = readAddress()
-  const line = toListLine(
-    { state: 'dead', after: undefined, query },
-    { limit: `${MOST_REPLAYED}`, ...(cause && { cause }) },
-  )
-  return (await api<InboxRowPage>(line)).rows
-}
-
-function toListLine(
-  { state, after = '', query }: Pick<Address, 'state' | 'after' | 'query'>,
-  more: Readonly<Record<string, string>> = {},
-): string {
-  const [type = '', account = '', cause = ''] = ['type', 'account', 'cause'].map((key) => readWord(query, key))
-  const parts = Object.entries({ state, after, type, account, cause, ...more }).filter(([, value]) => value !== '')
-  return `GET ${ROUTES}/items?${new URLSearchParams(parts)}`
 }

@@ -1,7 +1,6 @@
-import { act, actOnItem, closeDetail, copyDelivery, focusSoon, moveClock, pauseOrResume, tryOnce } from './actions.ts'
+import { act, closeDetail, copyDelivery, focusSoon, moveClock, pauseOrResume, tryOnce } from './actions.ts'
 import { go, listScreens, readAddress, toView } from './address.ts'
 import { IS_ALONE } from './api.ts'
-import { isInboxWritable, replay } from './inbox.ts'
 import { listShown, release } from './list.ts'
 import { store } from './store.ts'
 
@@ -13,10 +12,10 @@ const INBOX_KEYS: readonly Key[] = [
   ['j  k  ↓  ↑', 'next, previous row', move],
   ['Enter', 'open it', () => false], // the link of the row
   ['Esc', 'back', leave],
-  ['r', 'try it again', tryThis],
+  ['r', 'try it again', () => onRow((id) => tryOnce(id))],
   ['R', 'try all shown again', pressButton],
   ['g', 'group failures by cause', pressButton],
-  ['/', 'filter', () => focusSoon('#filter, .filters select')],
+  ['/', 'filter', () => focusSoon('#filter')],
   ['?', 'these keys', () => store.set({ dialog: { kind: 'help' } })],
 ]
 
@@ -79,10 +78,10 @@ function readFocused(): string | undefined {
   return (document.activeElement as HTMLElement | null)?.dataset.key // a page has HTML only
 }
 
-/** Acts on the open delivery, or on the row that has the focus; on another screen, presses the button of the row with the key. */
+/** Acts on the open delivery or event, or on the row that has the focus; on another screen, presses the button of the row with the key. */
 function onRow(work: (id: string) => unknown, key?: string): unknown {
-  const { screen, delivery = readFocused() } = readAddress()
-  if (screen === 'deliveries') return delivery !== undefined && work(delivery)
+  const { screen, open = readFocused() } = readAddress()
+  if (screen !== 'webhooks') return open !== undefined && work(open)
   const button = document.activeElement?.closest('tr')?.querySelector<HTMLElement>(`[data-hotkey=${key}]`)
   button?.click()
   return button != null
@@ -91,13 +90,6 @@ function onRow(work: (id: string) => unknown, key?: string): unknown {
 function pauseWebhookOf(id: string): unknown {
   const webhook = store.webhook(store.rows.find(id)?.webhook ?? '')
   return webhook !== undefined && pauseOrResume(webhook)
-}
-
-/** Tries the delivery or the event of the inbox again that is open or has the focus. */
-function tryThis(): unknown {
-  const { screen, item = readFocused() } = readAddress()
-  if (screen === 'deliveries') return onRow((id) => tryOnce(id))
-  return item !== undefined && isInboxWritable() && actOnItem(replay, item, 'tried again')
 }
 
 /** Opens the menu of the row that has the focus, of the open delivery, or of the list. */
@@ -112,25 +104,24 @@ function openMenu(): unknown {
 
 /** Moves the focus in an open menu, or to another row, and opens the row if one was open. */
 function move(key: string): unknown {
-  const { screen, isGrouped, delivery, item } = readAddress()
+  const { screen, isGrouped, open } = readAddress()
   const step = key === 'j' || key === 'ArrowDown' ? 1 : -1
   const menu = [...document.querySelectorAll<HTMLElement>('.menu[open] button')]
-  if (screen === 'deliveries' && !isGrouped && menu.length === 0) {
+  if (screen !== 'webhooks' && !isGrouped && menu.length === 0) {
     const { rows } = listShown()
     const { cursor } = store
-    const from = cursor?.hasFocus === false ? cursor.id : (delivery ?? readFocused() ?? cursor?.id)
+    const from = cursor?.hasFocus === false ? cursor.id : (open ?? readFocused() ?? cursor?.id)
     const at = rows.findIndex(({ id }) => id === from)
     const row = rows[stepFrom(at, step, rows.length)]
     if (row === undefined) return false
-    if (delivery !== undefined) go({ delivery: row.id }, false)
+    if (open !== undefined) go({ open: row.id }, false)
     return store.set({ cursor: { id: row.id, hasFocus: false } })
   }
   const lines = [...document.querySelectorAll<HTMLElement>(':is(.list, .page) tbody tr')]
   const places = menu.length > 0 ? menu : lines.flatMap((line) => line.querySelector<HTMLElement>('a, button') ?? [])
-  const at = places.findIndex((place) => place === document.activeElement || (item && place.dataset.key === item))
+  const at = places.indexOf(document.activeElement as HTMLElement) // -1 for any other
   const place = places[stepFrom(at, step, places.length)]
   place?.focus()
-  if (item !== undefined && menu.length === 0) go({ item: place?.dataset.key }, false)
   return place !== undefined
 }
 
@@ -141,13 +132,13 @@ function stepFrom(at: number, step: number, count: number): number {
 
 /** Closes an open menu, leaves the detail for the list, or takes the focus from the list. */
 function leave(): unknown {
-  const { delivery, item = delivery } = readAddress()
+  const { open } = readAddress()
   const menu = document.querySelector<HTMLDetailsElement>('.menu[open]')
   if (menu !== null) {
     menu.open = false
     return menu.querySelector('summary')?.focus()
   }
-  if (item !== undefined) return closeDetail(item)
+  if (open !== undefined) return closeDetail(open)
   if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
   return release()
 }

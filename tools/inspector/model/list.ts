@@ -2,6 +2,7 @@ import type { Found, Row } from '../../emulator/contract.ts'
 import { readAddress } from './address.ts'
 import { api } from './api.ts'
 import { listTexts, readFilter, writeWord } from './filter.ts'
+import { hasInbox } from './inbox.ts'
 import { causeOf, type Status, statusOf } from './outcome.ts'
 import { remember, store } from './store.ts'
 
@@ -15,6 +16,13 @@ export interface ShownList {
   readonly unknown: readonly string[]
 }
 
+/** The rows of the screen: the events of the inbox, or all deliveries. */
+function listRows(): readonly Row[] {
+  return readAddress().screen !== 'inbox' ? store.rows.all : (hasInbox() && store.inbox.rows) || NONE
+}
+
+const NONE: readonly Row[] = []
+
 /** The second of the clock if the filter depends on it, as `since:10m` does; 0 otherwise. */
 export function readFilterTime(): number {
   return /\d[smhd]\b/.test(readAddress().query) ? Math.floor(store.now() / 1_000) : 0
@@ -23,11 +31,21 @@ export function readFilterTime(): number {
 /** The present filter, or without its status. */
 function rememberFilter(toQuery: (query: string) => string) {
   return remember(
-    () => [readAddress().query, store.state?.webhooks, store.isUtc, store.found, readFilterTime()],
+    () => [
+      readAddress().query,
+      readAddress().screen,
+      store.state?.webhooks,
+      store.isUtc,
+      store.found,
+      readFilterTime(),
+    ],
     () =>
       readFilter(toQuery(readAddress().query), {
         urlOf: (id) => store.urlOf(id),
-        hasText: (id, text) => store.found.get(text)?.ids.has(id) === true,
+        // The texts of an inbox are not searched.
+        ...(readAddress().screen === 'deliveries' && {
+          hasText: (id: string, text: string) => store.found.get(text)?.ids.has(id) === true,
+        }),
         statusOf,
         causeOf,
         now: store.now(),
@@ -40,12 +58,13 @@ const readAnyStatus = rememberFilter((query) => writeWord(query, 'status', undef
 
 /** The rows that match the filter, without those that came in since the list was scrolled. */
 export const listShown: () => ShownList = remember(
-  () => [store.rows.all, readShownFilter(), store.heldFrom],
+  () => [listRows(), readShownFilter(), store.heldFrom],
   () => {
     const { test, unknown } = readShownFilter()
-    const matching = store.rows.all.filter(test)
+    const all = listRows()
+    const matching = all.filter(test)
     const rows = matching.filter(({ made }) => made <= store.heldFrom)
-    return { rows, fresh: matching.length - rows.length, total: store.rows.all.length, unknown }
+    return { rows, fresh: matching.length - rows.length, total: all.length, unknown }
   },
 )
 
@@ -74,28 +93,23 @@ export function release(): void {
 /** Number of deliveries of each status. */
 type Counts = Readonly<Record<Status, number>>
 
-function countBy(listInputs: () => readonly unknown[], test: (row: Row) => boolean): () => Counts {
+function countBy(list: () => readonly Row[], readTest?: () => (row: Row) => boolean): () => Counts {
   return remember(
-    () => [store.rows.all, store.state?.webhooks, ...listInputs()],
+    () => [list(), store.state?.webhooks, readTest?.()],
     () => {
       const counts = { dead: 0, failed: 0, retrying: 0, pending: 0, success: 0 }
-      for (const row of store.rows.all) if (test(row)) counts[statusOf(row)]++
+      const test = readTest?.()
+      for (const row of list()) if (!test || test(row)) counts[statusOf(row)]++
       return counts
     },
   )
 }
 
 /** Counts all deliveries, whatever the filter is. */
-export const countAll: () => Counts = countBy(
-  () => [],
-  () => true,
-)
+export const countAll: () => Counts = countBy(() => store.rows.all)
 
-/** Counts the deliveries that match the filter but for its status. */
-export const countMatching: () => Counts = countBy(
-  () => [readAnyStatus()],
-  (row) => readAnyStatus().test(row),
-)
+/** Counts the rows that match the filter but for its status. */
+export const countMatching: () => Counts = countBy(listRows, () => readAnyStatus().test)
 
 /** The failed deliveries of the list by cause: the largest group first, the newest of each first. */
 export function groupFailures(): readonly (readonly [cause: string, rows: readonly Row[]])[] {

@@ -37,7 +37,7 @@ function outcomeOfAnswer({ last, inbox }: Row): Outcome {
   if (inbox !== null)
     switch (inbox.state) {
       case 'waiting':
-        return inbox.failures > 0 ? 'retrying' : 'inbox'
+        return inbox.tried > 0 ? 'retrying' : 'inbox'
       case 'gone':
         return 'handled'
       default:

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
-import type { EmulatorState, WebhookShape } from '../../emulator/contract.ts'
-import type { InboxCountsShape, InboxRowPage } from '../../emulator/inspector/inbox-shapes.ts'
+import type { EmulatorState, Row, WebhookShape } from '../../emulator/contract.ts'
+import type { InboxCountsShape, InboxRows } from '../../emulator/inspector/inbox-shapes.ts'
 import { Rows } from './rows.ts'
 
 /** State of the connection. */
@@ -43,14 +43,10 @@ export interface Bulk {
 }
 
 /** State of the inbox. */
-interface InboxData {
+interface InboxData extends Partial<InboxRows> {
   readonly counts?: InboxCountsShape | undefined
   /** Error of the last read; undefined if it succeeded. */
   readonly error?: string | undefined
-  /** Number of refreshes. A component that loaded its data under an older number loads it again. */
-  readonly version: number
-  /** The last page of the list, and the call that loaded it. */
-  readonly listed?: { readonly line: string; readonly page: InboxRowPage } | undefined
 }
 
 const LATEST_DRAW_MS = 250
@@ -62,7 +58,7 @@ class Store {
   state: EmulatorState | undefined
   /** Number of deliveries that the emulator has. */
   total = 0
-  inbox: InboxData = { version: 0 }
+  inbox: InboxData = {}
   dialog: Dialog | undefined
   /** Deliveries by a text that their bodies or answers have, up to the change of that number. */
   found: ReadonlyMap<string, { readonly ids: ReadonlySet<string>; readonly change: number }> = new Map()
@@ -97,6 +93,11 @@ class Store {
   set(fields: Partial<Store>): void {
     Object.assign(this, fields)
     this.changed()
+  }
+
+  /** Finds a delivery, or an event of the inbox by its key. */
+  find(id: string): Row | undefined {
+    return this.rows.find(id) ?? this.inbox.rows?.find((row) => row.id === id)
   }
 
   webhook(id: string): WebhookShape | undefined {

@@ -10,7 +10,7 @@ import { adviseOn } from '../text/explain.ts'
 import { Button } from './fields.tsx'
 import { Ago, Empty, Table, ViewLink } from './small.tsx'
 
-const COLUMNS = [['Cause'], ['Deliveries', 'number'], ['First', 'number dim wide'], ['Last', 'number dim']] as const
+const COLUMNS = [['Cause'], ['Failed', 'number'], ['First', 'number dim wide'], ['Last', 'number dim']] as const
 const NONE = 'A delivery appears here when an attempt has failed, or when its event has become a dead letter.'
 
 /** The failed deliveries of the list by cause: type and error. */
@@ -36,7 +36,9 @@ function describeGroup(cause: string, rows: readonly Row[]) {
     cells: [
       <>
         <ViewLink view={{ query, isGrouped: false }}>{escapeHidden(cause)}</ViewLink>
-        <small>{urls.join(', ')}</small>
+        <small>
+          {newest?.webhook === '' ? [...new Set(rows.map(({ account }) => account))].join(', ') : urls.join(', ')}
+        </small>
         {advice && <small>{advice}</small>}
       </>,
       <>

@@ -5,21 +5,23 @@ import { countMatching } from '../model/list.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button, Switch } from './fields.tsx'
 
+/** The statuses that a switch shows, on both screens and on one of them. */
 const CHIPS = [
   ['', 'All'],
-  ['failed', 'Failed'],
+  ['failed', 'Failed', 'deliveries'],
   ['retrying', 'Retrying'],
+  ['pending', 'Pending', 'inbox'],
   ['dead', 'Dead'],
 ] as const
 
 /** The toolbar of the list: what to show, the filter, and the actions. */
 export function FilterBar({ isValid }: { readonly isValid: boolean }): JSX.Element {
-  const { query, isGrouped } = useStore(readAddress)
+  const { screen, query, isGrouped } = useStore(readAddress)
   const counts = useStore(countMatching)
   const status = readWord(query, 'status') ?? ''
   const show = (wanted: string) => go({ query: writeWord(query, 'status', wanted || undefined) })
-  const options = CHIPS.map(
-    ([name, word]) => [name, name === '' ? word : `${word} ${counts[name].toLocaleString('en')}`] as const,
+  const options = CHIPS.flatMap(([name, word, only = screen]) =>
+    only === screen ? [[name, name === '' ? word : `${word} ${counts[name].toLocaleString('en')}`] as const] : [],
   )
   const isFailing = counts.failed + counts.dead > 0
   return (
@@ -34,7 +36,7 @@ export function FilterBar({ isValid }: { readonly isValid: boolean }): JSX.Eleme
         id="filter"
         type="search"
         value={query}
-        placeholder="Filter: text, type:, code:, webhook:, since:10m"
+        placeholder="Filter: text, type:, code:, account:, since:10m"
         aria-label="Filter"
         aria-invalid={!isValid}
         spellcheck={false}
@@ -48,12 +50,14 @@ export function FilterBar({ isValid }: { readonly isValid: boolean }): JSX.Eleme
         }}
       />
       <Button label="By cause" hotkey="g" aria-pressed={isGrouped} onClick={() => go({ isGrouped: !isGrouped })} />
-      <Button
-        class={isFailing ? undefined : 'main'}
-        label="Trigger"
-        hotkey="t"
-        onClick={() => store.set({ dialog: { kind: 'trigger' } })}
-      />
+      {screen === 'deliveries' && (
+        <Button
+          class={isFailing ? undefined : 'main'}
+          label="Trigger"
+          hotkey="t"
+          onClick={() => store.set({ dialog: { kind: 'trigger' } })}
+        />
+      )}
     </div>
   )
 }

@@ -2,21 +2,26 @@ import type { JSX } from 'preact'
 import { copyText } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import { listTexts } from '../model/filter.ts'
+import { hasInbox } from '../model/inbox.ts'
 import type { ShownList } from '../model/list.ts'
-import { store } from '../model/store.ts'
+import { store, useStore } from '../model/store.ts'
 import { Button } from './fields.tsx'
 import { Empty, ViewLink } from './small.tsx'
 
+const WAITING =
+  'An accepted event waits here until a worker takes it, and leaves when its handlers have succeeded. One that failed for the last time stays as a dead letter.'
 const COMMAND = 'npx postern dev --forward http://localhost:3000/webhooks --env .env.local'
 
 /** An empty list, with the next step. */
 export function NothingShown({ list: { total } }: { readonly list: ShownList }): JSX.Element {
-  const { query } = readAddress()
+  const { query, screen } = readAddress()
   const { webhooks = [] } = store.state ?? {}
   const toWebhooks = <ViewLink view={{ screen: 'webhooks' }}>Open webhooks</ViewLink>
-  if (store.state === undefined)
+  if (screen === 'inbox' && total === 0) return <NothingInInbox />
+  if (screen === 'deliveries' && store.state === undefined)
     return <Empty title={store.link === 'stopped' ? 'The emulator does not answer' : 'Loading'} />
-  if (listTexts(query).some((text) => !store.found.has(text))) return <Empty title="Searching" />
+  if (screen === 'deliveries' && listTexts(query).some((text) => !store.found.has(text)))
+    return <Empty title="Searching" />
   if (query !== '' && total > 0)
     return (
       <Empty title={`0 of ${total} match this filter`} text={query}>
@@ -39,4 +44,18 @@ export function NothingShown({ list: { total } }: { readonly list: ShownList }):
       <Button class="main" label="Trigger an event" onClick={trigger} />
     </Empty>
   )
+}
+
+function NothingInInbox(): JSX.Element {
+  const { rows, error } = useStore(() => store.inbox)
+  if (!hasInbox() && store.state !== undefined)
+    return (
+      <Empty
+        title="The emulator has no inbox"
+        text="Start it with --inbox sqlite:FILE, redis://HOST or postgres://HOST/DATABASE."
+      />
+    )
+  if (rows !== undefined) return <Empty title="The inbox is empty" text={WAITING} />
+  if (error === undefined) return <Empty title="Loading" />
+  return <Empty title="The inbox cannot be read" text={`${error}. The page tries again every two seconds.`} />
 }

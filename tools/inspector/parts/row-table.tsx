@@ -16,22 +16,37 @@ const TWO_LINES_PX = 44
 const NARROW_PX = 900
 const ROWS_AROUND = 15
 
-const COLUMNS = [
-  ['Outcome', 'outcome-cell'],
+const WIDE = 'wide number'
+const DELIVERIES = [
+  ['Outcome'],
   ['Time', 'wide'],
   ['Type'],
   ['Record', 'wide'],
   ['Webhook', 'wide'],
   ['Answer'],
-  ['Attempts', 'wide number'],
-  ['ms', 'wide number'],
+  ['Attempts', WIDE],
+  ['ms', WIDE],
+] as const
+const EVENTS = [
+  ['Outcome'],
+  ['Time', 'wide'],
+  ['Type'],
+  ['Event', 'wide'],
+  ['Account', 'wide'],
+  ['Last try'],
+  ['Tries', WIDE],
 ] as const
 
-/** The list of deliveries, the newest first. */
-export function RowTable({ rows }: { readonly rows: readonly Row[] }): JSX.Element {
+interface RowTableOptions {
+  readonly name: string
+  readonly rows: readonly Row[]
+}
+
+/** The list of deliveries, or of the events of an inbox, the newest first. */
+export function RowTable({ name, rows }: RowTableOptions): JSX.Element {
   const scroll = useRef<HTMLDivElement>(null)
   const [{ top, size, width }, setView] = useState({ top: 0, size: 800, width: NARROW_PX })
-  const delivery = useStore(() => readAddress().delivery)
+  const open = useStore(() => readAddress().open)
   const cursor = useStore(() => store.cursor)
   const height = heightAt(width)
   const measure = () => {
@@ -56,16 +71,16 @@ export function RowTable({ rows }: { readonly rows: readonly Row[] }): JSX.Eleme
   const from = Math.min(top, Math.max(0, rows.length * height - size))
   const first = Math.max(0, Math.floor(from / height) - ROWS_AROUND)
   const last = Math.min(rows.length, Math.ceil((from + size) / height) + ROWS_AROUND)
-  useWanted(scroll, rows, height, delivery, cursor, measure)
+  useWanted(scroll, rows, height, open, cursor, measure)
   useKeptFocus(scroll, rows)
   return (
     <div ref={scroll} class="scroll" onScroll={measure}>
-      <table class="rows" aria-label="Deliveries" aria-rowcount={rows.length + 1}>
-        <Head columns={COLUMNS} />
+      <table class="rows" aria-label={name} aria-rowcount={rows.length + 1}>
+        <Head columns={rows[0]?.webhook === '' ? EVENTS : DELIVERIES} />
         <Gap height={first * height} />
         <tbody>
           {rows.slice(first, last).map((row, index) => (
-            <RowLine key={row.id} row={row} index={first + index} isCurrent={row.id === delivery} />
+            <RowLine key={row.id} row={row} index={first + index} isCurrent={row.id === open} />
           ))}
         </tbody>
         <Gap height={(rows.length - last) * height} />
@@ -98,16 +113,16 @@ function useWanted(
   scroll: Scroll,
   rows: readonly Row[],
   height: number,
-  delivery: string | undefined,
+  open: string | undefined,
   cursor: typeof store.cursor,
   measure: () => void,
 ): void {
   const done = useRef<unknown[]>([])
   useLayoutEffect(() => {
-    const wanted = cursor === done.current[0] ? delivery : cursor?.id
+    const wanted = cursor === done.current[0] ? open : cursor?.id
     const box = scroll.current
     const at = rows.findIndex(({ id }) => id === wanted)
-    if (box === null || at < 0 || (cursor === done.current[0] && delivery === done.current[1])) return
+    if (box === null || at < 0 || (cursor === done.current[0] && open === done.current[1])) return
     const y = at * height
     const room = box.clientHeight - LINE_PX - height
     if (y < box.scrollTop || y > box.scrollTop + room) {
@@ -122,7 +137,7 @@ function useWanted(
       link.focus({ preventScroll: true })
       cursor.hasFocus = true
     }
-    done.current = [cursor, delivery]
+    done.current = [cursor, open]
   })
 }
 
@@ -149,11 +164,12 @@ interface LineOptions {
 }
 
 function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
-  const { id, type, event, account, last, signing, resendOf, times, record, at } = row
-  const url = useStore(() => store.urlOf(row.webhook))
+  const { id, type, event, account, last, signing, resendOf, times, record, at, inbox, webhook } = row
+  const isEvent = webhook === ''
+  const url = useStore(() => store.urlOf(webhook))
   const reason = reasonOf(row)
-  const attempts = resendOf === null ? `${times.length}/5` : 'copy'
-  const place = url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '') || 'deleted'
+  const attempts = isEvent ? inbox?.tried : resendOf === null ? `${times.length}/5` : 'copy'
+  const place = isEvent ? account : url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '') || 'deleted'
   const ms = times.at(-1)
   const subject = escapeHidden(record ?? (event.length > 20 ? `…${event.slice(-8)}` : event))
   return (
@@ -161,19 +177,19 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
       class="row"
       aria-rowindex={index + 2}
       aria-current={isCurrent || undefined}
-      onClick={(click) => follow(click, () => go({ delivery: id }))}
+      onClick={(click) => follow(click, () => go({ open: id }))}
     >
       <td title={reason?.text}>
         <OutcomeView row={row} />
         <small>
-          <Ago at={at} />
+          <Ago at={at} isReal={isEvent} />
         </small>
       </td>
       <td class="wide dim">
-        <Ago at={at} />
+        <Ago at={at} isReal={isEvent} />
       </td>
       <td title={`${type}\n${event}\n${account}`}>
-        <a href={toPageUrl({ ...readAddress(), delivery: id })} data-key={id}>
+        <a href={toPageUrl({ ...readAddress(), open: id })} data-key={id}>
           {escapeHidden(type)}
         </a>
         <small>
@@ -195,7 +211,7 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
         </small>
       </td>
       <td class="wide number">{attempts}</td>
-      <td class="wide number">{ms ?? '–'}</td>
+      {!isEvent && <td class="wide number">{ms ?? '–'}</td>}
     </tr>
   )
 }

@@ -103,7 +103,7 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, .
         </span>
         {worst !== undefined && (
           <small>
-            <ViewLink view={{ screen: 'deliveries', delivery: worst.id }}>
+            <ViewLink view={{ screen: 'deliveries', open: worst.id }}>
               {escapeHidden(reasonOf(worst)?.text ?? 'the last failure')}
             </ViewLink>
           </small>

@@ -37,12 +37,12 @@ export function explainCode(code: string | null): string | undefined {
 
 /** Advice on a delivery whose last attempt was not acknowledged. */
 export function adviseOn(
-  { last, signing, reason }: Row,
+  { last, signing, reason, inbox }: Row,
   url: string,
   settings?: { readonly deadlineMs: number; readonly signatureHeader: string },
 ): string | undefined {
   // The error of a handler needs no guess.
-  if (last === null || last.isAcknowledged || reason?.handlers.length) return undefined
+  if (last === null || last.isAcknowledged || inbox !== null || reason?.handlers.length) return undefined
   const { result, code } = last
   if (signing !== 'valid' && /^4\d\d$/.test(result))
     return 'The signature was made wrong on purpose, and the receiver refused it, as it should.'

@@ -1,8 +1,10 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Detail } from '../detail/detail.tsx'
+import { whyNotTried } from '../model/actions.ts'
 import { readAddress } from '../model/address.ts'
 import { bulkOf } from '../model/bulk.ts'
+import { hasInbox, refreshInbox } from '../model/inbox.ts'
 import { listShown, readFilterTime, release, type ShownList, search } from '../model/list.ts'
 import { causeOf } from '../model/outcome.ts'
 import { store, useStore } from '../model/store.ts'
@@ -11,19 +13,24 @@ import { Button } from '../parts/fields.tsx'
 import { FilterBar } from '../parts/filter-bar.tsx'
 import { NothingShown } from '../parts/nothing-shown.tsx'
 import { RowTable } from '../parts/row-table.tsx'
-import { useTime } from '../parts/small.tsx'
+import { Ago, useTime } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
 
 const SEARCH_EVERY_MS = 1_000
 /** Time without a further letter after which the filter is searched for: a search reads all bodies. */
 const TYPED_AFTER_MS = 300
 
-/** The first screen: all deliveries, and the open one. */
-export function DeliveriesScreen(): JSX.Element {
-  const { query, delivery, isGrouped } = useStore(readAddress)
+/** A screen of all deliveries, or of the events of the inbox, and the open one. */
+export function ListScreen(): JSX.Element {
+  const { screen, query, open, isGrouped } = useStore(readAddress)
+  const isThere = useStore(hasInbox)
   useTime(readFilterTime)
   const list = useStore(listShown)
   useEffect(() => {
+    if (isThere) refreshInbox()
+  }, [screen, isThere])
+  useEffect(() => {
+    if (screen === 'inbox') return
     const look = () => void search().catch(() => {}) // the next one looks again
     const first = setTimeout(look, TYPED_AFTER_MS)
     const timer = setInterval(look, SEARCH_EVERY_MS)
@@ -31,22 +38,23 @@ export function DeliveriesScreen(): JSX.Element {
       clearTimeout(first)
       clearInterval(timer)
     }
-  }, [query])
+  }, [screen, query])
+  const name = screen === 'inbox' ? 'Inbox' : 'Deliveries'
   return (
-    <div class={delivery === undefined ? 'split' : 'split open'}>
-      <section class="list" aria-label="Deliveries">
-        {delivery === undefined && <h1 class="unseen">Deliveries</h1>}
+    <div class={open === undefined ? 'split' : 'split open'}>
+      <section class="list" aria-label={name}>
+        {open === undefined && <h1 class="unseen">{name}</h1>}
         <FilterBar isValid={list.unknown.length === 0} />
         <HintLine list={list} />
         {isGrouped ? (
           <FailureGroups />
         ) : list.rows.length > 0 ? (
-          <RowTable rows={list.rows} />
+          <RowTable key={name} name={name} rows={list.rows} />
         ) : (
           <NothingShown list={list} />
         )}
       </section>
-      {delivery !== undefined && <Detail key={delivery} id={delivery} />}
+      {open !== undefined && <Detail key={open} id={open} />}
     </div>
   )
 }
@@ -55,15 +63,17 @@ export function DeliveriesScreen(): JSX.Element {
 function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
   const { rows, total, fresh, unknown } = list
   const all = useStore(() => store.total)
-  const { delivery } = readAddress()
-  const known = count(total, 'delivery', 'deliveries')
-  const isOutside = store.rows.find(delivery ?? '') !== undefined && !rows.some(({ id }) => id === delivery)
-  const failed = rows.filter((row) => causeOf(row) !== undefined)
+  const { screen, open } = readAddress()
+  const isInbox = screen === 'inbox'
+  const known = isInbox ? count(total, 'event', 'events') : count(total, 'delivery', 'deliveries')
+  const isOutside = store.find(open ?? '') !== undefined && !rows.some(({ id }) => id === open)
+  const failed = rows.filter((row) => causeOf(row) !== undefined && whyNotTried(row) === undefined)
   const tryAll = () => store.set({ dialog: { kind: 'bulk', bulk: bulkOf(failed) } })
   return (
     <div class="hint-line">
       <span>{rows.length === total ? known : `${rows.length.toLocaleString('en')} of ${known}`}</span>
-      {all > store.rows.all.length && store.rows.all.length > 0 && (
+      {isInbox && <InboxHints />}
+      {!isInbox && all > store.rows.all.length && store.rows.all.length > 0 && (
         <span title="Older deliveries open by their link, and are in “npx postern deliveries list”.">
           the newest of {all.toLocaleString('en')}
         </span>
@@ -81,5 +91,24 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
         />
       )}
     </div>
+  )
+}
+
+/** Notes on the inbox beside the number of its events. */
+function InboxHints(): JSX.Element {
+  const { counts, error, rows, isWhole = true } = useStore(() => store.inbox)
+  return (
+    <>
+      {error !== undefined && rows !== undefined && <span class="problem">{error}</span>}
+      {error === undefined && counts?.oldestDueAt && (
+        <span>
+          The oldest waiting event was due <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
+        </span>
+      )}
+      {!isWhole && <span>Only the oldest 10,000 of each state are read.</span>}
+      {counts?.isWritable === false && (
+        <span>Read-only: to try again and drop, start “npx postern inbox serve --write”.</span>
+      )}
+    </>
   )
 }

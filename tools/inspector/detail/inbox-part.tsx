@@ -1,0 +1,66 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { showDuration } from '../../../src/host/duration.ts'
+import type { DeliveryDetail } from '../../emulator/contract.ts'
+import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
+import { toItemPath } from '../model/inbox.ts'
+import { Button } from '../parts/fields.tsx'
+import { Ago, At } from '../parts/small.tsx'
+import { escapeHidden } from '../text/bytes.ts'
+import { BytesView } from './body-view.tsx'
+import { Copy, Facts } from './facts.tsx'
+import { useCall } from './use-detail.ts'
+
+/** An event in the inbox of its receiver: its tries, the newest first, each with its error, and its facts. */
+export function InboxPart({ item }: { readonly item: InboxDetail }): JSX.Element {
+  return (
+    <section class="section" aria-label="Tries in the inbox">
+      <h2>Tries</h2>
+      {item.tries.length === 0 && <p class="dim">No worker has tried it yet.</p>}
+      <ol class="tries">
+        {item.tries.toReversed().map(({ n, startedAt, endedAt, code, error, worker }) => (
+          <li key={n}>
+            <p>
+              <span class="dim">{n}.</span> <b class="result bad">{code}</b>{' '}
+              <span class="dim">
+                <Ago at={startedAt} isReal /> · took{' '}
+                {showDuration(Date.parse(endedAt ?? '') - Date.parse(startedAt ?? ''))} · {worker}
+              </span>
+            </p>
+            {error !== undefined && <pre>{escapeHidden(error)}</pre>}
+          </li>
+        ))}
+      </ol>
+      <ItemFacts item={item} />
+    </section>
+  )
+}
+
+function ItemFacts({ item }: { readonly item: InboxDetail }): JSX.Element {
+  const { row, receivedAt, since, deaths, marks, source, trace } = item
+  const { key = '', state } = row.inbox ?? {}
+  const facts = [
+    ['key', [escapeHidden(key), ' ', <Copy text={key} what="key" />]],
+    ['received', <At at={receivedAt} />],
+    ['last queued', (since === null || since !== receivedAt) && <At at={since} />],
+    ['processes died', deaths > 0 && deaths],
+    ['finished handlers', state === 'dead' && escapeHidden(marks.join(', ') || 'none')],
+    ['source', source && escapeHidden(source)],
+    ['trace', trace && escapeHidden(trace)],
+  ] as const
+  return <Facts facts={facts.filter(([, value]) => value)} />
+}
+
+/** The body of an event in the inbox, on request. */
+export function BodyOnRequest({ itemKey }: { readonly itemKey: string }): JSX.Element {
+  const [isAsked, setAsked] = useState(false)
+  const line = `GET ${toItemPath('body', itemKey)}`
+  const { value, error } = useCall<DeliveryDetail['body']>(isAsked ? line : undefined, '')
+  if (value !== undefined) return <BytesView title="Received" body={value} />
+  return (
+    <p>
+      {!isAsked && <Button label="Show the body" onClick={() => setAsked(true)} />}{' '}
+      <span class="dim">{isAsked ? (error ?? 'Loading') : 'It may contain personal data.'}</span>
+    </p>
+  )
+}
