@@ -5,7 +5,7 @@ import {
   type InputHTMLAttributes,
   type JSX,
 } from 'preact'
-import { useContext, useId, useRef } from 'preact/hooks'
+import { useContext, useId, useRef, useState } from 'preact/hooks'
 import { restoreBreaks } from '../text/edit-body.ts'
 
 interface ButtonOptions extends ButtonHTMLAttributes {
@@ -133,9 +133,11 @@ function Control<T extends Value>(field: FieldOptions<T> & { readonly id: string
     onInput(restoreBreaks(text, source.current) as T) // the value is a text
   }
   // A number is judged when its field is left: while it is typed, its first digit may be too small.
+  const [typed, setTyped] = useState<string>()
   const setNumber = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => {
     const number = Math.min(max, Math.max(min, Number(currentTarget.value) || min))
     currentTarget.value = String(number)
+    setTyped(undefined)
     onInput(number as T) // the value is a number
   }
   const paste = ({ clipboardData }: ClipboardEvent) => {
@@ -152,7 +154,14 @@ function Control<T extends Value>(field: FieldOptions<T> & { readonly id: string
     )
   if (rows !== undefined) return <textarea rows={rows} {...text} value={shown} onPaste={paste} />
   if (typeof value === 'number')
-    return <input type="number" {...{ min, max, value, ...others, ...told }} onChange={setNumber} />
+    return (
+      <input
+        type="number"
+        {...{ min, max, value: typed ?? value, ...others, ...told }}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        onChange={setNumber}
+      />
+    )
   return <input type="text" list={list && `${id}-list`} {...text} value={shown} />
 }
 
