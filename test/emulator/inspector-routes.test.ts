@@ -32,6 +32,8 @@ describe('routes of the page', () => {
     expect(Object(json).rows).toMatchObject(ids.toReversed().map((id) => ({ id, last: null, times: [], record: null })))
     expect((await call(crm, `GET /_emulator/rows/${ids[1]}`)).json).toEqual(Object(json).rows[3])
     expect((await call(crm, 'GET /_emulator/rows/nothing')).status).toBe(404)
+    const older = await call(crm, `GET /_emulator/rows?limit=1&before=${Object(json).rows[1].made}`)
+    expect(Object(older.json).rows).toMatchObject([{ id: Object(json).rows[2].id }])
     expect(Object((await call(crm, 'GET /_emulator/rows?limit=2')).json).rows).toMatchObject(
       ids
         .slice(3)

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { Gate } from '../support/gate.ts'
 import {
   answer,
   beginEach,
@@ -64,7 +65,12 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['sync.completed', 'sync.failed'], active: false })
     crm.events.emitMany({ type: 'sync.completed' }, 9_990)
     crm.events.emitMany({ type: 'sync.failed' }, 10)
+    const gate = new Gate()
+    await context.route('**/rows?*before=*', (route) => gate.promise.then(() => route.continue()))
     const { page, complaints } = await open(crm)
+    await rowsOf(page).first().waitFor() // before the others are loaded
+    await page.getByText('the newest of 10,000').waitFor()
+    gate.open()
     await expect.poll(() => countLine(page).innerText()).toBe('10,000 deliveries')
     expect(await rowsOf(page).count()).toBeLessThanOrEqual(200)
     await page.evaluate("document.querySelector('.list .scroll').scrollTop = 1e9")

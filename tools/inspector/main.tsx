@@ -92,12 +92,12 @@ function followTabs(): void {
 
 const root = document.getElementById('page')
 if (root !== null) {
+  if (!IS_ALONE) connect() // the first rows come while the page is drawn
   paint()
   root.textContent = ''
   render(<App />, root)
   listenToKeys()
   closeMenus()
   followTabs()
-  if (!IS_ALONE) connect()
   watchInbox()
 }

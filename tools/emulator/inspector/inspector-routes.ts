@@ -30,7 +30,10 @@ export function createInspectorRoutes(service: Service, calls: CallLog, standing
 
   app.get('/rows', async (c) => {
     await standings?.refresh()
-    return c.json(listRows(service, calls, Number(c.req.query('limit')) || MOST_ROWS))
+    const [limit = MOST_ROWS, before = Number.POSITIVE_INFINITY] = ['limit', 'before'].map(
+      (name) => Number(c.req.query(name)) || undefined,
+    )
+    return c.json(listRows(service, calls, limit, before))
   })
   app.get('/rows/:id', (c) => c.json(describeRow(deliveries.get(c.req.param('id')))))
   app.get('/search', (c) => c.json(search(service, c.req.query('text') ?? '', Number(c.req.query('after')) || 0)))
@@ -76,15 +79,20 @@ export function createInspectorRoutes(service: Service, calls: CallLog, standing
   return app
 }
 
-/** Everything that the page shows at its start, with the position after which it asks for changes. */
-function listRows(service: Service, calls: CallLog, limit: number): RowPage {
+/** Everything that the page shows at its start, with the position after which it asks for changes. @param before lists only deliveries that were created before that number */
+function listRows(service: Service, calls: CallLog, limit: number, before: number): RowPage {
   const { log, clock } = service
   return {
     cursor: writeCursor(service, calls),
     now: writeTime(clock.now()),
     state: describeState(service),
     total: log.size,
-    rows: log.list().slice(-Math.min(limit, MOST_ROWS)).toReversed().map(describeRow),
+    rows: log
+      .list()
+      .filter(({ made }) => made < before)
+      .slice(-Math.min(limit, MOST_ROWS))
+      .toReversed()
+      .map(describeRow),
   }
 }
 

@@ -1,25 +1,27 @@
-import type { Batch, EmulatorState, RowPage } from '../../emulator/contract.ts'
+import type { Batch, EmulatorState, Row, RowPage } from '../../emulator/contract.ts'
 import { api } from './api.ts'
+import { MOST_ROWS } from './rows.ts'
 import { store } from './store.ts'
 
 const ASK_EVERY_MS = 500
 const STOPPED_AFTER_MS = 10_000
+/** Rows of the first page, which are drawn without waiting for the others, and of each page after it. */
 const FIRST_ROWS = 100
+const MORE_ROWS = 2_000
 
 /** Position in the emulator's changes. Undefined until everything is loaded, and after deliveries were removed or the emulator was restarted. */
 let position: string | undefined
 let lostAt: number | undefined
-/** True until all rows are loaded. */
-let isPartial = false
+/** Number of the oldest loaded row, until all are loaded. */
+let oldest: number | undefined
 
-/** Loads everything, then what has changed, again and again. Streams of many tabs would use up the six connections that a browser opens to a host. */
+/** Loads all rows, page by page, then what has changed, again and again. Streams of many tabs would use up the six connections that a browser opens to a host. */
 export async function connect(): Promise<void> {
   let link: typeof store.link = 'live'
   try {
-    if (position !== undefined) await take(await api<Batch>(`GET changes?after=${position}`))
-    // Ten thousand rows take a while: the first ones are there before.
-    if (store.state === undefined) show(await api<RowPage>(`GET rows?limit=${FIRST_ROWS}`))
-    if (position === undefined || isPartial) show(await api<RowPage>('GET rows'))
+    if (position === undefined) show(await api<RowPage>(`GET rows?limit=${FIRST_ROWS}`))
+    else if (oldest === undefined) await take(await api<Batch>(`GET changes?after=${position}`))
+    else put((await api<RowPage>(`GET rows?limit=${MORE_ROWS}&before=${oldest}`)).rows, MORE_ROWS)
     // The clock and the faults change without a message.
     if (store.dialog?.kind === 'form' && !document.hidden) await reloadState()
     lostAt = undefined
@@ -28,7 +30,7 @@ export async function connect(): Promise<void> {
     link = performance.now() - lostAt < STOPPED_AFTER_MS ? 'reconnecting' : 'stopped'
   }
   if (store.link !== link) store.set({ link })
-  setTimeout(connect, ASK_EVERY_MS)
+  setTimeout(connect, oldest === undefined || link !== 'live' ? ASK_EVERY_MS : 0)
 }
 
 let asked = 0
@@ -45,10 +47,17 @@ export async function reloadState(): Promise<void> {
 
 function show({ cursor, now, rows, state, total }: RowPage): void {
   position = cursor
-  isPartial = rows.length === FIRST_ROWS && total > FIRST_ROWS
-  store.rows.replace(rows)
+  store.rows.replace([])
+  put(rows, FIRST_ROWS)
   store.set({ state, total, found: new Map(), heldFrom: Number.POSITIVE_INFINITY })
   store.setNow(now)
+}
+
+/** Stores a page of rows: older ones are left if it is full. */
+function put(rows: readonly Row[], limit: number): void {
+  store.rows.put(rows)
+  oldest = rows.length === limit && store.rows.all.length < MOST_ROWS ? rows.at(-1)?.made : undefined
+  store.changed()
 }
 
 async function take({ cursor, now, total, rows, warnings, isStateNew, mustReload }: Batch): Promise<void> {

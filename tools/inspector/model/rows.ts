@@ -1,7 +1,7 @@
 import type { Row } from '../../emulator/contract.ts'
 
 /** Limit of finished rows; the emulator keeps as many deliveries. */
-const MOST_ROWS = 10_000
+export const MOST_ROWS = 10_000
 
 /** The deliveries that the page knows. */
 export class Rows {
