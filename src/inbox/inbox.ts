@@ -29,7 +29,9 @@ export interface InboxTry {
   readonly endedAt: number
   /** Code or name of the outcome, or the reason of a dead letter: `handler_failed`, `busy`, `crashed`. */
   readonly code: string
-  /** Message of the error, truncated to 1,000 characters. */
+  /** Names of the handlers that threw, if any did. */
+  readonly handlers?: readonly string[] | undefined
+  /** Errors that they threw, or the message of another one, truncated to 1,000 characters. */
   readonly error?: string | undefined
   /** Process that ran the try, as `host:pid:random`. */
   readonly worker: string

@@ -1,5 +1,5 @@
 import { readDevToken } from '../host/dev-token.ts'
-import type { PosternError } from '../protocol/errors.ts'
+import { HandlerError, type PosternError } from '../protocol/errors.ts'
 import { explainRejection, nameError, thrownIn, writeStack } from '../protocol/failure.ts'
 import { codeOf, type Outcome } from '../protocol/outcome.ts'
 import type { InboxTry, Settlement, TakenItem } from './inbox.ts'
@@ -42,7 +42,7 @@ export function toSettlement(
   rules: Rules,
 ): Settlement {
   const code = outcome.outcome === 'ignored' ? 'no_handlers' : codeOf(outcome)
-  const tried = toTry(item, startedAt, now, code, errorOf(outcome))
+  const tried = toTry(item, startedAt, now, code, outcome)
   const wait = (afterMs: number, isFailure: boolean) =>
     ({ next: 'wait', afterMs, isFailure, tried, ...(afterMs > LONGEST_HOLD_MS && { leavesLane: true }) }) as const
   const comeAgain = (afterMs: number): Settlement => ({ ...wait(afterMs, false), isUnproven: true })
@@ -80,10 +80,12 @@ export function goOn({ tries }: TakenItem, tried: InboxTry): InboxTry {
   return { ...tried, n, dueAt, startedAt }
 }
 
-function toTry(item: TakenItem, startedAt: number, endedAt: number, code: string, error: string | undefined): InboxTry {
+function toTry(item: TakenItem, startedAt: number, endedAt: number, code: string, outcome: Outcome): InboxTry {
   const n = (item.tries.at(-1)?.n ?? 0) + 1
-  const text = error === undefined ? {} : { error: error.slice(0, LONGEST_ERROR) }
-  return { n, dueAt: item.dueAt, startedAt, endedAt, code, ...text, worker: item.worker }
+  const error = errorOf(outcome)
+  const handlers = 'error' in outcome && outcome.error instanceof HandlerError ? outcome.error.handlers : []
+  const why = { ...(handlers.length > 0 && { handlers }), ...(error && { error: error.slice(0, LONGEST_ERROR) }) }
+  return { n, dueAt: item.dueAt, startedAt, endedAt, code, ...why, worker: item.worker }
 }
 
 function errorOf(outcome: Outcome): string | undefined {
@@ -91,5 +93,7 @@ function errorOf(outcome: Outcome): string | undefined {
   if (outcome.outcome === 'rejected') return explainRejection(outcome)
   if (!('error' in outcome)) return undefined
   const write = readDevToken() === undefined ? nameError : writeStack
-  return [outcome.error.message, ...thrownIn(outcome.error).map(write)].join(' ')
+  const thrown = thrownIn(outcome.error).map(write)
+  const isByHandlers = outcome.error instanceof HandlerError && thrown.length > 0
+  return (isByHandlers ? thrown : [outcome.error.message, ...thrown]).join(' ')
 }

@@ -48,14 +48,14 @@ export function formatItem(item: ListedEntry): string {
     ...(state === 'dead' ? [['finished handlers', marks.join(', ') || 'none']] : []),
     ...(item.trace === undefined ? [] : [['trace', item.trace.traceparent]]),
   ]
-  const lines = tries.map(({ n, startedAt, endedAt, code, worker, error }) => {
-    return [n, toIso(startedAt), showDuration(endedAt - startedAt), code, worker, error]
+  const lines = tries.map(({ n, startedAt, endedAt, code, worker, handlers, error }) => {
+    return [n, toIso(startedAt), showDuration(endedAt - startedAt), code, worker, handlers?.join(', '), error]
   })
   const tables = [formatTable(['key', key], rows), ...(lines.length === 0 ? [] : [formatTable(TRY_COLUMNS, lines)])]
   return tables.join('\n\n')
 }
 
-const TRY_COLUMNS = ['TRY', 'STARTED', 'TOOK', 'CODE', 'WORKER', 'ERROR']
+const TRY_COLUMNS = ['TRY', 'STARTED', 'TOOK', 'CODE', 'WORKER', 'HANDLERS', 'ERROR']
 
 export function toItemRecord(item: ListedEntry, body?: Uint8Array): object {
   const { key, state, type, id, accountKey, source, trace, lane, behind, receivedAt, since, dueAt, failures, deaths } =

@@ -77,8 +77,7 @@ function placeOf({ at, id }: Row): string {
 /** An event as a line of the list: a delivery without a webhook, at the time at which it died, or at which it was accepted. */
 export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, failures, tries }: ListedEntry): Row {
   const last = tries.at(-1)
-  const { error, handlers } = splitError(last?.error)
-  const reason = last && (state === 'dead' || failures > 0) ? toReason(error || last.code, handlers) : null
+  const reason = last && (state === 'dead' || failures > 0) ? toReason(last.error || last.code, last.handlers) : null
   const due = writeInboxTime(dueAt)
   return {
     id: key,
@@ -102,12 +101,6 @@ export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, fai
     reason: null,
     inbox: { state, key, dueAt: due, failures, tried: last?.n ?? 0, reason },
   }
-}
-
-/** Splits the error of a try into what it repeats and what was thrown: `DeadLetter: no such customer`. */
-function splitError(error = ''): { readonly error: string; readonly handlers: readonly string[] } {
-  const [whole = '', names = ''] = /^Handlers of ".*?" failed: (.*?)\. (?=\w+: )/s.exec(error) ?? []
-  return { error: error.slice(whole.length), handlers: names.split(', ').filter(Boolean) }
 }
 
 /** A time of an engine in ISO 8601; null if it is none. */
