@@ -58,6 +58,20 @@ describe('a probe over HTTP', () => {
     await expect(urlProbe((await startProbe(500, '')).url).fail('evt_chk_1')).rejects.toThrow('the probe answered 500')
   })
 
+  it('asks again if the connection ended, once', async () => {
+    let cuts = 1
+    const server = createServer((request, response) => {
+      if (cuts-- > 0) request.socket.destroy()
+      else response.end('2')
+    })
+    const { port, close } = await listen(server)
+    onTestFinished(close)
+    const probe = urlProbe(`http://127.0.0.1:${port}/probe`)
+    expect(await probe.runs('evt_chk_1')).toBe(2)
+    cuts = 2
+    await expect(probe.runs('evt_chk_1')).rejects.toThrow('the probe did not answer')
+  })
+
   it('says why nothing answers', async () => {
     const probe = urlProbe(new URL(`http://127.0.0.1:${await findFreePort()}/probe`))
     await expect(probe.runs('evt_chk_1')).rejects.toThrow('the probe did not answer: the connection was refused')

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import { checkReceiver, type Probe } from 'postern/check'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Scene, TestEvent, Verdict } from '../../tools/check/case.ts'
-import { listCounted, startCounting } from '../../tools/check/counting.ts'
-import { forEachType, judgeWork } from '../../tools/check/work.ts'
+import { startCounting } from '../../tools/check/counting.ts'
+import { forEachType, judgeWork, listTypes } from '../../tools/check/work.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from './faulty/hand-written.ts'
 import { countingOf, play } from './play.ts'
@@ -87,7 +87,7 @@ it.each<readonly [statuses: readonly Verdict['status'][], verdict: object]>([
   [[], NOT_COUNTED],
 ])('is judged once for each type: of %j', async (statuses, verdict) => {
   const { scene } = await play([200])
-  const types = listCounted(scene).slice(0, statuses.length)
+  const types = listTypes(scene.make).slice(0, statuses.length)
   const judged: unknown[] = []
   const judgeOne = async (_scene: Scene, { type }: TestEvent): Promise<Verdict> => {
     judged.push(type)

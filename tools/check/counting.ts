@@ -1,4 +1,3 @@
-import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
 import type { Counting, Loss, TestEvent } from './case.ts'
 import { isSuccess } from './verdict.ts'
 import { listTypes, narrow, type ProbedScene, passQueue, prepare, readAll, readAny } from './work.ts'
@@ -24,11 +23,6 @@ export function startCounting(scene: ProbedScene): Counting {
   return { sent, types, losses }
 }
 
-/** Lists the types of which events are sent. */
-export function listCounted({ make }: Pick<ProbedScene, 'make'>): readonly string[] {
-  return listTypes(make, SERVICE_EVENT_TYPES)
-}
-
 async function sendAll(scene: ProbedScene): Promise<readonly Sent[]> {
   const limited = narrow(scene)
   const { make, send } = limited
@@ -40,7 +34,7 @@ async function sendAll(scene: ProbedScene): Promise<readonly Sent[]> {
     const created = creation === undefined ? [] : [{ event: creation, isDue: false }]
     return [...created, { event, isDue: isAcknowledged && isCreated }]
   }
-  const types = listCounted(scene).flatMap((type) => Array<string>(EACH).fill(type))
+  const types = listTypes(scene.make).flatMap((type) => Array<string>(EACH).fill(type))
   return (await Promise.all(types.map(sendOne))).flat()
 }
 
@@ -62,7 +56,7 @@ async function findTypes(scene: ProbedScene, sent: readonly Sent[]): Promise<rea
   await passQueue(scene, type)
   const runs = await Promise.all(ids.map((id) => scene.probe.runs(id)))
   const found = new Set(sent.filter((_, at) => (runs[at] ?? 0) > 0).map(({ event }) => event.type))
-  return listCounted(scene).filter((each) => found.has(each))
+  return listTypes(scene.make).filter((each) => found.has(each))
 }
 
 async function findLosses(

@@ -7,7 +7,9 @@ import { parseJson } from '../../src/protocol/parse-json.ts'
 import { show } from '../../src/protocol/show.ts'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
 
-const TIMEOUT_MS = 10_000
+const COMMAND_TIMEOUT_MS = 10_000
+/** Longer than a busy receiver takes: a probe that does not answer is no fault of it. */
+const URL_TIMEOUT_MS = 30_000
 
 /** True if a command can run as a process group, so that all its processes end together. */
 const HAS_GROUPS = process.platform !== 'win32'
@@ -26,20 +28,23 @@ export interface Probe {
  */
 export function urlProbe(url: string | URL): Probe {
   new OptionChecker('urlProbe').mustBe('url', url, HTTP_URL)
-  const ask = async (word: keyof Probe, id: string) => {
+  const ask = async (word: keyof Probe, id: string, isRepeated = word === 'fail'): Promise<string> => {
     const question = new URL(url)
     question.searchParams.set('id', id)
     if (word === 'fail') question.searchParams.set('fail', '1')
     const init = {
       method: word === 'fail' ? 'POST' : 'GET',
       redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(URL_TIMEOUT_MS),
     } as const
     const response = await fetch(question, init).catch((error: Error) => {
       // The error says only "fetch failed"; its cause has the reason.
-      const { text } = toConnectionFailure(error.cause instanceof Error ? error.cause : error)
+      const { kind, text } = toConnectionFailure(error.cause instanceof Error ? error.cause : error)
+      // The receiver may have closed a connection that was idle, at the moment when it was used again.
+      if (kind === 'reset' && !isRepeated && error.name !== 'TimeoutError') return undefined
       throw new Error(`the probe did not answer: ${text}`, { cause: error })
     })
+    if (response === undefined) return ask(word, id, true)
     if (!response.ok) throw new Error(`the probe answered ${response.status}`)
     return response.text()
   }
@@ -72,7 +77,7 @@ function toProbe(ask: (word: keyof Probe, id: string) => Promise<string>): Probe
 
 /** Waits until the command has ended, and returns its exit code. If it takes too long, ends it and rejects. */
 async function waitFor(child: ChildProcess): Promise<unknown> {
-  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+  const timeout = AbortSignal.timeout(COMMAND_TIMEOUT_MS)
   try {
     const [code] = await once(child, 'close', { signal: timeout })
     return code
@@ -81,7 +86,7 @@ async function waitFor(child: ChildProcess): Promise<unknown> {
     if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     else child.kill('SIGKILL')
     child.stdout?.destroy()
-    throw new Error(`the probe command did not end within ${TIMEOUT_MS / 1_000} s`, { cause: error })
+    throw new Error(`the probe command did not end within ${COMMAND_TIMEOUT_MS / 1_000} s`, { cause: error })
   }
 }
 

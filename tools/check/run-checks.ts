@@ -6,7 +6,7 @@ import { diagnose, type Finding, findLate, type Judged } from './diagnose.ts'
 import type { CheckResult } from './report.ts'
 import { toCurl } from './repro.ts'
 import type { RunScene } from './scene.ts'
-import { createTurns, type TakeTurn } from './turns.ts'
+import { createTurns, endAfter, type TakeTurn } from './turns.ts'
 import { capAt } from './verdict.ts'
 import { judgeWork } from './work.ts'
 
@@ -37,14 +37,7 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
   const found = new Map<string, Conclusion>()
   const running = new Set<string>()
   const takeTurn = createTurns(concurrency)
-  let counting: Counting | undefined
-  /** Makes the scene of a check; without a turn, that of a count which no check has begun. */
-  const toScene = (endTurn?: () => void): Scene => {
-    const count = (): Counting =>
-      scene.probe === undefined ? scene.counting() : startCounting({ ...inTurn, probe: scene.probe })
-    const inTurn: Scene = { ...withTurns(scene, takeTurn, endTurn), counting: () => (counting ??= count()) }
-    return inTurn
-  }
+  const toScene = shareCounting(scene, takeTurn)
   let finding: Finding | undefined
   let endPlain = () => {}
   const isPlainJudged = new Promise<void>((resolve) => {
@@ -97,6 +90,17 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
   return { conclusions, finding: finding ?? findLate(scene, conclusions) }
 }
 
+/** Returns a function that makes the scene of a check. All of them share one count, which the first that needs it starts, with or without a turn. */
+function shareCounting(scene: RunScene, takeTurn: TakeTurn): (endTurn?: () => void) => Scene {
+  let counting: Counting | undefined
+  return (endTurn) => {
+    const count = (): Counting =>
+      scene.probe === undefined ? scene.counting() : startCounting({ ...inTurn, probe: scene.probe })
+    const inTurn: Scene = { ...withTurns(scene, takeTurn, endTurn), counting: () => (counting ??= count()) }
+    return inTurn
+  }
+}
+
 /** Makes a scene whose deliveries take a turn each, once that of its check is over: nothing then disturbs a check that runs alone. */
 function withTurns(scene: RunScene, takeTurn: TakeTurn, endTurn: (() => void) | undefined) {
   let isOver = endTurn === undefined
@@ -105,7 +109,7 @@ function withTurns(scene: RunScene, takeTurn: TakeTurn, endTurn: (() => void) | 
     async (delivery) => {
       if (!isOver) return send(delivery)
       const end = await takeTurn(false, true)
-      return send(delivery).finally(end)
+      return endAfter(end, send(delivery))
     }
   return {
     ...scene,

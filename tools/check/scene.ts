@@ -8,6 +8,8 @@ import { isPutOff, isSuccess, readRetryAfterMs } from './verdict.ts'
 const GRACE_MS = 1_000
 /** As many checks as run at the same time by default: no single one has made all of them wait. */
 const SILENT_DELIVERIES = 8
+/** Time limit for a receiver that has left as many deliveries unanswered, unless it took a third of that for others. */
+const SHORT_TIMEOUT_MS = 2_000
 
 export interface SceneOptions extends MakerOptions, Pick<Scene, 'target' | 'patienceMs' | 'probe'> {
   readonly timeoutMs: number
@@ -95,7 +97,7 @@ export function createScene(options: SceneOptions) {
 
 /** Sends deliveries, and watches whether the receiver answers them. */
 function watchDeliveries({ target, timeoutMs, signal }: SceneOptions, make: Maker, cut: AbortSignal) {
-  let [answers, unansweredInARow] = [0, 0]
+  let [answers, unanswered, unansweredInARow, longestMs] = [0, 0, 0, 0]
   let isUnreachable = false
   const acknowledged = new Map<string, AcknowledgedEvent>()
   /** Result of one more delivery to a receiver that answered none of the last ones; kept if that is not answered either. */
@@ -112,10 +114,16 @@ function watchDeliveries({ target, timeoutMs, signal }: SceneOptions, make: Make
     (await isHanging()) ? { ...SILENCE, event: delivery.event } : deliver(delivery, agent)
   const deliver = async (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> => {
     signal?.throwIfAborted()
-    const answer = await sendDelivery(target, delivery, { timeoutMs, cut, agent })
+    // Once several have hung, the others need not hang for as long as a receiver may take at most.
+    const limitMs = unanswered < SILENT_DELIVERIES ? timeoutMs : Math.max(SHORT_TIMEOUT_MS, Math.ceil(longestMs) * 3)
+    const answer = await sendDelivery(target, delivery, { timeoutMs: Math.min(limitMs, timeoutMs), cut, agent })
     if (answer.status === undefined) cut.throwIfAborted()
-    else answers++
+    else {
+      answers++
+      longestMs = Math.max(longestMs, answer.ms)
+    }
     isUnreachable = answer.isUnreachable
+    if (answer.failureKind === 'timeout') unanswered++
     unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
     const { event } = delivery
     if (event?.type === make.plainType && isSuccess(answer) && !acknowledged.has(event.id))

@@ -1,6 +1,18 @@
 /** Function that waits for a turn, and returns the function that ends it. */
 export type TakeTurn = (isAlone?: boolean, isUrgent?: boolean) => Promise<() => void>
 
+/** Time after which others no longer wait for a delivery: it may never be answered. */
+const LONGEST_TURN_MS = 2_000
+
+/** Ends a turn once the work is done, or has taken long. */
+export function endAfter<T>(end: () => void, work: Promise<T>): Promise<T> {
+  const timer = setTimeout(end, LONGEST_TURN_MS)
+  return work.finally(() => {
+    clearTimeout(timer)
+    end()
+  })
+}
+
 /** Creates turns that are taken in the order of the calls, urgent ones first: so many at the same time, or one that is alone. */
 export function createTurns(width: number): TakeTurn {
   const queue: { readonly isAlone: boolean; readonly begin: () => void }[] = []

@@ -1,7 +1,8 @@
-import type { Answer, Maker, Scene, TestEvent, TestRecord, Verdict } from './case.ts'
+import { ACTIONS, SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
+import type { Answer, Maker, Scene, TestDelivery, TestEvent, TestRecord, Verdict } from './case.ts'
 import type { Probe } from './probe.ts'
-import { createTurns } from './turns.ts'
-import { isSuccess } from './verdict.ts'
+import { createTurns, endAfter } from './turns.ts'
+import { isSuccess, toVerdict } from './verdict.ts'
 
 const SETTLE_MS = 300
 /** Delays between two questions for the work of the same events. */
@@ -142,7 +143,7 @@ export function narrow<T extends Scene>(scene: T): T {
     (send: Scene['send']): Scene['send'] =>
     async (delivery) => {
       const end = await takeTurn()
-      return send(delivery).finally(end)
+      return endAfter(end, send(delivery))
     }
   return { ...scene, send: limit(scene.send), sendOnce: limit(scene.sendOnce) }
 }
@@ -168,14 +169,23 @@ export async function prepare({ make, send }: Pick<Scene, 'make' | 'send'>, type
 export const recordOf = ({ data }: TestEvent): TestRecord | undefined =>
   (data as { record?: TestRecord } | undefined)?.record // by the maker
 
+/** Types that no receiver knows. */
+export const UNKNOWN_TYPES: readonly string[] = [...typesOf('checkThing'), 'check.unheard.of']
+
 /** Lists the types of which events are sent: the plain type, changes of records of several models, and what the service names. */
-export function listTypes({ plainType, model }: Maker, more: readonly string[]): readonly string[] {
-  const models = new Set([model, 'contact', 'opportunity', 'financeInvoice'])
-  const changes = [...models].flatMap((each) => ['created', 'updated', 'deleted'].map((action) => `${each}.${action}`))
-  return [...new Set([plainType, ...changes, ...more])]
+export function listTypes({ plainType, model }: Maker, more: readonly string[] = []): readonly string[] {
+  const models = [model, 'contact', 'opportunity', 'financeInvoice']
+  return [...new Set([plainType, ...models.flatMap(typesOf), ...SERVICE_EVENT_TYPES, ...more])]
 }
 
-/** Judges all of these, so many at a time. Returns the worst verdict, and names all of several that have it; a skipped one counts less than a pass. */
+/** Lists the types of a model's events. */
+export function typesOf(model: string): readonly string[] {
+  return ACTIONS.map((action) => `${model}.${action}`)
+}
+
+const MOST_NAMED = 6
+
+/** Judges all of these, so many at a time. Returns the worst verdict, and names several that have it; a skipped one counts less than a pass. */
 export async function judgeAll(
   names: readonly string[],
   judge: (name: string) => Promise<Verdict>,
@@ -193,8 +203,24 @@ export async function judgeAll(
   const verdict = verdicts.find(({ status }) => status === worst)
   if (verdict === undefined) return { status: 'skipped', answers: [], cause: 'not_counted' }
   if (names.length === 1 || worst === 'skipped' || worst === 'pass') return verdict
-  const named = names.filter((_, at) => verdicts[at]?.status === worst).join(', ')
+  const found = names.filter((_, at) => verdicts[at]?.status === worst)
+  const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : ''
+  const named = `${found.slice(0, MOST_NAMED).join(', ')}${more}`
   return { ...verdict, note: verdict.note === undefined ? named : `${verdict.note}; ${named}` }
+}
+
+/** Sends deliveries one after the other, and judges the answer to each. */
+export function judgeEach(
+  { send }: Scene,
+  deliveries: readonly (readonly [what: string, delivery: TestDelivery])[],
+  judge: (answer: Answer) => Verdict,
+): Promise<Verdict> {
+  const byName = new Map(deliveries)
+  const judgeOne = async (name: string) => {
+    const delivery = byName.get(name)
+    return delivery === undefined ? toVerdict('skipped', []) : judge(await send(delivery))
+  }
+  return judgeAll([...byName.keys()], judgeOne, 1)
 }
 
 /** Wraps a check that judges an event of each type whose work is counted. */

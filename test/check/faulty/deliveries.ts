@@ -166,6 +166,10 @@ export class TurnsCopiesAway extends HandWritten {
   }
 }
 
+export class KeepsAnyBody extends HandWritten {
+  override readonly maxBodyBytes = Number.POSITIVE_INFINITY
+}
+
 export class NeverAnswers extends HandWritten {
   override answer(): Promise<Answer> {
     return new Promise(() => {})

@@ -134,3 +134,51 @@ export class SharesAVariable extends HandWritten {
     return super.receive(this.#event)
   }
 }
+
+/** Looks for the ids of recent events only. */
+export class ForgetsOldEvents extends HandWritten {
+  override isDone(event: Event): boolean {
+    return Date.now() - Date.parse(event.timestamp) < 3_600_000 && super.isDone(event)
+  }
+}
+
+/** Ends its work with the connection, and knows the id then. */
+export class WorksForOpenConnections extends HandWritten {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    const body = await this.read(request)
+    const event = this.isGenuine(body, request) ? this.parse(body) : undefined
+    if (event === undefined) return this.refuse(body)
+    if (this.isDone(event)) return this.onDuplicate()
+    this.note(event)
+    await sleep(20) // simulates a database query
+    if (!request.socket.destroyed) await this.work(event)
+    return { status: 200 }
+  }
+}
+
+/** Does the work again if its answer could not be sent. */
+export class ForgetsWhatItCannotAnswer extends HandWritten {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    const body = await this.read(request)
+    const event = this.isGenuine(body, request) ? this.parse(body) : undefined
+    if (event === undefined) return this.refuse(body)
+    if (this.isDone(event)) return this.onDuplicate()
+    await sleep(20) // simulates a database query
+    await this.work(event)
+    if (!request.socket.destroyed) this.note(event)
+    return { status: 200 }
+  }
+}
+
+/** Holds a lock on an event that failed once, for ever. */
+export class NeverReleases extends HandWritten {
+  readonly #locked = new Set<string>()
+
+  override async handle(event: Event): Promise<Answer> {
+    if (this.#locked.has(event.id)) return new Promise(() => {})
+    return super.handle(event).catch(() => {
+      this.#locked.add(event.id)
+      return { status: 500 }
+    })
+  }
+}

@@ -56,7 +56,8 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   TakesFirstHeader: { fail: ['signature-right-first'] },
   TakesLastHeader: { fail: ['signature-right-last'] },
   TakesAnyHeader: { fail: ['signature-right-first', 'signature-right-last'] },
-  InflatesBeforeCheck: { fail: ['gzip-after-signing'] },
+  InflatesBeforeCheck: { warn: ['gzip-after-signing'] },
+  InflatesWithoutLimit: { fail: ['gzip-after-signing'] },
   InflatesAfterCheck: { fail: ['gzip-before-signing'] },
   RemembersSignatures: { fail: ['signature-remembered'] },
   TakesKnownSignaturesForDuplicates: { fail: ['signature-remembered'], beside: /^effect-once-other-bytes$/ },
@@ -120,6 +121,7 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   TakesThreeOrSixDigits: { fail: ['timestamp-fractions'] },
   ReadsLinesAsText: { fail: ['bytes-line-ends'] },
   StoresThreeBytes: { fail: ['bytes-four-byte-characters'] },
+  KeepsAnyBody: { warn: ['endless-body'] },
   NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], skip: [], timeoutMs: 500 } },
 }
 
@@ -133,6 +135,14 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   NotesBeforeCheck: { fail: ['effect-after-forgery'] },
   AcksRunningCopies: { fail: ['effect-copies-of-failure'] },
   SharesAVariable: { fail: ['burst'], beside: /^(effect-|large|huge|alive)/, options: { concurrency: 1 } },
+  ForgetsOldEvents: { fail: ['effect-once-late'] },
+  WorksForOpenConnections: { fail: ['effect-once-after-cut'], among: ['effect-once-after-cut'] },
+  ForgetsWhatItCannotAnswer: { fail: ['effect-once-after-cut'], among: ['effect-once-after-cut'] },
+  NeverReleases: {
+    fail: ['effect-retry-after-failure'],
+    among: ['effect-retry-after-failure'],
+    options: { timeoutMs: 2_000 },
+  },
   QueuesBeforeCheck: { fail: ['effect-none-refused'], beside: /^effect-(ack|retry)/, options: { patienceMs: 30_000 } },
 }
 
@@ -140,6 +150,8 @@ const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
   KnowsOneCase: { warn: ['header-lower-case'] },
   ChecksOneTypeOnly: { fail: ['signature-other-types'] },
   ForgetsDeletions: { fail: ['signature-other-types'] },
+  ForgetsImports: { fail: ['signature-other-types'] },
+  AnswersTrials: { fail: ['signature-other-types'] },
   EmptySecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
   UndefinedSecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
   NoneSecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
@@ -170,6 +182,7 @@ const LOSSES: Readonly<Record<keyof typeof losses, Finding>> = {
   AcksSecondFailures: { fail: ['effect-retry-after-failure'], beside: /^effect-ack/ },
   KnowsWhatFailedTwice: { fail: ['effect-ack-after-work'] },
   AcksAfterTwoTries: { fail: ['effect-ack-after-work'] },
+  DropsUpdates: { warn: ['effect-types'] },
   TriesOnceMore: { fail: ['effect-ack-after-work'], beside: /^effect-(once|retry)/ },
 }
 
@@ -204,8 +217,9 @@ const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
   NeedsOwnAddress: { warn: ['same-email'] },
   NeedsData: { warn: ['data-missing'] },
   StoresShortIds: { warn: ['id-long'] },
-  CutsIds: { warn: ['effect-similar-ids'] },
-  ComparesIdsWithoutCase: { warn: ['effect-similar-ids'] },
+  CutsIds: { fail: ['effect-similar-ids'] },
+  ReadsDigitsOfIds: { fail: ['effect-similar-ids'] },
+  ComparesIdsWithoutCase: { fail: ['effect-similar-ids'] },
   NeedsUtc: { warn: ['timestamp-offset'] },
   RefusesThePast: { warn: ['late-replay'] },
   RefusesTheFuture: { warn: ['timestamp-ahead'] },

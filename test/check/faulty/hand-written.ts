@@ -33,6 +33,7 @@ export function digestOf(body: Buffer | string, secret: string = SECRET): string
  * It answers its own probe at /probe.
  */
 export class HandWritten {
+  readonly maxBodyBytes: number = 4 * 1_048_576
   readonly #done = new Set<string>()
   readonly #running = new Map<string, Promise<Answer>>()
   readonly #failing = new Map<string, number>()
@@ -49,6 +50,7 @@ export class HandWritten {
   async answer(request: IncomingMessage): Promise<Answer> {
     if (request.method !== 'POST') return { status: 405 }
     const body = await this.read(request)
+    if (body.length > this.maxBodyBytes) return { status: 413 }
     if (!this.isGenuine(body, request)) return this.refuse(body)
     const event = this.parse(body)
     return event === undefined ? { status: 400 } : this.receive(event)
@@ -56,7 +58,12 @@ export class HandWritten {
 
   async read(request: IncomingMessage): Promise<Buffer> {
     const parts: Buffer[] = []
-    for await (const part of request) parts.push(part)
+    let length = 0
+    for await (const part of request.iterator({ destroyOnReturn: false })) {
+      parts.push(part)
+      length += part.length
+      if (length > this.maxBodyBytes) break
+    }
     return Buffer.concat(parts)
   }
 

@@ -114,3 +114,9 @@ export class KnowsWhatFailedTwice extends HandWritten {
     })
   }
 }
+
+export class DropsUpdates extends HandWritten {
+  override async work(event: Event): Promise<void> {
+    if (!event.type.endsWith('.updated')) await super.work(event)
+  }
+}

@@ -118,6 +118,12 @@ export class CutsIds extends HandWritten {
   }
 }
 
+export class ReadsDigitsOfIds extends HandWritten {
+  override keyOf({ id }: Event): string {
+    return id.slice(18).replaceAll(/\D/g, '')
+  }
+}
+
 export class ComparesIdsWithoutCase extends HandWritten {
   override keyOf({ id }: Event): string {
     return id.toLowerCase()

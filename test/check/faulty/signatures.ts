@@ -135,6 +135,10 @@ export class InflatesBeforeCheck extends HandWritten {
   }
 }
 
+export class InflatesWithoutLimit extends InflatesBeforeCheck {
+  override readonly maxBodyBytes = Number.POSITIVE_INFINITY
+}
+
 export class InflatesAfterCheck extends HandWritten {
   override parse(body: Buffer): Event | undefined {
     try {

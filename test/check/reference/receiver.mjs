@@ -3,11 +3,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
+const MAX_BODY_BYTES = 4 * 1024 * 1024
+
 const server = createServer((request, response) => {
   if (request.method !== 'POST') return response.writeHead(405).end()
   const parts = []
-  request.on('data', (part) => parts.push(part))
+  let length = 0
+  request.on('data', (part) => {
+    length += part.length
+    if (length <= MAX_BODY_BYTES) parts.push(part)
+    else if (!response.writableEnded) response.writeHead(413, { connection: 'close' }).end()
+  })
   request.on('end', () => {
+    if (response.writableEnded) return
     const expected = Buffer.from(
       `sha256=${createHmac('sha256', process.env.WEBHOOK_SECRET).update(Buffer.concat(parts)).digest('hex')}`,
     )

@@ -1,10 +1,17 @@
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { isSuccess, notAccepted, readRetryAfterMs, toVerdict } from '../verdict.ts'
-import { forEachType, type ProbedScene, readRuns, withCounted } from '../work.ts'
+import { forEachType, judgeAll, narrow, type ProbedScene, readRuns, readSettled, withCounted } from '../work.ts'
 import { COPIES } from './send-at-once.ts'
 
 /** Delays between further attempts, as fractions of `patienceMs`. */
-const RETRY_WAITS = [1 / 30, 5 / 30, 6 / 30]
+const RETRY_WAITS = [1 / 30, 5 / 30, 6 / 30] as const
+
+/** Times between the last byte of a body and the end of its connection, by name; none if the connection ends before it. */
+const CUTS_MS = [0, 10, 100]
+const CUTS: Readonly<Record<string, number | undefined>> = {
+  'cut before the last byte': undefined,
+  ...Object.fromEntries(CUTS_MS.map((ms) => [`cut ${ms} ms after the last byte`, ms])),
+}
 
 async function sendUntilAccepted(
   { sendOnce, patienceMs, wait, endTurn }: Scene,
@@ -12,7 +19,8 @@ async function sendUntilAccepted(
 ): Promise<Answer> {
   let answer = await sendOnce(delivery)
   for (const part of RETRY_WAITS) {
-    if (isSuccess(answer)) return answer
+    // A receiver that holds what it failed at for ever would hold each retry for as long as it may.
+    if (isSuccess(answer) || answer.failureKind === 'timeout') return answer
     endTurn()
     await wait(Math.min(readRetryAfterMs(answer) ?? part * patienceMs, patienceMs))
     answer = await sendOnce(delivery)
@@ -48,6 +56,34 @@ export const effectFailure: readonly Case[] = [
       const first = await scene.sendOnce(delivery)
       if (isUnseen(first) || isSuccess(first)) return judgeAnswers(scene, event, [first])
       return judgeAnswers(scene, event, [first, await sendUntilAccepted(scene, delivery)])
+    }),
+  },
+  {
+    id: 'effect-once-after-cut',
+    sends: `Events whose sender closes the connection before an answer, ${CUTS_MS.join(', ')} ms after the last byte, and one before the last byte; then each again until it is accepted, up to five times in all.`,
+    expects: 'In the end a 2xx, and the probe reports that the work of each was done once.',
+    why: 'The service, or a proxy on the way, gives up waiting, and the service then retries. A receiver that ends its work when the connection ends, and knows the id already, loses the event; one that forgets the id then does the work twice.',
+    fix: 'Let the work go on when the connection ends, and let only its own success or failure decide whether the event is known.',
+    run: withCounted((wide, makeEvent) => {
+      const scene = narrow(wide)
+      const { make, sendOnce, wait } = scene
+      return judgeAll(Object.keys(CUTS), async (name) => {
+        const event = makeEvent()
+        async function* toParts(body: Uint8Array): AsyncGenerator<Uint8Array> {
+          const cutMs = CUTS[name]
+          yield cutMs === undefined ? body.subarray(0, -1) : body
+          await wait(cutMs ?? 50)
+          throw new Error('cut on purpose')
+        }
+        const first = await sendOnce(make.delivery(event, { toParts }))
+        scene.endTurn()
+        await wait(scene.patienceMs * RETRY_WAITS[0])
+        const last = await sendUntilAccepted(scene, make.delivery(event))
+        if (isUnseen(last)) return notAccepted(last)
+        if (!isSuccess(last)) return toVerdict('fail', [first, last])
+        const runs = (await readRuns(scene, event.id)) && (await readSettled(scene, event.id))[0]
+        return toVerdict(runs === 1 ? 'pass' : 'fail', [first, last], { runs: runs ?? 0 })
+      })
     }),
   },
   {

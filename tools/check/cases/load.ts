@@ -1,8 +1,17 @@
 import type { Case } from '../case.ts'
+import { FORGED } from '../maker.ts'
 import { isPutOff, isRefusal, isSuccess, MUST_BE_ACCEPTED, MUST_NOT_CRASH, toVerdict } from '../verdict.ts'
+import { judgeAll } from '../work.ts'
 import { sendAtOnce } from './send-at-once.ts'
 
 const BURST = 50
+
+const MIB = 1_048_576
+/** Size of a body that no event has, and more than the system keeps for a receiver that does not read it. */
+const ENDLESS_MIB = 16
+const PART_BYTES = 65_536
+const CHUNKED = 'in chunked encoding'
+const ENDLESS = [CHUNKED, 'with a declared length']
 
 const cases: readonly Case[] = [
   {
@@ -19,12 +28,39 @@ const cases: readonly Case[] = [
     expects: '2xx or 413; a warning for another 4xx or a connection that ends. Never 5xx.',
     why: 'A receiver needs some limit, and 413 tells the sender that it was reached.',
     fix: 'Answer 413 from the declared length, and end the connection after the answer.',
-    deliver: (make) => make.delivery(make.event({ note: 'x'.repeat(2_048 * 1_024) })),
+    deliver: (make) => make.delivery(make.event({ note: 'x'.repeat(2 * MIB) })),
     judge: (answer) => {
       if (isSuccess(answer)) return toVerdict('pass', answer)
       if (answer.status === 413) return toVerdict('pass', answer, { note: 'the limit is below 2 MiB' })
       return toVerdict(isRefusal(answer) || answer.status === undefined ? 'warn' : 'fail', answer)
     },
+  },
+  {
+    id: 'endless-body',
+    level: 'warn',
+    sends: `Two bodies of ${ENDLESS_MIB} MiB with a wrong signature: one in chunked encoding, one with a declared length.`,
+    expects:
+      'Another answer than 2xx, or the end of the connection, before all of it is sent; or 413. Otherwise a warning.',
+    why: 'Anyone can send this. A receiver that keeps a body until its end, to check the signature of it, can be filled with a few of them until it has no memory left.',
+    fix: 'Stop at a limit, such as 1 MiB, and answer 413; from the declared length if there is one, and otherwise when that many bytes have arrived.',
+    run: ({ make, sendOnce }) =>
+      judgeAll(
+        ENDLESS,
+        async (name) => {
+          let sent = 0
+          async function* toParts(body: Uint8Array): AsyncGenerator<Uint8Array> {
+            for (; sent < body.length; sent += PART_BYTES) yield body.subarray(sent, sent + PART_BYTES)
+          }
+          const forged = make.delivery('', { ...FORGED, toParts, isChunked: name === CHUNKED })
+          const body = Buffer.alloc(ENDLESS_MIB * MIB, ' ')
+          const answer = await sendOnce({ ...forged, body })
+          if (isSuccess(answer)) return toVerdict('fail', answer)
+          if (answer.status === 413) return toVerdict('pass', answer)
+          if (sent >= body.length) return toVerdict('fail', answer, { note: `it read ${ENDLESS_MIB} MiB` })
+          return toVerdict(answer.failureKind === 'timeout' ? 'skipped' : 'pass', answer)
+        },
+        1,
+      ),
   },
   {
     id: 'signed-not-json',

@@ -1,4 +1,4 @@
-import { ACTIONS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
+import { SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
 import type { Answer, Case, Maker, Scene, Verdict } from '../case.ts'
 import {
   isPutOff,
@@ -10,8 +10,7 @@ import {
   SHOULD_BE_ACCEPTED,
   toVerdict,
 } from '../verdict.ts'
-import { judgeAll, listTypes, narrow, prepare, WIDTH } from '../work.ts'
-import { judgeEach } from './judge-each.ts'
+import { judgeAll, judgeEach, listTypes, narrow, prepare, typesOf, WIDTH } from '../work.ts'
 import { listPairs, makePair } from './pairs.ts'
 import { records } from './records.ts'
 import { COPIES, holdBack, sendAtOnce } from './send-at-once.ts'
@@ -19,14 +18,13 @@ import { COPIES, holdBack, sendAtOnce } from './send-at-once.ts'
 const BUSY = [409, 425, 429, 503]
 
 const MODELS = ['opportunity', 'financeInvoice']
-const typesOf = (model: string) => ACTIONS.map((action) => `${model}.${action}`)
 
 /** Makes an event of each type, without the events that a receiver may expect before. */
 const makeEach = ({ make }: Scene, types: readonly string[]) =>
   types.map((type) => [type, make.delivery(make.event({ type }))] as const)
 
 /** Lists all kinds of events: those that the service names, and two that no receiver knows. */
-const listAll = (make: Maker) => listTypes(make, [...SERVICE_EVENT_TYPES, 'checkThing.created', 'check.unheard.of'])
+const listAll = (make: Maker) => listTypes(make, ['checkThing.created', 'check.unheard.of'])
 
 /** Returns the type, if an event of it is accepted by itself: other checks say why one is not. */
 async function findAccepted(scene: Scene, type: string): Promise<readonly string[]> {

@@ -8,7 +8,7 @@ import {
   SHOULD_BE_ACCEPTED,
   toVerdict,
 } from '../verdict.ts'
-import { judgeEach } from './judge-each.ts'
+import { judgeEach } from '../work.ts'
 
 const withContact =
   (change: (make: Maker) => Readonly<Record<string, unknown>>) =>

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { MISSING_SECRETS } from '../../wire/signature-mistakes.ts'
-import type { Answer, Case, Maker, Scene, SingleCase, TestDelivery, Verdict } from '../case.ts'
+import type { Answer, Case, Maker, Scene, SingleCase, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { FORGED, signWith } from '../maker.ts'
 import { isRefusal, isSuccess, isUnjudged, MUST_BE_REFUSED, mustBeRefused, notAccepted, toVerdict } from '../verdict.ts'
-import { judgeEach } from './judge-each.ts'
+import { judgeAll, judgeEach, listTypes, narrow, UNKNOWN_TYPES } from '../work.ts'
 
 const WHY = 'Anyone who knows the URL can send events that the service never sent.'
 const FIX = 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.'
@@ -12,6 +12,9 @@ const DECODED =
 const BYTES = 'Keep the body as bytes until its signature is verified.'
 const INFLATE =
   'Answer 415 to any Content-Encoding before reading the body, or turn off decompression in the body reader.'
+
+/** Size of a body that a few kilobytes are decompressed to. */
+const INFLATED_MIB = 32
 
 /** Passes for any refusal: 401 is no more usual than others. */
 const mustBeRefusedAnyhow = (answer: Answer) => toVerdict(isRefusal(answer) ? 'pass' : 'fail', answer)
@@ -99,22 +102,17 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
       return make.delivery(body, { bytes: Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), body]) })
     },
   },
-  {
-    id: 'gzip-after-signing',
-    sends: 'An event that was compressed after it was signed, with "Content-Encoding: gzip".',
-    expects: 'A 4xx, mostly 415 or 401. Never 2xx, never 5xx.',
-    why: 'A receiver that accepts this decompresses what anyone sends before it checks the signature: a few kilobytes become gigabytes.',
-    fix: INFLATE,
-    deliver: (make) => {
-      const { body } = make.delivery(make.event())
-      return make.delivery(body, { bytes: gzipSync(body), contentEncoding: 'gzip' })
-    },
-    judge: mustBeRefusedAnyhow,
-  },
 ]
 
 /** Accounts that no receiver knows; the second is the name of a property that every JavaScript object has. */
 const UNKNOWN = ['check-unheard-of', 'constructor']
+
+/** Types by which services try a URL when it is registered. */
+const TRIALS = [
+  ...['ping', 'test', 'webhook.test', 'webhook.ping', 'test.event', 'test.ping', 'health', 'health.check', 'verify'],
+  ...['verification', 'url_verification', 'webhook.verify', 'endpoint.verification', 'challenge', 'handshake', 'setup'],
+]
+const [NO_TYPE, UNSIGNED] = ['without a type', ' without a signature']
 
 const refuseAll = (scene: Scene, deliveries: Parameters<typeof judgeEach>[1]) =>
   judgeEach(scene, deliveries, mustBeRefused)
@@ -197,6 +195,23 @@ export const signature: readonly Case[] = [
     run: afterGenuine((make, { body }) => make.delivery(body, FORGED)),
   },
   {
+    id: 'gzip-after-signing',
+    sends: `An event that was compressed after it was signed, with "Content-Encoding: gzip"; if that is accepted, also one of ${INFLATED_MIB} MiB.`,
+    expects: 'A 4xx to the first, mostly 415 or 401; a warning for 2xx. Never 2xx to the second, never 5xx.',
+    why: 'A receiver that accepts this decompresses what anyone sends before it checks the signature: without a limit, a few kilobytes become gigabytes.',
+    fix: `${INFLATE} At least, limit the size of what is decompressed.`,
+    run: async ({ make, send }) => {
+      const deliver = (event: TestEvent) => {
+        const { body } = make.delivery(event)
+        return send(make.delivery(body, { bytes: gzipSync(body), contentEncoding: 'gzip' }))
+      }
+      const answer = await deliver(make.event())
+      if (!isSuccess(answer)) return mustBeRefusedAnyhow(answer)
+      const large = await deliver(make.event({ note: 'x'.repeat(INFLATED_MIB * 1_048_576) }))
+      return toVerdict(isSuccess(large) ? 'fail' : 'warn', [answer, large])
+    },
+  },
+  {
     id: 'gzip-before-signing',
     sends:
       'An event that was compressed before it was signed, with "Content-Encoding: gzip"; if that is accepted, also signed bytes that are not gzip.',
@@ -224,18 +239,21 @@ export const signature: readonly Case[] = [
   {
     id: 'signature-other-types',
     sends:
-      'Events of four types with a wrong signature: contact.deleted, finance.payment.completed, one that no receiver knows, and none.',
+      'Events with a wrong signature, and without any: of each type that a check sends, of types such as "ping" and "webhook.test", by which other services try a URL, and of none.',
     expects: REFUSED,
-    why: `${WHY} A check that each route or type repeats is forgotten for the next one.`,
-    fix: 'Check the signature in one place, before reading the type.',
-    run: (scene) =>
-      refuseAll(
-        scene,
-        ['contact.deleted', 'finance.payment.completed', 'check.unheard.of', undefined].map((type) => [
-          type ?? 'without a type',
-          scene.make.delivery(scene.make.event({ type }), FORGED),
-        ]),
-      ),
+    why: `${WHY} A check that each route or type repeats is forgotten for the next one. The service sends no events to try a URL, and anyone can call an event so.`,
+    fix: 'Check the signature in one place, before reading the type, and make no exception.',
+    run: (scene) => {
+      const { make, send } = narrow(scene)
+      const types = [...listTypes(make, [...UNKNOWN_TYPES, ...TRIALS]), NO_TYPE]
+      const names = types.flatMap((type) => [type, `${type}${UNSIGNED}`])
+      return judgeAll(names, async (name) => {
+        const type = name.replace(UNSIGNED, '')
+        const event = make.event({ type: type === NO_TYPE ? undefined : type, challenge: 'check' })
+        const changes = name === type ? FORGED : { signature: () => undefined }
+        return mustBeRefused(await send(make.delivery(event, changes)))
+      })
+    },
   },
   {
     id: 'signature-unknown-account',

@@ -1,17 +1,17 @@
 import { ATTEMPT_DELAYS_MS } from '../../../src/protocol/schedule.ts'
 import type { Case } from '../case.ts'
 import { MUST_BE_ACCEPTED, mustBeAccepted, SHOULD_BE_ACCEPTED } from '../verdict.ts'
-import { judgeEach } from './judge-each.ts'
+import { judgeEach } from '../work.ts'
 
 /** Age of an event at the last attempt: all delays, and at most 10 s for each attempt before it. */
-const LAST_ATTEMPT_MS = ATTEMPT_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) + 100_000
+export const LAST_ATTEMPT_MS: number = ATTEMPT_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) + 100_000
 
 const TWO_HOURS_MS = 7_200_000
 
 const NO_AGE =
   'Do not refuse events by their age: a retry by hand, or `npx postern replay --since 24h`, can come days later. The signature shows that an event is genuine; detect duplicates by its id.'
 
-const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString()
+export const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString()
 
 export const time: readonly Case[] = [
   {
