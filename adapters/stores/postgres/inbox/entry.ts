@@ -35,16 +35,14 @@ export function toStored(item: InboxItem): StoredItem {
   const more: More = { ...(key !== item.key && { key: item.key }), source, trace }
   const json = JSON.stringify(more)
   return {
-    ...{
-      key,
-      receivedAt,
-      bytes,
-      account: encodeMark(accountKey),
-      id: encodeMark(item.id),
-      type: encodeMark(item.type),
-    },
+    key,
+    account: encodeMark(accountKey),
+    id: encodeMark(item.id),
+    type: encodeMark(item.type),
+    receivedAt,
     more: json === '{}' ? '' : encodeMark(json),
     lane: toStoredLane(item) ?? '',
+    bytes,
   }
 }
 

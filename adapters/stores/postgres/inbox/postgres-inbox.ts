@@ -141,14 +141,16 @@ class InboxOnPostgres implements PostgresInbox {
       end += length
       return end - length
     })
+    const hasLanes = items.some(({ lane }) => lane !== '')
     const rows = await this.#tables.runInTurn(
-      ({ put }) => put,
+      ({ put, putInLanes }) => (hasLanes ? putInLanes : put),
       items.map(({ account }) => account),
       (turns, nths, hint) => [
         ...[listOf(({ key }) => key), listOf(({ account }) => account), listOf(({ id }) => id)],
         ...[listOf(({ type }) => type), listOf(({ receivedAt }) => receivedAt), listOf(({ more }) => more)],
         ...[toArrayLiteral(starts), toArrayLiteral(lengths), turns, nths, hint],
-        ...[Buffer.concat(items.map(({ bytes }) => bytes)), listOf(({ lane }) => lane)],
+        Buffer.concat(items.map(({ bytes }) => bytes)),
+        ...(hasLanes ? [listOf(({ lane }) => lane)] : []),
       ],
     )
     return new Set(rows.map(([key]) => key))

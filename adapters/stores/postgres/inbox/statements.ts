@@ -26,8 +26,10 @@ export function makeInboxStatements(name: TableName) {
     triggers,
     create: `${makeLaneColumns(names)};\n${makeCreate(names, table, `${triggers};\n${makeCheck(missing)}`)}`,
     advance: makeAdvance(names),
-    put: makePut(names, pieces),
-    settle: makeSettle(names, pieces),
+    put: makePut(names, pieces, false),
+    putInLanes: makePut(names, pieces, true),
+    settle: makeSettle(names, pieces, false),
+    settleInLanes: makeSettle(names, pieces, true),
     sweepDead: makeSweepDead(names),
     lookAtLanes: makeLookAtLanes(names, pieces),
     ...makeTakes(names, pieces),
@@ -39,31 +41,35 @@ export function makeInboxStatements(name: TableName) {
 
 /**
  * Stores items that are not there, and revives dead letters, which keep their bodies. It fails if the number of a new item has a body already,
- * which is another event's: the sequence of numbers stands back. Items of a lane, which are of one account, are inserted in their order. Reads others first: an INSERT would wait for a row that
- * another transaction has locked. Returns a row of `next`, and the keys of items whose lane another transaction has locked: those are not stored. The commit is on disk even if that is not the database's default.
+ * which is another event's: the sequence of numbers stands back. Items of a lane, which are of one account, are inserted in their order.
+ * Reads others first: an INSERT would wait for a row that another transaction has locked. Returns a row of `next`, and the keys of items whose
+ * lane another transaction has locked: those are not stored. The commit is on disk even if that is not the database's default.
+ *
+ * @param hasLanes false if no item has one, which saves 8 % of the server's time
  */
-function makePut({ items, bodies }: Names, { busy, isFree, next, turn }: Pieces): string {
+function makePut({ items, bodies }: Names, { busy, isFree, next, turn }: Pieces, hasLanes: boolean): string {
+  const ifLanes = (text: string) => (hasLanes ? text : '')
   return `
 WITH args AS MATERIALIZED (
   SELECT $1::text[] AS keys, $2::text[] AS accounts, $3::text[] AS ids, $4::text[] AS types, $5::float8[] AS times,
     $6::text[] AS mores, $7::int[] AS starts, $8::int[] AS lengths, $9::bigint[] AS turns, $10::int[] AS nths, $11::bigint AS hint,
-    $13::text[] AS lanes, ${NOW} AS now, CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    ${ifLanes('$13::text[] AS lanes,')} ${NOW} AS now, CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
 ), given AS MATERIALIZED (
-  SELECT g.* FROM args, unnest(keys, accounts, ids, types, times, mores, starts, lengths, turns, nths, lanes)
-    AS g (key, account, id, type, received_at, more, start, length, turn, nth, lane)
-), ${next}, ${busy('SELECT lane FROM given')}, put AS (
-  INSERT INTO ${items} AS i (key, state, position, account, id, type, received_at, more, lane, since, due_at)
-  SELECT key, ${READY}, ${TURN}, account, id, type, received_at, nullif(more, ''), nullif(lane, ''), next.now, next.now
+  SELECT g.* FROM args, unnest(keys, accounts, ids, types, times, mores, starts, lengths, turns, nths${ifLanes(', lanes')})
+    AS g (key, account, id, type, received_at, more, start, length, turn, nth${ifLanes(', lane')})
+), ${next}, ${ifLanes(`${busy('SELECT lane FROM given')},`)} put AS (
+  INSERT INTO ${items} AS i (key, state, position, account, id, type, received_at, more, since, due_at${ifLanes(', lane')})
+  SELECT key, ${READY}, ${TURN}, account, id, type, received_at, nullif(more, ''), next.now, next.now${ifLanes(", nullif(lane, '')")}
   FROM given g CROSS JOIN next
-  WHERE ${isFree('lane')} AND NOT EXISTS (SELECT FROM ${items} i WHERE i.key = g.key AND state <> ${DEAD} OFFSET 0)
-  ORDER BY lane, CASE lane WHEN '' THEN 0 ELSE nth END, key
+  WHERE ${ifLanes(`${isFree('lane')} AND`)} NOT EXISTS (SELECT FROM ${items} i WHERE i.key = g.key AND state <> ${DEAD} OFFSET 0)
+  ORDER BY ${ifLanes("lane, CASE lane WHEN '' THEN 0 ELSE nth END,")} key
   ON CONFLICT (key) DO UPDATE SET ${REPLAY} WHERE i.state = ${DEAD} RETURNING key, seq, xmax = 0 AS is_new
 ), stored AS (
   INSERT INTO ${bodies} SELECT seq, substr($12::bytea, start, length) FROM put JOIN given USING (key) WHERE is_new
 ), restored AS (
   INSERT INTO ${bodies} SELECT seq, substr($12::bytea, start, length) FROM put JOIN given USING (key) WHERE NOT is_new ON CONFLICT (seq) DO NOTHING
 )
-${turn} UNION ALL SELECT key, NULL, NULL, NULL FROM given WHERE NOT (${isFree('lane')})`
+${turn} ${ifLanes(`UNION ALL SELECT key, NULL, NULL, NULL FROM given WHERE NOT (${isFree('lane')})`)}`
 }
 
 /**
@@ -72,8 +78,11 @@ ${turn} UNION ALL SELECT key, NULL, NULL, NULL FROM given WHERE NOT (${isFree('l
  * its lane, or all that is parked behind it, the item has no row in the answer: waiting for it would delay all others.
  *
  * Rows are found by their key alone: the index of places has all that the worker ever took while any transaction of the server is older.
+ *
+ * @param hasLanes false if no item has one
  */
-function makeSettle({ items, bodies }: Names, { busy, isFree }: Pieces): string {
+function makeSettle({ items, bodies }: Names, { busy, isFree }: Pieces, hasLanes: boolean): string {
+  const ifLanes = (text: string) => (hasLanes ? text : '')
   const next = (lock: string) =>
     `SELECT key FROM ${items} p WHERE p.lane = l.lane AND p.state = ${PARKED} ORDER BY p.since LIMIT 1 ${lock}`
   // The one that is next is locked here, for the trigger.
@@ -83,9 +92,9 @@ function makeSettle({ items, bodies }: Names, { busy, isFree }: Pieces): string 
 WITH given AS MATERIALIZED (
   SELECT g.* FROM (SELECT ${ASYNC}) a, jsonb_to_recordset($1::jsonb)
     AS g (key text, worker bigint, taken bigint, next text, delay bigint, failed int, kept int, marks text, tries text, lane text, away int)
-), ${busy("SELECT lane FROM given WHERE next <> 'wait' OR away = 1", areLocked)}, held AS MATERIALIZED (
+), ${ifLanes(`${busy("SELECT lane FROM given WHERE next <> 'wait' OR away = 1", areLocked)},`)} held AS MATERIALIZED (
   SELECT g.* FROM given g CROSS JOIN LATERAL (SELECT FROM ${items} i WHERE i.key = g.key AND ${isHeld} FOR UPDATE SKIP LOCKED) i
-  WHERE ${isFree('g.lane')}
+  ${ifLanes(`WHERE ${isFree('g.lane')}`)}
 ), removed AS (
   DELETE FROM ${items} i USING held g WHERE g.next = 'remove' AND i.key = g.key RETURNING i.seq
 ), dropped AS (

@@ -250,7 +250,11 @@ export class WorkTable implements InboxTable {
   }
 
   async #settleAll(settled: readonly Settled[]): Promise<readonly (Answer | undefined)[]> {
-    const rows = await this.#parts.tables.run(({ settle }) => settle, JSON.stringify(settled))
+    const hasLanes = settled.some(({ lane }) => lane !== undefined)
+    const rows = await this.#parts.tables.run(
+      ({ settle, settleInLanes }) => (hasLanes ? settleInLanes : settle),
+      JSON.stringify(settled),
+    )
     const answers = new Map(
       rows.map(([key, isHeld, exists, tries]) => [
         key,
