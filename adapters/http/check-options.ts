@@ -21,9 +21,12 @@ export function waitUntilOf(host: readonly unknown[]): AdapterOptions<unknown>['
   return context && ((work) => context.waitUntil(work))
 }
 
-export function checkPath(name: string, option: string, path: unknown): void {
-  if (path !== undefined && !(typeof path === 'string' && path.startsWith('/') && !/[?#]/.test(path)))
-    throw invalid(`${name}: ${option} is ${JSON.stringify(path)}; give a path that begins with "/", without a query.`)
+/** @param refused what the path must not contain */
+export function checkPath(name: string, option: string, path: unknown, refused: RegExp, without: string): void {
+  if (path !== undefined && !(typeof path === 'string' && path.startsWith('/') && !refused.test(path)))
+    throw invalid(
+      `${name}: ${option} is ${JSON.stringify(path)}; give a path that begins with "/", without ${without}.`,
+    )
 }
 
 /** Returns the path of a request's target, which proxies may write as an absolute URL. */

@@ -31,7 +31,7 @@ export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (ap
   if (!('receiver' in Object(options))) throw new ConfigurationError('option_invalid', USE)
   const { receiver, url = '/', source, waitUntil, ...rest } = options
   checkAdapter('fastifyPlugin', receiver, { source, waitUntil, ...rest }, FASTIFY_OPTIONS)
-  checkPath('fastifyPlugin', 'url', url)
+  checkPath('fastifyPlugin', 'url', url, /[?#]/, 'a query')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.all(url, async (request, reply) => {

@@ -32,7 +32,7 @@ export function nodeHandler(
   options: NodeHandlerOptions = {},
 ): (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => Promise<void> {
   checkAdapter('nodeHandler', receiver, options, ['path'])
-  checkPath('nodeHandler', 'path', options.path)
+  checkPath('nodeHandler', 'path', options.path, /[?#*]|\/:/, 'a query or patterns')
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const isOurs = options.path === undefined || pathOf(request.url) === options.path
     const delivery = new NodeRequest(request, response, options, FIX)

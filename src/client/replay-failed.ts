@@ -133,7 +133,8 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
   const known = new Set([...earlier.retries.values()].map(({ eventId }) => eventId))
   known.delete(undefined)
   const isNew = ({ id, eventId }: Delivery) => !earlier.retries.has(id) && !known.has(eventId) // no event by two deliveries
-  const plan = planReplay(log, (delivery) => isNew(delivery) && isInTime(delivery) && (filter?.(delivery) ?? true))
+  const isMeant = (delivery: Delivery) => filter === undefined || check.mustAnswer('filter', filter(delivery))
+  const plan = planReplay(log, (delivery) => isNew(delivery) && isInTime(delivery) && isMeant(delivery))
   const resumed = log.flatMap((delivery) => {
     const retry = earlier.retries.get(delivery.id)
     return retry === undefined ? [] : [toResumed(delivery, retry)]

@@ -72,7 +72,8 @@ async function findAll(
   onPage: () => void,
 ): Promise<readonly string[]> {
   const keys = new Set<string>()
-  const isMeant = (entry: ListedEntry) => entry.accountKey === accountKey && isOfType(entry.type)
+  const isMeant = (entry: ListedEntry) =>
+    entry.accountKey === accountKey && check.mustAnswer('isOfType', isOfType(entry.type))
   const [found, running] = [done.dropped, new Set<string>()]
   for (const state of STATES) {
     let after: string | undefined

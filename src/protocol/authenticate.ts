@@ -100,12 +100,12 @@ function importEntry(entry: unknown, toKey: (secret: unknown) => KeyObject): Ver
       'secret_unusable',
       `A bound secret is { secret, accountKey }; it has no field "${stray}".`,
     )
-  if (typeof accountKey !== 'string' || accountKey === '')
+  if (typeof accountKey !== 'string' || accountKey.trim() !== accountKey || accountKey === '')
     throw new ConfigurationError(
       'secret_unusable',
       isThenable(accountKey)
         ? 'The accountKey of a bound secret is a promise: await it.'
-        : 'A bound secret needs its accountKey: { secret, accountKey }. For a secret of any account give the secret itself.',
+        : 'A bound secret needs its accountKey, without blanks around it: { secret, accountKey }. For a secret of any account give the secret itself.',
     )
   return { key: toKey(secret), accountKey }
 }

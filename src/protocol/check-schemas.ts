@@ -1,13 +1,5 @@
 import { isPlain } from './copy-plain.ts'
-import {
-  ACTIONS,
-  type EventSchemas,
-  findSpelling,
-  type ModelSchemas,
-  NAMED_MODELS,
-  SERVICE_EVENT_TYPES,
-  splitType,
-} from './events.ts'
+import { type EventSchemas, findSpelling, type ModelSchemas, NAMED_MODELS, NAMED_TYPES, splitType } from './events.ts'
 import { findNearest } from './nearest.ts'
 import type { OptionChecker } from './option-checker.ts'
 import { findSpelt } from './pattern.ts'
@@ -72,10 +64,3 @@ export function checkEventType(check: OptionChecker, type: string): void {
   if (nearest !== undefined && nearest !== type)
     throw check.invalid(`"${type}" is no event type of the service. Did you mean "${nearest}"?`)
 }
-
-/** Types that the service names. Others differ from them by more than a letter. */
-const NAMED_TYPES = [
-  'invoice.paid',
-  ...SERVICE_EVENT_TYPES,
-  ...NAMED_MODELS.flatMap((model) => ACTIONS.map((action) => `${model}.${action}`)),
-]

@@ -28,6 +28,13 @@ export const SERVICE_EVENT_TYPES: readonly ServiceEventType[] = [
 /** Models that the service names. There may be others. */
 export const NAMED_MODELS: readonly string[] = ['contact', 'opportunity', 'financeInvoice']
 
+/** Types that the service names. Others differ from them by more than a letter. */
+export const NAMED_TYPES: readonly string[] = [
+  'invoice.paid',
+  ...SERVICE_EVENT_TYPES,
+  ...NAMED_MODELS.flatMap((model) => ACTIONS.map((action) => `${model}.${action}`)),
+]
+
 /** Returns the model that the service names and spells in other letters, such as `contact` for `Contact`. */
 export function findSpelling(model: string): string | undefined {
   return NAMED_MODELS.find((named) => named !== model && named.toLowerCase() === model.toLowerCase())

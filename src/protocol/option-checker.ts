@@ -1,5 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 import { findNearest } from './nearest.ts'
+import { ignoreRejection, isThenable } from './promises.ts'
 import { show } from './show.ts'
 
 /** Checks a value: returns what is right, such as `a function`, if it is wrong, and otherwise undefined. */
@@ -149,6 +150,17 @@ export class OptionChecker {
   /** @throws ConfigurationError `option_invalid` if one is given that is no function */
   mustBeFunctions(values: Readonly<Record<string, unknown>>): void {
     for (const [name, value] of Object.entries(values)) if (value !== undefined) this.mustBe(name, value, FUNCTION)
+  }
+
+  /**
+   * Returns what a function of the app answered to a question. A promise would count as true.
+   *
+   * @throws ConfigurationError `option_invalid` for a promise
+   */
+  mustAnswer(name: string, answer: unknown): boolean {
+    if (!isThenable(answer)) return Boolean(answer)
+    ignoreRejection(answer)
+    throw this.invalid(`${name} returned a promise; it has to answer true or false immediately.`)
   }
 
   /** Returns an error to throw, with a custom message. */

@@ -80,8 +80,9 @@ function isOwnIterator(value: object): boolean {
 /** Levels of lists in lists that are searched. */
 const MOST_NESTED = 3
 
-/** Returns the parts of an array, and of the arrays in it, or of the iterator of a collection, which has no other reader. */
+/** Returns the parts of an array, and of the arrays in it, of a collection, or of the iterator of one, which has no other reader. */
 function listOf(value: unknown): readonly unknown[] {
+  if (types.isSet(value) || types.isMap(value)) return [...value.values()]
   if (Array.isArray(value)) return value.some(Array.isArray) ? value.flat(MOST_NESTED) : value
   return /^\[object (Array|Map|Set) Iterator\]$/.test(tagOf(value)) ? [...(value as Iterable<unknown>)] : [] // by its tag
 }

@@ -129,12 +129,18 @@ export function importSecret(secret: unknown, hint = SECRET_HINT): KeyObject {
 const MISTAKES: readonly (readonly [RegExp, string])[] = [
   [/^(["'`]).*\1$|^[“‘«„].*[”’»“]$/s, 'is in quotes, which belong to the file that it was read from; remove them'],
   [
-    /^\$\{.*\}$|^\$\(.*\)$|^\$[A-Z_][A-Z\d_]*$|^\{\{.*\}\}$|^%\w+%$|^<.+>$|^process\.env\b/s,
-    'is the name of a variable that nothing replaced by its value',
+    /\$\{\w[^}]*\}|\{\{.*\}\}|^\$\(.*\)$|^\$[A-Z_][A-Z\d_]*$|^%\w+%$|^<.+>$|^process\.env\b/s,
+    'is, or has in it, the name of a variable that nothing replaced by its value',
   ],
   [/^(undefined|null|NaN|true|false|\[object \w+\])$/, 'is a value that became text: what it was read from is not set'],
   [/^[A-Z][A-Z\d_]*SECRET[A-Z\d_]*=./, 'is a whole line of an env file; give what is behind the equals sign'],
-  [/^[^\s,]{8,}(,\s*[^\s,]{8,})+$/, 'is a list in one text; split it, or give its bytes if the comma belongs to it'],
+  [/\*{4}|…|\.{3}$/, 'is masked or cut off; give the whole'],
+  [/^[a-z][\w+.-]*:\/\/|^arn:|^\/(run|etc|var|mnt|secrets)\//, 'is the place of a secret; give what is stored there'],
+  [/^(Bearer|Basic) /, 'is the value of a header; give the secret alone'],
+  [
+    /^[^\s,;]{8,}(\s*[,;\n]\s*[^\s,;]{8,})+$|^whsec_\S+(\s+whsec_\S+)+$/,
+    'is a list in one text; split it, or give its bytes if the separator belongs to it',
+  ],
 ]
 
 function findMistake(secret: string): string | undefined {

@@ -1,7 +1,7 @@
 import { isBytes } from '../protocol/is-bytes.ts'
 import { tellKnown } from '../protocol/option-checker.ts'
 import { ignoreRejection, isThenable } from '../protocol/promises.ts'
-import { quote } from '../protocol/show.ts'
+import { quote, show } from '../protocol/show.ts'
 
 const FIELDS = ['body', 'signature', 'headers', 'source', 'receivedAt', 'waitUntil']
 const REQUEST =
@@ -22,8 +22,10 @@ export function refuseGiven(given: unknown, isOfService: boolean): string | unde
   if (body === undefined && type !== undefined) return NOT_SIGNED
   if (!isBytes(body) || isThenable(signature) || isThenable(headers)) {
     for (const part of [given, body, signature, headers]) ignoreRejection(part)
-    return findStray(given) ?? NOT_BYTES
+    return (body === undefined ? findStray(given) : undefined) ?? NOT_BYTES
   }
+  if (isOfService && !(signature == null || typeof signature === 'string' || Array.isArray(signature)))
+    return `The signature is ${show(signature)}. This receiver takes ${form}, as text.`
   const isWhole = isOfService
     ? 'signature' in Object(given)
     : typeof headers === 'object' && headers !== null && !Array.isArray(headers)
@@ -32,9 +34,12 @@ export function refuseGiven(given: unknown, isOfService: boolean): string | unde
     : `This receiver takes ${form}. It was given ${Object.keys(Object(given)).map(quote).join(', ')}.`
 }
 
-/** Returns a sentence about a field that `receive` does not know, if there is one. */
+/** Returns a sentence about a field that `receive` cannot use, if there is one. */
 export function findStray(given: unknown): string | undefined {
   if (typeof given !== 'object' || given === null || 'request' in given) return undefined // of signed()
+  const { waitUntil } = given as { readonly waitUntil?: unknown } // any object may be asked
+  if (waitUntil !== undefined && typeof waitUntil !== 'function')
+    return `receive(): waitUntil is ${show(waitUntil)}; give a function.`
   const stray = Object.keys(given).find((name) => !FIELDS.includes(name))
   return stray === undefined ? undefined : `receive() has no field ${quote(stray)}. ${tellKnown(stray, FIELDS)}`
 }

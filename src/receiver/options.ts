@@ -172,12 +172,12 @@ export function checkOptions(
 
   if (name !== undefined && (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name)))
     throw check.invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
-  check.mustBeWhole('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824, 'bytes')
+  check.mustBeWhole('maxBodyBytes', maxBodyBytes, 100, 1_073_741_824, 'bytes')
   const maxBodyCost = Math.max(maxBodyBytes * MAX_OVERHEAD, LEAST_BODY_COST)
   if (maxBufferedBytes !== undefined)
     check.mustBeNumber('maxBufferedBytes', maxBufferedBytes, maxBodyCost, Number.MAX_SAFE_INTEGER, BUFFER_REASON)
   check.mustBeNumber('deadlineMs', deadlineMs, 100, terms.deadlineMs.most)
-  check.mustBeNumber('handlerTimeoutMs', handlerTimeoutMs, 1, 86_400_000)
+  check.mustBeNumber('handlerTimeoutMs', handlerTimeoutMs, 100, 86_400_000)
   check.mustBeWhole('leaseMs', leaseMs, 2_000, 25_000, 'milliseconds')
   check.mustBeNumber('maxInFlight', maxInFlight, 1, 1_000_000)
   check.mustHaveMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
@@ -233,6 +233,8 @@ function checkOwners(
   if (lane === 'record' && protocol.sender !== undefined)
     throw check.invalid("lane is 'record', but only events of the CRM service are about records; give a function.")
   if (lane !== undefined && inbox?.keepsLanes !== true) throw check.invalid(NO_LANES)
+  if (onDeadLetter !== undefined && inbox === undefined)
+    throw check.invalid('onDeadLetter is about events of an inbox, and there is none. Give an inbox, or leave it out.')
   return { logger, onOutcome, onError, onDeadLetter, inbox, lane }
 }
 

@@ -39,6 +39,12 @@ const WITHOUT_ACTION =
   'create delete fork gollum page_build ping public push repository_import security_and_analysis status team_add workflow_dispatch'.split(
     ' ',
   )
+/** Actions of issues and pull requests. */
+const ACTIONS = (
+  'assigned auto_merge_disabled auto_merge_enabled closed converted_to_draft deleted demilestoned dequeued edited enqueued labeled locked ' +
+  'milestoned opened pinned ready_for_review reopened review_request_removed review_requested synchronize transferred typed unassigned ' +
+  'unlabeled unlocked unpinned untyped'
+).split(' ')
 /** An event and an action with an underscore between them. */
 const JOINED =
   /^(.+)_((?:re)?opened|closed|edited|created|deleted|labeled|assigned|completed|published|submitted|synchronize)$/
@@ -105,8 +111,14 @@ function spellType(type: string): string {
   const event = findNearest(toSnake(word), [...WITH_ACTION, ...WITHOUT_ACTION], 1) ?? toSnake(word)
   if (WITHOUT_ACTION.includes(event)) return event
   if (rest === '') return WITH_ACTION.includes(event) ? `${event}.*` : event
-  const action = event === 'repository_dispatch' ? rest : toSnake(rest.replace(/[./:].*/, '')) // chosen by who dispatches
-  return `${event}.${action}`
+  if (event === 'repository_dispatch') return `${event}.${rest}` // chosen by who dispatches
+  const action = toSnake(rest.replace(/[./:].*/, ''))
+  return `${event}.${/^(issues|pull_request)$/.test(event) ? spellAction(action) : action}`
+}
+
+function spellAction(action: string): string {
+  if (action === 'merged') return 'closed' // of a pull request: `merged` is a field
+  return findNearest(action, ACTIONS, 1) ?? ACTIONS.find((known) => known === `${action}ed`) ?? action
 }
 
 function encodeSecret(secret: string): Uint8Array {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { ConfigurationError, type OpenTypes, type Sender } from '../engine.ts'
-import { base64Digest } from './digests.ts'
+import { ConfigurationError, findNearest, type OpenTypes, type Sender } from '../engine.ts'
+import { base64Digest, splitOnce } from './digests.ts'
 import { type OnceOptions, readOnce } from './once.ts'
 import { toSnake } from './spell.ts'
 
@@ -63,9 +63,22 @@ function encodeSecret(secret: string): Uint8Array {
   )
 }
 
-/** Returns the topic of a delivery, `orders/create`, also for `orders.create` and the `ORDERS_CREATE` of the API. */
+/** Known words of topics. Others exist, and are accepted as they are. */
+const RESOURCES = (
+  'app bulk_operations carts checkouts collections companies customers discounts disputes domains draft_orders fulfillment_orders ' +
+  'fulfillments inventory_items inventory_levels locales locations markets metaobjects order_transactions orders payment_terms ' +
+  'product_listings products profiles refunds returns selling_plan_groups shop subscription_billing_attempts subscription_contracts ' +
+  'tender_transactions themes variants'
+).split(' ')
+const ACTIONS = 'cancelled create delete edited fulfilled paid update updated'.split(' ')
+
+/** Returns the topic of a delivery, `orders/create`, also for `orders.create` and the `ORDERS_CREATE` of the API. Some topics have a dot: `customer.tags_added`. */
 function spellType(type: string): string {
-  const topic = toSnake(type.replace(/[.:]+/g, '/'))
-  if (topic.includes('/')) return topic
-  return topic.includes('_') ? topic.replace(/_(?=[^_]*$)/, '/') : `${topic}/*`
+  const [word, action] = splitOnce(
+    /[/.:]/.test(type) ? type.replace(/[.:]/, '/') : type.replace(/_(?=[^_]*$)/, '/'),
+    '/',
+  )
+  const resource = findNearest(toSnake(word), RESOURCES, 1)
+  if (resource === undefined || type.startsWith('customer.')) return type
+  return `${resource}/${action === '' ? '*' : (findNearest(toSnake(action), ACTIONS, 1) ?? toSnake(action))}`
 }

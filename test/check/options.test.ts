@@ -19,7 +19,7 @@ describe('checkReceiver', () => {
       'no time at all',
       'http://localhost/',
       { timeoutMs: 0 },
-      /timeoutMs is 0; give a number from 1 to 2147483647, since/,
+      /timeoutMs is 0; give a number from 100 to 2147483647, since/,
     ],
     ['more time than a timer takes', 'http://localhost/', { timeoutMs: 2_147_483_648 }, /timeoutMs/],
     ['more patience than a timer takes', 'http://localhost/', { patienceMs: 1e12 }, /patienceMs/],

@@ -46,7 +46,9 @@ describe('code of the app that a timer calls runs in the context of its own deli
   it('when the bodies of two deliveries stall, which one timer cuts', async () => {
     const codes: string[] = []
     const context = new AsyncLocalStorage<string>()
-    const bench = new Bench({ onOutcome: (outcome) => void codes.push(`${context.getStore()}: ${outcome.status}`) })
+    const bench = new Bench({
+      onOutcome: (outcome: { readonly status: number }) => void codes.push(`${context.getStore()}: ${outcome.status}`),
+    })
     const read = () => new Promise<never>(() => {})
     const header = (name: string) => (name === 'x-service-signature' ? `sha256=${'0'.repeat(64)}` : undefined)
     const sent = TENANTS.map((tenant) => context.run(tenant, () => bench.receiver.handle({ header, read })))

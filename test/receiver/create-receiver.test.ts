@@ -37,7 +37,7 @@ describe('options', () => {
     ['null', null, 'it takes one object of options: createReceiver({ secret })'],
     ['a name of blanks', { name: 'a b' }, 'give 1 to 64 printable characters'],
     ['a name of 65 characters', { name: 'x'.repeat(65) }, '1 to 64'],
-    ['maxBodyBytes 0', { maxBodyBytes: 0 }, 'maxBodyBytes is 0; give a whole number of bytes from 1 to 1073741824'],
+    ['maxBodyBytes 0', { maxBodyBytes: 0 }, 'maxBodyBytes is 0; give a whole number of bytes from 100 to 1073741824'],
     ['maxBodyBytes in words', { maxBodyBytes: '1mb' }, 'maxBodyBytes is "1mb"'],
     ['a deadline over 9.5 s', { deadlineMs: 9_501 }, 'give a number from 100 to 9500'],
     ['handlerTimeoutMs 0', { handlerTimeoutMs: 0 }, 'handlerTimeoutMs is 0'],
@@ -96,13 +96,13 @@ describe('options', () => {
   })
 
   it.each([
-    ['the least', { maxBodyBytes: 1, deadlineMs: 100, handlerTimeoutMs: 1, leaseMs: 2_000, maxInFlight: 1 }],
+    ['the least', { maxBodyBytes: 100, deadlineMs: 100, handlerTimeoutMs: 100, leaseMs: 2_000, maxInFlight: 1 }],
     ['the least maxAge', { maxAge: 10_800_000 }],
     ['the most', { maxBodyBytes: 1_073_741_824, deadlineMs: 9_500, handlerTimeoutMs: 86_400_000, leaseMs: 25_000 }],
     ['undefined for an option', { models: undefined, events: undefined, store: undefined, onError: undefined }],
     ['prototype names for models', { models: { constructor: record(), toString: record(), ['__proto__']: record() } }],
     ['a store that keeps ids for just 3 h', keeping(10_800_000)],
-    ['fractions of milliseconds', { deadlineMs: 1_000.5, handlerTimeoutMs: 1.5 }],
+    ['fractions of milliseconds', { deadlineMs: 1_000.5, handlerTimeoutMs: 100.5 }],
     ['event types of any other shape', { events: { 'invoice.paid': record(), paid: record(), 'a.b.c': record() } }],
     ['a store that keeps ids for ever', keeping(Number.POSITIVE_INFINITY)],
   ])('accepts %s', (_what, options) => {
@@ -298,6 +298,8 @@ it.each<[string, (delivery: SignedDelivery) => readonly unknown[], string]>([
   ['a request of Fetch', (delivery) => [delivery.request()], 'was given a request. Mount an adapter'],
   ['a request of Node', ({ body, signature }) => [Object.assign(Readable.from([body]), { signature })], 'a request'],
   ['headers', ({ body, headers }) => [{ body, headers }], 'takes receive({ body, signature }), with the value of'],
+  ['headers as the signature', ({ body, headers }) => [{ body, signature: new Headers(headers) }], 'object (Headers)'],
+  ['a body in text', ({ signature }) => [{ body: '{}', signature, isBase64: true }], 'not text or a parsed object'],
   ['a misspelt signature', ({ body, signature }) => [{ body, sig: signature }], 'It was given "body", "sig"'],
   ['a misspelt body', ({ body, signature }) => [{ bdy: body, signature }], 'no field "bdy". Did you mean "body"?'],
 ])('receive() answers any argument of plain JavaScript, and says what it takes: %s', async (_what, toGiven, fix) => {

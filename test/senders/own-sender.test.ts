@@ -207,6 +207,8 @@ describe('profiles', () => {
         ['pull-request.opened', 'pull_request.opened'],
         ['pullRequest/*', 'pull_request.*'],
         ['push.created', 'push'],
+        ['pull_request.open', 'pull_request.opened'],
+        ['pull_request.merged', 'pull_request.closed'],
         [' push', 'push'],
       ],
     ],
@@ -227,6 +229,8 @@ describe('profiles', () => {
         ['ORDERS_CREATE', 'orders/create'],
         ['orders', 'orders/*'],
         ['orders.*', 'orders/*'],
+        ['order/create', 'orders/create'],
+        ['orders/created', 'orders/create'],
       ],
     ],
     [
@@ -259,6 +263,8 @@ describe('profiles', () => {
     const ofStripe = [...listed.matchAll(/'([a-z_]\S*\.[^'\s]+)'/g)].map(([, type]) => String(type))
     expect([ofGitHub.length > 100, ofStripe.length > 100]).toEqual([true, true])
     for (const type of ofGitHub) expect(github().spellType?.(type)).toBe(type)
+    for (const type of ['app/uninstalled', 'customers/data_request', 'customer.tags_added', 'orders/*', 'a.b/c'])
+      expect(shopify().spellType?.(type)).toBe(type)
     for (const type of ofStripe) expect(stripe().spellType?.(type)).toBe(type)
   })
 })

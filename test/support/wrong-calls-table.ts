@@ -517,7 +517,7 @@ const CHECK: Calls = {
         accountKey: 'a',
         signatureHeader: 'X-A',
         type: 'contact.*',
-        timeoutMs: 1,
+        timeoutMs: 1_000,
         patienceMs: 1,
         concurrency: 1,
         only: ['leak'],
@@ -761,6 +761,8 @@ export const CALLS: Calls = {
 }
 
 const crm = core.createReceiver({ secret, logger })
+/** An inbox that lists one event of each state. */
+const listing = { ...inbox, list: async () => ({ entries: [{ key: 'k', accountKey: 'acme', type: 'a' }] }) } as never
 
 /** Further mistakes: what was called, the call, and the words that name the mistake. */
 export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
@@ -816,4 +818,66 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
     () => emulator.events.emit({ type: 'a.created', model: 'b' } as never),
     /model, action: must be those of the type "a\.created"/,
   ],
+  [
+    'createReceiver({ onDeadLetter })',
+    () => core.createReceiver({ secret, onDeadLetter: nothing }),
+    /there is none. Give/,
+  ],
+  ['createReceiver(megabytes)', () => core.createReceiver({ secret, maxBodyBytes: 10 }), /bytes from 100 to/],
+  ['createReceiver(seconds)', () => core.createReceiver({ secret, handlerTimeoutMs: 60 }), /a number from 100 to/],
+  [
+    'createReceiver(blank account)',
+    () => core.createReceiver({ secret: { secret, accountKey: ' acme' } }),
+    /without blanks around it/,
+  ],
+  ['nodeHandler(pattern)', () => nodeHandler(crm, { path: '/webhooks/:tenant' }), /without a query or patterns/],
+  ['nodeHandler(wildcard)', () => nodeHandler(crm, { path: '/webhooks/*' }), /without a query or patterns/],
+  ['postgresStore(schema.table)', () => postgres.postgresSchema({ table: 'public.events' }), /give the part before it/],
+  [
+    'dropAll(async isOfType)',
+    () => core.dropAll(listing, { accountKey: 'acme', isOfType: (async () => false) as never }),
+    /isOfType returned a promise/,
+  ],
+  ['checkReceiver(only [])', () => check.checkReceiver(url, { secret, only: [] }), /leave no check to run/],
+  [
+    'checkReceiver(only and skip)',
+    () => check.checkReceiver(url, { secret, only: ['leak'], skip: ['leak'] }),
+    /no check/,
+  ],
+  ['checkReceiver(seconds)', () => check.checkReceiver(url, { secret, timeoutMs: 10 }), /in milliseconds/],
+  [
+    'checkReceiver(a model)',
+    () => check.checkReceiver(url, { secret, type: 'contacts' }),
+    /all of a model, "contact\.\*"/,
+  ],
+  [
+    'checkReceiver(misspelt type)',
+    () => check.checkReceiver(url, { secret, type: 'contact.create' }),
+    /give "contact.created"/,
+  ],
+  [
+    'fetchTarget(maker of a handler)',
+    () => testing.createSender({ target: testing.fetchTarget((() => fetchHandler(crm)) as never), secret }).send(event),
+    /the result of the handler is a function; give a Response/,
+  ],
+  [
+    'contact.created({ record })',
+    () => events.contact.created({ record: { a: 1 } } as never),
+    /itself, not \{ record \}/,
+  ],
+  [
+    'contact.created({ data })',
+    () => events.contact.created({ data: { record: {} } } as never),
+    /itself, not \{ data \}/,
+  ],
+  ['events.model(other case)', () => events.model('Contact'), /model is "Contact"; give contact/],
+  ['manualClock(seconds)', () => testing.manualClock(1_735_689_600), /milliseconds since 1970/],
+  [
+    'emulator.webhooks.update(id, {})',
+    () => emulator.webhooks.update('w', {}),
+    /give url, events, description or active/,
+  ],
+  ['emit(blank)', () => emulator.events.emit({ type: ' contact.created' }), /has a blank/],
+  ['records.create(other case)', () => emulator.records.create('Contact', {}), /did you mean contact\?/],
+  ['events.sampleOf(model)', () => emulator.events.sampleOf('contact'), /did you mean contact\.created\?/],
 ]

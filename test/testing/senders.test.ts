@@ -108,7 +108,7 @@ it('waits for an answer as long as the sender does', async () => {
 
 it('sends text and bytes as they are, even if they are no event', async () => {
   const { receiver, test } = start({ name: 'Stripe', sender: stripe(), secret: secretOf('Stripe') })
-  receiver.on('a', () => {})
+  receiver.on('a.b', () => {})
   for (const body of ['not json', '{}', new Uint8Array([0xff])]) expect(await test.send(body)).toBeRejected(400)
 })
 

@@ -1,5 +1,5 @@
 import { LONGEST_TIMER_MS } from '../../src/host/clock.ts'
-import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
+import { NAMED_TYPES, SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
 import { SIGNATURE_HEADER } from '../../src/protocol/head.ts'
 import { isLoopback } from '../../src/protocol/loopback.ts'
 import { findNearest } from '../../src/protocol/nearest.ts'
@@ -79,12 +79,21 @@ export interface CheckOptions {
 
 const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS
 const TIME = number(1, LONGEST_TIMER_MS, 'a timer takes no longer time')
+/** A receiver that answers in less is rare. */
+const TIME_LIMIT = number(100, LONGEST_TIMER_MS, 'it is in milliseconds')
+/** Kind of the type of plain events. */
+const PLAIN: Kind = (value) => {
+  if (typeof value !== 'string' || !/^\w+(\.\w+)*\.(\w+|\*)$/.test(value))
+    return 'a type, such as "finance.payment.completed", or all of a model, "contact.*"'
+  const nearest = findNearest(value, NAMED_TYPES, 1)
+  return nearest === undefined || nearest === value ? undefined : show(nearest)
+}
 const OPTIONS: Readonly<Record<keyof CheckOptions, Kind>> = {
   secret: ANY,
   accountKey: FILLED_TEXT,
   signatureHeader: SIGNATURE_HEADER,
-  type: FILLED_TEXT,
-  timeoutMs: TIME,
+  type: PLAIN,
+  timeoutMs: TIME_LIMIT,
   patienceMs: TIME,
   concurrency: number(1, 1_000),
   only: TEXTS,
@@ -116,7 +125,8 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   const url = toUrl(checker, target, options.allowRemote ?? false)
   importSecret(secret)
   const cases = select(checker, options.only ?? GROUPS)
-  select(checker, skip)
+  const skipped = select(checker, skip)
+  if (cases.every((single) => skipped.includes(single))) throw checker.invalid('only and skip leave no check to run.')
   const { signal } = options
   const probe = options.probe && withCounts(options.probe)
   const scene = createScene({

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { isObject } from '../../src/protocol/envelope.ts'
-import { ACTIONS, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../../src/protocol/events.ts'
+import { ACTIONS, findSpelling, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../../src/protocol/events.ts'
 import { findNearest } from '../../src/protocol/nearest.ts'
 import { account as accountShape, checkInput, eventFields, resendShape, webhookFields } from './check-input.ts'
 import type { Emulator, OfAccount } from './emulator-api.ts'
@@ -43,6 +43,7 @@ function findMeant(type: string): string | undefined {
 function mustBeEvent(place: string, { type, data, timestamp, model, action }: z.infer<typeof eventShape>): void {
   const about = splitType(type)
   const refuse = (why: string) => new Refusal('invalid', `${place}: ${why}`)
+  if (/\s/.test(type)) throw refuse(`type: "${type}" has a blank`)
   if (timestamp !== undefined && Number.isNaN(Date.parse(timestamp))) throw refuse(`timestamp: must be ISO 8601`)
   if ((model ?? about?.model) !== about?.model || (action ?? about?.action) !== about?.action)
     throw refuse(`model, action: must be those of the type "${type}", or left out`)
@@ -61,6 +62,8 @@ export function createHandles(service: Service): Handles {
   const give = <T>(value: T): T => structuredClone(value)
   const update = (method: string, id: string, fields: WebhookChange) => {
     const changes = checkInput(fields, changeShape, `${method}: fields`)
+    if (Object.keys(changes).length === 0)
+      throw new Refusal('invalid', `${method}: fields: give url, events, description or active`)
     const webhook = webhooks.update(undefined, text(method, 'id', id), changes)
     if (webhook.active) engine.resume()
     return give(webhook)
@@ -119,7 +122,8 @@ export function createHandles(service: Service): Handles {
       },
       emitMany: (event, count, options) => emit('events.emitMany', event, count, options),
       sampleOf(type) {
-        const meant = findMeant(text('events.sampleOf', 'type', type))
+        const meant =
+          findMeant(text('events.sampleOf', 'type', type)) ?? (type.includes('.') ? undefined : `${type}.created`)
         if (meant === undefined || isServiceEventType(type)) return events.sampleOf(type)
         throw new Refusal('invalid', `events.sampleOf: there is no type "${type}"; did you mean ${meant}?`)
       },
@@ -131,6 +135,8 @@ export function createHandles(service: Service): Handles {
 function createRecordHandles({ accounts, records }: Service): Handles['records'] {
   const place = (method: string, given: Readonly<Record<string, string>>, options: OfAccount | undefined) => {
     for (const [name, value] of Object.entries(given)) checkInput(value, textShape, `records.${method}: ${name}`)
+    const spelling = findSpelling(given.model ?? '')
+    if (spelling !== undefined) throw new Refusal('invalid', `records.${method}: model: did you mean ${spelling}?`)
     return accounts.get(checkInput(options, ofAccountShape, `records.${method}: options`)?.accountKey).key
   }
   const check = (method: string, fields: unknown) => checkInput(fields, fieldsShape, `records.${method}: fields`)

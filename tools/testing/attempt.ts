@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/host/clock.ts'
+import { ConfigurationError } from '../../src/protocol/errors.ts'
 import type { Target, TargetRequest } from './target.ts'
 
 /** Reason why an attempt was not acknowledged: another status than 2xx, none in time, none at all, or a connection cut by the test. */
@@ -73,6 +74,7 @@ async function attempt(target: Target, clock: Clock, plan: AttemptPlan): Promise
     const { status, headers, body } = answer
     return conclude({ status, headers, body, failure: status >= 200 && status < 300 ? undefined : 'status' })
   } catch (error) {
+    if (error instanceof ConfigurationError) throw error // a mistake of the test
     return conclude({ failure: cutBy ?? 'connection', error })
   } finally {
     for (const timer of timers) clock.clearTimeout(timer)

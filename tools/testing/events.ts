@@ -4,6 +4,7 @@ import type { Contact } from '../../src/models/contact.ts'
 import {
   type Action,
   type DeletedRecord,
+  findSpelling,
   type ModelEvent,
   type OpenData,
   type OpenRecord,
@@ -75,14 +76,25 @@ const ENVELOPE: Readonly<Record<keyof EnvelopeOptions, Kind>> = {
 }
 
 const MODEL_KEY: Kind = (value) =>
-  typeof value === 'string' && /^[^.]+$/.test(value) ? undefined : 'the key of a model, such as "opportunity"'
+  typeof value === 'string' && /^[^.\s]+$/.test(value)
+    ? findSpelling(value)
+    : 'the key of a model, such as "opportunity"'
+
+/** Fields of a record. The record in a field is the `data` of an event. */
+const RECORD: Kind = (value) => {
+  const [only = '', ...others] = Object.keys(Object(value))
+  const isNested =
+    others.length === 0 && /^(data|record)$/.test(only) && OBJECT(Reflect.get(Object(value), only)) === undefined
+  return isNested ? `the fields of the record itself, not { ${only} }` : OBJECT(value)
+}
+
+const KINDS: Readonly<Record<string, Kind>> = { type: FILLED_TEXT, id: FILLED_TEXT, record: RECORD }
 
 /** Checks the arguments of a builder, of which all but the first may be left out. */
 function checkBuilder(name: string, given: Readonly<Record<string, unknown>>, envelope: unknown): void {
   const check = new OptionChecker(`events.${name}`)
   for (const [argument, value] of Object.entries(given))
-    if (value !== undefined || argument === 'type')
-      check.mustBe(argument, value, argument === 'type' || argument === 'id' ? FILLED_TEXT : OBJECT)
+    if (value !== undefined || argument === 'type') check.mustBe(argument, value, KINDS[argument] ?? OBJECT)
   if (envelope !== undefined) check.mustFit(envelope, ENVELOPE)
 }
 

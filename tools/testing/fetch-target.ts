@@ -1,4 +1,4 @@
-import { FUNCTION, OptionChecker } from '../../src/protocol/option-checker.ts'
+import { FUNCTION, type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
 
 /**
@@ -16,12 +16,15 @@ export function fetchTarget(
   return {
     async send(request) {
       const response = await handler(toRequest(url, request))
+      check.mustBe('the result of the handler', response, RESPONSE)
       const headers = Object.fromEntries(response.headers)
       return { status: response.status, headers, body: await response.text() }
     },
   }
 }
 
+/** Accepts a Response of any realm and any implementation. */
+const RESPONSE: Kind = (value) => (Number.isInteger(Object(value).status) ? undefined : 'a Response')
 const FROM_REQUEST = 'a function from Request to Response'
 
 function toRequest(url: URL, request: TargetRequest): Request {

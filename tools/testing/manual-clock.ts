@@ -47,9 +47,12 @@ export const DURATION: Kind = (value) => {
   }
 }
 
+/** Seconds of a date from 1973 on: as milliseconds, they are a day of early 1970. */
+const areSeconds = (value: unknown) => typeof value === 'number' && value > 1e8 && value < 1e11
+
 const TIME: Kind = (value) => {
   const isTime = typeof value === 'string' || typeof value === 'number' || typeof Object(value).getTime === 'function'
-  return isTime && Number.isFinite(new Date(value as Date).getTime())
+  return isTime && !areSeconds(value) && Number.isFinite(new Date(value as Date).getTime())
     ? undefined
     : 'ISO 8601, a Date, or milliseconds since 1970'
 }

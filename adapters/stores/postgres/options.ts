@@ -67,5 +67,6 @@ export function checkName(
   for (const [option, text] of Object.entries(name))
     if (text !== undefined && (typeof text !== 'string' || !NAME.test(text) || Buffer.byteLength(text) > most))
       throw check.invalid(`${option} is not a name that Postgres can hold: text of 1 to ${most} bytes without NUL.`)
+  if (table.includes('.')) throw check.invalid('table has a dot; give the part before it as schema.')
   return name
 }
