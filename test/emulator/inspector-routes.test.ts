@@ -195,3 +195,27 @@ describe('routes of the page', () => {
     expect(text).not.toContain(secret)
   })
 })
+
+it.each([
+  ['a text', 500, {}, 'TypeError: no email\n    at run', '500 TypeError: no email'],
+  ['a code', 401, {}, '{"code":"unauthorized"}', '401 unauthorized'],
+  ['nothing', 404, {}, ' \n', '404'],
+  [
+    'a page of HTML',
+    500,
+    {},
+    '<!DOCTYPE html>\n<html><head><title>Error</title>\n</head>\n<body>\n<pre>TypeError: no &#39;email&#39;<br> &nbsp; at run</pre>',
+    "500 TypeError: no 'email'",
+  ],
+  ['a redirect', 308, { location: '/hooks/' }, '', '308 to /hooks/'],
+])(
+  'the reason of a delivery that was answered with %s is its first line',
+  async (_what, status, headers, body, reason) => {
+    const crm = await start()
+    const { url } = await serve((_request, response) => response.writeHead(status, headers).end(body))
+    crm.webhooks.create({ url, events: ['sync.failed'] })
+    crm.events.emit({ type: 'sync.failed' })
+    const rows = async () => Object((await call(crm, 'GET /_emulator/rows')).json).rows
+    await expect.poll(async () => (await rows())[0].reason?.text).toBe(reason)
+  },
+)

@@ -77,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)('the outcome of an event in the inspecto
     secret = crm.webhooks.create({ url: await serve(nodeHandler(receiver)), events: ['contact.created'] }).secret
     crm.events.emit({ type: 'contact.created' })
     const { page, complaints } = await open(crm)
-    await page.getByText('TypeError: <b>no address</b>').waitFor()
+    await page.locator('.why').getByText('TypeError: <b>no address</b>').waitFor()
     await rowsOf(page).click()
     await verdict(page).getByText('TypeError: <b>no address</b> · handler welcome · 500 handler_failed').waitFor()
     const stack = await page.locator('.stack').innerText()

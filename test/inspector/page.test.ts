@@ -49,7 +49,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     await expect.poll(() => page.locator('tr:focus-within').getAttribute('aria-rowindex')).toBe('41')
     const before = await page.locator('tr:focus-within').boundingBox()
     crm.events.emitMany({ type: 'sync.completed' }, 500)
-    await page.getByText('500 new').waitFor()
+    await page.locator('.fresh').getByText('500 new').waitFor()
     expect(await page.locator('tr:focus-within').boundingBox()).toEqual(before)
     await page.keyboard.press('.')
     await page.locator('#filter').fill('-status:success')

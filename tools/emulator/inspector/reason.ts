@@ -6,13 +6,25 @@ import type { DeliveryAttempt, Reason } from '../delivery.ts'
 const LONGEST = 300
 
 /** Names the reason of a failed attempt: the error of the handler if the receiver reports it, the first line of its answer, or the failure. */
-export function reasonOf({ failure, status, error, responseBody }: DeliveryAttempt): Reason | null {
+export function reasonOf({ failure, status, error, responseBody, responseHeaders }: DeliveryAttempt): Reason | null {
   if (failure === undefined) return null
   const reported = readFailure(responseBody)
   if (reported !== undefined) return toReason(reported.text, reported.handlers)
-  const text =
-    status === undefined ? `${failure}: ${error}` : `${status} ${readCode(responseBody) ?? responseBody.trim()}`
-  return toReason(text)
+  if (status === undefined) return toReason(`${failure}: ${error}`)
+  if (failure === 'redirect') return toReason(`${status} to ${responseHeaders.location ?? 'nowhere'}`)
+  return toReason(`${status} ${readCode(responseBody) ?? readText(responseBody)}`)
+}
+
+/** Characters of an answer that are read: a page of HTML says in its first lines what failed. */
+const MOST_READ = 4_096
+const ENTITIES: Readonly<Record<string, string>> = { '#39': "'", quot: '"', lt: '<', gt: '>', nbsp: ' ', amp: '&' }
+
+/** The text of an answer, also of a page of HTML, as Express sends it for an error. */
+function readText(body: string): string {
+  const start = body.slice(0, MOST_READ).trim()
+  if (!start.startsWith('<')) return start
+  const text = start.replace(/<(head|style|script)\b.*?<\/\1>|<[^>]*>/gis, '\n').trim()
+  return text.replace(/&(#39|quot|lt|gt|nbsp|amp);/g, (whole, name) => ENTITIES[name] ?? whole)
 }
 
 /** The first line of an error, without a name that says nothing. A line that is cut keeps its identity by a hash. */

@@ -171,6 +171,8 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
   const attempts = isEvent ? inbox?.tried : resendOf === null ? `${times.length}/5` : 'copy'
   const place = isEvent ? account : url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '') || 'deleted'
   const ms = times.at(-1)
+  const advice = adviseOn(row, url, store.state?.settings)
+  const why = escapeHidden(withoutAnswer(reason?.text ?? '', last) || withoutAnswer(advice ?? '', last))
   const subject = escapeHidden(record ?? (event.length > 20 ? `…${event.slice(-8)}` : event))
   return (
     <tr
@@ -202,13 +204,10 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
       <td class="wide dim" title={`${url}\n${account}`}>
         {place}
       </td>
-      <td title={adviseOn(row, url, store.state?.settings)}>
+      <td title={advice}>
         <Result last={last} /> {signing !== 'valid' && signing}
-        <span class="why"> {escapeHidden(withoutAnswer(reason?.text ?? '', last))}</span>
-        <small>
-          {attempts}
-          {ms !== undefined && ` · ${ms} ms`} · {place}
-        </small>
+        <span class="why"> {why}</span>
+        <small>{why || [attempts, ms !== undefined && `${ms} ms`, place].filter(Boolean).join(' · ')}</small>
       </td>
       <td class="wide number">{attempts}</td>
       {!isEvent && <td class="wide number">{ms ?? '–'}</td>}
