@@ -52,12 +52,12 @@ const READERS: Readonly<Record<string, Way>> = {
   },
   'a developer who writes unit tests': {
     pages: ['README.md#Unit tests', 'docs/guides/testing.md'],
-    seen: ['# pass 1', 'Tests  6 passed', 'Tests  3 passed', 'Tests  1 passed', ' 0 failed'],
+    seen: ['# pass 1', 'Tests  6 passed', 'Tests  3 passed', ' 0 failed'],
   },
   'the author of a receiver in Python': { pages: ['docs/guides/other-languages.md'], seen: [' 0 failed'] },
   'an operator': {
     pages: ['docs/guides/inbox.md', 'docs/guides/deployment.md'],
-    seen: [ACCEPTED, 'minutes are fine', 'the customer does not exist', '1 in all', '30 succeeded', ...SENT],
+    seen: [ACCEPTED, 'minutes are fine', 'the customer does not exist', ...SENT],
   },
 }
 
@@ -175,18 +175,16 @@ describe('a guide, followed word for word in an empty folder,', () => {
     expect(output).toContain('postern.dispatches')
   })
 
-  it('has jobs of CI that run what its reader has typed: testing.md', () => {
+  it('has a job of CI that runs what its reader has typed: testing.md', () => {
     const steps = readSteps('docs/guides/testing.md')
     const typed = steps.flatMap((step) => (step.does === 'type' ? step.lines : []))
-    const jobs = steps.flatMap((step) => (step.does === 'save' && step.language === 'yaml' ? [parse(step.code)] : []))
-    const scripts: readonly string[][] = [
-      jobs[0].jobs.check.steps.flatMap(({ run }: { readonly run?: string }) => run ?? []),
-      jobs[1].webhooks.script,
-    ]
-    for (const [install, serve = '', wait, check] of scripts) {
-      expect([install, wait, check]).toEqual(['npm ci', typed.at(-2), typed.at(-1)])
-      expect(`WEBHOOK_SECRET=test-secret ${serve}`).toBe(`${typed.at(-4)} > server.log 2>&1 &`)
-    }
+    const [{ jobs }] = steps.flatMap((step) =>
+      step.does === 'save' && step.language === 'yaml' ? [parse(step.code)] : [],
+    )
+    const script: readonly string[] = jobs.check.steps.flatMap(({ run }: { readonly run?: string }) => run ?? [])
+    const [install, serve = '', wait, check] = script
+    expect([install, wait, check]).toEqual(['npm ci', typed.at(-2), typed.at(-1)])
+    expect(`WEBHOOK_SECRET=test-secret ${serve}`).toBe(`${typed.at(-4)} > server.log 2>&1 &`)
   })
 
   it('compiles with the types that it has had installed', () => {
