@@ -22,10 +22,12 @@ export function acceptBare(insert) {
   }
 }
 
-/** Returns the `accept` and `work` of a receiver with an inbox. */
-export function makeReceiver(options) {
+/** Returns the `accept` and `work` of a receiver with an inbox. With `lanes`, new events are about ten thousand records in turn. */
+export function makeReceiver(options, kind) {
+  let accepted = 0
   const receiver = createReceiver({
     secret: SECRET,
+    ...(kind === 'lanes' && { lane: () => `record ${accepted++ % 10_000}` }),
     onError: ({ message, cause }) => fail(`${message} ${cause}`),
     ...options,
   })
@@ -51,6 +53,17 @@ export function makeReceiver(options) {
       return figures
     },
   }
+}
+
+/**
+ * SQL of the lane and the state of the n-th event of a backlog, each of 100,000 rows, and of that for events without lanes. A lane has a row
+ * of each backlog, and one lane a tenth of all.
+ */
+export function toPlaces(kind) {
+  if (kind !== 'lanes') return { lane: 'NULL', state: '0' }
+  const lane = `CASE WHEN n % 10 = 0 THEN 'hot' ELSE 'lane ' || n END`
+  const isBehind = `(n > 0 AND n % 10 = 0) OR EXISTS (SELECT 1 FROM postern_inbox i WHERE i.lane = ${lane} AND i.state <> 4)`
+  return { lane, state: `CASE WHEN ${isBehind} THEN 6 ELSE 0 END` }
 }
 
 /** Returns the n-th event of a backlog of a hundred accounts. */

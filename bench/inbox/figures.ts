@@ -17,6 +17,9 @@ export const BESIDE = 64
 /** The head of a table of accepted events, compared with a bare durable insert. */
 export const ACCEPTED = ['backlog', 'events/s', 'of bare', 'µs CPU', 'of bare', 'p99 ms', 'MiB']
 
+/** The ends of the names of the rows: without lanes, and in them. */
+export const ROWS = ['', ', in lanes']
+
 /** The cells of a row below `ACCEPTED`, except for the first. */
 export function toCells(ours: readonly Figures[], bare: readonly Figures[]): readonly string[] {
   return [

@@ -1,14 +1,14 @@
 /**
- * Accepts events into tables of Postgres: `postgres-worker.mjs URL bare|grouped|postern SCHEMA`. `bare` and `grouped` insert bytes by a unique
+ * Accepts events into tables of Postgres: `postgres-worker.mjs URL bare|grouped|postern|lanes SCHEMA`. `bare` and `grouped` insert bytes by a unique
  * id, by the same client. `{ fill }` inserts so many rows, `{ counts }` answers with the time of a count.
  */
 import pg from 'pg'
 import { postgresInbox, postgresStore } from '../../dist/postgres.js'
-import { acceptBare, answerFor, makeEvent, makeReceiver } from './contest.mjs'
+import { acceptBare, answerFor, makeEvent, makeReceiver, toPlaces } from './contest.mjs'
 
 const [url, kind, schema] = process.argv.slice(2)
 const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` })
-answerFor(kind === 'postern' ? await makePostern() : await makeByHand())
+answerFor(kind === 'postern' || kind === 'lanes' ? await makePostern() : await makeByHand())
 
 async function makeByHand() {
   await pool.query(`CREATE TABLE ${kind} (id text PRIMARY KEY, bytes bytea NOT NULL)`)
@@ -44,15 +44,16 @@ async function makePostern() {
   const [store, inbox] = [postgresStore({ pool }), postgresInbox({ pool })]
   await store.migrate()
   await inbox.migrate()
+  const { lane, state } = toPlaces(kind)
   return {
-    ...makeReceiver({ store, inbox }),
+    ...makeReceiver({ store, inbox }, kind),
     // As ready as accepted events.
     fill: (rows) =>
       fill(
         rows,
         `WITH stored AS (
-          INSERT INTO postern_inbox (key, state, position, account, id, type, received_at, since, due_at)
-          SELECT key, 0, n / 100 + (extract(epoch FROM now()) * 1000000)::bigint, account, id, 'contact.created', 0, 0, 0 FROM filled
+          INSERT INTO postern_inbox (key, lane, state, position, account, id, type, received_at, since, due_at)
+          SELECT key, ${lane}, ${state}, n / 100 + (extract(epoch FROM now()) * 1000000)::bigint, account, id, 'contact.created', 0, 0, 0 FROM filled
           RETURNING key, seq
         ) INSERT INTO postern_inbox_bodies SELECT seq, bytes FROM stored JOIN filled USING (key)`,
         ['postern_inbox', 'postern_inbox_bodies'],
@@ -77,7 +78,9 @@ async function fill(rows, insert, tables) {
       columns,
     )
   }
+  await client.query('SET session_replication_role = replica') // the triggers of lanes would do what the statement does
   await client.query(insert)
+  await client.query('RESET session_replication_role')
   await client.query('DROP TABLE filled')
   for (const table of tables) await client.query(`VACUUM ANALYZE ${table}`)
   await client.query('CHECKPOINT')

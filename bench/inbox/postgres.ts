@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { postgresProgram, startPostgres } from '../../test/engines/postgres-server.ts'
 import { Contestant, medianOf, playRounds, print, ratioOf } from '../harness.ts'
-import { ACCEPTED, BESIDE, type Figures, toCells, toMost, toRate } from './figures.ts'
+import { ACCEPTED, BESIDE, type Figures, ROWS, toCells, toMost, toRate } from './figures.ts'
 
 /**
  * Measures events accepted and handled on Postgres, which writes to disk before it answers, with an empty inbox and with a backlog: compared
@@ -12,16 +12,17 @@ export async function benchPostgresInbox({ isQuick }: { readonly isQuick: boolea
   const server = await startPostgres('fsync=on')
   const rounds = isQuick ? 3 : 7
   const sizes = [0, isQuick ? 100_000 : 1_000_000]
-  const names = sizes.map((size) => size.toLocaleString('en'))
+  const names = ROWS.flatMap((end) => sizes.map((size) => size.toLocaleString('en') + end))
   const make = (kind: string) =>
-    sizes.map((size) => new Contestant(kind, 'inbox/postgres-worker.mjs', [server.url, kind, `of_${size}`]))
+    sizes.map((size) => new Contestant(kind, 'inbox/postgres-worker.mjs', [server.url, kind, toSchema(kind, size)]))
   await makeSchemas(server.url, sizes)
-  const [bare, grouped, ours] = [make('bare'), make('grouped'), make('postern')]
+  const [bare, grouped] = [make('bare'), make('grouped')]
+  const ours = [...make('postern'), ...make('lanes')]
   const all = [...bare, ...grouped, ...ours]
   try {
     for (const contestants of [bare, grouped, ours])
-      for (const [index, size] of sizes.entries())
-        for (let left = size; left > 0; left -= 100_000) await contestants[index]?.ask({ fill: 100_000 })
+      for (const [index, contestant] of contestants.entries())
+        for (let left = sizes[index % 2] ?? 0; left > 0; left -= 100_000) await contestant.ask({ fill: 100_000 })
     const accepted: string[][] = [['at once', ...ACCEPTED]]
     for (const [beside, accept, others] of [
       [1, 300, bare],
@@ -31,15 +32,14 @@ export async function benchPostgresInbox({ isQuick }: { readonly isQuick: boolea
         contestant.ask<Figures>({ accept, beside }),
       )
       for (const [index, name] of names.entries())
-        accepted.push([String(beside), name, ...toCells(figures[2 + index] ?? [], figures[index] ?? [])])
+        accepted.push([String(beside), name, ...toCells(figures[2 + index] ?? [], figures[index % 2] ?? [])])
     }
     const worked = [['backlog', 'events/s', 'of an empty inbox', 'µs CPU', 'of an empty inbox', 'counts() ms', 'MiB']]
     const figures = await playRounds(ours, { warmUp: 1, rounds }, (contestant) =>
       contestant.ask<Figures>({ work: 3_000 }),
     )
-    const [base = []] = figures
     for (const [index, name] of names.entries()) {
-      const mine = figures[index] ?? []
+      const [mine = [], base = []] = [figures[index], figures[index - (index % 2)]]
       const counting = await ours[index]?.ask<{ readonly ms: number }>({ counts: 1 })
       worked.push([
         ...[name, toRate(mine), ratioOf(mine, base, ({ rate }) => rate).toFixed(2)],
@@ -58,9 +58,15 @@ export async function benchPostgresInbox({ isQuick }: { readonly isQuick: boolea
   }
 }
 
+/** Both inboxes have tables of the same names. */
+function toSchema(kind: string, size: number): string {
+  return `${kind === 'lanes' ? 'lanes' : 'rows'}_${size}`
+}
+
 async function makeSchemas(connectionString: string, sizes: readonly number[]): Promise<void> {
   const client = new pg.Client({ connectionString })
   await client.connect()
-  for (const size of sizes) await client.query(`CREATE SCHEMA of_${size}`)
+  for (const kind of ['bare', 'lanes'])
+    for (const size of sizes) await client.query(`CREATE SCHEMA ${toSchema(kind, size)}`)
   await client.end()
 }

@@ -1,9 +1,9 @@
 /**
- * Accepts events into a file: `worker.mjs FILE bare|postern`. `bare` inserts bytes by a unique id, grouped in commits by turns of the event
+ * Accepts events into a file: `worker.mjs FILE bare|postern|lanes`. `bare` inserts bytes by a unique id, grouped in commits by turns of the event
  * loop, and never handles them. `{ fill }` inserts so many rows in one step.
  */
 import { openSqlite, sqliteInbox, sqliteStore } from '../../dist/sqlite.js'
-import { acceptBare, answerFor, makeEvent, makeReceiver, measure } from './contest.mjs'
+import { acceptBare, answerFor, makeEvent, makeReceiver, measure, toPlaces } from './contest.mjs'
 
 const [path, kind] = process.argv.slice(2)
 const database = openSqlite(path)
@@ -49,13 +49,14 @@ function makeBare() {
 }
 
 function makePostern() {
+  const { lane, state } = toPlaces(kind)
   return {
-    ...makeReceiver({ store: sqliteStore({ database }), inbox: sqliteInbox({ database }) }),
+    ...makeReceiver({ store: sqliteStore({ database }), inbox: sqliteInbox({ database }) }, kind),
     // As ready as accepted events.
     fill: (rows) =>
       fill(
-        `INSERT INTO postern_inbox (key, account, id, type, received_at, since, state, position, due_at)
-          SELECT key, account, id, 'contact.created', 0, 0, 0,
+        `INSERT INTO postern_inbox (key, account, id, type, received_at, since, lane, state, position, due_at)
+          SELECT key, account, id, 'contact.created', 0, 0, ${lane}, ${state},
             n / 100 + CAST(unixepoch('subsec') * 1000 AS INTEGER), 0 FROM filled;
         INSERT INTO postern_inbox_bodies SELECT seq, bytes FROM filled JOIN postern_inbox USING (key)`,
         rows,
