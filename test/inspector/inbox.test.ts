@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
 
     await press(page, /^Pending 1/)
     await linksOf(page).click()
-    await page.locator('.verdict').getByText('a worker runs it').waitFor()
+    await page.locator('.verdict').getByText('running', { exact: true }).waitFor()
     expect(await page.getByRole('button', { name: 'Drop…' }).count()).toBe(0)
     await press(page, /^Retrying 1/)
     await linksOf(page).click()

@@ -4,7 +4,7 @@ import { DialogHost } from './dialogs/dialog-host.tsx'
 import { listScreens, readAddress, type Screen } from './model/address.ts'
 import { IS_ALONE } from './model/api.ts'
 import { connect } from './model/connection.ts'
-import { watchInbox } from './model/inbox.ts'
+import { hasInbox, refreshInbox, watchInbox } from './model/inbox.ts'
 import { listenToKeys } from './model/keys.ts'
 import { countAll } from './model/list.ts'
 import { paint, store, useStore } from './model/store.ts'
@@ -62,9 +62,13 @@ function App(): JSX.Element {
   const { screen } = useStore(readAddress)
   const title = useStore(nameView)
   const toast = useStore(() => store.toast)
+  const isThere = useStore(hasInbox)
   useEffect(() => {
     document.title = title
   }, [title])
+  useEffect(() => {
+    if (isThere) refreshInbox()
+  }, [screen, isThere])
   const Shown = SCREENS[screen]
   return (
     <>

@@ -11,7 +11,7 @@ export const OUTCOMES = {
   sending: ['◌', 'sending', 'pending'],
   paused: ['‖', 'paused', 'pending'],
   inbox: ['…', 'in the inbox', 'pending'],
-  running: ['◌', 'a worker runs it', 'pending'],
+  running: ['◌', 'running', 'pending'],
   handled: ['✓', 'handled', 'success'],
   delivered: ['✓', 'delivered', 'success'],
   ignored: ['–', 'ignored', 'success'],

@@ -26,19 +26,19 @@ export function FailureGroups(): JSX.Element {
 
 function describeGroup(cause: string, rows: readonly Row[]) {
   const [newest] = rows
+  const isEvent = newest?.webhook === ''
   const query = writeWord(readAddress().query, 'cause', cause)
   const bulk = bulkOf(rows)
-  const urls = [...new Set(rows.map(({ webhook }) => store.urlOf(webhook) || 'a deleted webhook'))]
+  const placeOf = ({ account, webhook }: Row) => (isEvent ? account : store.urlOf(webhook) || 'a deleted webhook')
+  const places = [...new Set(rows.map(placeOf))]
   const tryAll = () => store.set({ dialog: { kind: 'bulk', bulk } })
-  const advice = newest && adviseOn(newest, urls[0] ?? '', store.state?.settings)
+  const advice = newest && adviseOn(newest, places[0] ?? '', store.state?.settings)
   return {
     key: cause,
     cells: [
       <>
         <ViewLink view={{ query, isGrouped: false }}>{escapeHidden(cause)}</ViewLink>
-        <small>
-          {newest?.webhook === '' ? [...new Set(rows.map(({ account }) => account))].join(', ') : urls.join(', ')}
-        </small>
+        <small>{places.join(', ')}</small>
         {advice && <small>{advice}</small>}
       </>,
       <>
@@ -50,8 +50,8 @@ function describeGroup(cause: string, rows: readonly Row[]) {
           <small key={reason}>{`${number.toLocaleString('en')}: ${reason}`}</small>
         ))}
       </>,
-      <Ago at={rows.at(-1)?.at ?? null} />,
-      <Ago at={newest?.at ?? null} />,
+      <Ago at={rows.at(-1)?.at ?? null} isReal={isEvent} />,
+      <Ago at={newest?.at ?? null} isReal={isEvent} />,
     ],
   }
 }

@@ -194,9 +194,7 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
         <a href={toPageUrl({ ...readAddress(), open: id })} data-key={id}>
           {escapeHidden(type)}
         </a>
-        <small>
-          {account} · {subject}
-        </small>
+        <small>{why || `${account} · ${subject}`}</small>
       </td>
       <td class="wide mono" title={record === null ? event : undefined}>
         {subject}
@@ -207,7 +205,10 @@ function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
       <td title={advice}>
         <Result last={last} /> {signing !== 'valid' && signing}
         <span class="why"> {why}</span>
-        <small>{why || [attempts, ms !== undefined && `${ms} ms`, place].filter(Boolean).join(' · ')}</small>
+        <small>
+          {attempts}
+          {ms !== undefined && ` · ${ms} ms`} · {place}
+        </small>
       </td>
       <td class="wide number">{attempts}</td>
       {!isEvent && <td class="wide number">{ms ?? '–'}</td>}

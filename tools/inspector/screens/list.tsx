@@ -4,7 +4,6 @@ import { Detail } from '../detail/detail.tsx'
 import { whyNotTried } from '../model/actions.ts'
 import { readAddress } from '../model/address.ts'
 import { bulkOf } from '../model/bulk.ts'
-import { hasInbox, refreshInbox } from '../model/inbox.ts'
 import { listShown, readFilterTime, release, type ShownList, search } from '../model/list.ts'
 import { causeOf } from '../model/outcome.ts'
 import { store, useStore } from '../model/store.ts'
@@ -23,12 +22,8 @@ const TYPED_AFTER_MS = 300
 /** A screen of all deliveries, or of the events of the inbox, and the open one. */
 export function ListScreen(): JSX.Element {
   const { screen, query, open, isGrouped } = useStore(readAddress)
-  const isThere = useStore(hasInbox)
   useTime(readFilterTime)
   const list = useStore(listShown)
-  useEffect(() => {
-    if (isThere) refreshInbox()
-  }, [screen, isThere])
   useEffect(() => {
     if (screen === 'inbox') return
     const look = () => void search().catch(() => {}) // the next one looks again
