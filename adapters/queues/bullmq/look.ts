@@ -19,14 +19,10 @@ const TYPES: Readonly<Record<InboxState, readonly JobType[]>> = {
   running: ['active'],
   dead: ['failed'],
 }
-/** BullMQ's lists, which have the newest job first; the other states are sorted. */
-const NEWEST_FIRST: readonly JobType[] = ['wait', 'active']
-/** The place at which a page begins: after this many jobs of a list, or after dead letters of this time. */
-const PLACES: Readonly<Record<InboxState, RegExp>> = {
-  waiting: /^(wait|prioritized|delayed|active):\d+$/,
-  running: /^active:\d+$/,
-  dead: /^\d+:[A-Za-z0-9._~!*'()%,-]+$/,
-}
+/** BullMQ's lists, which have the newest job first. The other states are sorted, by a score. */
+const LISTS: readonly JobType[] = ['wait', 'active']
+/** The place at which a page begins: after this many jobs of a list, or after these jobs of a score. */
+const PLACE = /^(?:(?:wait|active):\d+|(?:prioritized|delayed|failed):\d+:[A-Za-z0-9._~!*'()%,-]*)$/
 /** Jobs at the head of the line in which to find the one that has waited longest. */
 const HEAD = 10
 /** Running jobs whose locks are looked at. */
@@ -72,32 +68,53 @@ export async function readPage(
   state: InboxState,
   options: ListOptions,
 ): Promise<InboxPage> {
-  const { limit, after } = checkList(state, options, (text) => PLACES[state].test(text))
-  const backend = await connect()
-  return state === 'dead' ? readDead(backend, limit, after) : readLines(backend, state, limit, after)
-}
-
-/** Lists page after page by number: an item that is added or removed meanwhile may be on two pages, or on none. */
-async function readLines(
-  backend: RedisQueueBackend,
-  state: InboxState,
-  limit: number,
-  after: string,
-): Promise<InboxPage> {
-  const [from = '', offset = '0'] = after.split(':')
   const types = TYPES[state]
+  const { limit, after } = checkList(state, options, (text) => PLACE.test(text) && types.some(isOf(text)))
+  const backend = await connect()
   const entries: InboxEntry[] = []
-  const first = types.map(String).indexOf(from)
-  let start = Number(offset)
-  for (const type of types.slice(Math.max(first, 0))) {
-    const room = limit - entries.length
-    const [ids = []] = await backend.getRanges([type], start, start + room, !NEWEST_FIRST.includes(type))
-    const jobs = await readJobs(backend, await filterActive(backend, type, state, ids.slice(0, room)))
+  let place = after.slice(after.indexOf(':') + 1)
+  for (const type of types.slice(Math.max(types.findIndex(isOf(after)), 0))) {
+    const read = LISTS.includes(type) ? readList : readSorted
+    const { ids, next } = await read(backend, type, limit - entries.length, place)
+    const jobs = await readJobs(backend, await filterActive(backend, type, state, ids), state === 'dead')
     entries.push(...jobs.map((job) => toEntry(job, state)))
-    if (ids.length > room) return { entries, next: `${type}:${start + room}` }
-    start = 0
+    if (next !== undefined) return { entries, next: `${type}:${next}` }
+    place = ''
   }
   return { entries, next: undefined }
+}
+
+const isOf = (place: string) => (type: JobType) => place.startsWith(`${type}:`)
+
+interface Ids {
+  readonly ids: readonly string[]
+  /** Place of the next page; undefined on the last one. */
+  readonly next: string | undefined
+}
+
+/** Reads by number: a job that is added or removed meanwhile may be on two pages, or move another one to none. */
+async function readList(backend: RedisQueueBackend, type: JobType, limit: number, place: string): Promise<Ids> {
+  const start = Number(place)
+  const [ids = []] = await backend.getRanges([type], start, start + limit, false)
+  return { ids: ids.slice(0, limit), next: ids.length > limit ? String(start + limit) : undefined }
+}
+
+/** Reads from the score of the last job, not its number: the jobs before it run meanwhile, or the caller replays or drops them. */
+async function readSorted(backend: RedisQueueBackend, type: JobType, limit: number, place: string): Promise<Ids> {
+  const [from = '', listed = ''] = place.split(':')
+  const before = new Set(listed.split(','))
+  const range = [from || '0', '+inf', 'WITHSCORES', 'LIMIT', '0', String(limit + before.size + 1)]
+  const answer = await call(backend, 'ZRANGEBYSCORE', backend.toKey(type), ...range)
+  const flat = (answer as readonly unknown[]).flat().map(String) // ids and scores, by the driver's version in pairs
+  const jobs = flat
+    .flatMap((id, index) => (index % 2 === 0 ? { id, score: flat[index + 1] ?? '' } : []))
+    .filter(({ id }) => !before.has(encodeURIComponent(id)))
+  const page = jobs.slice(0, limit)
+  if (jobs.length <= limit) return { ids: page.map(({ id }) => id), next: undefined }
+  const at = page.at(-1)?.score ?? (from || '0')
+  const same = page.filter(({ score }) => score === at).map(({ id }) => encodeURIComponent(id))
+  if (from === at) same.unshift(...before)
+  return { ids: page.map(({ id }) => id), next: `${at}:${same.join(',')}` }
 }
 
 /** An active job whose lock has ended waits. */
@@ -107,28 +124,8 @@ async function filterActive(backend: RedisQueueBackend, type: JobType, state: In
   return ids.filter((id) => unlocked.has(id) === (state === 'waiting'))
 }
 
-/** Lists from the time of the last job, not its number: a caller that replays removes the jobs before it. */
-async function readDead(backend: RedisQueueBackend, limit: number, after: string): Promise<InboxPage> {
-  const [from = '0', listed = ''] = after.split(':')
-  const before = new Set(listed.split(','))
-  const range = [from, '+inf', 'LIMIT', '0', String(limit + before.size + 1)]
-  const ids = await call(backend, 'ZRANGEBYSCORE', backend.toKey('failed'), ...range)
-  const left = (ids as readonly string[]).filter((id) => !before.has(encodeURIComponent(id))) // the command returns a list
-  const jobs = await readRaw(backend, left.slice(0, limit))
-  const entries = jobs.flatMap(({ id, raw }) => readJob(id, raw, true) ?? []).map((job) => toEntry(job, 'dead'))
-  const at = Number(jobs.at(-1)?.raw.finishedOn)
-  if (left.length <= limit || jobs.length === 0) return { entries, next: undefined }
-  const same = jobs.filter(({ raw }) => Number(raw.finishedOn) === at).map(({ id }) => encodeURIComponent(id))
-  if (Number(from) === at) same.unshift(...before)
-  return { entries, next: `${at}:${same.join(',')}` }
-}
-
 /** Leaves out jobs that were removed since they were listed, and jobs of other programs. */
-async function readJobs(backend: IQueueBackend, ids: readonly string[]): Promise<readonly JobItem[]> {
-  return (await readRaw(backend, ids)).flatMap(({ id, raw }) => readJob(id, raw, false) ?? [])
-}
-
-async function readRaw(backend: IQueueBackend, ids: readonly string[]) {
+async function readJobs(backend: IQueueBackend, ids: readonly string[], areDead = false): Promise<readonly JobItem[]> {
   const jobs = await Promise.all(ids.map(async (id) => ({ id, raw: await backend.getJobData(id) })))
-  return jobs.flatMap(({ id, raw }) => (raw === undefined ? [] : { id, raw }))
+  return jobs.flatMap(({ id, raw }) => (raw === undefined ? [] : (readJob(id, raw, areDead) ?? [])))
 }

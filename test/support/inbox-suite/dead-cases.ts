@@ -108,6 +108,14 @@ export const deadCases: Runs = {
     strictEqual(pages, 3)
     deepStrictEqual([...keys].sort(), items.map(({ key }) => key).sort())
   },
+  'lists what waits page by page, though what was listed is gone': async (trial) => {
+    const items = Array.from({ length: 25 }, () => makeItem())
+    await trial.put(...items)
+    const { entries, next } = await trial.another.list('waiting', { limit: 10 })
+    for (const { key } of entries) await trial.inbox.drop(key)
+    const rest = await trial.another.list('waiting', { after: next })
+    deepStrictEqual([...entries, ...rest.entries].map(({ key }) => key).sort(), items.map(({ key }) => key).sort())
+  },
   'lists what waits now and what waits for later': async (trial) => {
     const items = Array.from({ length: 7 }, () => makeItem())
     const later = new Set(items.slice(0, 3).map(({ key }) => key))
