@@ -42,7 +42,7 @@ export function findSpelling(model: string): string | undefined {
 
 /** Returns true for a key that a model may have, though it is not declared. */
 export function mayBeModel(key: string): boolean {
-  return !/[*\s]/.test(key) && findSpelling(key) === undefined
+  return !/[*\s\p{C}]/u.test(key) && findSpelling(key) === undefined
 }
 
 /** Model and action of an event type that is about a record: one dot, and one of the three actions behind it. */

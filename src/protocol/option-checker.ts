@@ -191,9 +191,10 @@ function isBare(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Returns true for an object that may hold options. */
+/** Returns true for an object that may hold options, or fields. */
 function isPlain(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return !/^\[object (Map|Set|Date|RegExp|Promise)\]$/.test(Object.prototype.toString.call(value))
 }
 
 /**

@@ -63,6 +63,13 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
   )
 }
 
+/** Returns a warning of a type that differs in a letter from a declared one. */
+export function findMisspelt({ text }: EventPattern, events: Keys): string | undefined {
+  const nearest = findNearest(text, events.keys(), 1)
+  if (nearest === undefined || nearest === text) return undefined
+  return `The pattern "${text}" is not among the events option. Did you mean '${nearest}'? If it is intended, declare it as well.`
+}
+
 /** Returns a warning of a pattern whose model is not declared, and differs in a letter from one that the service names. */
 export function findDoubt(pattern: EventPattern): string | undefined {
   const model = 'model' in pattern ? (pattern.model ?? '') : ''
@@ -73,7 +80,7 @@ export function findDoubt(pattern: EventPattern): string | undefined {
 
 /** Finds the pattern that was probably meant. */
 function findPattern(text: string, models: Keys | undefined, events: Keys): string | undefined {
-  const spelt = text.includes('.') ? text.replace(/\s+/g, '') : text.trim().replace(/[\s:/_-]+/g, '.')
+  const spelt = text.includes('.') ? text.replace(/[\s\p{C}]+/gu, '') : text.trim().replace(/[\s:/_-]+/g, '.')
   const keys = models === undefined ? [...NAMED_MODELS, spelt.replace(/\..*/, '')] : [...models.keys()]
   const ofModels = keys.flatMap((key) => [...ACTIONS, '*'].map((action) => `${key}.${action}`))
   const known = [...ofModels, ...ACTIONS.map((action) => `*.${action}`), ...SERVICE_EVENT_TYPES, ...events.keys()]
@@ -106,9 +113,9 @@ function fold(type: string): string {
   return type.toLowerCase().replace(/[\s._:/-]+/g, '')
 }
 
-/** Returns how a sender spells a type, or the beginning of types, if it spells it otherwise. No sender puts blanks around a type. */
+/** Returns how a sender spells a type, or the beginning of types, if it spells it otherwise. No type has blanks or quotes around it. */
 export function findSpelt(type: string, sender: Pick<Sender, 'spellType'>): string | undefined {
-  const trimmed = type.trim()
+  const trimmed = type.replace(/^[\s"'`]+|[\s"'`]+$|\p{C}/gu, '')
   const spelt = sender.spellType?.(trimmed) ?? trimmed
   return spelt === type ? undefined : spelt
 }

@@ -9,6 +9,7 @@ export function show(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   const tag = Object.prototype.toString.call(value).slice(8, -1)
   if (tag === 'Promise') return 'a promise'
+  if (tag === 'URL') return JSON.stringify(String(value))
   return tag === 'Object' || !/^\w+$/.test(tag) ? 'an object' : `an object (${tag})`
 }
 

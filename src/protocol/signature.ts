@@ -129,7 +129,7 @@ export function importSecret(secret: unknown, hint = SECRET_HINT): KeyObject {
 const MISTAKES: readonly (readonly [RegExp, string])[] = [
   [/^(["'`]).*\1$|^[“‘«„].*[”’»“]$/s, 'is in quotes, which belong to the file that it was read from; remove them'],
   [
-    /\$\{\w[^}]*\}|\{\{.*\}\}|^\$\(.*\)$|^\$[A-Z_][A-Z\d_]*$|^%\w+%$|^<.+>$|^process\.env\b/s,
+    /[$#]\{\w[^}]*\}|\{\{.*\}\}|^\$\(.*\)$|^\$?[A-Z][A-Z\d_]*_(SECRET|KEY|TOKEN)$|^\$[A-Z_][A-Z\d_]*$|^%\w+%$|^<.+>$|^process\.env\b|^@\w[\w.]*\(.*\)$/s,
     'is, or has in it, the name of a variable that nothing replaced by its value',
   ],
   [/^(undefined|null|NaN|true|false|\[object \w+\])$/, 'is a value that became text: what it was read from is not set'],
@@ -200,7 +200,11 @@ function isBlankEdgedText(bytes: Uint8Array): boolean {
 
 /** @throws PosternError `body_consumed` if a body is neither bytes nor text */
 export function mustBeRaw(body: unknown): void {
-  if (typeof body === 'string' && isWellFormed(body))
+  const text =
+    ArrayBuffer.isView(body) && body.byteLength === WELL_FORMED_LENGTH
+      ? Buffer.from(body as Uint8Array).toString()
+      : body
+  if (typeof text === 'string' && isWellFormed(text))
     throw new PosternError('body_consumed', 'The body is a signature: the body and the header are swapped.')
   if (typeof body === 'string' || ArrayBuffer.isView(body)) return
   throw new PosternError(

@@ -1,7 +1,8 @@
 import { ConfigurationError } from '../protocol/errors.ts'
+import type { AnyEvent } from '../protocol/events.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
-import type { HandlerOptions } from './handler.ts'
+import type { Handler, HandlerOptions } from './handler.ts'
 
 /**
  * Checks the options of `.on()`.
@@ -27,4 +28,23 @@ export function checkHandlerOptions(options: unknown, text: string, whyNoOrder: 
   if (order !== undefined && why !== undefined)
     throw new ConfigurationError('option_invalid', `The handler for ${text}: ${why}`)
   return { name, order }
+}
+
+/**
+ * Checks the handler of `.on()`, whose types derive the event's type from the pattern.
+ *
+ * @param text the patterns as code
+ * @throws ConfigurationError `handler_invalid`
+ */
+export function mustBeHandler(handler: unknown, text: string): asserts handler is Handler<AnyEvent> {
+  const fix = `give a function: .on(${text}, async (event) => { … })`
+  const refuse = (why: string) => new ConfigurationError('handler_invalid', `The handler for ${text} is ${why}`)
+  if (typeof handler !== 'function') throw refuse(`${show(handler)}; ${fix}.`)
+  if (/^class\b/.test(Function.prototype.toString.call(handler)))
+    throw refuse(`a class, which cannot be called; ${fix}.`)
+  // A bound generator function has the same tag.
+  if (/^\[object (Async)?GeneratorFunction\]$/.test(Object.prototype.toString.call(handler)))
+    throw refuse(
+      `a generator function, which does not run until something iterates it; ${fix} without the star, and await instead of yield.`,
+    )
 }

@@ -8,6 +8,7 @@ import {
   type Kind,
   number,
   OptionChecker,
+  oneOf,
   TEXTS,
   whole,
 } from '../protocol/option-checker.ts'
@@ -74,11 +75,12 @@ function hintFor(stray: string): string | undefined {
   return OF_SERVICE.includes(stray) ? 'It is about events of the CRM service.' : undefined
 }
 
+const NAMES = ['id', 'type', 'accountKey', 'timestamp']
 const FIELDS: Readonly<Record<keyof Sender, Kind>> = {
   name: FILLED_TEXT,
   headers: TEXTS,
   optionalHeaders: TEXTS,
-  unsigned: TEXTS,
+  unsigned: (value) => TEXTS(value) ?? (value as readonly string[]).map(oneOf(NAMES)).find((fix) => fix !== undefined),
   readHead: FUNCTION,
   nameEvent: FUNCTION,
   sign: FUNCTION,

@@ -7,6 +7,7 @@ import {
   canMeet,
   type EventPattern,
   findDoubt,
+  findMisspelt,
   NO_RECORD,
   parsePattern,
   parsePlainPattern,
@@ -16,7 +17,7 @@ import { isTypeOnly, type StandardSchema } from '../protocol/schema.ts'
 import type { Sender } from '../protocol/sender.ts'
 import { show } from '../protocol/show.ts'
 import type { Handler, HandlerOptions } from './handler.ts'
-import { checkHandlerOptions } from './handler-options.ts'
+import { checkHandlerOptions, mustBeHandler } from './handler-options.ts'
 import { type Interceptor, intercept } from './intercept.ts'
 import type { ReceiverSettings } from './options.ts'
 
@@ -116,31 +117,24 @@ export class Routes {
     const patterns = Array.isArray(given) && given.length > 0 ? given.map(parse) : [parse(given)]
     const texts = [...new Set(patterns.map((pattern) => pattern.text))].sort() // their order may change as code is edited
     const text = texts.length === 1 ? `'${texts[0]}'` : `[${texts.map((each) => `'${each}'`).join(', ')}]`
-    if (typeof handler !== 'function')
-      throw new ConfigurationError(
-        'handler_invalid',
-        `The handler for ${text} is ${show(handler)}; give a function: .on(${text}, async (event) => { … }).`,
-      )
-    if (isGenerator(handler))
-      throw new ConfigurationError(
-        'handler_invalid',
-        `The handler for ${text} is a generator function, which does not run until something iterates it; give .on(${text}, async (event) => { … }) without the star, and await instead of yield.`,
-      )
+    mustBeHandler(handler, text)
     const { name: givenName, order } = checkHandlerOptions(options, text, this.#whyNoOrder(patterns))
-    // The types of .on() derive the event's type from the pattern.
     const registration: Registration = {
       patterns,
       text,
       name: givenName ?? texts.join(','),
       isUnnamed: givenName === undefined,
       order,
-      handler: handler as Handler<AnyEvent>,
+      handler,
       generation: this.#generation,
     }
     const kept = this.#registrations.filter((other) => !this.#isReplaced(other, registration))
     this.#registrations = [...kept, registration]
-    const doubts = this.#models === undefined ? patterns.flatMap((pattern) => findDoubt(pattern) ?? []) : []
-    for (const doubt of doubts) this.#logger.warn({ code: 'pattern_invalid' }, doubt)
+    for (const pattern of patterns) {
+      const isOpen = this.#models === undefined && this.#sender === undefined
+      const doubt = isOpen ? findDoubt(pattern) : this.#sender && findMisspelt(pattern, this.#events)
+      if (doubt !== undefined) this.#logger.warn({ code: 'pattern_invalid' }, doubt)
+    }
   }
 
   /** Returns why these patterns cannot have `order: 'latest'`, if they cannot. */
@@ -283,9 +277,4 @@ export class Routes {
   #wrap(name: string, handler: Handler<AnyEvent>): Handler<AnyEvent> {
     return this.#interceptors.reduceRight((inner, interceptor) => intercept(inner, interceptor, name), handler)
   }
-}
-
-/** Returns true for a generator function: a call would run nothing. A bound one has the same tag. */
-function isGenerator(handler: unknown): boolean {
-  return /^\[object (Async)?GeneratorFunction\]$/.test(Object.prototype.toString.call(handler))
 }

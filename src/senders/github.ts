@@ -39,11 +39,13 @@ const WITHOUT_ACTION =
   'create delete fork gollum page_build ping public push repository_import security_and_analysis status team_add workflow_dispatch'.split(
     ' ',
   )
-/** Actions of issues and pull requests. */
+/** Events whose actions are among these. */
+const KNOWN = /^(check_(run|suite)|issues|issue_comment|pull_request(_review(_comment)?)?|release|workflow_(job|run))$/
 const ACTIONS = (
-  'assigned auto_merge_disabled auto_merge_enabled closed converted_to_draft deleted demilestoned dequeued edited enqueued labeled locked ' +
-  'milestoned opened pinned ready_for_review reopened review_request_removed review_requested synchronize transferred typed unassigned ' +
-  'unlabeled unlocked unpinned untyped'
+  'assigned auto_merge_disabled auto_merge_enabled closed completed converted_to_draft created deleted demilestoned dequeued dismissed ' +
+  'edited enqueued in_progress labeled locked milestoned opened pinned prereleased published queued ready_for_review released reopened ' +
+  'requested requested_action rerequested review_request_removed review_requested submitted synchronize transferred typed unassigned ' +
+  'unlabeled unlocked unpinned unpublished untyped waiting'
 ).split(' ')
 /** An event and an action with an underscore between them. */
 const JOINED =
@@ -113,12 +115,14 @@ function spellType(type: string): string {
   if (rest === '') return WITH_ACTION.includes(event) ? `${event}.*` : event
   if (event === 'repository_dispatch') return `${event}.${rest}` // chosen by who dispatches
   const action = toSnake(rest.replace(/[./:].*/, ''))
-  return `${event}.${/^(issues|pull_request)$/.test(event) ? spellAction(action) : action}`
+  return `${event}.${KNOWN.test(event) ? spellAction(action) : action}`
 }
 
 function spellAction(action: string): string {
   if (action === 'merged') return 'closed' // of a pull request: `merged` is a field
-  return findNearest(action, ACTIONS, 1) ?? ACTIONS.find((known) => known === `${action}ed`) ?? action
+  return (
+    findNearest(action, ACTIONS, 1) ?? ACTIONS.find((known) => [`${action}d`, `${action}ed`].includes(known)) ?? action
+  )
 }
 
 function encodeSecret(secret: string): Uint8Array {

@@ -74,10 +74,9 @@ const ACTIONS = 'cancelled create delete edited fulfilled paid update updated'.s
 
 /** Returns the topic of a delivery, `orders/create`, also for `orders.create` and the `ORDERS_CREATE` of the API. Some topics have a dot: `customer.tags_added`. */
 function spellType(type: string): string {
-  const [word, action] = splitOnce(
-    /[/.:]/.test(type) ? type.replace(/[.:]/, '/') : type.replace(/_(?=[^_]*$)/, '/'),
-    '/',
-  )
+  const topic = type.replace(/^\/+/, '')
+  const mark = [/[/.:]/, /[\s-](?=[^\s-]*$)/, /_(?=[^_]*$)/].find((each) => each.test(topic)) ?? '/'
+  const [word, action] = splitOnce(topic.replace(mark, '/'), '/')
   const resource = findNearest(toSnake(word), RESOURCES, 1)
   if (resource === undefined || type.startsWith('customer.')) return type
   return `${resource}/${action === '' ? '*' : (findNearest(toSnake(action), ACTIONS, 1) ?? toSnake(action))}`

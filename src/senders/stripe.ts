@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { ConfigurationError, number, OptionChecker, type Sender } from '../engine.ts'
+import { ConfigurationError, findNearest, number, OptionChecker, type Sender } from '../engine.ts'
 import type { ByType } from './by-type.ts'
 import { hexDigest, splitOnce, unixSeconds } from './digests.ts'
 import { toSnake } from './spell.ts'
@@ -10,6 +10,17 @@ export interface StripeOptions {
   readonly toleranceMs?: number | undefined
 }
 
+/** The most common types. No other type differs from one of them by a letter. */
+const COMMON = (
+  'account.updated charge.captured charge.dispute.created charge.failed charge.refunded charge.succeeded ' +
+  'checkout.session.async_payment_failed checkout.session.async_payment_succeeded checkout.session.completed checkout.session.expired ' +
+  'customer.created customer.deleted customer.subscription.created customer.subscription.deleted customer.subscription.trial_will_end ' +
+  'customer.subscription.updated customer.updated invoice.created invoice.finalized invoice.paid invoice.payment_action_required ' +
+  'invoice.payment_failed invoice.payment_succeeded invoice.upcoming invoice.updated payment_intent.canceled payment_intent.created ' +
+  'payment_intent.payment_failed payment_intent.processing payment_intent.requires_action payment_intent.succeeded ' +
+  'payment_method.attached payment_method.detached payout.failed payout.paid price.created price.updated product.created product.updated ' +
+  'setup_intent.setup_failed setup_intent.succeeded'
+).split(' ')
 const DAY_MS = 86_400_000
 /** Schemes other than `t` and `v1` may come, and are ignored. */
 const SCHEME = /^\w+$/
@@ -37,7 +48,7 @@ export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByTyp
     toKey: encodeSecret,
     spellType(type) {
       const spelt = toSnake(type.replace(/[/:]+/g, '.'))
-      return spelt.includes('.') ? spelt : `${spelt}.*`
+      return spelt.includes('.') ? (findNearest(spelt, COMMON, 1) ?? spelt) : `${spelt}.*`
     },
     readHead(headers) {
       let time: string | undefined

@@ -191,14 +191,14 @@ async function check(url: string, ...options: readonly string[]) {
 it('waits for an answer as long as --timeout says', async () => {
   class Slow extends HandWritten {
     override async handle(event: Event) {
-      await sleep(150)
+      await sleep(300)
       return super.handle(event)
     }
   }
   const url = await start(new Slow())
   expect(await check(url, '--only', 'accepts-valid')).toMatchObject({ code: 0 })
   const failed = { code: 1, statuses: { 'accepts-valid': 'fail' } }
-  expect(await check(url, '--only', 'accepts-valid', '--timeout', '50ms')).toEqual(failed)
+  expect(await check(url, '--only', 'accepts-valid', '--timeout', '100ms')).toEqual(failed)
 })
 
 it('lets a receiver put a delivery off as long as --patience says', async () => {

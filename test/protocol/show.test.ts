@@ -11,6 +11,7 @@ describe('show', () => {
     [{}, 'an object'],
     [new Set(), 'an object (Set)'],
     [new Headers(), 'an object (Headers)'],
+    [new URL('localhost:3'), '"localhost:3"'],
     [Promise.resolve(), 'a promise'],
     [null, 'null'],
     [undefined, 'undefined'],

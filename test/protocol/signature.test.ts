@@ -43,7 +43,8 @@ describe('strings and bytes', () => {
 })
 
 it('a signature in place of the body, and headers in place of one, are refused by name', () => {
-  expect(() => verify(GOOD, BODY, SECRET)).toThrow('the body and the header are swapped')
+  for (const body of [GOOD, bytesOf(GOOD)])
+    expect(() => verify(body, BODY, SECRET)).toThrow('the body and the header are swapped')
   expect(() => verify(BODY, new Headers() as never, SECRET)).toThrow(
     /The header is an object \(Headers\); give the value/,
   )
@@ -215,6 +216,9 @@ describe('a secret', () => {
     ['{{ webhook.secret }}', / the name of a variable/],
     ['%WEBHOOK_SECRET%', / the name of a variable/],
     ['<your secret>', / the name of a variable/],
+    ['WEBHOOK_SECRET', / the name of a variable/],
+    ['#{webhook_secret}', / the name of a variable/],
+    ['@Microsoft.KeyVault(SecretUri=https://a.test/b)', / the name of a variable/],
     ['process.env.WEBHOOK_SECRET', / the name of a variable/],
     ['undefined', / is a value that became text/],
     ['[object Object]', / is a value that became text/],

@@ -83,6 +83,7 @@ describe('patterns', () => {
     ['the start of service types', 'finance.*', {}, "are 'finance.payment.completed', 'finance.payment.failed'"],
     ['a blank edge', ' contact.created', {}, "Did you mean 'contact.created'?"],
     ['a blank within', 'con tact.deleted', {}, "Did you mean 'contact.deleted'?"],
+    ['a character that nobody sees', 'contact\u200b.created', {}, "Did you mean 'contact.created'?"],
     ['a model in another case', 'Contact.*', {}, "Did you mean 'contact.*'?"],
     ['an action in another case', 'deal.Created', {}, "Did you mean 'deal.created'?"],
     ['another separator', 'contact/created', {}, "Did you mean 'contact.created'?"],
@@ -134,6 +135,7 @@ describe('patterns', () => {
 
   it.each([
     ['no handler', [undefined], 'handler_invalid', "give a function: .on('contact.created', async (event) => { … })"],
+    ['a class', [class Save {}], 'handler_invalid', 'is a class, which cannot be called'],
     ['a generator function', [function* () {}], 'handler_invalid', 'is a generator function, which does not run until'],
     ['options without a handler', [{ name: 'a' }], 'handler_invalid', 'is an object'],
     ['an unknown option', [{ title: 'a' }, ignore], 'option_unknown', 'no option "title". It takes name, order.'],

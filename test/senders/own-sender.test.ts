@@ -6,6 +6,7 @@ import { github, hexDigest, type Sender, shopify, standardWebhooks, stripe } fro
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { type Line, linesInto } from '../receiver/support.ts'
 
 const SECRET = 'a secret of an own sender'
 const BODY = JSON.stringify({ id: 'e1', type: 'order.paid', account: 'acme', paid: 1 })
@@ -208,6 +209,9 @@ describe('profiles', () => {
         ['pullRequest/*', 'pull_request.*'],
         ['push.created', 'push'],
         ['pull_request.open', 'pull_request.opened'],
+        ['workflow_run.complete', 'workflow_run.completed'],
+        ['"push"', 'push'],
+        ['issues\u200b.opened', 'issues.opened'],
         ['pull_request.merged', 'pull_request.closed'],
         [' push', 'push'],
       ],
@@ -219,6 +223,7 @@ describe('profiles', () => {
         ['invoice/paid', 'invoice.paid'],
         ['paymentIntent:succeeded', 'payment_intent.succeeded'],
         ['charge', 'charge.*'],
+        ['checkout.session.complete', 'checkout.session.completed'],
       ],
     ],
     [
@@ -230,6 +235,8 @@ describe('profiles', () => {
         ['orders', 'orders/*'],
         ['orders.*', 'orders/*'],
         ['order/create', 'orders/create'],
+        ['/orders/create', 'orders/create'],
+        ['draft orders create', 'draft_orders/create'],
         ['orders/created', 'orders/create'],
       ],
     ],
@@ -238,6 +245,7 @@ describe('profiles', () => {
       standardWebhooks(),
       [
         ['user.created ', 'user.created'],
+        ['"user.created"', 'user.created'],
         ['Order_Made', 'order.made'],
       ],
     ],
@@ -251,6 +259,14 @@ describe('profiles', () => {
       `is no event type of ${sender.name}. Did you mean "`,
     )
     expect(refusal(() => make().on('a.made,b.made', () => {}))).toContain('as a list')
+  })
+
+  it('warn of a type that resembles a declared one', () => {
+    const lines: Line[] = []
+    const events = { 'user.created': record() }
+    const receiver = receiveFrom(own, { secret: SECRET, events, logger: linesInto(lines) })
+    receiver.on('user.craeted', () => {}).on('user.deleted', () => {})
+    expect(lines.map(({ message }) => message)).toEqual([expect.stringContaining("Did you mean 'user.created'?")])
   })
 
   it('spell each type as the package of its vendor does', () => {

@@ -880,4 +880,20 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
   ['emit(blank)', () => emulator.events.emit({ type: ' contact.created' }), /has a blank/],
   ['records.create(other case)', () => emulator.records.create('Contact', {}), /did you mean contact\?/],
   ['events.sampleOf(model)', () => emulator.events.sampleOf('contact'), /did you mean contact\.created\?/],
+  ['emit(a Map as data)', () => emulator.events.emit({ type: 'a.b', data: new Map() }), /data: must be an object/],
+  [
+    'contact.created(a Map)',
+    () => events.contact.created(new Map() as never),
+    /record is an object \(Map\); give an object/,
+  ],
+  ['bullmqInbox(promise)', () => bullmqInbox({ connection: Promise.resolve({}) as never }), /is a promise; await it/],
+  [
+    'startEmulator(one key twice)',
+    () =>
+      startEmulator({
+        port: false,
+        accounts: ['a@b.test', 'c@b.test'].map((email) => ({ key: 'x', email, password: 'p' })),
+      }),
+    /accounts: must have different keys/,
+  ],
 ]

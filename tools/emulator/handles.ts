@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isObject } from '../../src/protocol/envelope.ts'
+import { isPlain } from '../../src/protocol/copy-plain.ts'
 import { ACTIONS, findSpelling, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../../src/protocol/events.ts'
 import { findNearest } from '../../src/protocol/nearest.ts'
 import { account as accountShape, checkInput, eventFields, resendShape, webhookFields } from './check-input.ts'
@@ -48,8 +48,8 @@ function mustBeEvent(place: string, { type, data, timestamp, model, action }: z.
   if ((model ?? about?.model) !== about?.model || (action ?? about?.action) !== about?.action)
     throw refuse(`model, action: must be those of the type "${type}", or left out`)
   if (data === undefined) return
-  if (!isObject(data)) throw refuse('data: must be an object')
-  if (about !== undefined && typeof Object(data.record)._id !== 'string')
+  if (!isPlain(data) || Array.isArray(data)) throw refuse('data: must be an object')
+  if (about !== undefined && typeof Object(Object(data).record)._id !== 'string')
     throw refuse(`data: must be { record: { _id, … } } for "${type}"`)
 }
 

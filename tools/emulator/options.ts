@@ -142,6 +142,7 @@ const INBOX = ['counts', 'list', 'get', 'replay', 'drop'] as const
 const accounts = z
   .array(account)
   .default([])
+  .refine((added) => new Set(added.map(({ key }) => key)).size === added.length, 'must have different keys')
   .transform((added): readonly Account[] => [...SEEDED_ACCOUNTS, ...added])
 
 const schema = z.strictObject({

@@ -42,6 +42,7 @@ function toObject(connection: unknown): RedisOptions {
     )
   }
   const isClient = typeof connection === 'object' && connection !== null && 'on' in connection
+  if (connection instanceof Promise) throw check.invalid('connection is a promise; await it first.')
   if (typeof connection !== 'object' || connection === null || isClient)
     throw check.invalid(
       `connection is ${isClient ? 'a client' : 'missing'}; give a URL, or the options of one, such as { host, port }. The inbox creates its own clients, since those that accept events must fail fast.`,
