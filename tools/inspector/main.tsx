@@ -73,7 +73,7 @@ function App(): JSX.Element {
   return (
     <>
       <Header />
-      <main class={screen}>
+      <main>
         <Shown />
       </main>
       <DialogHost />

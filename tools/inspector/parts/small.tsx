@@ -1,4 +1,4 @@
-import type { ComponentChildren, HTMLAttributes, JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import type { LastResult, Row } from '../../emulator/contract.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
 import { OUTCOMES, outcomeOf } from '../model/outcome.ts'
@@ -112,26 +112,25 @@ export function Head({ columns }: { readonly columns: Columns }): JSX.Element {
   )
 }
 
-interface TableRow extends HTMLAttributes<HTMLTableRowElement> {
+interface TableRow {
   readonly key: string | number
   readonly cells: readonly ComponentChildren[]
 }
 
 interface TableOptions {
   readonly name: string
-  readonly class?: string
   readonly columns: Columns
   readonly rows: readonly TableRow[]
 }
 
 /** A table of a page, as wide as the page. The classes of a column are those of its cells. */
-export function Table({ name, class: look = 'flat', columns, rows }: TableOptions): JSX.Element {
+export function Table({ name, columns, rows }: TableOptions): JSX.Element {
   return (
-    <table class={look} aria-label={name}>
+    <table class="flat" aria-label={name}>
       <Head columns={columns} />
       <tbody>
-        {rows.map(({ key, cells, ...attributes }) => (
-          <tr key={key} {...attributes}>
+        {rows.map(({ key, cells }) => (
+          <tr key={key}>
             {cells.map((cell, index) => (
               <td key={index} class={columns[index]?.[1]}>
                 {cell}
