@@ -111,11 +111,14 @@ export function checkOptions(options: ClientOptions): Settings {
   }
 }
 
+/** Text of a variable that was not set, or that nothing replaced by its value. */
+const UNFILLED = /^(undefined|null|\$\{[^}]*\})$/
+
 /** Checks a text option. The message never holds the value: it may be the password, or a password in the wrong option. */
 function checkText(name: string, value: unknown): string {
-  if (typeof value === 'string' && value.trim() !== '') return value
+  if (typeof value === 'string' && value.trim() !== '' && !UNFILLED.test(value)) return value
   throw check.invalid(
-    `${name} is ${value === undefined ? 'not given' : 'not a string, or empty'}. Is its environment variable set?`,
+    `${name} is ${value === undefined ? 'not given' : 'not a string, empty, or not filled in'}. Is its environment variable set?`,
   )
 }
 

@@ -27,7 +27,7 @@ describe('options', () => {
 
   it.each<[object, string]>([
     [{ baseUrl: undefined }, 'baseUrl is not given'],
-    [{ baseUrl: '' }, 'baseUrl is not a string, or empty'],
+    [{ baseUrl: '' }, 'baseUrl is not a string, empty, or not filled in'],
     [{ baseUrl: 'crm.example.test' }, 'baseUrl is not an absolute URL'],
     [{ baseUrl: 'ftp://crm.example.test' }, 'baseUrl has to be https'],
     [{ baseUrl: 'http://crm.example.test' }, 'baseUrl is http'],
@@ -36,8 +36,10 @@ describe('options', () => {
     [{ baseUrl: 'https://crm.example.test/?a=1' }, 'baseUrl has a query'],
     [{ email: undefined }, 'email is not given'],
     [{ password: undefined }, 'password is not given'],
-    [{ password: ' ' }, 'password is not a string, or empty'],
-    [{ password: 5 }, 'password is not a string, or empty'],
+    [{ password: ' ' }, 'password is not a string, empty, or not filled in'],
+    [{ password: 'undefined' }, 'password is not a string, empty, or not filled in'],
+    [{ email: '\u0024{EMAIL}' }, 'email is not a string, empty, or not filled in'],
+    [{ password: 5 }, 'password is not a string, empty, or not filled in'],
     [{ baseUrl: 'https://crm.example.test/#a' }, 'baseUrl has a query'],
     [{ baseUrl: 'https://ada@crm.example.test' }, 'baseUrl has credentials in it'],
     [{ baseUrl: 'https://:x@crm.example.test' }, 'baseUrl has credentials in it'],
