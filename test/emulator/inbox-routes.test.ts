@@ -201,7 +201,7 @@ describe('an event in the inbox', () => {
     const tries = toTries({ dueAt: 0, startedAt: 0, endedAt: Infinity }) as InboxTry[] // of these times
     const get = async () => ({ ...entry, tries, source: 'shop', trace: { traceparent } })
     expect(await read({ ...inbox, get }, path)).toMatchObject({
-      row: { last: { result: 'busy' }, inbox: { tried: 2, reason: { text: 'busy' } } },
+      row: { last: { result: 'busy' }, inbox: { tried: 2, reason: { text: 'not yet' } } },
       source: 'shop',
       trace: traceparent,
       tries: toTries({ startedAt: '1970-01-01T00:00:00.000Z', endedAt: null }),

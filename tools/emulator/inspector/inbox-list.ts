@@ -77,7 +77,9 @@ function placeOf({ at, id }: Row): string {
 /** An event as a line of the list: a delivery without a webhook, at the time at which it died, or at which it was accepted. */
 export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, failures, tries }: ListedEntry): Row {
   const last = tries.at(-1)
-  const reason = last && (state === 'dead' || failures > 0) ? toReason(last.error || last.code, last.handlers) : null
+  // A try that found the event busy does not say why it failed before.
+  const why = tries.findLast(({ error }) => error !== undefined) ?? last
+  const reason = why && (state === 'dead' || failures > 0) ? toReason(why.error || why.code, why.handlers) : null
   const due = writeInboxTime(dueAt)
   return {
     id: key,
