@@ -58,7 +58,7 @@ export function writeStack(thrown: unknown): string {
   try {
     return writeCauses(thrown)
   } catch {
-    return show(thrown) // a getter of the error threw
+    return nameError(thrown) // the function of a library that writes stacks may throw
   }
 }
 

@@ -178,6 +178,21 @@ describe('an event that fails', () => {
     expect(scene.errors).toMatchObject([{ code: 'dead_letter', cause: new DeadLetter('the customer does not exist') }])
   })
 
+  it('becomes a dead letter with its message though its stack cannot be read, as if a source map is broken', async () => {
+    const scene = new Scene()
+    const error = new DeadLetter('the customer does not exist')
+    scene.receiver.on('*', () => {
+      throw Object.defineProperty(error, 'stack', { get: () => JSON.parse('{') })
+    })
+    vi.stubEnv('POSTERN_DEV', 'a-token-of-postern-dev')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await scene.deliver(event())
+    scene.work()
+    await until('it is dead', () => scene.dead.length === 1)
+    const [entry] = (await scene.inbox.list('dead')).entries
+    expect(entry?.tries).toMatchObject([{ code: 'dead_letter', error: 'DeadLetter: the customer does not exist' }])
+  })
+
   it('is retried if its record does not match the schema, so that a looser schema can be deployed', async () => {
     let isLoose = false
     const contact: StandardSchema = {
