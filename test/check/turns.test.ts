@@ -61,6 +61,7 @@ describe('a check of several deliveries', () => {
     ['gzip-after-signing', [200, 413], 'warn: first 200, then 413'],
     ['gzip-after-signing', [200], 'fail: first 200, then 200'],
     ['endless-body', [413], 'pass: 413'],
+    ['signature-pattern', [401, 401, 200, 401], 'fail: 200; %'],
     ['endless-body', [401], 'warn: 401; it read 16 MiB; in chunked encoding, with a declared length'],
     ['signature-unknown-account', [401], 'pass: 401'],
     ['signature-unknown-account', [401, 500, 401], 'fail: 500; of "constructor"'],

@@ -167,6 +167,7 @@ export interface Scene {
 
 /** Event that was acknowledged, and when its work was first seen to be done, by `performance.now()`. */
 export interface AcknowledgedEvent {
+  readonly event: TestEvent
   readonly at: number
   doneAt: number | undefined
 }

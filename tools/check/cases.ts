@@ -3,6 +3,7 @@ import { type Case, GROUPS, type Group, type Level, type Maker } from './case.ts
 import { bytes } from './cases/bytes.ts'
 import { effect } from './cases/effect.ts'
 import { effectFailure } from './cases/effect-failure.ts'
+import { effectOnce } from './cases/effect-once.ts'
 import { leak } from './cases/leak.ts'
 import { load } from './cases/load.ts'
 import { meaning } from './cases/meaning.ts'
@@ -19,7 +20,7 @@ const BY_GROUP: Readonly<Record<Group, readonly Case[]>> = {
   meaning,
   time,
   leak,
-  effect: [...effect, ...effectFailure],
+  effect: [...effect, ...effectOnce, ...effectFailure],
   load,
 }
 

@@ -23,8 +23,10 @@ interface RunOptions {
   readonly onChange: (running: ReadonlySet<string>, done: number) => void
 }
 
-/** The check on whose answer all others depend, and the one that is sent after them. */
+/** The check on whose answer all others depend, and the one that only asks whether the receiver is alive. */
 const [FIRST, LAST] = ['accepts-valid', 'alive-after-all']
+/** Checks that are made after all others. */
+const FINAL = ['effect-once-at-end', LAST]
 
 const PROBE_FIX =
   'This says nothing about the receiver. The probe has to return { "runs": n } for any event id, and accept the order to fail; see "The probe" in the reference of the command line.'
@@ -82,10 +84,10 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
     onChange(running, found.size)
     endTurn()
   }
-  const isLast = ({ id }: GroupedCase) => id === LAST
-  await Promise.all(cases.filter((single) => !isLast(single)).map(check))
+  const isFinal = ({ id }: GroupedCase) => FINAL.includes(id)
+  await Promise.all(cases.filter((single) => !isFinal(single)).map(check))
   scene.wake()
-  await Promise.all(cases.filter(isLast).map(check))
+  await Promise.all(cases.filter(isFinal).map(check))
   const conclusions = cases.flatMap(({ id }) => found.get(id) ?? [])
   return { conclusions, finding: finding ?? findLate(scene, conclusions) }
 }

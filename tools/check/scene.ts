@@ -127,7 +127,7 @@ function watchDeliveries({ target, timeoutMs, signal }: SceneOptions, make: Make
     unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
     const { event } = delivery
     if (event?.type === make.plainType && isSuccess(answer) && !acknowledged.has(event.id))
-      acknowledged.set(event.id, { at: performance.now(), doneAt: undefined })
+      acknowledged.set(event.id, { event, at: performance.now(), doneAt: undefined })
     return { ...answer, event }
   }
   return {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type Event, HandWritten } from './hand-written.ts'
 
@@ -168,6 +168,23 @@ export class TurnsCopiesAway extends HandWritten {
 
 export class KeepsAnyBody extends HandWritten {
   override readonly maxBodyBytes = Number.POSITIVE_INFINITY
+}
+
+/** An error of its body reader ends the process. */
+export class DiesOfCuts extends HandWritten {
+  #server: Server | undefined
+
+  override createServer(): Server {
+    this.#server = super.createServer()
+    return this.#server
+  }
+
+  override async read(request: IncomingMessage): Promise<Buffer> {
+    return super.read(request).catch((error) => {
+      this.#server?.close()
+      throw error
+    })
+  }
 }
 
 export class NeverAnswers extends HandWritten {

@@ -31,6 +31,7 @@ export class DedupesByIdAndTime extends HandWritten {
 
 /** Its list holds a hundred ids. */
 export class RemembersHundredEvents extends HandWritten {
+  readonly most: number = 100
   readonly #last: string[] = []
 
   override isDone({ id }: Event): boolean {
@@ -39,7 +40,7 @@ export class RemembersHundredEvents extends HandWritten {
 
   override note({ id }: Event): void {
     this.#last.push(id)
-    if (this.#last.length > 100) this.#last.shift()
+    if (this.#last.length > this.most) this.#last.shift()
   }
 }
 
@@ -181,4 +182,22 @@ export class NeverReleases extends HandWritten {
       return { status: 500 }
     })
   }
+}
+
+/** Takes the id out of its list when it finds it there. */
+export class ForgetsWithTheDuplicate extends HandWritten {
+  readonly #known = new Set<string>()
+
+  override isDone({ id }: Event): boolean {
+    return this.#known.delete(id)
+  }
+
+  override note({ id }: Event): void {
+    this.#known.add(id)
+  }
+}
+
+/** Its list holds so many ids that the duplicate of one check is in it. */
+export class RemembersFiveHundredEvents extends RemembersHundredEvents {
+  override readonly most: number = 500
 }

@@ -18,6 +18,8 @@ interface Finding {
   /** Groups or ids of checks that may have no other message; by default the groups of the messages. */
   readonly among?: readonly string[]
   readonly options?: Partial<CheckOptions>
+  /** True if the check finds the fault only after the others. */
+  readonly isWhole?: true
 }
 
 const idsOf = (pattern: RegExp) => CASES.map(({ id }) => id).filter((id) => pattern.test(id))
@@ -44,11 +46,12 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   DropsByteOrderMark: { fail: ['signature-byte-order-mark'] },
   Trimming: { fail: ['bytes-pretty'] },
   UnequalLengthCompare: {
-    fail: idsOf(/^signature-(missing|sha1|empty|short|non-ascii|tail|list|right-.*)$/),
+    fail: idsOf(/^signature-(missing|other-types|pattern|sha1|empty|short|non-ascii|tail|list|right-.*)$/),
     warn: PREFIXES,
   },
   PrefixCompare: { fail: ['signature-empty', 'signature-short'] },
   NoPrefixNeeded: { warn: ['signature-no-prefix'] },
+  MatchesPatterns: { fail: ['signature-pattern'] },
   TakesSha1: { fail: ['signature-sha1'] },
   CaseSensitive: { among: ['signature'] },
   IgnoresTail: { fail: ['signature-tail'], beside: /^signature-list$/ },
@@ -122,6 +125,7 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   ReadsLinesAsText: { fail: ['bytes-line-ends'] },
   StoresThreeBytes: { fail: ['bytes-four-byte-characters'] },
   KeepsAnyBody: { warn: ['endless-body'] },
+  DiesOfCuts: { fail: ['cut-connection'], among: ['cut-connection'] },
   NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], skip: [], timeoutMs: 500 } },
 }
 
@@ -129,12 +133,18 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   DedupesByRecord: { fail: ['effect-each-event'], beside: /^effect-/ },
   DedupesByBody: { fail: ['effect-once-other-bytes'] },
   DedupesByIdAndTime: { fail: ['effect-once-other-bytes'] },
-  RemembersHundredEvents: { fail: ['effect-once-after-others'], beside: /^effect-once$/ },
+  RemembersHundredEvents: { fail: ['effect-once-after-others'], beside: /^effect-once(-at-end)?$/ },
   QueueWithoutDedup: { fail: idsOf(/^effect-once/), beside: /^effect-/, options: { patienceMs: 30_000 } },
   RefusesWhatFailed: { fail: ['effect-retry-after-failure'] },
   NotesBeforeCheck: { fail: ['effect-after-forgery'] },
   AcksRunningCopies: { fail: ['effect-copies-of-failure'] },
   SharesAVariable: { fail: ['burst'], beside: /^(effect-|large|huge|alive)/, options: { concurrency: 1 } },
+  ForgetsWithTheDuplicate: { fail: ['effect-once'], beside: /^effect-once-/ },
+  RemembersFiveHundredEvents: {
+    fail: ['effect-once-at-end'],
+    among: ['reach', 'signature', 'bytes', 'meaning', 'effect', 'burst'],
+    isWhole: true,
+  },
   ForgetsOldEvents: { fail: ['effect-once-late'] },
   WorksForOpenConnections: { fail: ['effect-once-after-cut'], among: ['effect-once-after-cut'] },
   ForgetsWhatItCannotAnswer: { fail: ['effect-once-after-cut'], among: ['effect-once-after-cut'] },

@@ -280,3 +280,13 @@ export const LeaksWarningOfPhp = refusing(() => ({
 export const LeaksTraceAsJson = refusing(() => ({
   text: '{"exception":"ErrorException","file":"\\/srv\\/app\\/Hook.php","line":12,"trace":[]}',
 }))
+
+export class MatchesPatterns extends HandWritten {
+  override matches(body: Buffer, signature: string): boolean {
+    try {
+      return signature !== '' && new RegExp(`^${signature}$`).test(`sha256=${digestOf(body)}`)
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,7 +1,7 @@
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { isSuccess, notAccepted, readRetryAfterMs, toVerdict } from '../verdict.ts'
 import { forEachType, judgeAll, narrow, type ProbedScene, readRuns, readSettled, withCounted } from '../work.ts'
-import { COPIES } from './send-at-once.ts'
+import { COPIES, cutAt } from './send-at-once.ts'
 
 /** Delays between further attempts, as fractions of `patienceMs`. */
 const RETRY_WAITS = [1 / 30, 5 / 30, 6 / 30] as const
@@ -69,13 +69,7 @@ export const effectFailure: readonly Case[] = [
       const { make, sendOnce, wait } = scene
       return judgeAll(Object.keys(CUTS), async (name) => {
         const event = makeEvent()
-        async function* toParts(body: Uint8Array): AsyncGenerator<Uint8Array> {
-          const cutMs = CUTS[name]
-          yield cutMs === undefined ? body.subarray(0, -1) : body
-          await wait(cutMs ?? 50)
-          throw new Error('cut on purpose')
-        }
-        const first = await sendOnce(make.delivery(event, { toParts }))
+        const first = await sendOnce(make.delivery(event, { toParts: cutAt(CUTS[name]) }))
         scene.endTurn()
         await wait(scene.patienceMs * RETRY_WAITS[0])
         const last = await sendUntilAccepted(scene, make.delivery(event))

@@ -1,61 +1,19 @@
 import { splitType } from '../../../src/protocol/events.ts'
-import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
+import type { Answer, Case, Verdict } from '../case.ts'
 import { FORGED, PLAIN_TYPE } from '../maker.ts'
-import { capAt, isPutOff, isSuccess, isUnjudged, notAccepted, toVerdict } from '../verdict.ts'
+import { isPutOff, isSuccess, notAccepted, toVerdict } from '../verdict.ts'
 import {
-  forEachType,
   judgeAll,
   listTypes,
   narrow,
   type ProbedScene,
   readAll,
-  readRuns,
   readSettled,
   sendEvent,
   withCounted,
   withProbe,
 } from '../work.ts'
 import { listPairs, makePair, type Pair } from './pairs.ts'
-import { COPIES, holdBack } from './send-at-once.ts'
-import { fromNow, LAST_ATTEMPT_MS } from './time.ts'
-
-/** More events than a list of recent ids holds by default, such as 128 in Python, sent in turns that do not overload a receiver. */
-const OTHERS = 150
-const TURN = 50
-/** Events whose duplicates race: one alone may miss a short gap. */
-const RACES = 3
-
-/** Passes if the work of an event is done once, though the event is sent again: `more` does this, and returns the answer. */
-const once =
-  (more: (scene: ProbedScene, event: TestEvent) => Promise<Answer>) =>
-  async (scene: ProbedScene, event: TestEvent): Promise<Verdict> => {
-    const first = await scene.send(scene.make.delivery(event))
-    if (!isSuccess(first)) return notAccepted(first)
-    const second = await more(scene, event)
-    if ((await readRuns(scene, event.id)) === 0) return toVerdict('fail', [first, second], { runs: 0 })
-    const [runs = 0] = await readSettled(scene, event.id)
-    if (runs === 1 && isUnjudged(second)) return toVerdict('skipped', second, { cause: 'not_judged' })
-    return toVerdict(runs === 1 && isSuccess(second) ? 'pass' : 'fail', [first, second], { runs })
-  }
-
-const sendAgain = once(({ make, send }, event) => send(make.delivery(event)))
-
-const BY_HAND = 'two days'
-/** Ages of events at the attempts of the service, and at later ones by hand. */
-const AGES: Readonly<Record<string, number>> = {
-  '35 s': 35_000,
-  '6 min': 360_000,
-  '36 min': 2_160_000,
-  '2 h 37 min': LAST_ATTEMPT_MS,
-  [BY_HAND]: 172_800_000,
-}
-
-const onceCounted = (more: Parameters<typeof once>[0]) =>
-  withCounted((scene, makeEvent) => once(more)(scene, makeEvent()))
-
-const sendAll = ({ send }: Scene, deliveries: readonly TestDelivery[]) => Promise.all(deliveries.map(send))
-
-const makeEach = <T>(length: number, make: () => T): readonly T[] => Array.from({ length }, make)
 
 /** Returns true if the receiver has not processed the delivery: nothing listens, or it put the delivery off. */
 const isUnseen = (answer: Answer) => answer.isUnreachable || isPutOff(answer)
@@ -125,76 +83,6 @@ export const effect: readonly Case[] = [
     }),
   },
   {
-    id: 'effect-once',
-    sends: 'The same event twice, one after the other, of each type whose work the probe counts.',
-    expects: '2xx both times, and the probe reports that its work was done once.',
-    why: 'The service retries a delivery whose answer it did not receive; doing its work again creates a second order or sends a second e-mail.',
-    fix: 'Remember the ids of handled events for at least three hours, or better for seven days.',
-    run: forEachType(sendAgain),
-  },
-  {
-    id: 'effect-once-at-once',
-    sends: `${RACES} events, each ${COPIES} times, all concurrently: the last bytes of all arrive at the same moment.`,
-    expects: 'The probe reports that the work of each was done once.',
-    why: 'A duplicate can arrive between the check for a known id and the write that stores it.',
-    fix: 'Claim the id in one atomic step (a unique key, SET NX) before the work begins.',
-    alone: true,
-    run: withCounted(async (scene, makeEvent) => {
-      const events = makeEach(RACES, makeEvent)
-      const copies = events.flatMap((event) =>
-        makeEach(COPIES, () => scene.make.delivery(event, { toParts: holdBack })),
-      )
-      const answers = await sendAll(scene, copies)
-      const accepted = events.filter((_, at) => answers.slice(at * COPIES, (at + 1) * COPIES).some(isSuccess))
-      if (accepted.length === 0) return notAccepted(answers)
-      const done = await Promise.all(accepted.map(({ id }) => readRuns(scene, id)))
-      if (done.includes(0)) return toVerdict('fail', answers, { runs: 0 })
-      const runs = await readSettled(scene, ...accepted.map(({ id }) => id))
-      const other = runs.find((count) => count !== 1)
-      return toVerdict(other === undefined ? 'pass' : 'fail', answers, { runs: other ?? 1 })
-    }),
-  },
-  {
-    id: 'effect-once-late',
-    sends: `Events whose timestamps are ${Object.keys(AGES).join(', ')} old, each twice.`,
-    expects: `2xx both times, and the probe reports that the work of each was done once; a warning for ${BY_HAND}.`,
-    why: 'Retries come until 2 h 37 min after their event, and one by hand days after it. A receiver that compares ids of recent events only, or keeps an id until some time after its timestamp, does the work again.',
-    fix: 'Look for the id of every event, whatever its age, and keep it for a time that begins when the work was done.',
-    run: withCounted((scene, makeEvent) =>
-      judgeAll(Object.keys(AGES), async (age) => {
-        const verdict = await sendAgain(narrow(scene), { ...makeEvent(), timestamp: fromNow(-(AGES[age] ?? 0)) })
-        // Another check judges whether events of this age are accepted.
-        if (verdict.runs === 0) return { ...verdict, status: 'skipped' }
-        return age === BY_HAND ? capAt('warn', verdict) : verdict
-      }),
-    ),
-  },
-  {
-    id: 'effect-once-other-bytes',
-    sends: 'An event, and then the same id with another timestamp, and therefore other bytes and another signature.',
-    expects: '2xx both times, and the probe reports that its work was done once.',
-    why: 'Only the id identifies an event. The service does not document that a retry has the same bytes as the first attempt.',
-    fix: 'Remember the id of the event, not a hash of the body, the signature or several fields.',
-    run: onceCounted(({ make, send }, event) =>
-      send(make.delivery({ ...event, timestamp: new Date(Date.now() + 1_000).toISOString() })),
-    ),
-  },
-  {
-    id: 'effect-once-after-others',
-    sends: `An event, ${OTHERS} others, ${TURN} of them concurrently, and then the first one again.`,
-    expects: '2xx to the first one both times, and the probe reports that its work was done once.',
-    why: 'The last attempt comes more than two and a half hours after the first, with any number of events between them.',
-    fix: 'Keep ids by time, not by number: for at least three hours, or better for seven days.',
-    alone: true,
-    run: onceCounted(async (scene, event) => {
-      for (let left = OTHERS; left > 0; left -= TURN) {
-        const others = makeEach(TURN, () => scene.make.delivery(scene.make.event()))
-        await sendAll(scene, others)
-      }
-      return scene.send(scene.make.delivery(event))
-    }),
-  },
-  {
     id: 'effect-none-refused',
     sends: 'An event with a wrong signature.',
     expects: 'The probe reports that its work was not done.',
@@ -253,10 +141,7 @@ export const effect: readonly Case[] = [
       const pairs = await findDuePairs(scene, model)
       if (pairs.length === 0) return toVerdict('skipped', [], { cause: 'not_counted' })
       const sent = await Promise.all(pairs.map((pair) => makePair(scene, pair)))
-      const answers = await sendAll(
-        scene,
-        sent.flatMap(({ deliveries }) => deliveries),
-      )
+      const answers = await Promise.all(sent.flatMap(({ deliveries }) => deliveries).map(scene.send))
       if (!answers.some(isSuccess)) return notAccepted(answers)
       const accepted = answers.flatMap((answer) => (isSuccess(answer) ? [answer.event?.id] : []))
       const due = sent.flatMap(({ later }) => (accepted.includes(later.id) ? [later.id] : []))

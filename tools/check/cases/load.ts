@@ -1,8 +1,16 @@
 import type { Case } from '../case.ts'
 import { FORGED } from '../maker.ts'
-import { isPutOff, isRefusal, isSuccess, MUST_BE_ACCEPTED, MUST_NOT_CRASH, toVerdict } from '../verdict.ts'
+import {
+  isPutOff,
+  isRefusal,
+  isSuccess,
+  MUST_BE_ACCEPTED,
+  MUST_NOT_CRASH,
+  mustBeAccepted,
+  toVerdict,
+} from '../verdict.ts'
 import { judgeAll } from '../work.ts'
-import { sendAtOnce } from './send-at-once.ts'
+import { cutAt, sendAtOnce } from './send-at-once.ts'
 
 const BURST = 50
 
@@ -61,6 +69,17 @@ const cases: readonly Case[] = [
         },
         1,
       ),
+  },
+  {
+    id: 'cut-connection',
+    expects: '2xx to the last.',
+    sends: 'Events whose sender closes the connection before and after the last byte, and then another one.',
+    why: 'Networks end connections at any moment. An error that a body reader or an answer then throws outside of the handler ends the process in some servers.',
+    fix: 'Catch the errors of request and response, such as "aborted" and EPIPE, inside the handler.',
+    run: async ({ make, send, sendOnce }) => {
+      for (const cutMs of [undefined, 0]) await sendOnce(make.delivery(make.event(), { toParts: cutAt(cutMs) }))
+      return mustBeAccepted(await send(make.delivery(make.event())))
+    },
   },
   {
     id: 'signed-not-json',

@@ -7,6 +7,8 @@ export const COPIES = 8
 
 /** Time before the last byte of deliveries that must arrive at the same moment. */
 const HOLD_MS = 100
+/** Time for a receiver to begin to read. */
+const CUT_MS = 50
 
 /** Parts of a delivery whose last byte waits for those of others. */
 export async function* holdBack(body: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -14,6 +16,14 @@ export async function* holdBack(body: Uint8Array): AsyncGenerator<Uint8Array> {
   await sleep(HOLD_MS)
   yield body.subarray(-1)
 }
+
+/** Makes the parts of a delivery whose connection is cut: this time after the last byte, or before it. */
+export const cutAt = (cutMs: number | undefined) =>
+  async function* (body: Uint8Array): AsyncGenerator<Uint8Array> {
+    yield cutMs === undefined ? body.subarray(0, -1) : body
+    await sleep(cutMs ?? CUT_MS)
+    throw new Error('cut on purpose')
+  }
 
 /** Sends deliveries concurrently, and again if all of them were put off: earlier checks may have used up a rate limit. */
 export async function sendAtOnce(

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Case, DeliveryChanges, Maker, SingleCase, TestDelivery } from '../case.ts'
 import { WRONG_SIGNATURE } from '../maker.ts'
 import { isSuccess, MUST_BE_REFUSED, mustBeRefused, SHOULD_BE_REFUSED, toVerdict } from '../verdict.ts'
+import { judgeEach } from '../work.ts'
 
 const WHY =
   'Anyone can send this. Code that compares a header without checking its form can find a match, throw, or end the process.'
@@ -68,8 +69,26 @@ const malformed: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
 ]
 
+/** Texts that match any digest in code that takes the header for a pattern: a regular expression, LIKE in SQL, or a glob. */
+const PATTERNS = ['.*', '%', '*'].flatMap((any) => [any, `sha256=${any}`])
+const SIGNS = ['.', '_', '?'].map((one) => `sha256=${one.repeat(64)}`)
+
 export const signatureForms: readonly Case[] = [
   ...malformed.map((form): Case => ({ ...MUST_BE_REFUSED, why: WHY, fix: FIX, ...form })),
+  {
+    id: 'signature-pattern',
+    sends: 'Events whose signature is a pattern that matches every digest, such as ".*" and "sha256=%".',
+    expects: '401 or another 4xx to each. Never 2xx, never 5xx.',
+    why: WHY,
+    fix: FIX,
+    run: (scene) => {
+      const { make } = scene
+      const deliveries = [...PATTERNS, ...SIGNS].map(
+        (pattern) => [pattern, make.delivery(make.event(), { signature: () => pattern })] as const,
+      )
+      return judgeEach(scene, deliveries, mustBeRefused)
+    },
+  },
   {
     id: 'signature-no-prefix',
     ...SHOULD_BE_REFUSED,
