@@ -110,9 +110,13 @@ export class BehindProxy extends HandWritten {
     const proxy = createServer(async (request, response) => {
       const parts: Buffer[] = []
       let length = 0
-      for await (const part of request) {
-        length += part.length
-        if (length <= 1_048_576) parts.push(part)
+      try {
+        for await (const part of request) {
+          length += part.length
+          if (length <= 1_048_576) parts.push(part)
+        }
+      } catch {
+        return // the connection was cut
       }
       if (length > 1_048_576) {
         response.writeHead(413).end('<html>413 Request Entity Too Large</html>')
