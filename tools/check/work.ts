@@ -170,7 +170,7 @@ export const recordOf = ({ data }: TestEvent): TestRecord | undefined =>
   (data as { record?: TestRecord } | undefined)?.record // by the maker
 
 /** Types that no receiver knows. */
-export const UNKNOWN_TYPES: readonly string[] = [...typesOf('checkThing'), 'check.unheard.of']
+export const UNKNOWN_TYPES: readonly string[] = [...typesOf('checkThing'), 'check.unheard.of', 'invoice.paid']
 
 /** Lists the types of which events are sent: the plain type, changes of records of several models, and what the service names. */
 export function listTypes({ plainType, model }: Maker, more: readonly string[] = []): readonly string[] {
