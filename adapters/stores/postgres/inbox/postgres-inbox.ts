@@ -167,7 +167,9 @@ class InboxOnPostgres implements PostgresInbox {
     const { length } = await this.#tables.run(({ sweepDead }) => sweepDead, deadLetterMs * 1_000)
     if (length === 0) {
       await this.#tables.run(({ sweepWorkers }) => sweepWorkers)
-      const [[lane, hasMore] = []] = await this.#tables.run(({ lookAtLanes }) => lookAtLanes, this.#lane)
+      // What runs now does not wait for lanes that no event has left.
+      const looking = this.#tables.run(({ lookAtLanes }) => lookAtLanes, this.#lane).catch(() => [])
+      const [[lane, hasMore] = []] = await looking
       this.#lane = hasMore === 'true' ? String(lane) : ''
     }
     return length
