@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type Clock,
   DEFAULT_RETENTION_MS,
@@ -64,16 +65,18 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
       return writer.write(() => table.release(key, token, kept, positions))
     },
     forget: (key) => writer.write(() => table.forget(key)),
-    transactionSync: ({ key, token, mark, signal, position }, work) =>
-      writer.write(() => {
+    transactionSync: ({ key, token, mark, signal, position }, work) => {
+      const inOwnContext = AsyncLocalStorage.snapshot() // another delivery's job may have started the group
+      return writer.write(() => {
         signal.throwIfAborted()
         const entry = table.checkClaim(key, token, mark)
         if (position !== undefined) table.checkPosition(position)
-        const result = database.guard.run(() => work(options.database))
+        const result = database.guard.run(() => inOwnContext(work, options.database))
         if (position !== undefined) table.keepPositions([position])
         table.mark(key, entry, mark) // only in the transaction that the work ran in
         return result
-      }, true),
+      }, true)
+    },
   }
 }
 

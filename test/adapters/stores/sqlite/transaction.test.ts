@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createReceiver, type Outcome, type PosternError } from 'postern'
 import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
 import { events, signed, silentLogger } from 'postern/testing'
@@ -28,6 +29,20 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
       tx.prepare('INSERT INTO contacts VALUES (?, ?)').run(id, run)
     return { database, receiver, errors, send, rows, save, event: events.contact.created() }
   }
+
+  it('runs the work of deliveries that come together in the async context of each', async () => {
+    const { receiver, send } = scene()
+    const context = new AsyncLocalStorage<string>()
+    const seen: string[] = []
+    receiver.on('contact.created', ({ accountKey }, { transaction }) =>
+      transaction(() => void seen.push(`${accountKey} in ${context.getStore()}`)),
+    )
+    const tenants = ['acme', 'globex', 'initech']
+    await Promise.all(
+      tenants.map((accountKey) => context.run(accountKey, () => send({ ...events.contact.created(), accountKey }))),
+    )
+    expect(seen.sort()).toEqual(tenants.map((tenant) => `${tenant} in ${tenant}`))
+  })
 
   it('refuses work that would stay open across an await, and leaves nothing of it', async () => {
     const { receiver, send, rows, save, event, errors } = scene()
