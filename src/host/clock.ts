@@ -12,6 +12,9 @@ export interface Clock {
 /** The longest time that hosts take for a timer, in milliseconds. What is set for longer goes off immediately. */
 export const LONGEST_TIMER_MS = 2_147_483_647
 
+/** The host's own: fake timers of a test replace it. */
+const hostSetTimeout = globalThis.setTimeout
+
 /** True on Cloudflare Workers: there a timer dies with the request that started it. */
 export const TIMERS_END_WITH_REQUEST =
   (globalThis as { navigator?: { userAgent?: unknown } }).navigator?.userAgent === 'Cloudflare-Workers' // not in Node 20
@@ -33,8 +36,16 @@ export function setTimeoutAt(clock: Clock, at: number, callback: () => void): un
 
 /** Lets the process end before a timer fires if the host can. */
 export function unref(timer: unknown): void {
-  const { unref: unrefTimer } = Object(timer)
-  if (typeof unrefTimer === 'function') unrefTimer.call(timer)
+  if (isUnrefable(timer)) timer.unref()
+}
+
+/** Returns true if a timer that is being set is the host's own, and can stay while nothing waits for it without keeping the process alive. */
+export function canIdle(clock: Clock, timer: unknown): timer is NodeJS.Timeout {
+  return clock === systemClock && globalThis.setTimeout === hostSetTimeout && isUnrefable(timer)
+}
+
+function isUnrefable(timer: unknown): timer is NodeJS.Timeout {
+  return typeof Object(timer).unref === 'function'
 }
 
 /** Waits on a clock. Rejects with the signal's reason if it aborts before. */

@@ -1,4 +1,4 @@
-import { setTimeoutAt, TIMERS_END_WITH_REQUEST, unref } from '../host/clock.ts'
+import { canIdle, setTimeoutAt, TIMERS_END_WITH_REQUEST } from '../host/clock.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { isBytes } from '../protocol/is-bytes.ts'
 import { type Outcome, Rejection, toOverloaded, toRejected } from '../protocol/outcome.ts'
@@ -27,9 +27,8 @@ export class Bodies {
   readonly #shared: Shared
   /** Incomplete bodies, the oldest first. */
   readonly #incomplete = new Set<Intake>()
-  /** When the timer fires that cuts the oldest of them. One timer serves all: one for each costs about 3 % of a delivery over HTTP. */
-  #sweepAt = Number.NEGATIVE_INFINITY
-  #sweepTimer: unknown
+  /** Cuts bodies at their deadlines. One timer for all, since one for each costs about 3 % of a delivery over HTTP. */
+  #sweep: { readonly at: number; readonly timer: unknown; readonly setTimeout: unknown } | undefined
   #incompleteBytes = 0
   /** Bytes of incomplete bodies, and of complete ones that wait for their secrets. */
   #heldBytes = 0
@@ -120,8 +119,7 @@ export class Bodies {
   }
 
   /** Answers every incomplete body without the rest of it. */
-  close(outcome: Outcome): void {
-    if (this.#sweepTimer !== undefined) this.#shared.settings.clock.clearTimeout(this.#sweepTimer)
+  cutAll(outcome: Outcome): void {
     for (const intake of this.#incomplete) intake.cut(outcome)
   }
 
@@ -131,9 +129,6 @@ export class Bodies {
     { startedAt, deadline }: EventRequest,
   ): Promise<Uint8Array | Outcome> {
     intake.deadline = deadline
-    // Fake timers of a test may have swallowed the timer, or moved the clock.
-    const isSwept = startedAt <= this.#sweepAt && this.#sweepAt <= deadline
-    if (!isSwept || TIMERS_END_WITH_REQUEST) this.#sweepLater(deadline)
     return new Promise((resolve, reject) => {
       const end = (body: Uint8Array | Outcome) => {
         this.#close(intake)
@@ -141,7 +136,10 @@ export class Bodies {
       }
       intake.onEnd = end
       if (intake.cutWith !== undefined) end(intake.cutWith)
-      else this.#incomplete.add(intake)
+      else {
+        this.#watch(startedAt, deadline)
+        this.#incomplete.add(intake)
+      }
       reading.then(
         (body) => intake.cutWith === undefined && end(this.toBytes(body)),
         (cause) => {
@@ -152,26 +150,45 @@ export class Bodies {
     })
   }
 
-  /** The timer stays when the bodies are complete, and does not keep the process alive: their connections do. */
-  #sweepLater(at: number): void {
-    this.#sweepAt = at
-    this.#sweepTimer = setTimeoutAt(this.#shared.settings.clock, at, () => this.#sweep(at))
-    unref(this.#sweepTimer)
+  /** Sees that the sweep is set, at the latest for a body that begins now. */
+  #watch(startedAt: number, deadline: number): void {
+    const { at = Number.NEGATIVE_INFINITY, timer, setTimeout } = this.#sweep ?? {}
+    // Fake timers of a test may have swallowed it, or moved the clock.
+    const isSet = startedAt <= at && at <= deadline && setTimeout === globalThis.setTimeout && !TIMERS_END_WITH_REQUEST
+    if (!isSet) this.#sweepAt(deadline)
+    else if (this.#incomplete.size === 0 && canIdle(this.#shared.settings.clock, timer)) timer.ref()
   }
 
-  /** Cuts the bodies whose deadline has come. */
-  #sweep(at: number): void {
+  #sweepAt(at: number): void {
+    const timer = setTimeoutAt(this.#shared.settings.clock, at, () => this.#cutOverdue(at))
+    this.#sweep = { at, timer, setTimeout: globalThis.setTimeout }
+  }
+
+  #cutOverdue(at: number): void {
+    if (this.#sweep?.at === at) this.#sweep = undefined
     for (const oldest of this.#incomplete) {
       if (oldest.deadline > at) {
-        if (at === this.#sweepAt) this.#sweepLater(oldest.deadline)
+        if (this.#sweep === undefined) this.#sweepAt(oldest.deadline)
         return
       }
       oldest.cut(toRejected(TIMED_OUT))
     }
   }
 
+  /** The timer stays for the next bodies, if it need not keep the process alive. */
+  #rest(): void {
+    const { clock } = this.#shared.settings
+    const timer = this.#sweep?.timer
+    if (timer === undefined) return
+    if (canIdle(clock, timer)) timer.unref()
+    else {
+      clock.clearTimeout(timer)
+      this.#sweep = undefined
+    }
+  }
+
   #close(intake: Intake): void {
-    this.#incomplete.delete(intake)
+    if (this.#incomplete.delete(intake) && this.#incomplete.size === 0) this.#rest()
     this.#incompleteBytes -= intake.cost
     this.letGo(intake.cost)
     intake.cost = 0

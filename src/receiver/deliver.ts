@@ -229,7 +229,7 @@ export class DeliveryPath {
   /** Cuts the incomplete bodies once no event runs that a duplicate could join. */
   async close(): Promise<void> {
     await this.#runs.whenEnded()
-    this.#bodies.close(CLOSING)
+    this.#bodies.cutAll(CLOSING)
   }
 
   #failSecrets(error: PosternError): Outcome {

@@ -27,10 +27,10 @@ const DAY_MS = 86_400_000
 /** Events with an action, which is a part of their type. Some are missing, and others will come. */
 const WITH_ACTION = (
   'branch_protection_configuration branch_protection_rule check_run check_suite code_scanning_alert commit_comment custom_property ' +
-  'custom_property_values dependabot_alert deploy_key deployment_protection_rule deployment_review discussion discussion_comment ' +
-  'github_app_authorization installation installation_repositories installation_target issue_comment issue_dependencies issues label ' +
+  'custom_property_values dependabot_alert deploy_key deployment deployment_protection_rule deployment_review deployment_status discussion ' +
+  'discussion_comment github_app_authorization installation installation_repositories installation_target issue_comment issue_dependencies issues label ' +
   'marketplace_purchase member membership merge_group meta milestone org_block organization package personal_access_token_request ' +
-  'project project_card project_column pull_request pull_request_review pull_request_review_comment pull_request_review_thread ' +
+  'project project_card project_column projects_v2 projects_v2_item projects_v2_status_update pull_request pull_request_review pull_request_review_comment pull_request_review_thread ' +
   'registry_package release repository repository_advisory repository_dispatch repository_ruleset repository_vulnerability_alert ' +
   'secret_scanning_alert secret_scanning_alert_location secret_scanning_scan security_advisory sponsorship star sub_issues team watch ' +
   'workflow_job workflow_run'
@@ -107,6 +107,7 @@ function accountOf(body: OpenData): string {
 
 /** Returns the type of a delivery: the event, and its action if it has one. */
 function spellType(type: string): string {
+  if (type.startsWith('repository_dispatch.')) return type // its action is free text
   const [joined, before = '', after] = JOINED.exec(toSnake(type)) ?? []
   if (joined !== undefined && WITH_ACTION.includes(before)) return `${before}.${after}`
   const [word, rest] = splitOnce(type.replace(/[/:]/, '.'), '.')

@@ -20,7 +20,7 @@ export function shopify<Topics = OpenTypes>(options: OnceOptions = {}): Sender<T
   return {
     name: 'Shopify',
     headers: ['x-shopify-hmac-sha256', 'x-shopify-topic', 'x-shopify-shop-domain', 'x-shopify-webhook-id'],
-    optionalHeaders: ['x-shopify-event-id', 'x-shopify-triggered-at'],
+    optionalHeaders: ['x-shopify-event-id', 'x-shopify-name', 'x-shopify-triggered-at'],
     unsigned: ['id', 'type', 'accountKey', 'timestamp'],
     waitsMs: 5_000,
     attempts: 9,
@@ -33,8 +33,10 @@ export function shopify<Topics = OpenTypes>(options: OnceOptions = {}): Sender<T
     },
     nameEvent(_body, headers, { receivedAt, digest }) {
       const topic = headers['x-shopify-topic'] ?? ''
-      // One action of a merchant has one event id for several topics.
-      const id = `${topic}:${headers['x-shopify-event-id'] ?? headers['x-shopify-webhook-id']}`
+      const name = headers['x-shopify-name']
+      // One action of a merchant has one event id for several topics, and for several named subscriptions of one topic.
+      const subscription = name === undefined ? topic : `${topic}:${name}`
+      const id = `${subscription}:${headers['x-shopify-event-id'] ?? headers['x-shopify-webhook-id']}`
       return {
         id: once === 'body' ? `sha256:${digest()}` : id,
         type: topic,
@@ -72,12 +74,20 @@ const RESOURCES = (
 ).split(' ')
 const ACTIONS = 'cancelled create delete edited fulfilled paid update updated'.split(' ')
 
-/** Returns the topic of a delivery, `orders/create`, also for `orders.create` and the `ORDERS_CREATE` of the API. Some topics have a dot: `customer.tags_added`. */
+/** The resource and the action of a topic with underscores alone. Most resources end with the first plural. */
+const JOINED =
+  /^(app(?=_scopes)|app_purchases_one_time|customers_(?:email|marketing)_consent|checkout_and_accounts_configurations|(?:[a-z]+_)*?[a-z]+s(?=_)|[a-z]+)_(.+)$/
+/** The topics with a dot. */
+const OF_CUSTOMER = /^customer_(joined_segment|left_segment|tags_added|tags_removed)$/
+
+/** Returns the topic of a delivery, `orders/create`, also for `orders.create` and the `ORDERS_CREATE` of the API. */
 function spellType(type: string): string {
   const topic = type.replace(/^\/+/, '')
-  const mark = [/[/.:]/, /[\s-](?=[^\s-]*$)/, /_(?=[^_]*$)/].find((each) => each.test(topic)) ?? '/'
-  const [word, action] = splitOnce(topic.replace(mark, '/'), '/')
+  const words = toSnake(topic.replace(/[./:]+/g, '_'))
+  if (OF_CUSTOMER.test(words)) return words.replace('_', '.')
+  const isSplit = topic.includes('/')
+  const [word, action] = splitOnce(isSplit ? topic : words.replace(JOINED, '$1/$2'), '/')
   const resource = findNearest(toSnake(word), RESOURCES, 1)
-  if (resource === undefined || type.startsWith('customer.')) return type
-  return `${resource}/${action === '' ? '*' : (findNearest(toSnake(action), ACTIONS, 1) ?? toSnake(action))}`
+  if (resource === undefined && isSplit) return type
+  return `${resource ?? word}/${action === '' ? '*' : (findNearest(toSnake(action), ACTIONS, 1) ?? toSnake(action))}`
 }

@@ -54,17 +54,23 @@ describe.each(Object.entries(FAKES))('a receiver whose tests use %s', (_name, fa
     await receiver.close({ timeoutMs: 1 })
   })
 
-  it('cuts bodies that stall once the deadline of those under fake timers has passed', async () => {
+  it('cuts bodies that stall by the timers of each test', async () => {
     const { receiver } = scene()
     const { headers } = signed(events.contact.created(), { secret: SECRET })
-    const read = () => new Promise<never>(() => {})
-    const stall = () => receiver.handle({ header: (name) => new Headers(headers).get(name) ?? undefined, read })
-    fake.begin()
-    void stall()
-    fake.end()
-    await sleep(110)
-    expect(await Promise.all([stall(), stall()])).toMatchObject([{ status: 408 }, { status: 408 }])
-    expect(await stall()).toMatchObject({ status: 408 })
+    const header = (name: string) => new Headers(headers).get(name) ?? undefined
+    const begin = (read: () => Promise<{ readonly failure: 'body_incomplete' }>) =>
+      receiver.handle({ header, read }).then(({ status }) => status)
+    const stall = () => begin(() => new Promise(() => {}))
+    expect(await Promise.all([stall(), stall()])).toEqual([408, 408])
+    expect(await begin(async () => ({ failure: 'body_incomplete' }))).toBe(400)
+    for (const _test of [1, 2]) {
+      fake.begin()
+      const [first, second] = [stall(), stall()]
+      fake.advance(100)
+      expect(await Promise.all([first, second])).toEqual([408, 408])
+      fake.end()
+    }
+    expect(await stall()).toBe(408)
     await receiver.close({ timeoutMs: 1 })
   })
 

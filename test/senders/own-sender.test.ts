@@ -213,6 +213,8 @@ describe('profiles', () => {
         ['"push"', 'push'],
         ['issues\u200b.opened', 'issues.opened'],
         ['pull_request.merged', 'pull_request.closed'],
+        ['deployment_status', 'deployment_status.*'],
+        ['projects_v2_item', 'projects_v2_item.*'],
         [' push', 'push'],
       ],
     ],
@@ -238,6 +240,15 @@ describe('profiles', () => {
         ['/orders/create', 'orders/create'],
         ['draft orders create', 'draft_orders/create'],
         ['orders/created', 'orders/create'],
+        ['CUSTOMERS_DATA_REQUEST', 'customers/data_request'],
+        ['APP_SCOPES_UPDATE', 'app/scopes_update'],
+        ['APP_UNINSTALLED', 'app/uninstalled'],
+        ['APP_PURCHASES_ONE_TIME_UPDATE', 'app_purchases_one_time/update'],
+        ['VARIANTS_IN_STOCK', 'variants/in_stock'],
+        ['DRAFT_ORDERS_CREATE', 'draft_orders/create'],
+        ['SUBSCRIPTION_BILLING_CYCLE_EDITS_CREATE', 'subscription_billing_cycle_edits/create'],
+        ['CUSTOMERS_EMAIL_CONSENT_UPDATE', 'customers_email_consent/update'],
+        ['CUSTOMER_TAGS_ADDED', 'customer.tags_added'],
       ],
     ],
     [
@@ -278,7 +289,10 @@ describe('profiles', () => {
     const listed = readFileSync('node_modules/stripe/cjs/resources/WebhookEndpoints.d.ts', 'utf8')
     const ofStripe = [...listed.matchAll(/'([a-z_]\S*\.[^'\s]+)'/g)].map(([, type]) => String(type))
     expect([ofGitHub.length > 100, ofStripe.length > 100]).toEqual([true, true])
-    for (const type of ofGitHub) expect(github().spellType?.(type)).toBe(type)
+    for (const type of [...ofGitHub, 'repository_dispatch.deploy/prod', 'repository_dispatch.On:Demand'])
+      expect(github().spellType?.(type)).toBe(type)
+    for (const { name, examples: all } of examples)
+      if (all.every(({ action }) => action !== undefined)) expect(github().spellType?.(name)).toBe(`${name}.*`)
     for (const type of ['app/uninstalled', 'customers/data_request', 'customer.tags_added', 'orders/*', 'a.b/c'])
       expect(shopify().spellType?.(type)).toBe(type)
     for (const type of ofStripe) expect(stripe().spellType?.(type)).toBe(type)

@@ -178,6 +178,17 @@ describe.each(unsignedNames)('a replay of $name under another id', (vendor) => {
   })
 })
 
+it('Shopify sends one event to each named subscription of a topic, and all of them are handled', async () => {
+  const vendor = vendors.find(({ name }) => name === 'Shopify') as Vendor
+  const { receiver, ids } = make(vendor)
+  for (const name of ['prices', 'stock', 'prices'])
+    await receiver.receive({
+      body: Buffer.from(vendor.body),
+      headers: { ...(await signedBy(vendor)), 'x-shopify-name': name },
+    })
+  expect(ids).toHaveLength(2)
+})
+
 describe('several digests', () => {
   const [standard, billing] = [vendors[2], vendors[1]] as [Vendor, Vendor]
   const bad = Buffer.alloc(32).toString('base64')

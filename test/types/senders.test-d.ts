@@ -51,8 +51,13 @@ expectType<Equal<Opened['type'], 'issues.opened'>>()
 const billing = receiveFrom(stripe<Stripe.Event>(), { secret, name: 'billing' })
 billing.on('invoice.paid', (event) => event.data.data.object.amount_due satisfies number)
 billing.on('customer.subscription.*', (event) => event.data.data.object.id satisfies string)
+billing.on(['invoice.paid', 'invoice.payment_failed', 'charge.*'], (event) => {
+  event.data.data.object.id satisfies string | undefined
+})
 // @ts-expect-error misspelt
 billing.on('invoice.payed', () => {})
+// @ts-expect-error misspelt in a list
+billing.on(['invoice.paid', 'invoice.payed'], () => {})
 
 type Clerk = { type: 'user.created'; data: { id: string } } | { type: 'user.deleted'; data: { deleted: boolean } }
 const users = receiveFrom(standardWebhooks<Clerk>({ headers: 'svix', account: (body) => String(body.instance_id) }), {
