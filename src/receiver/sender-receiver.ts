@@ -59,11 +59,11 @@ export interface SenderReceiver<Types, E = NoEvents, C extends HandlerContext = 
    * `option_unknown`, `registration_frozen`
    */
   on<const P extends SenderPattern<WithSchemas<Types, E>> | (string & {})>(
-    pattern: (P & CheckPattern<P, WithSchemas<Types, E>>) | readonly CheckPattern<P, WithSchemas<Types, E>>[],
+    pattern: CheckPattern<P, WithSchemas<Types, E>> | readonly CheckPattern<P, WithSchemas<Types, E>>[],
     handler: Handler<SenderEvent<WithSchemas<Types, E>, P>, C>,
   ): this
   on<const P extends SenderPattern<WithSchemas<Types, E>> | (string & {})>(
-    pattern: (P & CheckPattern<P, WithSchemas<Types, E>>) | readonly CheckPattern<P, WithSchemas<Types, E>>[],
+    pattern: CheckPattern<P, WithSchemas<Types, E>> | readonly CheckPattern<P, WithSchemas<Types, E>>[],
     options: Omit<HandlerOptions, 'order'>,
     handler: Handler<SenderEvent<WithSchemas<Types, E>, P>, C>,
   ): this
