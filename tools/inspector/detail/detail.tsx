@@ -39,7 +39,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
   const isLoaded = (isEvent ? item : delivery).value !== undefined && !isRefused
   return (
     <section class="detail" aria-label={isEvent ? 'Event of the inbox' : 'Delivery'} data-id={id}>
-      <Title id={id} row={row ?? item.value?.row} url={url} />
+      <Title id={id} row={row} url={url} />
       {row !== undefined && isLoaded ? (
         <Parts {...{ row, url }} detail={delivery.value} item={item.isRefused ? undefined : item.value} />
       ) : (

@@ -9,7 +9,7 @@ const STOPPED_AFTER_MS = 10_000
 const FIRST_ROWS = 100
 const MORE_ROWS = 2_000
 
-/** Position in the emulator's changes. Undefined until everything is loaded, and after deliveries were removed or the emulator was restarted. */
+/** Position in the emulator's changes. Undefined until the first rows are loaded, and after deliveries were removed or the emulator was restarted. */
 let position: string | undefined
 let lostAt: number | undefined
 /** Number of the oldest loaded row, until all are loaded. */
