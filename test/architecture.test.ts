@@ -39,7 +39,15 @@ const FLOORS: Floors = {
   [`${STORES}/postgres/`]: { files: [...SHARED, `${STORES}/postgres/`], packages: ['node:crypto', 'node:net'] },
   [`${STORES}/sqlite/`]: {
     files: [...SHARED, `${STORES}/sqlite/`],
-    packages: ['node:fs', 'node:module', 'node:path', 'better-sqlite3', 'better-sqlite3/package.json', 'libsql'],
+    packages: [
+      'node:async_hooks',
+      'node:fs',
+      'node:module',
+      'node:path',
+      'better-sqlite3',
+      'better-sqlite3/package.json',
+      'libsql',
+    ],
   },
   'adapters/queues/': { files: [...SHARED, 'adapters/queues/'], packages: ['bullmq', 'node:buffer'] },
 
