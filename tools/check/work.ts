@@ -113,6 +113,16 @@ export async function readSettled(scene: ProbedScene, ...ids: readonly string[])
   return Promise.all(ids.map((id) => scene.probe.runs(id)))
 }
 
+const LATEST = 10
+
+/** Returns false if plain events are counted, and none of the latest is done: the receiver has stopped its work, which other checks report. */
+export async function isWorking({ acknowledged, probe, counting, make }: ProbedScene): Promise<boolean> {
+  const latest = [...acknowledged.keys()].slice(-LATEST)
+  if (latest.length < LATEST || !(await counting().types).includes(make.plainType)) return true
+  const runs = await Promise.all(latest.map((id) => probe.runs(id)))
+  return runs.some((count) => count > 0)
+}
+
 type Run = (scene: Scene) => Promise<Verdict>
 
 /** Wraps a check that needs a probe; it is skipped without one. */

@@ -2,6 +2,7 @@ import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../c
 import { capAt, isSuccess, isUnjudged, notAccepted, toVerdict } from '../verdict.ts'
 import {
   forEachType,
+  isWorking,
   judgeAll,
   narrow,
   type ProbedScene,
@@ -136,7 +137,7 @@ export const effectOnce: readonly Case[] = [
       const first = [...scene.acknowledged.values()].slice(0, RACES).map(({ event }) => event)
       const runs = await Promise.all(first.map(({ id }) => probe.runs(id)))
       const done = first.filter((_, at) => runs[at] === 1)
-      if (done.length === 0) return toVerdict('skipped', [], { cause: 'not_counted' })
+      if (done.length === 0 || !(await isWorking(scene))) return toVerdict('skipped', [], { cause: 'not_counted' })
       const answers = await sendAll(
         scene,
         done.map((event) => make.delivery(event)),
