@@ -65,9 +65,9 @@ describe.each(Object.entries(FAKES))('a receiver whose tests use %s', (_name, fa
     expect(await begin(async () => ({ failure: 'body_incomplete' }))).toBe(400)
     for (const _test of [1, 2]) {
       fake.begin()
-      const [first, second] = [stall(), stall()]
+      const sent = stall()
       fake.advance(100)
-      expect(await Promise.all([first, second])).toEqual([408, 408])
+      expect(await sent).toBe(408)
       fake.end()
     }
     expect(await stall()).toBe(408)
