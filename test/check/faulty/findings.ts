@@ -134,7 +134,11 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   DedupesByBody: { fail: ['effect-once-other-bytes'] },
   DedupesByIdAndTime: { fail: ['effect-once-other-bytes'] },
   RemembersHundredEvents: { fail: ['effect-once-after-others'], beside: /^effect-once(-at-end)?$/ },
-  QueueWithoutDedup: { fail: idsOf(/^effect-once(?!-at-end|-after-cut)/), beside: /^effect-/, options: { patienceMs: 30_000 } },
+  QueueWithoutDedup: {
+    fail: idsOf(/^effect-once(?!-at-end|-after-cut)/),
+    beside: /^effect-/,
+    options: { patienceMs: 30_000 },
+  },
   RefusesWhatFailed: { fail: ['effect-retry-after-failure'] },
   NotesBeforeCheck: { fail: ['effect-after-forgery'] },
   AcksRunningCopies: { fail: ['effect-copies-of-failure'] },
