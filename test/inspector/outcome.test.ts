@@ -149,6 +149,22 @@ describe.skipIf(CHROMIUM === undefined)('the outcome of an event in the inspecto
     expect(await page.getByRole('searchbox').inputValue()).toMatch(/^webhook:hooks cause:"sync\.\w+ · 500 502 for/)
   })
 
+  it('says an error that the receiver reports once, and guesses at none beside it', async () => {
+    const error = { handlers: [], text: 'The record does not match the schema. email: no address' }
+    const crm = await startWith(['sync.failed'], (_request, response) => {
+      response.writeHead(422).end(JSON.stringify({ code: 'invalid_record', error }))
+    })
+    crm.events.emit({ type: 'sync.failed' })
+    const { page } = await open(crm, '?by=cause')
+    const cause = page.getByRole('table', { name: 'Causes' })
+    await cause.getByText(error.text).waitFor()
+    expect(await cause.innerText()).not.toContain('log')
+    await page.keyboard.press('g')
+    await rowsOf(page).click()
+    await verdict(page).getByText('422 invalid_record').waitFor()
+    expect((await verdict(page).innerText()).split(error.text)).toHaveLength(2)
+  })
+
   it('makes the next attempt of a delivery that waits for it', async () => {
     let status = 500
     const receiver = (...args: Parameters<ReturnType<typeof answer>>) => answer(status, 'any')(...args)
@@ -156,6 +172,12 @@ describe.skipIf(CHROMIUM === undefined)('the outcome of an event in the inspecto
     crm.events.emit({ type: 'sync.failed' })
     const { page } = await open(crm)
     await rowsOf(page).getByText('next try').waitFor()
+    for (const key of ['f', 'g']) await page.keyboard.press(key)
+    await page.getByText('Nothing has failed for good').waitFor()
+    await page.keyboard.press('g')
+    await button(page, 'Show 1 retrying').click()
+    await rowsOf(page).getByText('next try').waitFor()
+    await button(page, 'All').click()
     status = 200
     await page.keyboard.press('j')
     await page.keyboard.press('r')

@@ -31,7 +31,7 @@ interface VerdictOptions {
   readonly onTry: () => void
 }
 
-/** Outcome of the event and its reason, in one line, with the actions; then the error of the handler, or advice. */
+/** Outcome of the event and its reason, in one line, then advice and the actions, or these and the error of the handler. */
 export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Element {
   const outcome = useTime(() => outcomeOf(row))
   const isBad = /^(dead|failed|retrying)$/.test(outcome)
@@ -61,12 +61,11 @@ export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Elemen
           <span key={word}> · {word}</span>
         ))}
       </p>
-      <Actions row={row} onTry={onTry} />
-      {failure !== undefined ? (
-        <pre class="stack">{showReadably(failure.text)}</pre>
-      ) : (
-        advice !== undefined && (row.inbox === null || last?.code === 'duplicate') && <p>{advice}</p>
+      {failure === undefined && advice !== undefined && (row.inbox === null || last?.code === 'duplicate') && (
+        <p>{advice}</p>
       )}
+      <Actions row={row} onTry={onTry} />
+      {failure !== undefined && failure.text !== reason?.text && <pre class="stack">{showReadably(failure.text)}</pre>}
     </div>
   )
 }

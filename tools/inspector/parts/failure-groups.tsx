@@ -8,15 +8,15 @@ import { store } from '../model/store.ts'
 import { escapeHidden } from '../text/bytes.ts'
 import { adviseOn } from '../text/explain.ts'
 import { Button } from './fields.tsx'
-import { Ago, Empty, Table, ViewLink } from './small.tsx'
+import { NothingFailed } from './nothing-shown.tsx'
+import { Ago, Table, ViewLink } from './small.tsx'
 
 const COLUMNS = [['Cause'], ['Failed', 'number'], ['First', 'number dim wide'], ['Last', 'number dim']] as const
-const NONE = 'A delivery appears here when an attempt has failed, or when its event has become a dead letter.'
 
 /** The failed deliveries of the list by cause: type and error. */
 export function FailureGroups(): JSX.Element {
   const groups = groupFailures()
-  if (groups.length === 0) return <Empty title="Nothing has failed" text={NONE} />
+  if (groups.length === 0) return <NothingFailed />
   return (
     <div class="scroll">
       <Table name="Causes" columns={COLUMNS} rows={groups.map(([cause, rows]) => describeGroup(cause, rows))} />

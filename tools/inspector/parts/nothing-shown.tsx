@@ -1,15 +1,16 @@
 import type { JSX } from 'preact'
 import { copyText } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
-import { listTexts } from '../model/filter.ts'
+import { listTexts, readWord, writeWord } from '../model/filter.ts'
 import { hasInbox } from '../model/inbox.ts'
-import type { ShownList } from '../model/list.ts'
+import { countMatching, type ShownList } from '../model/list.ts'
 import { store, useStore } from '../model/store.ts'
 import { Button } from './fields.tsx'
 import { Empty, ViewLink } from './small.tsx'
 
 const WAITING =
   'An accepted event waits here until a worker takes it, and leaves when its handlers have succeeded. One that failed for the last time stays as a dead letter.'
+const NONE_FAILED = 'A delivery appears here when an attempt has failed, or when its event has become a dead letter.'
 const COMMAND = 'npx postern dev --forward http://localhost:3000/webhooks --env .env.local'
 
 /** An empty list, with the next step. */
@@ -22,6 +23,7 @@ export function NothingShown({ list: { total } }: { readonly list: ShownList }):
     return <Empty title={store.link === 'stopped' ? 'The emulator does not answer' : 'Loading'} />
   if (screen === 'deliveries' && listTexts(query).some((text) => !store.found.has(text)))
     return <Empty title="Searching" />
+  if (isRetrying()) return <NothingFailed />
   if (query !== '' && total > 0)
     return (
       <Empty title={`0 of ${total} match this filter`} text={query}>
@@ -42,6 +44,23 @@ export function NothingShown({ list: { total } }: { readonly list: ShownList }):
   return (
     <Empty title="No deliveries yet" text={`Events go to ${target}.`}>
       <Button class="main" label="Trigger an event" onClick={trigger} />
+    </Empty>
+  )
+}
+
+/** Says that the filter is for what failed, while deliveries are tried again. */
+function isRetrying(): boolean {
+  return readWord(readAddress().query, 'status') === 'failed' && countMatching().retrying > 0
+}
+
+/** No delivery of the list has failed. Those that are tried again are one click away. */
+export function NothingFailed(): JSX.Element {
+  const { retrying } = useStore(countMatching)
+  if (!isRetrying()) return <Empty title="Nothing has failed" text={NONE_FAILED} />
+  const show = () => go({ query: writeWord(readAddress().query, 'status', 'retrying') })
+  return (
+    <Empty title="Nothing has failed for good" text="Deliveries that failed so far are tried again.">
+      <Button class="main" label={`Show ${retrying.toLocaleString('en')} retrying`} onClick={show} />
     </Empty>
   )
 }

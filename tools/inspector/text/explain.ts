@@ -41,8 +41,9 @@ export function adviseOn(
   url: string,
   settings?: { readonly deadlineMs: number; readonly signatureHeader: string },
 ): string | undefined {
-  // The error of a handler needs no guess.
-  if (last === null || last.isAcknowledged || inbox !== null || reason?.handlers.length) return undefined
+  if (last === null || last.isAcknowledged || inbox !== null) return undefined
+  // An error that the receiver reports needs no guess.
+  if (reason !== null && (reason.handlers.length > 0 || !reason.text.startsWith(last.result))) return undefined
   const { result, code } = last
   if (signing !== 'valid' && /^4\d\d$/.test(result))
     return 'The signature was made wrong on purpose, and the receiver refused it, as it should.'
