@@ -152,7 +152,7 @@ describe('the tarball', () => {
     ['web', CORE],
     ['redis', CORE],
     ['postgres', [...CORE, 'node:net', 'node:os']], // a connection of its own cancels a query
-    ['sqlite', [...CORE, 'node:fs', 'node:os', 'node:path']], // its drivers when a file is opened
+    ['sqlite', [...CORE, 'node:async_hooks', 'node:fs', 'node:os', 'node:path']], // its drivers when a file is opened
     ['bullmq', [...CORE, 'node:os']], // and what test/installs.test.ts tries
     ['models', ['zod']],
     ['client', [...CORE, 'zod']],

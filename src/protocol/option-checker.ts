@@ -119,6 +119,8 @@ export class OptionChecker {
       throw this.invalid(`it takes one object of options: { ${known.join(', ')} }.`)
     const stray = names.find((name) => !known.includes(name))
     if (stray === undefined) return
+    if (!isBare(options))
+      throw this.invalid(`it takes one object of options: { ${known.join(', ')} }, not ${show(options)}.`)
     const fix = tellKnown(stray, known, hint?.(stray))
     throw new ConfigurationError('option_unknown', `${this.#owner} has no option "${stray}". ${fix}`)
   }
@@ -144,7 +146,9 @@ export class OptionChecker {
     const missing = methods.find(
       (method) => typeof value !== 'object' || value === null || typeof Reflect.get(value, method) !== 'function',
     )
-    if (missing !== undefined) throw this.invalid(`${name} has no method ${missing}(); it needs ${methods.join(', ')}.`)
+    if (missing === undefined) return
+    const fix = typeof value === 'function' ? ' It is a function: call it.' : isThenable(value) ? ' Await it.' : ''
+    throw this.invalid(`${name} has no method ${missing}(); it needs ${methods.join(', ')}.${fix}`)
   }
 
   /** @throws ConfigurationError `option_invalid` if one is given that is no function */

@@ -47,7 +47,7 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
     (action !== undefined || rest === '*') &&
     (models === undefined ? mayBeModel(model) : !model.includes('*'))
   ) {
-    if (action === undefined && !models?.has(model)) refuseServiceWildcard(text, model)
+    if (!models?.has(model)) refuseServiceWildcard(text, model)
     if (models !== undefined && !models.has(model))
       throw invalid(
         `"${text}" names the model "${model}", which is not declared. If it is misspelt: declared are ${list(models.keys())}. If it is not: add it, models: { ${model}: … }.`,
@@ -84,7 +84,8 @@ function findPattern(text: string, models: Keys | undefined, events: Keys): stri
   const keys = models === undefined ? [...NAMED_MODELS, spelt.replace(/\..*/, '')] : [...models.keys()]
   const ofModels = keys.flatMap((key) => [...ACTIONS, '*'].map((action) => `${key}.${action}`))
   const known = [...ofModels, ...ACTIONS.map((action) => `*.${action}`), ...SERVICE_EVENT_TYPES, ...events.keys()]
-  return findNearest(spelt, known)
+  const nearest = findNearest(spelt, known)
+  return nearest === text ? undefined : nearest
 }
 
 /**

@@ -19,8 +19,8 @@ const returned = new WeakSet<object>()
 
 /**
  * Returns what a handler returned. Throws an error that it returned, also in a list, and an error for what nobody would await, call,
- * iterate, run or subscribe to: promises in a list, a list of lists or an iterator, a function, a generator, an Effect, and an Observable
- * of RxJS.
+ * iterate, run or subscribe to: promises in a list, a list of lists or an iterator, a function, a generator, an Effect, an Observable of
+ * RxJS, and a response of fetch that is not ok.
  */
 export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
   if (result == null || isThenable(result)) return result
@@ -48,6 +48,8 @@ function isErrorObject(value: unknown): value is Error {
 function whyUnfinished(result: unknown, parts: readonly unknown[]): string | undefined {
   if (typeof result === 'function') return 'a function, which nobody calls: call it, or return nothing.'
   if (typeof result !== 'object' || result === null) return undefined
+  if (tagOf(result) === '[object Response]' && Reflect.get(result, 'ok') === false)
+    return `a response of HTTP ${Reflect.get(result, 'status')}, which nobody looks at: throw unless response.ok.`
   if (isObservable(result))
     return 'an Observable, which nobody subscribes to: return lastValueFrom(it, { defaultValue: undefined }).'
   if (EFFECT in result) return 'an Effect, which nobody runs: return Effect.runPromise(it).'

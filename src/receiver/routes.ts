@@ -1,7 +1,14 @@
 import type { Logger } from '../host/logger.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { ACTIONS, type Action, type AnyEvent, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
+import {
+  ACTIONS,
+  type Action,
+  type AnyEvent,
+  NAMED_MODELS,
+  SERVICE_EVENT_TYPES,
+  splitType,
+} from '../protocol/events.ts'
 import {
   type About,
   canMeet,
@@ -20,6 +27,7 @@ import type { Handler, HandlerOptions } from './handler.ts'
 import { checkHandlerOptions, mustBeHandler } from './handler-options.ts'
 import { type Interceptor, intercept } from './intercept.ts'
 import type { ReceiverSettings } from './options.ts'
+import { Untaken } from './untaken.ts'
 
 const REOPENED =
   'Handlers are registered after the first delivery, or after one was refused. Since NODE_ENV is "development", each replaces the handler with the same pattern and name: their module was reloaded. A handler that was removed from the code runs until the server is restarted. Interceptors that are registered now replace all earlier ones. In production this is an error.'
@@ -84,6 +92,8 @@ export class Routes {
   /** The generation of all interceptors. */
   #interceptedIn = 0
   #built: Built | undefined
+  /** The ignored events, until one comes that has a handler. */
+  #untaken: Untaken | undefined
 
   constructor(
     { models, events, protocol, store }: Pick<ReceiverSettings, 'models' | 'events' | 'protocol' | 'store'>,
@@ -94,6 +104,7 @@ export class Routes {
     this.#sender = protocol.sender
     this.#keepsPositions = store.keepsPositions === true
     this.#logger = logger
+    this.#untaken = new Untaken(logger)
   }
 
   get isEmpty(): boolean {
@@ -160,6 +171,13 @@ export class Routes {
 
   /** Returns the route of an event type; undefined if no handler takes it. The first call ends registration. */
   find(type: string): Route | undefined {
+    const route = this.#find(type)
+    if (route !== undefined) this.#untaken = undefined
+    else if (this.#untaken?.add(type, this.#registrations)) this.#untaken = undefined
+    return route
+  }
+
+  #find(type: string): Route | undefined {
     this.#built ??= this.#build()
     const exact = this.#built.byType.get(type)
     if (exact !== undefined) return exact
@@ -197,7 +215,7 @@ export class Routes {
   /** Returns the types that a wildcard may take, as far as they are known. */
   #known(): readonly string[] {
     if (this.#sender !== undefined) return [...this.#events.keys()]
-    const models = [...(this.#models?.keys() ?? [])]
+    const models = [...(this.#models?.keys() ?? NAMED_MODELS)]
     const ofModels = models.flatMap((model) => ACTIONS.map((action) => `${model}.${action}`))
     return [...ofModels, ...SERVICE_EVENT_TYPES, ...this.#events.keys()]
   }

@@ -48,7 +48,8 @@ export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByTyp
     toKey: encodeSecret,
     spellType(type) {
       const spelt = toSnake(type.replace(/[/:]+/g, '.'))
-      return spelt.includes('.') ? (findNearest(spelt, COMMON, 1) ?? spelt) : `${spelt}.*`
+      if (spelt.includes('.')) return findNearest(spelt, COMMON, 1) ?? spelt
+      return COMMON.find((common) => common.replaceAll('.', '_') === spelt) ?? `${spelt}.*`
     },
     readHead(headers) {
       let time: string | undefined

@@ -13,6 +13,12 @@ it('refuseUnfinished names the function that returned a list of promises, and wh
   )
 })
 
+it('refuseUnfinished refuses a response that says that the call failed, and passes another on', () => {
+  expect(() => refuseUnfinished(new Response('', { status: 502 }))).toThrow('returned a response of HTTP 502')
+  const response = new Response('', { status: 201 })
+  expect(refuseUnfinished(response)).toBe(response)
+})
+
 const wait = async () => {}
 function* save() {
   yield wait()

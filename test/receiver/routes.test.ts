@@ -32,7 +32,7 @@ describe('patterns', () => {
   it('accept a declared model that is named like the beginning of an event type of the service', async () => {
     const options = { models: { export: record() } }
     expect(await reached(['export.*'], 'export.created', options)).toMatchObject({ names: ['export.*'] })
-    expect(await reached(['export.created'], 'export.created')).toMatchObject({ names: ['export.created'] })
+    expect(await reached(['export.created'], 'export.created', options)).toMatchObject({ names: ['export.created'] })
   })
 
   it.each([
@@ -81,6 +81,7 @@ describe('patterns', () => {
       "declared are 'contact', 'opportunity'. If it is not: add it",
     ],
     ['the start of service types', 'finance.*', {}, "are 'finance.payment.completed', 'finance.payment.failed'"],
+    ['an action behind it', 'sync.created', {}, "are 'sync.completed', 'sync.failed'"],
     ['a blank edge', ' contact.created', {}, "Did you mean 'contact.created'?"],
     ['a blank within', 'con tact.deleted', {}, "Did you mean 'contact.deleted'?"],
     ['a character that nobody sees', 'contact\u200b.created', {}, "Did you mean 'contact.created'?"],
@@ -168,7 +169,10 @@ describe('a list of patterns', () => {
       ['sync.completed', name],
     ])
     expect(bench.outcomes.at(-1)).toMatchObject({ outcome: 'ignored' })
-    expect(bench.receiver.eventTypes()).toEqual({ types: ['contact.created', 'sync.completed'], open: true })
+    expect(bench.receiver.eventTypes()).toEqual({
+      types: ['contact.created', 'opportunity.created', 'financeInvoice.created', 'sync.completed'],
+      open: true,
+    })
   })
 
   it('has the same name in each order, so that an edit does not repeat finished handlers', () => {
@@ -264,6 +268,23 @@ describe('models', () => {
   })
 })
 
+describe('a receiver that ignores its first ten events', () => {
+  it.each([
+    ['contacts.created', 'contact.created', 1],
+    ['contact.created', 'contact.created', 0],
+  ])('with the pattern %s warns of patterns that may be misspelt', async (pattern, type, count) => {
+    const lines: Line[] = []
+    const models = { contact: record(), contacts: record() }
+    const receiver = createReceiver({ secret: SECRET, logger: linesInto(lines), models })
+    loose(receiver).on(pattern, ignore)
+    const ignored = pattern === type ? 'sync.failed' : type
+    await receiver.dispatch(events.raw(type, { record: { _id: 'r1' } }))
+    for (let n = 0; n < 20; n++) await receiver.dispatch(events.raw(ignored, { record: { _id: 'r1' } }))
+    const warnings = lines.filter(({ message }) => message.includes('no handler takes "contact.created"'))
+    expect(warnings).toHaveLength(count)
+  })
+})
+
 describe('eventTypes', () => {
   const typesOf = (patterns: readonly string[], options = {}) => {
     const receiver = createReceiver({ secret: SECRET, ...options }) as unknown as Receiver // tables of options are untyped
@@ -276,7 +297,13 @@ describe('eventTypes', () => {
     ['a type, once', ['contact.created', 'contact.created'], {}, ['contact.created'], false],
     ['a model', ['contact.*'], {}, ['contact.created', 'contact.updated', 'contact.deleted'], false],
     ['an action of declared models', ['*.deleted'], { models }, ['contact.deleted', 'opportunity.deleted'], true],
-    ['an action without models', ['*.deleted'], {}, [], true],
+    [
+      'an action without models',
+      ['*.deleted'],
+      {},
+      ['contact.deleted', 'opportunity.deleted', 'financeInvoice.deleted'],
+      true,
+    ],
     ['further events', ['invoice.paid'], { events: { 'invoice.paid': record() } }, ['invoice.paid'], false],
   ])('of %s', (_what, patterns, options, types, open) => {
     const unique = [...new Set(patterns)]

@@ -225,6 +225,7 @@ describe('profiles', () => {
         ['invoice/paid', 'invoice.paid'],
         ['paymentIntent:succeeded', 'payment_intent.succeeded'],
         ['charge', 'charge.*'],
+        ['checkout_session_completed', 'checkout.session.completed'],
         ['checkout.session.complete', 'checkout.session.completed'],
       ],
     ],

@@ -886,6 +886,12 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
     () => events.contact.created(new Map() as never),
     /record is an object \(Map\); give an object/,
   ],
+  ['sqliteStore(database)', () => sqlite.sqliteStore(database as never), /takes one object of options: \{ database/],
+  [
+    'createReceiver({ store: memoryStore })',
+    () => core.createReceiver({ secret: 's', store: core.memoryStore as never }),
+    /It is a function: call it/,
+  ],
   ['bullmqInbox(promise)', () => bullmqInbox({ connection: Promise.resolve({}) as never }), /is a promise; await it/],
   [
     'startEmulator(one key twice)',
