@@ -46,6 +46,13 @@ ${update(
 )}
 RETURNING 1`,
 
+    /** Remembers workers that items name and that are not known, as after a restore of rows, as dead: their items wait then. */
+    adoptUnknown: `
+INSERT INTO ${workers} (number, worker, renewed_at, ends_at)
+SELECT DISTINCT position, 'unknown:' || position, ${NOW}, ${NOW} FROM ${items} i
+WHERE state = ${RUNNING} AND NOT EXISTS (SELECT FROM ${workers} w WHERE w.number = i.position)
+ON CONFLICT DO NOTHING`,
+
     /** Returns the keys of the items that a worker holds, and when it took them. */
     held: `SELECT key, taken_at FROM ${items} WHERE state = ${RUNNING} AND position = $1`,
 

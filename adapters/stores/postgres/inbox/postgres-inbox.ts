@@ -167,6 +167,7 @@ class InboxOnPostgres implements PostgresInbox {
     const { length } = await this.#tables.run(({ sweepDead }) => sweepDead, deadLetterMs * 1_000)
     if (length === 0) {
       await this.#tables.run(({ sweepWorkers }) => sweepWorkers)
+      await this.#tables.run(({ adoptUnknown }) => adoptUnknown)
       // What runs now does not wait for lanes that no event has left.
       const looking = this.#tables.run(({ lookAtLanes }) => lookAtLanes, this.#lane).catch(() => [])
       const [[lane, hasMore] = []] = await looking

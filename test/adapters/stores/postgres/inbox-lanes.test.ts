@@ -183,6 +183,13 @@ describe.skipIf(postgresProgram === undefined)('the lanes of postgresInbox', () 
     await until(() => ran.includes('kdead'))
   })
 
+  it('go on with an item that ran when it was saved, and whose worker is not known any more', async () => {
+    const { table, inbox, pool } = await open()
+    for (const id of ['1', '2']) await inbox.put(inLane(id))
+    await pool.query(`UPDATE ${table} SET state = 2, position = 999, taken_at = 0 WHERE key = 'k1'`)
+    expect(await runAll(inbox, 2)).toEqual(['k1', 'k2'])
+  })
+
   it.each([
     ['is deleted, by the one after that', '1', 'COMMIT', ['k3']],
     ['is locked, and there is no other, as soon as it is free', '1 3', 'ROLLBACK', ['k2']],
