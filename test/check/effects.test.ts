@@ -52,6 +52,7 @@ describe('a check with a probe', () => {
     ['effect-ack-after-work', [429], [1], 'skipped: the event was not accepted: 429, put off for an unknown time'],
     ['effect-copies-of-failure', [401, 500], [0], 'pass: 1 × 401, 7 × 500'],
     ['effect-copies-of-failure', [500, 200], [0, 1], 'pass: 1 × 500, 7 × 200; the work was done once'],
+    ['effect-copies-of-failure', [500, 200], [7], 'fail: 1 × 500, 7 × 200; the work was done 7 times'],
     ['effect-copies-of-failure', [401], [1], 'skipped: the event was not accepted: 8 × 401'],
     ['effect-copies-of-failure', [401, 429], [1], 'skipped: the event was not accepted: 1 × 401, 7 × 429'],
     ['effect-retry-after-failure', [401, 500, 200], [1], 'pass: first 401, then 200; the work was done once'],

@@ -102,10 +102,10 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   ConflictOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   UnauthorizedOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   SmallLimit: { fail: ['large-body'] },
-  AcksBeforeWork: { fail: ['effect-ack-after-work'], beside: /^effect-(once|retry)/ },
+  AcksBeforeWork: { fail: ['effect-ack-after-work'], beside: /^effect-(copies|once|retry)/ },
   NotesBeforeWork: { fail: ['effect-copies-of-failure', 'effect-retry-after-failure'], beside: /^effect-ack/ },
-  NoDedup: { fail: idsOf(/^effect-once/) },
-  RacingDedup: { fail: ['effect-once-at-once'], beside: /^effect-once-after-cut$/ },
+  NoDedup: { fail: [...idsOf(/^effect-once/), 'effect-copies-of-failure'] },
+  RacingDedup: { fail: ['effect-once-at-once'], beside: /^effect-(once-after-cut|copies-of-failure)$/ },
   WorksBeforeCheck: { fail: ['effect-none-refused'], beside: /^effect-/ },
   RefusesUnknownTypes: { fail: ['unknown-type', 'unknown-model'], beside: /^other-models$/ },
   NeedsWholeRecord: { fail: ['deleted-before-created'], beside: /^record-fields-missing$/ },
@@ -197,7 +197,7 @@ const LOSSES: Readonly<Record<keyof typeof losses, Finding>> = {
   KnowsWhatFailedTwice: { fail: ['effect-ack-after-work'] },
   AcksAfterTwoTries: { fail: ['effect-ack-after-work'] },
   DropsUpdates: { warn: ['effect-types'] },
-  TriesOnceMore: { fail: ['effect-ack-after-work'], beside: /^effect-(once|retry)/ },
+  TriesOnceMore: { fail: ['effect-ack-after-work'], beside: /^effect-(copies|once|retry)/ },
 }
 
 const TYPES: Readonly<Record<keyof typeof types, Finding>> = {
