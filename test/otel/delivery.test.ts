@@ -168,7 +168,7 @@ describe('the span of a delivery', () => {
     expect(sdk.spans.map(({ name }) => name)).toEqual(['process default'])
     expect(sdk.span('process default').attributes).toMatchObject({ 'postern.outcome': 'late', 'error.type': 'late' })
     gate.open()
-    const ends = [[{ 'postern.outcome': 'handled', 'postern.event.type': 'other' }, 1]]
+    const ends = [[{ 'postern.outcome': 'handled', 'postern.event.type': 'contact.created' }, 1]]
     await expect.poll(() => sdk.points('postern.late_ends')).toEqual(ends)
     expect(sdk.span('handle *').status.code).toBe(SpanStatusCode.UNSET)
   })
@@ -200,7 +200,7 @@ describe('the span of a delivery', () => {
     const span = sdk.span('process default')
     expect([span.kind, parentOf(span)]).toEqual([SpanKind.CONSUMER, sdk.span('job').spanContext().spanId])
     expect(await sdk.points('postern.dispatches')).toEqual([
-      [{ 'postern.outcome': 'handled', 'postern.event.type': 'other' }, 1],
+      [{ 'postern.outcome': 'handled', 'postern.event.type': 'contact.created' }, 1],
     ])
   })
 
