@@ -35,9 +35,13 @@ const DESIGNS = Object.entries(architectures)
 /** Returns the groups of these checks: a fault that shows in one group is not looked for in the others. */
 const groupsOf = (ids: readonly string[]) => CASES.filter(({ id }) => ids.includes(id)).map(({ group }) => group)
 
+/** Many receivers run in this process: on a busy machine one may seem slow, or out of order, in one run of two. */
+const AGAIN = { retry: 1 }
+
 describe('a run of the checks', () => {
   it.concurrent.each(FAULTY)(
     'finds the fault, and no other in its groups: $name',
+    AGAIN,
     async ({ Receiver, fail = [], warn = [], beside = /^$/, among = groupsOf([...fail, ...warn]), options }) => {
       const due = ['accepts-valid', ...fail, ...warn]
       // A busy machine may take more than two seconds for one answer; it only counts if that is the fault.
@@ -48,7 +52,7 @@ describe('a run of the checks', () => {
     },
   )
 
-  it.concurrent.each(DESIGNS)('passes a receiver of another design: %s', async (name, Receiver) => {
+  it.concurrent.each(DESIGNS)('passes a receiver of another design: %s', AGAIN, async (name, Receiver) => {
     const report = await judge(new Receiver(), { patienceMs: 30_000, skip: ['deadline', 'leak', 'bytes', 'time'] })
     expect(told(report, 'fail')).toEqual({})
     const due = WARNINGS[name as keyof typeof architectures] // it comes from there

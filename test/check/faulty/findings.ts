@@ -143,7 +143,7 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   NotesBeforeCheck: { fail: ['effect-after-forgery'] },
   AcksRunningCopies: { fail: ['effect-copies-of-failure'] },
   SharesAVariable: { fail: ['burst'], beside: /^(effect-|large|huge|alive)/, options: { concurrency: 1 } },
-  ForgetsWithTheDuplicate: { fail: ['effect-once'], beside: /^effect-once-/ },
+  ForgetsWithTheDuplicate: { fail: ['effect-once'], beside: /^effect-(once-|copies)/ },
   RemembersFiveHundredEvents: {
     fail: ['effect-once-at-end'],
     among: ['reach', 'signature', 'bytes', 'meaning', 'effect', 'burst'],
