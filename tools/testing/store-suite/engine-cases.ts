@@ -75,21 +75,6 @@ const AWAY: Runs = {
 
 export const outageCases = toCases(AWAY, { needs: 'outage' })
 
-const SHARED: Runs = {
-  'fences off a process that was stopped for longer than its lease': async (trial) => {
-    const { store, another, key } = trial
-    const stalled = await trial.take()
-    await trial.outlastLease()
-    const { token } = await trial.take(key, another)
-    strictEqual(await trial.renew(stalled.token, ['a']), false)
-    strictEqual(await store.release(key, stalled.token, ['a']), false)
-    strictEqual(await store.complete(key, stalled.token), false)
-    deepStrictEqual(await trial.claim(), BUSY)
-    ok(await another.release(key, token, ['b']))
-    deepStrictEqual((await trial.take()).marks, ['b'])
-  },
-}
-
 const WITH_NEW_STORES: Runs = {
   'gives no two claims of two processes the same token': async (trial) => {
     const keys = Array.from({ length: 200 }, (_, index) => `${trial.key}:${index}`)
@@ -130,7 +115,6 @@ const WITH_WRONG_CLOCK = forWrongClocks((direction, offMs) => ({
 }))
 
 export const processCases = [
-  ...toCases(SHARED, { needs: 'sharing' }),
   // No other case has this retention: both stores have claimed nothing yet, like processes that have just started.
   ...toCases(WITH_NEW_STORES, { needs: 'sharing', retention: 4 }),
   ...toCases(WITH_WRONG_CLOCK, { needs: 'engine clock', retention: 3 }),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Comparison, type Step } from './store-model.ts'
+import { Comparison, type Move } from './store-model.ts'
 import { type CaseDefinition, LATEST_MS, type Trial } from './trial.ts'
 
 /** Length of a unit at first, in milliseconds. Each step takes one. It is made longer for stores and machines that need more time for a step. */
@@ -9,16 +9,6 @@ const LONGEST_UNIT_MS = 64_000
 const PART_FOR_CALLS = 2 / 5
 /** The number of sequences that are taken concurrently: all of them would wait for each other for longer than that. */
 const CONCURRENCY = 100
-/** Units of a lease that does not end within a sequence. */
-const FOR_EVER = 1_000
-
-/** A step without its lease: what is called, by which of two processes, and with the last token or the one before. */
-interface Move {
-  readonly call: Step['call']
-  readonly process: 0 | 1
-  readonly holder: 0 | 1
-}
-
 const MOVES: readonly Move[] = [
   ...([0, 1] as const).map((process) => ({ call: 'claim', process, holder: 0 }) as const),
   { call: 'pass', process: 0, holder: 0 },
@@ -51,11 +41,10 @@ async function judgeInTime(trial: Trial, depth: number): Promise<void> {
 
 /** Takes a step of every sequence, then the next step. Returns the time of a step that took too long to judge, and what failed in it. */
 async function judge({ store, another, key, host }: Trial, depth: number, unitMs: number) {
-  const begin = `${key}:${unitMs}`
-  const comparisons = makeSequences(depth).map((moves, number) => {
-    const storeOf = (step: number) => (moves[step]?.process === 1 ? another : store)
-    return new Comparison({ storeOf, keys: [`${begin}:${number}`], unitMs }, moves.map(toStep))
-  })
+  const shared = { stores: [store, another], unitMs, tokens: new Set<string>() } as const
+  const comparisons = makeSequences(depth).map(
+    (moves, number) => new Comparison({ ...shared, key: `${key}:${unitMs}:${number}` }, moves),
+  )
   const begunAt = performance.now()
   for (let step = 0; step < depth; step++) {
     let tookMs = 0
@@ -72,7 +61,6 @@ async function judge({ store, another, key, host }: Trial, depth: number, unitMs
     }
     if (tookMs > unitMs * PART_FOR_CALLS) return { tookMs, cause: undefined }
     await (host.pass ?? sleep)(unitMs - tookMs)
-    for (const comparison of comparisons) comparison.pass(1)
   }
   return undefined
 }
@@ -82,15 +70,4 @@ function makeSequences(depth: number): readonly (readonly Move[])[] {
   for (let step = 1; step < depth; step++)
     sequences = sequences.flatMap((before) => MOVES.map((move) => [...before, move]))
   return sequences
-}
-
-/** A lease ends in the next unit in which nothing is called. */
-function toStep({ call, holder }: Move, index: number, moves: readonly Move[]): Step {
-  const end = moves.findIndex((move, later) => later > index && move.call === 'pass')
-  const lease = end === -1 ? FOR_EVER : end - index + 0.5
-  if (call === 'pass') return { call, time: 1 }
-  if (call === 'claim') return { call, key: 0, lease }
-  if (call === 'complete') return { call, key: 0, holder }
-  if (call === 'renew') return { call, key: 0, holder, lease, marks: ['renewed'] }
-  return { call, key: 0, holder, marks: ['released'] }
 }

@@ -1,39 +1,12 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Position } from '../../../src/store/store.ts'
-import { type CaseDefinition, DONE, type Runs, STRANGER, type Trial, toCases } from './trial.ts'
+import { type CaseDefinition, type Runs, STRANGER, type Trial, toCases } from './trial.ts'
 import { forWrongClocks, withWrongClock } from './wrong-clock.ts'
 
 const TIME = 1_750_000_000_000
 
 const CASES: Runs = {
-  'knows no position that nobody has brought': async (trial) => {
-    deepStrictEqual(await find(trial, ['a', 'b']), [undefined, undefined])
-  },
-  'moves a position forward, and never back': async (trial) => {
-    for (const [at, latest] of [
-      [TIME, TIME],
-      [TIME - 1, TIME],
-      [TIME + 1, TIME + 1],
-      [TIME, TIME + 1],
-    ] as const) {
-      await keep(trial, 'a', at)
-      deepStrictEqual(await find(trial, ['a']), [latest])
-    }
-  },
-  'keeps the positions that come with a renewal, a release or a completion': async (trial) => {
-    const { key, leaseMs, store } = trial
-    const { token } = await trial.take()
-    ok(await store.renew(key, token, leaseMs, ['mark'], [positionOf(trial, TIME)]))
-    deepStrictEqual(await find(trial, ['a']), [TIME])
-    ok(await store.release(key, token, [], [positionOf(trial, TIME, 'b')]))
-    deepStrictEqual(await find(trial, ['a', 'b']), [TIME, TIME])
-    const again = await trial.take()
-    deepStrictEqual(again.marks, ['mark'])
-    ok(await store.complete(key, again.token, [positionOf(trial, TIME + 1), positionOf(trial, TIME + 2, 'b')]))
-    deepStrictEqual(await find(trial, ['a', 'b']), [TIME + 1, TIME + 2])
-    deepStrictEqual(await trial.claim(), DONE)
-  },
   'keeps the positions that come with the token of before, and nothing else of them': async (trial) => {
     const { key, leaseMs, store } = trial
     const { token } = await trial.take()
@@ -85,14 +58,6 @@ const CASES: Runs = {
     const times = Array.from({ length: 40 }, (_, index) => TIME + ((index * 17) % 40))
     await Promise.all(times.map((at, index) => keep(trial, 'a', at, index % 2 === 0 ? store : another)))
     deepStrictEqual(await find(trial, ['a']), [TIME + 39])
-  },
-}
-
-const SHARED: Runs = {
-  'shows one process a position of the other': async (trial) => {
-    await keep(trial, 'a', TIME)
-    await keep(trial, 'a', TIME - 1, trial.another)
-    deepStrictEqual(await find(trial, ['a'], trial.another), [TIME])
   },
 }
 
@@ -190,7 +155,6 @@ const ASYNCHRONOUS: Runs = {
 /** Requirements of a store that keeps positions of records. Another store passes: handlers cannot be ordered on it. */
 export const orderCases: readonly CaseDefinition[] = [
   ...toCases(CASES),
-  ...toCases(SHARED, { needs: 'sharing' }),
   ...toCases(FOR_THREE_LEASES, { retention: 3 }),
   ...toCases(WITH_WRONG_CLOCK, { needs: 'engine clock', retention: 3 }),
   ...toCases(TRANSACTIONS, { needs: 'transaction' }),

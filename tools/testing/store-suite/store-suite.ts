@@ -4,7 +4,6 @@ import { claimCases } from './claim-cases.ts'
 import { outageCases, processCases } from './engine-cases.ts'
 import { everySequence } from './every-sequence.ts'
 import { orderCases } from './order-cases.ts'
-import { renewCases } from './renew-cases.ts'
 import { retentionCases } from './retention-cases.ts'
 import { settleCases } from './settle-cases.ts'
 import { transactionCases } from './transaction-cases.ts'
@@ -108,7 +107,6 @@ export function storeSuite(
 
 const CASES: readonly CaseDefinition[] = [
   ...claimCases,
-  ...renewCases,
   ...settleCases,
   ...retentionCases,
   ...processCases,
