@@ -12,7 +12,7 @@ import {
 } from '../protocol/option-checker.ts'
 import type { CallOptions, Client } from './api.ts'
 import type { Delivery } from './records.ts'
-import { type JournaledRetry, type ReplayJournal, readJournal, toRetryLine, toWindowLine } from './replay-journal.ts'
+import { type JournalLine, type ReplayJournal, readJournal } from './replay-journal.ts'
 import { planReplay, readLog } from './replay-plan.ts'
 import { hasCode } from './service-error.ts'
 import { CLIENT, MAX_POLL_MS, MAX_WAIT_MS } from './settings.ts'
@@ -88,9 +88,10 @@ interface Item {
   readonly isResumed: boolean
   /** Number of attempts in the log before the retry. */
   readonly attempts: number | undefined
-  after: Delivery | undefined
-  outcome: ReplayOutcome | undefined
+  after?: Delivery | undefined
+  outcome?: ReplayOutcome
   tries: number
+  /** True if the answer to the last retry is lost: the log shows if it was made. */
   isUncertain: boolean
 }
 
@@ -123,34 +124,33 @@ const MAX_TRIES = 3
 export async function replayFailed(client: Client, options: ReplayOptions): Promise<ReplayResult> {
   check.mustBe('client', client, CLIENT)
   check.mustFit(options, OPTIONS, ['webhookId'])
-  const { webhookId, filter, limit = Number.POSITIVE_INFINITY, signal, journal } = options
-  const { concurrency = 2, pollMs = 1_000, waitMs = 60_000 } = options
+  const { webhookId, filter, limit = Number.POSITIVE_INFINITY, signal, journal, dryRun } = options
   const earlier = await readJournal(journal, webhookId)
   // A caller who computes it from a duration passes a later time than in the first run.
   const since = earlier.since === undefined ? options.since : (earlier.since ?? undefined)
   const log = await readLog(client, webhookId, since, signal)
   const isInTime = ({ createdAt }: Delivery) => since === undefined || createdAt === undefined || createdAt >= since
-  const known = new Set([...earlier.retries.values()].map(({ eventId }) => eventId))
-  known.delete(undefined)
-  const isNew = ({ id, eventId }: Delivery) => !earlier.retries.has(id) && !known.has(eventId) // no event by two deliveries
   const isMeant = (delivery: Delivery) => filter === undefined || check.mustAnswer('filter', filter(delivery))
-  const plan = planReplay(log, (delivery) => isNew(delivery) && isInTime(delivery) && isMeant(delivery))
+  const plan = planReplay(
+    log,
+    (delivery) => isInTime(delivery) && isMeant(delivery),
+    ({ id }) => earlier.retries.has(id),
+  )
   const resumed = log.flatMap((delivery) => {
     const retry = earlier.retries.get(delivery.id)
     return retry === undefined ? [] : [toResumed(delivery, retry)]
   })
   const fresh = plan.toRetry.slice(0, Math.max(limit - resumed.length, 0)).map(toItem)
+  if (!dryRun && earlier.since === undefined) await journal?.append(JSON.stringify({ webhookId, since: since ?? null }))
   const items = [...resumed, ...fresh]
-  const replay = new Replay(client, options, items)
-  if (options.dryRun) for (const item of fresh) item.outcome = 'planned'
-  else {
-    if (earlier.since === undefined) await journal?.append(toWindowLine(webhookId, since))
-    await replay.retryAll(concurrency)
-    await replay.awaitResults(pollMs, waitMs)
-  }
+  const retried = dryRun ? 0 : await retryAll(client, options, items)
   return {
-    events: items.map(({ before, after, outcome = 'unresolved' }) => ({ delivery: before, after, outcome })),
-    retried: replay.retried,
+    events: items.map(({ before, isResumed, after, outcome }) => ({
+      delivery: before,
+      after,
+      outcome: outcome ?? (dryRun && !isResumed ? 'planned' : 'unresolved'),
+    })),
+    retried,
     resumed: resumed.length,
     skipped: plan.skipped,
     since,
@@ -158,14 +158,13 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
 }
 
 function toItem(before: Delivery): Item {
-  const { attempts } = before
-  return { before, isResumed: false, attempts, after: undefined, outcome: undefined, tries: 0, isUncertain: false }
+  return { before, isResumed: false, attempts: before.attempts, tries: 0, isUncertain: false }
 }
 
 /** Makes an item of a journaled retry. A retry without an answer is repeated if the log counts attempts and shows no new one. */
-function toResumed(before: Delivery, { attempts, isAccepted }: JournaledRetry): Item {
-  const tries = attempts === undefined || before.attempts === undefined ? MAX_TRIES : 1
-  const item: Item = { ...toItem(before), isResumed: true, attempts, tries, isUncertain: !isAccepted }
+function toResumed(before: Delivery, { attempts, step }: JournalLine): Item {
+  const tries = attempts === undefined ? MAX_TRIES : 1
+  const item: Item = { before, isResumed: true, attempts, tries, isUncertain: step === 'asked' }
   settle(item, before)
   return item
 }
@@ -183,44 +182,34 @@ function hasMoved({ before, attempts }: Item, line: Delivery | undefined): boole
   return line !== undefined && (line.state === 'pending' || line.status !== before.status || line.attempts !== attempts)
 }
 
-class Replay {
-  readonly #client: Client
-  readonly #options: ReplayOptions
-  readonly #items: readonly Item[]
-  retried = 0
-
-  constructor(client: Client, options: ReplayOptions, items: readonly Item[]) {
-    this.#client = client
-    this.#options = options
-    this.#items = items
+/** Retries the items that are not resumed, and waits for all results. Returns the number of retries that the service accepted. */
+async function retryAll(client: Client, options: ReplayOptions, items: readonly Item[]): Promise<number> {
+  const { webhookId, journal, signal, onProgress, concurrency = 2, pollMs = 1_000, waitMs = 60_000 } = options
+  const { clock } = client
+  let retried = 0
+  const tell = () => {
+    const count = (...wanted: ReplayOutcome[]) =>
+      items.filter(({ outcome }) => outcome && wanted.includes(outcome)).length
+    onProgress?.({
+      total: items.length,
+      retried,
+      resumed: items.filter(({ isResumed }) => isResumed).length,
+      refused: count('not_retriable', 'gone'),
+      succeeded: count('succeeded'),
+      failed: count('failed'),
+    })
   }
-
-  async retryAll(concurrency: number): Promise<void> {
-    this.#tell()
-    const queue = this.#items.filter(({ isResumed }) => !isResumed) // shared: each worker takes the next
-    const work = async () => {
-      try {
-        for (let item = queue.shift(); item !== undefined; item = queue.shift()) await this.#retry(item)
-      } catch (error) {
-        queue.length = 0
-        throw error
-      }
-    }
-    // Waits for all workers before it throws the first failure, so that every accepted retry is in the journal.
-    const ends = await Promise.allSettled(Array.from({ length: concurrency }, work))
-    for (const end of ends) if (end.status === 'rejected') throw end.reason
-  }
-
-  async #retry(item: Item): Promise<void> {
-    const { webhookId, journal, signal } = this.#options
-    const { clock } = this.#client
+  const retry = async (item: Item) => {
+    const { id, eventId, attempts } = item.before
+    const note = async (step: JournalLine['step']) =>
+      journal?.append(JSON.stringify({ webhookId, deliveryId: id, eventId, attempts, step }))
     item.tries++
-    item.isUncertain = false
-    await journal?.append(toRetryLine(webhookId, item.before, 'asked', clock.now()))
+    await note('asked')
     try {
-      const { delivery } = await this.#client.retry(webhookId, item.before.id, { signal })
-      this.retried++
-      await journal?.append(toRetryLine(webhookId, item.before, 'accepted', clock.now()))
+      const { delivery } = await client.retry(webhookId, id, { signal })
+      retried++
+      item.isUncertain = false
+      await note('accepted')
       if (delivery?.state === 'succeeded') settle(item, delivery)
     } catch (error) {
       if (hasCode(error, 'not_retriable')) item.outcome = 'not_retriable'
@@ -228,67 +217,65 @@ class Replay {
       else if (hasCode(error, 'outcome_unknown')) item.isUncertain = true
       else throw error
     }
-    this.#tell()
+    tell()
   }
-
-  /** Reads the log until all results are there, or none has come for `waitMs`. */
-  async awaitResults(pollMs: number, waitMs: number): Promise<void> {
-    const { signal } = this.#options
-    const { clock } = this.#client
-    let lastResultAt = clock.monotonic()
-    for (let pause = pollMs; this.#open().size > 0; pause = Math.min(pause * 1.5, pollMs * 10)) {
-      const count = this.#open().size
-      const seen = await this.#look()
-      if (this.#open().size < count) lastResultAt = clock.monotonic()
-      this.#tell()
-      if (this.#open().size === 0) return
-      if (clock.monotonic() - lastResultAt >= waitMs) return this.#giveUp(seen)
-      await sleep(clock, pause, signal)
-    }
+  tell()
+  await runAll(
+    items.filter(({ isResumed }) => !isResumed),
+    concurrency,
+    retry,
+  )
+  const findOpen = () => items.filter(({ outcome }) => outcome === undefined)
+  let lastResultAt = clock.monotonic()
+  for (let pause = pollMs; ; pause = Math.min(pause * 1.5, pollMs * 10)) {
+    const open = findOpen()
+    if (open.length === 0) return retried
+    const seen = await look(client, webhookId, open, signal)
+    // The answer to the retry was lost, and the log shows no sign of the retry.
+    for (const item of findOpen())
+      if (item.isUncertain && item.tries < MAX_TRIES && !hasMoved(item, seen.get(item.before.id))) await retry(item)
+    if (findOpen().length < open.length) lastResultAt = clock.monotonic()
+    const isOver = clock.monotonic() - lastResultAt >= waitMs
+    if (isOver) giveUp(findOpen(), seen)
+    tell()
+    if (isOver || findOpen().length === 0) return retried
+    await sleep(clock, pause, signal)
   }
+}
 
-  /** Reads the log as far as needed. Returns the entries of the items that were still open. */
-  async #look(): Promise<ReadonlyMap<string, Delivery>> {
-    const { webhookId, signal } = this.#options
-    const open = this.#open()
-    const seen = new Map<string, Delivery>()
-    for await (const delivery of this.#client.deliveries(webhookId, { signal })) {
-      const item = open.get(delivery.id)
-      if (item === undefined) continue
-      settle(item, delivery)
-      seen.set(delivery.id, delivery)
-      if (seen.size === open.size) break
-    }
-    for (const [id, item] of open) {
-      if (!item.isUncertain || item.outcome !== undefined || hasMoved(item, seen.get(id))) continue
-      // The answer to the retry was lost, and the log shows no sign of the retry.
-      if (item.tries < MAX_TRIES) await this.#retry(item)
-    }
-    return seen
+/** Runs work on all items, and waits for what runs before it rejects, so that every accepted retry is in the journal. */
+async function runAll<T>(items: readonly T[], concurrency: number, run: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items]
+  const work = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await run(item)
   }
+  const workers = Array.from({ length: concurrency }, () =>
+    work().finally(() => {
+      queue.length = 0 // it is empty, or the work has failed
+    }),
+  )
+  await Promise.allSettled(workers)
+  await Promise.all(workers)
+}
 
-  /** Ends the items that are still open. Without a count of attempts, a failed retry looks the same as the failure before it. */
-  #giveUp(seen: ReadonlyMap<string, Delivery>): void {
-    for (const [id, item] of this.#open()) {
-      item.outcome = seen.get(id)?.state === 'failed' && !item.isUncertain ? 'failed' : 'unresolved'
-      item.after = seen.get(id)
-    }
-    this.#tell()
+/** Reads the log as far as needed. Returns the entries of the items. */
+async function look(client: Client, webhookId: string, items: readonly Item[], signal: AbortSignal | undefined) {
+  const wanted = new Map(items.map((item) => [item.before.id, item]))
+  const seen = new Map<string, Delivery>()
+  for await (const delivery of client.deliveries(webhookId, { signal })) {
+    const item = wanted.get(delivery.id)
+    if (item === undefined) continue
+    settle(item, delivery)
+    seen.set(delivery.id, delivery)
+    if (seen.size === items.length) break
   }
+  return seen
+}
 
-  #open(): ReadonlyMap<string, Item> {
-    return new Map(this.#items.filter(({ outcome }) => outcome === undefined).map((item) => [item.before.id, item]))
-  }
-
-  #tell(): void {
-    const count = (wanted: ReplayOutcome) => this.#items.filter(({ outcome }) => outcome === wanted).length
-    this.#options.onProgress?.({
-      total: this.#items.length,
-      retried: this.retried,
-      resumed: this.#items.filter(({ isResumed }) => isResumed).length,
-      refused: count('not_retriable') + count('gone'),
-      succeeded: count('succeeded'),
-      failed: count('failed'),
-    })
+/** Ends the items that are still open. Without a count of attempts, a failed retry looks the same as the failure before it. */
+function giveUp(items: readonly Item[], seen: ReadonlyMap<string, Delivery>): void {
+  for (const item of items) {
+    item.after = seen.get(item.before.id)
+    item.outcome = item.after?.state === 'failed' && !item.isUncertain ? 'failed' : 'unresolved'
   }
 }

@@ -26,8 +26,13 @@ export async function readLog(
  * which another delivery succeeded or is pending.
  *
  * @param isWanted selects the failed deliveries to consider
+ * @param isRetried leaves out the event of a delivery that was retried before
  */
-export function planReplay(log: readonly Delivery[], isWanted: (delivery: Delivery) => boolean) {
+export function planReplay(
+  log: readonly Delivery[],
+  isWanted: (delivery: Delivery) => boolean,
+  isRetried = (_delivery: Delivery) => false,
+) {
   const groups = new Map<string, Delivery[]>()
   for (const delivery of log) {
     const key = delivery.eventId === undefined ? `delivery ${delivery.id}` : `event ${delivery.eventId}`
@@ -38,7 +43,7 @@ export function planReplay(log: readonly Delivery[], isWanted: (delivery: Delive
   for (const group of groups.values()) {
     const wanted = group.filter((delivery) => delivery.state === 'failed' && isWanted(delivery))
     const [last] = wanted.sort((one, other) => timeOf(other) - timeOf(one))
-    if (last === undefined) continue
+    if (last === undefined || group.some(isRetried)) continue
     if (group.some(({ state }) => state === 'succeeded')) skipped.delivered++
     else if (group.some(({ state }) => state === 'pending')) skipped.pending++
     else toRetry.push(last)

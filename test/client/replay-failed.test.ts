@@ -402,9 +402,7 @@ describe('an interrupted replay', () => {
     ['not made again if the log shows one', [ASKED], 6, 'failed', 0],
     ['not made again if the log counts none', [{ step: 'asked' }], undefined, 'unresolved', 0],
     ['not made again if it was taken on', [ASKED, ACCEPTED], 5, 'failed', 0],
-    ['not made again if it was taken on, whatever the order of the lines', [ACCEPTED, ASKED], 5, 'failed', 0],
     ['judged by the first of two retries', [ASKED, { ...ASKED, attempts: 6 }], 6, 'failed', 0],
-    ['judged by the first of two retries, whatever the order', [{ ...ASKED, attempts: 6 }, ASKED], 6, 'failed', 0],
   ])('with a retry in its journal: it is %s', async (_what, noted, attempts, outcome, count) => {
     const { _id } = fail('e1', { attempts } as Partial<StoredDelivery>) // undefined: the log has no total
     const { lines, journal } = makeJournal()
