@@ -2,6 +2,7 @@
 export { type Clock, systemClock, unref } from './host/clock.ts'
 export { escapeUnits } from './host/escape.ts'
 export type { Logger } from './host/logger.ts'
+export { waitFor } from './host/wait-for.ts'
 export {
   type Inbox,
   type InboxCounts,

@@ -1,5 +1,5 @@
 import type { Attributes, BatchObservableResult, Meter, ObservableResult } from '@opentelemetry/api'
-import { type Clock, type Inbox, type InboxCounts, type ReceiverView, systemClock } from '../engine.ts'
+import { type Clock, type Inbox, type ReceiverView, systemClock, waitFor } from '../engine.ts'
 import { ATTRIBUTES, GAUGES, IN_FLIGHT, makeAll, QUERY_FAILURES } from './names.ts'
 
 /** Minimum time between two queries of the inbox, in milliseconds, however often metrics are collected. */
@@ -40,15 +40,10 @@ export function observeGauges(meter: Meter, view: ReceiverView, clock: Clock = s
   }
 }
 
-interface Snapshot extends InboxCounts {
-  /** In seconds. */
-  readonly oldestAge: number
-}
-
 /** Returns a function that reads the counts of the inbox, or those of a short while ago: undefined if it failed or did not answer in time. */
-function cacheCounts(inbox: Pick<Inbox, 'counts'>, clock: Clock): () => Promise<Snapshot | undefined> {
+function cacheCounts(inbox: Pick<Inbox, 'counts'>, clock: Clock) {
   let askedAt = Number.NEGATIVE_INFINITY
-  let asked: Promise<Snapshot | undefined> | undefined
+  let asked: ReturnType<typeof ask> | undefined
   let isAsking = false
   const ask = async () => {
     isAsking = true
@@ -57,8 +52,6 @@ function cacheCounts(inbox: Pick<Inbox, 'counts'>, clock: Clock): () => Promise<
       const now = clock.now()
       const oldest = Math.min(counts.oldestDueAt ?? now, counts.oldestParkedAt ?? now)
       return { ...counts, oldestAge: (now - oldest) / 1_000 }
-    } catch {
-      return undefined
     } finally {
       isAsking = false
     }
@@ -69,17 +62,12 @@ function cacheCounts(inbox: Pick<Inbox, 'counts'>, clock: Clock): () => Promise<
       askedAt = now
       asked = ask()
     }
-    return withinLimit(asked)
+    return waitFor(
+      systemClock,
+      asked,
+      QUERY_LIMIT_MS,
+      (snapshot) => snapshot,
+      () => undefined,
+    )
   }
-}
-
-async function withinLimit<T>(asked: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const timeUp = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, QUERY_LIMIT_MS, undefined)
-    timer.unref?.()
-  })
-  const answer = await Promise.race([asked, timeUp])
-  clearTimeout(timer)
-  return answer
 }

@@ -1,21 +1,9 @@
-import { createNoopMeter, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
-import {
-  type AnyEvent,
-  type EventTypes,
-  type Interceptor,
-  OBSERVE,
-  type Observable,
-  type Observer,
-  OptionChecker,
-  type ReceiverView,
-  type Settlement,
-  type TakenItem,
-  type Watch,
-} from '../engine.ts'
+import { context, createNoopMeter, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
+import { type AnyEvent, type EventTypes, type Interceptor, OBSERVE, type Observable, OptionChecker } from '../engine.ts'
 import { observeGauges } from './gauges.ts'
-import { Metrics } from './metrics.ts'
+import { createMetrics } from './metrics.ts'
 import { SCHEMA_URL, SYSTEM } from './names.ts'
-import { attempt, classOf, HandlerRun, type Recording, watchDelivery, watchTry } from './spans.ts'
+import { attempt, beginRun, classOf, type Recording, watchDelivery, watchTry } from './spans.ts'
 
 /** Options of `instrument`. */
 export interface InstrumentOptions {
@@ -53,100 +41,73 @@ export interface Instrumentable {
  */
 export function instrument(receiver: Instrumentable, options: InstrumentOptions = {}): Instrumentation {
   checkInstrumentOptions(receiver, options)
-  const instrumented = new InstrumentedReceiver(receiver, options)
-  return { stop: () => instrumented.stop() }
-}
-
-class InstrumentedReceiver implements Observer {
-  readonly #receiver: Instrumentable
-  readonly #options: InstrumentOptions
-  readonly #view: ReceiverView
-  #recording: Recording
-  #knownTypes: ReadonlySet<string> = new Set()
-  #stopGauges: (() => void) | undefined
-  #isStopped = false
-
-  constructor(receiver: Instrumentable, options: InstrumentOptions) {
-    const { tracerProvider = trace.getTracerProvider() } = options
-    const tracer = tracerProvider.getTracer(SYSTEM, undefined, { schemaUrl: SCHEMA_URL })
-    this.#receiver = receiver
-    this.#options = options
-    this.#view = (receiver as Instrumentable & Observable)[OBSERVE](this) // checked with the options
-    this.#recording = { tracer, metrics: undefined, receiver: this.#view.name }
-    try {
-      this.#findMeter()
-      receiver.intercept((run, event, _context, name) => this.#handle(run, event, name))
-    } catch (error) {
-      this.stop()
-      throw error
-    }
+  const { tracerProvider = trace.getTracerProvider(), parent = false } = options
+  const tracer = tracerProvider.getTracer(SYSTEM, undefined, { schemaUrl: SCHEMA_URL })
+  let stopGauges = () => {}
+  let isStopped = false
+  let known: ReadonlySet<string> | undefined
+  // Types are registered before the first delivery.
+  const isKnown = (type: string) => {
+    known ??= new Set(receiver.eventTypes().types)
+    return known.has(type)
   }
-
-  stop(): void {
-    this.#isStopped = true
-    this.#view.stop()
-    this.#stopGauges?.()
+  const stop = () => {
+    isStopped = true
+    view.stop()
+    stopGauges()
   }
-
-  begin(work: 'delivery' | 'dispatch' | TakenItem): Watch | undefined {
-    return attempt(() => {
-      this.#findMeter()
-      if (work === 'delivery') return watchDelivery(this.#recording, 'deliveries')
-      if (work === 'dispatch') return watchDelivery(this.#recording, 'dispatches')
-      this.#recording.metrics?.taken(work)
-      return watchTry(this.#recording, work, this.#options.parent === true)
-    })
-  }
-
-  onSettled(_item: TakenItem, settlement: Settlement): void {
-    attempt(() => this.#recording.metrics?.settled(settlement))
-  }
-
-  onStalled(): void {
-    attempt(() => this.#recording.metrics?.stalled())
-  }
-
-  onReplaced(): void {
-    this.stop()
-  }
-
-  /** Runs a handler in its span. The measurement must not make the handler fail or wait. */
-  #handle(run: () => unknown, event: AnyEvent<unknown>, name: string): unknown {
-    const handler = this.#isStopped ? undefined : attempt(() => new HandlerRun(this.#recording, event, name))
-    if (handler === undefined) return run()
-    const succeed = <T>(result: T): T => {
-      attempt(() => handler.end())
-      return result
-    }
-    const fail = (error: unknown): never => {
-      attempt(() => handler.end(classOf(error)))
-      throw error
-    }
-    let result: unknown
-    try {
-      result = handler.within(run)
-    } catch (error) {
-      return fail(error)
-    }
-    return result instanceof Promise ? result.then(succeed, fail) : succeed(result)
-  }
-
   /** Gets a meter once an SDK is registered: unlike a tracer, a meter from before that time never takes effect. */
-  #findMeter(): void {
-    if (this.#recording.metrics !== undefined) return
-    const { meterProvider = metrics.getMeterProvider() } = this.#options
+  const findMeter = () => {
+    if (recording.metrics !== undefined) return
+    const { meterProvider = metrics.getMeterProvider() } = options
     const meter = meterProvider.getMeter(SYSTEM, undefined, { schemaUrl: SCHEMA_URL })
     if (meter === createNoopMeter()) return
-    const { name } = this.#view
-    this.#recording = { ...this.#recording, metrics: new Metrics(meter, name, (type) => this.#isKnown(type)) }
-    this.#stopGauges = observeGauges(meter, this.#view)
+    recording = { ...recording, metrics: createMetrics(meter, view.name, isKnown) }
+    stopGauges = observeGauges(meter, view)
   }
+  const view = (receiver as Instrumentable & Observable)[OBSERVE]({
+    begin: (work) =>
+      attempt(() => {
+        findMeter()
+        if (work === 'delivery') return watchDelivery(recording, 'deliveries')
+        if (work === 'dispatch') return watchDelivery(recording, 'dispatches')
+        recording.metrics?.taken(work)
+        return watchTry(recording, work, parent)
+      }),
+    onSettled: (_item, settlement) => attempt(() => recording.metrics?.settled(settlement)),
+    onStalled: () => attempt(() => recording.metrics?.stalled()),
+    onReplaced: () => stop(),
+  }) // checked with the options
+  let recording: Recording = { tracer, metrics: undefined, receiver: view.name }
+  try {
+    findMeter()
+    receiver.intercept((run, event, _context, name) => (isStopped ? run() : recordRun(recording, run, event, name)))
+  } catch (error) {
+    stop()
+    throw error
+  }
+  return { stop }
+}
 
-  /** Returns true if a handler names the type. Types are registered before the first delivery. */
-  #isKnown(type: string): boolean {
-    if (this.#knownTypes.size === 0) this.#knownTypes = new Set(this.#receiver.eventTypes().types)
-    return this.#knownTypes.has(type)
+/** Runs a handler in its span. The measurement must not make the handler fail or wait. */
+function recordRun(recording: Recording, run: () => unknown, event: AnyEvent<unknown>, name: string): unknown {
+  const handler = attempt(() => beginRun(recording, event, name))
+  if (handler === undefined) return run()
+  const succeed = <T>(result: T): T => {
+    attempt(() => handler.end())
+    return result
   }
+  const fail = (error: unknown): never => {
+    attempt(() => handler.end(classOf(error)))
+    throw error
+  }
+  let result: unknown
+  try {
+    result = context.with(handler.context, run)
+  } catch (error) {
+    return fail(error)
+  }
+  return result instanceof Promise ? result.then(succeed, fail) : succeed(result)
 }
 
 const check = new OptionChecker('instrument')

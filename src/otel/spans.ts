@@ -10,11 +10,12 @@ import {
   type Span,
   type SpanContext,
   SpanKind,
+  type SpanOptions,
   SpanStatusCode,
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import type { AnyEvent, InboxItem, Outcome, OutcomeInfo, TakenItem, Watch } from '../engine.ts'
+import type { AnyEvent, InboxItem, Outcome, TakenItem, Watch } from '../engine.ts'
 import { codeOf, type Metrics, type Path } from './metrics.ts'
 import { ATTRIBUTES, toOperation } from './names.ts'
 
@@ -26,20 +27,20 @@ export interface Recording {
   readonly receiver: string
 }
 
-const WATCH = createContextKey('postern.watch')
+const OPEN = createContextKey('postern.open')
 /** Value of `error.type` in the conventions for an error without a name. */
 const OTHER = '_OTHER'
 
 /** Begins the span of a delivery: a server span, or a child if there is a server span already: two would count the request twice. */
-export function watchDelivery(recording: Recording, path: 'deliveries' | 'dispatches'): WatchedWork {
+export function watchDelivery(recording: Recording, path: 'deliveries' | 'dispatches'): Watch {
   const above = trace.getSpan(context.active())
   const isServer = path === 'deliveries' && (above === undefined || above.spanContext().isRemote === true)
   const options = { kind: isServer ? SpanKind.SERVER : SpanKind.CONSUMER }
-  return new WatchedWork(recording, path, options, context.active())
+  return watchWork(recording, path, options, context.active())
 }
 
 /** Begins the span of a try: in a separate trace that is linked to the trace of the delivery, or in that trace if `isChild`. */
-export function watchTry(recording: Recording, item: TakenItem, isChild: boolean): WatchedWork {
+export function watchTry(recording: Recording, item: TakenItem, isChild: boolean): Watch {
   const { trace: carried, tries, isSuspect } = item
   const origin = toSpanContext(carried)
   const attributes = {
@@ -48,124 +49,93 @@ export function watchTry(recording: Recording, item: TakenItem, isChild: boolean
   }
   const links = origin === undefined || isChild ? [] : [{ context: origin }]
   const parent = origin !== undefined && isChild ? trace.setSpanContext(ROOT_CONTEXT, origin) : ROOT_CONTEXT
-  return new WatchedWork(recording, 'tries', { kind: SpanKind.CONSUMER, attributes, links }, parent)
+  return watchWork(recording, 'tries', { kind: SpanKind.CONSUMER, attributes, links }, parent)
 }
 
-/** Delivery, event or try with its span, and the spans of its handlers. */
-export class WatchedWork implements Watch {
-  readonly #recording: Recording
-  readonly #path: Path
-  readonly #span: Span
-  readonly #context: Context
+/** Begins the span of a delivery, an event or a try. */
+function watchWork(recording: Recording, path: Path, options: SpanOptions, parent: Context): Watch {
+  const { tracer, receiver, metrics } = recording
+  const begin = (operation: 'process' | 'send', { attributes, ...more }: SpanOptions, above: Context) =>
+    tracer.startSpan(
+      `${operation} ${receiver}`,
+      { ...more, attributes: { ...toOperation(receiver, operation), ...attributes } },
+      above,
+    )
+  const span = begin('process', options, parent)
   /** Handler runs that have not ended. */
-  readonly open = new Set<HandlerRun>()
-  #sending: { readonly span: Span; readonly startedAt: number } | undefined
-
-  constructor(recording: Recording, path: Path, options: Parameters<Tracer['startSpan']>[1], parent: Context) {
-    const attributes = { ...toOperation(recording.receiver, 'process'), ...options?.attributes }
-    this.#recording = recording
-    this.#path = path
-    this.#span = recording.tracer.startSpan(`process ${recording.receiver}`, { ...options, attributes }, parent)
-    this.#context = trace.setSpan(parent, this.#span).setValue(WATCH, this)
-  }
-
-  with<T>(work: () => T): T {
-    return within(this.#context, work)
-  }
-
-  put<T>(item: InboxItem, put: (trace: InboxItem['trace']) => T): T {
-    const sending = attempt(() => this.#beginSending(item))
-    return sending === undefined ? put(undefined) : within(sending.context, () => put(sending.trace))
-  }
-
-  onOutcome(outcome: Outcome, info: OutcomeInfo): void {
-    attempt(() => this.#end(outcome, info))
-  }
-
-  #beginSending(item: InboxItem): { readonly context: Context; readonly trace: InboxItem['trace'] } {
-    const attributes = {
-      ...toOperation(this.#recording.receiver, 'send'),
-      [ATTRIBUTES.messageId]: item.id,
-      [ATTRIBUTES.bodySize]: item.bytes.length,
+  const open = new Set<HandlerRun>()
+  const inner = trace.setSpan(parent, span).setValue(OPEN, open)
+  let sending: { readonly span: Span; readonly startedAt: number } | undefined
+  const endSpans = (outcome: Outcome) => {
+    if (sending !== undefined) {
+      if (outcome.outcome !== 'accepted') fail(sending.span, codeOf(outcome))
+      sending.span.end()
+      metrics?.put(outcome, performance.now() - sending.startedAt)
     }
-    const name = `send ${this.#recording.receiver}`
-    const span = this.#recording.tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, this.#context)
-    this.#sending = { span, startedAt: performance.now() }
-    return { context: trace.setSpan(this.#context, span), trace: toTrace(span.spanContext()) }
+    span.setAttributes(toAttributes(outcome))
+    if (path === 'deliveries') span.setAttribute(ATTRIBUTES.status, outcome.status)
+    if (hasFailed(path, outcome)) fail(span, codeOf(outcome))
+    span.end()
   }
-
-  #end(outcome: Outcome, { durationMs }: OutcomeInfo): void {
-    const { metrics } = this.#recording
-    const isLateEnd = 'late' in outcome && outcome.late === true
-    metrics?.ended(isLateEnd ? 'lateEnds' : this.#path, outcome)
-    if (this.#path === 'deliveries' && !isLateEnd) metrics?.answered(outcome, durationMs)
-    if (!isLateEnd) this.#endSpans(outcome)
-    // Handlers that still run were given up.
-    if (outcome.outcome !== 'late') for (const run of [...this.open]) run.end('handler_abandoned')
-  }
-
-  #endSpans(outcome: Outcome): void {
-    if (this.#sending !== undefined) {
-      const { span, startedAt } = this.#sending
-      if (outcome.outcome !== 'accepted') fail(span, codeOf(outcome))
-      span.end()
-      this.#recording.metrics?.put(outcome, performance.now() - startedAt)
-    }
-    this.#span.setAttributes(toAttributes(outcome))
-    if (this.#path === 'deliveries') this.#span.setAttribute(ATTRIBUTES.status, outcome.status)
-    if (this.#hasFailed(outcome)) fail(this.#span, codeOf(outcome))
-    this.#span.end()
-  }
-
-  /** Returns true if the span failed. A mistake of the sender is no failure of the server; the try of a worker has no sender. */
-  #hasFailed({ outcome, status }: Outcome): boolean {
-    if (this.#path !== 'tries') return status >= 500
-    return outcome === 'failed' || outcome === 'error' || outcome === 'rejected' || outcome === 'ignored'
+  return {
+    with: (work) => context.with(inner, work),
+    put(item, put) {
+      const attributes = { [ATTRIBUTES.messageId]: item.id, [ATTRIBUTES.bodySize]: item.bytes.length }
+      const sent = attempt(() => begin('send', { kind: SpanKind.PRODUCER, attributes }, inner))
+      if (sent === undefined) return put(undefined)
+      sending = { span: sent, startedAt: performance.now() }
+      return context.with(trace.setSpan(inner, sent), () => put(attempt(() => toTrace(sent.spanContext()))))
+    },
+    onOutcome: (outcome, { durationMs }) =>
+      attempt(() => {
+        const isLateEnd = 'late' in outcome && outcome.late === true
+        metrics?.ended(isLateEnd ? 'lateEnds' : path, outcome)
+        if (path === 'deliveries' && !isLateEnd) metrics?.answered(outcome, durationMs)
+        if (!isLateEnd) endSpans(outcome)
+        // Handlers that still run were given up.
+        if (outcome.outcome !== 'late') for (const run of [...open]) run.end('handler_abandoned')
+      }),
   }
 }
 
-/** Run of one handler with its span. The first call of `end` ends it; later ones do nothing. */
-export class HandlerRun {
-  readonly #recording: Recording
-  readonly #name: string
-  readonly #span: Span
-  readonly #context: Context
-  readonly #startedAt = performance.now()
-  readonly #watch: WatchedWork | undefined
-  #isOver = false
+/** Returns true if the span failed. A mistake of the sender is no failure of the server; the try of a worker has no sender. */
+function hasFailed(path: Path, { outcome, status }: Outcome): boolean {
+  if (path !== 'tries') return status >= 500
+  return outcome === 'failed' || outcome === 'error' || outcome === 'rejected' || outcome === 'ignored'
+}
 
-  constructor(recording: Recording, event: AnyEvent<unknown>, name: string) {
-    const parent = context.active()
-    const watch = parent.getValue(WATCH)
-    const attributes = { [ATTRIBUTES.handler]: name, ...toEvent(event) }
-    this.#recording = recording
-    this.#name = name
-    this.#span = recording.tracer.startSpan(`handle ${name}`, { attributes }, parent)
-    this.#context = trace.setSpan(parent, this.#span)
-    this.#watch = watch instanceof WatchedWork ? watch : undefined
-    this.#watch?.open.add(this)
-  }
+/** Run of one handler with its span. */
+interface HandlerRun {
+  /** Context in which the handler is to run. */
+  readonly context: Context
+  /** Ends the span at the first call; later ones do nothing. */
+  end(errorType?: string): void
+}
 
-  within<T>(run: () => T): T {
-    const ran = within(this.#context, () => {
-      try {
-        return { result: run() }
-      } catch (error) {
-        return { error }
-      }
-    })
-    if ('error' in ran) throw ran.error
-    return ran.result
+/** Begins the span of a handler's run. */
+export function beginRun({ tracer, metrics }: Recording, event: AnyEvent<unknown>, name: string): HandlerRun {
+  const parent = context.active()
+  const span = tracer.startSpan(
+    `handle ${name}`,
+    { attributes: { [ATTRIBUTES.handler]: name, ...toEvent(event) } },
+    parent,
+  )
+  const startedAt = performance.now()
+  const open = parent.getValue(OPEN) as Set<HandlerRun> | undefined // set by watchWork alone
+  let isOver = false
+  const run: HandlerRun = {
+    context: trace.setSpan(parent, span),
+    end(errorType) {
+      if (isOver) return
+      isOver = true
+      open?.delete(run)
+      metrics?.handled(name, performance.now() - startedAt, errorType)
+      if (errorType !== undefined) fail(span, errorType)
+      span.end()
+    },
   }
-
-  end(errorType?: string): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#watch?.open.delete(this)
-    this.#recording.metrics?.handled(this.#name, performance.now() - this.#startedAt, errorType)
-    if (errorType !== undefined) fail(this.#span, errorType)
-    this.#span.end()
-  }
+  open?.add(run)
+  return run
 }
 
 /** Marks a span as failed. Sets no message: the message of an error may hold text that a sender or a customer wrote. */
@@ -218,23 +188,12 @@ function toSpanContext(trace: InboxItem['trace']): SpanContext | undefined {
   return isSpanContextValid(span) ? span : undefined
 }
 
-/** Calls `work`, which must not throw, within a context, and exactly once, whatever the context manager does. */
-function within<T>(inner: Context, work: () => T): T {
-  const results: T[] = []
-  attempt(() => context.with(inner, () => results.length === 0 && results.push(work())))
-  return results.length === 0 ? work() : (results[0] as T) // the line above put it there
-}
-
 /** Returns undefined if the SDK throws. */
 export function attempt<T>(act: () => T): T | undefined {
   try {
     return act()
   } catch (error) {
-    try {
-      diag.error('postern/otel: the SDK threw; events are handled without it', error)
-    } catch {
-      // The logger of the diagnostics threw as well.
-    }
+    diag.error('postern/otel: the SDK threw; events are handled without it', error)
     return undefined
   }
 }

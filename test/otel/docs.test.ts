@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { TakenItem } from '../../src/engine.ts'
 import { observeGauges } from '../../src/otel/gauges.ts'
-import { Metrics } from '../../src/otel/metrics.ts'
+import { createMetrics } from '../../src/otel/metrics.ts'
 import {
   ATTRIBUTES,
   COUNTERS,
@@ -43,7 +43,7 @@ afterAll(() => context.disable())
 async function collectAll(): Promise<ReadonlyMap<string, MetricData>> {
   const sdk = new Sdk()
   const meter = sdk.meterProvider.getMeter('test')
-  const metrics = new Metrics(meter, 'shop', () => true)
+  const metrics = createMetrics(meter, 'shop', () => true)
   const outcome = { outcome: 'failed', status: 503, code: 'inbox_unavailable', type: 'a.b' } as unknown as Outcome
   for (const path of ['deliveries', 'dispatches', 'tries', 'lateEnds'] as const) metrics.ended(path, outcome)
   metrics.answered(outcome, 1)

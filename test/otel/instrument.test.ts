@@ -1,4 +1,4 @@
-import { type ContextManager, context, metrics, ROOT_CONTEXT, type TracerProvider, trace } from '@opentelemetry/api'
+import { context, metrics, type TracerProvider, trace } from '@opentelemetry/api'
 import { createReceiver, type Receiver, type ReceiverOptions } from 'postern'
 import { type InstrumentOptions, instrument } from 'postern/otel'
 import { events, type SignedOptions, signed, silentLogger } from 'postern/testing'
@@ -174,36 +174,5 @@ describe('a processor of spans that throws', () => {
     for (const event of [events.contact.updated(), events.contact.deleted()])
       expect(await receiver.dispatch(event as never)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
     expect(codes.filter((code) => code !== 'handler_failed')).toEqual([])
-  })
-})
-
-describe('a context manager that throws', () => {
-  const manager = {
-    active: () => ROOT_CONTEXT,
-    bind: (_context: unknown, target: unknown) => target,
-    enable: () => manager,
-    disable: () => manager,
-  }
-
-  it.each([
-    ['before it calls', refuse],
-    [
-      'after it has called',
-      (_context: unknown, work: () => void) => {
-        work()
-        refuse()
-      },
-    ],
-  ])('changes nothing about deliveries: %s', async (_when, run) => {
-    context.disable()
-    context.setGlobalContextManager({ ...manager, with: run } as unknown as ContextManager)
-    onTestFinished(() => context.disable())
-    const receiver = make({})
-    let runs = 0
-    receiver.on('contact.created', () => void runs++)
-    instrument(receiver, {})
-    expect(await send(receiver)).toMatchObject({ outcome: 'handled' })
-    expect(await receiver.dispatch(events.contact.created())).toMatchObject({ outcome: 'handled' })
-    expect(runs).toBe(2)
   })
 })
