@@ -94,7 +94,7 @@ const deliveryFields = z.object({
 const contactFields = z.object({ firstName: text, lastName: text, email: text, status: text })
 
 /** Returns the id of an object of the service: `_id`, or otherwise `id` (assumption A05). */
-export function idOf(entry: Entry): string | undefined {
+function idOf(entry: Entry): string | undefined {
   return id.safeParse(entry._id).data ?? id.safeParse(entry.id).data
 }
 
