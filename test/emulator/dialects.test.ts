@@ -15,30 +15,22 @@ async function tour(dialect: Dialect) {
   const login = await call(crm, 'POST /api/identity/auth/login', {
     body: { email: 'ada@acme.test', password: 'password' },
   })
-  const created = await api(`POST ${WEBHOOKS}`, { url: receiver.url, events: ['contact.created'] })
-  const { id } = crm.webhooks.list()[0] ?? { id: '' }
+  const { id } = crm.webhooks.create({ url: receiver.url, events: ['contact.created'] })
   crm.records.create('contact', { firstName: 'Zoë' })
   await crm.clock.advance('30s')
   const log = await api(`GET ${WEBHOOKS}/${id}/deliveries`)
   const refused = await api(`POST ${WEBHOOKS}/${id}/retry/${crm.deliveries.list()[0]?.id}`)
   await crm.clock.advance('3h')
   const fresh = await crm.login()
-  const retried = await call(crm, `POST ${WEBHOOKS}/${id}/retry/${crm.deliveries.list()[0]?.id}`, { token: fresh })
   const calls = {
     login,
-    created,
     log,
     refused,
-    retried,
     read: await call(crm, `GET ${WEBHOOKS}/${id}`, { token: fresh }),
-    list: await call(crm, `GET ${WEBHOOKS}`, { token: fresh }),
-    contacts: await call(crm, 'GET /api/sales/contacts', { token: fresh }),
-    invalid: await call(crm, `POST ${WEBHOOKS}`, { token: fresh, body: {} }),
-    deleted: await call(crm, `DELETE ${WEBHOOKS}/${id}`, { token: fresh }),
-    gone: await call(crm, `GET ${WEBHOOKS}/${id}`, { token: fresh }),
+    gone: await call(crm, `GET ${WEBHOOKS}/none`, { token: fresh }),
     expired: await call(crm, `GET ${WEBHOOKS}`, { token }),
   }
-  return { calls, receiver, at: crm.clock.now() }
+  return { calls, receiver }
 }
 
 describe('the dialect', () => {

@@ -15,7 +15,6 @@ import { Webhooks } from '../../tools/emulator/webhooks.ts'
 interface Options {
   readonly assume?: Readonly<Record<string, string>>
   readonly faults?: Partial<DeliveryFaults>
-  readonly retryScale?: number
   readonly maxInFlight?: number
   readonly maxInFlightPerWebhook?: number
   /** Ends attempts by itself: with the failures in turn, the last one repeatedly. Default: the test ends them. */

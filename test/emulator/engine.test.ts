@@ -23,13 +23,6 @@ describe('the schedule of attempts', () => {
     expect(told).toEqual(delivery.attempts.map((attempt) => ({ type: 'attempt', delivery, attempt })))
   })
 
-  it('has delays that are divided', async () => {
-    const { register, emit, advance, attempts } = makeEngine({ results: ['status'], retryScale: 10 })
-    emit(register())
-    await advance('24h')
-    expect(attempts.map(({ after }) => after / 1_000)).toEqual([0, 3, 33, 213, 933])
-  })
-
   it.each([
     ['end', 40_000],
     ['planned', 30_000],
@@ -82,22 +75,6 @@ describe('attempts that are due together', () => {
     emit(two, 2)
     for (let made = 0; made < 4; made++) await attempts[made]?.end()
     expect(ended()).toEqual(['d1', 'd2', 'd4', 'd3', 'd5'])
-  })
-
-  it('are marked while they are in progress, and waited for until none is', async () => {
-    const { register, emit, engine, attempts } = makeEngine({ maxInFlightPerWebhook: 1 })
-    const [one, two] = emit(register(), 2)
-    let isIdle = false
-    const idle = engine.whenIdle().then(() => {
-      isIdle = true
-    })
-    expect([one?.isInFlight, two?.isInFlight, engine.inFlight]).toEqual([true, false, 1])
-    await attempts[0]?.end()
-    expect([one?.isInFlight, two?.isInFlight, isIdle]).toEqual([false, true, false])
-    await attempts[1]?.end()
-    await idle
-    expect([one?.isInFlight, two?.isInFlight, engine.inFlight]).toEqual([false, false, 0])
-    await engine.whenIdle()
   })
 
   it('are drawn from the first 16 of a webhook if they are shuffled, by the place of each', async () => {

@@ -74,25 +74,6 @@ describe('after a restart', () => {
     )
   })
 
-  it('the schedule continues: attempts at 0, 30, 330, 2130 and 9330 s with a restart after each', async () => {
-    const database = makeDatabase()
-    let crm = await start({ database })
-    const receiver = await sink({ now: () => crm.clock.now() }, 500)
-    crm.webhooks.create({ url: receiver.url, events: EVENTS })
-    const begin = crm.clock.now()
-    crm.records.create('contact')
-    await crm.clock.advance(0)
-    for (let attempt = 2; attempt <= 6; attempt++) {
-      await crm.close()
-      crm = await start({ database })
-      expect(await crm.clock.next()).toBe(attempt <= 5)
-    }
-    expect(receiver.received.map(({ at }) => (at - begin) / 1_000)).toEqual([0, 30, 330, 2_130, 9_330])
-    const [delivery] = crm.deliveries.list()
-    expect(delivery).toMatchObject({ status: 'failed', nextAttemptAt: undefined })
-    expect(delivery?.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5])
-  })
-
   it.each(['gone', 'kept'] as const)('a deletion that cannot be written changes nothing, log %s', async (A33) => {
     const database = makeDatabase()
     const receiver = await sink(Date, 500, 200)

@@ -1,72 +1,42 @@
 import { describe, expect, it } from 'vitest'
 import type { FeedMessage } from '../../tools/emulator/feed.ts'
+import type { Service } from '../../tools/emulator/service.ts'
 import { makeDatabase, makeService } from './support.ts'
 
 const FIELDS = { url: 'http://127.0.0.1:1/', events: ['a.b', 'deal.created'], active: false }
-const KEYS = ['acme', 'globex']
 
-describe('the service', () => {
-  it.each([
-    [false, 8],
-    [true, 1],
-  ])('makes attempts for a webhook concurrently, unless they are ordered: %s', (ordered, count) => {
-    const { webhooks, events, engine } = makeService({ ordered })
-    webhooks.create('acme', { ...FIELDS, active: true })
-    events.emit('acme', { type: 'a.b' }, 20)
-    expect(engine.inFlight).toBe(count)
-  })
-
-  it('resets everything to the accounts of its start, and says so', () => {
-    const options = {
-      accounts: [{ key: 'third', email: 't@test', password: 'p' }],
-      rateLimit: '1/60s',
-      loginRateLimit: '1/60s',
-    }
-    const service = makeService({ ...options, assume: { A31: 'kept', A33: 'kept' } })
-    const { accounts, webhooks, records, events, log, faults, rate, loginRate, engine, feed } = service
+describe('the service on a database', () => {
+  it('resets everything to the accounts of its start, says so, and is as empty in the next process', async () => {
+    const database = makeDatabase()
+    const options = { database, assume: { A31: 'kept', A33: 'kept' } } as const
+    const account = { key: 'third', email: 't@test', password: 'p' }
+    const limits = { rateLimit: '1/60s', loginRateLimit: '1/60s' }
+    const one = makeService({ ...options, ...limits, accounts: [account] })
+    const { accounts, webhooks, records, events, faults, rate, loginRate, engine, feed } = one
     accounts.add({ key: 'fourth', email: 'f@test', password: 'p' })
     const { id } = webhooks.create('acme', FIELDS)
-    service.deleteWebhook('acme', webhooks.create('acme', FIELDS).id)
+    webhooks.create('acme', FIELDS)
     records.create('acme', 'contact', {})
     events.emit('acme', { type: 'a.b' })
+    one.deleteWebhook('acme', id)
+    webhooks.mustHaveLog('acme', id)
     faults.addAnswer({ answer: '500', count: 1, delayMs: 0 })
     rate.take('a')
     loginRate.take('a')
     const messages: FeedMessage[] = []
     feed.subscribe((message) => messages.push(message))
-    service.reset()
-    expect(accounts.list().map(({ key }) => key)).toEqual([...KEYS, 'third'])
-    expect([webhooks.list(), records.size, log.size, faults.answers, engine.nextDueAt]).toEqual([
-      [],
-      0,
-      0,
-      [],
-      undefined,
-    ])
-    expect(() => webhooks.mustHaveLog('acme', id)).toThrow('there is no such webhook')
-    expect([rate.take('a').isExceeded, loginRate.take('a').isExceeded]).toEqual([false, false])
-    expect(messages).toEqual([{ type: 'reset' }])
-  })
-})
-
-describe('the service on a database', () => {
-  it('is empty after a reset, in the next process too', async () => {
-    const database = makeDatabase()
-    const assume = { A31: 'kept', A33: 'kept' } as const
-    const one = makeService({ database, assume })
-    one.accounts.add({ key: 'third', email: 't@test', password: 'p' })
-    one.webhooks.create('acme', FIELDS)
-    const gone = one.webhooks.create('acme', FIELDS)
-    one.records.create('acme', 'contact', { _id: 'x' })
-    one.events.emit('acme', { type: 'a.b' })
-    one.deleteWebhook('acme', gone.id)
-    one.webhooks.mustHaveLog('acme', gone.id)
     one.reset()
+    expect(messages).toEqual([{ type: 'reset' }])
+    expect([faults.answers, engine.nextDueAt]).toEqual([[], undefined])
+    expect([rate.take('a').isExceeded, loginRate.take('a').isExceeded]).toEqual([false, false])
+    const expectEmpty = (service: Service, keys: readonly string[]) => {
+      expect(service.accounts.list().map(({ key }) => key)).toEqual(keys)
+      expect([service.webhooks.list(), service.records.size, service.log.size]).toEqual([[], 0, 0])
+      expect(() => service.webhooks.mustHaveLog('acme', id)).toThrow('there is no such webhook')
+    }
+    expectEmpty(one, ['acme', 'globex', 'third'])
     await one.close()
-    const two = makeService({ database, assume })
-    expect(two.accounts.list().map(({ key }) => key)).toEqual(KEYS)
-    expect([two.webhooks.list(), two.records.size, two.log.size]).toEqual([[], 0, 0])
-    expect(() => two.webhooks.mustHaveLog('acme', gone.id)).toThrow('there is no such webhook')
+    expectEmpty(makeService(options), ['acme', 'globex', 'third'])
   })
 
   it('makes no id of a seed twice', async () => {
