@@ -37,21 +37,6 @@ function expectOneGoodWebhook(): void {
 }
 
 describe('ensureWebhook', () => {
-  it('creates a webhook, saves its secret, and only then activates it', async () => {
-    let wasActive: boolean | undefined
-    const saveSecret: SecretKeeper['saveSecret'] = (secret, { id }) => {
-      wasActive = service.webhooks.get(id)?.active
-      secrets.set(id, secret)
-    }
-    expect(await ensure({ saveSecret })).toMatchObject({
-      isNew: true,
-      deleted: [],
-      webhook: { id: 'w1', active: true },
-    })
-    expect(wasActive).toBe(false)
-    expectOneGoodWebhook()
-  })
-
   it('changes nothing if everything is right', async () => {
     await ensure()
     const before = service.calls.length
@@ -134,12 +119,6 @@ describe('ensureWebhook', () => {
       expect(refusals).toMatchObject(Array(3 - ids.length).fill({ code: 'webhook_not_ours', message }))
       expect(ids).toHaveLength(1)
     }
-  })
-
-  it('deletes a created webhook whose secret was not saved', async () => {
-    service.add({ active: false, description: '(postern)' })
-    expect(await ensure()).toMatchObject({ isNew: true, deleted: ['w1'] })
-    expectOneGoodWebhook()
   })
 
   it("leaves another app's paused webhook alone", async () => {
@@ -234,14 +213,6 @@ describe('ensureWebhook', () => {
     expect(await ensure(place)).toMatchObject({ webhook: { id: 'w2' }, isNew: true, deleted: ['w1'] })
     expect([...service.webhooks.keys()]).toEqual(['w2'])
   })
-
-  it.each([{ hasSecret: undefined }, { saveSecret: undefined }, { hasSecret: true }])(
-    'refuses an invalid keeper of secrets before anything is created: %j',
-    async (wrong) => {
-      expect(await failureOf(ensure(wrong))).toMatchObject({ code: 'option_invalid' })
-      expect(service.calls).toEqual([])
-    },
-  )
 })
 
 describe('a secret that cannot be saved', () => {

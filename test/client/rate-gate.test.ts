@@ -32,17 +32,6 @@ function open() {
 }
 
 describe('the rate gate', () => {
-  it('lets as many requests pass as are left, and the next ones when the window is over', async () => {
-    const { enter, learn, waits } = open()
-    await enter()
-    learn(1, { remaining: 2, resetMs: 10_000, limit: 2 })
-    expect([await enter(), await enter()].map(({ waitedMs }) => waitedMs)).toEqual([0, 0])
-    expect(await enter()).toEqual({ number: 4, waitedMs: 10_000 })
-    expect(waits).toEqual([{ ms: 10_000, reason: 'rate_limit' }])
-    // The new window has the limit that the service named: one more passes, and a third would wait for an answer.
-    expect((await enter()).waitedMs).toBe(0)
-  })
-
   it('uses the lowest count of the answers of one window, and its latest end', async () => {
     const { enter, learn } = open()
     await enter()
@@ -127,12 +116,5 @@ describe('the other headers', () => {
       remaining: undefined,
     })
     expect(read({})).toEqual({ limit: undefined, remaining: undefined, resetMs: undefined, retryAfterMs: undefined })
-  })
-
-  it('Retry-After takes precedence over the reset', () => {
-    expect(read({ 'retry-after': '2', 'x-ratelimit-reset': '30' }).retryAfterMs).toBe(3_000)
-    expect(read({ 'retry-after': new Date(NOW + 5_000).toUTCString() }).retryAfterMs).toBe(6_000)
-    expect(read({ 'x-ratelimit-reset': '30' }).retryAfterMs).toBe(31_000)
-    expect(read({ 'x-ratelimit-reset': '30' }, NOW, 500).retryAfterMs).toBeUndefined()
   })
 })

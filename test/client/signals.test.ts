@@ -60,23 +60,17 @@ describe('a signal', () => {
     expect([service.logins, isClosed]).toEqual([2, true])
   })
 
-  it('and the clock are left as they were once a call has ended', async () => {
+  it('and the clock are left as they were once a call has ended, or a back-off by the signal', async () => {
     const clock = manualClock()
     const controller = new AbortController()
-    const service = await serve(({ path }) => (path.endsWith('w1') ? { body: WEBHOOK } : { status: 404 }))
-    const client = clientOf(service, { clock })
+    const statuses: Readonly<Record<string, number>> = { w2: 404, w3: 503 }
+    const service = await serve(({ path }) => ({ status: statuses[path.slice(-2)] ?? 200, body: WEBHOOK }))
+    const onWait = () => setTimeout(() => controller.abort(reason), 5)
+    const client = clientOf(service, { clock, onWait })
     await client.webhooks.get('w1', controller)
     await failureOf(client.webhooks.get('w2', controller))
     expect([getEventListeners(controller.signal, 'abort'), clock.pending]).toEqual([[], 0])
-  })
-
-  it('leaves no timer behind if it ends a back-off', async () => {
-    const clock = manualClock()
-    const controller = new AbortController()
-    const service = await serve(() => ({ status: 503 }))
-    const onWait = () => setTimeout(() => controller.abort(reason), 5)
-    const client = clientOf(service, { clock, onWait })
-    expect(await failureOf(client.webhooks.get('w1', controller))).toBe(reason)
+    expect(await failureOf(client.webhooks.get('w3', controller))).toBe(reason)
     expect(clock.pending).toBe(0)
   })
 

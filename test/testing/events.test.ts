@@ -3,9 +3,7 @@ import { createReceiver, type WebhookEvent } from 'postern'
 import { contact } from 'postern/models'
 import { createEvents, type EventBuilders, events, manualClock, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { checkEnvelope } from '../../src/protocol/envelope.ts'
 import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
-import { Rejection } from '../../src/protocol/outcome.ts'
 
 interface Opportunity {
   readonly _id: string
@@ -36,25 +34,18 @@ describe('the builders', () => {
     expect(Object.keys(builders)).toEqual(expect.arrayContaining([...SERVICE_EVENT_TYPES]))
   })
 
-  it.each(all)('of %s return an event of that type, as the service sends it', (type, build) => {
+  it.each(all)('of %s return an event as the service sends it, equal to what its handler gets', async (type, build) => {
     const event = build(events)
     expect(event).toMatchObject({ type, id: expect.stringMatching(/^evt_[0-9a-f]{24}$/), accountKey: 'acme' })
     expect(new Date(event.timestamp).toISOString()).toBe(event.timestamp)
-    const sent: unknown = JSON.parse(Buffer.from(signed(event, { secret: 'secret' }).body).toString())
-    expect(Object.keys(Object(sent))).toEqual(['id', 'type', 'timestamp', 'accountKey', 'data'])
-    expect(checkEnvelope(sent)).not.toBeInstanceOf(Rejection)
-  })
-
-  it.each(all)('of %s return events that a receiver handles, equal to what its handler gets', async (_type, build) => {
+    const delivery = signed(event, { secret: 'secret' })
+    const sent = Object(JSON.parse(delivery.body.toString()))
+    expect(Object.keys(sent)).toEqual(['id', 'type', 'timestamp', 'accountKey', 'data'])
     const models = { contact, opportunity: contact }
     const got: unknown[] = []
-    const event = build(events)
     const create = () => createReceiver({ secret: 'secret', models }).on('*', (seen) => void got.push(seen))
     const receiver = create()
-    expect(await receiver.receive(signed(event, { secret: 'secret' }))).toMatchObject({
-      outcome: 'handled',
-      id: event.id,
-    })
+    expect(await receiver.receive(delivery)).toMatchObject({ outcome: 'handled', id: event.id })
     expect(await receiver.dispatch(event)).toMatchObject({ outcome: 'duplicate' })
     await create().dispatch(event)
     deepStrictEqual(got, [event, event])

@@ -20,16 +20,6 @@ const overHttp = (receiver: Parameters<(typeof TARGETS)[number][1]>[0]) => nodeT
 describe.each(TARGETS)('a sender to %s', (_name, start) => {
   const setUp = () => startSender(start)
 
-  it('gets the answer of the receiver', async () => {
-    const { sender, handled } = await setUp()
-    const event = events.contact.created()
-    const attempt = await sender.send(event)
-    expect(attempt).toMatchObject({ number: 1, at: Date.parse(START), durationMs: 0, status: 200, failure: undefined })
-    expect(JSON.parse(attempt.body)).toEqual({ code: 'handled', id: event.id })
-    expect(attempt.headers['content-type']).toMatch('application/json')
-    expect(handled).toHaveHandledOnce(event.id)
-  })
-
   it.each(['flip-bit', 'no-header', 'reserialised', 'two-headers'] as const)('is refused: %s', async (tamper) => {
     const { sender, handled } = await setUp()
     expect(await sender.send(events.contact.created(), { tamper })).toBeRejected(401)
