@@ -5,15 +5,13 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import ts from 'typescript'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { bundledPackages, entries, lookedFor } from '../scripts/entries.ts'
 import { packOnce } from './support/build-once.ts'
 import { readFacts } from './support/imports.ts'
 import { installAlone, run } from './support/package.ts'
-import { findFreePort } from './support/programs.ts'
 import { listFiles, ROOT, readText } from './support/repository.ts'
-import { startShell } from './support/shell.ts'
 
 const specifiers = Object.keys(entries).map((name) => (name === 'index' ? 'postern' : `postern/${name}`))
 /** Loads only in a run of Vitest. */
@@ -225,49 +223,6 @@ describe('the program', () => {
   })
 })
 
-describe("a newcomer's first five minutes, as typed", () => {
-  it('lead to a verified event', async () => {
-    const home = join(folder, 'newcomer')
-    await mkdir(home)
-    await writeFile(join(home, 'package.json'), '{ "name": "newcomer", "private": true }\n')
-    await symlink(join(project, 'node_modules'), join(home, 'node_modules'))
-    const [port, emulatorPort] = [await findFreePort(), await findFreePort()]
-    const type = (line: string) =>
-      startShell(line.replaceAll('localhost:3000', `localhost:${port}`), home, { NO_COLOR: '1', PORT: String(port) })
-    const trigger = `npx postern trigger contact.created --set data.record.email=new@example.test --watch --emulator http://127.0.0.1:${emulatorPort}`
-
-    const early = type(trigger)
-    expect(await early.exitCode).toBe(3)
-    expect(early.stderr).toContain('npx postern dev --forward')
-
-    const dev = type(`npx postern dev --forward http://localhost:3000/webhooks --env .env.local --port ${emulatorPort}`)
-    onTestFinished(dev.kill)
-    await dev.until(/^try /m)
-    expect(dev.stderr).toContain('nothing listens there yet: start your app')
-
-    const code = `
-      import { createServer } from 'node:http'
-      import { createReceiver } from 'postern'
-      import { nodeHandler } from 'postern/node'
-      const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET })
-      receiver.on('contact.created', (event) => console.log('welcome', event.data.record.email))
-      createServer(nodeHandler(receiver, { path: '/webhooks' })).listen(process.env.PORT, () => console.log('listening'))`
-    await writeFile(join(home, 'server.mjs'), code)
-    const app = type('node --env-file=.env.local server.mjs')
-    onTestFinished(app.kill)
-    await app.until(/listening/)
-
-    const line = type(trigger)
-    expect(await line.exitCode, line.stderr).toBe(0)
-    expect(line.stdout).toMatch(/^\S+ {2}contact\.created +evt_\S+ +1\/5 +200 +\d+ ms {2}handled\n$/)
-    expect(app.stdout).toContain('welcome new@example.test')
-    dev.interrupt()
-    await dev.exitCode // npx's own: it ends by the signal too
-    expect(dev.stdout).toBe(line.stdout)
-    expect(dev.stderr).toContain('1 delivery, 1 attempt: 1 acknowledged, 0 failed, 0 pending')
-  })
-})
-
 describe('every subpath except those for Vitest, OpenTelemetry and BullMQ', () => {
   const toKeys = (names: readonly string[]) => [...names].sort()
 
@@ -297,32 +252,6 @@ describe('every subpath except those for Vitest, OpenTelemetry and BullMQ', () =
       ]))`
     expect(await runProgram('shared.mjs', code)).toEqual([true, true, true, true])
   })
-
-  it('serves, the structural handler for Express without Express', async () => {
-    const code = `
-      import { once } from 'node:events'
-      import { createServer } from 'node:http'
-      import { createReceiver } from 'postern'
-      import { expressHandler } from 'postern/express'
-      import { contact } from 'postern/models'
-      import { nodeHandler } from 'postern/node'
-      import { events, signed, silentLogger } from 'postern/testing'
-      const secret = 'test-secret'
-      const receiver = createReceiver({ secret, logger: silentLogger, models: { contact } }).on('contact.*', () => {})
-      const statuses = []
-      const express = expressHandler(receiver)
-      for (const listener of [nodeHandler(receiver), (request, response) => express(request, response, () => {})]) {
-        const server = createServer(listener).listen(0, '127.0.0.1')
-        await once(server, 'listening')
-        const url = 'http://127.0.0.1:' + server.address().port
-        for (const tamper of ['none', 'flip-bit'])
-          statuses.push((await fetch(signed(events.contact.created(), { secret, tamper }).request(url))).status)
-        server.close()
-        server.closeAllConnections()
-      }
-      console.log(JSON.stringify(statuses))`
-    expect(await runProgram('serve.mjs', code)).toEqual([200, 401, 200, 401])
-  })
 })
 
 describe('the subpath for OpenTelemetry', () => {
@@ -342,118 +271,13 @@ describe('the subpath for OpenTelemetry', () => {
     const required = "console.log(JSON.stringify(Object.keys(require('postern/otel'))))"
     expect(await runProgram('otel.cjs', required)).toEqual(['instrument'])
   })
-
-  it('has complete types', async () => {
-    const typed = `
-      import { createReceiver } from 'postern'
-      import { instrument } from 'postern/otel'
-      const { stop } = instrument(createReceiver({ secret: 'x', models: {} }), { parent: true })
-      stop()
-      // @ts-expect-error: no such option
-      instrument(createReceiver({ secret: 'x' }), { parents: true })`
-    await checkProgram('otel.mts', typed, { module: 'nodenext', skipLibCheck: false })
-  })
-})
-
-describe('a file of tests in the empty project', () => {
-  /** Returns the tests of the guide for one runner, which differ in their `expectations`. */
-  const testFile = (imports: string, expectations: Readonly<Record<'once' | 'refused' | 'retried', string>>) => `
-    import { createReceiver } from 'postern'
-    import { contact } from 'postern/models'
-    import { nodeHandler } from 'postern/node'
-    import { createSender, events, manualClock, nodeTarget, recordHandlers, silentLogger } from 'postern/testing'
-    ${imports}
-
-    const secret = 'test-secret'
-    let clock, sender, handled
-    beforeEach(() => {
-      clock = manualClock('2025-01-01T00:00:00Z')
-      const receiver = createReceiver({ secret, clock, logger: silentLogger, models: { contact } }).on('contact.*', () => {})
-      handled = recordHandlers(receiver)
-      sender = createSender({ target: nodeTarget(nodeHandler(receiver)), secret, clock })
-    })
-    test('once', async () => {
-      const e = events.contact.created({ email: 'zoe@example.test' })
-      await sender.concurrently(e, 8)
-      await sender.duplicate(e, 2)
-      ${expectations.once}
-    })
-    test('refused', async () => {
-      const attempt = await sender.send(events.contact.created(), { tamper: 'flip-bit' })
-      ${expectations.refused}
-    })
-    test('retried', async () => {
-      handled.failTimes(4)
-      const delivery = sender.deliver(events.contact.updated())
-      await clock.advance('2h35m30s')
-      ${expectations.retried}
-    })`
-
-  it('passes under node:test', async () => {
-    const imports = `import assert from 'node:assert/strict'\nimport { beforeEach, test } from 'node:test'`
-    const code = testFile(imports, {
-      once: 'assert.equal(handled.runsOf(e.id).length, 1)',
-      refused: 'assert.equal(attempt.status, 401)',
-      retried: 'assert.equal((await delivery).attempts.length, 5)',
-    })
-    await writeFile(join(project, 'kit.test.mjs'), code)
-    const output = await run(project, process.execPath, '--test', '--test-reporter=tap', 'kit.test.mjs')
-    expect(output).toMatch(/^# pass 3$/m)
-    expect(output).toMatch(/^# fail 0$/m)
-  })
-
-  it('passes under Vitest, with its matchers', async () => {
-    await symlink(join(ROOT, 'node_modules/vitest'), join(project, 'node_modules/vitest'))
-    const imports = `import 'postern/testing/vitest'\nimport { beforeEach, expect, test } from 'vitest'`
-    const code = testFile(imports, {
-      once: 'expect(handled).toHaveHandledOnce(e.id)',
-      refused: 'expect(attempt).toBeRejected(401)',
-      retried: 'expect(await delivery).toHaveAttempts(5)',
-    })
-    await writeFile(join(project, 'kit.spec.mjs'), code)
-    const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
-    const report = await run(project, process.execPath, vitest, 'run', '--reporter=json', 'kit.spec.mjs')
-    expect(JSON.parse(report)).toMatchObject({ success: true, numPassedTests: 3, numTotalTests: 3 })
-    const typed = `
-      import 'postern/testing/vitest'
-      import { expect } from 'vitest'
-      export const check = (): void => expect({}).toHaveAttempts(3)
-      // @ts-expect-error: a count is wanted
-      export const wrong = (): void => expect({}).toHaveAttempts('three')`
-    await checkProgram('typed.mts', typed, { module: 'nodenext', skipLibCheck: true })
-  })
 })
 
 describe('types', () => {
   const importAll = (names: readonly string[]) =>
     names.map((name, index) => `import * as m${index} from '${name}'\nexport const x${index} = m${index}\n`).join('')
-  const use = `
-    import { createReceiver } from 'postern'
-    import { expressHandler } from 'postern/express'
-    import { contact } from 'postern/models'
-    import { events, signed } from 'postern/testing'
-    export const receiver = createReceiver({ secret: 'x', models: { contact } })
-    receiver.on('contact.created', (event) => {
-      const email: string | null | undefined = event.data.record.email
-      void email
-    })
-    // @ts-expect-error: no such model
-    receiver.on('contcat.created', () => {})
-    // @ts-expect-error: no such field
-    receiver.on('contact.created', (event) => void event.data.record.emial)
-    export const handler: (request: never, response: never, next: () => void) => Promise<void> = expressHandler(receiver)
-    export const bytes: Uint8Array = signed(events.contact.created(), { secret: 'x' }).body`
   const MODERN = { module: 'nodenext' }
   const OLD = { module: 'commonjs', moduleResolution: 'node10', esModuleInterop: true }
-
-  it.each([
-    ['an ES module, nodenext', 'use.mts', MODERN],
-    ['CommonJS, nodenext', 'use.cts', MODERN],
-    ['a bundler', 'use.ts', { module: 'esnext', moduleResolution: 'bundler' }],
-    ['CommonJS, node10 by typesVersions', 'use.ts', OLD],
-  ])('resolve and infer: %s', async (_what, name, options) => {
-    await checkProgram(name, use, { ...options, skipLibCheck: true })
-  })
 
   it.each([
     ['nodenext', 'all.mts', MODERN],

@@ -20,16 +20,6 @@ function show(...attempts: readonly Partial<ShownAttempt>[]) {
   return written
 }
 
-it('prints advice once for each kind of failure, unless it has no usual cause', () => {
-  const refused = { failure: 'refused', phases: {} }
-  const dropped = { failure: 'reset', error: 'dropped by a fault' }
-  const unanswered = [dropped, { ...dropped, phases: {} }, refused, refused]
-  const answered = [422, 500].map((status) => ({ status, failure: 'status' }))
-  expect(show(...unanswered, ...answered, { status: 404 }).stderr).toMatch(
-    /^reset: dropped by a fault\nreset: the receiver cut .*\nrefused: nothing listens at \S+ Is your app running, .*\n422: the schema .*late\.\n$/,
-  )
-})
-
 it('lets no text of an emulator reach the terminal as a command, and names a retry by hand', () => {
   const line = show({ number: 6, failure: 'x\u001b[2J\u009b\n' }).stdout
   expect(line).toMatch(/^\d\d:\d\d:\d\d {2}contact\.created +evt_1 +retry +x\?\[2J\?\? +20 ms\n$/)

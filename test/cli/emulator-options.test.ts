@@ -3,7 +3,6 @@ import { Command } from 'commander'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   addEmulatorOptions,
-  inspectorOf,
   openEmulator,
   readLatency,
   readPort,
@@ -51,20 +50,6 @@ async function open(...args: readonly string[]) {
 }
 
 describe('an emulator of the command line', () => {
-  it('has the settings of the service, unless the options say otherwise', async () => {
-    const { emulator, state } = await open()
-    expect(state).toMatchObject({
-      clock: { isManual: false },
-      accounts: [{ key: 'acme' }, { key: 'globex' }],
-      faults: { deliveries: { fail: 0, duplicate: 0, shuffle: false } },
-      settings: { retryScale: 1, deadlineMs: 10_000, tokenTtlMs: 3_600_000, rateLimit: { limit: 600 } },
-      assumed: { listBody: 'array', creationStatus: '201' },
-      hasInbox: false,
-    })
-    expect(state.faults.deliveries).not.toHaveProperty('latencyMs')
-    expect(inspectorOf(emulator)).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*\/_inspector$/)
-  })
-
   it('has the settings of its options', async () => {
     const { state } = await open(
       ...[...'--retry-scale 600 --clock manual --deadline 1s --token-ttl 60s --rate-limit 5/1s'.split(' ')],

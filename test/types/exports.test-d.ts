@@ -1,9 +1,9 @@
-// What apps export of Postern. test/package-types.test.ts has its declarations written as an app does, against the tarball.
-import { createServer, type IncomingMessage } from 'node:http'
+// What apps export of Postern, as far as its type is inferred and not only the name of an exported interface, whose export
+// test/package-types.test.ts proves by itself. That test has these declarations written as an app does, against the tarball.
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import pg from 'pg'
 import * as postern from 'postern'
-import { bullmqInbox } from 'postern/bullmq'
 import * as check from 'postern/check'
 import * as client from 'postern/client'
 import * as emulator from 'postern/emulator'
@@ -14,24 +14,18 @@ import { nextApiHandler, nextHandler } from 'postern/next'
 import { nodeHandler } from 'postern/node'
 import * as otel from 'postern/otel'
 import * as postgres from 'postern/postgres'
-import { redisStore } from 'postern/redis'
 import * as senders from 'postern/senders'
 import * as sqlite from 'postern/sqlite'
 import * as testing from 'postern/testing'
 import { fetchHandler } from 'postern/web'
 
 declare const isSet: boolean
-declare const given: never
 export const memory = postern.memoryStore({ max: isSet ? 10 : undefined })
 export const database = sqlite.openSqlite('a.db', { driver: isSet ? 'libsql' : undefined })
 export const sqliteStore = sqlite.sqliteStore({ database })
 export const inbox = sqlite.sqliteInbox({ database })
 export const pool = new pg.Pool()
-export const postgresStore = postgres.postgresStore({ pool })
 export const wrapped = postgres.postgresStore({ pool, wrap: (client) => ({ client, n: 1 }) })
-export const postgresInbox = postgres.postgresInbox({ pool })
-export const redis = redisStore({ client: given })
-export const queue = bullmqInbox({ connection: 'redis://localhost' })
 export const plain = postern.createReceiver({
   secret: 'x',
   inbox: isSet ? inbox : undefined,
@@ -47,26 +41,9 @@ export const transacting = postern.createReceiver({
 })
 export const chained = receiver.on('contact.created', () => {}).on('note.*', { name: 'n', order: 'latest' }, () => {})
 export const { on, receive, handle, dispatch, work, workOnce, intercept, close, eventTypes } = receiver
-export const onOther = transacting.on
-export const onPlain = plain.on
-export const types = receiver.eventTypes()
-export const outcome = receiver.receive({ body: '' as never, signature: 'x' })
-export const dispatched = receiver.dispatch(testing.events.contact.created())
-export const worker = receiver.work({ concurrency: isSet ? 1 : undefined })
-export const once = receiver.workOnce({ forMs: 1_000 })
-export const closed = receiver.close()
-export const signature = postern.sign('', 'x')
-export const right = postern.verify('', signature, 'x')
-export const error = new postern.PosternError('unexpected', 'x')
-export const later = new postern.RetryLater(3)
-export const dead = new postern.DeadLetter('x')
-export const schema = postern.record
-export const express = expressHandler(receiver)
 export const expressBy = expressHandler(receiver, { source: (request) => request.params.tenant })
 export const node = nodeHandler(receiver, { path: isSet ? '/a' : undefined, source: (request) => request.url })
-export const server = createServer(node)
 export const next = nextHandler(receiver, { source: (request) => request.url })
-export const api = nextApiHandler(receiver)
 export const apiBy = nextApiHandler(receiver, { source: (request: IncomingMessage & { query: object }) => request.url })
 export const fetchBy = fetchHandler(receiver, {
   source: (request) => request.url,
@@ -78,8 +55,6 @@ export const fastify = (app: FastifyInstance) =>
     url: isSet ? '/a' : undefined,
     source: (request: FastifyRequest) => request.url,
   })
-export const plugin = fastifyPlugin
-export const handlers = [express, node, next, api]
 export const all = {
   captureRawBody,
   expressHandler,
@@ -95,14 +70,7 @@ export const event = events.contact.created()
 export const deal = events.model<{ readonly title: string }, 'deal'>('deal').created({ title: 'x' })
 export const signed = testing.signed(event, { secret: 'x' })
 export const target = testing.nodeTarget(node)
-export const fetchTo = testing.fetchTarget(fetchBy)
-export const fastifyTo = testing.fastifyTarget(given)
-export const urlTo = testing.urlTarget('http://localhost')
-export const clock = testing.manualClock()
-export const sender = testing.createSender({ target, secret: 'x', clock })
-export const { send, deliver } = sender
-export const sent = sender.send(event)
-export const delivery = sender.deliver(event)
+export const sender = testing.createSender({ target, secret: 'x' })
 export const handled = testing.recordHandlers(receiver)
 export const hub = postern.receiveFrom(senders.github<{ push: { ref: string } }>(), { secret: 'x', store: sqliteStore })
 export const users = postern.receiveFrom(senders.standardWebhooks(), {
@@ -111,14 +79,6 @@ export const users = postern.receiveFrom(senders.standardWebhooks(), {
 })
 export const profiles = [senders.stripe(), senders.shopify()] as const
 export const tested = testing.testReceiver(receiver)
-export const found = testing.matchers
-export const silent = testing.silentLogger
-export const suite = testing.storeSuite(() => memory)
 export const crm = emulator.startEmulator({ clock: isSet ? 'manual' : undefined })
-export const opened = (async () => (await crm).webhooks.create({ url: '', events: [] }))()
 export const api2 = client.createClient({ baseUrl: '', email: '', password: '' })
-export const ensured = client.ensureWebhook(api2, given)
-export const rotated = client.rotateWebhook(api2, given)
-export const replayed = client.replayFailed(api2, given)
-export const drift = client.findDrift(given, given)
 export const report = check.checkReceiver('http://localhost', { secret: 'x', only: isSet ? ['a'] : undefined })
