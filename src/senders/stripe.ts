@@ -64,16 +64,12 @@ export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByTyp
       const signedAt = unixSeconds(time)
       return signedAt === undefined ? undefined : { digests, before: `${time}.`, signedAt }
     },
-    nameEvent({ id, type, account, created }, _headers, { receivedAt }) {
+    nameEvent({ id, type, account, context, created }, _headers, { receivedAt }) {
       if (typeof id !== 'string' || typeof type !== 'string') return undefined
       const occurredAt = typeof created === 'number' ? new Date(created * 1_000) : new Date(String(created ?? ''))
       const timestamp = Number.isNaN(occurredAt.getTime()) ? new Date(receivedAt) : occurredAt
-      return {
-        id,
-        type,
-        accountKey: typeof account === 'string' ? account : 'stripe',
-        timestamp: timestamp.toISOString(),
-      }
+      const accountKey = [account, context].find((key) => typeof key === 'string') ?? 'stripe' // thin events have a context alone
+      return { id, type, accountKey, timestamp: timestamp.toISOString() }
     },
     sign(body, key, { at }) {
       const time = Math.floor(at / 1_000)

@@ -233,6 +233,17 @@ describe('several digests', () => {
     const [t = '', v1 = ''] = (await signedBy(billing))['stripe-signature']?.split(',') ?? []
     expect(await answer(billing, { 'stripe-signature': change(t, v1) })).toBe(code)
   })
+
+  it.each([
+    [{ account: 'acct_1', context: 'org_1/acct_2' }, 'acct_1'],
+    [{ account: null, context: 'acct_2' }, 'acct_2'],
+    [{ context: null }, 'stripe'],
+  ])('of Stripe: takes %o for the account %s', (fields, accountKey) => {
+    const facts = { signedAt: undefined, receivedAt: 0, digest: () => '' }
+    expect(billing.sender.nameEvent({ id: 'evt_1', type: 'invoice.paid', ...fields }, {}, facts)).toMatchObject({
+      accountKey,
+    })
+  })
 })
 
 describe('bodies', () => {
