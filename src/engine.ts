@@ -25,7 +25,18 @@ export { pollInbox } from './inbox/poll.ts'
 export { ConfigurationError, PosternError } from './protocol/errors.ts'
 export type { AnyEvent, OpenData } from './protocol/events.ts'
 export { findNearest } from './protocol/nearest.ts'
-export { FUNCTION, type Kind, number, OptionChecker, oneOf, TEXT, whole } from './protocol/option-checker.ts'
+export {
+  ANY,
+  FLAG,
+  FUNCTION,
+  type Kind,
+  number,
+  OptionChecker,
+  oneOf,
+  TEXT,
+  whole,
+  withMethods,
+} from './protocol/option-checker.ts'
 export type { Outcome, Reply } from './protocol/outcome.ts'
 export { DEFAULT_RETENTION_MS, STORE_LIMIT_MS } from './protocol/schedule.ts'
 export type { EventFacts, EventNames, OpenTypes, Sender, SenderHeaders, SignedHead } from './protocol/sender.ts'

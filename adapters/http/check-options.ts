@@ -1,18 +1,19 @@
-import { type AdapterOptions, ConfigurationError, OptionChecker, show } from '../../src/engine.ts'
+import { type AdapterOptions, ConfigurationError, FUNCTION, type Kind, OptionChecker, show } from '../../src/engine.ts'
 
-/** Checks the arguments of an adapter at creation, so that the stack trace points to the mistake. `known` are the adapter's own options. */
-export function checkAdapter(name: string, receiver: unknown, options: object, known: readonly string[] = []): void {
+/** Checks the arguments of an adapter at creation, so that the stack trace points to the mistake. `own` are options that others do not have. */
+export function checkAdapter(
+  name: string,
+  receiver: unknown,
+  options: object,
+  own: Readonly<Record<string, Kind>> = {},
+): void {
   if (typeof Reflect.get(Object(receiver), 'handle') !== 'function')
     throw invalid(
       receiver === undefined
         ? `${name} got undefined instead of a receiver. If the receiver is imported from a module that imports this one, it does not exist yet: create it in a separate module.`
         : `${name} got ${show(receiver)}, which is not a receiver. Pass what createReceiver() returned; await it if it is a promise.`,
     )
-  const check = new OptionChecker(name)
-  check.mustBeObject(options, '{ source }')
-  const { source, waitUntil } = options as Readonly<Record<string, unknown>> // checked above
-  check.mustHaveOnly(options, ['source', 'waitUntil', ...known])
-  check.mustBeFunctions({ source, waitUntil })
+  new OptionChecker(name).mustFit(options, { ...own, source: FUNCTION, waitUntil: FUNCTION })
 }
 
 /** Returns the way to keep a host awake, if one of the values that it passes has one. */
@@ -21,12 +22,16 @@ export function waitUntilOf(host: readonly unknown[]): AdapterOptions<unknown>['
   return context && ((work) => context.waitUntil(work))
 }
 
-/** @param refused what the path must not contain */
-export function checkPath(name: string, option: string, path: unknown, refused: RegExp, without: string): void {
-  if (path !== undefined && !(typeof path === 'string' && path.startsWith('/') && !refused.test(path)))
-    throw invalid(
-      `${name}: ${option} is ${JSON.stringify(path)}; give a path that begins with "/", without ${without}.`,
-    )
+/**
+ * Returns the kind of a path.
+ *
+ * @param refused what it must not contain
+ */
+export function path(refused: RegExp, without: string): Kind {
+  return (value) =>
+    typeof value === 'string' && value.startsWith('/') && !refused.test(value)
+      ? undefined
+      : `a path that begins with "/", without ${without}`
 }
 
 /** Returns the path of a request's target, which proxies may write as an absolute URL. */

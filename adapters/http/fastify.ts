@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { type AdapterOptions, ConfigurationError, type Receives } from '../../src/engine.ts'
+import { type AdapterOptions, ANY, ConfigurationError, type Receives } from '../../src/engine.ts'
 import { isUnread, limitStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, checkPath } from './check-options.ts'
+import { checkAdapter, path } from './check-options.ts'
 
 /** Options of the Fastify plugin. */
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
@@ -18,8 +18,8 @@ const FIX =
 const USE =
   "fastifyPlugin is not called but registered, with its receiver: await app.register(fastifyPlugin, { receiver, url: '/webhooks' })."
 
-/** Options of `register` itself, which Fastify passes on. */
-const FASTIFY_OPTIONS = ['receiver', 'url', 'prefix', 'logLevel', 'logSerializers']
+/** The plugin's own options, and those of `register` itself, which Fastify passes on. */
+const OWN = { receiver: ANY, url: path(/[?#]/, 'a query'), prefix: ANY, logLevel: ANY, logSerializers: ANY }
 
 /**
  * A plugin for Fastify 5. It removes the content type parsers in its own scope only: sibling routes keep theirs.
@@ -29,9 +29,8 @@ const FASTIFY_OPTIONS = ['receiver', 'url', 'prefix', 'logLevel', 'logSerializer
  */
 export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (app, options) => {
   if (!('receiver' in Object(options))) throw new ConfigurationError('option_invalid', USE)
-  const { receiver, url = '/', source, waitUntil, ...rest } = options
-  checkAdapter('fastifyPlugin', receiver, { source, waitUntil, ...rest }, FASTIFY_OPTIONS)
-  checkPath('fastifyPlugin', 'url', url, /[?#]/, 'a query')
+  const { receiver, url = '/', source, waitUntil } = options
+  checkAdapter('fastifyPlugin', receiver, options, OWN)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.all(url, async (request, reply) => {

@@ -3,7 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { AdapterOptions, Receives } from '../../src/engine.ts'
 import { writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, checkPath, checkResponse, pathOf } from './check-options.ts'
+import { checkAdapter, checkResponse, path, pathOf } from './check-options.ts'
 
 /** Options of the handler for `node:http`. */
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
@@ -31,8 +31,7 @@ export function nodeHandler(
   receiver: Receives,
   options: NodeHandlerOptions = {},
 ): (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => Promise<void> {
-  checkAdapter('nodeHandler', receiver, options, ['path'])
-  checkPath('nodeHandler', 'path', options.path, /[?#*]|\/:/, 'a query or patterns')
+  checkAdapter('nodeHandler', receiver, options, { path: path(/[?#*]|\/:/, 'a query or patterns') })
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const isOurs = options.path === undefined || pathOf(request.url) === options.path
     const delivery = new NodeRequest(request, response, options, FIX)

@@ -1,14 +1,12 @@
-import { type Logger, type OptionChecker, systemClock } from '../../src/engine.ts'
+import { type Logger, systemClock, whole } from '../../src/engine.ts'
 
 export const DAY_MS = 86_400_000
 /** The time between two searches for expired dead letters, in milliseconds. */
 export const SWEEP_MS = 60_000
 
-/** Checks the option `deadLetterMs` of an inbox. Default 30 days. */
-export function checkDeadLetterMs(check: OptionChecker, deadLetterMs = 30 * DAY_MS): number {
-  check.mustBeWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
-  return deadLetterMs
-}
+/** The kind of the option `deadLetterMs` of an inbox, and its default. */
+export const DEAD_LETTER = whole(DAY_MS, 3_650 * DAY_MS, 'milliseconds')
+export const DEFAULT_DEAD_LETTER_MS = 30 * DAY_MS
 
 export function warnOfDropped(logger: Logger | undefined, inbox: string, dropped: number, deadLetterMs: number): void {
   logger?.warn({ dropped }, `${inbox} dropped dead letters older than ${deadLetterMs / DAY_MS} days.`)

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../host/clock.ts'
 import type { Complete } from '../host/complete.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import { isLoopback } from '../protocol/loopback.ts'
-import { ANY, CLOCK, FLAG, FUNCTION, type Kind, OptionChecker, whole, withMethods } from '../protocol/option-checker.ts'
+import { ANY, CLOCK, FLAG, FUNCTION, type Kind, LOGGER, OptionChecker, whole } from '../protocol/option-checker.ts'
 import { Redactor } from './redactor.ts'
 
 /** Longest pause between two reads of a log, in milliseconds. */
@@ -63,7 +63,7 @@ const OPTIONS: Readonly<Record<keyof ClientOptions, Kind>> = {
   fetch: FUNCTION,
   clock: CLOCK,
   random: FUNCTION,
-  logger: withMethods('debug', 'info', 'warn', 'error'),
+  logger: LOGGER,
   onWait: FUNCTION,
 }
 

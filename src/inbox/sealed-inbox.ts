@@ -1,7 +1,7 @@
 import { systemClock } from '../host/clock.ts'
 import type { LogFields, Logger } from '../host/logger.ts'
 import { waitFor } from '../host/wait-for.ts'
-import { OptionChecker, withMethods } from '../protocol/option-checker.ts'
+import { OptionChecker, TEXT, withMethods } from '../protocol/option-checker.ts'
 import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote } from '../protocol/show.ts'
 import type {
@@ -48,10 +48,8 @@ const check = new OptionChecker('sealedInbox')
  */
 export function sealedInbox(inbox: Inbox, options: SealedInboxOptions): Inbox {
   check.mustBe('the inbox', inbox, withMethods('put', 'work', 'get'))
-  check.mustBeObject(options, '{ keys: process.env.INBOX_KEYS }')
-  check.mustHaveOnly(options, ['keys'])
   const { keys } = options
-  if (typeof keys !== 'string') check.mustBe('keys', keys, withMethods('current', 'find'))
+  check.mustFit(options, { keys: typeof keys === 'string' ? TEXT : withMethods('current', 'find') }, ['keys'])
   const seal = new Seal(typeof keys === 'string' ? readKeys(keys, check) : keys)
   let logger: Logger | undefined
   const fields = Object.entries(inbox).filter(([, value]) => typeof value !== 'function')

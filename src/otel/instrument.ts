@@ -1,5 +1,14 @@
 import { context, createNoopMeter, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
-import { type AnyEvent, type EventTypes, type Interceptor, OBSERVE, type Observable, OptionChecker } from '../engine.ts'
+import {
+  type AnyEvent,
+  type EventTypes,
+  FLAG,
+  type Interceptor,
+  OBSERVE,
+  type Observable,
+  OptionChecker,
+  withMethods,
+} from '../engine.ts'
 import { observeGauges } from './gauges.ts'
 import { createMetrics } from './metrics.ts'
 import { SCHEMA_URL, SYSTEM } from './names.ts'
@@ -113,12 +122,11 @@ function recordRun(recording: Recording, run: () => unknown, event: AnyEvent<unk
 const check = new OptionChecker('instrument')
 
 function checkInstrumentOptions(receiver: unknown, options: InstrumentOptions): void {
-  check.mustHaveMethods('the receiver', receiver, ['intercept', 'eventTypes'])
+  check.mustBe('the receiver', receiver, withMethods('intercept', 'eventTypes'))
   if (!(OBSERVE in Object(receiver))) throw check.invalid('the receiver was not made by createReceiver().')
-  check.mustBeObject(options, '{ tracerProvider }')
-  const { tracerProvider, meterProvider, parent = false } = options
-  check.mustHaveOnly(options, ['tracerProvider', 'meterProvider', 'parent'])
-  if (tracerProvider !== undefined) check.mustHaveMethods('tracerProvider', tracerProvider, ['getTracer'])
-  if (meterProvider !== undefined) check.mustHaveMethods('meterProvider', meterProvider, ['getMeter'])
-  if (typeof parent !== 'boolean') throw check.invalid('parent is neither true nor false.')
+  check.mustFit(options, {
+    tracerProvider: withMethods('getTracer'),
+    meterProvider: withMethods('getMeter'),
+    parent: FLAG,
+  })
 }

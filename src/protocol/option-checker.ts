@@ -25,7 +25,10 @@ export const ANY: Kind = () => undefined
 export function withMethods(...methods: readonly string[]): Kind {
   return (value) => {
     const missing = methods.find((method) => typeof Object(value)[method] !== 'function')
-    return missing === undefined ? undefined : `an object with ${methods.map((name) => `${name}()`).join(', ')}`
+    if (missing === undefined) return undefined
+    const fix =
+      typeof value === 'function' ? ': call it' : isThenable(value) ? ': await it' : `; it has no ${missing}()`
+    return `an object with ${methods.map((name) => `${name}()`).join(', ')}${fix}`
   }
 }
 
@@ -35,6 +38,7 @@ export const HTTP_URL = kind(
 )
 export const SIGNAL = kind('an AbortSignal', (value) => withMethods('addEventListener')(value) === undefined)
 export const CLOCK = withMethods('now', 'monotonic', 'setTimeout', 'clearTimeout')
+export const LOGGER = withMethods('debug', 'info', 'warn', 'error')
 
 /** Returns the kind of a number within these limits. */
 export function number(least: number, most: number, why?: string): Kind {
@@ -80,13 +84,19 @@ export class OptionChecker {
    * Checks an object of options against the kinds of all options. An undefined value counts as none.
    *
    * @param required the options that must have a value
+   * @param hint a sentence for an option that is not known
    * @throws ConfigurationError `option_invalid`, `option_unknown`
    */
-  mustFit(options: unknown, kinds: Readonly<Record<string, Kind>>, required: readonly string[] = []): void {
+  mustFit(
+    options: unknown,
+    kinds: Readonly<Record<string, Kind>>,
+    required: readonly string[] = [],
+    hint?: (stray: string) => string | undefined,
+  ): void {
     const names = Object.keys(kinds)
     this.mustBeObject(options, `{ ${(required.length > 0 ? required : names).join(', ')} }`)
     const given = options as Readonly<Record<string, unknown>> // checked above
-    this.mustHaveOnly(given, names)
+    this.mustHaveOnly(given, names, hint)
     for (const [name, fits] of Object.entries(kinds))
       if (given[name] !== undefined || required.includes(name)) this.mustBe(name, given[name], fits)
   }
@@ -126,37 +136,6 @@ export class OptionChecker {
   }
 
   /**
-   * @param why the reason for the limits
-   * @throws ConfigurationError `option_invalid` if it is no number within the limits
-   */
-  mustBeNumber(name: string, value: unknown, least: number, most: number, why?: string): void {
-    this.mustBe(name, value, number(least, most, why))
-  }
-
-  /**
-   * @param unit the unit in the plural, such as `milliseconds`
-   * @throws ConfigurationError `option_invalid` if it is no whole number within the limits
-   */
-  mustBeWhole(name: string, value: unknown, least: number, most: number, unit?: string): void {
-    this.mustBe(name, value, whole(least, most, unit))
-  }
-
-  /** @throws ConfigurationError `option_invalid` if a method is missing */
-  mustHaveMethods(name: string, value: unknown, methods: readonly string[]): void {
-    const missing = methods.find(
-      (method) => typeof value !== 'object' || value === null || typeof Reflect.get(value, method) !== 'function',
-    )
-    if (missing === undefined) return
-    const fix = typeof value === 'function' ? ' It is a function: call it.' : isThenable(value) ? ' Await it.' : ''
-    throw this.invalid(`${name} has no method ${missing}(); it needs ${methods.join(', ')}.${fix}`)
-  }
-
-  /** @throws ConfigurationError `option_invalid` if one is given that is no function */
-  mustBeFunctions(values: Readonly<Record<string, unknown>>): void {
-    for (const [name, value] of Object.entries(values)) if (value !== undefined) this.mustBe(name, value, FUNCTION)
-  }
-
-  /**
    * Returns what a function of the app answered to a question. A promise would count as true.
    *
    * @throws ConfigurationError `option_invalid` for a promise
@@ -173,14 +152,35 @@ export class OptionChecker {
   }
 }
 
-/** Finds the name that holds a word, such as `signatureHeader` for `header`. */
+/** Finds the name that holds a word, such as `signatureHeader` for `header`, or that is part of it, such as `secret` of `webhookSecret`. */
 function findWord(word: string, known: readonly string[]): string | undefined {
-  return word.length < 4 ? undefined : known.find((name) => name.toLowerCase().includes(word.toLowerCase()))
+  const isIn = (part: string, whole: string) => part.length > 2 && whole.toLowerCase().includes(part.toLowerCase())
+  return known.find((name) => word.length > 3 && isIn(word, name)) ?? known.find((name) => isIn(name, word))
+}
+
+/** Names of options in other libraries, and what they are called here. */
+const SYNONYMS: readonly (readonly [RegExp, readonly string[]])[] = [
+  [
+    /ur[il]$|^(endpoint|host|path|redis|connectionString)$/i,
+    ['baseUrl', 'url', 'path', 'connection', 'client', 'target', 'pool'],
+  ],
+  [/^(db|file\w*|path|client|connection)$/i, ['database', 'pool', 'client']],
+  [/^(ttl|expir\w*|retention\w*)$/i, ['retentionMs', 'deadLetterMs']],
+  [/^(size|limit|capacity)$/i, ['max']],
+  [/^(max)?(retries|tries|attempts)$/i, ['attempts', 'maxRetries']],
+  [/timeout/i, ['timeoutMs', 'handlerTimeoutMs', 'waitMs', 'forMs']],
+  [/^(failures?|errors?)$/i, ['fail']],
+]
+
+function findSynonym(word: string, known: readonly string[]): string | undefined {
+  const meant = SYNONYMS.flatMap(([pattern, names]) => (pattern.test(word) ? names : []))
+  return meant.find((name) => known.includes(name))
 }
 
 /** Returns sentences for a name that is not known: the nearest one, or a hint, and all. */
 export function tellKnown(stray: string, known: readonly string[], hint?: string): string {
-  const nearest = findNearest(stray, known, 1) ?? findWord(stray, known) ?? findNearest(stray, known)
+  const nearest =
+    findNearest(stray, known, 1) ?? findSynonym(stray, known) ?? findWord(stray, known) ?? findNearest(stray, known)
   const meant = hint ?? (nearest === undefined ? undefined : `Did you mean "${nearest}"?`)
   return `${meant === undefined ? '' : `${meant} `}It takes ${known.join(', ') || 'none'}.`
 }

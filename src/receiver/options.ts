@@ -7,7 +7,17 @@ import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-s
 import type { PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import { SIGNATURE_HEADER } from '../protocol/head.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
+import {
+  ANY,
+  CLOCK,
+  FUNCTION,
+  type Kind,
+  LOGGER,
+  number,
+  OptionChecker,
+  whole,
+  withMethods,
+} from '../protocol/option-checker.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { type Protocol, serviceProtocol } from '../protocol/protocol.ts'
 import { DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS, MIN_MEMORY_MS } from '../protocol/schedule.ts'
@@ -110,10 +120,6 @@ export interface ReceiverSettings
 export interface SenderTerms {
   readonly check: OptionChecker
   readonly protocol: Protocol
-  /** The names of all options. */
-  readonly known: readonly string[]
-  /** Returns a sentence about an option that is not known. */
-  readonly hint: (stray: string) => string | undefined
   readonly name: string
   readonly maxBodyBytes: number
   readonly deadlineMs: { readonly initial: number; readonly most: number }
@@ -125,16 +131,11 @@ export interface SenderTerms {
 /** Checks the options of `createReceiver`, and throws with the fix if one cannot work. */
 export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): ReceiverSettings {
   const check = new OptionChecker('createReceiver')
-  check.mustBeObject(options, 'createReceiver({ secret })')
-  const { signatureHeader = SIGNATURE_NAME, maxAge } = options
-  check.mustBe('signatureHeader', signatureHeader, SIGNATURE_HEADER)
-  if (maxAge !== undefined) check.mustBeNumber('maxAge', maxAge, MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON)
+  check.mustFit(options, OPTIONS, ['secret'], (stray) => HINTS[stray])
   return checkOptions(options, {
     check,
-    protocol: serviceProtocol(signatureHeader),
+    protocol: serviceProtocol(options.signatureHeader ?? SIGNATURE_NAME),
     name: 'default',
-    known: OPTIONS,
-    hint: (stray) => (stray === 'secrets' ? 'Several secrets are given as a list in "secret".' : undefined),
     maxBodyBytes: 1_048_576,
     deadlineMs: { initial: DEFAULT_DEADLINE_MS, most: MAX_DEADLINE_MS },
     retentionMs: { least: MIN_MEMORY_MS, reason: 'the service retries up to 2 h 36 min after the event' },
@@ -142,13 +143,12 @@ export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, Even
   })
 }
 
-/** Checks the options that receivers of all senders have. */
+/** Completes options whose kinds are right. */
 export function checkOptions(
   options: ReceiverOptions<ModelSchemas, EventSchemas>,
   terms: SenderTerms,
 ): ReceiverSettings {
   const { check, protocol } = terms
-  check.mustHaveOnly(options, terms.known, terms.hint)
   const {
     secret,
     models,
@@ -170,17 +170,10 @@ export function checkOptions(
   } = rest
   const owners = checkOwners(terms, engines)
 
-  if (name !== undefined && (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name)))
-    throw check.invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
-  check.mustBeWhole('maxBodyBytes', maxBodyBytes, 100, 1_073_741_824, 'bytes')
   const maxBodyCost = Math.max(maxBodyBytes * MAX_OVERHEAD, LEAST_BODY_COST)
   if (maxBufferedBytes !== undefined)
-    check.mustBeNumber('maxBufferedBytes', maxBufferedBytes, maxBodyCost, Number.MAX_SAFE_INTEGER, BUFFER_REASON)
-  check.mustBeNumber('deadlineMs', deadlineMs, 100, terms.deadlineMs.most)
-  check.mustBeNumber('handlerTimeoutMs', handlerTimeoutMs, 100, 86_400_000)
-  check.mustBeWhole('leaseMs', leaseMs, 2_000, 25_000, 'milliseconds')
-  check.mustBeNumber('maxInFlight', maxInFlight, 1, 1_000_000)
-  check.mustHaveMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
+    check.mustBe('maxBufferedBytes', maxBufferedBytes, number(maxBodyCost, Number.MAX_SAFE_INTEGER, BUFFER_REASON))
+  check.mustBe('deadlineMs', deadlineMs, number(100, terms.deadlineMs.most))
 
   return {
     // Thrown here, few calls deep, so that the stack of the error reaches the app's line.
@@ -209,10 +202,49 @@ const NO_LANES =
 const BUFFER_REASON = 'one body in small fragments may cost that'
 const AGE_REASON = 'the last of the five attempts comes 2 h 36 min after the event'
 /** The options of `createReceiver`. */
-export const OPTIONS: readonly string[] = (
-  'secret models events store name signatureHeader maxBodyBytes maxBufferedBytes deadlineMs handlerTimeoutMs leaseMs maxInFlight maxAge ' +
-  'clock logger onOutcome onError inbox lane onDeadLetter'
-).split(' ')
+export const OPTIONS: Readonly<Record<keyof ReceiverOptions, Kind>> = {
+  secret: ANY,
+  models: ANY,
+  events: ANY,
+  store: ANY,
+  name: (value) =>
+    typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value)
+      ? undefined
+      : '1 to 64 printable characters without blanks',
+  signatureHeader: SIGNATURE_HEADER,
+  maxBodyBytes: whole(1_000, 1_073_741_824, 'bytes'),
+  maxBufferedBytes: ANY,
+  deadlineMs: ANY,
+  handlerTimeoutMs: number(1_000, 86_400_000, 'it is in milliseconds'),
+  leaseMs: whole(2_000, 25_000, 'milliseconds'),
+  maxInFlight: number(1, 1_000_000),
+  maxAge: number(MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON),
+  clock: CLOCK,
+  logger: LOGGER,
+  onOutcome: FUNCTION,
+  onError: FUNCTION,
+  inbox: withMethods('put', 'work', 'counts', 'list', 'get', 'replay', 'drop'),
+  lane: (value) =>
+    value === 'record' ? undefined : FUNCTION(value) && "'record', or a function that returns the lane of an event",
+  onDeadLetter: FUNCTION,
+}
+
+const OF_WORKER = 'It is an option of receiver.work().'
+const OF_ADAPTER = 'It is an option of the adapter, such as nodeHandler(receiver, { path }).'
+
+/** Sentences about options that belong elsewhere. */
+export const HINTS: Readonly<Record<string, string>> = {
+  secrets: 'Several secrets are given as a list in "secret".',
+  sender: 'Another sender is the first argument of receiveFrom(sender, { secret }).',
+  handlers: 'Handlers are registered by receiver.on().',
+  retentionMs: 'It is an option of the store.',
+  path: OF_ADAPTER,
+  source: OF_ADAPTER,
+  attempts: OF_WORKER,
+  concurrency: OF_WORKER,
+  retries: OF_WORKER,
+  maxAttempts: OF_WORKER,
+}
 
 type Owners = Pick<ReceiverSettings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox' | 'lane'>
 
@@ -222,14 +254,8 @@ function checkOwners(
   options: Pick<ReceiverOptions<ModelSchemas, EventSchemas>, keyof Owners>,
 ): Owners {
   const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox, lane } = options
-  check.mustHaveMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
   if (isWinston(logger))
     throw check.invalid('logger is of winston, which takes the message first: give winstonLogger(logger), of postern.')
-  check.mustBeFunctions({ onOutcome, onError, onDeadLetter })
-  if (inbox !== undefined)
-    check.mustHaveMethods('inbox', inbox, ['put', 'work', 'counts', 'list', 'get', 'replay', 'drop'])
-  if (lane !== undefined && lane !== 'record' && typeof lane !== 'function')
-    throw check.invalid(`lane is ${show(lane)}; give 'record', or a function that returns the lane of an event.`)
   if (lane === 'record' && protocol.sender !== undefined)
     throw check.invalid("lane is 'record', but only events of the CRM service are about records; give a function.")
   if (lane !== undefined && inbox?.keepsLanes !== true) throw check.invalid(NO_LANES)
@@ -242,7 +268,7 @@ function checkStore({ check, retentionMs: { least, reason } }: SenderTerms, stor
   const optional = ['transaction', 'transactionSync', 'forget'].filter(
     (method) => Reflect.get(Object(store), method) !== undefined,
   )
-  check.mustHaveMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])
+  check.mustBe('store', store, withMethods('claim', 'renew', 'complete', 'release', ...optional))
   if (typeof store.retentionMs === 'number' && store.retentionMs >= least) return store
   throw check.invalid(
     `the store keeps done events for ${show(store.retentionMs)} ms, but ${reason}: such events would run again. Give it a retentionMs of at least ${least} (${least / 3_600_000} h); 7 days is the default.`,

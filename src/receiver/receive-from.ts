@@ -18,7 +18,7 @@ import { SENDER, toProtocol } from '../protocol/sender-protocol.ts'
 import type { Store } from '../store/store.ts'
 import { WebhookReceiver } from './create-receiver.ts'
 import type { ContextOf } from './handler.ts'
-import { checkOptions, OPTIONS, type ReceiverOptions } from './options.ts'
+import { checkOptions, HINTS, OPTIONS, type ReceiverOptions } from './options.ts'
 import type { SenderReceiver, SenderReceiverOptions } from './sender-receiver.ts'
 
 const DAY_MS = 86_400_000
@@ -40,7 +40,9 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
   const check = new OptionChecker('receiveFrom')
   check.mustBe('sender', sender, SENDER)
   checkSender(sender)
-  check.mustBeObject(options, `receiveFrom(sender, { secret })`)
+  check.mustFit(options, OPTIONS_OF_SENDERS, ['secret'], (stray) =>
+    OF_SERVICE.includes(stray) ? ABOUT_SERVICE : HINTS[stray],
+  )
   const settings = checkOptions(options as ReceiverOptions<ModelSchemas, EventSchemas>, {
     check,
     protocol: toProtocol(sender),
@@ -49,8 +51,6 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
       .toLowerCase()
       .replace(/[^\x21-\x7e]+/g, '-')
       .slice(0, 64),
-    known: OPTIONS.filter((name) => !OF_SERVICE.includes(name)),
-    hint: hintFor,
     maxBodyBytes: sender.maxBodyBytes ?? 1_048_576,
     deadlineMs: {
       initial: Math.min(0.8 * sender.waitsMs, sender.waitsMs - 500, DEFAULT_DEADLINE_MS),
@@ -70,10 +70,8 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
 
 /** Options about events of the CRM service. */
 const OF_SERVICE = ['models', 'maxAge', 'signatureHeader']
-
-function hintFor(stray: string): string | undefined {
-  return OF_SERVICE.includes(stray) ? 'It is about events of the CRM service.' : undefined
-}
+const ABOUT_SERVICE = 'It is about events of the CRM service.'
+const OPTIONS_OF_SENDERS = Object.fromEntries(Object.entries(OPTIONS).filter(([name]) => !OF_SERVICE.includes(name)))
 
 const NAMES = ['id', 'type', 'accountKey', 'timestamp']
 const FIELDS: Readonly<Record<keyof Sender, Kind>> = {

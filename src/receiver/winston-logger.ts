@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { LogFields, Logger } from '../host/logger.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
+import { LOGGER, OptionChecker } from '../protocol/option-checker.ts'
 
 /**
  * Adapts a logger of winston, or another that takes the message first, for the option `logger`. An error becomes text, with its stack and
@@ -12,7 +12,7 @@ import { OptionChecker } from '../protocol/option-checker.ts'
 export function winstonLogger(
   logger: Readonly<Record<keyof Logger, (message: string, fields: object) => unknown>>,
 ): Logger {
-  new OptionChecker('winstonLogger').mustHaveMethods('the logger', logger, ['debug', 'info', 'warn', 'error'])
+  new OptionChecker('winstonLogger').mustBe('the logger', logger, LOGGER)
   return {
     debug: (fields, message) => void logger.debug(message, toMeta(fields)),
     info: (fields, message) => void logger.info(message, toMeta(fields)),

@@ -4,7 +4,7 @@ import type { Complete } from '../host/complete.ts'
 import type { Logger } from '../host/logger.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { accountOfKey, accountPartOf } from '../protocol/dedup-key.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
+import { OptionChecker, whole, withMethods } from '../protocol/option-checker.ts'
 import { DEFAULT_RETENTION_MS } from '../protocol/schedule.ts'
 import type { Claim, Position, Store } from './store.ts'
 
@@ -250,12 +250,11 @@ function union(known: readonly string[], more: readonly string[]): readonly stri
 }
 
 function checkMemoryOptions(options: MemoryStoreOptions): Complete<MemoryStoreOptions> {
-  const check = new OptionChecker('memoryStore')
-  check.mustBeObject(options, '{ max: 1000 }')
+  new OptionChecker('memoryStore').mustFit(options, {
+    max: whole(1, MOST, 'events'),
+    retentionMs: whole(1, Number.MAX_SAFE_INTEGER, 'milliseconds'),
+    clock: withMethods('monotonic'),
+  })
   const { max = 100_000, retentionMs = DEFAULT_RETENTION_MS, clock = systemClock } = options
-  check.mustHaveOnly(options, ['max', 'retentionMs', 'clock'])
-  check.mustBeWhole('max', max, 1, MOST, 'events')
-  check.mustBeWhole('retentionMs', retentionMs, 1, Number.MAX_SAFE_INTEGER, 'milliseconds')
-  check.mustHaveMethods('clock', clock, ['monotonic'])
   return { max, retentionMs, clock }
 }

@@ -139,7 +139,7 @@ describe('the options of the emulator', () => {
     [{ inbox: { counts: nothing, list: nothing, get: nothing, replay: nothing } }, /inbox: must be an inbox/],
     [{ logger: null }, /logger: must be a logger/],
     [{ logger: { debug: nothing, info: nothing, warn: nothing } }, /logger: must be a logger/],
-    [7, /^option_invalid startEmulator: Invalid input/],
+    [7, /^option_invalid startEmulator: it takes one object of options/],
     [{ port: -1, host: '' }, /port: .*; host: /],
   ])('are refused if they cannot work: %j', (options, told) => {
     expect(refusal(options)).toMatch(told)

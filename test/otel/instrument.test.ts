@@ -31,18 +31,12 @@ const refuse = (): never => {
 
 describe('instrument', () => {
   it.each([
-    ['no receiver', undefined, {}, 'option_invalid', 'the receiver has no method intercept()'],
+    ['no receiver', undefined, {}, 'option_invalid', 'it has no intercept()'],
     ['no options', make(), null, 'option_invalid', 'it takes one object of options'],
     ['an unknown option', make(), { tracer: 1 }, 'option_unknown', 'has no option "tracer"'],
-    [
-      'no provider of tracers',
-      make(),
-      { tracerProvider: {} },
-      'option_invalid',
-      'tracerProvider has no method getTracer',
-    ],
-    ['no provider of meters', make(), { meterProvider: 1 }, 'option_invalid', 'meterProvider has no method getMeter'],
-    ['parent as text', make(), { parent: 'yes' }, 'option_invalid', 'parent is neither true nor false'],
+    ['no provider of tracers', make(), { tracerProvider: {} }, 'option_invalid', 'it has no getTracer()'],
+    ['no provider of meters', make(), { meterProvider: 1 }, 'option_invalid', 'it has no getMeter()'],
+    ['parent as text', make(), { parent: 'yes' }, 'option_invalid', 'parent is "yes"; give true or false'],
   ])('refuses %s', (_what, receiver, options, code, text) => {
     const error = failure(() => instrument(receiver as Receiver, options as InstrumentOptions))
     expect(error.code).toBe(code)

@@ -33,33 +33,37 @@ const methods = { retentionMs: 1e9, claim() {}, renew() {}, complete() {}, relea
 
 describe('options', () => {
   it.each<[string, unknown, string]>([
-    ['no options', undefined, 'createReceiver: it takes one object of options: createReceiver({ secret }).'],
-    ['null', null, 'it takes one object of options: createReceiver({ secret })'],
+    ['no options', undefined, 'createReceiver: it takes one object of options: { secret }.'],
+    ['null', null, 'it takes one object of options: { secret }'],
     ['a name of blanks', { name: 'a b' }, 'give 1 to 64 printable characters'],
     ['a name of 65 characters', { name: 'x'.repeat(65) }, '1 to 64'],
-    ['maxBodyBytes 0', { maxBodyBytes: 0 }, 'maxBodyBytes is 0; give a whole number of bytes from 100 to 1073741824'],
+    ['maxBodyBytes 0', { maxBodyBytes: 0 }, 'maxBodyBytes is 0; give a whole number of bytes from 1000 to 1073741824'],
     ['maxBodyBytes in words', { maxBodyBytes: '1mb' }, 'maxBodyBytes is "1mb"'],
     ['a deadline over 9.5 s', { deadlineMs: 9_501 }, 'give a number from 100 to 9500'],
-    ['handlerTimeoutMs 0', { handlerTimeoutMs: 0 }, 'handlerTimeoutMs is 0'],
+    [
+      'handlerTimeoutMs 0',
+      { handlerTimeoutMs: 0 },
+      'handlerTimeoutMs is 0; give a number from 1000 to 86400000, since it is in milliseconds',
+    ],
     ['a lease of 1.9 s', { leaseMs: 1_900 }, 'give a whole number of milliseconds from 2000 to 25000'],
     ['a lease that Redis refuses', { leaseMs: 2_000.5 }, 'leaseMs is 2000.5'],
     ['maxInFlight 0', { maxInFlight: 0 }, 'maxInFlight is 0'],
     ['maxAge under 3 h', { maxAge: 10_799_999 }, 'since the last of the five attempts comes 2 h 36 min'],
-    ['a clock without monotonic', { clock: { now() {} } }, 'clock has no method monotonic()'],
-    ['a logger without debug', { logger: { ...silentLogger, debug: 1 } }, 'logger has no method debug()'],
+    ['a clock without monotonic', { clock: { now() {} } }, 'clearTimeout(); it has no monotonic()'],
+    ['a logger without debug', { logger: { ...silentLogger, debug: 1 } }, 'it has no debug()'],
     ['onOutcome that is no function', { onOutcome: 'log' }, 'onOutcome is "log"; give a function'],
     ['onError that is no function', { onError: {} }, 'onError is an object; give a function'],
     ...['claim', 'renew', 'complete', 'release'].map((method): [string, unknown, string] => [
       `a store without ${method}`,
       { store: without(method) },
-      `store has no method ${method}()`,
+      `it has no ${method}()`,
     ]),
     ['a store that keeps ids for 2 h 59', keeping(10_799_999), 'at least 10800000 (3 h)'],
     ['a store that does not say', keeping(undefined), 'keeps done events for undefined ms'],
     ...['transaction', 'transactionSync'].map((method): [string, unknown, string] => [
       `a store whose ${method} is no function`,
       { store: { ...methods, [method]: 7 } },
-      `store has no method ${method}()`,
+      `it has no ${method}()`,
     ]),
     ['models that are a list', { models: [] }, 'models is an empty list; give a plain object of schemas by key'],
     ['models that were not awaited', { models: Promise.resolve({}) }, 'models is a promise; give a plain object'],
@@ -96,13 +100,13 @@ describe('options', () => {
   })
 
   it.each([
-    ['the least', { maxBodyBytes: 100, deadlineMs: 100, handlerTimeoutMs: 100, leaseMs: 2_000, maxInFlight: 1 }],
+    ['the least', { maxBodyBytes: 1_000, deadlineMs: 100, handlerTimeoutMs: 1_000, leaseMs: 2_000, maxInFlight: 1 }],
     ['the least maxAge', { maxAge: 10_800_000 }],
     ['the most', { maxBodyBytes: 1_073_741_824, deadlineMs: 9_500, handlerTimeoutMs: 86_400_000, leaseMs: 25_000 }],
     ['undefined for an option', { models: undefined, events: undefined, store: undefined, onError: undefined }],
     ['prototype names for models', { models: { constructor: record(), toString: record(), ['__proto__']: record() } }],
     ['a store that keeps ids for just 3 h', keeping(10_800_000)],
-    ['fractions of milliseconds', { deadlineMs: 1_000.5, handlerTimeoutMs: 100.5 }],
+    ['fractions of milliseconds', { deadlineMs: 1_000.5, handlerTimeoutMs: 1_000.5 }],
     ['event types of any other shape', { events: { 'invoice.paid': record(), paid: record(), 'a.b.c': record() } }],
     ['a store that keeps ids for ever', keeping(Number.POSITIVE_INFINITY)],
   ])('accepts %s', (_what, options) => {

@@ -31,7 +31,7 @@ describe.each(Object.entries(FAKES))('a receiver whose tests use %s', (_name, fa
     const receiver = createReceiver({
       secret: SECRET,
       deadlineMs: 100,
-      handlerTimeoutMs: 200,
+      handlerTimeoutMs: 1_000,
       leaseMs: 2_000,
       logger: { debug() {}, info() {}, warn() {}, error() {} },
       onError: ({ code }) => void codes.push(code),
@@ -85,7 +85,7 @@ describe.each(Object.entries(FAKES))('a receiver whose tests use %s', (_name, fa
     fake.advance(100)
     await sent
     expect(ended).toMatchObject([{ outcome: 'late' }])
-    fake.advance(200)
+    fake.advance(1_000)
     for (let turn = 0; turn < 10; turn++) await Promise.resolve()
     expect(codes.filter((code) => code === 'handler_timeout')).toHaveLength(2)
     fake.end()

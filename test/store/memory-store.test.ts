@@ -237,7 +237,7 @@ describe('the options', () => {
     ['option_unknown', 'ttl', { max: 10, ttl: 10 }],
     ...[1_000, '1000', null, () => {}].map((options): [string, string, unknown] => [
       'option_invalid',
-      'it takes one object of options: { max: 1000 }',
+      'it takes one object of options: { max, retentionMs, clock }',
       options,
     ]),
     ...[0, -1, 1.5, Number.NaN, Infinity, 10_000_001, 2 ** 53, '10', null, 10n].map(

@@ -823,8 +823,12 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
     () => core.createReceiver({ secret, onDeadLetter: nothing }),
     /there is none. Give/,
   ],
-  ['createReceiver(megabytes)', () => core.createReceiver({ secret, maxBodyBytes: 10 }), /bytes from 100 to/],
-  ['createReceiver(seconds)', () => core.createReceiver({ secret, handlerTimeoutMs: 60 }), /a number from 100 to/],
+  ['createReceiver(megabytes)', () => core.createReceiver({ secret, maxBodyBytes: 512 }), /bytes from 1000 to/],
+  [
+    'createReceiver(seconds)',
+    () => core.createReceiver({ secret, handlerTimeoutMs: 300 }),
+    /since it is in milliseconds/,
+  ],
   [
     'createReceiver(blank account)',
     () => core.createReceiver({ secret: { secret, accountKey: ' acme' } }),
@@ -890,7 +894,7 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
   [
     'createReceiver({ store: memoryStore })',
     () => core.createReceiver({ secret: 's', store: core.memoryStore as never }),
-    /It is a function: call it/,
+    /store is a function; give .*: call it/,
   ],
   ['bullmqInbox(promise)', () => bullmqInbox({ connection: Promise.resolve({}) as never }), /is a promise; await it/],
   [
@@ -902,4 +906,27 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
       }),
     /accounts: must have different keys/,
   ],
+  ['createReceiver({ webhookSecret })', () => core.createReceiver({ webhookSecret: 'x' } as never), /mean "secret"\?/],
+  [
+    'createReceiver({ sender })',
+    () => core.createReceiver({ secret, sender: senders.github() } as never),
+    /receiveFrom/,
+  ],
+  ['createReceiver({ retries })', () => core.createReceiver({ secret, retries: 3 } as never), /receiver\.work\(\)/],
+  [
+    'createReceiver({ path })',
+    () => core.createReceiver({ secret, path: '/x' } as never),
+    /nodeHandler\(receiver, \{ path/,
+  ],
+  ['workOnce({ maxAttempts })', () => withInbox().workOnce({ maxAttempts: 3 } as never), /mean "attempts"\?/],
+  ['memoryStore({ ttl })', () => core.memoryStore({ ttl: 5 } as never), /mean "retentionMs"\?/],
+  ['memoryStore({ maxEntries })', () => core.memoryStore({ maxEntries: 5 } as never), /mean "max"\?/],
+  ['sqliteStore({ db })', () => sqlite.sqliteStore({ db: database } as never), /mean "database"\?/],
+  ['redisStore({ keyPrefix })', () => redisStore({ client: {}, keyPrefix: 'x' } as never), /mean "prefix"\?/],
+  ['redisStore({ url })', () => redisStore({ url: 'redis://x' } as never), /mean "client"\?/],
+  ['bullmqInbox({ url })', () => bullmqInbox({ url: 'redis://x' } as never), /mean "connection"\?/],
+  ['createClient({ url })', () => api.createClient({ url } as never), /mean "baseUrl"\?/],
+  ['dispatch({ timeoutMs })', () => crm.dispatch(event, { timeoutMs: 5 } as never), /mean "waitMs"\?/],
+  ['nodeHandler(path)', () => nodeHandler(crm, '/webhooks' as never), /one object of options: \{ path,/],
+  ['startEmulator(port)', () => startEmulator(4010 as never), /one object of options: \{ port: 4010 \}/],
 ]

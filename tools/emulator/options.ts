@@ -189,9 +189,11 @@ export type EmulatorSettings = ReturnType<typeof checkEmulatorOptions>
 
 /** @throws ConfigurationError `option_unknown`, `option_invalid` */
 export function checkEmulatorOptions(options: EmulatorOptions) {
+  const check = new OptionChecker('startEmulator')
+  check.mustBeObject(options, '{ port: 4010 }')
   const checked = schema.safeParse(options)
   if (!checked.success) throw toError(checked.error)
-  new OptionChecker('startEmulator').mustBe('signatureHeader', checked.data.signatureHeader, SIGNATURE_HEADER)
+  check.mustBe('signatureHeader', checked.data.signatureHeader, SIGNATURE_HEADER)
   const { deadline: deadlineMs, tokenTtl: tokenTtlMs, assume, ...rest } = checked.data
   return { ...rest, deadlineMs, tokenTtlMs, assumed: assumeAll(rest.dialect, assume) }
 }

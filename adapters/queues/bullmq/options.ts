@@ -1,6 +1,6 @@
 import type { RedisOptions } from 'bullmq'
-import { OptionChecker } from '../../../src/engine.ts'
-import { checkDeadLetterMs } from '../../stores/dead-letters.ts'
+import { ANY, type Kind, OptionChecker } from '../../../src/engine.ts'
+import { DEAD_LETTER, DEFAULT_DEAD_LETTER_MS } from '../../stores/dead-letters.ts'
 
 /** Options of an inbox on Redis. */
 export interface BullmqInboxOptions {
@@ -16,21 +16,19 @@ export interface BullmqInboxOptions {
 
 export type Checked = ReturnType<typeof checkOptions>
 
-const NAME = /^[A-Za-z0-9._-]{1,100}$/
+const NAME: Kind = (value) =>
+  typeof value === 'string' && /^[\w.-]{1,100}$/.test(value)
+    ? undefined
+    : 'a name of letters, digits, dots, underscores and hyphens'
 
 const check = new OptionChecker('bullmqInbox')
 
 /** @throws ConfigurationError `option_invalid`, `option_unknown` */
 export function checkOptions(options: BullmqInboxOptions) {
-  check.mustBeObject(options, '{ connection }')
-  const { connection, queue = 'postern', prefix = 'bull', deadLetterMs } = options
-  check.mustHaveOnly(options, ['connection', 'queue', 'prefix', 'deadLetterMs'])
-  return {
-    connection: toObject(connection),
-    deadLetterMs: checkDeadLetterMs(check, deadLetterMs),
-    queue: checkName('queue', queue),
-    prefix: checkName('prefix', prefix),
-  }
+  const kinds = { connection: ANY, queue: NAME, prefix: NAME, deadLetterMs: DEAD_LETTER }
+  check.mustFit(options, kinds, ['connection'])
+  const { connection, queue = 'postern', prefix = 'bull', deadLetterMs = DEFAULT_DEAD_LETTER_MS } = options
+  return { connection: toObject(connection), deadLetterMs, queue, prefix }
 }
 
 function toObject(connection: unknown): RedisOptions {
@@ -48,11 +46,4 @@ function toObject(connection: unknown): RedisOptions {
       `connection is ${isClient ? 'a client' : 'missing'}; give a URL, or the options of one, such as { host, port }. The inbox creates its own clients, since those that accept events must fail fast.`,
     )
   return connection
-}
-
-function checkName(name: string, value: unknown): string {
-  if (typeof value === 'string' && NAME.test(value)) return value
-  throw check.invalid(
-    `${name} is ${JSON.stringify(value)}; give a name of letters, digits, dots, underscores and hyphens.`,
-  )
 }

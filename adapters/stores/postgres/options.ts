@@ -1,4 +1,12 @@
-import { DEFAULT_RETENTION_MS, OptionChecker } from '../../../src/engine.ts'
+import {
+  ANY,
+  DEFAULT_RETENTION_MS,
+  FUNCTION,
+  type Kind,
+  OptionChecker,
+  whole,
+  withMethods,
+} from '../../../src/engine.ts'
 import { LONGEST_RETENTION_MS } from '../claims.ts'
 import type { ClientOf, PgClient, PgPool } from './pool.ts'
 import { DEFAULT_TABLE, type TableName } from './statements.ts'
@@ -27,12 +35,10 @@ const NAME = /^[^\0\p{Surrogate}]+$/u
 const check = new OptionChecker('postgresStore')
 
 export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): CheckedOptions<Tx> {
-  check.mustBeObject(options, '{ pool }')
+  const retention = whole(1, LONGEST_RETENTION_MS, 'milliseconds')
+  const kinds = { pool: POOL, retentionMs: retention, schema: ANY, table: ANY, wrap: FUNCTION }
+  check.mustFit(options, kinds, ['pool'])
   const { pool, retentionMs = DEFAULT_RETENTION_MS, schema, table, wrap } = options
-  check.mustHaveOnly(options, ['pool', 'retentionMs', 'schema', 'table', 'wrap'])
-  checkPool(check, pool)
-  check.mustBeWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
-  check.mustBeFunctions({ wrap })
   return {
     pool,
     retentionMs,
@@ -45,12 +51,11 @@ export function checkTableName(check: OptionChecker, name: TableName): Required<
   return checkName(check, name, DEFAULT_TABLE, '_swept')
 }
 
-export function checkPool(check: OptionChecker, pool: Partial<PgPool> | undefined): void {
+export const POOL: Kind = (value) =>
   // A single client has these methods, too.
-  const isClient = pool !== undefined && 'connectionParameters' in Object(pool)
-  if (typeof pool?.connect !== 'function' || typeof pool.on !== 'function' || isClient)
-    throw check.invalid('pool is not a Pool of pg; give new Pool({ connectionString: process.env.DATABASE_URL }).')
-}
+  withMethods('connect', 'on')(value) === undefined && !('connectionParameters' in Object(value))
+    ? undefined
+    : 'a Pool of pg: new Pool({ connectionString: process.env.DATABASE_URL })'
 
 /** @param ending that of the longest name which begins with the table's */
 export function checkName(
@@ -59,8 +64,7 @@ export function checkName(
   defaultTable: string,
   ending: string,
 ): Required<TableName> {
-  check.mustBeObject(given, '{ schema, table }')
-  check.mustHaveOnly(given, ['schema', 'table'])
+  check.mustFit(given, { schema: ANY, table: ANY })
   const { schema, table = defaultTable } = given
   const name = { schema, table }
   const most = LONGEST_NAME - ending.length

@@ -1,10 +1,13 @@
 import {
+  ANY,
   type Claim,
   DEFAULT_RETENTION_MS,
   type Logger,
   OptionChecker,
   type Position,
   type Store,
+  TEXT,
+  whole,
 } from '../../../src/engine.ts'
 import { BUSY, DONE, makeTokens, NO_MARKS } from '../claims.ts'
 import { LostClaims } from '../lost-claims.ts'
@@ -225,12 +228,9 @@ function toClaim(reply: unknown, token: string, hasPositions: boolean): Claim {
 const check = new OptionChecker('redisStore')
 
 function checkOptions(options: RedisStoreOptions) {
-  check.mustBeObject(options, '{ client }')
+  const retention = whole(1, Number.MAX_SAFE_INTEGER, 'milliseconds')
+  check.mustFit(options, { client: ANY, retentionMs: retention, prefix: TEXT }, ['client'])
   const { client, retentionMs = DEFAULT_RETENTION_MS, prefix = 'postern:' } = options
-  check.mustHaveOnly(options, ['client', 'retentionMs', 'prefix'])
-  check.mustBeWhole('retentionMs', retentionMs, 1, Number.MAX_SAFE_INTEGER, 'milliseconds')
-  if (typeof prefix !== 'string')
-    throw check.invalid(`prefix is of type ${typeof prefix}; give text, such as "postern:".`)
   return { client, retentionMs, prefix }
 }
 

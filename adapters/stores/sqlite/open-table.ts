@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Clock, ConfigurationError, type OptionChecker } from '../../../src/engine.ts'
+import { ConfigurationError, type Kind } from '../../../src/engine.ts'
 import type { SqliteConnection, SqliteDatabase, SqliteDriver } from './database.ts'
 import { findFix, untilUnlocked } from './faults.ts'
 import { WrappedConnection } from './wrap-connection.ts'
@@ -45,11 +45,12 @@ export function openTable<T>(
   }
 }
 
-/** Checks the options that a store and an inbox share. The names of further tables and indexes begin with the table's. */
-export function checkTable(check: OptionChecker, table: unknown, clock: Pick<Clock, 'now'>, longest: number): void {
-  if (typeof table !== 'string' || !/^[a-z_]\w*$/i.test(table) || /^sqlite_/i.test(table) || table.length > longest)
-    throw check.invalid(`table is ${JSON.stringify(table)}; give a name of letters, digits and underscores.`)
-  check.mustHaveMethods('clock', clock, ['now'])
+/** Returns the kind of a table's name, with which the names of further tables and indexes begin. */
+export function tableName(longest: number): Kind {
+  return (value) =>
+    typeof value === 'string' && /^[a-z_]\w*$/i.test(value) && !/^sqlite_/i.test(value) && value.length <= longest
+      ? undefined
+      : 'a name of letters, digits and underscores'
 }
 
 /** Returns a database of `openSqlite`, or wraps a connection that the app opened itself with one of the drivers. */

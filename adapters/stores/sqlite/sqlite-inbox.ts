@@ -1,4 +1,5 @@
 import {
+  ANY,
   type Clock,
   type Inbox,
   type InboxItem,
@@ -7,8 +8,9 @@ import {
   OptionChecker,
   pollInbox,
   systemClock,
+  withMethods,
 } from '../../../src/engine.ts'
-import { checkDeadLetterMs } from '../dead-letters.ts'
+import { DEAD_LETTER, DEFAULT_DEAD_LETTER_MS } from '../dead-letters.ts'
 import { checkKey } from '../inbox-lines.ts'
 import { nameWorker } from '../name-worker.ts'
 import { PutListeners } from '../put-listeners.ts'
@@ -16,7 +18,7 @@ import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { explain } from './faults.ts'
 import { SqliteInboxTable } from './inbox-table.ts'
 import { SqliteInboxView } from './inbox-view.ts'
-import { checkTable, openTable } from './open-table.ts'
+import { openTable, tableName } from './open-table.ts'
 import { InboxLog, WorkTable } from './work-table.ts'
 import { Writer } from './writer.ts'
 
@@ -95,10 +97,9 @@ async function read<T>(step: () => T): Promise<Awaited<T>> {
 const check = new OptionChecker('sqliteInbox')
 
 function checkOptions(options: SqliteInboxOptions) {
-  check.mustBeObject(options, '{ database }')
-  const { deadLetterMs, table = 'postern_inbox', clock = systemClock } = options
-  check.mustHaveOnly(options, ['database', 'deadLetterMs', 'table', 'clock'])
-  checkTable(check, table, clock, LONGEST_NAME)
-  check.mustHaveMethods('clock', clock, ['monotonic'])
-  return { deadLetterMs: checkDeadLetterMs(check, deadLetterMs), table, clock }
+  const clockKind = withMethods('now', 'monotonic')
+  const kinds = { database: ANY, deadLetterMs: DEAD_LETTER, table: tableName(LONGEST_NAME), clock: clockKind }
+  check.mustFit(options, kinds, ['database'])
+  const { deadLetterMs = DEFAULT_DEAD_LETTER_MS, table = 'postern_inbox', clock = systemClock } = options
+  return { deadLetterMs, table, clock }
 }

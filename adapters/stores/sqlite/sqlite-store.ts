@@ -1,15 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
+  ANY,
   type Clock,
   DEFAULT_RETENTION_MS,
   OptionChecker,
   type SyncTransactionalStore,
   systemClock,
+  whole,
+  withMethods,
 } from '../../../src/engine.ts'
 import { LONGEST_RETENTION_MS, makeTokens } from '../claims.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { EventsTable } from './events-table.ts'
-import { checkTable, openTable } from './open-table.ts'
+import { openTable, tableName } from './open-table.ts'
 import { Writer } from './writer.ts'
 
 /** Options of `sqliteStore`. */
@@ -83,10 +86,9 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
 const check = new OptionChecker('sqliteStore')
 
 function checkOptions(options: SqliteStoreOptions<SqliteDatabase | SqliteConnection>) {
-  check.mustBeObject(options, '{ database }')
+  const retention = whole(1, LONGEST_RETENTION_MS, 'milliseconds')
+  const kinds = { database: ANY, retentionMs: retention, table: tableName(LONGEST_NAME), clock: withMethods('now') }
+  check.mustFit(options, kinds, ['database'])
   const { retentionMs = DEFAULT_RETENTION_MS, table = 'postern_events', clock = systemClock } = options
-  check.mustHaveOnly(options, ['database', 'retentionMs', 'table', 'clock'])
-  check.mustBeWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
-  checkTable(check, table, clock, LONGEST_NAME)
   return { retentionMs, table, clock }
 }

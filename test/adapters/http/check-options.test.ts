@@ -49,7 +49,7 @@ describe.each(adapters)('%s checks its arguments when it is called:', (name, mak
       receiver,
       { sources: () => 'acme' },
       'option_unknown',
-      'has no option "sources". Did you mean "source"? It takes source',
+      'has no option "sources". Did you mean "source"? It takes ',
     ],
     ['a source that is text', receiver, { source: 'acme' }, 'option_invalid', 'source is "acme"; give a function'],
     [

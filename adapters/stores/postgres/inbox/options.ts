@@ -1,6 +1,6 @@
-import { OptionChecker } from '../../../../src/engine.ts'
-import { checkDeadLetterMs } from '../../dead-letters.ts'
-import { checkName, checkPool } from '../options.ts'
+import { ANY, OptionChecker } from '../../../../src/engine.ts'
+import { DEAD_LETTER, DEFAULT_DEAD_LETTER_MS } from '../../dead-letters.ts'
+import { checkName, POOL } from '../options.ts'
 import type { PgPool } from '../pool.ts'
 import type { TableName } from '../statements.ts'
 import { DEFAULT_TABLE, LONGEST_ENDING } from './tables.ts'
@@ -18,11 +18,9 @@ export interface PostgresInboxOptions extends TableName {
 const check = new OptionChecker('postgresInbox')
 
 export function checkInboxOptions(options: PostgresInboxOptions) {
-  check.mustBeObject(options, '{ pool }')
-  const { pool, deadLetterMs, schema, table } = options
-  check.mustHaveOnly(options, ['pool', 'deadLetterMs', 'schema', 'table'])
-  checkPool(check, pool)
-  return { pool, deadLetterMs: checkDeadLetterMs(check, deadLetterMs), ...checkInboxName(check, { schema, table }) }
+  check.mustFit(options, { pool: POOL, deadLetterMs: DEAD_LETTER, schema: ANY, table: ANY }, ['pool'])
+  const { pool, deadLetterMs = DEFAULT_DEAD_LETTER_MS, schema, table } = options
+  return { pool, deadLetterMs, ...checkInboxName(check, { schema, table }) }
 }
 
 export function checkInboxName(check: OptionChecker, name: TableName): Required<TableName> {

@@ -74,7 +74,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
   it.each<[string, unknown]>([
     ['pool', undefined],
     ['pool', { pool: { query() {} } }],
-    ['pool is not a Pool', { pool: new pg.Client() }],
+    ['a Pool of pg', { pool: new pg.Client() }],
     ['retentionMs', { retentionMs: 0 }],
     ['table', { table: '' }],
     ['table', { table: 'a\0b' }],
