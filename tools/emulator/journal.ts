@@ -1,4 +1,4 @@
-import { resultCodeOf } from '../../adapters/stores/sqlite/faults.ts'
+import { findFix } from '../../adapters/stores/sqlite/faults.ts'
 import { PosternError } from '../../src/protocol/errors.ts'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
 import { Refusal } from './refusal.ts'
@@ -153,38 +153,19 @@ function unlock(database: EmulatorDatabase): void {
   }
 }
 
-const IN_USE = 'another process has it open. End that process, or give another file.'
-const NOT_WRITABLE = 'it cannot be written. Let this process write to the file and its folder, or give another file.'
 const DAMAGED = 'it is damaged. Replace it with an intact copy, or give another file.'
-/** Fixes by SQLite's primary result code. */
-const FIXES: Readonly<Record<string, string>> = {
-  SQLITE_BUSY: IN_USE,
-  SQLITE_LOCKED: IN_USE,
-  SQLITE_READONLY: NOT_WRITABLE,
-  SQLITE_IOERR: 'its disk failed to read or write it. Check the disk, or give another file.',
-  SQLITE_CORRUPT: DAMAGED,
-  SQLITE_FULL: 'no room is left on its disk. Make room, or give a file on another disk.',
-  SQLITE_CANTOPEN: NOT_WRITABLE,
-  SQLITE_NOTADB: 'it is not a SQLite database. Give another file.',
-}
 
 /** Runs work on a database. Adds the file and a fix to each error of the driver. */
 function explainTrouble<T>(file: string, work: () => T): T {
   try {
     return work()
   } catch (cause) {
-    const fix = findFix(cause)
-    throw fix === undefined ? cause : unusable(file, fix, cause)
+    const { code, errcode, message } = Object(cause) as Readonly<Record<string, unknown>> // the thrown value can be anything
+    if (typeof errcode !== 'number' && !String(code).startsWith('SQLITE_')) throw cause
+    throw unusable(file, findFix(cause) ?? `${String(message).split('\n')[0]}. Give another file.`, cause)
   }
 }
 
 function unusable(file: string, what: string, cause?: unknown): PosternError {
   return new PosternError('database_unusable', `The emulator cannot use the database ${file}: ${what}`, { cause })
-}
-
-/** Returns the fix for an error of the driver; undefined for other errors. */
-function findFix(error: unknown): string | undefined {
-  const { code, errcode, message } = Object(error) as Readonly<Record<string, unknown>> // the thrown value can be anything
-  if (typeof errcode !== 'number' && !String(code).startsWith('SQLITE_')) return undefined
-  return FIXES[resultCodeOf(error) ?? ''] ?? `${String(message).split('\n')[0]}. Give another file.`
 }
