@@ -1,9 +1,10 @@
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { platform } from 'node:process'
+import type { InboxView } from 'postern/emulator'
 import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { LateInbox } from '../../tools/cli/service/late-inbox.ts'
+import { createLateInbox } from '../../tools/cli/service/late-inbox.ts'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { startWatch } from '../support/watch.ts'
@@ -26,10 +27,10 @@ function readlink(path: string): string {
 }
 
 describe('an inbox that may come later', () => {
-  const counts = (inbox: LateInbox) => inbox.counts().then(({ dead }) => dead)
+  const counts = (inbox: InboxView) => inbox.counts().then(({ dead }) => dead)
 
   it('is found once its file and table exist, and again when the file was replaced', async () => {
-    await using inbox = new LateInbox({ sqlite: file })
+    await using inbox = createLateInbox({ sqlite: file })
     await expect(inbox.counts()).rejects.toThrow('does not exist, or is not a file')
     writeFileSync(file, '') // an app that has not made its table
     await expect(inbox.counts()).rejects.toThrow('has no inbox')
@@ -45,7 +46,7 @@ describe('an inbox that may come later', () => {
 
   it.runIf(platform === 'linux')('keeps its connection while its file is the same', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
-    await using inbox = new LateInbox({ sqlite: file })
+    await using inbox = createLateInbox({ sqlite: file })
     await inbox.counts()
     const links = () => readdirSync('/proc/self/fd').map((fd) => readlink(`/proc/self/fd/${fd}`))
     const opened = links().filter((name) => name === file).length
@@ -58,7 +59,7 @@ describe('an inbox that may come later', () => {
     const holder = openSqlite(file)
     holder.pragma('locking_mode = EXCLUSIVE')
     holder.exec('BEGIN EXCLUSIVE; CREATE TABLE t (a)')
-    await using inbox = new LateInbox({ sqlite: file })
+    await using inbox = createLateInbox({ sqlite: file })
     const watch = startWatch()
     await expect(inbox.counts()).rejects.toThrow('another process has it locked')
     expect(watch()).toBeLessThan(4_500) // SQLite would wait for 5 s

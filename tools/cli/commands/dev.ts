@@ -24,7 +24,7 @@ import { emit, endIfInterrupted, type Io, messageOf, tell, usageError } from '..
 import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
 import { type InboxOptions, writeInboxOptions } from '../service/inbox-options.ts'
-import { LateInbox } from '../service/late-inbox.ts'
+import { createLateInbox } from '../service/late-inbox.ts'
 import { toHelp } from './add-group.ts'
 
 interface DevOptions extends EmulatorCommandOptions, SecretOptions {
@@ -172,7 +172,7 @@ function describeSecret({ secret }: EmulatorWebhook, options: DevOptions, isGive
 }
 
 async function describeInbox(options: InboxOptions): Promise<string> {
-  await using inbox = new LateInbox(options)
+  await using inbox = createLateInbox(options)
   const where = writeInboxOptions(options).replace(/^--/, '')
   try {
     const { waiting, running, dead } = await inbox.counts()

@@ -42,13 +42,13 @@ async function drop(key: string | undefined, options: DropOptions, io: Io): Prom
 }
 
 async function dropOne(key: string, { yes, ...options }: InboxCommandOptions, io: Io): Promise<void> {
-  await using opened = await openInboxOf(options, io.env)
-  const { state, type, id } = await getEntry(opened, key, options)
+  await using inbox = await openInboxOf(options, io.env)
+  const { state, type, id } = await getEntry(inbox, key, options)
   const name = `${toPrintable(type)} ${toPrintable(id)}`
   if (state === 'running') throw isRunning(`${name} is`)
   if (!yes) await mustBeMeant(`${name} (${state}) would be deleted, and never handled.`, io)
-  if (!(await opened.inbox.drop(key))) {
-    await getEntry(opened, key, options)
+  if (!(await inbox.drop(key))) {
+    await getEntry(inbox, key, options)
     throw isRunning(`${name} is`)
   }
   emit(io, { key, isDropped: true }, `${name} is deleted`, io.stderr)
@@ -56,7 +56,7 @@ async function dropOne(key: string, { yes, ...options }: InboxCommandOptions, io
 
 async function dropAccount({ account, ...options }: DropOptions & { readonly account: string }, io: Io): Promise<void> {
   const { type, dryRun, yes } = options
-  await using opened = await openInboxOf(options, io.env)
+  await using inbox = await openInboxOf(options, io.env)
   const isMeant = isOfTypes(type)
   const run = async (isDry: boolean) => {
     let now: DroppedAll = { read: 0, found: 0, dropped: 0, running: 0 }
@@ -70,7 +70,7 @@ async function dropAccount({ account, ...options }: DropOptions & { readonly acc
     }
     const isOfType = (eventType: string) => isMeant({ eventType })
     try {
-      return await dropAll(opened.inbox, { accountKey: account, isOfType, dryRun: isDry, onProgress })
+      return await dropAll(inbox, { accountKey: account, isOfType, dryRun: isDry, onProgress })
     } finally {
       end()
     }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ListedEntry } from '../../../src/inbox/inbox.ts'
+import type { Inbox, ListedEntry } from '../../../src/inbox/inbox.ts'
 import { toIso } from '../../../src/protocol/iso-time.ts'
 import { collectTypes, isOfTypes } from '../input/delivery-filter.ts'
 import { mustBeMeant } from '../input/keys.ts'
@@ -7,7 +7,7 @@ import { readRate } from '../input/read-option.ts'
 import { ExitError, emit, type Io, tell, usageError } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { formatProgress, showProgress } from '../output/progress-line.ts'
-import { type ConnectedInbox, getEntry, type InboxCommandOptions, openInboxOf } from '../service/inbox-options.ts'
+import { getEntry, type InboxCommandOptions, openInboxOf } from '../service/inbox-options.ts'
 import { sendAll } from '../service/send-all.ts'
 import type { AddCommand } from './add-group.ts'
 
@@ -47,11 +47,11 @@ async function replay(key: string | undefined, options: ReplayCommandOptions, io
   const { all, type, dryRun, yes } = options
   if ((key === undefined) === (all === undefined)) throw usageError('Give the key of one dead letter, or --all.')
   if (type !== undefined && !all) throw usageError('--type is for --all.')
-  await using opened = await openInboxOf(options, io.env)
-  const plan = key === undefined ? await readPlan(opened, options, io) : [await readOne(opened, key, options)]
+  await using inbox = await openInboxOf(options, io.env)
+  const plan = key === undefined ? await readPlan(inbox, options, io) : [await readOne(inbox, key, options)]
   if (dryRun) return tellPlan(plan, io)
   if (all && !yes && plan.length > 0) await mustBeMeant(`${count(plan.length)} would be replayed.`, io)
-  const { left, error, ...done } = await replayAll(opened, plan, options, io)
+  const { left, error, ...done } = await replayAll(inbox, plan, options, io)
   const isComplete = left === 0
   emit(io, { type: 'summary', isComplete, total: plan.length, ...done })
   const gone = done.gone === 0 ? '' : `, ${done.gone} left out: replayed or dropped by another process`
@@ -68,11 +68,7 @@ async function replay(key: string | undefined, options: ReplayCommandOptions, io
 const NONE = 'there is no such dead letter'
 
 /** Reads all dead letters before one is replayed, so that none is replayed a second time when it dies again. */
-async function readPlan(
-  { inbox }: ConnectedInbox,
-  { type }: ReplayCommandOptions,
-  io: Io,
-): Promise<readonly Planned[]> {
+async function readPlan(inbox: Inbox, { type }: ReplayCommandOptions, io: Io): Promise<readonly Planned[]> {
   const isOfType = isOfTypes(type)
   const plan: Planned[] = []
   let read = 0
@@ -95,8 +91,8 @@ async function readPlan(
   return plan
 }
 
-async function readOne(opened: ConnectedInbox, key: string, options: InboxCommandOptions): Promise<Planned> {
-  const item = await getEntry(opened, key, options)
+async function readOne(inbox: Inbox, key: string, options: InboxCommandOptions): Promise<Planned> {
+  const item = await getEntry(inbox, key, options)
   if (item.state === 'dead') return toPlanned(item)
   const why = item.state === 'running' ? 'it is running' : `its next try is ${toIso(item.dueAt) ?? 'unknown'}`
   throw new ExitError('failed', `${toPrintable(item.type)} ${toPrintable(item.id)} is not a dead letter: ${why}.`)
@@ -116,7 +112,7 @@ function tellPlan(plan: readonly Planned[], io: Io): void {
 }
 
 /** Replays until the first failure. Returns the numbers of dead letters that were replayed, gone and left, and the failure. */
-async function replayAll({ inbox }: ConnectedInbox, plan: readonly Planned[], { rate }: ReplayCommandOptions, io: Io) {
+async function replayAll(inbox: Inbox, plan: readonly Planned[], { rate }: ReplayCommandOptions, io: Io) {
   const done = { replayed: 0, gone: 0 }
   const failure = new AbortController()
   const begin = performance.now()

@@ -5,7 +5,7 @@ import { emit, endIfInterrupted, type Io, tell, usageError } from '../io.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { type InboxCommandOptions, writeInboxOptions } from '../service/inbox-options.ts'
-import { LateInbox } from '../service/late-inbox.ts'
+import { createLateInbox } from '../service/late-inbox.ts'
 import type { AddCommand } from './add-group.ts'
 
 interface ServeOptions extends InboxCommandOptions {
@@ -38,7 +38,7 @@ async function serve({ port, write, ...options }: ServeOptions, io: Io): Promise
     throw usageError(`${TOKEN_VARIABLE} is too short to be a secret.`, {
       fix: `Give at least ${SHORTEST_TOKEN} characters that nobody can guess, or leave it out.`,
     })
-  await using inbox = new LateInbox(options, io.env)
+  await using inbox = createLateInbox(options, io.env)
   await inbox.counts() // fails now if there is no inbox
   const serving = {
     port,

@@ -90,8 +90,8 @@ export function addInbox(program: Command, io: Io): void {
 const STATES: readonly InboxState[] = ['dead', 'waiting', 'running']
 
 async function showCounts(options: InboxCommandOptions, io: Io): Promise<void> {
-  await using opened = await openInboxOf(options, io.env)
-  const counts = await opened.inbox.counts()
+  await using inbox = await openInboxOf(options, io.env)
+  const counts = await inbox.counts()
   const { parked = 0, oldestDueAt, oldestParkedAt } = counts
   const toTime = (time: number | undefined) => (time === undefined ? null : (toIso(time) ?? null))
   const oldest = { oldestDueAt: toTime(oldestDueAt), parked, oldestParkedAt: toTime(oldestParkedAt) }
@@ -99,9 +99,9 @@ async function showCounts(options: InboxCommandOptions, io: Io): Promise<void> {
 }
 
 async function list({ state, limit, after, ...options }: ListCommandOptions, io: Io): Promise<void> {
-  await using opened = await openInboxOf(options, io.env)
+  await using inbox = await openInboxOf(options, io.env)
   io.advise?.('option_invalid', 'Take the place from the line "next page" of the previous page.')
-  const { entries, next } = await opened.inbox.list(state, { limit, after })
+  const { entries, next } = await inbox.list(state, { limit, after })
   const records = entries.map((item) => ({ type: 'item', ...toItemRecord(item) }))
   const none = `the inbox has no ${after === undefined ? '' : 'further '}event that ${WORDS[state]}`
   emitList(io, records, formatItems(entries, state), none)
@@ -114,8 +114,8 @@ async function list({ state, limit, after, ...options }: ListCommandOptions, io:
 const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', waiting: 'waits', running: 'runs' }
 
 async function show(key: string, { body, ...options }: ShowOptions, io: Io): Promise<void> {
-  await using opened = await openInboxOf(options, io.env)
-  const item = await getEntry(opened, key, options)
+  await using inbox = await openInboxOf(options, io.env)
+  const item = await getEntry(inbox, key, options)
   const sealedBy = keyIdOf(item.bytes)
   const isShown = body && sealedBy === undefined
   const text = [formatItem(item), ...(isShown ? [formatBody(item.bytes)] : [])].join('\n\n')

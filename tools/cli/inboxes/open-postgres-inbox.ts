@@ -1,11 +1,7 @@
 import { type PostgresInbox, postgresInbox } from '../../../adapters/stores/postgres/inbox/postgres-inbox.ts'
 import type { TableName } from '../../../adapters/stores/postgres/statements.ts'
 import { ConfigurationError } from '../../../src/protocol/errors.ts'
-import { toUnreachable } from './unreachable.ts'
-
-export interface OpenedPostgresInbox extends AsyncDisposable {
-  readonly inbox: PostgresInbox
-}
+import { type EngineInbox, toUnreachable } from './engine-inbox.ts'
 
 /**
  * Opens the inbox of another process, and creates nothing but what `prepare` does.
@@ -17,7 +13,7 @@ export async function openPostgresInbox(
   connectionString: string,
   name: TableName,
   prepare?: (inbox: PostgresInbox) => Promise<void>,
-): Promise<OpenedPostgresInbox> {
+): Promise<EngineInbox> {
   const { default: pg } = await import('pg').catch((cause: unknown) => {
     throw new ConfigurationError('driver_missing', 'An inbox on Postgres needs pg: npm install pg', { cause })
   })
@@ -26,7 +22,7 @@ export async function openPostgresInbox(
   try {
     await prepare?.(inbox)
     await inbox.get('')
-    return { inbox, [Symbol.asyncDispose]: () => pool.end() }
+    return { inbox, close: () => pool.end() }
   } catch (cause) {
     await pool.end()
     throw toUnreachable(cause)

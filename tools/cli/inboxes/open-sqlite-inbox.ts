@@ -3,12 +3,8 @@ import type { SqliteDatabase } from '../../../adapters/stores/sqlite/database.ts
 import { CANNOT_OPEN, findFix, untilUnlocked } from '../../../adapters/stores/sqlite/faults.ts'
 import { connect, openSqlite } from '../../../adapters/stores/sqlite/open-sqlite.ts'
 import { sqliteInbox } from '../../../adapters/stores/sqlite/sqlite-inbox.ts'
-import type { Inbox } from '../../../src/inbox/inbox.ts'
 import { ConfigurationError } from '../../../src/protocol/errors.ts'
-
-export interface OpenedInbox extends Disposable {
-  readonly inbox: Inbox
-}
+import type { EngineInbox } from './engine-inbox.ts'
 
 /**
  * Opens the inbox of another process. Creates neither a file nor a table, and changes nothing in a database that has no inbox.
@@ -16,7 +12,7 @@ export interface OpenedInbox extends Disposable {
  * @param patienceMs how long it waits, with the event loop blocked, for a process that has the whole file locked; default 2 s
  * @throws ConfigurationError `database_unusable` if the file or its inbox is not there; `driver_missing`
  */
-export function openInbox(path: string, table = 'postern_inbox', patienceMs?: number): OpenedInbox {
+export function openInbox(path: string, table = 'postern_inbox', patienceMs?: number): EngineInbox {
   if (!isFile(path))
     throw unusable(`${path} does not exist, or is not a file. Give the file that the app opens for its inbox.`)
   const found = findInboxes(path, patienceMs)
@@ -30,7 +26,7 @@ export function openInbox(path: string, table = 'postern_inbox', patienceMs?: nu
   }
   const database = openSqlite(path)
   try {
-    return { inbox: sqliteInbox({ database, table: name }), [Symbol.dispose]: () => database.close() }
+    return { inbox: sqliteInbox({ database, table: name }), close: () => database.close() }
   } catch (error) {
     database.close()
     throw error

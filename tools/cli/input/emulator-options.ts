@@ -5,7 +5,7 @@ import { PosternError } from '../../../src/protocol/errors.ts'
 import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
 import { ExitError, type Io, messageOf, tell, usageError } from '../io.ts'
 import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
-import { LateInbox } from '../service/late-inbox.ts'
+import { createLateInbox } from '../service/late-inbox.ts'
 import {
   collect,
   numberReader,
@@ -78,7 +78,7 @@ export function addEmulatorOptions(command: Command): Command {
 export async function openEmulator(options: EmulatorCommandOptions, io: Io, devToken?: string): Promise<Emulator> {
   const settings = toSettings(options, io)
   const database = options.data === undefined ? undefined : await openDatabase(options.data)
-  const inbox = options.inbox === undefined ? undefined : new LateInbox(options.inbox, io.env)
+  const inbox = options.inbox === undefined ? undefined : createLateInbox(options.inbox, io.env)
   try {
     const emulator = await startOnPort({ ...settings, database, inbox, devToken }, options)
     const close = async () => {

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { Inbox, InboxEntry } from '../../../src/inbox/inbox.ts'
 import type { SealKeys } from '../../../src/inbox/seal.ts'
 import { sealedInbox } from '../../../src/inbox/sealed-inbox.ts'
+import type { EngineInbox } from '../inboxes/engine-inbox.ts'
 import { openPostgresInbox } from '../inboxes/open-postgres-inbox.ts'
 import { openInbox } from '../inboxes/open-sqlite-inbox.ts'
 import { ExitError, usageError } from '../io.ts'
@@ -21,9 +22,7 @@ export interface InboxCommandOptions extends InboxOptions {
   readonly yes?: true
 }
 
-export interface ConnectedInbox extends AsyncDisposable {
-  readonly inbox: Inbox
-}
+export type OpenInbox = Inbox & AsyncDisposable
 
 const ENGINES = ['sqlite', 'redis', 'postgres'] as const
 type Engine = (typeof ENGINES)[number]
@@ -77,10 +76,11 @@ export type Env = Readonly<Record<string, string | undefined>>
  *
  * @param patienceMs for a file that is locked: see `openInbox`
  */
-export async function openInboxOf(options: InboxOptions, env: Env = {}, patienceMs?: number): Promise<ConnectedInbox> {
-  const opened = await openEngine(options, patienceMs)
-  const inbox = sealedInbox(opened.inbox, { keys: env.INBOX_KEYS || NO_KEYS })
-  return { inbox, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() }
+export async function openInboxOf(options: InboxOptions, env: Env = {}, patienceMs?: number): Promise<OpenInbox> {
+  const { inbox, close } = await openEngine(options, patienceMs)
+  return Object.assign(sealedInbox(inbox, { keys: env.INBOX_KEYS || NO_KEYS }), {
+    [Symbol.asyncDispose]: async () => close(),
+  })
 }
 
 /** Without keys, errors of tries are shown as sealed. */
@@ -89,25 +89,22 @@ const NO_KEYS: SealKeys = {
   find: () => undefined,
 }
 
-async function openEngine(options: InboxOptions, patienceMs?: number): Promise<ConnectedInbox> {
+async function openEngine(options: InboxOptions, patienceMs?: number): Promise<EngineInbox> {
   const { sqlite = '', redis = '', postgres = '', table, queue, prefix, schema } = options
   const place = findPlace(options)
-  if (place === 'sqlite') {
-    const opened = openInbox(sqlite, table, patienceMs)
-    return { inbox: opened.inbox, [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() }
-  }
+  if (place === 'sqlite') return openInbox(sqlite, table, patienceMs)
   if (place === 'postgres') return openPostgresInbox(toPostgres(postgres), { schema, table })
   const url = toUrl(redis, /^rediss?:/)
   // With another path, ioredis would end the process.
   if (!/^\/?\d*$/.test(new URL(url).pathname))
     throw usageError('The path of a Redis URL is the number of a database, as in redis://HOST:PORT/0.')
   const { openBullmqInbox } = await loadBullmq()
-  const inbox = await openBullmqInbox({ connection: { url }, queue, prefix })
-  return { inbox, [Symbol.asyncDispose]: () => inbox.close() }
+  return openBullmqInbox({ connection: { url }, queue, prefix })
 }
 
 export async function migrateInbox({ postgres = '', schema, table }: InboxOptions): Promise<void> {
-  await using _ = await openPostgresInbox(toPostgres(postgres), { schema, table }, (inbox) => inbox.migrate())
+  const { close } = await openPostgresInbox(toPostgres(postgres), { schema, table }, (inbox) => inbox.migrate())
+  await close()
 }
 
 const toPostgres = (postgres: string) => toUrl(postgres, /^postgres(ql)?:/)
@@ -154,7 +151,7 @@ function withoutPassword(text: string): string {
 }
 
 /** Reads an item. Ends the command if there is none. */
-export async function getEntry({ inbox }: ConnectedInbox, key: string, options: InboxOptions): Promise<InboxEntry> {
+export async function getEntry(inbox: Inbox, key: string, options: InboxOptions): Promise<InboxEntry> {
   const entry = await inbox.get(key)
   if (entry !== undefined) return entry
   const message = `The inbox has no event of the key ${toPrintable(key)}: it was handled or dropped.`

@@ -1,52 +1,44 @@
 import { stat } from 'node:fs/promises'
-import type { InboxState, ListOptions } from '../../../src/inbox/inbox.ts'
-import { PosternError } from '../../../src/protocol/errors.ts'
 import type { InboxView } from '../../emulator/emulator.ts'
-import { type ConnectedInbox, type Env, type InboxOptions, openInboxOf } from './inbox-options.ts'
+import { type Env, type InboxOptions, type OpenInbox, openInboxOf } from './inbox-options.ts'
 
-/** An inbox that is opened at the first call, and again after the engine has failed or its file was replaced. */
-export class LateInbox implements InboxView, AsyncDisposable {
-  readonly #options: InboxOptions
-  readonly #env: Env
-  #connected: Promise<ConnectedInbox> | undefined
-  /** Identity of the open file. */
-  #file: string | undefined
-
-  /** @param env with the keys of a sealed inbox */
-  constructor(options: InboxOptions, env: Env = {}) {
-    this.#options = options
-    this.#env = env
+/**
+ * Creates an inbox that is opened at the first call, and again after a call has failed or its file was replaced.
+ *
+ * @param env with the keys of a sealed inbox
+ */
+export function createLateInbox(options: InboxOptions, env: Env = {}): InboxView & AsyncDisposable {
+  let opening: Promise<OpenInbox> | undefined
+  let openFile: string | undefined
+  const close = async () => {
+    const closing = opening
+    opening = undefined
+    const inbox = await closing?.catch(() => undefined)
+    await inbox?.[Symbol.asyncDispose]()
   }
-
-  readonly counts = () => this.#ask((inbox) => inbox.counts())
-  readonly list = (state: InboxState, options?: ListOptions) => this.#ask((inbox) => inbox.list(state, options))
-  readonly get = (key: string) => this.#ask((inbox) => inbox.get(key))
-  readonly replay = (key: string) => this.#ask((inbox) => inbox.replay(key))
-  readonly drop = (key: string) => this.#ask((inbox) => inbox.drop(key))
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const connected = this.#connected
-    this.#connected = undefined
-    const opened = await connected?.catch(() => undefined)
-    await opened?.[Symbol.asyncDispose]()
-  }
-
-  async #ask<T>(question: (inbox: InboxView) => Promise<T>): Promise<T> {
-    const file = await identify(this.#options.sqlite)
-    if (file !== this.#file) {
-      this.#file = file
-      await this[Symbol.asyncDispose]()
+  const ask = async <T>(question: (inbox: InboxView) => Promise<T>): Promise<T> => {
+    const file = await identify(options.sqlite)
+    if (file !== openFile) {
+      openFile = file
+      await close()
     }
     // Does not wait for a lock, which would delay the emulator's deliveries.
-    this.#connected ??= openInboxOf(this.#options, this.#env, 0)
-    const connected = this.#connected
+    opening ??= openInboxOf(options, env, 0)
+    const asked = opening
     try {
-      return await question((await connected).inbox)
+      return await question(await asked)
     } catch (error) {
-      const isOfCaller = error instanceof PosternError && error.code === 'option_invalid'
-      if (this.#connected === connected && !isOfCaller) await this[Symbol.asyncDispose]()
+      if (opening === asked) await close()
       throw error
     }
+  }
+  return {
+    counts: () => ask((inbox) => inbox.counts()),
+    list: (state, page) => ask((inbox) => inbox.list(state, page)),
+    get: (key) => ask((inbox) => inbox.get(key)),
+    replay: (key) => ask((inbox) => inbox.replay(key)),
+    drop: (key) => ask((inbox) => inbox.drop(key)),
+    [Symbol.asyncDispose]: close,
   }
 }
 

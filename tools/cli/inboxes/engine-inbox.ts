@@ -1,4 +1,11 @@
+import type { Inbox } from '../../../src/inbox/inbox.ts'
 import { ConfigurationError } from '../../../src/protocol/errors.ts'
+
+/** Inbox of another process, with what closes the connection to its engine. */
+export interface EngineInbox {
+  readonly inbox: Inbox
+  close(): void | Promise<void>
+}
 
 /** Returns the owner's error for an inbox that a command cannot open. If several addresses were tried, the message has the first one's reason. */
 export function toUnreachable(cause: unknown): ConfigurationError {
