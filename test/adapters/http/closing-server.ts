@@ -1,4 +1,7 @@
-/** A process with one host, named by an argument. It exits as soon as `receiver.close()` resolves. */
+/**
+ * A process with one host, named by an argument. Told to `close`, it exits as soon as `receiver.close()` resolves; told to `stop`, it stops its
+ * server then, and ends by itself.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver } from 'postern'
 import { silentLogger } from 'postern/testing'
@@ -17,12 +20,20 @@ const receiver = createReceiver({
   process.send?.('begun')
   if (process.argv[3] === 'slow handler') await sleep(1_000)
 })
-const running = await hosts.find(({ name }) => name === process.argv[2])?.start(receiver)
+/** Answers a while after the receiver has, as below middleware. */
+const handle: typeof receiver.handle = async (request) => {
+  const reply = await receiver.handle(request)
+  await sleep(300)
+  return reply
+}
+const running = await hosts.find(({ name }) => name === process.argv[2])?.start({ handle })
 
-process.once('message', async () => {
+process.once('message', async (told) => {
   const closing = receiver.close()
   process.send?.('begun')
   await closing
-  process.exit(0)
+  if (told === 'close') process.exit(0)
+  process.disconnect()
+  await running?.stop()
 })
 process.send?.({ port: running?.port })

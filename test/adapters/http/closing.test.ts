@@ -76,3 +76,24 @@ describe('await receiver.close(); process.exit(0)', () => {
     expect(await exited).toEqual([0, null])
   })
 })
+
+describe('await receiver.close(), and then the close() of the server', () => {
+  it.each(hosts.map(({ name }) => name))(
+    'answers what is under way on %s, and lets the process end though a connection is kept',
+    async (host) => {
+      const { child, port, whenBegun } = await startProcess(host, 'slow handler')
+      const first = sample()
+      const [kept] = await sendAll(port, [first])
+      expectAnswer(await (kept as Wire).answer(), 200, 'handled', first.id) // there is one
+      const deliveries = Array.from({ length: 10 }, () => sample())
+      const wires = await sendAll(port, deliveries)
+      await whenBegun(11)
+      const exited = once(child, 'exit')
+      const watch = startWatch()
+      child.send('stop')
+      for (const [at, wire] of wires.entries()) expectAnswer(await wire.answer(), 200, 'handled', deliveries[at]?.id)
+      expect(await exited).toEqual([0, null])
+      expect(watch()).toBeLessThan(30_000) // Fastify keeps an idle connection for 72 s
+    },
+  )
+})

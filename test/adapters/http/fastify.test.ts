@@ -1,12 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { text } from 'node:stream/consumers'
-import fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
-import { createReceiver } from 'postern'
+import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { type FastifyPluginOptions, fastifyPlugin } from 'postern/fastify'
-import { silentLogger } from 'postern/testing'
+import { createSender, events, fastifyTarget } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Gate } from '../../support/gate.ts'
 import { portOf } from './hosts.ts'
 import {
   createScene,
@@ -33,13 +31,6 @@ async function start(mount: Mount = mountAtWebhooks, options: FastifyServerOptio
   await app.listen({ port: 0, host: '127.0.0.1' })
   return { ...scene, app, port: portOf(app.server) }
 }
-
-async function inject(app: FastifyInstance, options: InjectOptions): Promise<Answer> {
-  const { statusCode, headers, body } = await app.inject({ method: 'POST', url: '/webhooks', ...options })
-  return { status: statusCode, headers: { 'content-type': String(headers['content-type']) }, body }
-}
-
-const toPayload = ({ bytes, headers }: Sample): InjectOptions => ({ payload: bytes, headers: toOutgoing(headers) })
 
 describe('beside other routes', () => {
   const echo = (app: FastifyInstance, url: string) => app.post(url, async (request) => ({ got: request.body }))
@@ -109,30 +100,6 @@ describe('its path', () => {
     expectAnswer(await exchange(scene.port, head(headers, { target: '/in/webhooks' }), bytes), 200, 'handled', id)
     expect((await exchange(scene.port, head(headers, { target: '/webhooks' }), bytes)).status).toBe(404)
   })
-
-  it('is available to the secrets function by request.params', async () => {
-    const receiver = createReceiver({
-      secret: ({ source }) => (source === 'acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
-      logger: silentLogger,
-    }).on('*', () => {})
-    const source: FastifyPluginOptions['source'] = ({ params }) => (params as { tenant: string }).tenant // the url names it
-    const { port } = await start((app) => app.register(fastifyPlugin, { receiver, url: '/webhooks/:tenant', source }))
-    const { bytes, headers, id } = sample()
-    expectAnswer(await exchange(port, head(headers, { target: '/webhooks/acme' }), bytes), 200, 'handled', id)
-    expectAnswer(await exchange(port, head(headers, { target: '/webhooks/other' }), bytes), 401, 'unauthorized')
-  })
-})
-
-it('passes late work to waitUntil', async () => {
-  const gate = new Gate()
-  const { receiver, outcomes } = createScene({ deadlineMs: 100 }, () => gate.promise)
-  const handed: Promise<unknown>[] = []
-  const waitUntil = (promise: Promise<unknown>) => void handed.push(promise)
-  const scene = await start((app) => app.register(fastifyPlugin, { receiver, url: '/webhooks', waitUntil }))
-  expect((await deliver(scene, sample())).status).toBe(503)
-  gate.open()
-  await Promise.all(handed)
-  expect([handed.length, outcomes.at(-1)]).toMatchObject([1, { outcome: 'handled', late: true }])
 })
 
 describe('hooks and logger of the app', () => {
@@ -187,19 +154,17 @@ describe('hooks and logger of the app', () => {
   })
 })
 
-describe('app.inject', () => {
-  it('gets the same answers as a socket', async () => {
-    const { app, ...scene } = await start()
-    const delivery = sample()
-    expectAnswer(await inject(app, toPayload(delivery)), 200, 'handled', delivery.id)
-    expectAnswer(await inject(app, toPayload(delivery)), 200, 'duplicate', delivery.id)
-    expectAnswer(await inject(app, toPayload(sample({ tamper: 'flip-bit' }))), 401, 'unauthorized')
-    expectAnswer(await inject(app, toPayload(sample({ tamper: 'no-header' }))), 401, 'unauthorized')
-    expectAnswer(await inject(app, { method: 'GET' }), 405, 'method_not_allowed')
-    const large = { ...toPayload(sample()), payload: Buffer.alloc(2_000_000) }
-    expectAnswer(await inject(app, large), 413, 'body_too_large')
-    expect([...scene.runs]).toEqual([[delivery.id, 1]])
-  })
+it('answers app.inject as it answers a socket', async () => {
+  const { app } = await start()
+  const sender = createSender({ target: fastifyTarget(app, { path: '/webhooks' }), secret: SECRET })
+  const event = events.contact.created()
+  for (const [status, body, tamper] of [
+    [200, event, 'none'],
+    [200, event, 'none'],
+    [401, event, 'flip-bit'],
+    [413, ' '.repeat(2_000_000), 'none'],
+  ] as const)
+    expect(await sender.send(body, { tamper })).toMatchObject({ status })
 })
 
 it('answers over HTTP/2, handled and refused', async () => {

@@ -23,6 +23,12 @@ export interface RunningHost {
   close(): Promise<void>
 }
 
+/** Options that every adapter has. */
+export interface HostOptions {
+  readonly source?: (request: { readonly url?: string | undefined }) => string | undefined
+  readonly waitUntil?: (work: Promise<unknown>) => void
+}
+
 /** Every host of a receiver; each answers POST /webhooks with it. */
 export interface Host {
   readonly name: string
@@ -34,7 +40,7 @@ export interface Host {
   readonly refusesOddTypes?: true
   /** True if another host reads bodies and writes answers by the same code of the package. */
   readonly isTwin?: true
-  start(receiver: Receives): Promise<RunningHost>
+  start(receiver: Receives, options?: HostOptions): Promise<RunningHost>
 }
 
 export const hosts: readonly Host[] = [
@@ -42,20 +48,22 @@ export const hosts: readonly Host[] = [
     name: 'Express 4',
     isTwin: true,
     otherMethods: 404,
-    start: (receiver) => listen(createServer(express4().post('/webhooks', expressHandler(receiver)))),
+    start: (receiver, options = {}) =>
+      listen(createServer(express4().post('/webhooks', expressHandler(receiver, options)))),
   },
   {
     name: 'Express 5',
     otherMethods: 404,
-    start: (receiver) => listen(createServer(express().post('/webhooks', expressHandler(receiver)))),
+    start: (receiver, options = {}) =>
+      listen(createServer(express().post('/webhooks', expressHandler(receiver, options)))),
   },
   {
     name: 'Fastify 5',
     otherMethods: 405,
     refusesOddTypes: true,
-    start: async (receiver) => {
+    start: async (receiver, options) => {
       const app = fastify()
-      await app.register(fastifyPlugin, { receiver, url: '/webhooks' })
+      await app.register(fastifyPlugin, { ...options, receiver, url: '/webhooks' })
       await app.listen({ port: 0, host: '127.0.0.1' })
       return toRunningHost(app.server, () => app.close())
     },
@@ -63,20 +71,20 @@ export const hosts: readonly Host[] = [
   {
     name: 'node:http',
     otherMethods: 405,
-    start: (receiver) => listen(createServer(nodeHandler(receiver, { path: '/webhooks' }))),
+    start: (receiver, options) => listen(createServer(nodeHandler(receiver, { ...options, path: '/webhooks' }))),
   },
   {
     name: 'Fetch',
     otherMethods: 405,
     isFetch: true,
-    start: (receiver) => listen(createServer(toListener(fetchHandler(receiver)))),
+    start: (receiver, options) => listen(createServer(toListener(fetchHandler<Request>(receiver, options)))),
   },
   {
     name: "Hono's Node server",
     otherMethods: 404,
     isFetch: true,
-    start: (receiver) => {
-      const handle = fetchHandler(receiver)
+    start: (receiver, options) => {
+      const handle = fetchHandler<Request>(receiver, options)
       const app = new Hono().post('/webhooks', (context) => handle(context.req.raw))
       return listen(createAdaptorServer({ fetch: app.fetch }) as Server)
     },
@@ -86,14 +94,14 @@ export const hosts: readonly Host[] = [
     isTwin: true,
     otherMethods: 405,
     isFetch: true,
-    start: (receiver) => listen(createServer(toListener(nextHandler(receiver)))),
+    start: (receiver, options) => listen(createServer(toListener(nextHandler(receiver, options)))),
   },
   {
     name: 'Next.js Pages Router',
     isTwin: true,
     otherMethods: 405,
     // Next.js with bodyParser off passes on node:http's request unchanged.
-    start: (receiver) => listen(createServer(nextApiHandler(receiver))),
+    start: (receiver, options) => listen(createServer(nextApiHandler(receiver, options))),
   },
 ]
 

@@ -11,7 +11,7 @@ import {
 } from 'postern'
 import { events, signed, type Tamper } from 'postern/testing'
 import { expect, onTestFinished } from 'vitest'
-import { type Host, listen } from './hosts.ts'
+import { type Host, type HostOptions, listen } from './hosts.ts'
 import { type Answer, exchange, type Headers, head } from './wire.ts'
 
 export const SECRET = 'a secret that nobody else has'
@@ -66,9 +66,14 @@ export function createScene(options: Options = {}, work: (id: string) => unknown
 }
 
 /** Puts the receiver behind a host on a free port, until the test ends. */
-export async function startScene(host: Host, options?: Options, work?: (id: string) => unknown): Promise<Scene> {
+export async function startScene(
+  host: Host,
+  options?: Options,
+  work?: (id: string) => unknown,
+  hostOptions?: HostOptions,
+): Promise<Scene> {
   const scene = createScene(options, work)
-  const { port, close } = await host.start(scene.receiver)
+  const { port, close } = await host.start(scene.receiver, hostOptions)
   onTestFinished(async () => {
     await close()
     await scene.receiver.close({ timeoutMs: 0 }) // nothing is left to be written

@@ -25,47 +25,41 @@ const adapters = {
 const newDelivery = () => signed(events.contact.created(), { secret: SECRET })
 
 describe.each(Object.entries(adapters))('%s, called with stand-ins', (_, make) => {
+  /** Calls the adapter with stand-ins of node-mocks-http for the delivery, whose body is changed. */
+  async function call(own: (body: Buffer) => object, eventEmitter?: typeof EventEmitter) {
+    const scene = createScene()
+    const { body, headers } = newDelivery()
+    const response = createResponse({ eventEmitter })
+    const request = createRequest({
+      method: 'POST',
+      url: '/webhooks',
+      headers,
+      eventEmitter,
+      ...own(Buffer.from(body)),
+    })
+    await make(scene.receiver)(request, response, () => {})
+    return { ...scene, answer: [response.statusCode, response._getJSONData().code] }
+  }
+
   it.each([
     ['with events', EventEmitter],
     ['without events', undefined],
   ])('of node-mocks-http %s, handles the bytes in their body', async (__, eventEmitter) => {
-    const { receiver } = createScene()
-    const { body, headers } = newDelivery()
-    const response = createResponse({ eventEmitter })
-    const next = () => {}
-    await make(receiver)(
-      createRequest({ method: 'POST', url: '/webhooks', headers, body, eventEmitter }),
-      response,
-      next,
-    )
-    expect([response.statusCode, response._getJSONData().code]).toEqual([200, 'handled'])
+    const { receiver, answer } = await call((body) => ({ body }), eventEmitter)
+    expect(answer).toEqual([200, 'handled'])
     expect(await receiver.close({ timeoutMs: Infinity })).toEqual({ unfinished: 0 })
   })
 
-  it('whose rawBody is text, says that the bytes are needed', async () => {
-    const { receiver, log } = createScene()
-    const { body, headers } = newDelivery()
-    const response = createResponse()
-    const rawBody = Buffer.from(body).toString()
-    await make(receiver)(createRequest({ method: 'POST', headers, body: JSON.parse(rawBody), rawBody }), response)
-    expect(response.statusCode).toBe(500)
-    expect(log()).toContain('request.rawBody holds text')
-  })
-
-  it.each<[string, (text: string) => unknown]>([
-    ['a parsed body', JSON.parse],
-    ['text', String],
-    ['no body', () => undefined],
-  ])('of node-mocks-http with %s, tells the fix', async (__, toBody) => {
-    const { receiver, log } = createScene()
-    const { body, headers } = newDelivery()
-    const response = createResponse()
-    await make(receiver)(
-      createRequest({ method: 'POST', headers, body: toBody(Buffer.from(body).toString()) }),
-      response,
-    )
-    expect([response.statusCode, response._getJSONData()]).toEqual([500, { code: 'body_consumed' }])
-    expect(log()).toContain('set its body or rawBody to the bytes of signed(event, { secret }).body')
+  const fix = 'set its body or rawBody to the bytes of signed(event, { secret }).body'
+  it.each<[string, (body: string) => object, string]>([
+    ['a parsed body', (body) => ({ body: JSON.parse(body) }), fix],
+    ['text', (body) => ({ body }), fix],
+    ['no body', () => ({}), fix],
+    ['text as rawBody', (body) => ({ body: {}, rawBody: body }), 'request.rawBody holds text'],
+  ])('of node-mocks-http with %s, tells the fix', async (__, own, told) => {
+    const { answer, log } = await call((body) => own(body.toString()))
+    expect(answer).toEqual([500, 'body_consumed'])
+    expect(log()).toContain(told)
   })
 
   it('of plain objects, handles what they have', async () => {
@@ -74,9 +68,8 @@ describe.each(Object.entries(adapters))('%s, called with stand-ins', (_, make) =
     const ended: unknown[] = []
     const response = { setHeader: () => {}, end: (text: string) => void ended.push(text) }
     await make(receiver)({ method: 'POST', headers, body }, response)
-    expect(ended).toEqual([expect.stringContaining('handled')])
     await make(receiver)({ method: 'POST' }, response)
-    expect(ended[1]).toBe('{"code":"unauthorized"}')
+    expect(ended).toEqual([expect.stringContaining('handled'), '{"code":"unauthorized"}'])
   })
 
   it('whose response cannot do what an answer needs, reports it and rejects nothing', async () => {
@@ -86,12 +79,6 @@ describe.each(Object.entries(adapters))('%s, called with stand-ins', (_, make) =
     await make(receiver)({ method: 'POST', headers }, response)
     expect(errors).toMatchObject([{ code: 'answer_unsent', cause: expect.any(TypeError) }])
     expect(errors[0]?.message).toContain('a stand-in of a test lacks')
-  })
-
-  it('whose response is only that of a framework, throws synchronously and names what it lacks', () => {
-    const { receiver } = createScene()
-    const response = { status: () => response, json: () => response }
-    expect(() => make(receiver)({ method: 'POST', headers: {} }, response)).toThrow('has setHeader() and end()')
   })
 })
 
