@@ -180,7 +180,7 @@ export class Attempt {
       state = 'finished'
     }
     this.#handlers.set(name, state)
-    if (this.#running().length > 0) this.#lease.renewNow()
+    if (this.#order !== undefined && this.#running().length > 0) this.#lease.renewNow()
   }
 
   #onThrownAfterCommit(name: string, thrown: unknown): void {
