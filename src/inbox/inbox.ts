@@ -170,7 +170,10 @@ export interface Inbox {
   list(state: InboxState, options?: ListOptions): Promise<InboxPage>
   get(key: string): Promise<InboxEntry | undefined>
 
-  /** Makes a dead letter wait again, with no failed tries or deaths and with its finish marks. Returns false if the key is not a dead letter. */
+  /**
+   * Makes a dead letter wait again, with no failed tries or deaths and with its finish marks. Makes an item that waits for a later try due
+   * now; its failed tries stay counted. Returns false, and does nothing, if the item runs, is due, waits for another one of its lane, or is gone.
+   */
   replay(key: string): Promise<boolean>
 
   /** Deletes an item that is not running. Returns false if there is none. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { DeadLetter } from 'postern'
+import { DeadLetter, RetryLater } from 'postern'
 import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { makeTestFolder } from '../support/test-folder.ts'
@@ -19,11 +19,26 @@ describe('postern inbox replay', () => {
     await makeDeadLetters(file, many(2))
     expect(await replay(keyOf('evt_1'))).toEqual({ code: 0, stdout: '', stderr: '1 of 1 dead letter replayed\n' })
     expect(await readCounts(file)).toMatchObject({ waiting: 1, dead: 1 })
-    const refusal = /^postern: contact\.created evt_1 is not a dead letter: its next try is \d{4}-.*\n$/
+    const refusal = /^postern: contact\.created evt_1 cannot be replayed: it is due\.\n$/
     expect(await replay(keyOf('evt_1'))).toEqual(ended(1, refusal))
     const runs = work(file, () => {})
     await expect.poll(() => readCounts(file)).toMatchObject({ waiting: 0, running: 0 })
     expect(runs).toEqual(['evt_1'])
+  })
+
+  it('makes an event run now that waits for a later try, which --all does not', async () => {
+    await makeDeadLetters(file, many(1))
+    await replay(keyOf('evt_0'))
+    const runs = work(file, () => {
+      if (runs.length === 1) throw new RetryLater(3_600_000)
+    })
+    await expect.poll(() => runs).toEqual(['evt_0'])
+    await expect.poll(() => readCounts(file)).toMatchObject({ waiting: 1, running: 0 })
+    expect(await replay('--all', '--yes')).toMatchObject({ stderr: 'there is no such dead letter\n' })
+    expect((await replay(keyOf('evt_0'), '--dry-run')).stderr).toBe('1 waiting event would be replayed\n')
+    expect((await replay(keyOf('evt_0'))).stderr).toBe('1 of 1 waiting event replayed\n')
+    await expect.poll(() => readCounts(file)).toMatchObject({ waiting: 0, running: 0 })
+    expect(runs).toEqual(['evt_0', 'evt_0'])
   })
 
   it('lists and replays the others beside a row whose times are damaged', async () => {
@@ -88,6 +103,7 @@ describe('postern inbox replay', () => {
       key: keyOf('evt_0'),
       eventType: 'contact.created',
       eventId: 'evt_0',
+      state: 'dead',
       deadSince: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       code: 'dead_letter',
     })

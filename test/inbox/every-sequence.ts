@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import type { Inbox, InboxEntry, InboxItem } from 'postern'
 import type { InboxTable, ListedEntry, Settlement } from '../../src/engine.ts'
 import { MOST_DEATHS } from '../../src/inbox/settle.ts'
-import { type Ending, InboxModel, type Step } from './inbox-model.ts'
+import { type Ending, FAILURES, InboxModel, type Step } from './inbox-model.ts'
 
 /** Engine under test, with tables that no other test uses. */
 export interface Subject {
@@ -25,6 +25,8 @@ export interface Subject {
   readRows(): string | Promise<string>
 }
 
+/** Longer than all that passes in a sequence. */
+const LATER_MS = 1e10
 const STATES = ['waiting', 'running', 'dead'] as const
 const PUT: Step = { call: 'put', key: 0 }
 const PUT_OTHER: Step = { call: 'put', key: 1 }
@@ -32,6 +34,7 @@ const TAKE: Step = { call: 'take', worker: 0, suspects: 'take' }
 const LEAVE: Step = { call: 'take', worker: 0, suspects: 'leave' }
 const BURY: Step = { call: 'settle', worker: 0, key: 0, ending: 'bury' }
 const LEAVE_LANE: Step = { call: 'settle', worker: 0, key: 0, ending: 'leave' }
+const PUT_OFF: Step = { call: 'settle', worker: 0, key: 0, ending: 'later' }
 const DIE: Step = { call: 'die', worker: 0 }
 
 /** States after which all sequences are taken, and the steps that lead there. */
@@ -42,6 +45,7 @@ export const BEGINNINGS: Readonly<Record<string, readonly Step[]>> = {
   'a suspect and another item': [PUT, PUT_OTHER, TAKE, DIE, TAKE, DIE],
   'two suspects': [PUT, TAKE, DIE, TAKE, DIE, PUT_OTHER, LEAVE, DIE, LEAVE, DIE],
   'a suspect that killed two workers alone': [PUT, TAKE, DIE, TAKE, DIE, TAKE, DIE, TAKE, DIE],
+  'a failure with a later try': [PUT, TAKE, PUT_OFF],
   'a dead letter that was a suspect': [PUT, TAKE, DIE, TAKE, DIE, TAKE, BURY, DIE],
 }
 
@@ -51,6 +55,7 @@ export const BEGINNINGS_IN_LANE: Readonly<Record<string, readonly Step[]>> = {
   'the loss of the first item': [PUT, PUT_OTHER, TAKE, DIE],
   'the first item has left': [PUT, PUT_OTHER, TAKE, LEAVE_LANE],
   'the first item was buried': [PUT, PUT_OTHER, TAKE, BURY],
+  'the first item waits for a later try': [PUT, PUT_OTHER, TAKE, PUT_OFF],
 }
 
 /**
@@ -201,7 +206,14 @@ class Run {
         parked,
         oldestParkedAt !== undefined,
       ],
-      [expected, expected, { waiting, running, dead }, waiting > this.model.parked, this.model.parked, isParked],
+      [
+        expected,
+        expected,
+        { waiting, running, dead },
+        waiting > this.model.parked + this.model.later,
+        this.model.parked,
+        isParked,
+      ],
     )
   }
 
@@ -231,9 +243,10 @@ function toShown({ key, state, failures, deaths, marks, tries }: ListedEntry) {
 function toSettlement({ deaths, tries }: InboxEntry, worker: string, ending: Ending): Settlement {
   if (ending === 'remove') return { next: ending }
   if (ending === 'giveBack') return { next: 'wait', afterMs: 0, isFailure: false }
-  const isFailure = ending === 'fail' || ending === 'leave'
+  const isFailure = FAILURES.includes(ending)
   const code = isFailure && deaths >= MOST_DEATHS ? 'crashed' : ending
   const tried = { n: (tries.at(-1)?.n ?? 0) + 1, dueAt: 0, startedAt: 0, endedAt: 0, code, worker }
   if (code === 'bury' || code === 'crashed') return { next: 'bury', marks: [code], tried }
-  return { next: 'wait', afterMs: 0, isFailure, tried, isUnproven: code === 'unproven', leavesLane: code === 'leave' }
+  const afterMs = code === 'later' ? LATER_MS : 0
+  return { next: 'wait', afterMs, isFailure, tried, isUnproven: code === 'unproven', leavesLane: code === 'leave' }
 }

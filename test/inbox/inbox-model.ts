@@ -2,8 +2,11 @@ import type { InboxState } from 'postern'
 import type { TakeRequest } from '../../src/engine.ts'
 import { MOST_DEATHS } from '../../src/inbox/settle.ts'
 
-/** Settlement of an item. `unproven`: its handlers were aborted. `giveBack`: they had not begun. `leave`: it failed, and leaves its lane. */
-export type Ending = 'remove' | 'fail' | 'unproven' | 'giveBack' | 'bury' | 'leave'
+/**
+ * Settlement of an item. `unproven`: its handlers were aborted. `giveBack`: they had not begun. `leave`: it failed, and leaves its lane.
+ * `later`: it failed, and its next try is not due while the model runs.
+ */
+export type Ending = 'remove' | 'fail' | 'unproven' | 'giveBack' | 'bury' | 'leave' | 'later'
 
 /**
  * Step of a sequence, by one of two workers. `stall`: the worker's lease ends, and it may come back. `die`: its lease ends, and a new worker
@@ -18,6 +21,8 @@ export type Step =
 const ENDINGS: readonly Ending[] = ['remove', 'fail', 'unproven', 'giveBack', 'bury']
 const FRESH = { state: 'waiting', failures: 0, deaths: 0, losses: 0 } as const
 const IN_LANE = { isParked: false, isAway: false }
+/** Endings that count as a failed try. */
+export const FAILURES: readonly string[] = ['fail', 'leave', 'later']
 const UNHELD = {
   holder: '',
   isAlone: false,
@@ -26,6 +31,7 @@ const UNHELD = {
   wasAlone: false,
   awaitedBy: '',
   isPutOff: false,
+  isLater: false,
 }
 
 interface Row {
@@ -47,6 +53,8 @@ interface Row {
   awaitedBy: string
   /** True until the first search since it was settled. */
   isPutOff: boolean
+  /** True if it waits for a later try. */
+  isLater: boolean
   /** True if it waits for the other item of its lane. */
   isParked: boolean
   /** True if it has left its lane until it is due. */
@@ -60,7 +68,7 @@ interface Taker {
   readonly runs: Map<number, { readonly isAlone: boolean; readonly deaths: number }>
 }
 
-/** The contract of an inbox in its plainest form, for two keys, of one lane or of none, without delays. */
+/** The contract of an inbox in its plainest form, for two keys, of one lane or of none. */
 export class InboxModel {
   readonly workers = [newTaker('A'), newTaker('B')]
   readonly #rows = new Map<number, Row>()
@@ -96,6 +104,11 @@ export class InboxModel {
     const { failures, deaths, marks, tries } = row
     const state = row.state === 'running' && row.isLapsed ? 'waiting' : row.state
     return { key: `k${key}`, state, failures, deaths, marks: [...marks], tries: [...tries] }
+  }
+
+  /** The number of items that wait for a later try. */
+  get later(): number {
+    return [...this.#rows.values()].filter(({ isLater }) => isLater).length
   }
 
   /** The number of items that wait for another one of their lane. */
@@ -141,7 +154,7 @@ export class InboxModel {
   /** Returns the answers that the contract allows. */
   call(step: Step): readonly string[] {
     if (step.call === 'put') return [this.#put(step.key)]
-    if (step.call === 'replay') return [this.#replay(step.key)]
+    if (step.call === 'replay') return [this.#hasten(step.key) ?? this.#reviveDead(step.key)]
     if (step.call === 'drop') return [this.#drop(step.key)]
     const worker = this.workerOf(step)
     if (step.call === 'stall') return [this.#stall(worker)]
@@ -177,7 +190,7 @@ export class InboxModel {
 
   #put(key: number): string {
     this.#used.keys = Math.max(this.#used.keys, key + 1)
-    this.#replay(key)
+    this.#reviveDead(key)
     if (this.#rows.has(key)) return ''
     const row = { ...FRESH, ...UNHELD, ...IN_LANE, marks: [], tries: [] }
     this.#rows.set(key, row)
@@ -197,7 +210,14 @@ export class InboxModel {
     if (next !== undefined) next.isParked = false
   }
 
-  #replay(key: number): string {
+  #hasten(key: number): string | undefined {
+    const row = this.#rows.get(key)
+    if (row?.isLater !== true) return undefined
+    row.isLater = false
+    return 'true'
+  }
+
+  #reviveDead(key: number): string {
     const row = this.#rows.get(key)
     if (row?.state !== 'dead') return 'false'
     Object.assign(row, FRESH)
@@ -246,7 +266,7 @@ export class InboxModel {
       if (row.isLapsed && row.holder !== name) lose(row)
     }
     for (const row of this.#rows.values()) if (row.isAway) this.#enterLane(row)
-    const waiting = [...this.#rows].filter(([, { state, isParked }]) => state === 'waiting' && !isParked)
+    const waiting = [...this.#rows].filter(([, row]) => isDue(row))
     const due = waiting.filter(([, row]) => isSuspect(row))
     const usual = waiting.filter(([, row]) => !isSuspect(row)).map(([key]) => String(key))
     if (usual.length === 0) usual.push('nothing')
@@ -268,12 +288,13 @@ export class InboxModel {
     if (ending === 'remove') return this.#remove(key)
     Object.assign(row, UNHELD, { state: 'waiting', isPutOff: true })
     if (ending === 'giveBack') return 'true'
-    const isFailure = ending === 'fail' || ending === 'leave'
+    const isFailure = FAILURES.includes(ending)
     const code = isFailure && deathsThen >= MOST_DEATHS ? 'crashed' : ending
     row.tries.push(code)
-    if (code === 'fail' || code === 'leave') Object.assign(row, { failures: row.failures + 1, losses: 0, deaths: 0 })
+    if (FAILURES.includes(code)) Object.assign(row, { failures: row.failures + 1, losses: 0, deaths: 0 })
     if (code === 'bury' || code === 'crashed') Object.assign(row, { state: 'dead', marks: [code] })
     row.isAway = code === 'leave'
+    row.isLater = code === 'later'
     this.#leaveLane()
     return 'true'
   }
@@ -281,6 +302,7 @@ export class InboxModel {
 
 const newTaker = (name: string): Taker => ({ name, isStalled: false, runs: new Map() })
 const isRunning = ({ state, isLapsed }: Row) => state === 'running' && !isLapsed
+const isDue = ({ state, isParked, isLater }: Row) => state === 'waiting' && !isParked && !isLater
 /** True if the others of its lane wait for it. */
 const isFirst = ({ state, isParked, isAway }: Row) => state !== 'dead' && !isParked && !isAway
 /** Two or more losses make a suspect. */

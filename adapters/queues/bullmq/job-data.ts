@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { JobJson } from 'bullmq'
 import type { InboxEntry, InboxItem, InboxState, InboxTry } from '../../../src/engine.ts'
 
-/** The progress of an item. It is written with each try, since BullMQ counts tries differently from the inbox. */
+/** The state of an item. It is written with each try, since BullMQ counts tries differently from the inbox. */
 export interface ItemState {
   readonly since: number
   readonly dueAt: number
@@ -18,6 +18,13 @@ export interface ItemState {
   readonly alone: 'no' | 'waits' | 'runs'
   /** When the item became a dead letter, and BullMQ's count of attempts before: a greater one on a job that is not failed tells of a replay. */
   readonly buried?: { readonly at: number; readonly after: number }
+}
+
+/** The progress of a job that was replayed, since BullMQ moves it in one step that cannot write the state. */
+export interface Replay {
+  readonly replayedAt: number
+  /** The later time at which it was due, if it was no dead letter. */
+  readonly dueAt?: number
 }
 
 /** A job of the queue as an item of the inbox. */
@@ -72,13 +79,15 @@ export function readJob(jobId: string, raw: RawJob, isDead: boolean): JobItem | 
   }
 }
 
-/** A replayed dead letter starts again here, since BullMQ replays in one step that cannot write the state. */
+/** A replayed dead letter starts again here; an item whose later try was made due has its new time. */
 function currentState(state: ItemState, raw: RawJob, isDead: boolean): ItemState {
-  if (isDead || state.buried === undefined) return state
+  const { replayedAt, dueAt } = readReplay(raw.progress)
+  if (isDead) return state
+  if (state.buried === undefined) return dueAt === state.dueAt ? { ...state, dueAt: replayedAt } : state
   const { buried, ...before } = state
   if (raw.attemptsMade === buried.after) return before // its worker died before the job had failed
   const { marks, tries, stalls } = state
-  const since = Math.max(buried.at, replayedAt(raw.progress))
+  const since = Math.max(buried.at, replayedAt)
   return { ...firstState(since), marks, tries, stalls }
 }
 
@@ -92,9 +101,9 @@ export function toEntry({ item, state }: JobItem, of: InboxState): InboxEntry {
   return { ...item, state: of, dueAt, since, failures, deaths, marks, tries }
 }
 
-function replayedAt(progress: unknown): number {
-  const at = Object(progress).replayedAt
-  return typeof at === 'number' ? at : 0
+function readReplay(progress: unknown): Replay {
+  const { replayedAt, dueAt } = Object(progress)
+  return { replayedAt: typeof replayedAt === 'number' ? replayedAt : 0, dueAt }
 }
 
 /** Dashboards let people add, copy and change jobs: none of those may stop the workers. */

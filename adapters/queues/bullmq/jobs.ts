@@ -2,7 +2,7 @@ import type { IQueueBackend, JobJson, MinimalJob, RedisQueueBackend } from 'bull
 import type { InboxEntry, InboxItem } from '../../../src/engine.ts'
 import { isRefused } from './connection.ts'
 import { ask } from './durability.ts'
-import { readJob, toEntry, toJobData, toJobId } from './job-data.ts'
+import { type Replay, readJob, toEntry, toJobData, toJobId } from './job-data.ts'
 
 /** BullMQ's methods read only the id and these options of the job that is passed to them. */
 export function asJob(jobId: string): MinimalJob {
@@ -20,7 +20,7 @@ export async function addJob(backend: IQueueBackend, item: InboxItem, priority: 
     backend.addJob(toJob(jobId, item, priority, now), jobId),
     backend.isJobInState('failed', jobId),
   ])
-  if (isDead) await replayJob(backend, jobId, now)
+  if (isDead) await revive(backend, jobId, now)
 }
 
 function toJob(jobId: string, item: InboxItem, priority: number, timestamp: number): JobJson {
@@ -41,12 +41,28 @@ function toJob(jobId: string, item: InboxItem, priority: number, timestamp: numb
   }
 }
 
-/** Resolves with false if another replay wins, or it is no dead letter. Writing `since` before does no harm. */
+/** Resolves with false if another replay wins, or it neither is a dead letter nor waits for a later try. */
 export async function replayJob(backend: IQueueBackend, jobId: string, now: number): Promise<boolean> {
-  if (!(await backend.isJobInState('failed', jobId))) return false
+  if (await backend.isJobInState('failed', jobId)) return revive(backend, jobId, now)
+  const raw = await backend.getJobData(jobId)
+  const dueAt = (raw && readJob(jobId, raw, false))?.state.dueAt ?? now
+  return dueAt > now && tryToMove(backend, jobId, { replayedAt: now, dueAt }, () => backend.promote(jobId))
+}
+
+function revive(backend: IQueueBackend, jobId: string, now: number): Promise<boolean> {
+  return tryToMove(backend, jobId, { replayedAt: now }, () => backend.retryFinishedJob(asJob(jobId), 'failed'))
+}
+
+/** Resolves with false if the job is in another state by then; its progress does no harm there. */
+async function tryToMove(
+  backend: IQueueBackend,
+  jobId: string,
+  replay: Replay,
+  move: () => Promise<void>,
+): Promise<boolean> {
   try {
-    await backend.updateProgress(jobId, { replayedAt: now })
-    await backend.retryFinishedJob(asJob(jobId), 'failed')
+    await backend.updateProgress(jobId, replay)
+    await move()
     return true
   } catch (error) {
     if (isRefused(error)) return false

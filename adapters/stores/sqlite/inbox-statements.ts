@@ -121,8 +121,9 @@ export function prepareSteps(database: SqliteDatabase, name: string) {
       losses = losses * ?, deaths = deaths * ?, ${free}, away = CASE ? WHEN 1 THEN lane END, lane = CASE ? WHEN 0 THEN lane END WHERE ${held}`,
     giveBack: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, delay = 0, ${free} WHERE ${held}`,
     bury: `UPDATE ${name} SET state = ${DEAD}, position = ?, due_at = ?, marks = ?, tries = ?, ${free} WHERE ${held}`,
-    replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, delay = 0, since = ?, failures = 0, losses = 0, deaths = 0
+    reviveDead: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, delay = 0, since = ?, failures = 0, losses = 0, deaths = 0
       WHERE key = ? AND state = ${DEAD}`,
+    hasten: `UPDATE ${name} SET position = ?, due_at = ?, delay = 0 WHERE key = ? AND state = ${DELAYED} AND position > ?`,
     drop: `DELETE FROM ${name} WHERE key = ? AND NOT (state = ${RUNNING} AND position >= ?)`,
     lanes: lanesAfter(name),
     release: `${releaseOf(name)} seq = ?`,

@@ -59,7 +59,7 @@ export class SqliteInboxTable {
     const turn = this.#turns.next(accountKey, now)
     const traced = trace === undefined ? null : JSON.stringify(trace)
     const of = [key, accountKey, id, type, receivedAt, source ?? null, traced, lane ?? null, now, turn, now] as const
-    if (Number(this.#statements.insert.run(...of).changes) === 0) return this.replay(key)
+    if (Number(this.#statements.insert.run(...of).changes) === 0) return this.#reviveDead(key, now)
     this.#statements.insertBody.run(bytes, key)
     return true
   }
@@ -215,7 +215,11 @@ export class SqliteInboxTable {
 
   replay(key: string): boolean {
     const now = this.#now()
-    return Number(this.#statements.replay.run(now, now, now, key).changes) === 1
+    return this.#reviveDead(key, now) || Number(this.#statements.hasten.run(now, now, key, now).changes) === 1
+  }
+
+  #reviveDead(key: string, now: number): boolean {
+    return Number(this.#statements.reviveDead.run(now, now, now, key).changes) === 1
   }
 
   drop(key: string): boolean {

@@ -28,6 +28,7 @@ export const RARE_STATES = {
     'settlement refused',
     'dead letter made',
     'dead letter replayed',
+    'waiting item replayed',
     'dropped after its lease had ended',
     'run without a proof',
   ],

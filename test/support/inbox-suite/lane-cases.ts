@@ -108,6 +108,24 @@ export const laneCases: Runs = casesOfLanes({
     await trial.until('all ran', () => watch.order.length === 3)
     deepStrictEqual([watch.overlaps, watch.order], [[], toKeys([second, first, third])])
   },
+  'makes the later try of an item due by a replay, but no item that waits behind another one': async (trial) => {
+    for (const leavesLane of [false, true]) {
+      const [first, second] = [inLane('a'), inLane('a')]
+      await trial.put(first)
+      const failing = trial.work((item) => ({ ...fail(item, 3_600_000), leavesLane }))
+      await trial.until('it failed', async () => (await trial.get(first.key)).failures === 1)
+      await failing.close(10_000)
+      await trial.put(second)
+      strictEqual(await trial.another.replay(second.key), false)
+      ok(await trial.another.replay(first.key))
+      const watch = new Watch()
+      const loop = trial.work((item) => watch.run(item, 10))
+      await Promise.all([trial.untilGone(first), trial.untilGone(second)])
+      await loop.close(10_000)
+      // One that has left is behind the others, however late those came.
+      deepStrictEqual([watch.overlaps, watch.order], [[], toKeys(leavesLane ? [second, first] : [first, second])])
+    }
+  },
   'goes on with a lane whose item becomes a dead letter, and replays that one last': async (trial) => {
     const [first, second, third] = [inLane('a'), inLane('a'), inLane('a')]
     await trial.put(first, second, third)

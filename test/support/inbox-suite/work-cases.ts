@@ -163,6 +163,37 @@ export const workCases: Runs = {
       return waiting + running === 0
     })
   },
+  'makes an item that waits for a later try due now by a replay, with the tries that it had': async (trial) => {
+    const item = makeItem()
+    await trial.put(item)
+    const loop = trial.work((taken) => fail(taken, LONG_DELAY_MS))
+    await trial.until('it failed', async () => (await trial.get(item.key)).failures === 1)
+    await loop.close(10_000)
+    await trial.another.put(item) // changes nothing
+    const before = await trial.get(item.key)
+    ok(before.dueAt > Date.now() + LONG_DELAY_MS / 2, `due at ${before.dueAt}`)
+    const answers = await Promise.all(
+      [trial.inbox, trial.another, trial.inbox, trial.another].map((inbox) => inbox.replay(item.key)),
+    )
+    strictEqual(answers.filter((isReplayed) => isReplayed).length, 1)
+    strictEqual(await trial.another.replay(item.key), false) // it is due
+    const { dueAt, ...after } = await trial.get(item.key)
+    deepStrictEqual({ ...after, dueAt: before.dueAt }, before)
+    ok(Math.abs(Date.now() - dueAt) < LONG_DELAY_MS / 2, `due at ${dueAt}`)
+    deepStrictEqual(
+      (await trial.another.list('waiting')).entries.map((entry) => entry.dueAt),
+      [dueAt],
+    )
+    trial.work((taken) => (taken.failures === 1 ? fail(taken, LONG_DELAY_MS) : DONE))
+    await trial.until('it failed again', async () => (await trial.get(item.key)).failures === 2)
+    ok((await trial.get(item.key)).dueAt > Date.now() + LONG_DELAY_MS / 2)
+    ok(await trial.another.replay(item.key))
+    await trial.untilGone(item)
+    deepStrictEqual(
+      trial.taken.map(({ failures, tries }) => [failures, ...tries.map(({ n }) => n)]),
+      [[0], [1, 1], [2, 1, 2]],
+    )
+  },
   'tells once of each item that it settled': async (trial) => {
     const [done, late, dead] = [makeItem(), makeItem(), makeItem()]
     trial.work((taken) => {

@@ -22,16 +22,16 @@ const PAGE = 100
 /** Replays under way at the same time: they share a commit. */
 const CONCURRENCY = 100
 
-/** `postern inbox replay`: returns dead letters to the workers. */
+/** `postern inbox replay`: returns dead letters to the workers, or makes the later try of an event due now. */
 export function addInboxReplay(add: AddCommand, io: Io): void {
   add(
     'replay',
-    'Have dead letters run again, with fresh tries. Run again after an interruption, it goes on: what was replayed is dead no more.',
+    'Have dead letters run again, with fresh tries, or an event now that waits for a later try. Run again after an interruption, it goes on: what was replayed is dead no more.',
     'replay 7:default4:acme5:evt_1 --sqlite data/app.db',
     'replay --all --type contact.* --sqlite data/app.db --dry-run',
     'replay --all --sqlite data/app.db --rate 50 --yes',
   )
-    .argument('[key]', 'of one dead letter')
+    .argument('[key]', 'of a dead letter, or of an event that waits for a later try')
     .option('--all', 'all that are dead now, the oldest first')
     .option('--type <types>', 'of --all only events of these types, with commas; contact.*, *.deleted', collectTypes)
     .option('--rate <n>', 'so many a second: 50, or 50/s', (value) => readRate(value.replace(/\/s$/, '')))
@@ -45,17 +45,17 @@ type Planned = ReturnType<typeof toPlanned>
 
 async function replay(key: string | undefined, options: ReplayCommandOptions, io: Io): Promise<void> {
   const { all, type, dryRun, yes } = options
-  if ((key === undefined) === (all === undefined)) throw usageError('Give the key of one dead letter, or --all.')
+  if ((key === undefined) === (all === undefined)) throw usageError('Give the key of one event, or --all.')
   if (type !== undefined && !all) throw usageError('--type is for --all.')
   await using inbox = await openInboxOf(options, io.env)
   const plan = key === undefined ? await readPlan(inbox, options, io) : [await readOne(inbox, key, options)]
   if (dryRun) return tellPlan(plan, io)
-  if (all && !yes && plan.length > 0) await mustBeMeant(`${count(plan.length)} would be replayed.`, io)
+  if (all && !yes && plan.length > 0) await mustBeMeant(`${count(plan)} would be replayed.`, io)
   const { left, error, ...done } = await replayAll(inbox, plan, options, io)
   const isComplete = left === 0
   emit(io, { type: 'summary', isComplete, total: plan.length, ...done })
   const gone = done.gone === 0 ? '' : `, ${done.gone} left out: replayed or dropped by another process`
-  tell(io, plan.length === 0 ? NONE : `${done.replayed} of ${count(plan.length)} replayed${gone}`)
+  tell(io, plan.length === 0 ? NONE : `${done.replayed} of ${count(plan)} replayed${gone}`)
   if (!isComplete)
     tell(
       io,
@@ -93,13 +93,17 @@ async function readPlan(inbox: Inbox, { type }: ReplayCommandOptions, io: Io): P
 
 async function readOne(inbox: Inbox, key: string, options: InboxCommandOptions): Promise<Planned> {
   const item = await getEntry(inbox, key, options)
-  if (item.state === 'dead') return toPlanned(item)
-  const why = item.state === 'running' ? 'it is running' : `its next try is ${toIso(item.dueAt) ?? 'unknown'}`
-  throw new ExitError('failed', `${toPrintable(item.type)} ${toPrintable(item.id)} is not a dead letter: ${why}.`)
+  const { state, dueAt, behind } = item
+  const waitsForLater = state === 'waiting' && behind === undefined && dueAt > Date.now()
+  if (state === 'dead' || waitsForLater) return toPlanned(item)
+  const first = behind === undefined ? 'it is due' : `it waits for ${toPrintable(behind)}`
+  const why = state === 'running' ? 'it is running' : first
+  throw new ExitError('failed', `${toPrintable(item.type)} ${toPrintable(item.id)} cannot be replayed: ${why}.`)
 }
 
-function toPlanned({ key, type, id, dueAt, tries }: ListedEntry) {
-  return { key, eventType: type, eventId: id, deadSince: toIso(dueAt) ?? null, code: tries.at(-1)?.code }
+function toPlanned({ key, type, id, state, dueAt, tries }: ListedEntry) {
+  const deadSince = state === 'dead' ? toIso(dueAt) : undefined
+  return { key, eventType: type, eventId: id, state, deadSince: deadSince ?? null, code: tries.at(-1)?.code }
 }
 
 function tellPlan(plan: readonly Planned[], io: Io): void {
@@ -108,7 +112,7 @@ function tellPlan(plan: readonly Planned[], io: Io): void {
   const table = formatTable(['KEY', 'TYPE', 'EVENT', 'DEAD SINCE', 'CODE'], rows)
   for (const item of plan) emit(io, { type: 'item', outcome: 'planned', ...item })
   emit(io, { type: 'summary', isComplete: true, total }, total === 0 ? undefined : table)
-  tell(io, total === 0 ? NONE : `${count(total)} would be replayed`)
+  tell(io, total === 0 ? NONE : `${count(plan)} would be replayed`)
 }
 
 /** Replays until the first failure. Returns the numbers of dead letters that were replayed, gone and left, and the failure. */
@@ -142,6 +146,7 @@ function toStanding({ replayed, gone }: { replayed: number; gone: number }, tota
   }
 }
 
-function count(number: number): string {
-  return `${number} dead ${number === 1 ? 'letter' : 'letters'}`
+function count(plan: readonly Planned[]): string {
+  const noun = plan.some(({ state }) => state === 'waiting') ? 'waiting event' : 'dead letter'
+  return `${plan.length} ${noun}${plan.length === 1 ? '' : 's'}`
 }

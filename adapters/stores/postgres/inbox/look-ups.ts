@@ -51,7 +51,13 @@ FROM args`,
       [LAPSED]: page(running('<=')),
     } as Readonly<Partial<Record<number, string>>>,
 
-    replay: `WITH ${locked} UPDATE ${items} SET ${REPLAY} WHERE ${isLocked} AND key = $1 AND state = ${DEAD} RETURNING 1`,
+    replay: `
+WITH ${locked}, revived AS (
+  UPDATE ${items} SET ${REPLAY} WHERE ${isLocked} AND key = $1 AND state = ${DEAD} RETURNING 1
+), hastened AS (
+  UPDATE ${items} SET position = ${NOW}, due_at = ${NOW} WHERE key = $1 AND state = ${DELAYED} AND position > ${NOW} RETURNING 1
+)
+SELECT 1 FROM revived UNION ALL SELECT 1 FROM hastened`,
 
     drop: `
 WITH ${locked}, gone AS (

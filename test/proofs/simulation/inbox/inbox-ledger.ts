@@ -152,10 +152,12 @@ export class InboxLedger {
 
   onReplay(key: string, isReplayed: boolean): void {
     const place = this.#places.get(key)
-    if (isReplayed !== (place?.state === 'dead')) this.#breach(`replay of ${key} answered ${isReplayed}`)
+    const isLater = place?.state === 'waiting' && place.dueAt > this.#world.now
+    if (isReplayed !== (place?.state === 'dead' || isLater)) this.#breach(`replay of ${key} answered ${isReplayed}`)
     if (isReplayed && place !== undefined) {
-      this.#world.visit('dead letter replayed')
-      this.#replay(place)
+      this.#world.visit(isLater ? 'waiting item replayed' : 'dead letter replayed')
+      if (isLater) place.dueAt = this.#world.now
+      else this.#replay(place)
     }
   }
 
