@@ -3,7 +3,7 @@ import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import type { BodyFailure, BodyIntake } from '../../src/engine.ts'
 import { Gate } from '../support/gate.ts'
-import { atOnce, Bench, counting, gated, request, SECRET, settle, watchRejections } from './support.ts'
+import { atOnce, type Bench, counting, gated, request, SECRET, settle, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -96,23 +96,6 @@ describe('maxBufferedBytes', () => {
     expect([(await second.reply).status, (await honest.reply).status]).toEqual([400, 400])
   })
 
-  it('is eight times maxBodyBytes by default, if that is more than 64 MiB', async () => {
-    for (const [maxBodyBytes, cuts] of [
-      [8_192 * KIB, 1],
-      [16_384 * KIB, 0],
-    ] as const) {
-      const { bench } = counting({ maxBodyBytes })
-      const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
-      expect(older.intake.take(32_768 * KIB - FRAGMENT)).toBe(true)
-      expect(newer.intake.take(32_768 * KIB - FRAGMENT)).toBe(true)
-      const third = new SlowRequest(bench)
-      expect(third.intake.take(1)).toBe(true)
-      expect([older.cuts, newer.cuts]).toEqual([cuts, 0])
-      for (const { gate } of [older, newer, third]) gate.open({ failure: 'body_incomplete' })
-      await Promise.all([older.reply, newer.reply, third.reply])
-    }
-  })
-
   it('is fully available again after any outcome of a body', async () => {
     const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     for (let round = 0; round < 3; round++) {
@@ -185,13 +168,6 @@ describe('maxBufferedBytes', () => {
     expect(third.intake.reserve(412 * KIB)).toBe(true)
     for (const { gate } of [second, third]) gate.open({ failure: 'body_incomplete' })
     expect([(await second.reply).status, (await third.reply).status]).toEqual([400, 400])
-  })
-
-  it.each([
-    ['less than one body may cost', { maxBodyBytes: 2_000_000, maxBufferedBytes: 7_999_999 }],
-    ['no number', { maxBufferedBytes: '64 MiB' }],
-  ])('is refused if it is %s', (_what, options) => {
-    expect(() => new Bench(options)).toThrow(expect.objectContaining({ code: 'option_invalid' }))
   })
 })
 

@@ -39,6 +39,7 @@ describe('options', () => {
     ['a name of 65 characters', { name: 'x'.repeat(65) }, '1 to 64'],
     ['maxBodyBytes 0', { maxBodyBytes: 0 }, 'maxBodyBytes is 0; give a whole number of bytes from 1000 to 1073741824'],
     ['maxBodyBytes in words', { maxBodyBytes: '1mb' }, 'maxBodyBytes is "1mb"'],
+    ['less than one body may cost', { maxBodyBytes: 2e6, maxBufferedBytes: 7_999_999 }, 'maxBufferedBytes is 7999999'],
     ['a deadline over 9.5 s', { deadlineMs: 9_501 }, 'give a number from 100 to 9500'],
     [
       'handlerTimeoutMs 0',

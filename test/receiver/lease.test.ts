@@ -31,17 +31,6 @@ function lateClock(): ManualClock {
 const renewalsOf = (bench: Bench) => bench.store.calls.filter(({ method }) => method === 'renew').map(({ at }) => at)
 
 describe('a claim is renewed', () => {
-  it('at each third of its time while handlers run, and no longer', async () => {
-    const { bench, gate } = lasting()
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(21_000)
-    expect(renewalsOf(bench)).toEqual([5_000, 10_000, 15_000, 20_000])
-    gate.open(undefined)
-    await bench.clock.advance(60_000)
-    expect(await sent).toMatchObject({ outcome: 'late' })
-    expect(bench.store.count('renew')).toBe(4)
-  })
-
   it('with the marks that were made since then', async () => {
     const { bench, gate } = lasting()
     const quick = new Gate<unknown>()
@@ -75,16 +64,15 @@ describe('a claim is renewed', () => {
     },
   )
 
-  it('again soon after a failure while it holds, no matter how often it was renewed before, and without haste afterwards', async () => {
+  it('at each third of its time, soon after a failure while it holds, and without haste afterwards', async () => {
     const { bench, gate } = lasting()
     void bench.send(events.contact.created())
     await bench.clock.advance(21_000)
     bench.store.usual = rejecting
     await bench.clock.advance(60_000)
-    const failed = renewalsOf(bench).slice(4)
     // Renewed last at 20 s, for 15 s.
-    expect(failed.slice(0, 4)).toEqual([25_000, 25_500, 26_000, 26_500])
-    expect(failed.filter((at) => at > 35_000)).toEqual([
+    expect(renewalsOf(bench).slice(0, 8)).toEqual([5_000, 10_000, 15_000, 20_000, 25_000, 25_500, 26_000, 26_500])
+    expect(renewalsOf(bench).filter((at) => at > 35_000)).toEqual([
       40_000, 45_000, 50_000, 55_000, 60_000, 65_000, 70_000, 75_000, 80_000,
     ])
     bench.store.usual = soon
@@ -156,6 +144,13 @@ describe('a claim that another process has taken', () => {
     bench.receiver.on('*', () => Promise.reject(new Error('mine')))
     expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
     expect(bench.codes).toEqual(['handler_failed', 'lease_lost'])
+  })
+
+  it('is left alone if the store says so at the completion', async () => {
+    const { bench } = counting()
+    bench.store.plan('complete', saying(false))
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 503, code: 'lease_lost' })
+    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'complete'])
   })
 
   it('aborts the handlers with lease_lost, and their results change nothing', async () => {

@@ -32,32 +32,6 @@ describe.each<[string, Behaviour]>([
   ['at once', atOnce],
   ['by a promise', soon],
 ])('with a store that answers %s', (_how, usual) => {
-  it('a handled event is done, and later deliveries of it are duplicates', async () => {
-    const { bench, runs } = counting({ usual })
-    const event = events.contact.created()
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled', status: 200, id: event.id, accountKey: 'acme' })
-    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate', status: 200 })
-    expect(await bench.send(event, { format: 'pretty' })).toMatchObject({ outcome: 'duplicate', status: 200 })
-    expect(runs()).toBe(1)
-    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'complete', 'claim', 'claim'])
-    expect(outcomesOf(bench)).toEqual(['handled', 'duplicate', 'duplicate'])
-  })
-
-  it('100 concurrent duplicates run the handler once, and all get its result', async () => {
-    const { bench, gate, runs } = gated({ usual })
-    const event = events.contact.created()
-    const sent = Array.from({ length: 100 }, () => bench.send(event))
-    await bench.clock.advance(10)
-    expect(runs).toHaveLength(1)
-    gate.open(undefined)
-    const outcomes = await Promise.all(sent)
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array(100).fill('handled'))
-    expect(outcomes.filter(({ joined }) => joined)).toHaveLength(99)
-    expect(runs).toHaveLength(1)
-    expect(bench.store.count('claim')).toBe(1)
-    expect(bench.store.count('complete')).toBe(1)
-  })
-
   it('100 duplicates of a failing event run it once, all get its failure, and the next attempt runs it again', async () => {
     const bench = new Bench({ usual })
     const gate = new Gate()
@@ -108,19 +82,6 @@ describe.each<[string, Behaviour]>([
 })
 
 describe('duplicates of a running event', () => {
-  it('join it while its claim is asked for', async () => {
-    const { bench, runs } = counting()
-    bench.store.plan('claim', delayedBy(500))
-    const event = events.contact.created()
-    const sent = [bench.send(event), bench.send(event)]
-    await bench.clock.advance(500)
-    expect((await Promise.all(sent)).map(({ outcome, joined }) => [outcome, joined])).toEqual([
-      ['handled', undefined],
-      ['handled', true],
-    ])
-    expect([runs(), bench.store.count('claim')]).toEqual([1, 1])
-  })
-
   it('join one that is already late, and get its result within their own deadline', async () => {
     const { bench, gate, runs } = gated()
     const event = events.contact.created()
