@@ -96,6 +96,15 @@ describe('maxBufferedBytes', () => {
     expect([(await second.reply).status, (await honest.reply).status]).toEqual([400, 400])
   })
 
+  it('is eight times maxBodyBytes by default, if that is more than 64 MiB', async () => {
+    const { bench } = counting({ maxBodyBytes: 16_384 * KIB })
+    const slow = [new SlowRequest(bench), new SlowRequest(bench), new SlowRequest(bench)]
+    for (const { intake } of slow) expect(intake.take(32_768 * KIB)).toBe(true)
+    expect(slow.map(({ cuts }) => cuts)).toEqual([0, 0, 0])
+    for (const { gate } of slow) gate.open({ failure: 'body_incomplete' })
+    await Promise.all(slow.map(({ reply }) => reply))
+  })
+
   it('is fully available again after any outcome of a body', async () => {
     const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     for (let round = 0; round < 3; round++) {
