@@ -15,7 +15,6 @@ const config = {
     'tools/cli/start.ts',
     'test/support/bundled-app.mjs',
     'test/check/reference/*.mjs',
-    'test/emulator/program.ts',
     'scripts/runtimes/app/*.js',
     'test/types/**/*.test-d.ts',
     'test/proofs/long/*.ts',

@@ -19,7 +19,6 @@ const WITH_PROGRAMS = [
   'cli/{examples,inbox-program,inbox-servers,program,replay-program}',
   'client/aborted-call',
   'docs',
-  'emulator/crash',
   'examples/**/*',
   'installs',
   'inspector/{firefox,inbox,live,outcome,page,page-actions,page-trouble,reading}',

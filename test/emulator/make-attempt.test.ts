@@ -1,119 +1,86 @@
 import { sign } from 'postern'
+import type { EmulatorOptions } from 'postern/emulator'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import type { StoredDelivery } from '../../tools/emulator/delivery.ts'
-import { assumeAll } from '../../tools/emulator/dialects.ts'
-import { newDelivery } from '../../tools/emulator/events.ts'
-import { Faults } from '../../tools/emulator/faults.ts'
-import { createAttempts, missAttempt } from '../../tools/emulator/make-attempt.ts'
-import { checkEmulatorOptions, type DeliveryFaults } from '../../tools/emulator/options.ts'
-import { createRandom } from '../../tools/emulator/random.ts'
-import type { Webhook } from '../../tools/emulator/webhooks.ts'
-import { sink } from './support.ts'
+import { sink, start } from './support.ts'
 
-const BODY = new TextEncoder().encode('{"id": "evt_1"}')
-const webhookOf = (url: string): Webhook => ({
-  id: 'w1',
-  accountKey: 'acme',
-  url,
-  events: ['a.b'],
-  description: undefined,
-  active: true,
-  secret: 'whsec_1',
-  createdAt: '',
-})
-const deliveryTo = (url: string, fields: Partial<StoredDelivery> = {}): StoredDelivery => ({
-  ...newDelivery(webhookOf(url), { id: 'd1', eventId: 'evt_1', eventType: 'a.b', createdAt: 0, bytes: BODY }),
-  ...fields,
-})
-
-interface Options {
-  readonly assume?: Readonly<Record<string, string>>
-  readonly faults?: Partial<DeliveryFaults>
-  readonly debugHeaders?: boolean
-  readonly devToken?: string
-}
-
-/** Makes one attempt. Its stopwatch shows 1000, 1001, 1011 and 1111 ms, one after the other. */
-async function attempt(delivery: StoredDelivery, url: string, options: Options = {}) {
-  const { assume = {}, faults = {}, debugHeaders = false, devToken } = options
-  const manual = manualClock('2026-01-01T00:00:00Z')
-  const times = [1_000, 1_001, 1_011, 1_111]
-  const clock = {
-    now: () => manual.now(),
-    monotonic: () => times.shift() ?? 2_111,
-    setTimeout: (callback: () => void, ms: number) => manual.setTimeout(callback, ms),
-    clearTimeout: (timer: unknown) => manual.clearTimeout(timer),
+/** An emulator with a receiver of its webhook, and a function that emits an event and returns the first attempt. */
+async function scene(options: EmulatorOptions = {}, ...answers: readonly number[]) {
+  const crm = await start(options)
+  const receiver = await sink(crm.clock, ...answers)
+  const webhook = crm.webhooks.create({ url: receiver.url, events: ['a.b'] })
+  const attempt = async () => {
+    const [id = ''] = crm.events.emit({ type: 'a.b' }).deliveries
+    await crm.clock.advance(0)
+    const { bytes, attempts } = crm.deliveries.get(id)
+    return { id, bytes, made: attempts[0] }
   }
-  const none = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
-  const drawn = new Faults(createRandom('seed'), { ...none, ...faults })
-  const assumed = assumeAll('default', assume)
-  const { deadlineMs, signatureHeader } = checkEmulatorOptions({})
-  const make = createAttempts({ clock, assumed, faults: drawn, deadlineMs, signatureHeader, debugHeaders, devToken })
-  return make(delivery, webhookOf(url), new AbortController().signal)
+  return { crm, receiver, webhook, attempt }
 }
-
-const AT = Date.parse('2026-01-01T00:00:00Z')
 
 describe('an attempt', () => {
   it('sends the body and what the service documents, and nothing else', async () => {
-    const receiver = await sink()
-    const { requestHeaders } = await attempt(deliveryTo(receiver.url), receiver.url)
-    expect(requestHeaders?.flat()).toEqual(receiver.received[0]?.rawHeaders)
-    const [{ rawHeaders, method, body } = { rawHeaders: [], method: '', body: undefined }] = receiver.received
-    expect([method, body]).toEqual(['POST', Buffer.from(BODY)])
-    expect(
-      rawHeaders.filter((_, index) => index % 2 === 0 && !/^(host|connection)$/i.test(rawHeaders[index] ?? '')),
-    ).toEqual(['Content-Type', 'Content-Length', 'User-Agent', 'X-Service-Signature'])
-    expect(receiver.received[0]?.headers).toMatchObject({
+    const { receiver, webhook, attempt } = await scene()
+    const { bytes, made } = await attempt()
+    const [{ method, body, rawHeaders, headers } = expect.fail()] = receiver.received
+    expect([method, body]).toEqual(['POST', Buffer.from(bytes)])
+    expect(rawHeaders).toEqual(made?.requestHeaders?.flat())
+    expect(Object.keys(headers)).toEqual([
+      ...['content-type', 'content-length', 'user-agent', 'x-service-signature', 'host', 'connection'],
+    ])
+    expect(headers).toMatchObject({
       'content-type': 'application/json',
-      'content-length': '15',
+      'content-length': String(bytes.length),
       'user-agent': 'postern-emulator',
-      'x-service-signature': sign(BODY, 'whsec_1'),
+      'x-service-signature': sign(bytes, webhook.secret),
     })
   })
 
   it('names the delivery in further headers if that was requested', async () => {
-    const receiver = await sink()
-    const [made] = [missAttempt(deliveryTo(receiver.url), 0)]
-    await attempt(deliveryTo(receiver.url, { attempts: [made] }), receiver.url, {
-      debugHeaders: true,
-      devToken: 'a-token-of-postern-dev',
-    })
-    expect(receiver.received[0]?.headers).toMatchObject({
-      'x-postern-dev': 'a-token-of-postern-dev',
-      'x-emulator-delivery': 'd1',
-      'x-emulator-webhook': 'w1',
+    const devToken = 'a-token-of-postern-dev'
+    const { crm, receiver, webhook, attempt } = await scene({ debugHeaders: true, devToken }, 500)
+    const { id } = await attempt()
+    await crm.clock.advance('30s')
+    expect(receiver.received[1]?.headers).toMatchObject({
+      'x-postern-dev': devToken,
+      'x-emulator-delivery': id,
+      'x-emulator-webhook': webhook.id,
       'x-emulator-attempt': '2',
     })
   })
 
   it('is signed wrongly if that was requested', async () => {
-    const receiver = await sink()
-    await attempt(deliveryTo(receiver.url, { signing: 'none' }), receiver.url)
-    const signedBytes = new Uint8Array([1])
-    await attempt(deliveryTo(receiver.url, { signing: 'stale-bytes', signedBytes }), receiver.url)
-    const values = receiver.received.map(({ headers }) => headers['x-service-signature'])
-    expect(values).toEqual([undefined, sign(signedBytes, 'whsec_1')])
+    const { crm, receiver, webhook, attempt } = await scene()
+    const { id, bytes } = await attempt()
+    crm.deliveries.resend(id, { sign: 'none' })
+    crm.deliveries.resend(id, { body: '{}', sign: 'stale-bytes' })
+    await crm.clock.advance(0)
+    const values = receiver.received.slice(1).map(({ headers }) => headers['x-service-signature'])
+    expect(values).toEqual([undefined, sign(bytes, webhook.secret)])
   })
 
   it.each([
-    ['new', [0, 1]],
-    ['old', [1, 0]],
+    ['new', [1, 1]],
+    ['old', [2, 0]],
   ])('goes to the %s URL if it was changed (A34)', async (A34, counts) => {
-    const [old, changed] = [await sink(), await sink()]
-    const made = await attempt(deliveryTo(old.url), changed.url, { assume: { A34 } })
-    expect([old.received.length, changed.received.length]).toEqual(counts)
-    expect(made.url).toBe(A34 === 'new' ? changed.url : old.url)
+    const { crm, receiver, webhook, attempt } = await scene({ assume: { A34 } as object }, 500)
+    const changed = await sink()
+    const { id } = await attempt()
+    crm.webhooks.update(webhook.id, { url: changed.url })
+    await crm.clock.advance('30s')
+    expect([receiver.received.length, changed.received.length]).toEqual(counts)
+    expect(crm.deliveries.get(id).attempts[1]?.url).toBe(A34 === 'new' ? changed.url : receiver.url)
   })
 
   it('is recorded with its times, and the time of each phase', async () => {
-    const receiver = await sink()
-    const made = await attempt(deliveryTo(receiver.url), receiver.url)
-    expect(made).toMatchObject({
+    const times: number[] = []
+    const clock = Object.assign(manualClock(), { monotonic: () => times.shift() ?? 2_111 })
+    const { receiver, attempt } = await scene({ clock })
+    times.push(1_000, 1_001, 1_011, 1_111)
+    expect((await attempt()).made).toMatchObject({
       number: 1,
       url: receiver.url,
-      at: AT,
+      at: clock.now(),
       durationMs: 111,
       status: 200,
       failure: undefined,
@@ -122,26 +89,16 @@ describe('an attempt', () => {
   })
 
   it('that fails before it is sent is recorded as such', async () => {
-    const receiver = await sink()
-    const made = await attempt(deliveryTo(receiver.url), receiver.url, { faults: { fail: 1 } })
-    expect(made).toEqual({
-      number: 1,
-      url: receiver.url,
-      at: AT,
-      durationMs: 0,
-      status: undefined,
-      failure: 'reset',
-      error: 'dropped by the fault "fail" of the emulator, before it was sent',
-      responseHeaders: {},
-      responseBody: '',
-    })
+    const { receiver, attempt } = await scene({ faults: { fail: 1 } })
+    const error = 'dropped by the fault "fail" of the emulator, before it was sent'
+    expect((await attempt()).made).toMatchObject({ number: 1, durationMs: 0, failure: 'reset', error })
     expect(receiver.received).toEqual([])
   })
 
   it('is sent twice by the fault, and the first answer counts', async () => {
-    const receiver = await sink(Date, 500)
-    const made = await attempt(deliveryTo(receiver.url), receiver.url, { faults: { duplicate: 1 } })
+    const { receiver, attempt } = await scene({ faults: { duplicate: 1 } }, 500)
+    const { bytes, made } = await attempt()
     expect(made).toMatchObject({ number: 1, status: 500 })
-    expect(receiver.received.map(({ body }) => body)).toEqual([Buffer.from(BODY), Buffer.from(BODY)])
+    expect(receiver.received.map(({ body }) => body)).toEqual([Buffer.from(bytes), Buffer.from(bytes)])
   })
 })
