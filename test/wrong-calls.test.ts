@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { entries } from '../scripts/entries.ts'
-import { findSilent, listFunctions } from './support/wrong-calls.ts'
+import { findSilent, listFunctions, Options } from './support/wrong-calls.ts'
 import { ACCEPTING, CALLS, closeAll, MISTAKES, RETURNED } from './support/wrong-calls-table.ts'
 
 afterAll(closeAll)
@@ -14,6 +14,24 @@ describe('each wrong call of plain JavaScript is refused by an error that names 
 it.each(MISTAKES)('%s is refused by an error that names the mistake', async (_what, call, told) => {
   await expect(async () => await call()).rejects.toThrow(told)
 })
+
+/** Options that may not be left out, each behind its function. */
+const REQUIRED = / (secret|keys|client|pool|connection|baseUrl|email|password)$|^sqlite.* database$/
+const isFactory = (path: string) =>
+  /\w(Store|Inbox|Handler|Sqlite|Client|Events|Emulator)$|\.(createReceiver|receiveFrom|on|instrument)$/.test(path)
+
+it.each(Object.entries(CALLS).filter(([path]) => isFactory(path)))(
+  '%s takes undefined for each option that may be left out',
+  async (path, { of, given }) => {
+    const leaveOut = ({ values }: Options) =>
+      Object.entries(values).map(([name, value]) => [name, REQUIRED.test(`${path} ${name}`) ? value : undefined])
+    const args = Object.values(given).map((value) =>
+      value instanceof Options ? Object.fromEntries(leaveOut(value)) : value,
+    )
+    const made: unknown = await Reflect.apply(of() as () => unknown, undefined, args)
+    await Object(made).close?.()
+  },
+)
 
 it('knows each exported function, and each method of what they return', async () => {
   const known = new Set(Object.keys(CALLS).map((path) => path.replace(/ .*/, '')))

@@ -186,6 +186,11 @@ describe('a sender', () => {
     expect(scheduled).toEqual(Array.from({ length: 5 }, () => undefined))
   })
 
+  it('signs as its own options say if those of an attempt are undefined', async () => {
+    const sender = createSender({ target: overHttp(newReceiver().on('*', () => {})), secret, tamper: 'flip-bit' })
+    expect(await sender.send(events.contact.created(), { tamper: undefined })).toBeRejected(401)
+  })
+
   it('uses real time without a clock', async () => {
     const sender = createSender({ target: answering(200), secret })
     const attempt = await sender.send(events.syncCompleted())
