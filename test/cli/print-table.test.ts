@@ -1,14 +1,6 @@
 import { expect, it } from 'vitest'
 import { formatTable, toPrintable, toWord } from '../../tools/cli/output/print-table.ts'
 
-it('aligns columns, and shows what is unknown as a dash', () => {
-  const rows = [
-    ['evt_1', 12, undefined],
-    ['', 0, 'late'],
-  ]
-  expect(formatTable(['EVENT', 'N', 'STATE'], rows)).toBe('EVENT  N   STATE\nevt_1  12  -\n-      0   late')
-})
-
 it.each([
   [1_000, 'x'.repeat(1_000)],
   [1_001, `${'x'.repeat(1_000)}…`],

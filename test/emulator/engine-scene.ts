@@ -36,14 +36,8 @@ const settle = async () => {
 
 /** An engine whose attempts are recorded, and end when the test says so. */
 export function makeEngine({ assume = {}, faults: given = {}, results, ...limits }: Options = {}) {
-  const manual = manualClock('2026-01-01T00:00:00Z')
-  const begin = manual.now()
-  const clock = {
-    now: () => manual.now(),
-    monotonic: () => manual.monotonic(),
-    setTimeout: (callback: () => void, ms: number) => manual.setTimeout(callback, ms),
-    clearTimeout: (timer: unknown) => manual.clearTimeout(timer),
-  }
+  const clock = manualClock('2026-01-01T00:00:00Z')
+  const begin = clock.now()
   const journal = openJournal()
   const feed = new Feed(silentLogger)
   const messages: FeedMessage[] = []
@@ -102,7 +96,7 @@ export function makeEngine({ assume = {}, faults: given = {}, results, ...limits
     return added
   }
   const advance = async (by: number | string) => {
-    await manual.advance(by)
+    await clock.advance(by)
     await settle()
   }
   const setActive = (id: string, active: boolean) => {

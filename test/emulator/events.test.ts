@@ -55,18 +55,6 @@ describe('an event', () => {
     ])
   })
 
-  it('that is emitted many times has one id if it was given one, otherwise each has another', () => {
-    const { events, log, register, bodies } = make()
-    register(['a.b'])
-    register(['a.b'])
-    const same = events.emit('acme', { type: 'a.b', id: 'mine' }, 3)
-    expect([same.map(({ id }) => id), log.size]).toEqual([['mine', 'mine', 'mine'], 6])
-    const different = events.emit('acme', { type: 'a.b' }, 3)
-    expect([new Set(different.map(({ id }) => id)).size, log.size]).toEqual([3, 12])
-    expect(bodies().map(({ id }) => id)).toEqual([...same, ...different].flatMap(({ id }) => [id, id]))
-    expect(new Set([...same, ...different].flatMap(({ deliveries }) => deliveries)).size).toBe(12)
-  })
-
   it('has an id of its own for each further webhook if that is assumed (A35)', () => {
     const { events, log, register, bodies } = make({ assume: { A35: 'own-ids' } })
     for (let made = 0; made < 3; made++) register(['a.b'])
@@ -74,13 +62,6 @@ describe('an event', () => {
     const ids = bodies().map(({ id }) => id)
     expect([ids[0], new Set(ids).size]).toEqual([emitted?.id, 3])
     expect(log.list().map(({ eventId }) => eventId)).toEqual(ids)
-  })
-
-  it('above the number of pending deliveries is refused, with all that were emitted with it', () => {
-    const { events, register, log } = make()
-    for (let made = 0; made < 100; made++) register(['a.b'])
-    expect(() => events.emit('acme', { type: 'a.b' }, 501)).toThrow(refusal('full', 'pending'))
-    expect(log.size).toBe(0)
   })
 
   it('above the bytes of pending deliveries is refused', () => {

@@ -38,30 +38,6 @@ function openBody() {
 }
 
 describe('exchange', () => {
-  it('sends a POST with its headers in their order, one line for each value, and the body', async () => {
-    let received = ''
-    const server = createServer((socket) => {
-      socket.on('data', (part) => {
-        received += part.toString()
-        if (received.endsWith('{}')) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
-      })
-    })
-    const headers = [
-      ['X-A', '1'],
-      ['Content-Length', '2'],
-      ['X-B', '2'],
-      ['X-A', '3'],
-      ['X-A', '4'],
-      ['Connection', 'close'],
-    ] as const
-    await exchange(await listen(server), { headers, body: Buffer.from('{}') }, within())
-    const [start, ...lines] = received.split('\r\n')
-    expect(start).toBe('POST /hooks?a=1 HTTP/1.1')
-    expect(lines.filter((line) => !line.startsWith('Host: '))).toEqual([
-      ...['X-A: 1', 'X-A: 3', 'X-A: 4', 'Content-Length: 2', 'X-B: 2', 'Connection: close', '', '{}'],
-    ])
-  })
-
   it('returns the status, its words, the headers and the body, also of a GET', async () => {
     const url = await serve((request, response) => {
       response.writeHead(201, 'Made', { 'X-A': ['1', '2'] }).end(`${request.method} ${request.url}`)
