@@ -209,25 +209,21 @@ describe('a list of patterns', () => {
 
 describe('names of handlers', () => {
   it.each([
-    ['a type and its model', ['contact.created', 'a'], ['contact.*', 'a']],
-    ['a type and its action', ['contact.created', 'a'], ['*.created', 'a']],
-    ['a name that is the other one’s pattern', ['contact.*', 'contact.created'], ['contact.created', undefined]],
-    ['a pattern that is the other one’s name', ['contact.created', undefined], ['*', 'contact.created']],
-  ] as const)('clash if both can run for one event: %s', (_what, [patternA, nameA], [patternB, nameB]) => {
-    const receiver = fresh().on(patternA, { name: nameA }, ignore)
-    const error = failure(() => receiver.on(patternB, { name: nameB }, ignore))
+    ['a type and its model', 'clash', ['contact.created', 'a'], ['contact.*', 'a']],
+    ['a type and its action', 'clash', ['contact.created', 'a'], ['*.created', 'a']],
+    ['a name that is the other one’s pattern', 'clash', ['contact.*', 'contact.created'], ['contact.created']],
+    ['a pattern that is the other one’s name', 'clash', ['contact.created'], ['*', 'contact.created']],
+    ['two types', 'may be the same', ['contact.created', 'a'], ['contact.updated', 'a']],
+    ['two models', 'may be the same', ['contact.*', 'a'], ['opportunity.*', 'a']],
+    ['two actions', 'may be the same', ['*.created', 'a'], ['*.deleted', 'a']],
+    ['a type and another model', 'may be the same', ['contact.created', 'a'], ['opportunity.*', 'a']],
+  ] as const)('of %s %s', (_what, end, one, other) => {
+    const receiver = fresh().on(one[0], { name: one[1] }, ignore)
+    const add = () => receiver.on(other[0], { name: other[1] }, ignore)
+    if (end !== 'clash') return void add()
+    const error = failure(add)
     expect(error.code).toBe('handler_name_clash')
-    expect(error.message).toContain('can run for one event')
-    expect(error.message).toContain("{ name: '…' }")
-  })
-
-  it.each([
-    ['two types', ['contact.created', 'a'], ['contact.updated', 'a']],
-    ['two models', ['contact.*', 'a'], ['opportunity.*', 'a']],
-    ['two actions', ['*.created', 'a'], ['*.deleted', 'a']],
-    ['a type and another model', ['contact.created', 'a'], ['opportunity.*', 'a']],
-  ] as const)('may be the same if no event reaches both: %s', (_what, [patternA, nameA], [patternB, nameB]) => {
-    expect(() => fresh().on(patternA, { name: nameA }, ignore).on(patternB, { name: nameB }, ignore)).not.toThrow()
+    expect(error.message).toMatch(/can run for one event.*\{ name: '…' \}/s)
   })
 
   it('are required for a second handler of one pattern: places and counts change with a deployment, and marks would not fit', () => {
