@@ -17,14 +17,6 @@ describe('the option lane', () => {
     )
   })
 
-  it('takes the record, or a function', () => {
-    const { inbox } = new Scene()
-    const lane = 'account' as 'record' // plain JavaScript may pass anything
-    expect(() => createReceiver({ secret: SECRET, inbox, lane })).toThrow(
-      /lane is "account"; give 'record', or a function/,
-    )
-  })
-
   it('takes a function only for events of another sender, which are about no records', () => {
     const { inbox } = new Scene()
     const lane = 'record' as unknown as () => string // plain JavaScript may pass it

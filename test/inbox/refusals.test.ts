@@ -1,9 +1,8 @@
-import { createReceiver, type Inbox, sign } from 'postern'
-import { sqliteStore } from 'postern/sqlite'
-import { events, silentLogger } from 'postern/testing'
+import type { Inbox } from 'postern'
+import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { Gate } from '../support/gate.ts'
-import { AT_ONCE, Scene } from './scene.ts'
+import { Scene } from './scene.ts'
 
 const event = events.contact.created
 const HOUR = 3_600_000
@@ -33,40 +32,5 @@ describe('a receiver with an inbox', () => {
     const old = { ...event(), timestamp: new Date(Date.now() - 4 * HOUR).toISOString() }
     expect(await scene.deliver(old)).toMatchObject({ outcome: 'rejected', code: 'event_too_old', status: 422 })
     expect((await scene.inbox.counts()).waiting).toBe(0)
-  })
-})
-
-describe('context.transaction in a worker', () => {
-  it('commits its writes once, even if another handler of the event fails, and none of a try that throws', async () => {
-    const scene = new Scene()
-    scene.database.exec('CREATE TABLE contacts (id TEXT)')
-    const receiver = createReceiver({
-      secret: 'whsec_of_another',
-      name: 'transactions',
-      inbox: scene.inbox,
-      store: sqliteStore({ database: scene.database }),
-      logger: silentLogger,
-    })
-    let saves = 0
-    let notes = 0
-    receiver
-      .on('contact.created', { name: 'save' }, async ({ id }, { transaction }) => {
-        await transaction((tx) => {
-          tx.prepare('INSERT INTO contacts VALUES (?)').run(id)
-          if (++saves === 1) throw new Error('rolled back')
-        })
-      })
-      .on('contact.created', { name: 'note' }, () => {
-        if (++notes < 3) throw new Error('not yet')
-      })
-    const sent = event()
-    const body = Buffer.from(JSON.stringify(sent))
-    await receiver.receive({ body, signature: sign(body, 'whsec_of_another') })
-    const worker = receiver.work(AT_ONCE)
-    await scene.untilIdle()
-    expect(scene.database.prepare('SELECT id FROM contacts').all()).toEqual([{ id: sent.id }])
-    expect([saves, notes]).toEqual([2, 3])
-    await worker.close()
-    await receiver.close()
   })
 })

@@ -93,15 +93,9 @@ describe('workOnce', () => {
     await worker.close()
   })
 
-  it.each([
-    [undefined, 'option_invalid'],
-    [{}, 'option_invalid'],
-    [{ forMs: 999 }, 'option_invalid'],
-    [{ forMs: 1_000, max: 0 }, 'option_invalid'],
-    [{ forMs: 1_000, timeoutMs: 5 }, 'option_unknown'],
-  ])('refuses %j', async (options, code) => {
+  it.each([[{ forMs: 999 }], [{ forMs: 1_000, max: 0 }]])('refuses %j', async (options) => {
     const scene = await open(0)
-    await expect(scene.receiver.workOnce(options as { forMs: number })).rejects.toMatchObject({ code })
+    await expect(scene.receiver.workOnce(options)).rejects.toMatchObject({ code: 'option_invalid' })
   })
 
   it('needs an inbox', async () => {

@@ -1,9 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import pg from 'pg'
 import { type Clock, type Inbox, type InboxItem, systemClock } from 'postern'
 import { bullmqInbox } from 'postern/bullmq'
 import { postgresInbox } from 'postern/postgres'
+import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { expect, onTestFinished } from 'vitest'
 import type { InboxWorkOptions, Settlement, TakenItem } from '../../../src/engine.ts'
 import { type PostgresServer, postgresProgram, startPostgres } from '../../engines/postgres-server.ts'
@@ -18,9 +22,9 @@ export interface OpenInbox extends Inbox {
   close(): Promise<void>
 }
 
-/** An engine on a server. */
+/** An engine on a server, or in a file. */
 export interface ServedEngine {
-  readonly name: 'redis' | 'postgres'
+  readonly name: 'redis' | 'postgres' | 'sqlite'
   /** Starts it with the settings that the inbox asks for, and with the tables of its default inbox. */
   start(): Promise<Server>
   /** Opens the inbox of a queue or a table; without a name, the default one. */
@@ -48,6 +52,20 @@ const postgres: ServedEngine = {
   },
 }
 
+/** SQLite has no server: the address of an inbox is the path of its file. */
+export const sqlite: Pick<ServedEngine, 'name' | 'open'> & { start(): Promise<Pick<Server, 'url' | 'remove'>> } = {
+  name: 'sqlite',
+  async start() {
+    const folder = mkdtempSync(join(tmpdir(), 'postern-inbox-'))
+    const remove = async () => rmSync(folder, { recursive: true, force: true })
+    return { url: join(folder, 'inbox.db'), remove }
+  },
+  open(path, table) {
+    const database = openSqlite(path)
+    return Object.assign(sqliteInbox({ database, table }), { close: async () => database.close() })
+  },
+}
+
 /** The engines whose programs are installed here. */
 export const ENGINES: readonly ServedEngine[] = [
   ...(redisProgram === undefined ? [] : [redis]),
@@ -68,7 +86,11 @@ let names = 0
 export const newName = () => `inbox_${names++}`
 
 /** Opens an inbox that is closed with the test. */
-export async function openInbox({ open }: ServedEngine, url: string, name = newName()): Promise<OpenInbox> {
+export async function openInbox(
+  { open }: Pick<ServedEngine, 'open'>,
+  url: string,
+  name = newName(),
+): Promise<OpenInbox> {
   const inbox = open(url, name)
   onTestFinished(() => inbox.close())
   await inbox.migrate?.()
@@ -117,4 +139,30 @@ export function bury(item: TakenItem, marks: readonly string[] = []): Settlement
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const isSoNow = async () => isSo()
   while (!(await isSoNow().catch(() => false))) await sleep(10)
+}
+
+let items = 0
+
+/** Puts so many items of an account into an inbox, fifty at a time. */
+export async function putMany(inbox: Inbox, accountKey: string, count: number): Promise<readonly InboxItem[]> {
+  const all = Array.from({ length: count }, () => makeItem(String(items++), accountKey))
+  for (let from = 0; from < count; from += 50)
+    await Promise.all(all.slice(from, from + 50).map((item) => inbox.put(item)))
+  return all
+}
+
+/** Works until so many items have run, and returns their accounts in this order. */
+export async function workOff(
+  inbox: Inbox,
+  count: number,
+  settle: (item: TakenItem) => Settlement = () => DONE,
+): Promise<readonly string[]> {
+  const order: string[] = []
+  const loop = work(inbox, (item) => {
+    order.push(item.accountKey)
+    return settle(item)
+  })
+  await until(() => order.length === count)
+  await loop.close(10_000)
+  return order
 }

@@ -1,27 +1,20 @@
-import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { type Inbox, type OpenData, receiveFrom, type Store } from 'postern'
+import { type OpenData, receiveFrom, type Store } from 'postern'
 import { postgresStore } from 'postern/postgres'
 import { redisStore } from 'postern/redis'
-import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
+import { openSqlite, sqliteStore } from 'postern/sqlite'
 import { silentLogger } from 'postern/testing'
 import { expect, it, onTestFinished } from 'vitest'
 import { vendors } from '../../senders/vendors.ts'
-import { makeTestFolder } from '../../support/test-folder.ts'
-import { ENGINES, openInbox, type ServedEngine } from './engines.ts'
+import { ENGINES, openInbox, sqlite } from './engines.ts'
 
-interface Engine {
-  readonly name: string
-  open(): Promise<{ readonly inbox: Inbox; readonly store: Store }>
-}
-
-async function openSqliteEngine() {
-  const database = openSqlite(join(makeTestFolder(), 'inbox.db'))
-  return { inbox: sqliteInbox({ database }), store: sqliteStore({ database }) }
-}
-
-async function openStore({ name }: ServedEngine, url: string): Promise<Store> {
+async function openStore(name: string, url: string): Promise<Store> {
+  if (name === 'sqlite') {
+    const database = openSqlite(url)
+    onTestFinished(() => database.close())
+    return sqliteStore({ database })
+  }
   if (name === 'redis') {
     const client = new Redis(url)
     onTestFinished(() => client.disconnect())
@@ -34,22 +27,12 @@ async function openStore({ name }: ServedEngine, url: string): Promise<Store> {
   return store
 }
 
-const engines: readonly Engine[] = [
-  { name: 'sqlite', open: openSqliteEngine },
-  ...ENGINES.map((engine) => ({
-    name: engine.name,
-    async open() {
-      const server = await engine.start()
-      onTestFinished(() => server.remove())
-      return { inbox: await openInbox(engine, server.url), store: await openStore(engine, server.url) }
-    },
-  })),
-]
-
-it.each(engines)(
+it.each([sqlite, ...ENGINES])(
   'events of other senders pass through the inbox and the store of $name unchanged',
-  async ({ open }) => {
-    const { inbox, store } = await open()
+  async (engine) => {
+    const server = await engine.start()
+    onTestFinished(() => server.remove())
+    const [inbox, store] = [await openInbox(engine, server.url), await openStore(engine.name, server.url)]
     for (const vendor of vendors) {
       const { event, secret, sender, body } = vendor
       const receiver = receiveFrom(sender, {

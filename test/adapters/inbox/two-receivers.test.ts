@@ -1,30 +1,11 @@
 import { createReceiver, type Inbox } from 'postern'
-import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { events, signed } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { serverFor } from '../../engines/server-for.ts'
 import { type Line, linesInto } from '../../receiver/support.ts'
-import { makeFolder } from '../stores/sqlite/folder.ts'
-import { ENGINES, openInbox, until } from './engines.ts'
+import { ENGINES, openInbox, sqlite, until } from './engines.ts'
 
 const SECRET = 'whsec_two_receivers'
-const fileOf = makeFolder()
-
-/** Engines, each with a function that returns another opener of one inbox. */
-const SERVED = ENGINES.map((engine) => ({
-  name: engine.name,
-  start: () => serverFor(engine.start),
-  open: (url: string): Promise<Inbox> => openInbox(engine, url, 'shared'),
-}))
-const SQLITE = {
-  name: 'sqlite',
-  start: () => () => ({ url: fileOf('shared.db') }),
-  open: async (url: string): Promise<Inbox> => {
-    const database = openSqlite(url)
-    onTestFinished(() => database.close())
-    return sqliteInbox({ database })
-  },
-}
 
 /** A receiver of this name with a worker, whose handlers fail the first time. */
 function begin(name: string, inbox: Inbox) {
@@ -47,12 +28,12 @@ function begin(name: string, inbox: Inbox) {
   return { receiver, ran, codes, lines, deliver }
 }
 
-describe.each([SQLITE, ...SERVED])('receivers of two names on one inbox on $name', ({ start, open }) => {
-  const server = start()
+describe.each([sqlite, ...ENGINES])('receivers of two names on one inbox on $name', (engine) => {
+  const server = serverFor<{ readonly url: string; remove(): Promise<void> }>(engine.start)
 
   it('run their own events only, and tell of failed tries, and once of the other', async () => {
-    const { url } = server()
-    const [billing, mailing] = [begin('billing', await open(url)), begin('mailing', await open(url))]
+    const open = () => openInbox(engine, server().url, 'shared')
+    const [billing, mailing] = [begin('billing', await open()), begin('mailing', await open())]
     const ids = ['evt_1', 'evt_2', 'evt_3', 'evt_4'] // the same of both
     for (const { deliver } of [billing, mailing])
       for (const id of ids) expect(await deliver(id)).toMatchObject({ outcome: 'accepted' })

@@ -1,45 +1,34 @@
-import { createReceiver, type PosternError, type ReceiverOptions, type Store } from 'postern'
+import { createReceiver, type PosternError, type Store } from 'postern'
 import { openSqlite, sqliteStore } from 'postern/sqlite'
 import { events, signed } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
+import { type Line, linesInto } from '../../receiver/support.ts'
 import { closing, makeFolder } from './sqlite/folder.ts'
 
 const SECRET = 'whsec_two_services'
 
-interface Service {
-  readonly store: Store
-  readonly handlers: Readonly<Record<string, string>>
-  readonly name?: string
-}
+type Handlers = Readonly<Record<string, string>>
 
 /** A service with handlers for created contacts, by name and pattern, and what it reports. */
-function makeService({ store, handlers, name }: Service) {
+function makeService(store: Store, handlers: Handlers, name: string | undefined) {
   const errors: PosternError[] = []
-  const warnings: string[] = []
+  const lines: Line[] = []
   const ran: string[] = []
-  const note = (_: object, text: string) => void warnings.push(text)
-  const logger = { debug() {}, info: note, warn: note, error() {} }
-  const options: ReceiverOptions<never, never> = {
-    secret: SECRET,
-    store,
-    logger,
-    onError: (error) => errors.push(error),
-  }
-  const receiver = createReceiver({ ...options, ...(name !== undefined && { name }) })
+  const onError = (error: PosternError) => void errors.push(error)
+  const receiver = createReceiver({ secret: SECRET, store, name, logger: linesInto(lines), onError })
   for (const [handler, pattern] of Object.entries(handlers))
-    receiver.on(pattern, { name: handler }, () => void ran.push(handler))
+    receiver.on(pattern as '*', { name: handler }, () => void ran.push(handler)) // any of the legal ones
   const send = async (event = events.contact.created()) =>
     (await receiver.receive(signed(event, { secret: SECRET }))).outcome
-  return { receiver, send, errors, warnings: () => warnings.filter((text) => text.includes('createReceiver')), ran }
+  const warnings = () => lines.filter(({ message }) => message.includes('createReceiver'))
+  return { receiver, send, errors, warnings, ran }
 }
 
 // The suite of stores shows on each engine that a claim returns who completed an event, and that events can be forgotten.
 describe('two services on one engine', () => {
   const pathOf = makeFolder()
-  const open = (handlers: Service['handlers'], name?: string) => {
-    const store = sqliteStore({ database: closing(openSqlite(pathOf('app.db'))) })
-    return makeService({ store, handlers, ...(name !== undefined && { name }) })
-  }
+  const open = (handlers: Handlers, name?: string) =>
+    makeService(sqliteStore({ database: closing(openSqlite(pathOf('app.db'))) }), handlers, name)
 
   it('reports once, at error, that other handlers finished an event which then does not run here', async () => {
     const billing = open({ charge: 'contact.created' })

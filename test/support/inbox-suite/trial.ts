@@ -24,7 +24,7 @@ export const SHORT_LEASE_MS = 1_500
 export const DONE: Settlement = { next: 'remove' }
 
 /** Clock whose timers do not fire while it is stopped, as in a process that is suspended or dead. */
-class StoppableClock implements Clock {
+export class StoppableClock implements Clock {
   readonly now = systemClock.now
   readonly monotonic = systemClock.monotonic
   #stopped: (() => void)[] | undefined

@@ -6,34 +6,27 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { TakenItem } from '../../../../src/engine.ts'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
-import { bury, DONE, makeItem, newName, openBoard, tried, until, work } from '../../inbox/engines.ts'
-
-/** An inbox, and BullMQ's view of its queue, as a dashboard has it. */
-function open(url: string) {
-  const queue = newName()
-  const inbox = bullmqInbox({ connection: url, queue })
-  onTestFinished(() => inbox.close())
-  const board = openBoard(url, queue)
-  let n = 0
-  const put = async (accountKey: string, count: number) => {
-    const items = Array.from({ length: count }, () => makeItem(String(n++), accountKey))
-    await Promise.all(items.map((item) => inbox.put(item)))
-    return items
-  }
-  return { inbox, board, put }
-}
+import { bury, DONE, newName, openBoard, putMany, tried, until, work, workOff } from '../../inbox/engines.ts'
 
 describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
   const server = serverFor(() => startRedis('--appendfsync', 'always'))
-  const openOne = () => open(server().url)
+
+  /** An inbox, and BullMQ's view of its queue, as a dashboard has it. */
+  function open(url = server().url) {
+    const queue = newName()
+    const openAnother = () => {
+      const inbox = bullmqInbox({ connection: url, queue })
+      onTestFinished(() => inbox.close())
+      return inbox
+    }
+    return { inbox: openAnother(), openAnother, board: openBoard(url, queue) }
+  }
 
   it('runs new items before retried ones', async () => {
-    const { inbox, put } = openOne()
-    await put('acme', 30)
-    const failing = work(inbox, (item) => ({ next: 'wait', afterMs: 1_000, isFailure: true, tried: tried(item) }))
-    await until(async () => (await inbox.list('waiting')).entries.every(({ failures }) => failures > 0))
-    await failing.close(10_000)
-    await put('acme', 30)
+    const { inbox } = open()
+    await putMany(inbox, 'acme', 30)
+    await workOff(inbox, 30, (item) => ({ next: 'wait', afterMs: 1_000, isFailure: true, tried: tried(item) }))
+    await putMany(inbox, 'acme', 30)
     await sleep(1_500)
     const order: number[] = []
     work(inbox, ({ failures }) => {
@@ -45,12 +38,10 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
   })
 
   it('lets a dashboard see an event, and retry a dead letter with fresh tries', async () => {
-    const { inbox, board, put } = openOne()
-    const [item] = await put('acme', 1)
+    const { inbox, board } = open()
+    const [item] = await putMany(inbox, 'acme', 1)
     expect(await board.getJobCounts()).toMatchObject({ prioritized: 1 })
-    const burying = work(inbox, (taken) => bury(taken, ['one']))
-    await until(async () => (await inbox.counts()).dead === 1)
-    await burying.close(10_000)
+    await workOff(inbox, 1, (taken) => bury(taken, ['one']))
     const [job] = await board.getFailed()
     expect(job).toMatchObject({ name: 'a.created', data: { text: '{}', accountKey: 'acme' } })
     expect(job?.failedReason).toBe('handler_failed: it failed')
@@ -66,34 +57,22 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
     await until(async () => (await board.getJobCounts()).active === 0)
     expect(await board.getJobCounts()).toMatchObject({ completed: 0, failed: 0 })
   })
-})
-
-describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
-  const server = serverFor(() => startRedis('--appendfsync', 'always'))
 
   it.each([
     ['an hour ahead', 3_600_000],
     ['an hour behind', -3_600_000],
   ])('tries again after the delay, planned or run by a worker whose clock is %s', async (_, byMs) => {
-    const { inbox, board, put } = open(server().url)
+    const { inbox, openAnother } = open()
     const now = Date.now
     const wrong = () => vi.spyOn(Date, 'now').mockImplementation(() => now() + byMs)
     onTestFinished(() => void vi.restoreAllMocks())
-    await put('acme', 1)
+    await putMany(inbox, 'acme', 1)
     const at: number[] = []
-    const settled: string[] = []
-    const run = (item: TakenItem) => {
-      at.push(performance.now())
-      return { next: 'wait', afterMs: 1_500, isFailure: true, tried: tried(item) } as const
-    }
-    const tryOnce = async () => {
-      const another = bullmqInbox({ connection: server().url, queue: board.name })
-      const before = settled.length
-      const loop = work(another, run, { onSettled: ({ key }) => settled.push(key) })
-      await until(() => settled.length > before)
-      await loop.close(10_000)
-      await another.close()
-    }
+    const tryOnce = () =>
+      workOff(openAnother(), 1, (item) => {
+        at.push(performance.now())
+        return { next: 'wait', afterMs: 1_500, isFailure: true, tried: tried(item) }
+      })
     await tryOnce() // plans by the right clock
     wrong()
     await tryOnce() // runs, and plans, by the wrong one
@@ -106,23 +85,23 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
   })
 
   it('counts an event as due though the clock of the process that accepted it is ahead', async () => {
-    const { inbox, put } = open(server().url)
+    const { inbox } = open()
     const now = Date.now
     const ahead = vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000)
-    await put('acme', 1)
+    await putMany(inbox, 'acme', 1)
     ahead.mockRestore()
     expect(await inbox.counts()).toMatchObject({ waiting: 1, oldestDueAt: expect.any(Number) })
   })
 
   it('makes an event wait again that outlasts the closing of its worker, and closes the connection', async () => {
-    const { inbox, put } = open(server().url)
+    const { inbox } = open()
     const redis = new Redis(server().url)
     onTestFinished(() => redis.disconnect())
     const countClients = async () =>
       String(await redis.client('LIST'))
         .trim()
         .split('\n').length
-    await put('acme', 1)
+    await putMany(inbox, 'acme', 1)
     const before = await countClients()
     const worker = work(inbox, () => new Promise(() => {}))
     await until(async () => (await inbox.counts()).running === 1)
@@ -131,14 +110,10 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
     expect(await inbox.counts()).toMatchObject({ waiting: 1, running: 0, oldestDueAt: expect.any(Number) })
     await until(async () => (await countClients()) <= before)
   })
-})
 
-describe.skipIf(redisProgram === undefined)('a job of bullmqInbox whose worker died', () => {
-  const server = serverFor(() => startRedis('--appendfsync', 'always'))
-
-  it('waits once its lock has ended, though no worker runs, and can be dropped then', async () => {
-    const { inbox, board, put } = open(server().url)
-    const [item] = await put('acme', 1)
+  it('has a job of a worker that died wait once its lock has ended, though no worker runs, and drops it then', async () => {
+    const { inbox, board } = open()
+    const [item] = await putMany(inbox, 'acme', 1)
     const key = item?.key ?? ''
     work(inbox, () => new Promise(() => {}), { leaseMs: 600_000 })
     await until(async () => (await inbox.counts()).running === 1)
@@ -155,9 +130,9 @@ describe.skipIf(redisProgram === undefined)('a job of bullmqInbox whose worker d
     expect(await inbox.counts()).toMatchObject({ waiting: 0, running: 0 })
   })
 
-  it('goes on with its tries if the worker died while it made it a dead letter', async () => {
-    const { inbox, board, put } = open(server().url)
-    const [item] = await put('acme', 1)
+  it('goes on with the tries of a job whose worker died while it made it a dead letter', async () => {
+    const { inbox, board } = open()
+    const [item] = await putMany(inbox, 'acme', 1)
     const [job] = await board.getPrioritized()
     const state = {
       since: 0,
@@ -173,49 +148,37 @@ describe.skipIf(redisProgram === undefined)('a job of bullmqInbox whose worker d
     await job?.updateData({ ...job.data, state: { ...state, buried: { at: Date.now(), after: 0 } } })
     expect(await inbox.get(item?.key ?? '')).toMatchObject({ state: 'waiting', failures: 9 })
   })
-})
 
-describe.skipIf(redisProgram === undefined)('dead letters in bullmqInbox', () => {
-  const server = serverFor(() => startRedis('--appendfsync', 'always'))
-
-  it('are not old for a worker whose clock is a month ahead', async () => {
-    const { inbox, board, put } = open(server().url)
-    await put('acme', 1)
-    const burying = work(inbox, (taken) => bury(taken))
-    await until(async () => (await inbox.counts()).dead === 1)
-    await burying.close(10_000)
+  it('has no dead letters that are old for a worker whose clock is a month ahead', async () => {
+    const { inbox, openAnother } = open()
+    await putMany(inbox, 'acme', 1)
+    await workOff(inbox, 1, (taken) => bury(taken))
     const now = Date.now
     vi.spyOn(Date, 'now').mockImplementation(() => now() + 31 * 86_400_000)
-    const other = bullmqInbox({ connection: server().url, queue: board.name })
-    onTestFinished(() => other.close())
-    await put('acme', 1)
-    work(other, () => DONE)
-    await until(async () => (await inbox.counts()).waiting === 0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    await putMany(inbox, 'acme', 1)
+    await workOff(openAnother(), 1)
     expect(await inbox.counts()).toMatchObject({ dead: 1 })
   })
-})
 
-describe.skipIf(redisProgram === undefined)('bullmqInbox on a Redis that may lose data', () => {
   it.each([
     ['writes to disk a second later', ['--appendfsync', 'everysec'], /appendfsync/],
     ['keeps nothing on disk', ['--appendonly', 'no'], /appendonly is "no"/],
     ['deletes when it is full', ['--appendfsync', 'always', '--maxmemory-policy', 'allkeys-lru'], /noeviction/],
-  ])('reports once that it %s', async (_, args, message) => {
-    const server = await startRedis(...args)
-    onTestFinished(() => server.remove())
-    const { inbox, put } = open(server.url)
+  ])('reports once that a Redis that may lose data %s', async (_, args, message) => {
+    const forgetful = await startRedis(...args)
+    onTestFinished(() => forgetful.remove())
+    const { inbox } = open(forgetful.url)
     const log: string[] = []
     inbox.reportTo?.({ ...silentLogger, warn: (_fields, line) => void log.push(line) })
-    await put('acme', 1)
-    work(inbox, () => DONE)
-    await until(async () => (await inbox.counts()).waiting === 0)
+    await putMany(inbox, 'acme', 1)
+    await workOff(inbox, 1)
     expect(log).toEqual([expect.stringMatching(message)])
   })
 })
 
 describe('the options of bullmqInbox', () => {
   it.each([
-    ['no connection', {}],
     ['a URL of another scheme', { connection: 'http://localhost' }],
     ['a URL of Postgres', { connection: 'postgres://localhost' }],
     ['a client', { connection: new Redis({ lazyConnect: true }) }],
@@ -224,10 +187,5 @@ describe('the options of bullmqInbox', () => {
     expect(() => bullmqInbox(options as Parameters<typeof bullmqInbox>[0])).toThrowError(
       expect.objectContaining({ code: 'option_invalid' }),
     )
-  })
-
-  it('are refused if one is unknown', () => {
-    const options = { connection: 'redis://localhost', telemetry: {} }
-    expect(() => bullmqInbox(options)).toThrowError(expect.objectContaining({ code: 'option_unknown' }))
   })
 })

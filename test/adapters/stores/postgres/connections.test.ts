@@ -5,7 +5,7 @@ import { postgresStore } from 'postern/postgres'
 import { describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
-import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
+import { claimFor, LEASE_MS, newKey, Scene, sendingBy, take } from './scene.ts'
 
 describe.skipIf(postgresProgram === undefined)('postgresStore on connections that fail', () => {
   const scene = new Scene()
@@ -65,17 +65,14 @@ describe.skipIf(postgresProgram === undefined)('postgresStore on connections tha
 
   it('releases a claim whose connection broke while it was written to', async () => {
     let isBroken = false
-    class Breaking extends pg.Client {
-      override query(...given: unknown[]): never {
-        const run: Promise<unknown> = Reflect.apply(super.query, this, given) // one of many forms
-        if (isBroken || !JSON.stringify(given[0] ?? '').includes('unnest')) return run as never
+    const { store } = await scene.store(
+      sendingBy((send, ...given) => {
+        const run = send(...given)
+        if (isBroken || !JSON.stringify(given[0] ?? '').includes('unnest')) return run
         isBroken = true
-        return run.then(() => {
-          throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
-        }) as never
-      }
-    }
-    const { store } = await scene.store({ Client: Breaking } as pg.PoolConfig)
+        return run.then(() => Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })))
+      }),
+    )
     const { store: other } = await scene.store()
     const key = newKey()
     await expect(Promise.resolve(store.claim(key, LEASE_MS))).rejects.toThrow()

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { postgresInbox, postgresStore } from 'postern/postgres'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../../src/engine.ts'
@@ -7,7 +7,7 @@ import { pgBouncerProgram, startPgBouncer } from '../../../engines/pgbouncer.ts'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
 import { DONE, makeItem } from '../../inbox/engines.ts'
-import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
+import { claimFor, LEASE_MS, newKey, Scene, sendingBy, take } from './scene.ts'
 
 const WORK = { concurrency: 5, leaseMs: 15_000, clock: systemClock, onSettled: () => {} }
 
@@ -148,14 +148,12 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
 
   it('claims nothing by a statement that the server processes too late, no matter how long its answer was waited for', async () => {
     const shorter = (text: string) => text.replace("interval '3000 ms'", "interval '300 ms'")
-    class Shorter extends pg.Client {
-      override query(...[query, ...rest]: unknown[]): never {
+    const { store, pool } = await scene.store(
+      sendingBy((send, query, ...rest) => {
         const { text } = Object(query)
-        const changed = typeof text === 'string' ? { ...Object(query), text: shorter(text) } : query
-        return Reflect.apply(super.query, this, [changed, ...rest]) as never // one of many forms
-      }
-    }
-    const { store, pool } = await scene.store({ Client: Shorter } as pg.PoolConfig)
+        return send(typeof text === 'string' ? { ...Object(query), text: shorter(text) } : query, ...rest)
+      }),
+    )
     const key = newKey()
     await untilClaimed(store, newKey)
     await whileApp('LOCK TABLE postern_claims', [], async (end) => {

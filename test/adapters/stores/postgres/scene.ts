@@ -91,3 +91,17 @@ export async function claimFor(
 ): Promise<TransactionClaim> {
   return { key, token: (await take(store, key, leaseMs)).token, mark, signal }
 }
+
+/** Returns the option of a pool whose clients send each query by a function, which may watch or change it. */
+export function sendingBy(
+  onQuery: (send: (...given: unknown[]) => Promise<unknown>, ...given: unknown[]) => unknown,
+  driver = pg,
+): pg.PoolConfig {
+  class Client extends driver.Client {
+    override query(...given: unknown[]): never {
+      const send = (...changed: unknown[]) => Reflect.apply(super.query, this, changed) // one of many forms
+      return onQuery(send, ...given) as never
+    }
+  }
+  return { Client } as pg.PoolConfig
+}

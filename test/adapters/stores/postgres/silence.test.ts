@@ -3,7 +3,7 @@ import { type PostgresStore, postgresStore } from 'postern/postgres'
 import { describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
-import { claimFor, DRIVERS, LEASE_MS, newKey, Scene, take } from './scene.ts'
+import { claimFor, DRIVERS, LEASE_MS, newKey, Scene, sendingBy, take } from './scene.ts'
 
 // Most of these tests wait for a limit, so that they run concurrently.
 describe.skipIf(postgresProgram === undefined).concurrent.each(DRIVERS)(
@@ -92,13 +92,11 @@ describe.skipIf(postgresProgram === undefined).concurrent.each(DRIVERS)(
 
     it('sends nothing after a COMMIT without an answer, and closes its connection', async () => {
       const sent: string[] = []
-      class Watched extends driver.Client {
-        override query(...given: unknown[]): never {
-          sent.push(String(Object(given[0]).text))
-          return Reflect.apply(super.query, this, given) as never // one of many forms
-        }
+      const watch: Parameters<typeof sendingBy>[0] = (send, ...given) => {
+        sent.push(String(Object(given[0]).text))
+        return send(...given)
       }
-      const { store, proxy } = await scene.faulty({ Client: Watched } as pg.PoolConfig)
+      const { store, proxy } = await scene.faulty(sendingBy(watch, driver))
       const claim = await claimFor(store)
       proxy.muteAt = 'COMMIT\0' // the statement that ends it: BEGIN names a level with COMMIT in it
       await expect(store.transaction(claim, (tx) => tx.query('SELECT 1'))).rejects.toThrow()

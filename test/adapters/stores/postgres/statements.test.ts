@@ -3,7 +3,7 @@ import { postgresStore } from 'postern/postgres'
 import { describe, expect, it } from 'vitest'
 import { makeStatements } from '../../../../adapters/stores/postgres/statements.ts'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
-import { LEASE_MS, newKey, Scene, take } from './scene.ts'
+import { LEASE_MS, newKey, Scene, sendingBy, take } from './scene.ts'
 
 describe.skipIf(postgresProgram === undefined)('the statements of postgresStore', () => {
   const scene = new Scene()
@@ -32,7 +32,7 @@ describe.skipIf(postgresProgram === undefined)('the statements of postgresStore'
   )
 
   /** Makes a store, and the list of all connections, to which its own belong. */
-  async function _openWatched() {
+  async function openWatched() {
     const clients: pg.Client[] = []
     class Watched extends pg.Client {
       constructor(config: pg.ClientConfig) {
@@ -45,7 +45,7 @@ describe.skipIf(postgresProgram === undefined)('the statements of postgresStore'
   }
 
   it('are prepared once by each connection', async () => {
-    const { store, clients } = await _openWatched()
+    const { store, clients } = await openWatched()
     const query = `SELECT generic_plans + custom_plans AS calls FROM pg_prepared_statements WHERE name LIKE 'postern%'`
     for (let round = 0; round < 15; round++) await store.complete(newKey(), (await take(store, newKey())).token)
     const found = await Promise.all(clients.map((client) => client.query<{ calls: string }>(query)))
@@ -57,7 +57,7 @@ describe.skipIf(postgresProgram === undefined)('the statements of postgresStore'
     ['are gone from the connections', 'DEALLOCATE ALL'],
     ['no longer fit the table', 'ALTER TABLE postern_claims ALTER COLUMN marks TYPE varchar[]'],
   ])('continue if those that were prepared %s', async (_what, change) => {
-    const { store, clients } = await _openWatched()
+    const { store, clients } = await openWatched()
     await take(store, newKey())
     for (const client of clients) await client.query(change)
     const key = newKey()
@@ -68,13 +68,12 @@ describe.skipIf(postgresProgram === undefined)('the statements of postgresStore'
 
   it('are few for a burst of positions of one record', async () => {
     let statements = 0
-    class Counting extends pg.Client {
-      override query(...given: unknown[]): never {
+    const { store } = await scene.store(
+      sendingBy((send, ...given) => {
         statements++
-        return Reflect.apply(super.query, this, given) as never // one of many forms
-      }
-    }
-    const { store } = await scene.store({ Client: Counting } as pg.PoolConfig)
+        return send(...given)
+      }),
+    )
     const key = newKey()
     const positionsOf = (index: number) => [{ key, at: (index * 7) % 300 }]
     await Promise.all(Array.from({ length: 300 }, (_, index) => store.complete(newKey(), 'token', positionsOf(index))))
