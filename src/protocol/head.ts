@@ -15,7 +15,6 @@ const ENCODED = new Rejection(
   'unsupported_encoding',
   'The body has a content encoding; the signature covers the bytes as sent, and the receiver does not decompress them.',
 )
-const TOO_LARGE = new Rejection('body_too_large', 'The declared length is over maxBodyBytes.')
 /** The name of a header. Tools write it into commands and code, so nothing in it needs quotes. */
 const HEADER_NAME = /^[-.\w]{1,64}$/
 /** Headers with a meaning in HTTP. Of several values of one, Node keeps only the first, or hosts answer by themselves. */
@@ -53,13 +52,18 @@ export class SignatureHeader {
   }
 }
 
+/** Returns the rejection of a body over the limit, which an app may have set in another unit. */
+export function toTooLarge(maxBodyBytes: number): Rejection {
+  return new Rejection('body_too_large', `The body is over maxBodyBytes (${maxBodyBytes} bytes).`)
+}
+
 /** Refuses a request by its head: method, encoding, declared length. */
 export function checkHead(head: RequestHead, maxBodyBytes: number): Rejection | undefined {
   if (head.method !== undefined && head.method !== 'POST') return NOT_POST
   const encoding = head.header('content-encoding')
   if (encoding != null && !isIdentity(encoding)) return ENCODED
   const length = declaredLength(head)
-  return length !== undefined && length > maxBodyBytes ? TOO_LARGE : undefined
+  return length !== undefined && length > maxBodyBytes ? toTooLarge(maxBodyBytes) : undefined
 }
 
 /** Returns the declared length of the body in bytes; undefined if there is none, or it is no number. */

@@ -1,5 +1,6 @@
 import { canIdle, setTimeoutAt, TIMERS_END_WITH_REQUEST } from '../host/clock.ts'
 import { PosternError } from '../protocol/errors.ts'
+import { toTooLarge } from '../protocol/head.ts'
 import { isBytes } from '../protocol/is-bytes.ts'
 import { type Outcome, Rejection, toOverloaded, toRejected } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
@@ -11,7 +12,6 @@ import type { Shared } from './shared.ts'
 /** Memory that a fragment takes in addition to its bytes. */
 const FRAGMENT_BYTES = 512
 
-const TOO_LARGE = new Rejection('body_too_large', 'The body is over maxBodyBytes.')
 const TOO_FRAGMENTED = new Rejection(
   'body_too_large',
   'The body came in so many small fragments that keeping them costs more than four times maxBodyBytes.',
@@ -53,8 +53,9 @@ export class Bodies {
 
   /** Checks the body that an adapter, or the caller of `receive`, passed. */
   toBytes(body: Uint8Array | BodyFailure | undefined): Uint8Array | Outcome {
-    if (isBytes(body)) return body.length > this.#shared.settings.maxBodyBytes ? toRejected(TOO_LARGE) : body
-    if (body?.failure === 'body_too_large') return toRejected(TOO_LARGE)
+    const { maxBodyBytes } = this.#shared.settings
+    if (isBytes(body) && body.length <= maxBodyBytes) return body
+    if (isBytes(body) || body?.failure === 'body_too_large') return toRejected(toTooLarge(maxBodyBytes))
     if (body?.failure === 'body_incomplete') return toRejected(INCOMPLETE)
     // A custom adapter in plain JavaScript may return nothing.
     const fix = body?.fix ?? "The adapter's read() returned neither bytes nor a failure."

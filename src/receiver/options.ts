@@ -212,10 +212,10 @@ export const OPTIONS: Readonly<Record<keyof ReceiverOptions, Kind>> = {
       ? undefined
       : '1 to 64 printable characters without blanks',
   signatureHeader: SIGNATURE_HEADER,
-  maxBodyBytes: whole(1_000, 1_073_741_824, 'bytes'),
+  maxBodyBytes: whole(100, 1_073_741_824, 'bytes'),
   maxBufferedBytes: ANY,
   deadlineMs: ANY,
-  handlerTimeoutMs: number(1_000, 86_400_000, 'it is in milliseconds'),
+  handlerTimeoutMs: number(100, 86_400_000, 'it is in milliseconds'),
   leaseMs: whole(2_000, 25_000, 'milliseconds'),
   maxInFlight: number(1, 1_000_000),
   maxAge: number(MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON),

@@ -823,10 +823,10 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
     () => core.createReceiver({ secret, onDeadLetter: nothing }),
     /there is none. Give/,
   ],
-  ['createReceiver(megabytes)', () => core.createReceiver({ secret, maxBodyBytes: 512 }), /bytes from 1000 to/],
+  ['createReceiver(megabytes)', () => core.createReceiver({ secret, maxBodyBytes: 10 }), /bytes from 100 to/],
   [
     'createReceiver(seconds)',
-    () => core.createReceiver({ secret, handlerTimeoutMs: 300 }),
+    () => core.createReceiver({ secret, handlerTimeoutMs: 60 }),
     /since it is in milliseconds/,
   ],
   [
