@@ -45,47 +45,42 @@ const check = new OptionChecker('dropAll')
 export async function dropAll(inbox: Inbox, options: DropAllOptions): Promise<DroppedAll> {
   check.mustBe('the inbox', inbox, withMethods('list', 'drop'))
   check.mustFit(options, KINDS, ['accountKey'])
-  const { dryRun = false, onProgress = () => {} } = options
-  const done = { read: 0, found: 0, dropped: 0, running: 0 }
-  let emptyRounds = 0
-  for (let round = 1; ; round++) {
-    const keys = await findAll(inbox, options, done, () => onProgress({ ...done }))
-    if (dryRun) return done
-    for (let from = 0; from < keys.length; from += CONCURRENCY) {
-      const isDropped = await Promise.all(keys.slice(from, from + CONCURRENCY).map((key) => inbox.drop(key)))
-      done.dropped += isDropped.filter((each) => each).length
-      onProgress({ ...done })
-    }
-    // One round may miss an event that runs meanwhile and waits again, or one of a page that moves.
-    emptyRounds = keys.length === 0 ? emptyRounds + 1 : 0
-    if (emptyRounds === 2 || round === MOST_ROUNDS) return done
+  const { accountKey, isOfType = () => true, dryRun, onProgress = () => {} } = options
+  const isMeant = (entry: ListedEntry) =>
+    entry.accountKey === accountKey && check.mustAnswer('isOfType', isOfType(entry.type))
+  let done: DroppedAll = { read: 0, found: 0, dropped: 0, running: 0 }
+  const tell = (changes: Partial<DroppedAll>) => {
+    done = { ...done, ...changes }
+    onProgress(done)
   }
+  // One round may miss an event that runs meanwhile and waits again, or one of a page that moves.
+  for (let [round, emptyRounds] = [0, 0]; round < MOST_ROUNDS && emptyRounds < 2; round++) {
+    const [keys, running] = [new Set<string>(), new Set<string>()]
+    // Reads all before one is deleted: an engine may number those of a page.
+    for await (const { entries, state } of readPages(inbox)) {
+      for (const { key } of entries.filter(isMeant)) (state === 'running' ? running : keys).add(key)
+      tell({ read: done.read + entries.length, found: done.dropped + keys.size, running: running.size })
+    }
+    if (dryRun) return done
+    const found = [...keys]
+    for (let from = 0; from < found.length; from += CONCURRENCY) {
+      const isDropped = await Promise.all(found.slice(from, from + CONCURRENCY).map((key) => inbox.drop(key)))
+      tell({ dropped: done.dropped + isDropped.filter((each) => each).length })
+    }
+    emptyRounds = found.length === 0 ? emptyRounds + 1 : 0
+  }
+  return done
 }
 
 const KINDS = { accountKey: FILLED_TEXT, isOfType: FUNCTION, dryRun: FLAG, onProgress: FUNCTION }
 
-/** Reads all items, before one is deleted: an engine may number those of a page. */
-async function findAll(
-  inbox: Inbox,
-  { accountKey, isOfType = () => true }: DropAllOptions,
-  done: { read: number; found: number; dropped: number; running: number },
-  onPage: () => void,
-): Promise<readonly string[]> {
-  const keys = new Set<string>()
-  const isMeant = (entry: ListedEntry) =>
-    entry.accountKey === accountKey && check.mustAnswer('isOfType', isOfType(entry.type))
-  const [found, running] = [done.dropped, new Set<string>()]
+async function* readPages(inbox: Inbox) {
   for (const state of STATES) {
     let after: string | undefined
     do {
       const { entries, next } = await inbox.list(state, { after, limit: PAGE })
-      for (const { key } of entries.filter(isMeant)) (state === 'running' ? running : keys).add(key)
-      done.read += entries.length
-      done.found = found + keys.size
-      done.running = running.size
-      onPage()
+      yield { state, entries }
       after = next
     } while (after !== undefined)
   }
-  return [...keys]
 }

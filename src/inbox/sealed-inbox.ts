@@ -48,31 +48,31 @@ const check = new OptionChecker('sealedInbox')
  */
 export function sealedInbox(inbox: Inbox, options: SealedInboxOptions): Inbox {
   check.mustBe('the inbox', inbox, withMethods('put', 'work', 'get'))
-  const { keys } = options
-  check.mustFit(options, { keys: typeof keys === 'string' ? TEXT : withMethods('current', 'find') }, ['keys'])
-  const seal = new Seal(typeof keys === 'string' ? readKeys(keys, check) : keys)
+  const { keys: given } = options
+  check.mustFit(options, { keys: typeof given === 'string' ? TEXT : withMethods('current', 'find') }, ['keys'])
+  const keys = typeof given === 'string' ? readKeys(given, check) : given
   let logger: Logger | undefined
-  const fields = Object.entries(inbox).filter(([, value]) => typeof value !== 'function')
   return {
-    ...Object.fromEntries(fields), // what the engine says of itself
+    keepsLanes: inbox.keepsLanes,
+    commandOptions: inbox.commandOptions,
     async put(item) {
-      const bytes = await seal.close(item.bytes, item, BODY)
+      const bytes = await seal(keys, item.bytes, item, BODY)
       await inbox.put({ ...item, bytes })
     },
     work: (run, workOptions) =>
-      workSealed(inbox, seal, { run, ...workOptions, tell: (...line) => logger?.error(...line) }),
+      workSealed(inbox, keys, { run, ...workOptions, tell: (...line) => logger?.error(...line) }),
     counts: () => inbox.counts(),
     async list(state, listOptions) {
       const { entries, next } = await inbox.list(state, listOptions)
-      const { openTries } = seal.askingOnce()
-      return { entries: await Promise.all(entries.map(openTries)), next }
+      const once = askOnce(keys)
+      return { entries: await Promise.all(entries.map((entry) => openTries(once, entry))), next }
     },
     async get(key) {
       const entry = await inbox.get(key)
       if (entry === undefined) return undefined
-      const once = seal.askingOnce()
-      const opened = await once.open(entry)
-      return 'why' in opened ? once.openTries(entry) : opened.entry
+      const once = askOnce(keys)
+      const opened = await openEntry(once, entry)
+      return 'why' in opened ? openTries(once, entry) : opened
     },
     replay: (key) => inbox.replay(key),
     drop: (key) => inbox.drop(key),
@@ -85,89 +85,89 @@ export function sealedInbox(inbox: Inbox, options: SealedInboxOptions): Inbox {
 
 const BODY = 'body'
 
-type Opened<T> = { readonly entry: T } | { readonly why: string; readonly isErased: boolean }
+/** The reason why a part cannot be read. */
+interface Trouble {
+  readonly why: string
+  readonly isErased: boolean
+}
 
-/** Seals and opens the parts of items. */
-class Seal {
-  readonly #keys: SealKeys
-
-  constructor(keys: SealKeys) {
-    this.#keys = keys
-  }
-
-  /** Returns a seal that asks for each key of an account once, for a page or an item: a key service may take long, or cost money. */
-  askingOnce(): Seal {
-    const asked = new Map<string, ReturnType<SealKeys['find']>>()
-    const find: SealKeys['find'] = (id, account) => {
+/** Returns keys of which each is asked for once, for a page or an item: a key service may take long, or cost money. */
+function askOnce(keys: SealKeys): SealKeys {
+  const asked = new Map<string, ReturnType<SealKeys['find']>>()
+  return {
+    current: (account) => keys.current(account),
+    find(id, account) {
       const key = JSON.stringify([id, account])
-      if (!asked.has(key)) asked.set(key, this.#keys.find(id, account))
+      if (!asked.has(key)) asked.set(key, keys.find(id, account))
       return asked.get(key)
-    }
-    return new Seal({ current: (account) => this.#keys.current(account), find })
+    },
   }
+}
 
-  /** Rejects if the current key cannot be had. */
-  async close(bytes: Uint8Array, { key, accountKey }: ListedEntry | InboxItem, part: string): Promise<Buffer> {
-    return sealBytes(bytes, await within(this.#keys.current(accountKey)), toPlace(key, part))
-  }
+/** Rejects if the current key cannot be had. */
+async function seal(keys: SealKeys, bytes: Uint8Array, { key, accountKey }: ListedEntry | InboxItem, part: string) {
+  return sealBytes(bytes, await within(keys.current(accountKey)), toPlace(key, part))
+}
 
-  /** Returns the item, or why its body cannot be read. Never rejects. */
-  async open<T extends InboxEntry>(entry: T): Promise<Opened<T>> {
-    const opened = await this.#openPart(entry.bytes, entry, BODY)
-    if ('why' in opened) return opened
-    return { entry: { ...(await this.openTries(entry)), bytes: opened.entry } }
-  }
+/** Returns the item, or why its body cannot be read. Never rejects. */
+async function openEntry<T extends InboxEntry>(keys: SealKeys, entry: T): Promise<T | Trouble> {
+  const opened = await openPart(keys, entry.bytes, entry, BODY)
+  return 'why' in opened ? opened : { ...(await openTries(keys, entry)), ...opened }
+}
 
-  readonly openTries = async <T extends ListedEntry>(entry: T): Promise<T> => {
-    if (!entry.tries.some(({ error }) => error?.startsWith(PREFIX))) return entry
-    return { ...entry, tries: await Promise.all(entry.tries.map((one) => this.#openTry(one, entry))) }
-  }
-
-  async #openTry(tried: InboxTry, entry: ListedEntry): Promise<InboxTry> {
+async function openTries<T extends ListedEntry>(keys: SealKeys, entry: T): Promise<T> {
+  const openTry = async (tried: InboxTry) => {
     if (!tried.error?.startsWith(PREFIX)) return tried
     const sealed = Buffer.from(tried.error.slice(PREFIX.length), 'base64')
     if (keyIdOf(sealed) === undefined) return tried
-    const opened = await this.#openPart(sealed, entry, toPart(tried))
-    return { ...tried, error: 'why' in opened ? '(sealed)' : Buffer.from(opened.entry).toString() }
+    const opened = await openPart(keys, sealed, entry, toPart(tried))
+    return { ...tried, error: 'why' in opened ? '(sealed)' : Buffer.from(opened.bytes).toString() }
   }
+  return { ...entry, tries: await Promise.all(entry.tries.map(openTry)) }
+}
 
-  async #openPart(bytes: Uint8Array, { key, accountKey }: ListedEntry, part: string): Promise<Opened<Uint8Array>> {
-    const id = keyIdOf(bytes)
-    if (id === undefined) return { entry: bytes } // it was stored before the app had keys
-    try {
-      const found = await within(this.#keys.find(id, accountKey))
-      if (found === 'erased') return { why: `its key ${quote(id)} was destroyed`, isErased: true }
-      if (found === undefined) return { why: `this process does not know its key ${quote(id)}`, isErased: false }
-      return { entry: openBytes(bytes, found, toPlace(key, part)) }
-    } catch {
-      return { why: `its key ${quote(id)} cannot be had, or does not open it`, isErased: false }
-    }
+async function openPart(
+  keys: SealKeys,
+  bytes: Uint8Array,
+  { key, accountKey }: ListedEntry,
+  part: string,
+): Promise<{ readonly bytes: Uint8Array } | Trouble> {
+  const id = keyIdOf(bytes)
+  if (id === undefined) return { bytes } // it was stored before the app had keys
+  try {
+    const found = await within(keys.find(id, accountKey))
+    if (found === 'erased') return { why: `its key ${quote(id)} was destroyed`, isErased: true }
+    if (found === undefined) return { why: `this process does not know its key ${quote(id)}`, isErased: false }
+    return { bytes: openBytes(bytes, found, toPlace(key, part)) }
+  } catch {
+    return { why: `its key ${quote(id)} cannot be had, or does not open it`, isErased: false }
   }
+}
 
-  /** Returns the settlement as it is stored. Without a key, an error is left out. Never rejects. */
-  async settlement(settlement: Settlement, item: TakenItem): Promise<Settlement> {
-    if (settlement.next === 'remove' || settlement.tried?.error === undefined) return settlement
-    const { error, ...tried } = settlement.tried
-    try {
-      const sealed = await this.close(Buffer.from(error), item, toPart(tried))
-      return { ...settlement, tried: { ...tried, error: PREFIX + sealed.toString('base64') } }
-    } catch {
-      return { ...settlement, tried }
-    }
+/** Returns the settlement as it is stored. Without a key, an error is left out. Never rejects. */
+async function sealSettlement(keys: SealKeys, settlement: Settlement, item: TakenItem): Promise<Settlement> {
+  if (settlement.next === 'remove' || settlement.tried?.error === undefined) return settlement
+  const { error, ...tried } = settlement.tried
+  try {
+    const sealed = await seal(keys, Buffer.from(error), item, toPart(tried))
+    return { ...settlement, tried: { ...tried, error: PREFIX + sealed.toString('base64') } }
+  } catch {
+    return { ...settlement, tried }
   }
 }
 
 /** Rejects if a key service does not answer: the others of the inbox must not wait for it. */
 async function within<T>(key: T | Promise<T>): Promise<T> {
-  const { value, cause } = await waitFor<T, { readonly value?: T; readonly cause?: unknown }>(
+  const answer = await waitFor<T, () => T>(
     systemClock,
     Promise.resolve(key),
     STORE_LIMIT_MS,
-    (value) => ({ value }),
-    (cause) => ({ cause }),
+    (value) => () => value,
+    (cause) => () => {
+      throw cause
+    },
   )
-  if (cause !== undefined) throw cause
-  return value as T // set unless it was rejected
+  return answer()
 }
 
 /** A part of an item opens in no other item, and as no other part. */
@@ -185,37 +185,34 @@ interface SealedWork extends InboxWorkOptions {
 }
 
 /** Runs items with their own bodies. The engine gets its own items back, with sealed errors; the worker gets what it knows. */
-function workSealed(inbox: Inbox, seal: Seal, { run, tell, ...options }: SealedWork): InboxLoop {
-  const { clock, retentionMs = Number.POSITIVE_INFINITY } = options
-  const known = new WeakMap<
-    TakenItem,
-    { readonly item: TakenItem; readonly sealed?: Settlement; readonly plain?: Settlement }
-  >()
-  const toldAt = { erased: Number.NEGATIVE_INFINITY, missing: Number.NEGATIVE_INFINITY }
-  const tellOf = ({ type, id, key }: TakenItem, what: string, kind: keyof typeof toldAt) => {
-    if (clock.monotonic() - toldAt[kind] < QUIET_MS) return
-    toldAt[kind] = clock.monotonic()
-    tell({ key }, `sealedInbox cannot open ${quote(type)} ${quote(id)}: ${what}`)
+function workSealed(inbox: Inbox, keys: SealKeys, { run, tell, ...options }: SealedWork): InboxLoop {
+  const { clock, retentionMs = Number.POSITIVE_INFINITY, onSettled, onStalled } = options
+  const opened = new WeakMap<TakenItem, TakenItem>()
+  const plain = new WeakMap<Settlement, Settlement>()
+  const toldAt = new Map<string, number>()
+  const tellOf = ({ type, id, key }: TakenItem, { why, isErased }: Trouble) => {
+    const hint = isErased ? ERASED : MISSING
+    const now = clock.monotonic()
+    if (now - (toldAt.get(hint) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return
+    toldAt.set(hint, now)
+    tell({ key }, `sealedInbox cannot open ${quote(type)} ${quote(id)}: ${why}. ${hint}`)
   }
   const runOpened = async (item: TakenItem): Promise<Settlement> => {
-    const opened = await seal.askingOnce().open(item)
-    if ('why' in opened) {
-      tellOf(item, `${opened.why}. ${opened.isErased ? ERASED : MISSING}`, opened.isErased ? 'erased' : 'missing')
-      return opened.isErased ? { next: 'remove' } : putOff(item, opened.why, clock.now(), retentionMs)
+    const own = await openEntry(askOnce(keys), item)
+    if ('why' in own) {
+      tellOf(item, own)
+      return own.isErased ? { next: 'remove' } : putOff(item, own.why, clock.now(), retentionMs)
     }
-    known.set(item, { item: opened.entry })
-    const plain = await run(opened.entry)
-    const sealed = await seal.settlement(plain, item)
-    known.set(item, { item: opened.entry, sealed, plain })
+    opened.set(item, own)
+    const settlement = await run(own)
+    const sealed = await sealSettlement(keys, settlement, item)
+    plain.set(sealed, settlement)
     return sealed
   }
   return inbox.work(runOpened, {
     ...options,
-    onSettled(item, settlement) {
-      const { item: own = item, sealed, plain = settlement } = known.get(item) ?? {}
-      options.onSettled(own, settlement === sealed ? plain : settlement)
-    },
-    ...(options.onStalled && { onStalled: (item) => options.onStalled?.(known.get(item)?.item ?? item) }),
+    onSettled: (item, settlement) => onSettled(opened.get(item) ?? item, plain.get(settlement) ?? settlement),
+    onStalled: onStalled && ((item) => onStalled(opened.get(item) ?? item)),
   })
 }
 
