@@ -5,7 +5,7 @@ import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } fr
 import { type Guess, readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
 import { ServiceError } from './service-error.ts'
-import { Session } from './session.ts'
+import { createSession } from './session.ts'
 import { type ClientOptions, checkOptions, type Settings } from './settings.ts'
 import { type Answer, type Call, Transport } from './transport.ts'
 
@@ -29,7 +29,7 @@ type Send = (call: Call) => Promise<Answer>
 export function createClient(options: ClientOptions): Client {
   const settings = checkOptions(options)
   const transport = new Transport(settings)
-  const session = new Session(transport, settings)
+  const session = createSession(transport, settings)
   const send: Send = (call) => transport.send(call, session)
   return {
     webhooks: createWebhookCalls(send, settings),

@@ -7,8 +7,8 @@ import {
   isSameUrl,
   MAX_ROUNDS,
   oldestFirst,
+  openRegistry,
   type Registrations,
-  Registry,
   readReplaced,
   type SecretKeeper,
   toDescription,
@@ -72,7 +72,7 @@ export async function ensureWebhook(client: Client, options: EnsureOptions): Pro
   check.mustBe('client', client, CLIENT)
   check.mustFit(options, OPTIONS, ['url', 'events', 'hasSecret', 'saveSecret'])
   const { url, events, description, replaceActive = false } = options
-  const registry = new Registry(client, options)
+  const registry = openRegistry(client, options)
   const made = new Set<string>()
   const deleted: string[] = []
   const drop = async ({ id }: Webhook) => {
@@ -88,9 +88,7 @@ export async function ensureWebhook(client: Client, options: EnsureOptions): Pro
       if (!replaceActive && foreign[0] !== undefined) throw notOurs(foreign[0], url)
       for (const webhook of foreign) await drop(webhook)
       try {
-        const { id, isKept } = await registry.register({ url, events, description: toDescription(description) })
-        made.add(id)
-        if (!isKept) deleted.push(id)
+        made.add(await registry.register({ url, events, description: toDescription(description) }))
       } catch (error) {
         if (!hasCode(error, 'outcome_unknown') || ++failures === MAX_FAILURES) throw error
       }

@@ -1,6 +1,6 @@
 import type { Complete } from '../host/complete.ts'
 import { isError } from '../protocol/show.ts'
-import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
+import type { CallOptions, Client, NewWebhook, WebhookChanges } from './api.ts'
 import type { Webhook } from './records.ts'
 import { hasCode, ServiceError } from './service-error.ts'
 
@@ -23,96 +23,79 @@ export interface Registrations {
 /** Number of times that a run reads the list again: concurrent runs change what the others have read. */
 export const MAX_ROUNDS = 20
 
-/** Number of times that a webhook is created if its saved secret is not found afterwards. */
-const MAX_FORGOTTEN = 3
+export type Registry = ReturnType<typeof openRegistry>
 
-/** Webhooks of an account and their secrets, for one run. Concurrent runs may delete any webhook at any time. */
-export class Registry {
-  readonly #webhooks: WebhookCalls
-  readonly #keeper: SecretKeeper
-  readonly #call: CallOptions
-  #forgotten = 0
+/** Opens the webhooks of an account and their secrets, for one run. Concurrent runs may delete any webhook at any time. */
+export function openRegistry({ webhooks }: Client, keeper: SecretKeeper & CallOptions) {
+  const { signal } = keeper
   /** Id of the webhook that was created last, until the list was read again. */
-  #created: string | undefined
-
-  constructor({ webhooks }: Client, options: SecretKeeper & CallOptions) {
-    this.#webhooks = webhooks
-    this.#keeper = options
-    this.#call = { signal: options.signal }
-  }
-
-  /**
-   * Finds registrations. Some services omit the URL and other fields from the list; those webhooks are read one by one.
-   *
-   * @throws ServiceError `answer_unusable` if the webhook just created is not among them
-   */
-  async find(isWanted: (webhook: Webhook) => boolean): Promise<Registrations> {
-    const saved: Webhook[] = []
-    const unsaved: Webhook[] = []
-    for (const listed of await this.#webhooks.list(this.#call)) {
-      const webhook = listed.url === undefined ? await this.read(listed.id) : listed
-      if (webhook === undefined || !isWanted(webhook)) continue
-      if (await this.#keeper.hasSecret(webhook.id)) saved.push(webhook)
-      else unsaved.push(webhook)
-    }
-    await this.#mustShowCreated([...saved, ...unsaved])
-    return { saved: saved.sort(oldestFirst), unsaved: unsaved.sort(oldestFirst) }
-  }
-
+  let created: string | undefined
+  const read = (id: string) => ifThere(webhooks.get(id, { signal }))
+  const remove = async (id: string) => void (await ifThere(webhooks.delete(id, { signal })))
   /** Deletes a new webhook that the list does not show as it was created: each round, and each run, would create another one. */
-  async #mustShowCreated(found: readonly Webhook[]): Promise<void> {
-    const id = this.#created
-    this.#created = undefined
+  const mustShowCreated = async (found: readonly Webhook[]) => {
+    const id = created
+    created = undefined
     if (id === undefined || found.some((webhook) => webhook.id === id)) return
-    if ((await this.read(id)) === undefined) return // deleted, here or by another run
-    await this.delete(id)
+    if ((await read(id)) === undefined) return // deleted, here or by another run
+    await remove(id)
     const message = `The service does not list webhook ${id} with the url and the description that it was created with. It was deleted again.`
     throw new ServiceError('answer_unusable', message, { route: 'GET /api/integrations/webhooks' })
   }
+  return {
+    read,
+    delete: remove,
 
-  read(id: string): Promise<Webhook | undefined> {
-    return ifThere(this.#webhooks.get(id, this.#call))
-  }
+    /**
+     * Finds registrations. Some services omit the URL and other fields from the list; those webhooks are read one by one.
+     *
+     * @throws ServiceError `answer_unusable` if the webhook just created is not among them
+     */
+    async find(isWanted: (webhook: Webhook) => boolean): Promise<Registrations> {
+      const saved: Webhook[] = []
+      const unsaved: Webhook[] = []
+      for (const listed of await webhooks.list({ signal })) {
+        const webhook = listed.url === undefined ? await read(listed.id) : listed
+        if (webhook !== undefined && isWanted(webhook))
+          ((await keeper.hasSecret(webhook.id)) ? saved : unsaved).push(webhook)
+      }
+      await mustShowCreated([...saved, ...unsaved])
+      return { saved: saved.sort(oldestFirst), unsaved: unsaved.sort(oldestFirst) }
+    },
 
-  async delete(id: string): Promise<void> {
-    await ifThere(this.#webhooks.delete(id, this.#call))
-  }
+    /** Changes what differs from these values, and sends `active` along. Returns undefined if the webhook is gone. */
+    async correct(webhook: Webhook, { url, events, active }: Complete<WebhookChanges>): Promise<Webhook | undefined> {
+      const isThere = isSameUrl(webhook.url, url)
+      const areSame = isSameSet(webhook.events ?? [], events)
+      if (isThere && areSame && webhook.active === active) return webhook
+      const changes = { ...(!isThere && { url }), ...(!areSame && { events }), active }
+      return ifThere(webhooks.update(webhook.id, changes, { signal }))
+    },
 
-  /** Changes what differs from these values, and sends `active` along. Returns undefined if the webhook is gone. */
-  async correct(webhook: Webhook, { url, events, active }: Complete<WebhookChanges>): Promise<Webhook | undefined> {
-    const isThere = isSameUrl(webhook.url, url)
-    const areSame = isSameSet(webhook.events ?? [], events)
-    if (isThere && areSame && webhook.active === active) return webhook
-    const changes = { ...(!isThere && { url }), ...(!areSame && { events }), active }
-    return ifThere(this.#webhooks.update(webhook.id, changes, this.#call))
-  }
-
-  /**
-   * Creates an inactive webhook, and calls `saveSecret`. If its secret is not saved afterwards, deletes the webhook: no receiver could
-   * verify its deliveries.
-   */
-  async register(wanted: Omit<NewWebhook, 'active'>): Promise<{ readonly id: string; readonly isKept: boolean }> {
-    const { webhook, secret } = await this.#webhooks.create({ ...wanted, active: false }, this.#call)
-    const { id } = webhook
-    this.#created = id
-    try {
-      await this.#keeper.saveSecret(secret, webhook)
-    } catch (error) {
-      const then = await this.delete(id).then(
-        () => 'was deleted again',
-        () => 'could not be deleted again: the next run does that',
-      )
-      const message = `saveSecret failed for webhook ${id}, which ${then}. Its secret is lost.`
-      throw notSaved(message, { cause: without(secret, error) })
-    }
-    if (await this.#keeper.hasSecret(id)) return { id, isKept: true }
-    await this.delete(id)
-    this.#forgotten++
-    if (this.#forgotten === MAX_FORGOTTEN)
+    /**
+     * Creates an inactive webhook, and calls `saveSecret`. If its secret is not saved afterwards, deletes the webhook: no receiver could
+     * verify its deliveries.
+     */
+    async register(wanted: Omit<NewWebhook, 'active'>): Promise<string> {
+      const { webhook, secret } = await webhooks.create({ ...wanted, active: false }, { signal })
+      const { id } = webhook
+      created = id
+      try {
+        await keeper.saveSecret(secret, webhook)
+      } catch (error) {
+        const then = await remove(id).then(
+          () => 'was deleted again',
+          () => 'could not be deleted again: the next run does that',
+        )
+        const message = `saveSecret failed for webhook ${id}, which ${then}. Its secret is lost.`
+        throw notSaved(message, { cause: without(secret, error) })
+      }
+      if (await keeper.hasSecret(id)) return id
+      await remove(id)
       throw notSaved(
         `hasSecret does not know webhook ${id}, though saveSecret has just saved its secret. The webhook was deleted again.`,
       )
-    return { id, isKept: false } // another run may have overwritten the secret with its own
+    },
   }
 }
 

@@ -8,8 +8,9 @@ import { WEBHOOK_URL } from './create-client.ts'
 import type { Delivery, Webhook } from './records.ts'
 import {
   MAX_ROUNDS,
+  openRegistry,
   type Registrations,
-  Registry,
+  type Registry,
   readReplaced,
   type SecretKeeper,
   toDescription,
@@ -91,7 +92,7 @@ export async function rotateWebhook(client: Client, options: RotateOptions): Pro
   check.mustBe('client', client, CLIENT)
   check.mustFit(options, OPTIONS, ['webhookId', 'hasSecret', 'saveSecret'])
   const { overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, webhookId } = options
-  const registry = new Registry(client, options)
+  const registry = openRegistry(client, options)
   const old = await registry.read(webhookId)
   if (old === undefined) return findFinished(registry, webhookId)
   const webhook = await settleSuccessor(registry, old, options.url)

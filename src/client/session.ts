@@ -25,53 +25,14 @@ const loginAnswer = z.object({
   expiresIn: z.coerce.number().positive().optional().catch(undefined),
 })
 
-/** Logs in when a token is needed: once, for all calls that wait for it. Service text, sections 2.1, 2.2 and 5. */
-export class Session implements Authorisation {
-  readonly #transport: Transport
-  readonly #settings: Settings
-  #token: Token | undefined
-  #login: Login | undefined
-
-  constructor(transport: Transport, settings: Settings) {
-    this.#transport = transport
-    this.#settings = settings
-  }
-
-  async header(signal: AbortSignal): Promise<string> {
-    const token = this.#token
-    if (token !== undefined && token.renewAt > this.#settings.clock.monotonic()) return token.header
-    this.#login ??= this.#start()
-    const login = this.#login
-    login.waiting++
-    try {
-      return await untilAborted(login.header, signal)
-    } finally {
-      login.waiting--
-      // The retries of a login for which no call waits any more would keep the process alive.
-      if (login.waiting === 0) login.controller.abort()
-    }
-  }
-
-  /** Drops the token to which the service answered 401. Does nothing for an older token. */
-  refuse(header: string): void {
-    if (this.#token?.header === header) this.#token = undefined
-  }
-
-  #start(): Login {
-    const controller = new AbortController()
-    const login: Login = { controller, waiting: 0, header: this.#ask(controller.signal) }
-    const end = () => {
-      if (this.#login === login) this.#login = undefined
-    }
-    controller.signal.addEventListener('abort', end)
-    login.header.then(end, end)
-    return login
-  }
-
-  async #ask(signal: AbortSignal): Promise<string> {
-    const { clock, email, password, redactor } = this.#settings
+/** Creates the session of a client: logs in when a token is needed, once for all calls that wait for it. Service text, sections 2.1, 2.2 and 5. */
+export function createSession(transport: Transport, settings: Settings): Authorisation {
+  const { clock, email, password, redactor } = settings
+  let token: Token | undefined
+  let login: Login | undefined
+  const ask = async (signal: AbortSignal) => {
     const askedAt = clock.monotonic()
-    const answer = await this.#transport.send({
+    const answer = await transport.send({
       method: 'POST',
       path: ['api', 'identity', 'auth', 'login'],
       body: { email, password },
@@ -83,8 +44,35 @@ export class Session implements Authorisation {
     redactor.add(data.accessToken)
     const lifetime = tokenLifetime(data.expiresIn, clock.now())
     const header = `Bearer ${data.accessToken}`
-    this.#token = { header, renewAt: askedAt + lifetime - Math.min(MARGIN_MS, lifetime / 10) }
+    token = { header, renewAt: askedAt + lifetime - Math.min(MARGIN_MS, lifetime / 10) }
     return header
+  }
+  const start = () => {
+    const controller = new AbortController()
+    const started: Login = { controller, waiting: 0, header: ask(controller.signal) }
+    const end = () => {
+      if (login === started) login = undefined
+    }
+    controller.signal.addEventListener('abort', end)
+    started.header.then(end, end)
+    return started
+  }
+  return {
+    async header(signal) {
+      if (token !== undefined && token.renewAt > clock.monotonic()) return token.header
+      login ??= start()
+      const shared = login
+      shared.waiting++
+      try {
+        return await untilAborted(shared.header, signal)
+      } finally {
+        // The retries of a login for which no call waits any more would keep the process alive.
+        if (--shared.waiting === 0) shared.controller.abort()
+      }
+    },
+    refuse(header) {
+      if (token?.header === header) token = undefined
+    },
   }
 }
 
