@@ -34,9 +34,7 @@ describe('contacts', () => {
       (seen) => ({ body: { docs: pageOf(seen, 4), page: Number(seen.query.get('page') ?? 1), pages: 2 } }),
       3,
     ],
-    ['a name of its own', () => ({ body: { total: 7, people: make(1, 7) } }), 2],
     ['a list of errors beside it', () => ({ body: { errors: [], contacts: make(1, 7), hasMore: false } }), 2],
-    ['one level down, beside a list of errors', () => ({ body: { errors: [], data: { people: make(1, 7) } } }), 2],
     [
       'its name one level down, beside lists of other names',
       () => ({ body: { errors: [], data: { tags: ['a'], contacts: make(1, 7), hasMore: false } } }),
