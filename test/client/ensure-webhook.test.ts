@@ -1,4 +1,4 @@
-import { ensureWebhook, type SecretKeeper } from 'postern/client'
+import { ensureWebhook } from 'postern/client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clientOf, failureOf } from './support.ts'
 import {
