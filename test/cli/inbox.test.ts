@@ -66,7 +66,7 @@ describe('postern inbox list', () => {
 
   it('refuses a place that is none, and an unknown state', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
-    expect(await inbox('list', '--after', 'evt_1')).toEqual(ended(2, /^postern: .*"next page".*\n$/))
+    expect(await inbox('list', '--after', 'evt_1')).toEqual(ended(2, /^postern: .*after is "evt_1".*\n$/))
     expect(await inbox('list', '--state', 'done')).toEqual(ended(2))
   })
 

@@ -1,7 +1,7 @@
 import type { ReplayProgress } from 'postern/client'
 import { it } from 'vitest'
 import { showProgress } from '../../tools/cli/output/progress-line.ts'
-import { ReplayDisplay } from '../../tools/cli/output/replay-progress.ts'
+import { createReplayDisplay } from '../../tools/cli/output/replay-progress.ts'
 import { createTestIo, type IoSetting } from './test-io.ts'
 
 /** A line that counts how often it was looked at. */
@@ -38,8 +38,8 @@ it.concurrent('shows the longest wait of a replay with its reason, and the time 
   onTestFinished,
 }) => {
   const { io, written } = createTestIo({ isJson: true })
-  const display = new ReplayDisplay()
-  onTestFinished(display.show(io))
+  const display = createReplayDisplay(io)
+  onTestFinished(display.show())
   display.onWait({ ms: 60_000, reason: 'rate_limit' })
   display.onWait({ ms: 10, reason: 'back_off' })
   const progress: ReplayProgress = { total: 4, retried: 1, resumed: 0, refused: 0, succeeded: 0, failed: 0 }

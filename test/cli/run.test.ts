@@ -7,8 +7,6 @@ import { ended, runCli } from './run-cli.ts'
 describe('postern', () => {
   it.each([
     ['chekc', 2],
-    ['chekc --help', 2],
-    ['webhooks lst -h', 2],
     ['help chekc', 2],
     ['webhooks help', 0],
     ['sign --secret x', 2],
@@ -28,7 +26,6 @@ describe('postern', () => {
   it.each([
     ['an unknown command', 'chekc --json', 'usage', 2, /unknown command 'chekc'/],
     ['a secret that is missing', 'sign --json', 'usage', 2, /There is no secret/],
-    ['an argument that is not UTF-8', 'sign body\ufffd.json --json', 'usage', 2, /^Argument 2 is not UTF-8 text\.$/],
     ['a check without a URL, in one word', 'check --json=-', 'usage', 2, /URL of the receiver/],
     ['a port that is taken', 'emulator --json --port PORT', 'port_in_use', 3, /cannot listen/],
   ])('writes an error as one JSON object: %s', async (_what, args, code, exitCode, message) => {
@@ -46,11 +43,6 @@ describe('postern', () => {
     expect((await runCli(['chekc'])).stderr).not.toContain('postern: ')
     const asked = await runCli(['logs', '--emulator', 'http://127.0.0.1:1'], { env: {} })
     expect(asked.stderr).toMatch(/^postern: No emulator answers at \S+\. Start one in another terminal:\n/)
-  })
-
-  it('shows the help of a command below a group', async () => {
-    expect((await runCli(['help', 'webhooks', 'list'])).stdout).toContain('Usage: postern webhooks list')
-    expect((await runCli(['sign', 'help'])).stderr).toContain('help cannot be read')
   })
 
   it('reports an interrupt as such, and any other failure as itself', async () => {

@@ -1,5 +1,3 @@
-import type { ErrorCode } from '../../src/protocol/errors.ts'
-
 /** A stream for text: stdout for data, stderr for people. */
 export interface Output {
   readonly isTTY?: boolean
@@ -30,8 +28,6 @@ export interface Process {
 export interface Io extends Process {
   /** True with `--json`: standard output is for programs. */
   readonly isJson: boolean
-  /** Adds advice about the command line to errors of this code. */
-  readonly advise?: (code: ErrorCode, fix: string) => void
 }
 
 /** Writes a result: the record for programs, or else the text for people, if there is one. */

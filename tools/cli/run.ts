@@ -23,21 +23,20 @@ import { toPrintable } from './output/print-table.ts'
  * @returns the exit code: 0 done, 1 what was asked failed, 2 usage, 3 cannot start or connect, 4 login refused, 5 gave up, 130 interrupted, 141 standard output was closed
  */
 export async function run(args: readonly string[], given: Process): Promise<number> {
-  const fixes = new Map<ErrorCode, string>()
   const isJson = asksForJson(args)
   const stdout = isJson ? toJsonOutput(given.stdout) : given.stdout
-  const io = { ...given, stdout, isJson, advise: (code: ErrorCode, fix: string) => void fixes.set(code, fix) }
+  const io = { ...given, stdout, isJson }
   const program = createProgram(io, args)
   try {
-    mustBeUtf8(args)
+    mustBeOfNoGroup(program, args)
     mustBeKnown(program, args)
-    await program.parseAsync(askForKnownHelp(program, args), { from: 'user' })
+    await program.parseAsync(args, { from: 'user' })
     return EXIT.done
   } catch (error) {
     // Commander reports help and the version as errors, too.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done
     if (error instanceof ExitError && error.message === '') return error.exitCode
-    const failure = toFailure(error, io, fixes)
+    const failure = toFailure(error, io)
     if (failure === undefined) throw error
     const { code, message, fix } = failure
     // Commander writes its messages itself.
@@ -45,12 +44,6 @@ export async function run(args: readonly string[], given: Process): Promise<numb
     emit(io, { error: { code, message, fix } })
     return failure.exitCode
   }
-}
-
-/** Ends the command if an argument has the character that Node puts in the place of bytes that are not UTF-8: it would be another name. */
-function mustBeUtf8(args: readonly string[]): void {
-  const at = args.findIndex((arg) => arg.includes('\ufffd'))
-  if (at >= 0) throw usageError(`Argument ${at + 1} is not UTF-8 text.`)
 }
 
 function createProgram(io: Io, args: readonly string[]): Command {
@@ -140,32 +133,13 @@ First steps, in two terminals:
 
 Read on in the repository: docs/reference/cli.md has all commands, docs/guides/troubleshooting.md what goes wrong.`
 
-/**
- * Removes `--help` behind a misspelt command: Commander would print the help of the program and exit with 0. Ends the command if it is
- * one of a group: Commander would name the nearest top-level command, such as `dev` for `get`.
- */
-function askForKnownHelp(program: Command, args: readonly string[]): readonly string[] {
-  const isHelp = (arg: string) => arg === '--help' || arg === '-h'
-  let command = program
-  for (const [index, arg] of args.entries()) {
-    if (command.commands.length === 0) break
-    if (arg.startsWith('-')) continue // no group takes an option with a value
-    if (arg === 'help') return askForKnownHelp(program, [...args.filter((_, at) => at !== index), '--help'])
-    const next = command.commands.find((each) => each.name() === arg)
-    if (next === undefined) {
-      if (command === program) mustBeOfNoGroup(program, arg)
-      return args.filter((each) => !isHelp(each))
-    }
-    command = next
-  }
-  return args
-}
-
-function mustBeOfNoGroup(program: Command, name: string): void {
-  const groups = program.commands.filter(({ commands }) => commands.some((each) => each.name() === name))
-  if (groups.length === 0) return
-  const meant = groups.map((group) => `postern ${group.name()} ${name}`).join(' or ')
-  throw usageError(`unknown command '${name}'. Did you mean ${meant}?`)
+/** Ends the command at the name of a command of a group: Commander would name the nearest top-level command, such as `dev` for `get`. */
+function mustBeOfNoGroup({ commands }: Command, args: readonly string[]): void {
+  const named = args.find((arg) => !arg.startsWith('-'))
+  const groups = commands.filter((group) => group.commands.some((each) => each.name() === named))
+  if (groups.length === 0 || commands.some((each) => each.name() === named)) return
+  const meant = groups.map((group) => `postern ${group.name()} ${named}`).join(' or ')
+  throw usageError(`unknown command '${named}'. Did you mean ${meant}?`)
 }
 
 /** Returns true if standard output is for programs. The `--json` of `check` names a file, or `-` for standard output. */
@@ -193,7 +167,7 @@ interface Failure {
 }
 
 /** Returns undefined for a defect of the program. */
-function toFailure(error: unknown, { interrupt }: Io, fixes: ReadonlyMap<ErrorCode, string>): Failure | undefined {
+function toFailure(error: unknown, { interrupt }: Io): Failure | undefined {
   if (error instanceof CommanderError)
     return { exitCode: EXIT.usage, code: 'usage', message: withoutValue(error.message.replace(/^error: /, '')) }
   if (error instanceof ExitError) {
@@ -205,7 +179,12 @@ function toFailure(error: unknown, { interrupt }: Io, fixes: ReadonlyMap<ErrorCo
   if (!(error instanceof PosternError)) return undefined
   // The message may quote a service.
   const message = error.message.split('\n').map(toPrintable).join('\n')
-  return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message, fix: fixes.get(error.code) }
+  return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message, fix: FIXES[error.code] }
+}
+
+/** Fixes on the command line, for errors whose messages are about code. */
+const FIXES: { readonly [code in ErrorCode]?: string } = {
+  service_unreachable: 'If an emulator is meant, start it in another terminal: npx postern emulator',
 }
 
 /** Exit code for each error code. The others are about the arguments of the command: usage. */

@@ -18,7 +18,6 @@ interface FixturesOptions extends SecretOptions {
   readonly out: string
   readonly model?: readonly string[]
   readonly account: string
-  readonly seed: string
   readonly signatureHeader: string
 }
 
@@ -30,26 +29,25 @@ export function addFixtures(program: Command, io: Io): void {
     .requiredOption('--out <folder>', 'where to; only files that this command wrote are replaced')
     .option('--model <name>', 'the three events of this model too; several times', collectModels)
     .option('--account <key>', 'the accountKey of the events', 'acme')
-    .option('--seed <text>', 'the same seed gives the same files; another one gives events with other ids', 'postern')
     .option('--json', 'print the index to standard output, as one JSON object')
   addSecretOptions(command)
     .addOption(signatureHeaderOption())
     .addHelpText('after', toHelp('Exit codes: 0 done, 2 usage, or files that cannot be written.', ...EXAMPLES))
     .action(async (options: FixturesOptions) => {
       const { fixtures, files } = await makeFixtures(options, await readSecret(options, io))
-      const { out, seed } = options
-      await writeFiles(out, { seed, fixtures }, files)
-      emit(io, { seed, fixtures }, fixtures.map(({ body }) => join(out, body)).join('\n'))
+      const { out } = options
+      await writeFiles(out, { fixtures }, files)
+      emit(io, { fixtures }, fixtures.map(({ body }) => join(out, body)).join('\n'))
       tell(io, `${fixtures.length} events; ${join(out, README)} says how to send them`)
     })
 }
 
-async function makeFixtures({ model = [], account, seed, signatureHeader }: FixturesOptions, secret: string) {
+async function makeFixtures({ model = [], account, signatureHeader }: FixturesOptions, secret: string) {
   const types = [...new Set(['contact', ...model])].flatMap(typesOf).concat(SERVICE_EVENT_TYPES)
   const files = new Map<string, Uint8Array>()
   const fixtures = types.map((type) => {
-    // A seed for each type, so that --model does not change the files of the other types.
-    const event = buildEvent(createEvents({ seed: `${seed}:${type}` }), type, { accountKey: account })
+    // A seed for each type, so that the files are the same in every run, whatever --model names.
+    const event = buildEvent(createEvents({ seed: `postern:${type}` }), type, { accountKey: account })
     const { body: bytes, signature = '' } = signed(event, { secret })
     const fixture = { type, eventId: event.id, body: `${type}.json`, headers: `${type}.headers`, signature }
     files.set(fixture.body, bytes)
@@ -72,8 +70,7 @@ body, \`TYPE.headers\` the two headers that the service sends with it. \`index.j
 A signature covers the exact bytes of its body. Read the bodies as bytes, and keep editors and formatters away from them: a line
 break at the end is enough to have the delivery refused.
 
-Sent again, an event is a duplicate: its id is the same. Another \`--seed\` writes events with other ids. They happened in January
-2025, so a receiver with a \`maxAge\` refuses them.
+Sent again, an event is a duplicate: its id is the same. They happened in January 2025, so a receiver with a \`maxAge\` refuses them.
 
 In this folder, with the receiver's URL:
 

@@ -100,7 +100,6 @@ async function showCounts(options: InboxCommandOptions, io: Io): Promise<void> {
 
 async function list({ state, limit, after, ...options }: ListCommandOptions, io: Io): Promise<void> {
   await using inbox = await openInboxOf(options, io.env)
-  io.advise?.('option_invalid', 'Take the place from the line "next page" of the previous page.')
   const { entries, next } = await inbox.list(state, { limit, after })
   const records = entries.map((item) => ({ type: 'item', ...toItemRecord(item) }))
   const none = `the inbox has no ${after === undefined ? '' : 'further '}event that ${WORDS[state]}`

@@ -15,7 +15,7 @@ import { ExitError, emit, type Io, refuseFile, tell, usageError } from '../io.ts
 import { holdFile } from '../output/own-file.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable } from '../output/print-table.ts'
-import { ReplayDisplay } from '../output/replay-progress.ts'
+import { createReplayDisplay, type ReplayDisplay } from '../output/replay-progress.ts'
 import { countErrors, countOutcomes, formatBreak, formatSummary } from '../output/replay-summary.ts'
 import { addServiceOptions, connectToService, type ServiceOptions, tellIfPaused } from '../service/service-client.ts'
 import { toHelp } from './add-group.ts'
@@ -94,8 +94,8 @@ async function openJournal(path: string): Promise<ReplayJournal & AsyncDisposabl
 }
 
 async function replayWith(journal: ReplayJournal | undefined, options: ReplayCommandOptions, io: Io): Promise<void> {
-  const display = new ReplayDisplay()
-  const client = await connectToService(options, io, (wait) => display.onWait(wait))
+  const display = createReplayDisplay(io)
+  const client = await connectToService(options, io, display.onWait)
   const result = await retryAll(client, journal, display, options, io).catch((error: unknown) => {
     if (display.progress !== undefined || io.interrupt.aborted) tellBreak(display, options, io)
     throw error
@@ -127,19 +127,19 @@ async function retryAll(
     signal: io.interrupt,
   }
   const run = (more: Partial<Parameters<typeof replayFailed>[1]>) => replayFailed(client, { ...wanted, ...more })
-  let end = display.show(io)
+  let end = display.show()
   try {
     if (dryRun) return await run({ dryRun })
     const plan = yes ? undefined : await run({ dryRun: true })
     end()
     const { planned } = countOutcomes(plan?.events ?? [])
     if (planned > MOST_UNASKED) await mustBeMeant(`${planned} events would be delivered again.`, io)
-    end = display.show(io)
+    end = display.show()
     // Events that have failed since the question are left out.
     const ids = plan && new Set(plan.events.map(({ delivery }) => delivery.id))
     const result = await run({
       filter: (delivery) => wanted.filter(delivery) && ids?.has(delivery.id) !== false,
-      onProgress: (progress) => display.onProgress(progress),
+      onProgress: display.onProgress,
     })
     return plan === undefined ? result : addSkipped(result, plan)
   } finally {

@@ -2,7 +2,14 @@ import { writeFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { openSqlite, type SqliteDatabase } from '../../../adapters/stores/sqlite.ts'
 import { PosternError } from '../../../src/protocol/errors.ts'
-import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
+import {
+  type Account,
+  DIALECTS,
+  type Emulator,
+  type EmulatorOptions,
+  type FaultOptions,
+  startEmulator,
+} from '../../emulator/emulator.ts'
 import { ExitError, type Io, messageOf, tell, usageError } from '../io.ts'
 import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
 import { createLateInbox } from '../service/late-inbox.ts'
@@ -19,28 +26,26 @@ import {
 export const DEFAULT_PORT = 4010
 const PORTS_TRIED = 20
 
-export interface EmulatorCommandOptions {
+type Passed =
+  | 'host'
+  | 'hostAllow'
+  | 'clock'
+  | 'dialect'
+  | 'seed'
+  | 'ordered'
+  | 'deadline'
+  | 'tokenTtl'
+  | 'rateLimit'
+  | 'debugHeaders'
+
+export interface EmulatorCommandOptions extends Pick<EmulatorOptions, Passed>, FaultOptions {
   readonly port?: number
-  readonly host: string
-  readonly hostAllow?: readonly string[]
   readonly retryScale: number
-  readonly clock?: 'manual'
   readonly data?: string
   readonly inbox?: InboxOptions
-  readonly dialect: string
-  readonly assume?: readonly string[]
-  readonly account?: readonly string[]
-  readonly fail?: number
-  readonly duplicate?: number
-  readonly shuffle?: true
-  readonly latency?: string | readonly [string, string]
-  readonly seed?: string
-  readonly ordered?: true
-  readonly deadline?: number
-  readonly tokenTtl?: number
-  readonly rateLimit?: string
+  readonly assume?: EmulatorOptions['assume']
+  readonly account?: readonly Account[]
   readonly signatureHeader: string
-  readonly debugHeaders?: true
 }
 
 export function addEmulatorOptions(command: Command): Command {
@@ -58,8 +63,12 @@ export function addEmulatorOptions(command: Command): Command {
       readInboxPlace,
     )
     .addOption(dialects.choices(Object.keys(DIALECTS)).default('default'))
-    .option('--assume <name=value>', 'a single assumption, by name or number: listBody=items; several times', collect)
-    .option('--account <key:email:password>', 'an account besides acme and globex; several times', collect)
+    .option(
+      '--assume <name=value>',
+      'a single assumption, by name or number: listBody=items; several times',
+      collectAssumptions,
+    )
+    .option('--account <key:email:password>', 'an account besides acme and globex; several times', collectAccounts)
     .option('--fail <share>', 'lose so many attempts before they are sent: 0.2', readShare)
     .option('--duplicate <share>', 'send so many attempts twice: 0.1', readShare)
     .option('--shuffle', 'deliver in any order')
@@ -128,16 +137,16 @@ async function startOnPort(settings: EmulatorOptions, { port }: EmulatorCommandO
 }
 
 function toSettings(options: EmulatorCommandOptions, io: Io): EmulatorOptions {
-  const { host, hostAllow, retryScale, clock, dialect, seed, ordered, deadline, tokenTtl, rateLimit } = options
-  const { fail, duplicate, shuffle, latency } = options
+  const { host, hostAllow, retryScale, clock, dialect, assume, seed, ordered, deadline, tokenTtl, rateLimit } = options
+  const { fail, duplicate, shuffle, latency, account: accounts, signatureHeader, debugHeaders } = options
   const say = (_fields: object, message: string) => tell(io, message)
   return {
     host,
     hostAllow,
     retryScale,
-    dialect: dialect as keyof typeof DIALECTS, // one of the choices
-    assume: Object.fromEntries((options.assume ?? []).map(readAssumption)),
-    accounts: (options.account ?? []).map(readAccount),
+    dialect,
+    assume,
+    accounts,
     faults: { fail, duplicate, shuffle, latency },
     logger: { debug: () => {}, info: () => {}, warn: say, error: say },
     clock,
@@ -146,23 +155,21 @@ function toSettings(options: EmulatorCommandOptions, io: Io): EmulatorOptions {
     deadline,
     tokenTtl,
     rateLimit,
-    signatureHeader: options.signatureHeader,
-    debugHeaders: options.debugHeaders,
+    signatureHeader,
+    debugHeaders,
   }
 }
 
-function readAssumption(text: string): readonly [string, string] {
-  const match = /^([A-Za-z]\w*)=(.+)$/.exec(text)
-  if (match === null) throw usageError(`--assume ${text}: write it as listBody=items, or A04=items.`)
-  const [, id = '', value = ''] = match
-  return [id, value]
+function collectAssumptions(text: string, before: object = {}): object {
+  const [, id = '', value] = /^([A-Za-z]\w*)=(.+)$/.exec(text) ?? []
+  if (value === undefined) throw usageError(`--assume ${text}: write it as listBody=items, or A04=items.`)
+  return { ...before, [id]: value }
 }
 
-function readAccount(text: string) {
-  const match = /^([^:]+):([^:]+):(.+)$/.exec(text)
-  if (match === null) throw usageError('--account: write it as key:email:password.')
-  const [, key = '', email = '', password = ''] = match
-  return { key, email, password }
+function collectAccounts(text: string, before: readonly Account[] = []): readonly Account[] {
+  const [, key = '', email = '', password] = /^([^:]+):([^:]+):(.+)$/.exec(text) ?? []
+  if (password === undefined) throw usageError('--account: write it as key:email:password.') // does not repeat a password
+  return [...before, { key, email, password }]
 }
 
 /** Reads a duration, or two with a hyphen between them, the first of which may omit the unit of the second: `50-500ms`. */

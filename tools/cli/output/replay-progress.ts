@@ -3,58 +3,50 @@ import { showDuration } from '../../../src/host/duration.ts'
 import type { Io } from '../io.ts'
 import { formatProgress, showProgress } from './progress-line.ts'
 
-export class ReplayDisplay {
-  #waitsUntil = 0
-  #waitsFor: Wait['reason'] = 'rate_limit'
-  #retryingSince: number | undefined
-  progress: ReplayProgress | undefined
+/** Display of a replay: its progress, and the wait under way. */
+export type ReplayDisplay = ReturnType<typeof createReplayDisplay>
 
-  /** Shows the progress until the function that it returns is called. */
-  show(io: Io): () => void {
-    return showProgress(io, () => {
-      const now = performance.now()
-      const waitMs = Math.max(0, Math.round(this.#waitsUntil - now))
-      const elapsedMs = now - (this.#retryingSince ?? now)
-      const status = { ...toStatus(this.progress, { waitMs, elapsedMs }), waitMs, waitsFor: this.#waitsFor }
-      return { text: formatStatus(status), record: { ...status, ...this.progress } }
-    })
+export function createReplayDisplay(io: Io) {
+  let waitsUntil = 0
+  let waitsFor: Wait['reason'] = 'rate_limit'
+  let retryingSince: number | undefined
+  let progress: ReplayProgress | undefined
+  const look = () => {
+    const now = performance.now()
+    const waitMs = Math.max(0, Math.round(waitsUntil - now))
+    const status = { ...toStatus(progress, waitMs, now - (retryingSince ?? now)), waitMs, waitsFor }
+    return { text: formatStatus(status), record: { ...status, ...progress } }
   }
-
-  onWait({ ms, reason }: Wait): void {
-    const until = performance.now() + ms
-    if (until < this.#waitsUntil) return // a longer wait is under way
-    this.#waitsUntil = until
-    this.#waitsFor = reason
-  }
-
-  onProgress(progress: ReplayProgress): void {
-    this.#retryingSince ??= performance.now()
-    this.progress = progress
+  return {
+    /** Shows it until the function that it returns is called. */
+    show: () => showProgress(io, look),
+    onWait({ ms, reason }: Wait): void {
+      const until = performance.now() + ms
+      if (until < waitsUntil) return // a longer wait is under way
+      waitsUntil = until
+      waitsFor = reason
+    },
+    onProgress(next: ReplayProgress): void {
+      retryingSince ??= performance.now()
+      progress = next
+    },
+    get progress() {
+      return progress
+    },
   }
 }
 
-/**
- * Retries first, and then their results.
- *
- * @param pace the wait under way, and the time since the first retry, in milliseconds
- */
-function toStatus(
-  progress: ReplayProgress | undefined,
-  { waitMs, elapsedMs }: { readonly waitMs: number; readonly elapsedMs: number },
-) {
-  if (progress === undefined) return { phase: 'reading', done: 0, total: 0, etaMs: undefined } as const
+/** Retries first, and then their results. Times are in milliseconds: of the wait under way, and since the first retry. */
+function toStatus(progress: ReplayProgress | undefined, waitMs: number, elapsedMs: number) {
+  if (progress === undefined) return { phase: 'reading', done: 0, total: 0, etaMs: undefined }
   const { total, retried, resumed, refused, succeeded, failed } = progress
-  const handed = Math.min(total, retried + resumed + refused)
-  if (handed === total)
-    return { phase: 'results', done: succeeded + failed + refused, total, etaMs: undefined } as const
+  const done = Math.min(total, retried + resumed + refused)
+  if (done === total) return { phase: 'results', done: succeeded + failed + refused, total, etaMs: undefined }
   const here = retried + refused
   // The current wait belongs to the retries before it: a rate limit allows a burst, and then a wait.
-  const pace = (elapsedMs + waitMs) / here
-  const etaMs = here > 0 ? Math.round(waitMs + pace * (total - handed)) : undefined
-  return { phase: 'retrying', done: handed, total, etaMs } as const
+  const etaMs = here > 0 ? Math.round(waitMs + ((elapsedMs + waitMs) / here) * (total - done)) : undefined
+  return { phase: 'retrying', done, total, etaMs }
 }
-
-const PHASES = { retrying: 'retrying', results: 'waiting for results' }
 
 type ReplayStatus = ReturnType<typeof toStatus> & { readonly waitMs: number; readonly waitsFor: Wait['reason'] }
 
@@ -62,5 +54,5 @@ function formatStatus({ phase, waitMs, waitsFor, ...progress }: ReplayStatus): s
   const why = waitsFor === 'rate_limit' ? 'for rate limit' : 'after a failure'
   const wait = waitMs >= 100 ? `waiting ${showDuration(waitMs)} ${why}` : undefined
   if (phase === 'reading') return ['reading the log', wait].filter(Boolean).join('  ')
-  return formatProgress(PHASES[phase], { ...progress, wait })
+  return formatProgress(phase === 'results' ? 'waiting for results' : phase, { ...progress, wait })
 }

@@ -63,8 +63,6 @@ export async function connectToService(
   onWait: (wait: Wait) => void = (wait) => tellWait(wait, io),
 ): Promise<Client> {
   const { baseUrl, email, password } = await findService(options, io)
-  if (isLoopback(new URL(baseUrl)))
-    io.advise?.('service_unreachable', 'If an emulator is meant, start it in another terminal: npx postern emulator')
   const warn = (_: unknown, message?: string) => tell(io, `postern: ${message}`)
   return createClient({
     baseUrl,
