@@ -1,7 +1,12 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { join } from 'node:path'
+import { createReceiver } from 'postern'
+import { openSqlite, sqliteInbox } from 'postern/sqlite'
+import { events, manualClock, signed, silentLogger } from 'postern/testing'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { entries } from '../scripts/entries.ts'
+import { makeTestFolder } from './support/test-folder.ts'
 import { findSilent, listFunctions, Options } from './support/wrong-calls.ts'
-import { ACCEPTING, CALLS, closeAll, MISTAKES, RETURNED } from './support/wrong-calls-table.ts'
+import { ACCEPTING, CALLS, closeAll, MISTAKES, RETURNED, WARNED } from './support/wrong-calls-table.ts'
 
 afterAll(closeAll)
 
@@ -32,6 +37,30 @@ it.each(Object.entries(CALLS).filter(([path]) => isFactory(path)))(
     await Object(made).close?.()
   },
 )
+
+it.each(WARNED)('%s is warned of once', async (_what, cause, told) => {
+  vi.stubEnv('NODE_ENV', 'staging')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const lines: string[] = []
+  const note = (_fields: object, text: string) => void lines.push(text)
+  await cause({ debug() {}, info() {}, warn: note, error: note }, manualClock('2025-01-01T00:00:00Z'))
+  expect(lines).toEqual([expect.stringMatching(told)])
+})
+
+it('does not warn of an inbox whose events another process takes', async () => {
+  const lines: string[] = []
+  const clock = manualClock()
+  const database = openSqlite(join(makeTestFolder(), 'app.db'))
+  const inbox = sqliteInbox({ database, clock })
+  const logger = { ...silentLogger, warn: (_fields: object, text: string) => void lines.push(text) }
+  const receiver = createReceiver({ secret: 'test-secret', logger, clock, inbox }).on('*', () => {})
+  for (let minute = 0; minute < 9; minute++) {
+    await receiver.receive(signed(events.contact.created(), { secret: 'test-secret' }))
+    database.exec('DELETE FROM postern_inbox')
+    await clock.advance('1m')
+  }
+  expect(lines).toEqual([])
+})
 
 it('knows each exported function, and each method of what they return', async () => {
   const known = new Set(Object.keys(CALLS).map((path) => path.replace(/ .*/, '')))

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { type AdapterOptions, ConfigurationError, FUNCTION, type Kind, OptionChecker, show } from '../../src/engine.ts'
 
 /** Checks the arguments of an adapter at creation, so that the stack trace points to the mistake. `own` are options that others do not have. */
@@ -27,7 +28,7 @@ export function waitUntilOf(host: readonly unknown[]): AdapterOptions<unknown>['
  *
  * @param refused what it must not contain
  */
-export function path(refused: RegExp, without: string): Kind {
+export function pathWithout(refused: RegExp, without: string): Kind {
   return (value) =>
     typeof value === 'string' && value.startsWith('/') && !refused.test(value)
       ? undefined
@@ -38,6 +39,11 @@ export function path(refused: RegExp, without: string): Kind {
 export function pathOf(target = ''): string {
   const path = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   return path.split('?', 1)[0] || '/'
+}
+
+/** Returns true for a request that looks like a delivery. */
+export function isSigned({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+  return method === 'POST' && Object.keys(Object(headers)).some((name) => /signature|hmac/.test(name))
 }
 
 /**

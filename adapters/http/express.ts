@@ -1,14 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type AdapterOptions, PosternError, type Receives } from '../../src/engine.ts'
+import { type AdapterOptions, ConfigurationError, PosternError, type Receives } from '../../src/engine.ts'
 import { isStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, checkResponse, pathOf } from './check-options.ts'
+import { checkAdapter, checkResponse, isSigned, pathOf } from './check-options.ts'
 
 const FIX =
   "A body parser such as express.json() is mounted before the receiver, which has to read the body itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
 
 const PASSED_ON =
   "expressHandler passed a signed POST on to next(), and no receiver answered it. Under app.use it answers only the path that it is mounted at, and it cannot see a check of the path by the app. Mount it on a route, app.post('/webhooks', expressHandler(receiver)), or call it without next: handler(request, response)."
+
+const NO_PARSER =
+  'captureRawBody is an option of a parser, not middleware, and is not called: app.use(express.json({ verify: captureRawBody })).'
 
 /** The request that a `source` option sees, unless it names another type. */
 export interface RoutedRequest extends IncomingMessage {
@@ -51,10 +54,7 @@ export function expressHandler<Request extends IncomingMessage>(
   const answer: ExpressHandler<Request> = async (request, response, next) => {
     // Express strips the mount path from `url` for app.use.
     if (next !== undefined && pathOf(request.url) !== '/' && isMounted(request, next)) {
-      if (
-        request.method === 'POST' &&
-        Object.keys(Object(request.headers)).some((name) => name.includes('signature'))
-      ) {
+      if (isSigned(request)) {
         passedOn.add(request)
         response.on('close', () => tell(request))
       }
@@ -86,6 +86,7 @@ function isMounted(request: IncomingMessage & { readonly route?: unknown; readon
 /**
  * Keeps the exact bytes in `request.rawBody`, for apps whose JSON parser must run first.
  *
+ * @throws ConfigurationError `option_invalid` if it is mounted as middleware
  * @example app.use(express.json({ verify: captureRawBody }))
  */
 export function captureRawBody(
@@ -93,5 +94,6 @@ export function captureRawBody(
   _response: ServerResponse,
   bytes: Uint8Array,
 ): void {
+  if (!ArrayBuffer.isView(bytes)) throw new ConfigurationError('option_invalid', NO_PARSER)
   request.rawBody = bytes
 }

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { type AdapterOptions, ANY, ConfigurationError, type Receives } from '../../src/engine.ts'
 import { isUnread, limitStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, path } from './check-options.ts'
+import { checkAdapter, pathWithout } from './check-options.ts'
 
 /** Options of the Fastify plugin. */
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
@@ -19,7 +19,7 @@ const USE =
   "fastifyPlugin is not called but registered, with its receiver: await app.register(fastifyPlugin, { receiver, url: '/webhooks' })."
 
 /** The plugin's own options, and those of `register` itself, which Fastify passes on. */
-const OWN = { receiver: ANY, url: path(/[?#]/, 'a query'), prefix: ANY, logLevel: ANY, logSerializers: ANY }
+const OWN = { receiver: ANY, url: pathWithout(/[?#]/, 'a query'), prefix: ANY, logLevel: ANY, logSerializers: ANY }
 
 /**
  * A plugin for Fastify 5. It removes the content type parsers in its own scope only: sibling routes keep theirs.

@@ -130,6 +130,8 @@ function checkBaseUrl(value: unknown, allowHttp: boolean): string {
   if (url.username !== '' || url.password !== '')
     throw check.invalid('baseUrl has credentials in it. Give them as email and password.')
   if (url.search !== '' || url.hash !== '') throw check.invalid('baseUrl has a query or a fragment. Give it without.')
+  if (/\/api\/?$/.test(url.pathname))
+    throw check.invalid('baseUrl ends in /api, which the client adds itself. Give it without.')
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw check.invalid('baseUrl has to be https.')
   if (url.protocol === 'http:' && !allowHttp && !isLoopback(url))
     throw check.invalid(

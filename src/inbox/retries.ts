@@ -1,6 +1,6 @@
 import { FUNCTION, type Kind, OptionChecker, whole } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
-import { isDelay } from './steer.ts'
+import { isDelay, isHasty } from './steer.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -26,6 +26,8 @@ export interface WorkOptions {
 export interface Retries {
   readonly concurrency: number
   readonly attempts: number
+  /** True if a custom delay was probably meant in seconds. */
+  readonly isHasty: boolean
   delayAfter(failures: number): number
 }
 
@@ -43,13 +45,22 @@ export function checkRetries(options: WorkOptions, retentionMs: number, tryMs: n
   check.mustFit(options, WORK_OPTIONS)
   const { concurrency = 10, attempts = 10, delay } = options
   let longestMs = attempts * tryMs
-  for (let attempt = 1; attempt < attempts; attempt++)
-    longestMs += delay === undefined ? toDefault(attempt) * (1 + JITTER) : checkDelay(delay(attempt), attempt)
+  let mostMs = 0
+  for (let attempt = 1; attempt < attempts; attempt++) {
+    const ms = delay === undefined ? toDefault(attempt) * (1 + JITTER) : checkDelay(delay(attempt), attempt)
+    longestMs += ms
+    mostMs = Math.max(mostMs, ms)
+  }
   if (longestMs > retentionMs)
     throw check.invalid(
       `${attempts} tries can take ${inHours(longestMs)}, but the store forgets after ${inHours(retentionMs)} (retentionMs) which handlers have finished, so they would run again. Give the store a retentionMs of at least ${Math.ceil(longestMs)}, or fewer attempts or shorter delays here.`,
     )
-  return { concurrency, attempts, delayAfter: (failures) => givenBy(delay, failures) ?? vary(failures) }
+  return {
+    concurrency,
+    attempts,
+    isHasty: isHasty(mostMs),
+    delayAfter: (failures) => givenBy(delay, failures) ?? vary(failures),
+  }
 }
 
 function checkDelay(delayMs: unknown, attempt: number): number {

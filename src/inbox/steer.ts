@@ -36,6 +36,11 @@ export function isDelay(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && Number.isFinite(value)
 }
 
+/** Returns true for a delay that was probably meant in seconds. */
+export function isHasty(delayMs: unknown): boolean {
+  return isDelay(delayMs) && delayMs > 0 && delayMs < 1_000
+}
+
 /** Wish of the handlers for their event. Errors are recognized by name, since the app may load two copies of this package. */
 export type Steering = 'bury' | { readonly afterMs: number } | undefined
 

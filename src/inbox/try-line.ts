@@ -7,6 +7,7 @@ import { explainReturned } from '../protocol/promises.ts'
 import { quote, toShellWord } from '../protocol/show.ts'
 import type { InboxItem, Settlement, TakenItem } from './inbox.ts'
 import type { Tried } from './settle.ts'
+import { isHasty } from './steer.ts'
 
 /** The one line about a try: which event, what, why, and what happens next. */
 export interface TryLine {
@@ -51,9 +52,11 @@ export function toTryLine(
   const later = `next try in ${next}; this one does not count (${code}).`
   if (outcome?.outcome !== 'failed') return toLine('debug', code, `: ${later}`)
   if (errors.length > 0) return toLine('error', code, `: not finished here, ${later}`)
-  const returned = explainReturned(thrownIn(outcome.error))
-  const putOff = `: put off by RetryLater, next try in ${next}; this one does not count.${returned}`
-  return toLine(returned === '' ? 'info' : 'warn', 'retry_later', putOff)
+  const thrown = thrownIn(outcome.error)
+  const hasty = thrown.some((error) => isHasty(Object(error).delayMs)) ? ' RetryLater takes milliseconds.' : ''
+  const mistake = explainReturned(thrown) + hasty
+  const putOff = `: put off by RetryLater, next try in ${next}; this one does not count.${mistake}`
+  return toLine(mistake === '' ? 'info' : 'warn', 'retry_later', putOff)
 }
 
 function toDeadLetter(

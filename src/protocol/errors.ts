@@ -16,7 +16,7 @@ export const ERROR_CODES = {
     'the exact bytes of a body were not there to check its signature, usually because a body parser came first',
   answer_unsent:
     'the answer to a delivery was not sent: something else had answered the request, or the response failed',
-  delivery_passed_on: 'expressHandler passed a signed POST on to next(), and no receiver answered it',
+  delivery_passed_on: 'an adapter that answers one path did not answer a signed POST to another',
   event_invalid: 'dispatch() was given something that is not an event',
   dispatch_within: 'a handler gave dispatch() the event that it handles itself',
   secrets_unavailable:

@@ -112,6 +112,10 @@ export function importSecret(secret: unknown, hint = SECRET_HINT): KeyObject {
     if (secret.length === 0) throw unusable('is empty')
     if (isBlankEdgedText(secret))
       throw unusable('has a blank or a line break at an edge, as a file often ends with one; trim it')
+    const text = Buffer.from(secret).toString()
+    const isWritten = /^["'\x60][\x20-\x7e]*$/.test(text) || isJson(text)
+    const mistake = isWritten ? findMistake(text) : undefined
+    if (mistake !== undefined) throw unusable(mistake)
     return createSecretKey(secret)
   }
   if (isThenable(secret)) {
@@ -143,9 +147,13 @@ const MISTAKES: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
+function isJson(text: string): boolean {
+  return /^[[{]/.test(text) && parseJson(text) !== undefined
+}
+
 function findMistake(secret: string): string | undefined {
-  if (/^[[{]/.test(secret) && parseJson(secret) !== undefined)
-    return 'is JSON; parse it, and give the secret, or a list of secrets'
+  if (isJson(secret))
+    return 'is JSON; parse it, and give the secret, or a list of secrets. If it is a body, body and secret are swapped'
   return MISTAKES.find(([pattern]) => pattern.test(secret))?.[1]
 }
 

@@ -34,6 +34,8 @@ const LOOK_UP_BYTES = 8_192
 const NO_BYTES = new Uint8Array()
 /** Number of deliveries to `receive` whose fields are checked. The same lines of the app make all others. */
 const MOST_CHECKED = 100
+const CLOSED =
+  'Deliveries come to a receiver that is closed, and are answered 503. Close it only when the process ends, after its server.'
 const CLOSING: Outcome = { outcome: 'closing', status: 503 }
 const ignore = () => {}
 
@@ -223,7 +225,9 @@ export class DeliveryPath {
 
   /** Refuses deliveries while closing, unless events still run, which duplicates may join. */
   #refuseClosed(): Outcome | undefined {
-    return this.#shared.isClosing && this.#runs.size === 0 ? CLOSING : undefined
+    if (!this.#shared.isClosing || this.#runs.size > 0) return undefined
+    this.#shared.reporter.warnOnce(CLOSED)
+    return CLOSING
   }
 
   /** Cuts the incomplete bodies once no event runs that a duplicate could join. */
@@ -252,6 +256,7 @@ export class DeliveryPath {
     watch: Watch | undefined,
     receivedAt = this.#shared.settings.clock.now(),
   ): EventRequest {
+    this.#shared.used++
     const deadline = startedAt + this.#shared.settings.deadlineMs
     const known = source instanceof PosternError ? undefined : source
     const attempt = UNKNOWN_ATTEMPT

@@ -71,7 +71,7 @@ export type Handler<Event, Context extends HandlerContext = HandlerContext> = (
 export interface HandlerOptions {
   /**
    * `latest` skips an event whose `timestamp` is older than that of the latest event of its record that the handler completed. Only for
-   * events about records, on a store that keeps positions. See docs/guides/order.md.
+   * events about records, on a store that keeps positions; events of other types, which `*` takes as well, are never skipped. See docs/guides/order.md.
    */
   readonly order?: 'latest' | undefined
   /**

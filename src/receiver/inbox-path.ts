@@ -41,12 +41,33 @@ export async function accept(
   }
   const answer = await (watch === undefined ? put() : watch.put(item, put))
   bodies.letGo(length)
-  if (!(answer instanceof StoreFailure)) return toOutcome('accepted', event)
+  if (!(answer instanceof StoreFailure)) {
+    void lookForWorker(shared, inbox)
+    return toOutcome('accepted', event)
+  }
   const message =
     'inbox.put() failed or did not answer in time; the event is not acknowledged, and the sender may retry.'
   const error = new PosternError('inbox_unavailable', message, { cause: answer.cause })
   reporter.errorSparingly(error)
   return toFailed(503, 'inbox_unavailable', error, event)
+}
+
+/** The time for which an event may wait before a process without a worker looks whether another one runs any, in milliseconds. */
+const UNWORKED_MS = 120_000
+const UNWORKED =
+  'An event of the inbox has waited for two minutes, and no worker runs any: call receiver.work() in this process or in another. If workOnce is called more rarely, nothing is wrong.'
+
+/** Warns once if nothing takes the events that this process accepts. */
+async function lookForWorker(shared: Shared, inbox: Inbox): Promise<void> {
+  const { clock } = shared.settings
+  const now = clock.monotonic()
+  shared.lookAt ??= now + UNWORKED_MS
+  if (shared.hasWorked || now < shared.lookAt) return
+  shared.lookAt = now + UNWORKED_MS
+  try {
+    const { running, oldestDueAt = Number.POSITIVE_INFINITY } = await inbox.counts()
+    if (running === 0 && clock.now() - oldestDueAt >= UNWORKED_MS) shared.reporter.warnOnce(UNWORKED)
+  } catch {} // an engine that is away is reported by put()
 }
 
 /** Returns the lane of an event for its item. An event whose lane cannot be computed has none, and is accepted: refusing it would lose it. */

@@ -194,10 +194,14 @@ export class Lease {
 
 const NONE = [] as const
 
+/** Texts of the receivers of this process that are not closed, as in done events. */
+export const openHere = new Set<string | undefined>()
+
 /** Returns what a store keeps with a done event: which receiver of which process handled it, and handlers that finished. */
 function toDoneBy({ told }: Shared, marks: readonly string[]): readonly string[] {
   // Made late: while a module loads, some hosts have no randomness.
   told.self ??= Math.random().toString(36).slice(2, 8)
+  openHere.add(told.self)
   return [told.self, ...marks.slice(0, MOST_NAMES)]
 }
 

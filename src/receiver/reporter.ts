@@ -105,6 +105,12 @@ export class Reporter {
     this.#log('debug', { code: error.code, count }, 'reported before, and not fixed yet')
   }
 
+  /** Warns of what may be a mistake, the first time. */
+  warnOnce(message: string): void {
+    if (!this.#toldOnce.has(message)) this.#log('warn', {}, message)
+    this.#toldOnce.set(message, 1)
+  }
+
   /** Calls a function of the owner, which may throw or reject. */
   callHook<Args extends readonly unknown[]>(name: string, hook: (...args: Args) => unknown, ...args: Args): void {
     try {

@@ -37,7 +37,7 @@ export type AbortCode = 'handler_timeout' | 'lease_lost' | 'worker_closed'
 type HandlerErrorCode = AbortCode | 'handler_failed' | 'handler_abandoned' | 'transaction_misused'
 
 /** The error of a call of `context.transaction`, which apps in plain JavaScript may expect of every store. */
-const NO_TRANSACTION = /(^|ontext\.|\bctx\.)transaction is not a function/
+const NO_TRANSACTION = /(^|ontext\.|\b(c|ctx)\.)transaction is not a function/
 const NO_TRANSACTIONS =
   'The store of this receiver has no transactions, so there is no context.transaction: use postgresStore or sqliteStore.'
 

@@ -24,6 +24,12 @@ export class Shared {
   /** Number of ended attempts whose marks the store has not stored yet. */
   untakenMarks = 0
   isClosing = false
+  /** Number of deliveries and dispatched events. */
+  used = 0
+  /** True once the receiver had a worker. */
+  hasWorked = false
+  /** When to look whether any worker takes what this process accepts, on the monotonic clock. */
+  lookAt: number | undefined
   /** True once another service on the store was reported; the text that tells this receiver from others there. */
   readonly told: { sharing: boolean; self?: string } = { sharing: false }
 

@@ -22,6 +22,7 @@ describe('a mismatch', () => {
   it.each([
     ['nothing', BODY, right, SECRET, []],
     ['blanks around the header', BODY, ` ${right} `, SECRET, []],
+    ['quotes around the header', BODY, `"${right}"`, SECRET, ['header_quotes']],
     ['blanks around the header of another body', COMPACT.slice(1), ` ${right} `, SECRET, ['header_blanks', 'no_match']],
     ['no header', BODY, '', SECRET, ['header_missing']],
     ['no prefix', BODY, right.slice(7), SECRET, ['no_prefix']],

@@ -140,19 +140,25 @@ describe('one line tells of each try of an event that the inbox accepted:', () =
     expect(JSON.stringify(told().map(({ message }) => message))).not.toContain('zoe')
   })
 
-  it('an event that a handler puts off says until when, and is no error', async () => {
-    const opened = open()
-    const { scene, told } = opened
-    let runs = 0
-    scene.receiver.on('*', () => {
-      if (++runs === 1) throw new RetryLater(0)
-    })
-    await workOff(opened)
-    expect(told()).toMatchObject([
-      { level: 'info', message: `${who}: put off by RetryLater, next try in 100 ms; this one does not count.` },
-    ])
-    expect(scene.errors).toEqual([])
-  })
+  it.each([
+    [0, 'info', ''],
+    [60, 'warn', ' RetryLater takes milliseconds.'],
+  ] as const)(
+    'an event that a handler puts off for %d ms says until when, and is no error',
+    async (ms, level, hint) => {
+      const opened = open()
+      const { scene, told } = opened
+      let runs = 0
+      scene.receiver.on('*', () => {
+        if (++runs === 1) throw new RetryLater(ms)
+      })
+      await workOff(opened)
+      expect(told()).toMatchObject([
+        { level, message: `${who}: put off by RetryLater, next try in 100 ms; this one does not count.${hint}` },
+      ])
+      expect(scene.errors).toEqual([])
+    },
+  )
 
   it.each([
     ['RetryLater', () => new RetryLater(0), 'warn', 'put off by RetryLater'],
@@ -239,7 +245,7 @@ describe('one line tells of each try of an event that the inbox accepted:', () =
     await accepting.scene.deliver(event)
     for (const register of [() => {}, (scene: Scene) => scene.receiver.on('contact.deleted', () => {})]) {
       const lines: Line[] = []
-      const working = new Scene({ logger: linesInto(lines) }, accepting.scene.path)
+      const working = new Scene({ logger: linesInto(lines), name: 'default' }, accepting.scene.path)
       register(working)
       working.work({ delay: () => 10_000 })
       await until('it is told', () => lines.some(({ level }) => level === 'warn'))

@@ -7,7 +7,7 @@ import { bullmqInbox } from 'postern/bullmq'
 import * as check from 'postern/check'
 import * as api from 'postern/client'
 import { type Emulator, startEmulator } from 'postern/emulator'
-import { expressHandler } from 'postern/express'
+import { captureRawBody, expressHandler } from 'postern/express'
 import { fastifyPlugin } from 'postern/fastify'
 import { nextApiHandler, nextHandler } from 'postern/next'
 import { nodeHandler } from 'postern/node'
@@ -62,7 +62,7 @@ export const ACCEPTING: Readonly<Record<string, string>> = {
   'senders.*Digest': 'reads what a sender sent',
   'senders.unixSeconds': 'reads what a sender sent',
   'senderProfile.*': CONTRACT,
-  'express.captureRawBody': 'Express calls it, on the path of a delivery',
+  'express.captureRawBody': 'a parser of Express calls it, on the path of a delivery',
   'receiver.handle': CONTRACT,
   'receiver.report': CONTRACT,
   'receiver.replaced': CONTRACT,
@@ -929,4 +929,95 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
   ['dispatch({ timeoutMs })', () => crm.dispatch(event, { timeoutMs: 5 } as never), /mean "waitMs"\?/],
   ['nodeHandler(path)', () => nodeHandler(crm, '/webhooks' as never), /one object of options: \{ path,/],
   ['startEmulator(port)', () => startEmulator(4010 as never), /one object of options: \{ port: 4010 \}/],
+  ['bytes in quotes', () => core.createReceiver({ secret: Buffer.from('"abc"') }), /is in quotes/],
+  ['sign(secret, body)', () => core.sign(secret, Buffer.from('{"id":"x"}')), /body and secret are swapped/],
+  [
+    'app.use(captureRawBody)',
+    () => captureRawBody({} as never, {} as never, nothing as never),
+    /not middleware.*express\.json\(\{ verify: captureRawBody \}\)/,
+  ],
+  [
+    'createClient(…/api)',
+    () => api.createClient({ baseUrl: 'https://crm.example.test/api', email: 'a', password: 'p' }),
+    /ends in \/api, which the client adds/,
+  ],
+]
+
+type Warned = (logger: core.Logger, clock: testing.ManualClock) => unknown
+
+const receive = (receiver: core.Receiver, sent = events.contact.created()) =>
+  receiver.receive(testing.signed(sent, { secret }))
+const onFile = (file: string, options: object) => {
+  const opened = sqlite.openSqlite(join(folder, file))
+  const store = sqlite.sqliteStore({ database: opened })
+  return core.createReceiver({ secret, store, inbox: sqlite.sqliteInbox({ database: opened }), ...options })
+}
+
+/** Mistakes that cannot be told from what is right, of which the receiver warns once: what is done, and the words of the line. */
+export const WARNED: readonly (readonly [string, Warned, RegExp])[] = [
+  [
+    'two receivers with one name, each with a store on the same file',
+    async (logger) => {
+      const make = () => onFile('two.db', { logger, inbox: undefined }).on('*', nothing)
+      const [one, other, sent] = [make(), make(), events.contact.created()]
+      for (const receiver of [one, other, other]) await receive(receiver, sent)
+    },
+    /Another receiver named "default" in this process .* createReceiver\(\{ name/,
+  ],
+  [
+    'two receivers with one name and an inbox in the same file',
+    (logger) => [onFile('inbox.db', { logger }), onFile('inbox.db', { logger })],
+    /Two receivers named "default" of this process use the same inbox/,
+  ],
+  [
+    'an inbox without a worker',
+    async (logger, clock) => {
+      const inbox = sqlite.sqliteInbox({ database, clock, table: 'unworked' })
+      const receiver = core.createReceiver({ secret, logger, clock, inbox }).on('*', nothing)
+      for (let minute = 0; minute < 9; minute++) {
+        await receive(receiver)
+        await clock.advance('1m')
+      }
+    },
+    /no worker runs any: call receiver\.work\(\)/,
+  ],
+  [
+    'workOnce for less than a handler may take',
+    (logger) => onFile('once.db', { logger }).workOnce({ forMs: 1_000 }),
+    /forMs is less than handlerTimeoutMs/,
+  ],
+  [
+    'work with a delay in seconds',
+    (logger) =>
+      onFile('delay.db', { logger })
+        .work({ delay: (attempt) => attempt * 60 })
+        .close(),
+    /multiply seconds by 1_000/,
+  ],
+  [
+    'deliveries to a receiver that is closed',
+    async (logger) => {
+      const receiver = core.createReceiver({ secret, logger }).on('*', nothing)
+      await receiver.close()
+      for (let times = 0; times < 2; times++) await receive(receiver)
+    },
+    /come to a receiver that is closed/,
+  ],
+  [
+    'a receiver for each request',
+    async (logger) => {
+      for (let times = 0; times < 15; times++)
+        await receive(core.createReceiver({ secret, name: 'often', logger }).on('*', nothing))
+    },
+    /The last 10 receivers of one name got one delivery each/,
+  ],
+  [
+    'nodeHandler with a path that nobody posts to',
+    async (logger) => {
+      const target = testing.nodeTarget(nodeHandler(core.createReceiver({ secret, logger }), { path: '/webhook' }))
+      const sender = testing.createSender({ target, secret })
+      for (let times = 0; times < 2; times++) await sender.send(event)
+    },
+    /404 to a signed POST of "\/webhooks", since its path is "\/webhook"/,
+  ],
 ]

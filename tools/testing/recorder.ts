@@ -140,9 +140,8 @@ export class Recorder implements HandlerRecorder {
     const ofService: readonly string[] = [...SERVICE_EVENT_TYPES, ...ofModel]
     if (ofService.includes(type)) return findNearest(type, types)
     const meant = findNearest(type, [...types, ...ofService])
-    if (meant === undefined && open) return undefined
-    const why =
-      meant === undefined ? 'no handler takes it, and the service does not name it.' : `did you mean ${meant}?`
+    if (meant === undefined && (open || !type.includes('*'))) return undefined
+    const why = meant === undefined ? 'give one type, not a pattern.' : `did you mean ${meant}?`
     throw check.invalid(`there is no type ${type}: ${why}`)
   }
 

@@ -10,6 +10,7 @@ const TEXTS = {
   header_missing:
     'The header is empty: the delivery was not signed, or the header got lost on the way or has another name (--signature-header).',
   header_blanks: 'The header has blanks around it; HTTP ignores them.',
+  header_quotes: 'The header is in quotes, which belong to the shell or the log that it was taken from.',
   sha1: 'The header holds an HMAC-SHA1; the service signs with HMAC-SHA256.',
   not_hex: 'The header is not made of hexadecimal digits behind "sha256=".',
   wrong_length: 'The header does not have 64 digits behind "sha256=": it was cut, or something was added.',
@@ -44,9 +45,11 @@ export function explainMismatch(body: Uint8Array, header: string, secret: string
 
 /** Returns the correct form of the header, if it can be derived. */
 function repairHeader(header: string, codes: FindingCode[]): string | undefined {
-  const value = header.trim()
+  const trimmed = header.trim()
+  const value = trimmed.replace(/^(["']+)(.*)\1$/, '$2')
+  if (value !== trimmed) codes.push('header_quotes')
   if (value === '') codes.push('header_missing')
-  else if (value !== header) codes.push('header_blanks')
+  else if (trimmed !== header) codes.push('header_blanks')
   if (value === '' || isWellFormed(value)) return value === '' ? undefined : value
   if (/^sha1=/i.test(value)) {
     codes.push('sha1')
