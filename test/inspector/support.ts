@@ -148,7 +148,7 @@ export const MEASURE = `new Promise((resolve) => requestAnimationFrame(() => set
   const rightOf = (element) => element.getBoundingClientRect().right
   const heads = [...document.querySelectorAll('.rows th')].filter((head) => head.offsetWidth > 0)
   const list = document.querySelector('.list .scroll')
-  const types = [...document.querySelectorAll('.rows .row td:nth-child(3)')]
+  const types = [...document.querySelectorAll('.rows .row td:has(a)')]
   resolve({
     cut: types.filter((cell) => rightOf(cell.querySelector('a')) > rightOf(cell)).length,
     heights: [...new Set(types.map((cell) => cell.parentElement.getBoundingClientRect().height - (list.clientWidth < 900 ? 44 : 28)))],

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { LastResult, Row } from '../../emulator/contract.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
@@ -12,30 +12,23 @@ import { Ago, Head, OutcomeView, Result } from './small.tsx'
 /** Heights of a row in pixels, of one line and of two, as in the style. There may be ten thousand rows, so only those around the visible ones are drawn. */
 const LINE_PX = 28
 const TWO_LINES_PX = 44
-/** Width below which a row has two lines, as in the style. */
+/** Widths below which a row has two lines, or leaves the room of its last columns to the reason. */
 const NARROW_PX = 900
+const WIDE_PX = 1_200
 const ROWS_AROUND = 15
 
-const WIDE = 'wide number'
-const DELIVERIES = [
-  ['Outcome'],
-  ['Time', 'wide'],
-  ['Type'],
-  ['Record', 'wide'],
-  ['Webhook', 'wide'],
-  ['Answer'],
-  ['Attempts', WIDE],
-  ['ms', WIDE],
-] as const
-const EVENTS = [
-  ['Outcome'],
-  ['Time', 'wide'],
-  ['Type'],
-  ['Event', 'wide'],
-  ['Account', 'wide'],
-  ['Last try'],
-  ['Tries', WIDE],
-] as const
+const OF_DELIVERIES = ['Record', 'Webhook', 'Answer', 'Attempts', 'ms']
+const OF_EVENTS = ['Event', 'Account', 'Last try', 'Tries']
+const CLASSES = ['', 'dim', '', 'mono', 'dim', '', 'number', 'number']
+
+/** The columns of a list, each with its class. */
+function listColumns(width: number, isEvent: boolean) {
+  const all = ['Outcome', 'Time', 'Type', ...(isEvent ? OF_EVENTS : OF_DELIVERIES)].map(
+    (name, index) => [name, CLASSES[index]] as const,
+  )
+  if (width < NARROW_PX) return all.filter((_, index) => index === 0 || index === 2 || index === 5)
+  return width < WIDE_PX ? all.slice(0, 6) : all
+}
 
 interface RowTableOptions {
   readonly name: string
@@ -45,7 +38,7 @@ interface RowTableOptions {
 /** The list of deliveries, or of the events of an inbox, the newest first. */
 export function RowTable({ name, rows }: RowTableOptions): JSX.Element {
   const scroll = useRef<HTMLDivElement>(null)
-  const [{ top, size, width }, setView] = useState({ top: 0, size: 800, width: NARROW_PX })
+  const [{ top, size, width }, setView] = useState({ top: 0, size: 800, width: innerWidth })
   const open = useStore(() => readAddress().open)
   const cursor = useStore(() => store.cursor)
   const height = heightAt(width)
@@ -75,12 +68,12 @@ export function RowTable({ name, rows }: RowTableOptions): JSX.Element {
   useKeptFocus(scroll, rows)
   return (
     <div ref={scroll} class="scroll" onScroll={measure}>
-      <table class="rows" aria-label={name} aria-rowcount={rows.length + 1}>
-        <Head columns={rows[0]?.webhook === '' ? EVENTS : DELIVERIES} />
+      <table class={width < NARROW_PX ? 'rows narrow' : 'rows'} aria-label={name} aria-rowcount={rows.length + 1}>
+        <Head columns={listColumns(width, rows[0]?.webhook === '')} />
         <Gap height={first * height} />
         <tbody>
           {rows.slice(first, last).map((row, index) => (
-            <RowLine key={row.id} row={row} index={first + index} isCurrent={row.id === open} />
+            <RowLine key={row.id} index={first + index} isCurrent={row.id === open} {...{ row, width }} />
           ))}
         </tbody>
         <Gap height={(rows.length - last) * height} />
@@ -161,59 +154,77 @@ interface LineOptions {
   readonly row: Row
   readonly index: number
   readonly isCurrent: boolean
+  readonly width: number
 }
 
-function RowLine({ row, index, isCurrent }: LineOptions): JSX.Element {
+function RowLine({ row, index, isCurrent, width }: LineOptions): JSX.Element {
   const { id, type, event, account, last, signing, resendOf, times, record, at, inbox, webhook } = row
   const isEvent = webhook === ''
   const url = useStore(() => store.urlOf(webhook))
-  const reason = reasonOf(row)
   const attempts = isEvent ? inbox?.tried : resendOf === null ? `${times.length}/5` : 'copy'
   const place = isEvent ? account : url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '') || 'deleted'
   const ms = times.at(-1)
-  const advice = adviseOn(row, url, store.state?.settings)
-  const why = escapeHidden(withoutAnswer(reason?.text ?? '', last) || withoutAnswer(advice ?? '', last))
+  const why = escapeHidden(explainShortly(row, url))
   const subject = escapeHidden(record ?? (event.length > 20 ? `…${event.slice(-8)}` : event))
+  const outcome = <OutcomeView row={row} />
+  const time = <Ago at={at} isReal={isEvent} />
+  const link = (
+    <a href={toPageUrl({ ...readAddress(), open: id })} data-key={id}>
+      {escapeHidden(type)}
+    </a>
+  )
+  const answer = (
+    <>
+      <Result last={last} /> {signing !== 'valid' && signing}
+    </>
+  )
+  const reason = <span class="why">{why}</span>
+  const numbers = [attempts, ...(ms === undefined ? [] : [`${ms} ms`]), place].join(' · ')
+  const cells: readonly (readonly ComponentChildren[])[] =
+    width < NARROW_PX
+      ? [
+          [outcome, time],
+          [link, why === '' ? `${account} · ${subject}` : reason],
+          [answer, numbers],
+        ]
+      : [
+          [outcome],
+          [time],
+          [link],
+          [subject],
+          [place],
+          [
+            <>
+              {answer} {reason}
+            </>,
+          ],
+          [attempts],
+          [ms ?? '–'],
+        ]
   return (
     <tr
       class="row"
+      title={[type, event, account, url, why].filter(Boolean).join('\n')}
       aria-rowindex={index + 2}
       aria-current={isCurrent || undefined}
       onClick={(click) => follow(click, () => go({ open: id }))}
     >
-      <td title={reason?.text}>
-        <OutcomeView row={row} />
-        <small>
-          <Ago at={at} isReal={isEvent} />
-        </small>
-      </td>
-      <td class="wide dim">
-        <Ago at={at} isReal={isEvent} />
-      </td>
-      <td title={`${type}\n${event}\n${account}`}>
-        <a href={toPageUrl({ ...readAddress(), open: id })} data-key={id}>
-          {escapeHidden(type)}
-        </a>
-        <small>{why || `${account} · ${subject}`}</small>
-      </td>
-      <td class="wide mono" title={record === null ? event : undefined}>
-        {subject}
-      </td>
-      <td class="wide dim" title={`${url}\n${account}`}>
-        {place}
-      </td>
-      <td title={advice}>
-        <Result last={last} /> {signing !== 'valid' && signing}
-        <span class="why"> {why}</span>
-        <small>
-          {attempts}
-          {ms !== undefined && ` · ${ms} ms`} · {place}
-        </small>
-      </td>
-      <td class="wide number">{attempts}</td>
-      {!isEvent && <td class="wide number">{ms ?? '–'}</td>}
+      {listColumns(width, isEvent).map(([name, classes], at) => (
+        <td key={name} class={classes}>
+          {cells[at]?.[0]}
+          {width < NARROW_PX && <small>{cells[at]?.[1]}</small>}
+        </td>
+      ))}
     </tr>
   )
+}
+
+/** The reason, or advice, without what the answer beside it says. */
+function explainShortly(row: Row, url: string): string {
+  const { last } = row
+  if (last?.code === 'ignored') return 'no handler for this type'
+  const advice = adviseOn(row, url, store.state?.settings)
+  return withoutAnswer(reasonOf(row)?.text ?? '', last) || withoutAnswer(advice ?? '', last)
 }
 
 /** The part of a reason that the answer before it does not say. */

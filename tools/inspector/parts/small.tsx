@@ -95,7 +95,7 @@ export function ViewLink({ view, isCurrent = false, children }: ViewLinkOptions)
   )
 }
 
-type Columns = readonly (readonly [name: string, classes?: string])[]
+type Columns = readonly (readonly [name: string, classes?: string | undefined])[]
 
 /** The head of a table. */
 export function Head({ columns }: { readonly columns: Columns }): JSX.Element {
