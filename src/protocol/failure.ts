@@ -36,9 +36,9 @@ function failureOf(outcome: Outcome): Failure | undefined {
   return toFailure(thrown.map(writeStack).join('\n\n'), Object(error).handlers)
 }
 
-/** Writes the reason of a refusal with its issues. */
+/** Writes the issues of a refusal, each on a line, and then its reason. */
 export function explainRejection({ reason, issues }: Extract<Outcome, { readonly outcome: 'rejected' }>): string {
-  return [reason, ...issues.map(({ path, message }) => `${path}: ${message}`)].join(' ')
+  return [...issues.map(({ path, message }) => [path, message].filter(Boolean).join(': ')), reason].join('\n')
 }
 
 /** Returns the errors that the handlers threw: the cause of a `HandlerError`, or the errors of its `AggregateError`. */

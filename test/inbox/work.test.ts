@@ -247,7 +247,7 @@ describe('the record of a try', () => {
     ['undefined', [thrower(undefined)], { error: /: 0\.$/ }],
     ['a value without a text', [thrower(Object.create(null))], { error: /^an object$/ }],
     ['much text', [thrower(new Error('x'.repeat(2_000)))], { error: /^.{1000}$/ }],
-    ['a refused record', [], { code: 'invalid_record', error: /email: is no address name: is missing$/ }],
+    ['a refused record', [], { code: 'invalid_record', error: /email: is no address\nname: is missing\n/ }],
   ])('tells of %s', async (_what, handlers, { error, ...record }) => {
     const scene = new Scene(handlers.length === 0 ? { models: { contact: refusing } } : {})
     scene.receiver.on('contact.created', { name: 'none' }, () => {})

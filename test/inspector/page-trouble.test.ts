@@ -57,7 +57,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     crm.events.emitMany({ type: 'sync.completed' }, 20)
     const { page } = await open(crm)
     await delay(page, '**/retry')
-    await page.getByRole('button', { name: 'Try all 20 failed again…' }).click()
+    await page.getByRole('button', { name: 'Try all 20 again…' }).click()
     await page.getByRole('button', { name: 'Try again 20', exact: true }).dblclick()
     await page
       .getByRole('dialog')
@@ -95,19 +95,6 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     expect(await data.inputValue()).toContain('"record":')
   })
 
-  it('closes a menu by Esc before it leaves the delivery', async () => {
-    const crm = await startWith(['sync.completed'])
-    crm.events.emit({ type: 'sync.completed' })
-    const { page } = await open(crm, `?d=${crm.deliveries.list()[0]?.id}`)
-    await page.locator('.actions summary').click()
-    await page.getByRole('button', { name: 'Copy curl command' }).waitFor()
-    await page.keyboard.press('Escape')
-    await page.locator('.menu[open]').waitFor({ state: 'detached' })
-    expect(await page.locator('.detail').count()).toBe(1)
-    await page.keyboard.press('Escape')
-    await page.locator('.detail').waitFor({ state: 'detached' })
-  })
-
   it('leaves a click with Ctrl on a link to the browser', async () => {
     const crm = await startWith(['sync.completed'])
     const { page } = await open(crm, '?screen=webhooks')
@@ -119,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
 
   const focused = (page: Page) => page.evaluate('document.activeElement?.textContent?.slice(0, 20) ?? ""')
 
-  it('returns the focus after a dialog and a menu', async () => {
+  it('returns the focus after a dialog', async () => {
     const crm = await startWith(['sync.completed'])
     crm.events.emit({ type: 'sync.completed' })
     const { page } = await open(crm)
@@ -134,15 +121,6 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     await page.getByRole('dialog', { name: 'Edit and send' }).getByRole('textbox').waitFor()
     await leave(page)
     expect(await focused(page)).toBe('sync.completed')
-    await page.locator('.actions summary').click()
-    await page.getByRole('button', { name: 'Pause its webhook…' }).click()
-    await page.getByRole('dialog', { name: 'Pause the webhook?' }).waitFor()
-    await leave(page)
-    expect(await focused(page)).toBe('More')
-    await page.locator('.actions summary').click()
-    await page.getByRole('button', { name: 'Copy curl command' }).click()
-    await page.getByRole('status').getByText('curl command copied').waitFor()
-    expect(await focused(page)).toBe('More')
   })
 
   it('refuses data that are no object beside their field, keeps them for a mistyped type, and proposes the nearest', async () => {
@@ -189,23 +167,15 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     await page.getByRole('button', { name: 'Faults: 0.4 % lost, 13 % twice' }).waitFor()
   })
 
-  it('keeps the times of a filter if the zone is switched, and names their zone in the address', async () => {
+  it('names the zone of the times of a filter in the address', async () => {
     const crm = await startWith(['sync.completed'], undefined, { clock: 'manual' })
     crm.events.emit({ type: 'sync.completed' })
     const { page } = await open(crm)
-    const minute = await page.evaluate(`(() => {
-      const at = new Date(${crm.clock.now() - 60_000})
-      const two = (number) => String(number).padStart(2, '0')
-      return at.getFullYear() + '-' + two(at.getMonth() + 1) + '-' + two(at.getDate()) + 'T' + two(at.getHours()) + ':' + two(at.getMinutes())
-    })()`)
     const filter = page.getByRole('searchbox', { name: 'Filter' })
-    await filter.fill(`since:${minute}`)
+    await filter.fill('since:2001-01-01')
     await page.keyboard.press('Enter')
-    await expect.poll(() => filter.inputValue()).toMatch(/^since:\S+T\d\d:\d\d([+-]\d\d:\d\d|Z)$/)
+    await expect.poll(() => filter.inputValue()).toMatch(/^since:200[01]-\S+T\d\d:\d\dZ$/)
     await expect.poll(() => rowsOf(page).count()).toBe(1)
-    await page.getByRole('button', { name: /^Times:/ }).click()
-    await page.getByRole('button', { name: 'Times: UTC' }).waitFor()
-    expect(await rowsOf(page).count()).toBe(1)
   })
 
   it('sends a pasted body with its CRLF, and opens a body for editing pretty-printed or exact', async () => {

@@ -1,14 +1,12 @@
 import { type JSX, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { DialogHost } from './dialogs/dialog-host.tsx'
+import { listenToKeys } from './keys.tsx'
 import { listScreens, readAddress, type Screen } from './model/address.ts'
 import { IS_ALONE } from './model/api.ts'
 import { connect } from './model/connection.ts'
 import { hasInbox, refreshInbox, watchInbox } from './model/inbox.ts'
-import { listenToKeys } from './model/keys.ts'
 import { countAll } from './model/list.ts'
-import { paint, store, useStore } from './model/store.ts'
-import { closeMenus } from './parts/fields.tsx'
+import { store } from './model/store.ts'
 import { Header } from './parts/header.tsx'
 import { ListScreen } from './screens/list.tsx'
 import { WebhooksScreen } from './screens/webhooks.tsx'
@@ -29,26 +27,15 @@ function nameView(): string {
 
 const ANNOUNCE_EVERY_MS = 2_000
 
-/** Announces the connection and counts of new and failed deliveries to screen readers, at most every two seconds. */
+/** Announces the connection and the counts of deliveries to screen readers, at most every two seconds. */
 function Announcer(): JSX.Element {
   const [text, setText] = useState('')
   useEffect(() => {
-    const read = () => ({
-      link: store.link,
-      last: store.rows.all[0]?.made ?? 0,
-      failed: countAll().failed + countAll().dead,
-    })
-    let told = read()
-    const timer = setInterval(() => {
-      const now = read()
-      const words = [
-        now.link !== told.link && `connection ${now.link}`,
-        now.last > told.last && count(now.last - told.last, 'new delivery', 'new deliveries'),
-        now.failed > told.failed && `${now.failed - told.failed} failed`,
-      ].filter(Boolean)
-      told = now
-      if (words.length > 0) setText(words.join(', '))
-    }, ANNOUNCE_EVERY_MS)
+    const tell = () => {
+      const { failed, dead } = countAll()
+      setText(`${store.link}, ${count(store.rows.all.length, 'delivery', 'deliveries')}, ${failed + dead} failed`)
+    }
+    const timer = setInterval(tell, ANNOUNCE_EVERY_MS)
     return () => clearInterval(timer)
   }, [])
   return (
@@ -59,10 +46,11 @@ function Announcer(): JSX.Element {
 }
 
 function App(): JSX.Element {
-  const { screen } = useStore(readAddress)
-  const title = useStore(nameView)
-  const toast = useStore(() => store.toast)
-  const isThere = useStore(hasInbox)
+  const { screen } = readAddress()
+  const title = nameView()
+  const toast = store.toast
+  const Dialog = store.dialog
+  const isThere = hasInbox()
   useEffect(() => {
     document.title = title
   }, [title])
@@ -76,7 +64,7 @@ function App(): JSX.Element {
       <main>
         <Shown />
       </main>
-      <DialogHost />
+      {Dialog && <Dialog />}
       <Announcer />
       <div class={toast?.isError ? 'toast bad' : 'toast'} role="status" hidden={toast === undefined}>
         {toast?.isError && '✕ '}
@@ -86,22 +74,16 @@ function App(): JSX.Element {
   )
 }
 
-/** Follows the colours and the zone of times that another tab sets. */
-function followTabs(): void {
-  addEventListener('storage', ({ key, newValue }) => {
-    if (key === 'postern.theme') store.setTheme(newValue === 'light' || newValue === 'dark' ? newValue : 'system')
-    if (key === 'postern.zone') store.setUtc(newValue === 'utc')
-  })
-}
+const DRAW_EVERY_MS = 1_000
 
 const root = document.getElementById('page')
 if (root !== null) {
   if (!IS_ALONE) connect() // the first rows come while the page is drawn
-  paint()
   root.textContent = ''
-  render(<App />, root)
+  store.draw = () => render(<App />, root)
+  store.draw()
+  // Times and countdowns move on.
+  setInterval(() => document.hidden || store.changed(), DRAW_EVERY_MS)
   listenToKeys()
-  closeMenus()
-  followTabs()
   watchInbox()
 }

@@ -57,7 +57,7 @@ const HTML = `<!doctype html>
 <style nonce="__NONCE__">__STYLE__</style>
 </head>
 <body>
-<div id="page"><noscript>The inspector needs JavaScript.</noscript></div>
+<div id="page" class="column"><noscript>The inspector needs JavaScript.</noscript></div>
 <script nonce="__NONCE__">__SCRIPT__</script>
 </body>
 </html>

@@ -2,28 +2,24 @@ import type { JSX } from 'preact'
 import { showDuration } from '../../../src/host/duration.ts'
 import type { AttemptDetail } from '../../emulator/contract.ts'
 import { readCode } from '../../wire/code-word.ts'
-import { At } from '../parts/small.tsx'
 import { showSize } from '../text/bytes.ts'
-import { explainCode } from '../text/explain.ts'
+import { showExact } from '../text/times.ts'
 import { Pretty } from './body-view.tsx'
-import { Copy, Headers } from './facts.tsx'
+import { Headers } from './facts.tsx'
 
 /** The answer to one attempt. */
 export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JSX.Element {
   const { number, status, failure, error, responseBody, responseCutAt, responseHeaders, at, durationMs } = attempt
   const code = readCode(responseBody)
   return (
-    <section class="section">
+    <section class="section column">
       <h2>
         Response <span class="dim">to attempt {number}</span>
-        {responseBody !== '' && <Copy text={responseBody} what="response" />}
       </h2>
       <p>
         <b class={failure === undefined ? 'result' : 'result bad'}>{status ?? failure}</b>
         {code !== null && <b> {code}</b>}{' '}
-        <span class="dim">
-          {explainCode(code) ?? (status === undefined || failure === 'redirect' ? error : undefined)}
-        </span>
+        <span class="dim">{(status === undefined || failure === 'redirect') && error}</span>
       </p>
       {status !== undefined && (
         <>
@@ -33,7 +29,7 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
         </>
       )}
       <p class="dim">
-        {describePhases(attempt)} · at <At at={at} /> · {showDuration(durationMs)} in total
+        {describePhases(attempt)} · at {showExact(at)} · {showDuration(durationMs)} in total
       </p>
     </section>
   )

@@ -3,7 +3,7 @@ import { showDuration } from '../../../src/host/duration.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../../src/protocol/schedule.ts'
 import type { AttemptDetail, DeliveryDetail, Row } from '../../emulator/contract.ts'
 import { readCode } from '../../wire/code-word.ts'
-import { store, useStore } from '../model/store.ts'
+import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Ago, In, OutcomeView, ViewLink } from '../parts/small.tsx'
 
@@ -21,7 +21,7 @@ export function Attempts({ detail, row, shown, onChoose }: AttemptsOptions): JSX
   const next = attempts.length + (status === 'pending' ? 1 : 0)
   const number = next > attempts.length && resendOf === undefined ? Math.max(MAX_ATTEMPTS, next) : next
   return (
-    <section class="section" id="attempts">
+    <section class="section column" id="attempts">
       <h2>Attempts</h2>
       <table>
         <tbody>
@@ -30,7 +30,7 @@ export function Attempts({ detail, row, shown, onChoose }: AttemptsOptions): JSX
             const choose = () => onChoose(index + 1)
             const label = `Attempt ${index + 1}`
             return attempt === undefined ? (
-              <tr key={index} class="planned">
+              <tr key={index} class="dim">
                 <td>{label}</td>
                 <td>{describeGap(index, resendOf)}</td>
                 <td>planned</td>
@@ -70,11 +70,9 @@ function Related({ row }: { readonly row: Row }): JSX.Element {
   const isResent = ({ id, resendOf }: Row) => id === row.resendOf || resendOf === row.id
   const isSame = ({ event, account }: Row) => event === row.event && account === row.account
   const isRelated = (each: Row) => each.id !== row.id && (isResent(each) || isSame(each))
-  const ids = useStore(() => store.rows.all.flatMap((each) => (isRelated(each) ? [each.id] : [])).join(' '))
-  const all = ids.split(' ').flatMap((id) => store.rows.find(id) ?? [])
   return (
     <>
-      {all.map((each) => {
+      {store.rows.all.filter(isRelated).map((each) => {
         const { id, last, resendOf, webhook, at } = each
         return (
           <tr key={id}>

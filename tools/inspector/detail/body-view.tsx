@@ -5,6 +5,7 @@ import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { toPretty } from '../../wire/json.ts'
 import { Button, Switch } from '../parts/fields.tsx'
 import { fromBase64, showExactly, showReadably, showSize } from '../text/bytes.ts'
+import { count } from '../text/count.ts'
 import { Copy } from './facts.tsx'
 
 const FORMS = [
@@ -29,7 +30,7 @@ export function BytesView({ title, body: { base64, text } }: BytesOptions): JSX.
   const most = isWhole ? bytes.length : SHOWN_BYTES
   const isCut = bytes.length > most
   return (
-    <section class="section">
+    <section class="section column">
       <h2>
         {title} <span class="dim">{showSize(bytes.length)}</span>
         <Copy text={text} what="body" />
@@ -56,5 +57,26 @@ export function Pretty({ text }: { readonly text: string }): JSX.Element {
         </span>
       ))}
     </pre>
+  )
+}
+
+/** Frames of a stack that are not of the user's code. */
+const FOREIGN = /((?:\n\s+at .*(?:[\\/]node_modules[\\/]|node:|\(<anonymous>\)|\(index \d+\)).*)+)/
+
+/** An error with its stack. The frames of libraries are folded. */
+export function Stack({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <div class="stack">
+      {text.split(FOREIGN).map((part, index) => {
+        const lines = showReadably(part.replace(/^\n/, ''))
+        if (index % 2 === 0) return <span key={index}>{lines}</span>
+        return (
+          <details key={index}>
+            <summary>… {count(lines.split('\n').length, 'frame', 'frames')} of libraries</summary>
+            {lines}
+          </details>
+        )
+      })}
+    </div>
   )
 }

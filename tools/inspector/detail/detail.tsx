@@ -6,7 +6,7 @@ import { closeDetail } from '../model/actions.ts'
 import { readAddress } from '../model/address.ts'
 import { toPath } from '../model/api.ts'
 import { toItemPath } from '../model/inbox.ts'
-import { store, useStore } from '../model/store.ts'
+import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Empty } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
@@ -26,7 +26,7 @@ const KEPT =
 export function Detail({ id }: { readonly id: string }): JSX.Element {
   const isEvent = readAddress().screen === 'inbox'
   const delivery = useDetail(isEvent ? undefined : id)
-  const listed = useStore(() => store.find(id))
+  const listed = store.find(id)
   const older = useCall<Row>(isEvent || listed ? undefined : `GET rows/${encodeURIComponent(id)}`, '')
   const known = listed ?? older.value
   const { key, state = '' } = known?.inbox ?? {}
@@ -34,11 +34,10 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
   const item = useCall<InboxDetail>(itemKey && `GET ${toItemPath('item', itemKey)}`, JSON.stringify(known?.inbox))
   const row = known ?? item.value?.row
   const { error, isRefused } = isEvent ? item : delivery
-  useStore(() => store.state)
   const url = delivery.value?.attempts.at(-1)?.url ?? store.urlOf(row?.webhook ?? '')
   const isLoaded = (isEvent ? item : delivery).value !== undefined && !isRefused
   return (
-    <section class="detail" aria-label={isEvent ? 'Event of the inbox' : 'Delivery'} data-id={id}>
+    <section class="detail column" aria-label={isEvent ? 'Event of the inbox' : 'Delivery'} data-id={id}>
       <Title id={id} row={row} url={url} />
       {row !== undefined && isLoaded ? (
         <Parts {...{ row, url }} detail={delivery.value} item={item.isRefused ? undefined : item.value} />
@@ -63,7 +62,7 @@ function Parts({ row, url, detail, item }: PartsOptions): JSX.Element {
   const [chosen, setChosen] = useState<number>()
   const shown = detail?.attempts.find(({ number }) => number === chosen) ?? detail?.attempts.at(-1)
   return (
-    <div class="parts">
+    <div class="parts column">
       <Verdict {...{ row, detail, url }} onTry={() => setChosen(undefined)} />
       {item !== undefined && <InboxPart item={item} />}
       {detail === undefined ? (
@@ -95,7 +94,7 @@ function Title({ id, row, url }: TitleOptions): JSX.Element {
     if (matchMedia('(max-width: 860px)').matches) heading.current?.focus()
   }, [])
   return (
-    <header class="title">
+    <header class="title bar">
       <h1 ref={heading} tabIndex={-1}>
         {escapeHidden(row?.type ?? 'Event')}
       </h1>
@@ -103,7 +102,7 @@ function Title({ id, row, url }: TitleOptions): JSX.Element {
       {row !== undefined && (
         <p class="mono dim">
           {escapeHidden(row.event)} <Copy text={row.event} what="event id" /> · {row.account}
-          {row.webhook !== '' && <> · {url || 'deleted webhook'}</>} {url !== '' && <Copy text={url} what="URL" />}
+          {row.webhook !== '' && <> · {url || 'deleted webhook'}</>}
         </p>
       )}
     </header>

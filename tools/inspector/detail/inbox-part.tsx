@@ -5,19 +5,27 @@ import type { DeliveryDetail } from '../../emulator/contract.ts'
 import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
 import { toItemPath } from '../model/inbox.ts'
 import { Button } from '../parts/fields.tsx'
-import { Ago, At } from '../parts/small.tsx'
+import { Ago, Facts } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
-import { BytesView } from './body-view.tsx'
-import { Copy, Facts } from './facts.tsx'
+import { showExact } from '../text/times.ts'
+import { BytesView, Stack } from './body-view.tsx'
 import { useCall } from './use-detail.ts'
 
 /** An event in the inbox of its receiver: its tries, the newest first, each with its error, and its facts. */
 export function InboxPart({ item }: { readonly item: InboxDetail }): JSX.Element {
+  const { row, receivedAt, deaths, marks } = item
+  const { key = '', state } = row.inbox ?? {}
+  const facts = [
+    ['key', escapeHidden(key)],
+    ['received', showExact(receivedAt)],
+    ['processes died', deaths],
+    ['finished handlers', state === 'dead' && escapeHidden(marks.join(', ') || 'none')],
+  ] as const
   return (
-    <section class="section" aria-label="Tries in the inbox">
+    <section class="section column" aria-label="Tries in the inbox">
       <h2>Tries</h2>
       {item.tries.length === 0 && <p class="dim">No worker has tried it yet.</p>}
-      <ol class="tries">
+      <ol class="tries column">
         {item.tries.toReversed().map(({ n, startedAt, endedAt, code, error, worker }) => (
           <li key={n}>
             <p>
@@ -27,28 +35,13 @@ export function InboxPart({ item }: { readonly item: InboxDetail }): JSX.Element
                 {showDuration(Date.parse(endedAt ?? '') - Date.parse(startedAt ?? ''))} · {worker}
               </span>
             </p>
-            {error !== undefined && <pre>{escapeHidden(error)}</pre>}
+            {error !== undefined && <Stack text={error} />}
           </li>
         ))}
       </ol>
-      <ItemFacts item={item} />
+      <Facts facts={facts.filter(([, value]) => value)} />
     </section>
   )
-}
-
-function ItemFacts({ item }: { readonly item: InboxDetail }): JSX.Element {
-  const { row, receivedAt, since, deaths, marks, source, trace } = item
-  const { key = '', state } = row.inbox ?? {}
-  const facts = [
-    ['key', [escapeHidden(key), ' ', <Copy text={key} what="key" />]],
-    ['received', <At at={receivedAt} />],
-    ['last queued', (since === null || since !== receivedAt) && <At at={since} />],
-    ['processes died', deaths > 0 && deaths],
-    ['finished handlers', state === 'dead' && escapeHidden(marks.join(', ') || 'none')],
-    ['source', source && escapeHidden(source)],
-    ['trace', trace && escapeHidden(trace)],
-  ] as const
-  return <Facts facts={facts.filter(([, value]) => value)} />
 }
 
 /** The body of an event in the inbox, on request. */

@@ -17,11 +17,11 @@ interface SignatureOptions {
 export function SignatureView({ signature, signing, isDelivered }: SignatureOptions): JSX.Element {
   const { value, error } = signature
   return (
-    <details class="section fold signature" open={!(isDelivered && value?.isRight)}>
+    <details class="section" open={!(isDelivered && value?.isRight)}>
       <summary>
         <h2>Signature</h2>
         {value?.digest !== undefined && (
-          <span class={value.isRight ? 'proof' : 'proof bad'}>
+          <span class={value.isRight ? 'good' : 'bad'}>
             <Icon sign={value.isRight ? '✓' : '✕'} />{' '}
             {value.isRight
               ? 'The header matches the body.'
@@ -72,7 +72,7 @@ function Compare({ steps: { digest = '', wrong } }: { readonly steps: SignatureS
       'This is not one of the usual mistakes: your code used another secret or other bytes. Compare the SHA-256 of the body first.')
   return (
     <>
-      <Field class="field" label="Does your code compute another digest? Paste it:" value={given} onInput={setGiven} />
+      <Field label="Does your code compute another digest? Paste it:" value={given} onInput={setGiven} />
       <p role="status">{wanted.length >= 8 && word}</p>
     </>
   )

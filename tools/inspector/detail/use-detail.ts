@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { api, describeError, NoAnswer, toPath } from '../model/api.ts'
-import { store, useStore } from '../model/store.ts'
+import { store } from '../model/store.ts'
 
 /** The last answer of a call, or its error. */
 export interface Loaded<T> {
@@ -14,7 +14,7 @@ export interface Loaded<T> {
 
 /** Loads a delivery with its body, and again when it has changed. */
 export function useDetail(id: string | undefined): Loaded<DeliveryDetail> {
-  const version = useStore(() => String(store.rows.find(id ?? '')?.change))
+  const version = String(store.rows.find(id ?? '')?.change)
   return useCall<DeliveryDetail>(id && `GET ${toPath(id)}`, version)
 }
 

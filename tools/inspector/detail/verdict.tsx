@@ -2,25 +2,17 @@ import type { JSX } from 'preact'
 import { MAX_ATTEMPTS } from '../../../src/protocol/schedule.ts'
 import type { DeliveryDetail, Row } from '../../emulator/contract.ts'
 import { readFailure } from '../../wire/code-word.ts'
-import {
-  act,
-  askToDrop,
-  COPIES,
-  copyDelivery,
-  pauseOrResume,
-  sendCopy,
-  tryOnce,
-  whyNotSent,
-  whyNotTried,
-} from '../model/actions.ts'
+import { openEdit } from '../dialogs/edit-dialog.tsx'
+import { act, askToDrop, COPIES, copyDelivery, sendCopy, tryOnce, whyNotSent, whyNotTried } from '../model/actions.ts'
 import { isInboxWritable } from '../model/inbox.ts'
 import { outcomeOf, reasonOf } from '../model/outcome.ts'
-import { store, useStore } from '../model/store.ts'
-import { Button, Menu } from '../parts/fields.tsx'
-import { OutcomeView, useTime } from '../parts/small.tsx'
-import { escapeHidden, showReadably } from '../text/bytes.ts'
+import { store } from '../model/store.ts'
+import { Button } from '../parts/fields.tsx'
+import { OutcomeView } from '../parts/small.tsx'
+import { escapeHidden } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
 import { adviseOn, explainCode, nameSigning } from '../text/explain.ts'
+import { Stack } from './body-view.tsx'
 
 interface VerdictOptions {
   readonly row: Row
@@ -33,7 +25,7 @@ interface VerdictOptions {
 
 /** Outcome of the event and its reason, in one line, then advice and the actions, or these and the error of the handler. */
 export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Element {
-  const outcome = useTime(() => outcomeOf(row))
+  const outcome = outcomeOf(row)
   const isBad = /^(dead|failed|retrying)$/.test(outcome)
   const reason = reasonOf(row)
   const failure = row.inbox === null ? readFailure(detail?.attempts.at(-1)?.responseBody ?? '') : undefined
@@ -48,8 +40,8 @@ export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Elemen
     ...(/^(retrying|waiting)$/.test(outcome) && store.state?.clock.isManual ? ['the clock stands still'] : []),
   ]
   return (
-    <div class={isBad ? 'verdict bad' : 'verdict'}>
-      <p class="line">
+    <div class={isBad ? 'verdict bad column' : 'verdict column'}>
+      <p>
         <OutcomeView row={row} />
         {reason !== null && (
           <>
@@ -65,7 +57,7 @@ export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Elemen
         <p>{advice}</p>
       )}
       <Actions row={row} onTry={onTry} />
-      {failure !== undefined && failure.text !== reason?.text && <pre class="stack">{showReadably(failure.text)}</pre>}
+      {failure !== undefined && failure.text !== reason?.text && <Stack text={failure.text} />}
     </div>
   )
 }
@@ -80,14 +72,12 @@ function describeTries({ inbox, times, resendOf, webhook }: Row): string {
 
 function Actions({ row, onTry }: Pick<VerdictOptions, 'row' | 'onTry'>): JSX.Element {
   const { id } = row
-  const title = useStore(() => whyNotSent(row))
+  const title = whyNotSent(row)
   const disabled = title !== undefined
-  const canTry = useTime(() => String(whyNotTried(row))) === 'undefined'
-  const webhook = store.webhook(row.webhook)
+  const canTry = whyNotTried(row) === undefined
   const forms = ['curl', 'test', 'fixture'] as const
   const { key, state } = row.inbox ?? {}
-  const isWritable = useStore(isInboxWritable)
-  const canDrop = isWritable && (state === 'waiting' || state === 'dead')
+  const canDrop = isInboxWritable() && (state === 'waiting' || state === 'dead')
   return (
     <div class="bar actions">
       {canTry && (
@@ -100,24 +90,16 @@ function Actions({ row, onTry }: Pick<VerdictOptions, 'row' | 'onTry'>): JSX.Ele
       )}
       {row.webhook !== '' && (
         <>
-          <Button
-            label="Edit and send"
-            hotkey="e"
-            {...{ disabled, title }}
-            onClick={() => store.set({ dialog: { kind: 'edit', id } })}
-          />
-          <Menu label="More">
-            <Button label="Send a copy" {...{ disabled, title }} onClick={() => act(() => sendCopy(id))} />
-            {forms.map((form) => (
-              <Button key={form} label={`Copy ${COPIES[form][0]}`} onClick={() => copyDelivery(id, form)} />
-            ))}
-            {webhook !== undefined && (
-              <Button
-                label={webhook.active ? 'Pause its webhook…' : 'Resume its webhook'}
-                onClick={() => pauseOrResume(webhook)}
-              />
-            )}
-          </Menu>
+          <Button label="Edit and send" hotkey="e" {...{ disabled, title }} onClick={() => openEdit(id)} />
+          <details>
+            <summary>More</summary>
+            <div class="bar">
+              <Button label="Send a copy" {...{ disabled, title }} onClick={() => act(() => sendCopy(id))} />
+              {forms.map((form) => (
+                <Button key={form} label={`Copy ${COPIES[form][0]}`} onClick={() => copyDelivery(id, form)} />
+              ))}
+            </div>
+          </details>
         </>
       )}
       {canDrop && key !== undefined && <Button class="danger" label="Drop…" onClick={() => askToDrop(key)} />}

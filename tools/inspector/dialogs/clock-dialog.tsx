@@ -2,29 +2,28 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { showDuration } from '../../../src/host/duration.ts'
 import { act, moveClock } from '../model/actions.ts'
-import { store, useStore } from '../model/store.ts'
+import { store } from '../model/store.ts'
 import { Button, Fields } from '../parts/fields.tsx'
-import { At, In, useTime } from '../parts/small.tsx'
+import { In } from '../parts/small.tsx'
+import { showExact } from '../text/times.ts'
 import { Dialog } from './dialog.tsx'
 
-const STEPS = ['30s', '5m', '30m', '2h']
-const SHAPES = { by: { label: 'Advance by', size: 9, autofocus: true } }
+const SHAPES = { by: { label: 'Advance by', list: ['30s', '5m', '30m', '2h'], autofocus: true } }
 
-/** The emulator's clock, and the buttons that move a manual one. */
+/** Shows the emulator's clock, and moves a manual one. */
 export function ClockDialog(): JSX.Element {
-  const now = useTime((time) => new Date(Math.floor(time / 1_000) * 1_000).toISOString())
-  const { clock, settings } = useStore(() => store.state) ?? {}
+  const now = new Date(store.now()).toISOString()
+  const { clock, settings } = store.state ?? {}
   const [values, setValues] = useState({ by: '10s' })
   const due = clock?.nextDueAt ?? null
   return (
     <Dialog
       title={clock?.isManual ? 'Manual clock' : 'The machine’s clock'}
       verb={clock?.isManual ? 'Advance' : undefined}
+      buttons={<Button label="Next attempt" hotkey="n" onClick={() => act(() => moveClock({ next: true }))} />}
       onSubmit={() => moveClock({ advance: values.by }).then(() => false)}
     >
-      <code>
-        <At at={now} />
-      </code>
+      <code>{showExact(now)}</code>
       <p>
         {due === null ? 'No attempt is planned' : 'Next attempt '}
         {due !== null && <In at={due} />}.
@@ -34,15 +33,7 @@ export function ClockDialog(): JSX.Element {
         {`An attempt waits ${showDuration(settings?.deadlineMs ?? 0)} for its answer.`}
       </p>
       {clock?.isManual ? (
-        <>
-          <div class="bar">
-            <Button label="Next attempt" hotkey="n" onClick={() => act(() => moveClock({ next: true }))} />
-            {STEPS.map((step) => (
-              <Button key={step} label={`+ ${step}`} onClick={() => act(() => moveClock({ advance: step }))} />
-            ))}
-          </div>
-          <Fields shapes={SHAPES} values={values} onInput={setValues} />
-        </>
+        <Fields shapes={SHAPES} values={values} onInput={setValues} />
       ) : (
         <p class="dim">
           Start with <code>--clock manual</code> to move the time yourself, or with <code>--retry-scale 600</code> to

@@ -29,14 +29,14 @@ export function Dialog({
   onSubmit,
 }: DialogOptions): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
-  const [error, setError] = useState<string>()
+  const [error, setError] = useState('')
   useModal(dialog)
   const isBusy = useRef(false)
   const submit = async (event: Event) => {
     event.preventDefault()
     if (isBusy.current || disabled) return
     isBusy.current = true
-    setError(undefined)
+    setError('')
     try {
       if ((await onSubmit?.()) !== false) dialog.current?.close()
     } catch (cause) {
@@ -46,9 +46,10 @@ export function Dialog({
   }
   return (
     <dialog ref={dialog} aria-label={title} onClose={closeDialog}>
-      <form onSubmit={submit} onKeyDown={submitByKey}>
-        <div class="title">
+      <form class="column" onSubmit={submit} onKeyDown={submitByKey}>
+        <div class="line">
           <h1>{title}</h1>
+          <span class="push" />
           <Button class="quiet" label="✕" aria-label="Close (Esc)" onClick={closeDialog} />
         </div>
         <FormError.Provider value={error}>{children}</FormError.Provider>

@@ -3,13 +3,18 @@ import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { toPretty } from '../../wire/json.ts'
 import { useDetail } from '../detail/use-detail.ts'
 import { sendCopy } from '../model/actions.ts'
+import { store } from '../model/store.ts'
 import { Fields, Switch } from '../parts/fields.tsx'
 import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
 import { SIGNING_OPTIONS } from '../text/explain.ts'
 import { Dialog, useDraft } from './dialog.tsx'
 
-/** Edits the body of a delivery and sends it, with a new signature or one that is wrong in one way. */
-export function EditDialog({ id }: { readonly id: string }): JSX.Element | null {
+/** Opens the body of a delivery, to edit it and send it, with a new signature or one that is wrong in one way. */
+export function openEdit(id: string): void {
+  store.set({ dialog: () => <EditDialog id={id} /> })
+}
+
+function EditDialog({ id }: { readonly id: string }): JSX.Element | null {
   const { value, error } = useDetail(id)
   if (value !== undefined) return <EditForm detail={value} />
   if (error === undefined) return null

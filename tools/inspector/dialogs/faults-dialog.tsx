@@ -2,24 +2,24 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { EmulatorState } from '../../emulator/contract.ts'
 import { act, change } from '../model/actions.ts'
-import { store, useStore } from '../model/store.ts'
+import { store } from '../model/store.ts'
 import { Button, Fields } from '../parts/fields.tsx'
 import { Dialog } from './dialog.tsx'
 
 const SHAPES = {
-  fail: { label: 'Lost before they are sent', min: 0, max: 100, step: 'any', after: '%', autofocus: true },
-  duplicate: { label: 'Sent twice', min: 0, max: 100, step: 'any', after: '%' },
-  latency: { label: 'Latency', size: 9, placeholder: '50-500', pattern: '\\d*(-\\d+)?', after: 'ms' },
+  fail: { label: 'Lost before they are sent, in %', min: 0, max: 100, autofocus: true },
+  duplicate: { label: 'Sent twice, in %', min: 0, max: 100 },
+  latency: { label: 'Latency, in ms', placeholder: '50-500' },
   shuffle: { label: 'in any order' },
 }
 const API_SHAPES = {
-  count: { label: 'The next', after: 'API calls' },
+  count: { label: 'Calls of the API' },
   answer: { label: 'get', options: ['401', '429', '500', 'slow', 'reset'] },
 }
 
 /** The faults of deliveries and of the API. */
 export function FaultsDialog(): JSX.Element {
-  const faults = useStore(() => store.state?.faults)
+  const faults = store.state?.faults
   return faults === undefined ? <Dialog title="Faults">Loading</Dialog> : <FaultsForm faults={faults} />
 }
 
@@ -53,10 +53,8 @@ function FaultsForm({ faults: { deliveries, answers } }: { readonly faults: Emul
     >
       <Fields shapes={SHAPES} values={values} onInput={setValues} />
       <h2>Faults of the API</h2>
-      <div class="bar">
-        <Fields shapes={API_SHAPES} values={api} onInput={setApi} />
-        <Button label="Add" onClick={() => act(() => change('POST faults', api))} />
-      </div>
+      <Fields shapes={API_SHAPES} values={api} onInput={setApi} />
+      <Button label="Add" onClick={() => act(() => change('POST faults', api))} />
       {answers.length > 0 && <p>To come: {answers.map(({ count, answer }) => `${count} × ${answer}`).join(', ')}.</p>}
     </Dialog>
   )

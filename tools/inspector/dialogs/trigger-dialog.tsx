@@ -23,10 +23,10 @@ const BODY_LABEL = 'The body as received, a copied fixture, or a line of “npx 
 const NO_BODY = 'This is neither the body of an event nor a line that contains one.'
 const BYTES = 'The exact bytes go to the webhooks of the account that subscribe to the type, signed with their secrets.'
 
-type Wanted = Readonly<Record<'account' | 'type' | 'data' | 'id', string>>
+type Wanted = Readonly<Record<'account' | 'type' | 'data', string>>
 
-async function sendEvent({ account, type, data, id }: Wanted): Promise<Emitted | undefined> {
-  const event = { type, accountKey: account, ...(data && { data: JSON.parse(data) }), ...(id && { id }) }
+async function sendEvent({ account, type, data }: Wanted): Promise<Emitted | undefined> {
+  const event = { type, accountKey: account, ...(data && { data: JSON.parse(data) }) }
   return (await api<{ readonly events: readonly Emitted[] }>('POST events', event)).events[0]
 }
 
@@ -36,14 +36,17 @@ function sendBody(account: string, text: string): Promise<Emitted> {
   return api('POST bodies', { ...sent, accountKey: account })
 }
 
-/** Triggers an event with data that the user can edit, or sends a body that was recorded elsewhere. */
-export function TriggerDialog(): JSX.Element {
+/** Opens a form for an event with data that the user can edit, or for a body that was recorded elsewhere. */
+export function openTrigger(): void {
+  store.set({ dialog: () => <TriggerDialog /> })
+}
+
+function TriggerDialog(): JSX.Element {
   const accounts = store.state?.accounts.map(({ key }) => key) ?? []
   const { values, set } = useDraft('trigger', () => ({
     form: 'event' as 'event' | 'body',
     account: accounts[0] ?? '',
     type: listTypes([])[0] ?? 'contact.created',
-    id: '',
     body: '',
     data: undefined as string | undefined, // the sample, until the user edits it, and when the field is emptied
   }))
@@ -60,12 +63,10 @@ export function TriggerDialog(): JSX.Element {
           type: {
             label: 'Type',
             autofocus: true,
-            class: 'field',
             list,
             problem: nearest && <>Did you mean {put(nearest)}?</>,
           },
           data: { label: 'Data of the event', rows: 12, problem: data && findDataProblem(data) },
-          id: { label: 'Event id', placeholder: 'a new one' },
         }
       : { body: { label: BODY_LABEL, rows: 14, problem: body !== '' && readPasted(body) === undefined && NO_BODY } }),
   }
@@ -75,7 +76,7 @@ export function TriggerDialog(): JSX.Element {
     const [first] = made?.deliveries ?? []
     if (first === undefined)
       throw new Error(`nothing was sent: no active webhook of ${account} subscribes to ${made?.type ?? type}`)
-    set({ ...values, data: undefined, id: '', body: '' })
+    set({ ...values, data: undefined, body: '' })
     openMade(first)
   }
   return (

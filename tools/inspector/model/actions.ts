@@ -1,4 +1,5 @@
 import type { DeliveryDetail, Row, SignatureSteps, WebhookShape } from '../../emulator/contract.ts'
+import { ask, showText } from '../dialogs/ask-dialog.tsx'
 import { toCurl, toFixture, toVitest } from '../text/copies.ts'
 import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'
@@ -6,7 +7,7 @@ import { reloadState } from './connection.ts'
 import { drop, hasInbox, isInboxWritable, refreshInbox, replay } from './inbox.ts'
 import { release } from './list.ts'
 import { OUTCOMES, outcomeOf } from './outcome.ts'
-import { type Question, store } from './store.ts'
+import { store } from './store.ts'
 
 /** Runs an action of the user, and shows its error if it fails. */
 export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
@@ -116,11 +117,6 @@ export function pauseOrResume({ id, url, active }: WebhookShape): void {
     })
 }
 
-/** Asks before an action. */
-export function ask(question: Question): void {
-  store.set({ dialog: { kind: 'ask', question } })
-}
-
 /** Moves a manual clock. Rejects if it cannot. */
 export async function moveClock(move: { readonly advance: string } | { readonly next: true }): Promise<void> {
   const { moved } = await api<{ readonly moved?: boolean }>('POST clock', move)
@@ -153,6 +149,6 @@ export async function copyText(text: string, what: string): Promise<void> {
     await navigator.clipboard.writeText(text)
     store.say(`${what} copied`)
   } catch {
-    store.set({ dialog: { kind: 'text', title: `Copy the ${what}`, text } })
+    showText(`Copy the ${what}`, text)
   }
 }

@@ -59,23 +59,15 @@ export function toPageUrl({ screen, query, isGrouped, open }: Address): string {
 export function go(change: Partial<Address>, isStep = true): void {
   const url = toPageUrl({ ...readAddress(), ...change })
   if (url === location.pathname + location.search) return
-  const { screen, query, isGrouped } = readAddress()
-  lastViews.set(screen, { query, isGrouped })
   if (change.query !== undefined) store.heldFrom = Number.POSITIVE_INFINITY
   if (isStep) history.pushState(null, '', url)
   else history.replaceState(null, '', url)
   store.changed()
 }
 
-/** The last view of each screen. */
-const lastViews = new Map<Screen, Partial<Address>>()
-
-/** Completes a view that a link shows: nothing is open in it. A screen has the filter that it had before, and never that of another. */
+/** Completes a view that a link shows: nothing is open in it, and no screen has the filter of another. */
 export function toView(view: Partial<Address>): Partial<Address> {
-  const { screen, query, isGrouped } = readAddress()
-  const before = view.screen === screen ? { query, isGrouped } : lastViews.get(view.screen ?? screen)
-  const own = view.screen === undefined ? {} : { query: '', isGrouped: false, ...before }
-  return { open: undefined, ...own, ...view }
+  return { open: undefined, ...(view.screen !== undefined && { query: '', isGrouped: false }), ...view }
 }
 
 /** Follows a link without reloading the page, unless the click asks the browser for a new tab or window. */

@@ -23,7 +23,7 @@ export async function connect(): Promise<void> {
     else if (oldest === undefined) await take(await api<Batch>(`GET changes?after=${position}`))
     else put((await api<RowPage>(`GET rows?limit=${MORE_ROWS}&before=${oldest}`)).rows, MORE_ROWS)
     // The clock and the faults change without a message.
-    if (store.dialog?.kind === 'form' && !document.hidden) await reloadState()
+    if (store.dialog !== undefined && !document.hidden) await reloadState()
     lostAt = undefined
   } catch {
     lostAt ??= performance.now()

@@ -24,21 +24,14 @@ function listRows(): readonly Row[] {
 const NONE: readonly Row[] = []
 
 /** The second of the clock if the filter depends on it, as `since:10m` does; 0 otherwise. */
-export function readFilterTime(): number {
+function readFilterTime(): number {
   return /\d[smhd]\b/.test(readAddress().query) ? Math.floor(store.now() / 1_000) : 0
 }
 
 /** The present filter, or without its status. */
 function rememberFilter(toQuery: (query: string) => string) {
   return remember(
-    () => [
-      readAddress().query,
-      readAddress().screen,
-      store.state?.webhooks,
-      store.isUtc,
-      store.found,
-      readFilterTime(),
-    ],
+    () => [readAddress().query, readAddress().screen, store.state?.webhooks, store.found, readFilterTime()],
     () =>
       readFilter(toQuery(readAddress().query), {
         urlOf: (id) => store.urlOf(id),
@@ -49,7 +42,6 @@ function rememberFilter(toQuery: (query: string) => string) {
         statusOf,
         causeOf,
         now: store.now(),
-        isUtc: store.isUtc,
       }),
   )
 }

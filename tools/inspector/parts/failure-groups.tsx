@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { Row } from '../../emulator/contract.ts'
+import { bulkOf, openBulk } from '../dialogs/bulk-dialog.tsx'
 import { readAddress } from '../model/address.ts'
-import { bulkOf } from '../model/bulk.ts'
 import { writeWord } from '../model/filter.ts'
 import { groupFailures } from '../model/list.ts'
 import { store } from '../model/store.ts'
@@ -31,7 +31,7 @@ function describeGroup(cause: string, rows: readonly Row[]) {
   const bulk = bulkOf(rows)
   const placeOf = ({ account, webhook }: Row) => (isEvent ? account : store.urlOf(webhook) || 'a deleted webhook')
   const places = [...new Set(rows.map(placeOf))]
-  const tryAll = () => store.set({ dialog: { kind: 'bulk', bulk } })
+  const tryAll = () => openBulk(bulk)
   const advice = newest && adviseOn(newest, places[0] ?? '', store.state?.settings)
   return {
     key: cause,

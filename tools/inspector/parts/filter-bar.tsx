@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
+import { openTrigger } from '../dialogs/trigger-dialog.tsx'
 import { go, readAddress } from '../model/address.ts'
 import { nameZones, readWord, writeWord } from '../model/filter.ts'
 import { countMatching } from '../model/list.ts'
-import { store, useStore } from '../model/store.ts'
 import { Button, Switch } from './fields.tsx'
 
 /** The statuses that a switch shows, on both screens and on one of them. */
@@ -16,8 +16,8 @@ const CHIPS = [
 
 /** The toolbar of the list: what to show, the filter, and the actions. */
 export function FilterBar({ isValid }: { readonly isValid: boolean }): JSX.Element {
-  const { screen, query, isGrouped } = useStore(readAddress)
-  const counts = useStore(countMatching)
+  const { screen, query, isGrouped } = readAddress()
+  const counts = countMatching()
   const status = readWord(query, 'status') ?? ''
   const show = (wanted: string) => go({ query: writeWord(query, 'status', wanted || undefined) })
   const options = CHIPS.flatMap(([name, word, only = screen]) =>
@@ -32,32 +32,29 @@ export function FilterBar({ isValid }: { readonly isValid: boolean }): JSX.Eleme
         onInput={(wanted) => show(wanted === status ? '' : wanted)}
         hotkeys={{ failed: 'f' }}
       />
-      <input
-        id="filter"
-        type="search"
-        value={query}
-        placeholder="Filter: text, type:, code:, account:, since:10m"
-        aria-label="Filter"
-        aria-invalid={!isValid}
-        spellcheck={false}
-        autocomplete="off"
-        onInput={(event) => go({ query: event.currentTarget.value }, false)}
-        onBlur={() => go({ query: nameZones(readAddress().query, store.isUtc) }, false)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape' && event.key !== 'Enter') return
-          event.preventDefault() // Chromium would empty the field on Esc
-          event.currentTarget.blur()
-        }}
-      />
-      <Button label="By cause" hotkey="g" aria-pressed={isGrouped} onClick={() => go({ isGrouped: !isGrouped })} />
-      {screen === 'deliveries' && (
-        <Button
-          class={isFailing ? undefined : 'main'}
-          label="Trigger"
-          hotkey="t"
-          onClick={() => store.set({ dialog: { kind: 'trigger' } })}
+      <div class="line">
+        <input
+          id="filter"
+          type="search"
+          value={query}
+          placeholder="Filter: text, type:, code:, account:, since:10m"
+          aria-label="Filter"
+          aria-invalid={!isValid}
+          spellcheck={false}
+          autocomplete="off"
+          onInput={(event) => go({ query: event.currentTarget.value }, false)}
+          onBlur={() => go({ query: nameZones(readAddress().query) }, false)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Escape' && event.key !== 'Enter') return
+            event.preventDefault() // Chromium would empty the field on Esc
+            event.currentTarget.blur()
+          }}
         />
-      )}
+        <Button label="By cause" hotkey="g" aria-pressed={isGrouped} onClick={() => go({ isGrouped: !isGrouped })} />
+        {screen === 'deliveries' && (
+          <Button class={isFailing ? undefined : 'main'} label="Trigger" hotkey="t" onClick={openTrigger} />
+        )}
+      </div>
     </div>
   )
 }

@@ -1,26 +1,22 @@
 import type { JSX } from 'preact'
+import { openTrigger } from '../dialogs/trigger-dialog.tsx'
 import { copyText } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import { listTexts, readWord, writeWord } from '../model/filter.ts'
 import { hasInbox } from '../model/inbox.ts'
 import { countMatching, type ShownList } from '../model/list.ts'
-import { store, useStore } from '../model/store.ts'
+import { store } from '../model/store.ts'
 import { Button } from './fields.tsx'
 import { Empty, ViewLink } from './small.tsx'
 
-const WAITING =
-  'An accepted event waits here until a worker takes it, and leaves when its handlers have succeeded. One that failed for the last time stays as a dead letter.'
-const NONE_FAILED = 'A delivery appears here when an attempt has failed, or when its event has become a dead letter.'
 const COMMAND = 'npx postern dev --forward http://localhost:3000/webhooks --env .env.local'
 
 /** An empty list, with the next step. */
 export function NothingShown({ list: { total } }: { readonly list: ShownList }): JSX.Element {
   const { query, screen } = readAddress()
   const { webhooks = [] } = store.state ?? {}
-  const toWebhooks = <ViewLink view={{ screen: 'webhooks' }}>Open webhooks</ViewLink>
   if (screen === 'inbox' && total === 0) return <NothingInInbox />
-  if (screen === 'deliveries' && store.state === undefined)
-    return <Empty title={store.link === 'stopped' ? 'The emulator does not answer' : 'Loading'} />
+  if (screen === 'deliveries' && store.state === undefined) return <Empty title="Loading" />
   if (screen === 'deliveries' && listTexts(query).some((text) => !store.found.has(text)))
     return <Empty title="Searching" />
   if (isRetrying()) return <NothingFailed />
@@ -35,15 +31,16 @@ export function NothingShown({ list: { total } }: { readonly list: ShownList }):
       <Empty title="No webhook is registered" text="Register one here, or start the emulator with your app's URL:">
         <pre>{COMMAND}</pre>
         <Button label="Copy the command" onClick={() => copyText(COMMAND, 'command')} />
-        {toWebhooks}
+        <ViewLink view={{ screen: 'webhooks' }}>Open webhooks</ViewLink>
       </Empty>
     )
-  if (webhooks.every(({ active }) => !active)) return <Empty title="Every webhook is paused">{toWebhooks}</Empty>
-  const target = webhooks.length === 1 ? webhooks[0]?.url : `${webhooks.length} webhooks`
-  const trigger = () => store.set({ dialog: { kind: 'trigger' } })
+  const active = webhooks.filter((webhook) => webhook.active)
   return (
-    <Empty title="No deliveries yet" text={`Events go to ${target}.`}>
-      <Button class="main" label="Trigger an event" onClick={trigger} />
+    <Empty
+      title="No deliveries yet"
+      text={`Events go to ${active.map(({ url }) => url).join(', ') || 'no webhook: all are paused'}.`}
+    >
+      <Button class="main" label="Trigger an event" onClick={openTrigger} />
     </Empty>
   )
 }
@@ -55,26 +52,28 @@ function isRetrying(): boolean {
 
 /** No delivery of the list has failed. Those that are tried again are one click away. */
 export function NothingFailed(): JSX.Element {
-  const { retrying } = useStore(countMatching)
-  if (!isRetrying()) return <Empty title="Nothing has failed" text={NONE_FAILED} />
+  if (!isRetrying()) return <Empty title="Nothing has failed" />
   const show = () => go({ query: writeWord(readAddress().query, 'status', 'retrying') })
   return (
     <Empty title="Nothing has failed for good" text="Deliveries that failed so far are tried again.">
-      <Button class="main" label={`Show ${retrying.toLocaleString('en')} retrying`} onClick={show} />
+      <Button class="main" label={`Show ${countMatching().retrying.toLocaleString('en')} retrying`} onClick={show} />
     </Empty>
   )
 }
 
 function NothingInInbox(): JSX.Element {
-  const { rows, error } = useStore(() => store.inbox)
+  const { rows, error } = store.inbox
   if (!hasInbox() && store.state !== undefined)
     return (
+      <Empty title="The emulator has no inbox" text="Start it with --inbox, and the URL or the file of the inbox." />
+    )
+  if (rows !== undefined)
+    return (
       <Empty
-        title="The emulator has no inbox"
-        text="Start it with --inbox sqlite:FILE, redis://HOST or postgres://HOST/DATABASE."
+        title="The inbox is empty"
+        text="An accepted event waits here for a worker, and stays if it failed for good."
       />
     )
-  if (rows !== undefined) return <Empty title="The inbox is empty" text={WAITING} />
   if (error === undefined) return <Empty title="Loading" />
   return <Empty title="The inbox cannot be read" text={`${error}. The page tries again every two seconds.`} />
 }

@@ -4,7 +4,7 @@ import type { LastResult, Row } from '../../emulator/contract.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { hold, release } from '../model/list.ts'
 import { reasonOf } from '../model/outcome.ts'
-import { store, useStore } from '../model/store.ts'
+import { store } from '../model/store.ts'
 import { escapeHidden } from '../text/bytes.ts'
 import { adviseOn } from '../text/explain.ts'
 import { Ago, Head, OutcomeView, Result } from './small.tsx'
@@ -39,8 +39,7 @@ interface RowTableOptions {
 export function RowTable({ name, rows }: RowTableOptions): JSX.Element {
   const scroll = useRef<HTMLDivElement>(null)
   const [{ top, size, width }, setView] = useState({ top: 0, size: 800, width: innerWidth })
-  const open = useStore(() => readAddress().open)
-  const cursor = useStore(() => store.cursor)
+  const { open } = readAddress()
   const height = heightAt(width)
   const measure = () => {
     const { scrollTop = 0, clientHeight = 0, clientWidth = 0 } = scroll.current ?? {}
@@ -64,8 +63,7 @@ export function RowTable({ name, rows }: RowTableOptions): JSX.Element {
   const from = Math.min(top, Math.max(0, rows.length * height - size))
   const first = Math.max(0, Math.floor(from / height) - ROWS_AROUND)
   const last = Math.min(rows.length, Math.ceil((from + size) / height) + ROWS_AROUND)
-  useWanted(scroll, rows, height, open, cursor, measure)
-  useKeptFocus(scroll, rows)
+  useWanted(scroll, rows, height, measure)
   return (
     <div ref={scroll} class="scroll" onScroll={measure}>
       <table class={width < NARROW_PX ? 'rows narrow' : 'rows'} aria-label={name} aria-rowcount={rows.length + 1}>
@@ -101,52 +99,37 @@ function Gap({ height }: { readonly height: number }): JSX.Element | null {
 
 type Scroll = { readonly current: HTMLElement | null }
 
-/** Brings the open row into view, also far down, and the one to which a key has moved the focus. */
-function useWanted(
-  scroll: Scroll,
-  rows: readonly Row[],
-  height: number,
-  open: string | undefined,
-  cursor: typeof store.cursor,
-  measure: () => void,
-): void {
-  const done = useRef<unknown[]>([])
-  useLayoutEffect(() => {
-    const wanted = cursor === done.current[0] ? open : cursor?.id
-    const box = scroll.current
-    const at = rows.findIndex(({ id }) => id === wanted)
-    if (box === null || at < 0 || (cursor === done.current[0] && open === done.current[1])) return
-    const y = at * height
-    const room = box.clientHeight - LINE_PX - height
-    if (y < box.scrollTop || y > box.scrollTop + room) {
-      const before = box.scrollTop
-      const isNear = Math.abs(y - box.scrollTop) < 2 * box.clientHeight
-      box.scrollTop = y < box.scrollTop ? y - (isNear ? 0 : room / 2) : y - (isNear ? room : room / 2)
-      if (box.scrollTop !== before) measure()
-    }
-    const link = box.querySelector<HTMLElement>(`[data-key="${CSS.escape(wanted ?? '')}"]`)
-    if (link === null) return // drawn next
-    if (cursor !== undefined && cursor !== done.current[0]) {
-      link.focus({ preventScroll: true })
-      cursor.hasFocus = true
-    }
-    done.current = [cursor, open]
-  })
+/** The key of the row that has the focus: the id of a delivery, or the key of an event of the inbox. */
+export function readFocused(): string | undefined {
+  return (document.activeElement as HTMLElement | null)?.dataset.key // a page has HTML only
 }
 
-/** Focuses the next row if the one that had the focus leaves the list, since it no longer matches the filter. */
-function useKeptFocus(scroll: Scroll, rows: readonly Row[]): void {
-  const place = useRef<{ readonly key: string | undefined; readonly at: number } | undefined>(undefined)
+/** Brings a row into view: the open one, also far down, or the one to which a key moves the focus. The next one gets it if a row with the focus has left the list. */
+function useWanted(scroll: Scroll, rows: readonly Row[], height: number, measure: () => void): void {
+  const last = useRef<{ open?: string | undefined; focused?: string | undefined; at: number }>({ at: 0 })
   useLayoutEffect(() => {
-    const box = scroll.current
-    const links = [...(box?.querySelectorAll<HTMLElement>('a[data-key]') ?? [])]
-    const at = links.indexOf(document.activeElement as HTMLElement) // -1 for any other
-    if (at >= 0) place.current = { key: links[at]?.dataset.key, at }
-    else if (document.activeElement !== document.body || store.dialog !== undefined) place.current = undefined
-    else if (place.current !== undefined && !rows.some(({ id }) => id === place.current?.key)) {
-      links[Math.min(place.current.at, links.length - 1)]?.focus({ preventScroll: true })
-      place.current = undefined
+    const { open } = readAddress()
+    const { focused, at, open: shown } = last.current
+    const indexOf = (key: string | undefined) => rows.findIndex(({ id }) => id === key)
+    const hasNone = document.activeElement === document.body && store.dialog === undefined
+    const next =
+      hasNone && focused !== undefined && indexOf(focused) < 0 ? rows[Math.min(at, rows.length - 1)]?.id : undefined
+    const toFocus = store.wanted ?? next
+    const key = toFocus ?? (open === shown ? undefined : open)
+    const index = indexOf(key)
+    if (scroll.current !== null && index >= 0) {
+      const link = scroll.current.querySelector<HTMLElement>(`[data-key="${CSS.escape(key ?? '')}"]`)
+      if (link === null) {
+        scroll.current.scrollTop = index * height - scroll.current.clientHeight / 2
+        return measure() // it is drawn next
+      }
+      link.closest('tr')?.scrollIntoView({ block: 'nearest' })
+      if (toFocus !== undefined) link.focus({ preventScroll: true })
+      last.current.open = open
+      store.wanted = undefined
     }
+    const now = readFocused()
+    if (now !== undefined || !hasNone) last.current = { ...last.current, focused: now, at: indexOf(now) }
   })
 }
 
@@ -160,7 +143,7 @@ interface LineOptions {
 function RowLine({ row, index, isCurrent, width }: LineOptions): JSX.Element {
   const { id, type, event, account, last, signing, resendOf, times, record, at, inbox, webhook } = row
   const isEvent = webhook === ''
-  const url = useStore(() => store.urlOf(webhook))
+  const url = store.urlOf(webhook)
   const attempts = isEvent ? inbox?.tried : resendOf === null ? `${times.length}/5` : 'copy'
   const place = isEvent ? account : url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '') || 'deleted'
   const ms = times.at(-1)

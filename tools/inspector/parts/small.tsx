@@ -2,17 +2,8 @@ import type { ComponentChildren, JSX } from 'preact'
 import type { LastResult, Row } from '../../emulator/contract.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
 import { OUTCOMES, outcomeOf } from '../model/outcome.ts'
-import { store, useStore } from '../model/store.ts'
+import { store } from '../model/store.ts'
 import { showAgo, showExact, showIn } from '../text/times.ts'
-
-setInterval(() => {
-  if (!document.hidden) store.changed()
-}, 1_000)
-
-/** Computes something from the emulator's time, or the machine's for an inbox, and draws the component again when it has changed. */
-export function useTime<T extends string | number>(compute: (now: number) => T, isReal = false): T {
-  return useStore(() => compute(isReal ? Date.now() : store.now()))
-}
 
 interface TimeOptions {
   /** ISO 8601; null if it is unknown. */
@@ -27,23 +18,16 @@ export const Ago = (options: TimeOptions): JSX.Element => <Time {...options} sho
 export const In = (options: TimeOptions): JSX.Element => <Time {...options} show={showIn} />
 
 function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn }): JSX.Element {
-  const ms = Date.parse(at ?? '')
-  const text = useTime((now) => show(ms, now), isReal)
   return (
-    <time dateTime={at ?? undefined} title={useStore(() => showExact(at, store.isUtc))}>
-      {text}
+    <time dateTime={at ?? undefined} title={`${showExact(at)}\n${at}`}>
+      {show(Date.parse(at ?? ''), isReal ? Date.now() : store.now())}
     </time>
   )
 }
 
-/** An absolute time, in the zone that the user has chosen. */
-export function At({ at }: { readonly at: string | null }): JSX.Element {
-  return <>{useStore(() => showExact(at, store.isUtc))}</>
-}
-
 /** The outcome of the event of a delivery, as an icon and words, never as a colour alone, with a countdown to the next try. */
 export function OutcomeView({ row }: { readonly row: Row }): JSX.Element {
-  const outcome = useTime(() => outcomeOf(row))
+  const outcome = outcomeOf(row)
   const [icon, word, status] = OUTCOMES[outcome]
   const { inbox, nextAt } = row
   return (
@@ -86,7 +70,7 @@ export function ViewLink({ view, isCurrent = false, children }: ViewLinkOptions)
   const whole = toView(view)
   return (
     <a
-      href={useStore(() => toPageUrl({ ...readAddress(), ...whole }))}
+      href={toPageUrl({ ...readAddress(), ...whole })}
       aria-current={isCurrent ? 'page' : undefined}
       onClick={(event) => follow(event, () => go(whole))}
     >
@@ -152,10 +136,28 @@ interface EmptyOptions {
 /** An empty view: a title, and the next step. */
 export function Empty({ title, text, children }: EmptyOptions): JSX.Element {
   return (
-    <div class="empty">
+    <div class="empty column">
       <h2>{title}</h2>
       {text !== undefined && <p>{text}</p>}
       {children}
     </div>
+  )
+}
+
+/** Names with their values. */
+export function Facts({
+  facts,
+}: {
+  readonly facts: readonly (readonly [name: ComponentChildren, value: ComponentChildren])[]
+}) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value], index) => (
+        <div key={index}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }

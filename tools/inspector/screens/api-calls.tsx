@@ -1,16 +1,16 @@
 import type { JSX } from 'preact'
 import type { ApiCall } from '../../emulator/contract.ts'
 import { useCall } from '../detail/use-detail.ts'
-import { store, useStore } from '../model/store.ts'
-import { Ago, Table, useTime } from '../parts/small.tsx'
+import { store } from '../model/store.ts'
+import { Ago, Table } from '../parts/small.tsx'
 
 const COLUMNS = [['Call'], ['Status'], ['Rate left', 'number'], ['When', 'number dim']] as const
 const NONE = "Your client's calls of /api/… appear here, with their status and the remaining rate limit."
 
 /** Every call of the service's API, the newest first. */
 export function ApiCalls(): JSX.Element {
-  const second = useTime((now) => Math.floor(now / 1_000), true)
-  const dialect = useStore(() => store.state?.settings.dialect)
+  const second = Math.floor(Date.now() / 1_000)
+  const dialect = store.state?.settings.dialect
   const { value: calls = [], error } = useCall<readonly ApiCall[]>('GET calls', String(second))
   const rows = calls.slice(0, 200).map(({ id, status, method, path, account, rateRemaining, at }) => ({
     key: id,

@@ -1,18 +1,18 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Detail } from '../detail/detail.tsx'
+import { bulkOf, openBulk } from '../dialogs/bulk-dialog.tsx'
 import { whyNotTried } from '../model/actions.ts'
 import { readAddress } from '../model/address.ts'
-import { bulkOf } from '../model/bulk.ts'
-import { listShown, readFilterTime, release, type ShownList, search } from '../model/list.ts'
+import { listShown, release, type ShownList, search } from '../model/list.ts'
 import { causeOf } from '../model/outcome.ts'
-import { store, useStore } from '../model/store.ts'
+import { store } from '../model/store.ts'
 import { FailureGroups } from '../parts/failure-groups.tsx'
 import { Button } from '../parts/fields.tsx'
 import { FilterBar } from '../parts/filter-bar.tsx'
 import { NothingShown } from '../parts/nothing-shown.tsx'
 import { RowTable } from '../parts/row-table.tsx'
-import { Ago, useTime } from '../parts/small.tsx'
+import { Ago } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
 
 const SEARCH_EVERY_MS = 1_000
@@ -21,9 +21,8 @@ const TYPED_AFTER_MS = 300
 
 /** A screen of all deliveries, or of the events of the inbox, and the open one. */
 export function ListScreen(): JSX.Element {
-  const { screen, query, open, isGrouped } = useStore(readAddress)
-  useTime(readFilterTime)
-  const list = useStore(listShown)
+  const { screen, query, open, isGrouped } = readAddress()
+  const list = listShown()
   useEffect(() => {
     if (screen === 'inbox') return
     const look = () => void search().catch(() => {}) // the next one looks again
@@ -37,7 +36,7 @@ export function ListScreen(): JSX.Element {
   const name = screen === 'inbox' ? 'Inbox' : 'Deliveries'
   return (
     <div class={open === undefined ? 'split' : 'split open'}>
-      <section class="list" aria-label={name}>
+      <section class="list column" aria-label={name}>
         {open === undefined && <h1 class="unseen">{name}</h1>}
         <FilterBar isValid={list.unknown.length === 0} />
         <HintLine list={list} />
@@ -57,15 +56,14 @@ export function ListScreen(): JSX.Element {
 /** One line between the filter and the list. It is always there, so that the list does not move. */
 function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
   const { rows, total, fresh, unknown } = list
-  const all = useStore(() => store.total)
-  const { screen, open } = readAddress()
+  const all = store.total
+  const { screen } = readAddress()
   const isInbox = screen === 'inbox'
   const known = isInbox ? count(total, 'event', 'events') : count(total, 'delivery', 'deliveries')
-  const isOutside = store.find(open ?? '') !== undefined && !rows.some(({ id }) => id === open)
   const failed = rows.filter((row) => causeOf(row) !== undefined && whyNotTried(row) === undefined)
-  const tryAll = () => store.set({ dialog: { kind: 'bulk', bulk: bulkOf(failed) } })
+  const tryAll = () => openBulk(bulkOf(failed))
   return (
-    <div class="hint-line">
+    <div class="hint-line line">
       <span>{rows.length === total ? known : `${rows.length.toLocaleString('en')} of ${known}`}</span>
       {isInbox && <InboxHints />}
       {!isInbox && all > store.rows.all.length && store.rows.all.length > 0 && (
@@ -74,13 +72,12 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
         </span>
       )}
       {fresh > 0 && <Button class="fresh" label={`${fresh.toLocaleString('en')} new`} hotkey="." onClick={release} />}
-      {isOutside && <span>The open one does not match.</span>}
       {unknown.length > 0 && <span class="problem">ignored: {unknown.join(' ')}</span>}
       <span class="push" />
       {failed.length > 1 && (
         <Button
           class="plain"
-          label={`Try all ${failed.length.toLocaleString('en')} failed again…`}
+          label={`Try all ${failed.length.toLocaleString('en')} again…`}
           hotkey="R"
           onClick={tryAll}
         />
@@ -91,7 +88,7 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
 
 /** Notes on the inbox beside the number of its events. */
 function InboxHints(): JSX.Element {
-  const { counts, error, rows, isWhole = true } = useStore(() => store.inbox)
+  const { counts, error, rows, isWhole = true } = store.inbox
   return (
     <>
       {error !== undefined && rows !== undefined && <span class="problem">{error}</span>}

@@ -1,27 +1,28 @@
 import type { JSX } from 'preact'
 import type { Row, WebhookShape } from '../../emulator/contract.ts'
+import { ask, showText } from '../dialogs/ask-dialog.tsx'
 import { Dialog, useDraft } from '../dialogs/dialog.tsx'
-import { act, ask, change, copyText, pauseOrResume } from '../model/actions.ts'
+import { act, change, pauseOrResume } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { causeOf, reasonOf, statusOf } from '../model/outcome.ts'
-import { remember, store, useStore } from '../model/store.ts'
-import { Button, Fields, Menu } from '../parts/fields.tsx'
+import { remember, store } from '../model/store.ts'
+import { Button, Fields } from '../parts/fields.tsx'
 import { Empty, Icon, Table, ViewLink } from '../parts/small.tsx'
 import { escapeHidden } from '../text/bytes.ts'
 import { count } from '../text/count.ts'
 import { ApiCalls } from './api-calls.tsx'
 
-const COLUMNS = [['Webhook'], ['State'], ['Handled', 'number'], ['p95', 'number wide'], ['Actions', 'number']] as const
+const COLUMNS = [['Webhook'], ['State'], ['Handled', 'number'], ['p95', 'number wide']] as const
 const TO_REGISTER =
   "Your client can register one through the service's API. To register one here, choose “New webhook”."
 
 /** The registrations of all accounts. */
 export function WebhooksScreen(): JSX.Element {
-  const webhooks = useStore(() => store.state?.webhooks) ?? []
-  const figures = useStore(countDeliveries)
+  const webhooks = store.state?.webhooks ?? []
+  const figures = countDeliveries()
   const rows = webhooks.map((webhook) => describeWebhook(webhook, figures.get(webhook.id) ?? NONE))
   return (
-    <div class="page">
+    <div class="page column">
       <div class="bar">
         <h1>Webhooks</h1>
         <span class="push" />
@@ -57,16 +58,12 @@ const countDeliveries = remember(
       const status = statusOf(row)
       figures[status]++
       figures.times.push(...times)
-      if (status !== 'pending' && isLater(row, figures.newest)) figures.newest = row
-      if (causeOf(row) !== undefined && isLater(row, figures.worst)) figures.worst = row
+      if (status !== 'pending') figures.newest ??= row
+      if (causeOf(row) !== undefined) figures.worst ??= row
     }
     return found
   },
 )
-
-function isLater({ last }: Row, other: Row | undefined): boolean {
-  return other === undefined || (last?.at ?? '') > (other.last?.at ?? '')
-}
 
 /** 95 % of the times are at most this long. */
 function findP95(times: readonly number[]): string {
@@ -85,7 +82,7 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, .
     key: id,
     cells: [
       <>
-        <code class="url" title={`${id}\n${events.join('\n')}`}>
+        <code class="url" title={[id, description, ...events].join('\n')}>
           {url}
         </code>
         <small>
@@ -93,9 +90,9 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, .
           <ViewLink view={{ screen: 'deliveries', query: `webhook:${id}` }}>
             {count(known, 'delivery', 'deliveries')}
           </ViewLink>{' '}
-          · {events.length === 1 ? events[0] : `${events.length} types`}{' '}
-          {description && escapeHidden(`· ${description}`)}
+          · {events.length === 1 ? events[0] : `${events.length} types`}
         </small>
+        <Actions webhook={webhook} />
       </>,
       <>
         <span class={`health ${state}`}>
@@ -120,14 +117,16 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, .
         ))}
       </>,
       findP95(times),
-      <Actions webhook={webhook} />,
     ],
   }
 }
 
 function Actions({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
   const { id, url, active } = webhook
-  const showSecret = (text: string) => store.set({ dialog: { kind: 'text', title: `Secret of ${url}`, text } })
+  const showSecret = async () => {
+    const { secret } = await api<{ readonly secret: string }>(`POST webhooks/${id}/secret`)
+    showText(`Secret of ${url}`, secret)
+  }
   const deletion = {
     title: 'Delete the webhook?',
     text: `${url} and its secret are deleted for good.`,
@@ -136,22 +135,17 @@ function Actions({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
     onYes: () => change(`DELETE webhooks/${id}`, undefined, 'webhook deleted'),
   }
   return (
-    <Menu name={`Actions of ${url}`}>
-      <Button label="Edit…" hotkey="e" onClick={() => openForm(webhook)} />
-      <Button label={active ? 'Pause…' : 'Resume'} hotkey="p" onClick={() => pauseOrResume(webhook)} />
-      <Button label="Show its secret" onClick={() => readSecret(id, showSecret)} />
-      <Button label="Copy its secret" onClick={() => readSecret(id, (secret) => copyText(secret, 'secret'))} />
-      <Button class="danger" label="Delete…" onClick={() => ask(deletion)} />
-    </Menu>
+    <div class="bar">
+      <Button class="plain" label="Edit…" onClick={() => openForm(webhook)} />
+      <Button class="plain" label={active ? 'Pause…' : 'Resume'} onClick={() => pauseOrResume(webhook)} />
+      <Button class="plain" label="Secret" onClick={() => act(showSecret)} />
+      <Button class="plain danger" label="Delete…" onClick={() => ask(deletion)} />
+    </div>
   )
 }
 
-function readSecret(id: string, use: (secret: string) => unknown): Promise<boolean> {
-  return act(async () => use((await api<{ readonly secret: string }>(`POST webhooks/${id}/secret`)).secret))
-}
-
 function openForm(webhook: WebhookShape | undefined): void {
-  store.set({ dialog: { kind: 'form', draw: () => <WebhookForm webhook={webhook} /> } })
+  store.set({ dialog: () => <WebhookForm webhook={webhook} /> })
 }
 
 /** A form for a registration, or for a new one. */
@@ -171,7 +165,7 @@ function WebhookForm({ webhook }: { readonly webhook: WebhookShape | undefined }
   }
   const shapes = {
     ...(webhook === undefined && { account: { label: 'Account', options: accounts } }),
-    url: { label: 'URL', class: 'field', autofocus: true },
+    url: { label: 'URL', autofocus: true },
     events: { label: 'Event types, one per line; the service has no wildcards', rows: 8 },
   }
   return (

@@ -23,10 +23,9 @@ function showShortly(seconds: number): string {
     .join(' ')
 }
 
-/** The exact time, in UTC or in the machine's zone: `2025-01-31 14:30:00.000 +01:00`. */
-export function showExact(at: string | null, isUtc: boolean): string {
+/** The exact time in the zone of the machine: `2025-01-31 14:30:00.000 +01:00`. */
+export function showExact(at: string | null): string {
   if (at === null) return 'unknown'
-  if (isUtc) return at.replace('T', ' ')
   const minutes = -new Date(at).getTimezoneOffset()
   const local = new Date(Date.parse(at) + minutes * 60_000).toISOString().replace('T', ' ').slice(0, -1)
   const zone = [Math.trunc(Math.abs(minutes) / 60), Math.abs(minutes) % 60].map((part) => String(part).padStart(2, '0'))
