@@ -3,6 +3,7 @@ import type { StoredDelivery } from '../../tools/emulator/delivery.ts'
 import { DeliveryLog } from '../../tools/emulator/delivery-log.ts'
 import { newDelivery } from '../../tools/emulator/events.ts'
 import { openJournal } from '../../tools/emulator/journal.ts'
+import { missAttempt } from '../../tools/emulator/make-attempt.ts'
 import { makeDatabase } from './support.ts'
 
 const LIMITS = { kept: 4, pending: 5, bytes: 1_000 }
@@ -175,9 +176,13 @@ describe('the delivery log on a database', () => {
     const { journal } = makeJournal()
     const first = new DeliveryLog(journal, LIMITS)
     first.add(['1', '2', '3', '4'].map((id) => make(id)))
-    end(first, 'success', '4', '2', '3')
+    const endAt = (log: DeliveryLog, at: number, id: string) => {
+      const attempts = [missAttempt(get(log, id), { url: '' }, at)]
+      log.update([get(log, id)], { status: 'success', nextAttemptAt: undefined, attempts })
+    }
+    for (const [at, id] of ['4', '2', '3'].entries()) endAt(first, at, id)
     const second = new DeliveryLog(journal, LIMITS)
-    end(second, 'success', '1')
+    endAt(second, 3, '1')
     const third = new DeliveryLog(journal, LIMITS)
     const left = ['5', '6', '7', '8'].map((id) => {
       third.add([make(id)])

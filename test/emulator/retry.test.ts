@@ -105,7 +105,7 @@ describe('a manual retry', () => {
     const { deliveries, webhookId, emit, fail, log } = make({ assume: { A14: 'accepted' } })
     const [failed, waiting] = [fail(emit()), emit()]
     const answerWith = (size: number) => {
-      const attempt = { ...missAttempt(waiting, 0), responseBody: ' '.repeat(size) }
+      const attempt = { ...missAttempt(waiting, { url: '' }, 0), responseBody: ' '.repeat(size) }
       log.update([waiting], { status: 'pending', nextAttemptAt: 0, attempts: [attempt] })
     }
     const room = 256 * 2 ** 20 - waiting.bytes.length - failed.bytes.length

@@ -4,7 +4,6 @@ import { readEvent } from './answers.ts'
 import type { Signing, StoredDelivery } from './delivery.ts'
 import { type EventsParts, newDelivery } from './events.ts'
 import { Refusal } from './refusal.ts'
-import { spoil } from './signing.ts'
 
 /** Options to send a delivery again. */
 export interface ResendOptions {
@@ -83,9 +82,8 @@ export class DeliveryActions {
     if (webhook === undefined) throw new Refusal('unknown', 'the webhook of the delivery has been deleted')
     if (sign === 'stale-bytes' && body === undefined)
       throw new Refusal('invalid', 'stale-bytes needs an edited body, whose signature will be that of the original')
-    const given = body === undefined ? original.bytes : typeof body === 'string' ? new TextEncoder().encode(body) : body
-    const { bytes, signedBytes } = spoil(sign, given, original.bytes)
-    const { eventId, eventType } = body === undefined ? original : nameEvent(given, original)
+    const bytes = body === undefined ? original.bytes : typeof body === 'string' ? new TextEncoder().encode(body) : body
+    const { eventId, eventType } = body === undefined ? original : nameEvent(bytes, original)
     this.#parts.log.mustTake(1, bytes.length)
     const now = this.#parts.clock.now()
     const delivery: StoredDelivery = {
@@ -93,7 +91,7 @@ export class DeliveryActions {
       remaining: 1,
       resendOf: id,
       signing: sign,
-      signedBytes,
+      signedBytes: sign === 'stale-bytes' ? original.bytes : undefined,
     }
     this.#parts.log.add([delivery])
     this.#parts.feed.publish({ type: 'delivery', delivery })

@@ -13,7 +13,7 @@ export interface LogLimits {
 const KIND: EntryKind = 'delivery'
 
 /** Undefined fields, which JSON omits. */
-const NOTHING = { nextAttemptAt: undefined, resendOf: undefined, note: undefined, finishOrder: undefined }
+const NOTHING = { nextAttemptAt: undefined, resendOf: undefined, note: undefined }
 
 /** Changed fields of a delivery. Only a retry with a new timestamp changes the bytes. */
 export type DeliveryChange = Pick<StoredDelivery, 'status' | 'nextAttemptAt'> &
@@ -29,7 +29,6 @@ export class DeliveryLog {
   readonly #all = new Map<string, StoredDelivery>()
   /** Finished deliveries, in the order in which they finished. */
   #finished = new Set<StoredDelivery>()
-  #finishCount = 0
   #madeCount = 0
   #changeCount = 0
   /** Number of the last removal: no reader can continue from before. */
@@ -56,9 +55,7 @@ export class DeliveryLog {
         ticket: 0,
       })
     }
-    const finished = [...this.#finished].sort((a, b) => (a.finishOrder ?? 0) - (b.finishOrder ?? 0))
-    this.#finished = new Set(finished)
-    this.#finishCount = finished.at(-1)?.finishOrder ?? 0
+    this.#finished = new Set([...this.#finished].sort((a, b) => lastAt(a) - lastAt(b)))
   }
 
   get size(): number {
@@ -121,20 +118,26 @@ export class DeliveryLog {
 
   /** Writes a change of deliveries in one transaction with `alongside`, then applies it. If they finish, drops old ones to make room. */
   update(deliveries: readonly StoredDelivery[], change: DeliveryChange, alongside?: () => void): void {
-    const placed = this.#place(change)
-    const growth = () => deliveries.reduce((sum, old) => sum + sizeOf({ ...old, ...placed }) - sizeOf(old), 0)
+    const growth = () => deliveries.reduce((sum, old) => sum + sizeOf({ ...old, ...change }) - sizeOf(old), 0)
     const dropped = change.status === 'pending' ? [] : this.#listOldest(0, growth())
     this.#journal.together(() => {
       alongside?.()
-      for (const delivery of deliveries) this.#write({ ...delivery, ...placed }, change.bytes !== undefined)
+      for (const delivery of deliveries) this.#write({ ...delivery, ...change }, change.bytes !== undefined)
       for (const delivery of dropped) this.#erase(delivery)
     })
-    this.#apply(deliveries, placed)
+    this.updateUnwritten(deliveries, change)
     for (const delivery of dropped) this.#forget(delivery)
   }
 
   updateUnwritten(deliveries: readonly StoredDelivery[], change: DeliveryChange): void {
-    this.#apply(deliveries, this.#place(change))
+    for (const delivery of deliveries) {
+      this.#count(delivery, -1)
+      Object.assign(delivery, change)
+      delivery.change = ++this.#changeCount
+      this.#count(delivery, 1)
+      if (delivery.status === 'pending') this.#finished.delete(delivery)
+      else this.#finished.add(delivery)
+    }
   }
 
   /** Notes the place of an accepted event in the inbox, in memory only. */
@@ -159,21 +162,6 @@ export class DeliveryLog {
     this.#finished.clear()
     this.#bytes = 0
     this.#pendingBytes = 0
-  }
-
-  #place(change: DeliveryChange): Partial<StoredDelivery> {
-    return { ...change, finishOrder: change.status === 'pending' ? undefined : ++this.#finishCount }
-  }
-
-  #apply(deliveries: readonly StoredDelivery[], change: Partial<StoredDelivery>): void {
-    for (const delivery of deliveries) {
-      this.#count(delivery, -1)
-      Object.assign(delivery, change)
-      delivery.change = ++this.#changeCount
-      this.#count(delivery, 1)
-      if (delivery.status === 'pending') this.#finished.delete(delivery)
-      else this.#finished.add(delivery)
-    }
   }
 
   #count(delivery: StoredDelivery, sign: 1 | -1): void {
@@ -244,6 +232,8 @@ function sizeOfAnswer({ responseBody, responseHeaders }: DeliveryAttempt): numbe
     responseBody.length,
   )
 }
+
+const lastAt = ({ attempts, createdAt }: StoredDelivery): number => attempts.at(-1)?.at ?? createdAt
 
 const showMiB = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 

@@ -84,16 +84,12 @@ export interface StoredDelivery extends EmulatorDelivery {
   note: string | undefined
   /** Exact bytes of the body. */
   bytes: Uint8Array
-  /** Bytes that the signature covers, if they differ from the body. */
+  /** Bytes before an edit, which `stale-bytes` signs. */
   readonly signedBytes: Uint8Array | undefined
   /** Place of its event in the inbox of the receiver; undefined if it is not known. */
   standing?: Standing | undefined
   /** Number of attempts left. */
   remaining: number
-  /** URL of the first attempt. */
-  readonly firstUrl: string
-  /** Position in the order in which deliveries finished; undefined while it is pending. */
-  finishOrder: number | undefined
   /** Number in the order of creation, and number of its last change; both in this run of the emulator. */
   made: number
   change: number

@@ -27,8 +27,6 @@ export interface EngineParts {
 interface Plan {
   readonly delivery: StoredDelivery
   readonly ticket: number
-  /** True once the latency of the faults was added. */
-  readonly isDelayed?: boolean
 }
 
 interface Lane {
@@ -78,7 +76,7 @@ export class Engine {
     for (const delivery of deliveries) {
       delivery.ticket++
       const at = delivery.nextAttemptAt ?? this.#parts.clock.now()
-      this.#waiting.push(at, { delivery, ticket: delivery.ticket })
+      this.#waiting.push(at + this.#parts.faults.drawLatencyMs(delivery), { delivery, ticket: delivery.ticket })
     }
     this.resume()
   }
@@ -103,14 +101,10 @@ export class Engine {
   /** Starts the attempts that are due, as far as webhooks and limits allow. */
   resume(): void {
     if (this.#closing.signal.aborted) return
-    const { clock, faults } = this.#parts
     for (;;) {
-      const plan = this.#waiting.takeDue(clock.now())
+      const plan = this.#waiting.takeDue(this.#parts.clock.now())
       if (plan === undefined) break
-      if (!this.#isPlanned(plan)) continue
-      const latencyMs = plan.isDelayed ? 0 : faults.drawLatencyMs(plan.delivery)
-      if (latencyMs > 0) this.#waiting.push(clock.now() + latencyMs, { ...plan, isDelayed: true })
-      else this.#laneOf(plan.delivery).due.add(plan.delivery)
+      if (this.#isPlanned(plan)) this.#laneOf(plan.delivery).due.add(plan.delivery)
     }
     let isMoving = true
     while (isMoving) {
@@ -127,7 +121,7 @@ export class Engine {
       if (lane.inFlight === 0) this.#lanes.delete(lane.webhookId)
       return false
     }
-    if (!webhook.active) return this.#passOver(lane)
+    if (!webhook.active) return this.#passOver(lane, webhook)
     if (lane.inFlight >= maxInFlightPerWebhook || this.#underWay.size >= maxInFlight) return false
     const delivery = this.#take(lane)
     if (delivery === undefined) return false
@@ -157,14 +151,14 @@ export class Engine {
   }
 
   /** Skips retries that are due while their webhook is paused (A32). First attempts wait until it is resumed. */
-  #passOver(lane: Lane): boolean {
+  #passOver(lane: Lane, webhook: Webhook): boolean {
     const rule = this.#parts.assumed.retriesWhilePaused
     if (rule === 'held') return false
     const retries = [...lane.due].filter(({ attempts }) => attempts.length > 0)
     for (const delivery of retries) {
       lane.due.delete(delivery)
       if (rule === 'dropped') this.#abandon(delivery, 'the webhook was paused')
-      else this.#conclude(delivery, missAttempt(delivery, this.#parts.clock.now()))
+      else this.#conclude(delivery, missAttempt(delivery, webhook, this.#parts.clock.now()))
     }
     return false
   }

@@ -162,14 +162,13 @@ function sampleFor(key: string): object {
 
 /** Makes a delivery that is due immediately, with the whole schedule ahead. */
 export function newDelivery(
-  { id: webhookId, accountKey, url }: Webhook,
+  { id: webhookId, accountKey }: Webhook,
   about: Pick<EmulatorDelivery, 'id' | 'eventId' | 'eventType' | 'createdAt'> & { readonly bytes: Uint8Array },
 ): StoredDelivery {
   return {
     ...about,
     webhookId,
     accountKey,
-    firstUrl: url,
     status: 'pending',
     attempts: [],
     nextAttemptAt: about.createdAt,
@@ -179,7 +178,6 @@ export function newDelivery(
     signing: 'valid',
     signedBytes: undefined,
     note: undefined,
-    finishOrder: undefined,
     made: 0,
     change: 0,
     ticket: 0,

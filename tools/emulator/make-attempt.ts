@@ -25,7 +25,7 @@ export function createAttempts(options: AttemptOptions) {
   const { clock, assumed, faults, deadlineMs, signatureHeader, debugHeaders, devToken } = options
   return async (delivery: StoredDelivery, webhook: Webhook, signal: AbortSignal): Promise<DeliveryAttempt> => {
     const at = clock.now()
-    const url = assumed.changedUrl === 'old' ? delivery.firstUrl : webhook.url
+    const url = (assumed.changedUrl === 'old' && delivery.attempts[0]?.url) || webhook.url
     const number = delivery.attempts.length + 1
     const send = async () => {
       const startedAt = clock.monotonic()
@@ -67,7 +67,7 @@ export function createAttempts(options: AttemptOptions) {
 }
 
 /** Makes the record of an attempt that was not made because the webhook is paused, and that counts as failed (A32). */
-export function missAttempt({ attempts, firstUrl: url }: StoredDelivery, at: number): DeliveryAttempt {
+export function missAttempt({ attempts }: StoredDelivery, { url }: Pick<Webhook, 'url'>, at: number): DeliveryAttempt {
   return { number: attempts.length + 1, url, at, durationMs: 0, ...fail('paused', 'the webhook is paused') }
 }
 
@@ -95,11 +95,11 @@ function toPhases(startedAt: number, { connected, answered }: PhaseTimes, endedA
 
 /** Returns the values of the signature header of a delivery; none if the header is omitted. */
 export function signatureOf(
-  { bytes, signedBytes = bytes, signing }: StoredDelivery,
+  { bytes, signedBytes, signing }: StoredDelivery,
   { secret }: Webhook,
   digits: Assumed['signatureCase'],
 ): readonly string[] {
-  const values = signAs(signing, signedBytes, secret)
+  const values = signAs(signing, bytes, signedBytes, secret)
   if (digits === 'lower') return values
   return values.map((value) => value.replace(/[^=]*$/, (digest) => digest.toUpperCase()))
 }

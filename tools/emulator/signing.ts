@@ -3,32 +3,31 @@ import { formatJson } from '../wire/json-forms.ts'
 import { flipBit, spoilSignature } from '../wire/signature-mistakes.ts'
 import type { Signing } from './delivery.ts'
 
-/** Returns the values of the signature header for this kind of signature; none if the header is omitted. */
-export function signAs(signing: Signing, signedBytes: Uint8Array, secret: string): readonly string[] {
+/**
+ * Returns the values of the signature header for this kind of signature; none if the header is omitted.
+ *
+ * @param staleBytes the bytes before the edit
+ */
+export function signAs(
+  signing: Signing,
+  bytes: Uint8Array,
+  staleBytes: Uint8Array | undefined,
+  secret: string,
+): readonly string[] {
   switch (signing) {
     case 'valid':
+      return [sign(bytes, secret)]
     case 'stale-bytes':
+      return [sign(staleBytes ?? bytes, secret)]
     case 'flip-bit':
+      return [sign(flipBit(bytes), secret)]
     case 'reserialised':
-      return [sign(signedBytes, secret)]
+      return [sign(writeAgain(bytes), secret)]
     case 'none':
       return []
     default:
-      return spoilSignature(signing === 'wrong' ? 'other-secret' : signing, signedBytes, secret)
+      return spoilSignature(signing === 'wrong' ? 'other-secret' : signing, bytes, secret)
   }
-}
-
-export interface SignedBody {
-  readonly bytes: Uint8Array
-  readonly signedBytes: Uint8Array | undefined
-}
-
-/** @param original bytes of the body before it was edited */
-export function spoil(signing: Signing, bytes: Uint8Array, original: Uint8Array): SignedBody {
-  if (signing === 'stale-bytes') return { bytes, signedBytes: original }
-  if (signing === 'flip-bit') return { bytes: flipBit(bytes), signedBytes: bytes }
-  if (signing === 'reserialised') return { bytes, signedBytes: writeAgain(bytes) }
-  return { bytes, signedBytes: undefined }
 }
 
 /** Serializes the body like JSON.stringify(JSON.parse(body)), or in another format if the body has that one already. */

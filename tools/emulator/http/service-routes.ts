@@ -119,6 +119,21 @@ interface Paging {
   readonly limit: number
 }
 
+const whole = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'must be a whole number from 1')
+  .transform(Number)
+const pagingQuery = z.object({
+  limit: whole.optional(),
+  page: whole.default(1),
+  cursor: z
+    .string()
+    .regex(/^\d{1,9}$/, 'there is no such mark')
+    .transform(Number)
+    .default(0),
+  before: z.string().optional(),
+})
+
 function pageOf<Item extends object>(
   context: Context<Env>,
   all: readonly Item[],
@@ -127,34 +142,16 @@ function pageOf<Item extends object>(
 ): Page {
   const total = all.length
   if (style === 'none') return { items: all.map(show), total, page: 1, nextCursor: undefined }
-  const limit = Math.min(most, readNumber(context, 'limit') ?? most)
+  const { page, cursor, before, ...asked } = checkInput(context.req.query(), pagingQuery)
+  const limit = Math.min(most, asked.limit ?? most)
   if (style === 'before') {
-    const before = context.req.query('before')
     const end = before === undefined ? total : all.findIndex((item) => 'id' in item && item.id === before)
     if (end < 0) throw new Refusal('invalid', 'before: there is no such entry in this log')
     const newestFirst = all.slice(Math.max(0, end - limit), end).toReversed()
-    return { items: newestFirst.map(show), total, page: 1, nextCursor: undefined }
+    return { items: newestFirst.map(show), total, page, nextCursor: undefined }
   }
-  const page = readNumber(context, 'page') ?? 1
-  const start = style === 'pages' ? (page - 1) * limit : readCursor(context)
+  const start = style === 'pages' ? (page - 1) * limit : cursor
   const end = start + limit
-  return {
-    items: all.slice(start, end).map(show),
-    total,
-    page: style === 'pages' ? page : 1,
-    nextCursor: style === 'cursor' && end < total ? String(end) : undefined,
-  }
-}
-
-function readCursor(context: Context<Env>): number {
-  const text = context.req.query('cursor') ?? '0'
-  if (!/^\d{1,9}$/.test(text)) throw new Refusal('invalid', 'cursor: there is no such mark')
-  return Number(text)
-}
-
-function readNumber(context: Context<Env>, name: string): number | undefined {
-  const text = context.req.query(name)
-  if (text === undefined) return undefined
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Refusal('invalid', `${name}: must be a whole number from 1`)
-  return Number(text)
+  const nextCursor = style === 'cursor' && end < total ? String(end) : undefined
+  return { items: all.slice(start, end).map(show), total, page, nextCursor }
 }
