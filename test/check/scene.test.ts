@@ -26,11 +26,6 @@ describe('the scene of a run', () => {
     for (let count = 0; count < 3; count++) await send()
     expect(seen).toHaveLength(1 + 8 + 2)
   })
-
-  it('waits for a delivery that is put off by all of its patience', async () => {
-    const { send } = await play([[503, '1'], 200], { patienceMs: 1_000 })
-    expect((await send()).status).toBe(200)
-  })
 })
 
 describe('deliveries in turn', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import {
-  describe as describeAnswer,
   isPutOff,
   mustBeAccepted,
   mustBeRefused,
@@ -29,16 +28,6 @@ describe('the verdict on an answer', () => {
     expect(verdicts.map(toReason)).toEqual(Array(2).fill('429 after 5 ms, put off for 60 s'))
     expect(toReason(mustBeRefused(toAnswer({ status: 429 })))).toBe('429 after 5 ms, put off for an unknown time')
     expect(mustBeRefused(toAnswer({ status: 429 })).status).toBe('fail')
-  })
-})
-
-describe('an answer in words', () => {
-  it('is why there is none, without the body of any', () => {
-    expect(describeAnswer(CUT)).toBe('the connection ended without an answer')
-    expect(describeAnswer({ ...CUT, failure: undefined })).toBe('no answer')
-    expect(describeAnswer({ ...CUT, failure: 'the connection was refused', isUnreachable: true })).toBe(
-      'the connection was refused; where earlier deliveries got answers, one of them may have ended the process',
-    )
   })
 })
 
