@@ -2,10 +2,9 @@ import { PosternError } from 'postern'
 import type { EmulatorOptions } from 'postern/emulator'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { call, quiet, start } from './support.ts'
+import { ADA, call, quiet, start } from './support.ts'
 
 const LOGIN = 'POST /api/identity/auth/login'
-const ADA = { email: 'ada@acme.test', password: 'password' }
 
 async function scene(options: EmulatorOptions = {}) {
   const crm = await start({ port: false, clock: manualClock(), ...options })

@@ -2,7 +2,7 @@ import { createReceiver } from 'postern'
 import { DIALECTS, type Dialect } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it } from 'vitest'
-import { call, pick, quiet, serve, sink, start } from './support.ts'
+import { ADA, call, pick, quiet, serve, sink, start } from './support.ts'
 
 const WEBHOOKS = '/api/integrations/webhooks'
 
@@ -12,9 +12,7 @@ async function tour(dialect: Dialect) {
   const token = await crm.login()
   const receiver = await sink(crm.clock, 500)
   const api = (line: string, body?: object) => call(crm, line, { token, body })
-  const login = await call(crm, 'POST /api/identity/auth/login', {
-    body: { email: 'ada@acme.test', password: 'password' },
-  })
+  const login = await call(crm, 'POST /api/identity/auth/login', { body: ADA })
   const { id } = crm.webhooks.create({ url: receiver.url, events: ['contact.created'] })
   crm.records.create('contact', { firstName: 'Zoë' })
   await crm.clock.advance('30s')

@@ -2,7 +2,7 @@ import type { EmulatorOptions } from 'postern/emulator'
 import { describe, expect, it } from 'vitest'
 import type { FeedMessage } from '../../tools/emulator/feed.ts'
 import { SAMPLES } from '../../tools/wire/samples.ts'
-import { makeService } from './support.ts'
+import { makeService, refusal } from './support.ts'
 
 /** A service that is not waited for: its first attempts are under way. */
 function make(options: EmulatorOptions = {}) {
@@ -16,8 +16,6 @@ function make(options: EmulatorOptions = {}) {
 }
 
 const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value))
-const refusal = (kind: string, told: string) =>
-  expect.objectContaining({ kind, message: expect.stringContaining(told) })
 
 describe('an event', () => {
   it('is delivered to each active webhook of its account that is subscribed to its type', () => {

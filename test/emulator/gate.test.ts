@@ -1,11 +1,10 @@
 import type { EmulatorOptions } from 'postern/emulator'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { call, start, until } from './support.ts'
+import { ADA, call, start, until } from './support.ts'
 
 const CONTACTS = 'GET /api/sales/contacts'
 const LOGIN = 'POST /api/identity/auth/login'
-const ADA = { email: 'ada@acme.test', password: 'password' }
 const NOW = '2026-01-01T00:00:00.400Z'
 
 async function scene(options: EmulatorOptions = {}) {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { start } from './support.ts'
+import { refusal, start } from './support.ts'
 
-const refusal = (kind: string) => expect.objectContaining({ kind })
 const open = async () => (await start({ port: false })).records
 
 describe('records', () => {

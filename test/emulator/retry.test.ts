@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { StoredDelivery } from '../../tools/emulator/delivery.ts'
 import type { FeedMessage } from '../../tools/emulator/feed.ts'
 import { missAttempt } from '../../tools/emulator/make-attempt.ts'
-import { makeService } from './support.ts'
+import { makeService, refusal } from './support.ts'
 
-const refusal = (kind: string, told = '') => expect.objectContaining({ kind, message: expect.stringContaining(told) })
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 const textOf = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes)
 

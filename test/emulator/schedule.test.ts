@@ -3,7 +3,7 @@ import type { Emulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { call, pick, quiet, serve, sink, start } from './support.ts'
+import { ADA, call, pick, quiet, serve, sink, start } from './support.ts'
 
 describe('the manual clock', () => {
   const state = async (crm: Emulator) => Object((await call(crm, 'GET /_emulator/clock')).json)
@@ -74,9 +74,7 @@ describe('end to end, over sockets', () => {
     await call(crm, 'POST /_emulator/records/contact', { body: {} })
     await crm.clock.advance('2h35m30s')
     expect((await call(crm, `GET ${path}/deliveries`, { token })).status).toBe(401)
-    const login = await call(crm, 'POST /api/identity/auth/login', {
-      body: { email: 'ada@acme.test', password: 'password' },
-    })
+    const login = await call(crm, 'POST /api/identity/auth/login', { body: ADA })
     const fresh = pick(login.json, 'accessToken')
     const failed = await call(crm, `GET ${path}/deliveries`, { token: fresh })
     expect(failed.json).toMatchObject([{ status: 'failed', attempts: 5 }])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
 import { openSqlite, type SqliteDatabase } from 'postern/sqlite'
 import { silentLogger } from 'postern/testing'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { checkEmulatorOptions } from '../../tools/emulator/options.ts'
 import { createService, type Service } from '../../tools/emulator/service.ts'
 
@@ -24,6 +24,13 @@ export function makeService(options: EmulatorOptions = {}): Service {
   onTestFinished(() => service.close())
   return service
 }
+
+/** Matches a refusal of this kind that tells this. */
+export const refusal = (kind: string, told = '') =>
+  expect.objectContaining({ kind, message: expect.stringContaining(told) })
+
+/** The first user of the first account. */
+export const ADA = { email: 'ada@acme.test', password: 'password' }
 
 /** An answer of the emulator. */
 export interface Answer {

@@ -1,9 +1,8 @@
 import type { EmulatorOptions, FeedMessage } from 'postern/emulator'
 import { describe, expect, it } from 'vitest'
-import { makeDatabase, start } from './support.ts'
+import { makeDatabase, refusal, start } from './support.ts'
 
 const FIELDS = { url: 'http://localhost/', events: ['sync.failed'] }
-const refusal = (kind: string, told = '') => expect.objectContaining({ kind, message: expect.stringContaining(told) })
 
 const open = (assume: object = {}, options: EmulatorOptions = {}) => start({ port: false, assume, ...options })
 
