@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { makeTestFolder } from '../support/test-folder.ts'
@@ -49,26 +48,6 @@ describe('postern inbox replay, as a program', () => {
       expect(runs.toSorted()).toEqual(all.map(({ id }) => id).toSorted())
     },
   )
-
-  it('names the driver to install if there is none', async () => {
-    await makeDeadLetters(file, many(1))
-    const preload = `${file}.cjs`
-    writeFileSync(
-      preload,
-      `const Module = require('node:module')
-const resolve = Module._resolveFilename
-Module._resolveFilename = function (name, ...rest) {
-  if (/^(libsql|better-sqlite3)/.test(name)) throw Object.assign(new Error(name), { code: 'MODULE_NOT_FOUND' })
-  return resolve.call(this, name, ...rest)
-}
-const { getBuiltinModule } = process
-process.getBuiltinModule = (name) => (name === 'node:sqlite' ? undefined : getBuiltinModule(name))`,
-    )
-    const run = program.start(`postern inbox counts --sqlite ${file}`, { NODE_OPTIONS: `--require ${preload}` })
-    expect(await run.exitCode).toBe(3)
-    expect(run.stdout).toBe('')
-    expect(run.stderr).toMatch(/^postern: openSqlite found no driver [^\n]*Run `npm install libsql`[^\n]*\n$/)
-  })
 
   it('gets from the log of a dead letter the commands to inspect and replay it, and a shell runs nothing of its id', async () => {
     const id = 'evt_\'$(id>pwned)`id>pwned`"\\'

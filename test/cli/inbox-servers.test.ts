@@ -1,7 +1,3 @@
-import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { bullmqInbox } from 'postern/bullmq'
 import type { InboxView } from 'postern/emulator'
@@ -13,7 +9,6 @@ import { postgresProgram, startPostgres } from '../engines/postgres-server.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { serverFor } from '../engines/server-for.ts'
 import { findFreePort } from '../support/programs.ts'
-import { makeTestFolder } from '../support/test-folder.ts'
 import { keyOf, many, NO_COUNTS } from './inbox-file.ts'
 import { buryAll, type Unlucky } from './make-dead-letters.ts'
 import { ended, readLines, runCli } from './run-cli.ts'
@@ -66,24 +61,6 @@ describe.each(ENGINES)('postern inbox --$name', (engine) => {
     const counts = await runCli(`inbox counts --${engine.name} ${url}`)
     expect(counts).toEqual(ended(3, 'cannot be reached'))
     expect(counts.stderr).not.toContain('pa55word')
-  })
-})
-
-describe('postern inbox', () => {
-  it('works without bullmq, and names it if it is needed', () => {
-    const hook = join(makeTestFolder(), 'hook.mjs')
-    const resolve = `export async function resolve(name, context, next) {
-      if (name === 'bullmq') throw Object.assign(new Error('not here'), { code: 'ERR_MODULE_NOT_FOUND' })
-      return next(name, context)
-    }`
-    const url = `data:text/javascript,${encodeURIComponent(resolve)}`
-    writeFileSync(hook, `import { register } from 'node:module'\nregister(${JSON.stringify(url)})\n`)
-    const main = fileURLToPath(new URL('../../tools/cli/main.ts', import.meta.url))
-    const run = (...args: readonly string[]) =>
-      spawnSync(process.execPath, ['--import', 'tsx', '--import', hook, main, 'inbox', ...args], { encoding: 'utf8' })
-    expect(run('counts', '--help')).toMatchObject({ status: 0 })
-    const advice = expect.stringContaining('npm install bullmq')
-    expect(run('counts', '--redis', 'redis://127.0.0.1:1')).toMatchObject({ status: 3, stderr: advice })
   })
 })
 

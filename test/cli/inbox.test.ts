@@ -6,7 +6,7 @@ import { sealedInbox, systemClock } from 'postern'
 import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { makeTestFolder } from '../support/test-folder.ts'
-import { keyOf, many, NO_COUNTS, readCounts } from './inbox-file.ts'
+import { keyOf, many, readCounts } from './inbox-file.ts'
 import { buryAll, makeDeadLetters } from './make-dead-letters.ts'
 import { ended, readLines, runCli, startCli } from './run-cli.ts'
 
@@ -21,14 +21,6 @@ const inbox = (...args: readonly string[]) => runCli(['inbox', ...args, '--sqlit
 const seven = many(7)
 
 describe('postern inbox counts', () => {
-  it('counts the events of each state', async () => {
-    await makeDeadLetters(file, seven)
-    const { code, stdout } = await inbox('counts')
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/^STATE +EVENTS\nwaiting +0\nrunning +0\ndead +7\noldest due +-\n$/)
-    expect(await readCounts(file)).toEqual({ ...NO_COUNTS, dead: 7 })
-  })
-
   it('tells since when the oldest event has been due', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     await inbox('replay', keyOf('evt_1'))

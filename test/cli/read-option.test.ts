@@ -32,16 +32,6 @@ describe('an option', () => {
 })
 
 describe('the URL of a receiver', () => {
-  it.each(['http://localhost:3000/hooks', 'https://127.0.0.1/'])('may be on this machine: %s', (text) => {
-    expect(readTargetUrl(text, '--to', false).href).toBe(text)
-  })
-
-  it('may be elsewhere only if that is meant', () => {
-    expect(readTargetUrl('https://app.example.test/', '--to', true).href).toBe('https://app.example.test/')
-    const refusal = { exitCode: 2, message: expect.stringMatching(/^app\.example\.test is not this machine/) }
-    expect(() => readTargetUrl('https://app.example.test/', '--to', false)).toThrow(expect.objectContaining(refusal))
-  })
-
   it.each(['localhost:3000', 'ftp://localhost/', 'httpsx://localhost/', 'x', ''])('is whole: not %j', (text) => {
     const refusal = `--to ${text} is not a URL; write it whole: http://localhost:3000/webhooks`
     expect(() => readTargetUrl(text, '--to', true)).toThrow(refusal)

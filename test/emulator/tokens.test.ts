@@ -4,17 +4,7 @@ import { Accounts } from '../../tools/emulator/accounts.ts'
 import { assumeAll } from '../../tools/emulator/dialects.ts'
 import { type Journal, openJournal } from '../../tools/emulator/journal.ts'
 import { Tokens } from '../../tools/emulator/tokens.ts'
-import { ADA, call, makeDatabase, start } from './support.ts'
-
-it.each(['claims', 'renamed'] as const)('never has claims that say it has already expired: %s', async (A22) => {
-  const clock = manualClock('2026-01-01T00:00:00.999Z')
-  const crm = await start({ clock, tokenTtl: '1ms', assume: { A22, A21: 'epoch-seconds' } })
-  const { json } = await call(crm, 'POST /api/identity/auth/login', { body: ADA })
-  const { accessToken, expiresIn } = Object(json)
-  const { exp } = JSON.parse(Buffer.from(accessToken.split('.')[1], 'base64url').toString())
-  expect(exp).toBe(Math.floor(clock.now() / 1_000) + 1)
-  expect(expiresIn).toBe(exp)
-})
+import { makeDatabase } from './support.ts'
 
 describe('a token', () => {
   const ACCOUNT = { key: 'one', email: 'one@test', password: 'pw' }

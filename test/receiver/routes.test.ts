@@ -147,10 +147,6 @@ describe('patterns', () => {
     expect(error.code).toBe(code)
     expect(error.message).toContain(fix)
   })
-
-  it('refuse an interceptor that is not a function', () => {
-    expect(failure(() => fresh().intercept('trace'))).toMatchObject({ code: 'handler_invalid' })
-  })
 })
 
 describe('a list of patterns', () => {
