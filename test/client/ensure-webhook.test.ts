@@ -44,48 +44,37 @@ describe('ensureWebhook', () => {
     expect(new Set(service.calls.slice(before))).toEqual(new Set(['GET /api/integrations/webhooks']))
   })
 
-  it.each<[string, object]>([
-    ['its events differ', { events: ['contact.created'] }],
-    ['it is paused', { active: false }],
-  ])("corrects the app's own webhook if %s", async (_what, fields) => {
-    const _id = addSaved(fields)
-    expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id } })
-    expectOneGoodWebhook()
-  })
+  const OWN = { description: '(postern)' }
+  const timed = (...times: readonly string[]) => times.map((createdAt) => ({ ...OWN, createdAt }))
+  const named = (createdAt: string | undefined, ...ids: readonly string[]) =>
+    ids.map((_id) => ({ ...OWN, _id, createdAt }))
+  const elsewhere = ['https://other.example.test/hooks', 'https://app.example.test/hooks/2', 'no address']
 
-  it.each(['https://other.example.test/hooks', 'https://app.example.test/hooks/2', 'no address'])(
-    'only looks at its own URL, and not at %s',
-    async (url) => {
-      addSaved({ url, description: '(postern)' })
-      service.add({ url, events, active: false, description: '(postern)' })
-      expect(await ensure()).toMatchObject({ isNew: true, deleted: [], webhook: { id: 'w3', url: URL_ } })
-      expect(service.webhooks.size).toBe(3)
-    },
-  )
-
-  it("chooses the oldest active one of the app's webhooks, and leaves others", async () => {
-    for (const active of [false, true, true]) addSaved({ active })
-    expect(await ensure()).toMatchObject({ webhook: { id: 'w2' }, deleted: [] })
-    expect(service.webhooks.size).toBe(3)
-  })
-
-  it('chooses the new one in the midst of a rotation, and deletes neither', async () => {
-    addSaved({ description: '(postern)' })
-    addSaved({ description: '(postern, replaces w1)' })
-    expect(await ensure()).toMatchObject({ webhook: { id: 'w2' }, deleted: [] })
-    expect(service.webhooks.size).toBe(2)
-  })
-
-  it.each<[string, readonly object[], string]>([
-    ['by their times', [{ createdAt: '2025-01-03' }, { createdAt: '2025-01-01' }, { createdAt: '2025-01-02' }], 'w2'],
-    ['by their ids where they are of one time', [{ _id: 'c' }, { _id: 'a' }, { _id: 'b' }], 'a'],
-    ['by their ids where no time is told', [{ _id: 'c' }, { _id: 'a' }, { _id: 'b' }], 'a'],
-    ['by their ids where no time is told, also if it is listed first', [{ _id: 'a' }, { _id: 'b' }], 'a'],
-  ])('finds the oldest of several %s', async (what, webhooks, oldest) => {
-    const createdAt = what.includes('no time') ? undefined : '2025-01-01'
-    for (const fields of webhooks) addSaved({ description: '(postern)', createdAt, ...fields })
-    expect(await ensure()).toMatchObject({ webhook: { id: oldest } })
-    expectOneGoodWebhook()
+  it.each<[what: string, saved: readonly object[], foreign: readonly object[], id: string, left: readonly string[]]>([
+    ["the app's own one, and corrects its events", [{ events: ['contact.created'] }], [], 'w1', ['w1']],
+    ["the app's own one, and activates it", [{ active: false }], [], 'w1', ['w1']],
+    ["the oldest active one of the app's own", [{ active: false }, {}, {}], [], 'w2', ['w1', 'w2', 'w3']],
+    ['the new one of a rotation', [OWN, { description: '(postern, replaces w1)' }], [], 'w2', ['w1', 'w2']],
+    ['the oldest by its time', timed('2025-01-03', '2025-01-01', '2025-01-02'), [], 'w2', ['w2']],
+    ['the first by its id of those of one time', named('2025-01-01', 'c', 'a', 'b'), [], 'a', ['a']],
+    ['the first by its id where no time is told', named(undefined, 'c', 'a', 'b'), [], 'a', ['a']],
+    ['the first by its id, also if it is listed first', named(undefined, 'a', 'b'), [], 'a', ['a']],
+    ["a new one beside another app's paused one", [], [{ active: false }], 'w2', ['w1', 'w2']],
+    ['its own beside one made with another keeper of secrets', [OWN], [OWN], 'w1', ['w1', 'w2']],
+    ...elsewhere.map((url): [string, object[], object[], string, string[]] => [
+      'a new one beside those elsewhere',
+      [{ ...OWN, url }],
+      [{ ...OWN, url, active: false }],
+      'w3',
+      ['w1', 'w2', 'w3'],
+    ]),
+  ])('takes %s; saved were %j', async (_what, saved, foreign, id, left) => {
+    for (const fields of saved) addSaved(fields)
+    for (const fields of foreign) service.add(fields)
+    const isNew = !secrets.has(id)
+    expect(await ensure()).toMatchObject({ isNew, webhook: { id, url: URL_, events, active: true } })
+    expect([...service.webhooks.keys()]).toEqual(left)
+    expect(service.webhooks.get(id)).toMatchObject({ events, active: true, secret: secrets.get(id) })
   })
 
   it('creates one webhook even if five runs start at the same time', async () => {
@@ -121,12 +110,6 @@ describe('ensureWebhook', () => {
     }
   })
 
-  it("leaves another app's paused webhook alone", async () => {
-    service.add({ active: false })
-    expect(await ensure()).toMatchObject({ isNew: true, deleted: [] })
-    expect([...service.webhooks.keys()]).toEqual(['w1', 'w2'])
-  })
-
   it('gives up if the webhook does not stay active', async () => {
     service.onAnswer = ({ method }) => {
       for (const webhook of service.webhooks.values()) webhook.active = false
@@ -147,13 +130,6 @@ describe('ensureWebhook', () => {
     }
     expect(await ensure()).toMatchObject({ isNew: true, webhook: { id: 'w2' } })
     expectOneGoodWebhook()
-  })
-
-  it('leaves an active webhook alone that was created with another keeper of secrets', async () => {
-    addSaved({ description: '(postern)' })
-    service.add({ description: '(postern)' })
-    expect(await ensure()).toMatchObject({ isNew: false, deleted: [], webhook: { id: 'w1' } })
-    expect(service.webhooks.size).toBe(2)
   })
 
   it("leaves another app's active webhook alone, unless an option allows it to replace it", async () => {

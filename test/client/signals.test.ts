@@ -7,6 +7,7 @@ import { clientOf, failureOf, type Reply, type Seen, serve } from './support.ts'
 
 describe('a signal', () => {
   const reason = new Error('enough')
+  const giveToken = (): Reply => ({ body: { accessToken: 'a' } })
 
   it('that has aborted lets nothing out', async () => {
     const service = await serve(() => ({ body: WEBHOOK }))
@@ -17,14 +18,14 @@ describe('a signal', () => {
 
   it.each<[string, (seen: Seen) => Reply, (seen: Seen) => Reply]>([
     ['the login', () => ({}), () => () => {}],
-    ['the call', () => () => {}, () => ({ body: { accessToken: 'a' } })],
-    ['the body', () => (response) => void response.writeHead(200).write('{'), () => ({ body: { accessToken: 'a' } })],
+    ['the call', () => () => {}, giveToken],
+    ['the body', () => (response) => void response.writeHead(200).write('{'), giveToken],
     [
       'a wait for the rate limit',
       () => ({ status: 401, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '50' } }),
-      () => ({ body: { accessToken: 'a' } }),
+      giveToken,
     ],
-    ['a back-off', () => ({ status: 503, headers: { 'retry-after': '50' } }), () => ({ body: { accessToken: 'a' } })],
+    ['a back-off', () => ({ status: 503, headers: { 'retry-after': '50' } }), giveToken],
   ])('ends %s', async (_what, answer, login) => {
     const controller = new AbortController()
     const stopSoon = (reply: Reply): Reply => {
@@ -45,7 +46,7 @@ describe('a signal', () => {
     const service = await serve(
       () => ({ body: WEBHOOK }),
       (_, count) => {
-        if (count > 1) return { body: { accessToken: 'a' } }
+        if (count > 1) return giveToken()
         return (response) => {
           response.on('close', () => {
             isClosed = true
@@ -80,7 +81,7 @@ describe('a signal', () => {
       () => ({ body: WEBHOOK }),
       async () => {
         controller.abort(reason)
-        return { body: { accessToken: 'a' } }
+        return giveToken()
       },
     )
     const client = clientOf(service)

@@ -148,17 +148,13 @@ describe('a requested fault', () => {
     expect(status).toBe(200)
   })
 
-  it('cuts the connection, which is an error to a caller without one', async () => {
-    const { ask, fault } = await scene()
+  it.each([
+    ['without one', false, /ConnectionCut|cut/],
+    ['over HTTP', 0, /^fetch failed$/],
+  ] as const)('cuts the connection, which is an error to a caller %s', async (_how, port, told) => {
+    const { ask, fault } = await scene({ port })
     await fault({ answer: 'reset' })
-    await expect(ask(CONTACTS)).rejects.toMatchObject({ name: 'ConnectionCut' })
-    expect((await ask(CONTACTS)).status).toBe(200)
-  })
-
-  it('cuts the connection of a caller over HTTP', async () => {
-    const { ask, fault } = await scene({ port: 0 })
-    await fault({ answer: 'reset' })
-    await expect(ask(CONTACTS)).rejects.toThrow('fetch failed')
+    await expect(ask(CONTACTS)).rejects.toThrow(told)
     expect((await ask(CONTACTS)).status).toBe(200)
   })
 })
