@@ -19,6 +19,14 @@ const recorder = (...runs: readonly HandlerRun[]): HandlerRecorder => ({
   clear: () => {},
 })
 
+/** Asserts by a matcher, or by its negation. */
+const by =
+  (name: keyof typeof matchers, value: unknown, ...given: readonly unknown[]) =>
+  (not: boolean): void => {
+    const assertion = not ? expect(value).not : expect(value)
+    Reflect.apply(Reflect.get(assertion, name), assertion, given)
+  }
+
 /** Expects that the assertion passes, that `.not` fails, and its message. */
 function mustPass(assert: (not: boolean) => void, message: RegExp): void {
   assert(false)
@@ -32,8 +40,7 @@ function mustFail(assert: (not: boolean) => void, message: RegExp): void {
 }
 
 describe('toBeAcknowledged', () => {
-  const check = (value: unknown) => (not: boolean) =>
-    not ? expect(value).not.toBeAcknowledged() : expect(value).toBeAcknowledged()
+  const check = (value: unknown) => by('toBeAcknowledged', value)
 
   it.each<unknown[]>([
     [attempt(200)],
@@ -56,8 +63,7 @@ describe('toBeAcknowledged', () => {
 })
 
 describe('toBeRejected', () => {
-  const check = (value: unknown, status?: number) => (not: boolean) =>
-    not ? expect(value).not.toBeRejected(status) : expect(value).toBeRejected(status)
+  const check = (value: unknown, status?: number) => by('toBeRejected', value, status)
 
   it.each<[unknown, number?]>([
     [attempt(401), 401],
@@ -75,8 +81,7 @@ describe('toBeRejected', () => {
 })
 
 describe('toHaveAttempts', () => {
-  const check = (value: unknown, count: number) => (not: boolean) =>
-    not ? expect(value).not.toHaveAttempts(count) : expect(value).toHaveAttempts(count)
+  const check = (value: unknown, count: number) => by('toHaveAttempts', value, count)
   const two = delivery(attempt(500), attempt(undefined, { failure: 'timeout' }))
 
   it('counts', () => {
@@ -87,8 +92,7 @@ describe('toHaveAttempts', () => {
 })
 
 describe('toHaveHandled', () => {
-  const check = (value: unknown, type: string, partial?: object) => (not: boolean) =>
-    not ? expect(value).not.toHaveHandled(type, partial) : expect(value).toHaveHandled(type, partial)
+  const check = (value: unknown, type: string, partial?: object) => by('toHaveHandled', value, type, partial)
   const record = { _id: '1', email: 'zoe@example.test', tags: ['a', 'b'], address: { city: 'Bern', zip: '3000' } }
   const handled = recorder(run('contact.created', { record }), run('sync.failed', { vendor: 'ledger', error: 'x' }))
 
@@ -129,10 +133,7 @@ describe('toHaveHandled', () => {
 })
 
 describe('toHaveHandledOnce', () => {
-  const check =
-    (value: unknown, id = 'evt_1') =>
-    (not: boolean) =>
-      not ? expect(value).not.toHaveHandledOnce(id) : expect(value).toHaveHandledOnce(id)
+  const check = (value: unknown, id = 'evt_1') => by('toHaveHandledOnce', value, id)
   const [done, failed] = [run('a.created', {}), run('a.created', {}, { state: 'failed' })]
 
   it('accepts one finished run of every handler, whatever failed before', () => {
@@ -154,8 +155,7 @@ describe('toHaveScheduledNext', () => {
     const target = { send: async () => ({ status: 500, headers: {}, body: '' }) }
     const pending = createSender({ target, secret, clock }).deliver(events.syncCompleted())
     await clock.advance('12s')
-    const check = (delay: number | string) => (not: boolean) =>
-      not ? expect(pending).not.toHaveScheduledNext(delay) : expect(pending).toHaveScheduledNext(delay)
+    const check = (delay: number | string) => by('toHaveScheduledNext', pending, delay)
     mustPass(check('30s'), /not to be tried again 30s after its last attempt/)
     mustPass(check(30_000), /not to be/)
     mustFail(check('5m'), /to be tried again 5m after its last attempt; it comes 30 s after/)
