@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type CheckOptions, formatReport } from 'postern/check'
 import { describe, expect, it } from 'vitest'
 import { type Answer, HandWritten } from './faulty/hand-written.ts'
@@ -165,6 +166,31 @@ describe('the diagnosis', () => {
     expect(told(report, 'pass')).toHaveProperty('alive-after-all')
     expect(report.diagnosis).toMatchObject({ code: 'no_answer', text: expect.stringContaining('concurrency') })
     expect(report.diagnosis?.follows).toEqual(Object.keys(told(report, 'fail', 'warn')))
+  })
+
+  it.each([
+    ['side_by_side', 'the body of another request', true],
+    [undefined, 'its own, but refuses some forms', false],
+  ])('is %s for a receiver that reads %s', async (code, _what, isShared) => {
+    class ReadsLater extends HandWritten {
+      #body: Buffer = Buffer.alloc(0)
+
+      override async read(request: IncomingMessage): Promise<Buffer> {
+        const own = await super.read(request)
+        this.#body = own
+        await sleep(20)
+        return isShared ? this.#body : own
+      }
+
+      override parse(body: Buffer) {
+        const event = super.parse(body)
+        return isShared || event?.type === 'contact.created' ? event : undefined
+      }
+    }
+    const report = await check(new ReadsLater(), { only: ['bytes', 'meaning'] })
+    expect(Object.keys(told(report, 'fail')).length).toBeGreaterThan(3)
+    expect(report.diagnosis?.code).toBe(code)
+    if (isShared) expect(report.diagnosis?.follows).toEqual(Object.keys(told(report, 'fail', 'warn')))
   })
 
   it('is missing for a receiver that lets only forgeries wait, and all checks are judged', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Loss } from '../../tools/check/case.ts'
 import { CASES } from '../../tools/check/cases.ts'
 import { countingOf, judgeEffect, play, runIn, type Step, showVerdict } from './play.ts'
@@ -82,11 +82,11 @@ describe('a check with a probe', () => {
     ['effect-similar-ids', [200], [0], 'skipped: the probe counts no such work'],
     ['effect-similar-ids', [200], [1], 'pass: 200; the work was done once'],
     ['effect-similar-ids', [401, 200], [1], 'pass: 200; the work was done once'],
-    // Of the others, the last ones are the first one again, and three that show that a queue has passed it.
+    // The work of the others is not done as fast.
     [
       'effect-once-after-others',
       [...Array(151).fill(200), FULL],
-      [1],
+      [0, 1],
       'skipped: the second delivery was not judged: 503, put off for 60 s',
     ],
   ])('%s: if the answers are %j, and the work was done %j times', async (id, steps, runs, expected) => {
@@ -118,6 +118,14 @@ describe('the events of a check with a probe', () => {
     expect(marker).not.toBe(first)
     expect(asked).toEqual([first, marker, first])
     expect(waits).toEqual([300])
+  })
+
+  it('are one event, 1,050 others, the same again and three more for a receiver that is quick enough', async () => {
+    vi.spyOn(performance, 'now').mockReturnValue(0)
+    const { events } = await judgeEffect('effect-once-after-others', [200], [1])
+    const ids = idsOf(events)
+    expect(ids.lastIndexOf(ids[0] ?? '')).toBe(1_051)
+    expect(new Set(ids).size).toBe(1 + 1_050 + 3)
   })
 
   it('are not waited for if the receiver refuses the marker', async () => {

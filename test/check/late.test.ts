@@ -8,7 +8,8 @@ describe('a receiver that accepted deliveries at first', () => {
   const codeOf = async (step: Step, checks: readonly Judged[]) => {
     const { scene, send, seen } = await play([200, step], { patienceMs: 1_000 })
     for (let count = 0; count < 2; count++) await send()
-    return [findLate(scene, checks)?.code, seen.length]
+    const code = (await findLate(scene, checks))?.code
+    return [code, seen.length]
   }
 
   it.each<readonly [what: string, check: Judged | undefined, by503: string | undefined]>([

@@ -96,7 +96,10 @@ describe('a report with a diagnosis', () => {
     toResult('warn', { id: 'id-long', reason: '401' }),
     toResult('fail', { id: 'own' }),
   ]
-  const withDiagnosis = (code: 'refused' | 'ended' | 'no_answer' | 'put_off', follows: readonly string[]): Report => ({
+  const withDiagnosis = (
+    code: 'refused' | 'ended' | 'no_answer' | 'put_off' | 'side_by_side',
+    follows: readonly string[],
+  ): Report => ({
     ...REPORT,
     checks,
     summary: summarize(checks),
@@ -137,7 +140,7 @@ describe('a report with a diagnosis', () => {
     expect(junit).not.toContain('name="diagnosis"')
   })
 
-  it.each(['ended', 'no_answer', 'put_off'] as const)(
+  it.each(['ended', 'no_answer', 'put_off', 'side_by_side'] as const)(
     'is a failure of its own in JUnit if it is %s and no check failed',
     (code) => {
       const passed = [toResult('pass'), toResult('warn')]

@@ -3,7 +3,7 @@ import { checkReceiver, type Probe } from 'postern/check'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Scene, TestEvent, Verdict } from '../../tools/check/case.ts'
 import { startCounting } from '../../tools/check/counting.ts'
-import { forEachType, judgeWork, listTypes } from '../../tools/check/work.ts'
+import { forEachType, judgeAll, judgeWork, listTypes } from '../../tools/check/work.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from './faulty/hand-written.ts'
 import { countingOf, play } from './play.ts'
@@ -96,6 +96,16 @@ it.each<readonly [statuses: readonly Verdict['status'][], verdict: object]>([
   const probed = { ...scene, probe: { runs: async () => 1, fail }, counting: () => countingOf(types) }
   expect(await forEachType(judgeOne)(probed)).toEqual(verdict)
   expect(judged.toSorted()).toEqual(types.toSorted())
+})
+
+it('is told by its worst answer, a 2xx, and by the answers that are wrong otherwise', async () => {
+  const statuses: Readonly<Record<string, number>> = { a: 500, b: 401, c: 200, d: 200 }
+  const judgeOne = async (name: string): Promise<Verdict> => {
+    const answer = toAnswer({ status: statuses[name] })
+    return { status: answer.status === 401 ? 'pass' : 'fail', answers: [answer] }
+  }
+  const { answers, note } = await judgeAll(Object.keys(statuses), judgeOne)
+  expect([answers[0]?.status, note]).toEqual([200, 'c, d; another answer: a'])
 })
 
 it('is waited for as long as some of it is done within the patience', async () => {

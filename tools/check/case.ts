@@ -27,6 +27,7 @@ export const CAUSES = {
   not_accepted: 'the event was not accepted',
   not_judged: 'the second delivery was not judged',
   not_counted: 'the probe counts no such work',
+  behind: 'the receiver had not done its latest work after several seconds',
   not_done: 'acknowledged, and the work was not done',
 } as const
 

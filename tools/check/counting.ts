@@ -2,8 +2,11 @@ import type { Counting, Loss, TestEvent } from './case.ts'
 import { isSuccess } from './verdict.ts'
 import { listTypes, narrow, type ProbedScene, passQueue, prepare, readAll, readAny } from './work.ts'
 
-/** Events of each type: the loss of one then does not hide that the type is counted. */
-const EACH = 2
+/**
+ * Delays of the events of each type after the creation of their record: the loss of one then does not hide that the type is counted, such
+ * as that of a change which follows the creation within a second.
+ */
+const DELAYS_MS = [0, 1_500]
 /** Time for the creation of a record before its change is sent. */
 const CREATION_MS = 1_000
 
@@ -26,16 +29,17 @@ export function startCounting(scene: ProbedScene): Counting {
 async function sendAll(scene: ProbedScene): Promise<readonly Sent[]> {
   const limited = narrow(scene)
   const { make, send } = limited
-  const sendOne = async (type: string): Promise<readonly Sent[]> => {
+  const sendOne = async (type: string, delayMs: number): Promise<readonly Sent[]> => {
     const { event: prepared, creation } = await prepare(limited, type)
     const isCreated = creation === undefined || (await isDoneSoon(scene, creation))
+    if (creation !== undefined) await scene.wait(delayMs)
     const event = { ...prepared, timestamp: new Date().toISOString() }
     const isAcknowledged = isSuccess(await send(make.delivery(event)))
     const created = creation === undefined ? [] : [{ event: creation, isDue: false }]
     return [...created, { event, isDue: isAcknowledged && isCreated }]
   }
-  const types = listTypes(scene.make).flatMap((type) => Array<string>(EACH).fill(type))
-  return (await Promise.all(types.map(sendOne))).flat()
+  const sending = listTypes(scene.make).flatMap((type) => DELAYS_MS.map((delayMs) => sendOne(type, delayMs)))
+  return (await Promise.all(sending)).flat()
 }
 
 /** Waits a moment for the creation of a record: a receiver may ignore the change of a record that it does not know. */

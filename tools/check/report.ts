@@ -45,15 +45,16 @@ type DiagnosisCode =
   | 'server_error'
   | 'cut_off'
   | 'ended'
+  | 'side_by_side'
   | WrongFormCode
 
 /** Codes of a receiver that accepted a plain delivery at first, if there is a receiver. */
-export const LATE: readonly DiagnosisCode[] = ['ended', 'no_answer', 'put_off']
+export const LATE: readonly DiagnosisCode[] = ['ended', 'no_answer', 'put_off', 'side_by_side']
 
 /** Something that no check of this run has judged. */
 export interface Unchecked {
   /** `work` and `skipped` depend on the run; the others stand in every report. */
-  readonly code: 'crash' | 'work' | 'skipped' | 'processes' | 'retention' | 'timing'
+  readonly code: 'crash' | 'work' | 'skipped' | 'tries' | 'processes' | 'retention' | 'timing'
   readonly text: string
 }
 
@@ -67,7 +68,10 @@ export interface Report {
   readonly startedAt: string
   /** False if nothing answered at all. */
   readonly isReachable: boolean
-  /** Present only if a plain delivery is not accepted, or if the receiver ended, hung or limited requests during the run. */
+  /**
+   * Present only if a plain delivery is not accepted, if the receiver ended, hung or limited requests during the run, or if it fails only at
+   * deliveries that come side by side.
+   */
   readonly diagnosis?: Diagnosis | undefined
   readonly summary: Readonly<Record<Status, number>>
   /** Gaps that a report without failures leaves, the most common loss first. */

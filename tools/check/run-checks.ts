@@ -89,7 +89,11 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
   scene.wake()
   await Promise.all(cases.filter(isFinal).map(check))
   const conclusions = cases.flatMap(({ id }) => found.get(id) ?? [])
-  return { conclusions, finding: finding ?? findLate(scene, conclusions) }
+  const { counting } = toScene()
+  return {
+    conclusions,
+    finding: finding ?? (await unlessInterrupted(findLate({ ...scene, counting }, conclusions), signal)),
+  }
 }
 
 /** Returns a function that makes the scene of a check. All of them share one count, which the first that needs it starts, with or without a turn. */

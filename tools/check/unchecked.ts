@@ -1,8 +1,8 @@
 import { CAUSES, type Cause } from './case.ts'
 import type { CheckResult, Unchecked } from './report.ts'
 
-/** Results that the owner asked for, or that have nothing to judge. */
-const EXPECTED: readonly (Cause | undefined)[] = ['not_asked', 'no_probe', 'not_counted']
+/** Results that the owner asked for, that have nothing to judge, or that another check explains. */
+const EXPECTED: readonly (Cause | undefined)[] = ['not_asked', 'no_probe', 'not_counted', 'behind']
 
 /** Lists the checks that were skipped though they should have judged the receiver. */
 export function listUnjudged(checks: readonly CheckResult[]): readonly CheckResult[] {
@@ -32,12 +32,16 @@ export function listUnchecked(checks: readonly CheckResult[]): readonly Unchecke
           text: `${others.length} skipped ${others.length === 1 ? 'check' : 'checks'}: ${tell(others)}.`,
         },
     {
+      code: 'tries',
+      text: 'How often failed work is tried again: the checks make it fail twice at most, and the service would try five times in two and a half hours. An event that is given up sooner after a 2xx has to be kept for a person.',
+    },
+    {
       code: 'processes',
       text: 'Several processes: if more than one receives events, duplicates have to be recognized by all of them, in a database.',
     },
     {
       code: 'retention',
-      text: 'How long ids are kept: a duplicate may come three hours after its event, or days after it if a person retries it.',
+      text: 'How long ids are kept: a duplicate may come three hours after its event, or days after it if a person retries it. The checks send one after 1,050 events or 21 s, and hardly later.',
     },
     { code: 'timing', text: 'Comparison in constant time: the noise of a network is larger than the difference.' },
   ]

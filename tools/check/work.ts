@@ -115,12 +115,16 @@ export async function readSettled(scene: ProbedScene, ...ids: readonly string[])
 
 const LATEST = 10
 
-/** Returns false if plain events are counted, and none of the latest is done: the receiver has stopped its work, which other checks report. */
-export async function isWorking({ acknowledged, probe, counting, make }: ProbedScene): Promise<boolean> {
+/**
+ * Returns false if plain events are counted, and none of the latest is done soon: the receiver has stopped its work, which other checks
+ * report, or is far behind.
+ */
+export async function isWorking(scene: ProbedScene): Promise<boolean> {
+  const { acknowledged, counting, make, patienceMs } = scene
   const latest = [...acknowledged.keys()].slice(-LATEST)
   if (latest.length < LATEST || !(await counting().types).includes(make.plainType)) return true
-  const runs = await Promise.all(latest.map((id) => probe.runs(id)))
-  return runs.some((count) => count > 0)
+  // A receiver may look for work every few seconds.
+  return (await readAny({ ...scene, patienceMs: patienceMs / 6 }, latest)) !== undefined
 }
 
 type Run = (scene: Scene) => Promise<Verdict>
@@ -204,19 +208,31 @@ export async function judgeAll(
   const takeTurn = createTurns(width)
   const judgeOne = async (name: string) => {
     const end = await takeTurn()
-    return judge(name).finally(end)
+    return { name, verdict: await judge(name).finally(end) }
   }
-  const verdicts = await Promise.all(names.map(judgeOne))
+  const judged = await Promise.all(names.map(judgeOne))
   const worst = (['fail', 'warn', 'pass', 'info', 'skipped'] as const).find((status) =>
-    verdicts.some((verdict) => verdict.status === status),
+    judged.some(({ verdict }) => verdict.status === status),
   )
-  const verdict = verdicts.find(({ status }) => status === worst)
+  const found = judged.filter(({ verdict }) => verdict.status === worst)
+  // Of wrong answers, a 2xx is the worst: the receiver has accepted a forgery, or lost an event.
+  const { verdict } = found.find(({ verdict: { answers } }) => answers.some(isSuccess)) ?? found[0] ?? {}
   if (verdict === undefined) return { status: 'skipped', answers: [], cause: 'not_counted' }
   if (names.length === 1 || worst === 'skipped' || worst === 'pass') return verdict
-  const found = names.filter((_, at) => verdicts[at]?.status === worst)
-  const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : ''
-  const named = `${found.slice(0, MOST_NAMED).join(', ')}${more}`
+  const [shown, ...rest] = verdict.answers
+  const isAlike = ({ verdict: { answers } }: (typeof judged)[0]) =>
+    rest.length > 0 || answers[0]?.status === shown?.status
+  const others = found.filter((each) => !isAlike(each))
+  const named = showNames(found.filter(isAlike)) + (others.length > 0 ? `; another answer: ${showNames(others)}` : '')
   return { ...verdict, note: verdict.note === undefined ? named : `${verdict.note}; ${named}` }
+}
+
+function showNames(named: readonly { readonly name: string }[]): string {
+  const more = named.length > MOST_NAMED ? ` and ${named.length - MOST_NAMED} more` : ''
+  return `${named
+    .slice(0, MOST_NAMED)
+    .map(({ name }) => name)
+    .join(', ')}${more}`
 }
 
 /** Sends deliveries one after the other, and judges the answer to each. */

@@ -66,7 +66,7 @@ const withBodies =
 
 /** Texts that a program signs with if it has no secret: what languages write for one, and defaults that examples use. */
 export const MISSING_SECRETS: readonly string[] = [
-  ...['', 'undefined', 'null', 'None', '<nil>', 'nil', 'false', '0', '[object Object]'],
+  ...['', 'undefined', 'null', 'None', '<nil>', 'nil', 'false', '0', '[object Object]', ' ', '   ', '***'],
   ...['changeme', 'change-me', 'secret', 'test', 'dev', 'webhook', 'default', 'password', 'development', 'example'],
   ...['dev-secret', 'test-secret', 'webhook-secret', 'webhook_secret', 'my-secret', 'mysecret', 'supersecret'],
   ...['secret123', 'your-secret', 'your_secret', 'your-webhook-secret', 'your_webhook_secret', 'WEBHOOK_SECRET'],

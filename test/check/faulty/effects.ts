@@ -197,6 +197,31 @@ export class ForgetsWithTheDuplicate extends HandWritten {
   }
 }
 
+/** Keeps ids for a second. */
+export class ForgetsSoon extends HandWritten {
+  readonly #doneAt = new Map<string, number>()
+
+  override isDone({ id }: Event): boolean {
+    return Date.now() - (this.#doneAt.get(id) ?? 0) < 1_000
+  }
+
+  override note({ id }: Event): void {
+    this.#doneAt.set(id, Date.now())
+  }
+}
+
+/** Drops changes of a record that follow its last work within a second. */
+export class DropsQuickChanges extends HandWritten {
+  readonly #doneAt = new Map<unknown, number>()
+
+  override async work(event: Event): Promise<void> {
+    const record = event.data?.record?._id ?? event.id
+    if (Date.now() - (this.#doneAt.get(record) ?? 0) < 1_000) return
+    await super.work(event)
+    this.#doneAt.set(record, Date.now())
+  }
+}
+
 /** Its list holds so many ids that the duplicate of one check is in it. */
 export class RemembersFiveHundredEvents extends RemembersHundredEvents {
   override readonly most: number = 500

@@ -146,9 +146,13 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   ForgetsWithTheDuplicate: { fail: ['effect-once'], beside: /^effect-(once-|copies)/ },
   RemembersFiveHundredEvents: {
     fail: ['effect-once-at-end'],
+    // A quick machine finds it earlier as well.
+    beside: /^effect-once-after-others$/,
     among: ['reach', 'signature', 'bytes', 'meaning', 'effect', 'burst'],
     isWhole: true,
   },
+  ForgetsSoon: { fail: ['effect-once-at-end'], among: ['effect-once-at-end'] },
+  DropsQuickChanges: { fail: ['effect-types'], beside: /^effect-/ },
   ForgetsOldEvents: { fail: ['effect-once-late'] },
   WorksForOpenConnections: { fail: ['effect-once-after-cut'], among: ['effect-once-after-cut'] },
   ForgetsWhatItCannotAnswer: { fail: ['effect-once-after-cut'], among: ['effect-once-after-cut'] },

@@ -73,7 +73,7 @@ export const effectFailure: readonly Case[] = [
         scene.endTurn()
         await wait(scene.patienceMs * RETRY_WAITS[0])
         const last = await sendUntilAccepted(scene, make.delivery(event))
-        if (isUnseen(last)) return notAccepted(last)
+        if (isUnseen(last)) return notAccepted([first, last])
         if (!isSuccess(last)) return toVerdict('fail', [first, last])
         const runs = (await readRuns(scene, event.id)) && (await readSettled(scene, event.id))[0]
         return toVerdict(runs === 1 ? 'pass' : 'fail', [first, last], { runs: runs ?? 0 })

@@ -14,9 +14,12 @@ import {
 import { COPIES, holdBack } from './send-at-once.ts'
 import { fromNow, LAST_ATTEMPT_MS } from './time.ts'
 
-/** More events than a list of recent ids holds by default, such as 128 in Python, sent in turns that do not overload a receiver. */
-const OTHERS = 150
+/** More events than a list of recent ids holds by default, such as 128 in Python or a round 1,000, as far as the receiver is quick enough. */
+const [LEAST_OTHERS, MOST_OTHERS, OTHERS_MS] = [150, 1_050, 3_000]
+/** They are sent in turns that do not overload a receiver. */
 const TURN = 50
+/** Part of the patience that passes between the first events of a run and their duplicates at its end. */
+const LATE = 0.7
 /** Events whose duplicates race: one alone may miss a short gap. */
 const RACES = 3
 
@@ -113,31 +116,45 @@ export const effectOnce: readonly Case[] = [
   },
   {
     id: 'effect-once-after-others',
-    sends: `An event, ${OTHERS} others, ${TURN} of them concurrently, and then the first one again.`,
+    sends: `An event, others, ${TURN} of them concurrently, and then the first one again: ${LEAST_OTHERS} others or, if the receiver does their work as fast, as many as it takes in ${OTHERS_MS / 1_000} s, up to ${MOST_OTHERS}.`,
     expects: '2xx to the first one both times, and the probe reports that its work was done once.',
     why: 'The last attempt comes more than two and a half hours after the first, with any number of events between them.',
     fix: 'Keep ids by time, not by number: for at least three hours, or better for seven days.',
     alone: true,
     run: onceCounted(async (scene, event) => {
-      for (let left = OTHERS; left > 0; left -= TURN) {
-        const others = makeEach(TURN, () => scene.make.delivery(scene.make.event()))
-        await sendAll(scene, others)
+      const { make, probe } = scene
+      const end = performance.now() + OTHERS_MS
+      const isQuick = async ({ id } = event) => performance.now() < end && (await probe.runs(id)) > 0
+      for (let sent = 0, isMore = true; isMore && sent < MOST_OTHERS; sent += TURN) {
+        const others = makeEach(TURN, () => make.event({ type: event.type }))
+        // The first ones show whether a queue moves; to ask for all would take too long.
+        const deliveries = others.map((other) => ({
+          ...make.delivery(other),
+          event: sent < LEAST_OTHERS ? other : undefined,
+        }))
+        await sendAll(scene, deliveries)
+        isMore = sent + TURN < LEAST_OTHERS || (await isQuick(others[0]))
       }
-      return scene.send(scene.make.delivery(event))
+      return scene.send(make.delivery(event))
     }),
   },
   {
     id: 'effect-once-at-end',
-    sends: 'The first events of the run again, after all other checks.',
+    sends:
+      'The first events of the run again, after all other checks, and not before 70 % of the patience have passed since them (21 s by default).',
     expects: '2xx, and the probe reports that the work of each was done once.',
     why: 'The last attempt comes more than two and a half hours after the first. A list of ids that holds hundreds, or keeps them for seconds, has forgotten it by then.',
     fix: 'Keep ids by time, not by number: for at least three hours, or better for seven days.',
     run: withProbe(async (scene) => {
       const { make, probe } = scene
-      const first = [...scene.acknowledged.values()].slice(0, RACES).map(({ event }) => event)
-      const runs = await Promise.all(first.map(({ id }) => probe.runs(id)))
-      const done = first.filter((_, at) => runs[at] === 1)
-      if (done.length === 0 || !(await isWorking(scene))) return toVerdict('skipped', [], { cause: 'not_counted' })
+      const first = [...scene.acknowledged.values()].slice(0, RACES)
+      const runs = await Promise.all(first.map(({ event }) => probe.runs(event.id)))
+      const done = first.flatMap(({ event }, at) => (runs[at] === 1 ? [event] : []))
+      if (done.length === 0) return toVerdict('skipped', [], { cause: 'not_counted' })
+      if (!(await isWorking(scene))) return toVerdict('skipped', [], { cause: 'behind' })
+      scene.endTurn()
+      const since = Math.max(...first.map(({ at }) => at))
+      await scene.wait(Math.max(since + scene.patienceMs * LATE - performance.now(), 0))
       const answers = await sendAll(
         scene,
         done.map((event) => make.delivery(event)),

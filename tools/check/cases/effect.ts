@@ -140,7 +140,8 @@ export const effect: readonly Case[] = [
     alone: true,
     run: forEachModel(async (scene, model) => {
       const pairs = await findDuePairs(scene, model)
-      if (pairs.length === 0 || !(await isWorking(scene))) return toVerdict('skipped', [], { cause: 'not_counted' })
+      if (pairs.length === 0) return toVerdict('skipped', [], { cause: 'not_counted' })
+      if (!(await isWorking(scene))) return toVerdict('skipped', [], { cause: 'behind' })
       const sent = await Promise.all(pairs.map((pair) => makePair(scene, pair)))
       const answers = await Promise.all(sent.flatMap(({ deliveries }) => deliveries).map(scene.send))
       if (!answers.some(isSuccess)) return notAccepted(answers)
