@@ -6,6 +6,21 @@ const MAX_SECRETS = 16
 /** Text that looks like a JWT, which may be a token that this client never received. */
 const JWT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g
 
+/** A secret that ordinary sentences and numbers may contain, such as the password `contact`. */
+const WORD = /^(\p{Lu}?\p{Ll}{1,11}|\p{Lu}{1,12}|\d{1,6})$/u
+
+/** Redacts a word that stands as a value: alone, in quotes, behind `=` or `:`, or behind the name of a secret and one of these. */
+function redactValue(word: string, text: string): string {
+  if (text.trim() === word) return text.replace(word, '[redacted]')
+  // The word comes first, and repetitions are bounded: only the text in front of a found word is searched.
+  const named = '(?:pass|pwd|secret|token)\\w{0,20}["\'`]?\\s{0,4}[=:]\\s{0,4}'
+  const value = new RegExp(
+    `${word}(?:(?<=["'\`]${word})(?=\\\\*["'\`])|(?<=(?:[=:]|${named})${word})(?![\\p{L}\\d]))`,
+    'giu',
+  )
+  return text.replace(value, (found) => (found === word ? '[redacted]' : found))
+}
+
 /** Redacts secrets from text for errors and logs. The service may repeat anything that it was sent. */
 export class Redactor {
   #secrets: readonly string[] = []
@@ -19,7 +34,9 @@ export class Redactor {
 
   redact(text: string): string {
     let clean = text
-    for (const form of this.#secrets.flatMap(formsOf)) clean = clean.replaceAll(form, '[redacted]')
+    for (const secret of this.#secrets)
+      for (const form of formsOf(secret))
+        clean = WORD.test(form) ? redactValue(form, clean) : clean.replaceAll(form, '[redacted]')
     return clean.replaceAll(JWT, '[redacted]')
   }
 

@@ -17,6 +17,7 @@ export interface Call {
 }
 
 export interface Answer {
+  readonly headers: Headers
   /** Parsed body; undefined if it is empty or not JSON. */
   readonly body: unknown
   /** Makes the error for an unusable answer. It never includes the body, which may hold a secret. */
@@ -155,8 +156,8 @@ export class Transport {
   }
 }
 
-function toAnswer({ status, text }: WholeAnswer, route: string, attempts: number): Answer {
+function toAnswer({ status, headers, text }: WholeAnswer, route: string, attempts: number): Answer {
   const unusable = (why: string) =>
     new ServiceError('answer_unusable', `${route}: the answer can't be used: ${why}.`, { route, status, attempts })
-  return { body: parseJson(text), unusable }
+  return { headers, body: parseJson(text), unusable }
 }

@@ -27,24 +27,34 @@ describe('contacts', () => {
     ],
     ['a bare list on one page; another is empty', ({ query }) => ({ body: query.has('page') ? [] : make(1, 7) }), 2],
     ['numbered pages without marks', (seen) => ({ body: pageOf(seen, 3) }), 4],
-    ['data', () => ({ body: { data: make(1, 7), total: 7 } }), 2],
-    ['items and total', (seen) => ({ body: { items: pageOf(seen, 3), total: 7 } }), 4],
+    ['data', () => ({ body: { data: make(1, 7), total: 7 } }), 1],
+    ['items and total', (seen) => ({ body: { items: pageOf(seen, 3), total: 7 } }), 3],
     [
       'docs and pages',
       (seen) => ({ body: { docs: pageOf(seen, 4), page: Number(seen.query.get('page') ?? 1), pages: 2 } }),
-      3,
+      2,
     ],
-    ['a list of errors beside it', () => ({ body: { errors: [], contacts: make(1, 7), hasMore: false } }), 2],
+    ['a name of its own', () => ({ body: { total: 7, people: make(1, 7) } }), 1],
+    ['a list of errors beside it', () => ({ body: { errors: [], contacts: make(1, 7), hasMore: false } }), 1],
+    ['one level down, beside a list of errors', () => ({ body: { errors: [], data: { people: make(1, 7) } } }), 2],
     [
       'its name one level down, beside lists of other names',
       () => ({ body: { errors: [], data: { tags: ['a'], contacts: make(1, 7), hasMore: false } } }),
-      2,
+      1,
     ],
-    ['one level down', () => ({ body: { data: { items: make(1, 7), hasMore: false } } }), 2],
+    ['one level down', () => ({ body: { data: { items: make(1, 7), hasMore: false } } }), 1],
     ['a cursor', inTwo('cursor', 'abc', { nextCursor: 'abc' }, { nextCursor: null }), 2],
     ['a cursor among meta', inTwo('cursor', 'abc', { meta: { next: 'abc' } }, { meta: { next: null } }), 2],
     ['the number of the next page', inTwo('page', '2', { nextPage: 2 }, { nextPage: null }), 2],
     ['the address of the next page', inTwo('from', '4', { next: '/elsewhere?from=4' }, { next: null }), 2],
+    [
+      'a Link header',
+      ({ query }) =>
+        query.get('from') === '4'
+          ? { body: make(5, 7), headers: { link: '</x?from=1>; rel="prev"' } }
+          : { body: make(1, 4), headers: { link: '<https://elsewhere.test/x?from=4>; rel="next"' } },
+      3,
+    ],
     [
       'the same cursor for ever',
       ({ query }) => ({ body: { data: query.has('cursor') ? make(5, 7) : make(1, 4), next: 'abc' } }),
@@ -74,7 +84,7 @@ describe('contacts', () => {
     [
       'one entry twice, and one without an id',
       () => ({ body: { data: [...make(1, 7), ...make(7, 7), { email: 'x' }, null], hasMore: false } }),
-      2,
+      1,
     ],
   ])('are read completely: %s', async (_form, answer, requests) => {
     const service = await serve(answer)
@@ -115,6 +125,17 @@ describe('contacts', () => {
     const service = await serve((_, count) => ({ body: count === 1 ? { data: make(1, 4), ...marks } : [] }))
     await collect(clientOf(service).contacts())
     expect(service.seen.slice(2).map(({ query }) => Object.fromEntries(query))).toEqual(next === 'end' ? [] : [next])
+  })
+
+  it.each([
+    '</x?from=4>; rel="next"',
+    '</x?from=4>;rel=next',
+    '</x?from=4>; title=more; rel=next',
+    '</x?from=1>; rel="prev", </x?from=4>; rel="next"',
+  ])('are continued after the header Link: %s', async (link) => {
+    const service = await serve((_, count) => (count === 1 ? { body: make(1, 4), headers: { link } } : { body: [] }))
+    await collect(clientOf(service).contacts())
+    expect(service.seen.at(-1)?.query.get('from')).toBe('4')
   })
 
   it('keep the valid entries, and leave out those of a wrong type', async () => {

@@ -23,8 +23,29 @@ describe('the redactor', () => {
     },
   )
 
-  it('removes a password that is a word, too', () => {
-    expect(knowing('contact').redact('there is no such contact')).toBe('there is no such [redacted]')
+  it.each([
+    ['a "contact" that is not found', 'a "[redacted]" that is not found'],
+    ['there is no such contact', undefined],
+    ['contact: not found. Contact us, or the contacts page', undefined],
+    ['POST /api/sales/contact/7 and contact_id', undefined],
+    ['{"password":"contact","message":"no contact"}', '{"password":"[redacted]","message":"no contact"}'],
+    [JSON.stringify(JSON.stringify({ sent: 'contact' })), JSON.stringify(JSON.stringify({ sent: '[redacted]' }))],
+    ['?user=ada&password=contact&x=1', '?user=ada&password=[redacted]&x=1'],
+    ['https://ada:contact@crm.test', 'https://ada:[redacted]@crm.test'],
+    ['Password: contact', 'Password: [redacted]'],
+    ["userPassword = 'contact'", "userPassword = '[redacted]'"],
+    [' contact\n', ' [redacted]\n'],
+  ])('removes a password that is a word only if it stands as a value: %j', (text, clean = text) => {
+    expect(knowing('contact').redact(text)).toBe(clean)
+  })
+
+  it.each(['200', 'Welcome', 'SECRET'])('keeps sentences with the word %s', (word) => {
+    const text = `the status was ${word}, and ${word} again`
+    expect(knowing(word).redact(`${text} "${word}"`)).toBe(`${text} "[redacted]"`)
+  })
+
+  it.each(['Welc0me', 'trustNo', 'x-y', 'correcthorsebattery'])('removes %s everywhere, which is no word', (secret) => {
+    expect(knowing(secret).redact(`no ${secret}s`)).toBe('no [redacted]s')
   })
 
   it('removes text that looks like a token, even if it was not passed', () => {
