@@ -88,7 +88,9 @@ export async function ensureWebhook(client: Client, options: EnsureOptions): Pro
       if (!replaceActive && foreign[0] !== undefined) throw notOurs(foreign[0], url)
       for (const webhook of foreign) await drop(webhook)
       try {
-        made.add(await registry.register({ url, events, description: toDescription(description) }))
+        const { id, isKept } = await registry.register({ url, events, description: toDescription(description) })
+        made.add(id)
+        if (!isKept) deleted.push(id)
       } catch (error) {
         if (!hasCode(error, 'outcome_unknown') || ++failures === MAX_FAILURES) throw error
       }

@@ -23,6 +23,9 @@ export interface Registrations {
 /** Number of times that a run reads the list again: concurrent runs change what the others have read. */
 export const MAX_ROUNDS = 20
 
+/** Number of times that a webhook is created if its saved secret is not found afterwards. */
+const MAX_FORGOTTEN = 3
+
 export type Registry = ReturnType<typeof openRegistry>
 
 /** Opens the webhooks of an account and their secrets, for one run. Concurrent runs may delete any webhook at any time. */
@@ -30,6 +33,7 @@ export function openRegistry({ webhooks }: Client, keeper: SecretKeeper & CallOp
   const { signal } = keeper
   /** Id of the webhook that was created last, until the list was read again. */
   let created: string | undefined
+  let forgotten = 0
   const read = (id: string) => ifThere(webhooks.get(id, { signal }))
   const remove = async (id: string) => void (await ifThere(webhooks.delete(id, { signal })))
   /** Deletes a new webhook that the list does not show as it was created: each round, and each run, would create another one. */
@@ -76,7 +80,7 @@ export function openRegistry({ webhooks }: Client, keeper: SecretKeeper & CallOp
      * Creates an inactive webhook, and calls `saveSecret`. If its secret is not saved afterwards, deletes the webhook: no receiver could
      * verify its deliveries.
      */
-    async register(wanted: Omit<NewWebhook, 'active'>): Promise<string> {
+    async register(wanted: Omit<NewWebhook, 'active'>): Promise<{ readonly id: string; readonly isKept: boolean }> {
       const { webhook, secret } = await webhooks.create({ ...wanted, active: false }, { signal })
       const { id } = webhook
       created = id
@@ -90,11 +94,14 @@ export function openRegistry({ webhooks }: Client, keeper: SecretKeeper & CallOp
         const message = `saveSecret failed for webhook ${id}, which ${then}. Its secret is lost.`
         throw notSaved(message, { cause: without(secret, error) })
       }
-      if (await keeper.hasSecret(id)) return id
+      if (await keeper.hasSecret(id)) return { id, isKept: true }
       await remove(id)
-      throw notSaved(
-        `hasSecret does not know webhook ${id}, though saveSecret has just saved its secret. The webhook was deleted again.`,
-      )
+      forgotten++
+      if (forgotten === MAX_FORGOTTEN)
+        throw notSaved(
+          `hasSecret does not know webhook ${id}, though saveSecret has just saved its secret. The webhook was deleted again.`,
+        )
+      return { id, isKept: false } // another run may have overwritten the secret with its own
     },
   }
 }

@@ -1,4 +1,4 @@
-import { ensureWebhook } from 'postern/client'
+import { ensureWebhook, type SecretKeeper } from 'postern/client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clientOf, failureOf } from './support.ts'
 import {
@@ -168,12 +168,26 @@ describe('ensureWebhook', () => {
     expect(service.webhooks.size).toBe(0)
   })
 
-  it('leaves no webhook if hasSecret does not find the saved secret', async () => {
+  it('creates three webhooks at most, and leaves none, if hasSecret does not find the saved secret', async () => {
     expect(await failureOf(ensure({ hasSecret: async () => {} }))).toMatchObject({
       code: 'secret_not_saved',
-      message: expect.stringContaining('hasSecret does not know webhook w1'),
+      message: expect.stringContaining('hasSecret does not know webhook w3'),
     })
     expect(service.webhooks.size).toBe(0)
+  })
+
+  it('creates another webhook if another run has saved its own secret in the same place', async () => {
+    let saved: string | undefined
+    let isFirst = true
+    const place: SecretKeeper = {
+      hasSecret: (id) => saved === id,
+      saveSecret: (_secret, { id }) => {
+        saved = isFirst ? 'of another run' : id
+        isFirst = false
+      },
+    }
+    expect(await ensure(place)).toMatchObject({ webhook: { id: 'w2' }, isNew: true, deleted: ['w1'] })
+    expect([...service.webhooks.keys()]).toEqual(['w2'])
   })
 })
 
