@@ -48,8 +48,8 @@ function isErrorObject(value: unknown): value is Error {
 function whyUnfinished(result: unknown, parts: readonly unknown[]): string | undefined {
   if (typeof result === 'function') return 'a function, which nobody calls: call it, or return nothing.'
   if (typeof result !== 'object' || result === null) return undefined
-  if (tagOf(result) === '[object Response]' && Reflect.get(result, 'ok') === false)
-    return `a response of HTTP ${Reflect.get(result, 'status')}, which nobody looks at: throw unless response.ok.`
+  const status = [result, ...parts].map(failedStatus).find((each) => each !== undefined)
+  if (status !== undefined) return `a response of HTTP ${status}, which nobody looks at: throw unless response.ok.`
   if (isObservable(result))
     return 'an Observable, which nobody subscribes to: return lastValueFrom(it, { defaultValue: undefined }).'
   if (EFFECT in result) return 'an Effect, which nobody runs: return Effect.runPromise(it).'
@@ -58,6 +58,14 @@ function whyUnfinished(result: unknown, parts: readonly unknown[]): string | und
   if (!parts.some(isThenable)) return undefined
   for (const part of parts) ignoreRejection(part)
   return 'a list of promises, which nobody waits for: return Promise.all(list).'
+}
+
+/** Returns the status of a response that is not ok, of fetch or of a client that does not throw either. Records have a status as well. */
+function failedStatus(value: unknown): number | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { ok, status, statusCode = status, statusText, headers } = value as Readonly<Record<string, unknown>> // any object may be asked
+  if (typeof statusCode !== 'number' || (headers ?? statusText) === undefined) return undefined
+  return (ok === undefined ? statusCode >= 400 : ok === false) ? statusCode : undefined
 }
 
 /** Marks the lazy values of the package "effect". */

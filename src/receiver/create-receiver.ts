@@ -237,6 +237,7 @@ export class WebhookReceiver implements NameHolder, Observable {
   }
 
   async #closeWorker(worker: Worker, timeoutMs: number): Promise<CloseResult> {
+    this.#shared.hasWorked = false
     const unfinished = await worker.close(timeoutMs)
     if (this.#worker === worker) this.#worker = undefined
     return { unfinished }

@@ -71,12 +71,14 @@ async function lookForWorker(shared: Shared, inbox: Inbox): Promise<void> {
 }
 
 /** Returns the lane of an event for its item. An event whose lane cannot be computed has none, and is accepted: refusing it would lose it. */
-export function laneOf({ settings, reporter }: Shared, event: ParsedEvent, about: Route): string | undefined {
+export function laneOf(shared: Shared, event: ParsedEvent, about: Route): string | undefined {
+  const { settings, reporter } = shared
   const { lane, name } = settings
   if (lane === undefined) return undefined
   try {
     const text: unknown = lane === 'record' ? recordOf(event, about) : lane(withModel(event, about))
-    if (text === undefined) return undefined
+    if (text === undefined) return noLane(shared)
+    shared.laneless = Number.NEGATIVE_INFINITY
     if (typeof text === 'string' && text !== '') return laneKey(name, event.accountKey, text)
     ignoreRejection(text)
     throw new TypeError(`lane returned ${show(text)}; it has to return a text, or undefined for no lane.`)
@@ -86,6 +88,15 @@ export function laneOf({ settings, reporter }: Shared, event: ParsedEvent, about
     reporter.errorSparingly(new PosternError('hook_failed', message, { cause }))
     return undefined
   }
+}
+
+const MOST_LANELESS = 10
+
+function noLane(shared: Shared): undefined {
+  if (++shared.laneless === MOST_LANELESS)
+    shared.reporter.warnOnce(
+      `lane returned undefined for the first ${MOST_LANELESS} events, so that they have none. Is the name of its field right, such as event.data.record._id?`,
+    )
 }
 
 function recordOf({ data }: ParsedEvent, { model }: Route): string | undefined {

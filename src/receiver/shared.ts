@@ -26,7 +26,9 @@ export class Shared {
   isClosing = false
   /** Number of deliveries and dispatched events. */
   used = 0
-  /** True once the receiver had a worker. */
+  /** Number of events without a lane, until one has a lane. */
+  laneless = 0
+  /** True once the receiver had a worker, until that is closed. */
   hasWorked = false
   /** When to look whether any worker takes what this process accepts, on the monotonic clock. */
   lookAt: number | undefined

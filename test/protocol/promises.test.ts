@@ -13,10 +13,14 @@ it('refuseUnfinished names the function that returned a list of promises, and wh
   )
 })
 
-it('refuseUnfinished refuses a response that says that the call failed, and passes another on', () => {
-  expect(() => refuseUnfinished(new Response('', { status: 502 }))).toThrow('returned a response of HTTP 502')
-  const response = new Response('', { status: 201 })
-  expect(refuseUnfinished(response)).toBe(response)
+it.each<[string, unknown]>([
+  ['fetch', new Response('', { status: 502 })],
+  ['several calls', [new Response(), new Response('', { status: 502 })]],
+  ['undici', { statusCode: 502, headers: {}, body: {} }],
+  ['axios', { status: 502, statusText: 'Bad Gateway', headers: {}, data: '' }],
+  ['Supabase', { data: null, error: {}, status: 502, statusText: 'Bad Gateway' }],
+])('refuseUnfinished refuses a response of %s that says that the call failed', (_client, response) => {
+  expect(() => refuseUnfinished(response)).toThrow('returned a response of HTTP 502')
 })
 
 const wait = async () => {}
@@ -64,6 +68,7 @@ it.each<[string, unknown]>([
   ['bytes', Buffer.from('a')],
   ['an iterator of values', new Map([[1, 2]]).entries()],
   ['a response of fetch, whose body is iterable', new Response('done')],
+  ['a record with a status', { status: 502 }],
   ['a web stream', new Blob(['a']).stream()],
   ['a stream', Readable.from(['a'])],
   ['an emitter', new EventEmitter()],

@@ -982,6 +982,28 @@ export const WARNED: readonly (readonly [string, Warned, RegExp])[] = [
     /no worker runs any: call receiver\.work\(\)/,
   ],
   [
+    'a worker that is closed immediately',
+    async (logger, clock) => {
+      const inbox = sqlite.sqliteInbox({ database, clock, table: 'closed' })
+      const receiver = core.createReceiver({ secret, logger, clock, inbox }).on('*', nothing)
+      await receiver.work().close()
+      for (let minute = 0; minute < 9; minute++) {
+        await receive(receiver)
+        await clock.advance('1m')
+      }
+    },
+    /no worker runs any/,
+  ],
+  [
+    'a lane of a field that is not there',
+    async (logger) => {
+      const lane = ({ data }: core.WebhookEvent<string, unknown>) => Object(data).record.id
+      const receiver = onFile('lane.db', { logger, lane }).on('*', nothing)
+      for (let times = 0; times < 15; times++) await receive(receiver)
+    },
+    /lane returned undefined for the first 10 events/,
+  ],
+  [
     'workOnce for less than a handler may take',
     (logger) => onFile('once.db', { logger }).workOnce({ forMs: 1_000 }),
     /forMs is less than handlerTimeoutMs/,
