@@ -49,6 +49,13 @@ describe('an attempt', () => {
     })
   })
 
+  it('is signed with digits in upper case if that is assumed (A40)', async () => {
+    const { receiver, webhook, attempt } = await scene({ assume: { A40: 'upper' } })
+    const { bytes } = await attempt()
+    const digits = sign(bytes, webhook.secret).slice('sha256='.length)
+    expect(receiver.received[0]?.headers['x-service-signature']).toBe(['sha256', digits.toUpperCase()].join('='))
+  })
+
   it('is signed wrongly if that was requested', async () => {
     const { crm, receiver, webhook, attempt } = await scene()
     const { id, bytes } = await attempt()

@@ -1,9 +1,8 @@
-import { type Clock, createReceiver } from 'postern'
+import type { Clock } from 'postern'
 import type { Emulator } from 'postern/emulator'
-import { nodeHandler } from 'postern/node'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { ADA, call, pick, quiet, serve, sink, start } from './support.ts'
+import { call, sink, start } from './support.ts'
 
 describe('the manual clock', () => {
   const state = async (crm: Emulator) => Object((await call(crm, 'GET /_emulator/clock')).json)
@@ -42,48 +41,5 @@ describe('the manual clock', () => {
     }
     expect(crm.deliveries.list()[0]?.attempts.map(({ at }) => at / 1_000_000)).toEqual([0, 30, 330, 2_130, 9_330])
     expect(Math.max(...waits)).toBe(2_147_483_647)
-  })
-})
-
-describe('end to end, over sockets', () => {
-  const receive = async (failures: number) => {
-    const crm = await start()
-    let secret = ''
-    let runs = 0
-    const receiver = createReceiver({
-      secret: () => secret,
-      clock: crm.clock,
-      logger: { ...quiet, error() {} },
-    })
-    receiver.on('contact.*', () => {
-      runs++
-      if (runs <= failures) throw new Error('down')
-    })
-    const { url } = await serve(nodeHandler(receiver))
-    const token = await crm.login()
-    const made = await call(crm, 'POST /api/integrations/webhooks', {
-      token,
-      body: { url, events: ['contact.created'] },
-    })
-    secret = pick(made.json, 'secret')
-    return { crm, token, path: `/api/integrations/webhooks/${pick(made.json, '_id')}`, runs: () => runs }
-  }
-
-  it('five failures, failed, then a manual retry that is handled once; the token expires on the way', async () => {
-    const { crm, token, path, runs } = await receive(5)
-    await call(crm, 'POST /_emulator/records/contact', { body: {} })
-    await crm.clock.advance('2h35m30s')
-    expect((await call(crm, `GET ${path}/deliveries`, { token })).status).toBe(401)
-    const login = await call(crm, 'POST /api/identity/auth/login', { body: ADA })
-    const fresh = pick(login.json, 'accessToken')
-    const failed = await call(crm, `GET ${path}/deliveries`, { token: fresh })
-    expect(failed.json).toMatchObject([{ status: 'failed', attempts: 5 }])
-    const retried = await call(crm, `POST ${path}/retry/${pick(failed.json, 0, '_id')}`, { token: fresh })
-    expect(retried).toMatchObject({ status: 202, json: { status: 'pending' } })
-    await crm.clock.advance(0)
-    expect((await call(crm, `GET ${path}/deliveries`, { token: fresh })).json).toMatchObject([
-      { status: 'success', attempts: 6 },
-    ])
-    expect(runs()).toBe(6)
   })
 })
