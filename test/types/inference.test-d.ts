@@ -22,7 +22,6 @@ import {
 import { type Contact, contact } from 'postern/models'
 import { signed } from 'postern/testing'
 import * as z from 'zod'
-import type { Action } from '../../src/protocol/events.ts'
 import { type Equal, expectType } from './equal.ts'
 
 // Only the compiler reads this file: every wrong line fails `tsc --noEmit`.
@@ -77,25 +76,6 @@ receiver.on('financeInvoice.deleted', (event) => {
 })
 
 // (test/types/editor.test.ts judges the event of each pattern by the name that an editor shows.)
-
-// ── Wildcards ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-receiver.on('contact.*', (event) => {
-  expectType<Equal<typeof event.action, Action>>()
-  switch (event.action) {
-    case 'created':
-      expectType<Equal<typeof event, ModelEvent<'contact', 'created', Contact>>>()
-      break
-    case 'updated':
-      expectType<Equal<typeof event.data.record, Contact>>()
-      break
-    case 'deleted':
-      expectType<Equal<typeof event.data.record, DeletedRecord>>()
-      break
-    default:
-      expectType<Equal<typeof event, never>>()
-  }
-})
 
 // ── Events that are not about records ──────────────────────────────────────────────────────────────────────────────────
 
