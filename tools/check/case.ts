@@ -109,7 +109,7 @@ export interface DeliveryChanges extends Partial<Omit<TestDelivery, 'body' | 'si
 
 /** HTTP request of one delivery, exactly as it is sent. */
 export interface TestDelivery {
-  readonly method: 'POST' | 'GET' | 'PUT'
+  readonly method: 'POST' | 'GET' | 'PUT' | 'PATCH' | 'DELETE'
   readonly body: Uint8Array
   readonly signatureName: string
   /** Signatures, each sent in a separate header line. */

@@ -6,7 +6,7 @@ import { HandshakeFailure } from './connection-failure.ts'
 /** HTTP request as it is written to the socket. */
 export interface WireRequest {
   /** Default `POST`. */
-  readonly method?: 'POST' | 'GET' | 'PUT'
+  readonly method?: 'POST' | 'GET' | 'PUT' | 'PATCH' | 'DELETE'
   /** In the order in which they are sent. A repeated name is sent as two lines. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** Sent as a whole, or in parts as the iterable yields them. */

@@ -9,6 +9,13 @@ export class DedupesByRecord extends HandWritten {
   }
 }
 
+/** Recognizes duplicates by what a record contains. */
+export class DedupesByContent extends HandWritten {
+  override keyOf({ id, type, data }: Event): string {
+    return data?.record === undefined ? id : type + JSON.stringify(data.record)
+  }
+}
+
 export class DedupesByBody extends HandWritten {
   readonly #keys = new WeakMap<Event, string>()
 

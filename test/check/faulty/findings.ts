@@ -131,6 +131,7 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
 
 const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   DedupesByRecord: { fail: ['effect-each-event'], beside: /^effect-/ },
+  DedupesByContent: { fail: ['effect-each-event'], among: ['effect-each-event'] },
   DedupesByBody: { fail: ['effect-once-other-bytes'] },
   DedupesByIdAndTime: { fail: ['effect-once-other-bytes'] },
   RemembersHundredEvents: { fail: ['effect-once-after-others'], beside: /^effect-once(-at-end)?$/ },

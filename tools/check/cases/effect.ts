@@ -114,10 +114,10 @@ export const effect: readonly Case[] = [
   {
     id: 'effect-each-event',
     sends:
-      'Two contact.updated events of the same record, each with its own id; the second is later, and changes the name.',
-    expects: 'The probe reports that the work of both was done.',
-    why: 'A record changes more than once. A receiver that remembers the id of the record takes the second change for a duplicate, and loses it.',
-    fix: 'Remember the id of the event, not the _id of its record.',
+      'Three contact.updated events of the same record, one after the other, each with its own id: the second changes the name, and the third changes it back.',
+    expects: 'The probe reports that the work of each was done.',
+    why: 'A record changes more than once. A receiver that remembers the id of the record, or a hash of its data, takes a change for a duplicate, and loses it.',
+    fix: 'Remember the id of the event, not the _id of its record, nor what it contains.',
     run: forEachModel(async (scene, model) => {
       const { make, send } = scene
       const { earlier, later } = await makePair(scene, { ...NEW_UPDATES, model })
@@ -125,8 +125,11 @@ export const effect: readonly Case[] = [
       if (!isSuccess(first)) return notAccepted(first)
       const [done = 0] = await readSettled(scene, earlier.id)
       if (done === 0) return toVerdict('skipped', first, { cause: 'not_counted' })
-      const { answer, runs } = await sendEvent(scene, later)
-      return toVerdict(runs > 0 ? 'pass' : 'fail', [first, answer], { runs })
+      const second = await sendEvent(scene, later)
+      const back = make.event({ type: earlier.type, data: earlier.data })
+      const sent = second.runs === 0 ? [second] : [second, await sendEvent(scene, back)]
+      const runs = sent.at(-1)?.runs ?? 0
+      return toVerdict(runs > 0 ? 'pass' : 'fail', [first, ...sent.map(({ answer }) => answer)], { runs })
     }),
   },
   {

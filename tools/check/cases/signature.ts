@@ -59,16 +59,6 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
     deliver: (make) => make.delivery(make.event(), { ...FORGED, isChunked: true }),
   },
   {
-    id: 'signature-put',
-    sends: 'A PUT request with an event and a wrong signature.',
-    expects: 'A 4xx, mostly 405 or 401, or 501. Never 2xx, never another 5xx.',
-    why: `${WHY} They choose the method as well, and a check that is registered for POST does not run for another one.`,
-    fix: 'Answer 405 to any method except POST.',
-    deliver: (make) => make.delivery(make.event(), { ...FORGED, method: 'PUT' }),
-    // Some servers, such as that of Python, answer 501 to a method without a handler.
-    judge: (answer) => (answer.status === 501 ? toVerdict('pass', answer) : mustBeRefusedAnyhow(answer)),
-  },
-  {
     id: 'signature-reserialised',
     sends: 'An event with the signature of the same JSON, parsed and serialized again without spaces.',
     why: 'A receiver that accepts this computes the digest over the body it parsed and serialized again, and refuses genuine deliveries whose JSON is formatted differently.',
@@ -104,6 +94,8 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
 ]
 
+const METHODS = ['PUT', 'PATCH', 'DELETE'] as const
+
 /** Accounts that no receiver knows; the second is the name of a property that every JavaScript object has. */
 const UNKNOWN = ['check-unheard-of', 'constructor']
 
@@ -138,6 +130,21 @@ const afterGenuine =
 
 export const signature: readonly Case[] = [
   ...forgeries.map((forgery): Case => ({ ...MUST_BE_REFUSED, why: WHY, fix: FIX, ...forgery })),
+  {
+    id: 'signature-put',
+    sends: `${METHODS.join(', ')} requests with an event and a wrong signature.`,
+    expects: 'A 4xx to each, mostly 405 or 401, or 501. Never 2xx, never another 5xx.',
+    why: `${WHY} They choose the method as well, and a check that is registered for POST does not run for another one.`,
+    fix: 'Answer 405 to any method except POST.',
+    run: (scene) => {
+      const { make } = scene
+      const deliveries = METHODS.map((method) => [method, make.delivery(make.event(), { ...FORGED, method })] as const)
+      // Some servers, such as that of Python, answer 501 to a method without a handler.
+      return judgeEach(scene, deliveries, (answer) =>
+        answer.status === 501 ? toVerdict('pass', answer) : mustBeRefusedAnyhow(answer),
+      )
+    },
+  },
   {
     id: 'signature-form',
     sends:
