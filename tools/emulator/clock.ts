@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../src/host/clock.ts'
-import { parseDuration } from '../../src/host/duration.ts'
 import { ConfigurationError } from '../../src/protocol/errors.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
+import { parseDuration } from '../wire/parse-duration.ts'
 import { Refusal } from './refusal.ts'
 
 /** Clock of the emulator, for delays, token expiry, rate windows and timestamps. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/host/clock.ts'
-import { parseDuration } from '../../src/host/duration.ts'
 import { type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
+import { parseDuration } from '../wire/parse-duration.ts'
 
 /** A clock that stands still until the test moves it. */
 export interface ManualClock extends Clock {

@@ -1,9 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { parseDuration } from '../../../src/host/duration.ts'
 import { SIGNATURE_HEADER } from '../../../src/protocol/head.ts'
 import { isLoopback } from '../../../src/protocol/loopback.ts'
 import { OptionChecker } from '../../../src/protocol/option-checker.ts'
 import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
+import { parseDuration } from '../../wire/parse-duration.ts'
 import { usageError } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 
