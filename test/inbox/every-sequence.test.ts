@@ -4,10 +4,10 @@ import { bullmqInbox } from 'postern/bullmq'
 import { postgresInbox } from 'postern/postgres'
 import { openSqlite } from 'postern/sqlite'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { Connection } from '../../adapters/queues/bullmq/connection.ts'
+import { createConnection } from '../../adapters/queues/bullmq/connection.ts'
 import { readCounts } from '../../adapters/queues/bullmq/look.ts'
 import { checkOptions } from '../../adapters/queues/bullmq/options.ts'
-import { RedisTime } from '../../adapters/queues/bullmq/redis-time.ts'
+import { createRedisTime } from '../../adapters/queues/bullmq/redis-time.ts'
 import { WorkTable as QueueTable } from '../../adapters/queues/bullmq/work-table.ts'
 import { SUSPECT } from '../../adapters/stores/inbox-lines.ts'
 import { InboxTables } from '../../adapters/stores/postgres/inbox/inbox-tables.ts'
@@ -150,9 +150,10 @@ describe.skipIf(redisProgram === undefined)('BullMQ', () => {
 
   function open(connection: string): Subject {
     const inbox = bullmqInbox({ connection })
-    const own = new Connection(checkOptions({ connection }), new RedisTime(), () => {}, LEASE_MS)
+    const time = createRedisTime()
+    const own = createConnection(checkOptions({ connection }), time, () => {}, LEASE_MS)
     // By the time of the worker's connection: in an inbox, all connections share one.
-    const counts = async () => readCounts(await own.get(), own.now())
+    const counts = async () => readCounts(await own.get(), time.now())
     const redis = new Redis(connection)
     onTestFinished(async () => {
       await Promise.all([inbox.close(), own.close()])
@@ -164,7 +165,7 @@ describe.skipIf(redisProgram === undefined)('BullMQ', () => {
       leaseMs: LEASE_MS,
       canLose: false,
       tableOf(worker) {
-        const table = workers.get(worker) ?? new QueueTable({ ...PARTS, connection: own, worker })
+        const table = workers.get(worker) ?? new QueueTable({ ...PARTS, connection: own, time, worker })
         workers.set(worker, table)
         return table
       },

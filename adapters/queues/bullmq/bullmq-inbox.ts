@@ -6,14 +6,14 @@ import { nameWorker } from '../../stores/name-worker.ts'
 import { Notices } from '../../stores/notices.ts'
 import { PutListeners } from '../../stores/put-listeners.ts'
 import { toCommandOptions } from './command-options.ts'
-import { Connection } from './connection.ts'
+import { createConnection } from './connection.ts'
 import { ask, findGaps } from './durability.ts'
 import { toJobId } from './job-data.ts'
 import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
 import { readCounts, readNextTurn, readPage } from './look.ts'
 import { type BullmqInboxOptions, checkOptions } from './options.ts'
-import { RedisTime } from './redis-time.ts'
-import { Turns } from './turns.ts'
+import { createRedisTime } from './redis-time.ts'
+import { createTurns } from './turns.ts'
 import { WorkTable } from './work-table.ts'
 
 export type { BullmqInboxOptions } from './options.ts'
@@ -45,10 +45,10 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   const report = async (backend: RedisQueueBackend) => {
     for (const gap of await findGaps(backend).catch(() => [])) notices.warn(`bullmqInbox: ${gap}`)
   }
-  const time = new RedisTime()
-  const connection = new Connection(checked, time, report)
-  const room = new Room()
-  const turns = new Turns(async () => readNextTurn(await connection.get()))
+  const time = createRedisTime()
+  const connection = createConnection(checked, time, report)
+  const takeRoom = createRoom()
+  const nextTurn = createTurns(async () => readNextTurn(await connection.get()))
   const listeners = new PutListeners()
   let logger: Logger | undefined
   const { deadLetterMs } = checked
@@ -60,16 +60,16 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   return {
     commandOptions: toCommandOptions(checked),
     async put(item: InboxItem) {
-      const [backend, turn] = await Promise.all([connection.get(), turns.next(item.accountKey)])
-      await Promise.all([room.take(backend, item.bytes.length), connection.keepTime(backend)])
-      await addJob(backend, item, turn, connection.now())
+      const [backend, turn] = await Promise.all([connection.get(), nextTurn(item.accountKey)])
+      await Promise.all([takeRoom(backend, item.bytes.length), time.read(backend)])
+      await addJob(backend, item, turn, time.now())
       listeners.wake()
     },
     work(run, workOptions) {
       const worker = nameWorker()
       const { leaseMs } = workOptions
-      const own = new Connection(checked, time, report, leaseMs)
-      const table = new WorkTable({ connection: own, worker, leaseMs, onPut: listeners.onPut, tidy })
+      const own = createConnection(checked, time, report, leaseMs)
+      const table = new WorkTable({ connection: own, time, worker, leaseMs, onPut: listeners.onPut, tidy })
       const loop = pollInbox(table, worker, run, workOptions)
       return {
         async close(timeoutMs) {
@@ -80,7 +80,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
         },
       }
     },
-    counts: async () => readCounts(await connection.get(), connection.now()),
+    counts: async () => readCounts(await connection.get(), time.now()),
     list: async (state, listOptions = {}) => readPage(() => connection.get(), state, listOptions),
     async get(key) {
       checkKey('get', key)
@@ -88,7 +88,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
     },
     async replay(key) {
       const id = toJobId(checkKey('replay', key))
-      const isReplayed = await replayJob(await connection.get(), id, connection.now())
+      const isReplayed = await replayJob(await connection.get(), id, time.now())
       if (isReplayed) listeners.wake()
       return isReplayed
     },
@@ -104,33 +104,29 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   }
 }
 
-/** Refuses items that would fill up Redis. */
-class Room {
-  #lookedAt = Number.NEGATIVE_INFINITY
-  #looking: Promise<void> | undefined
+/** Returns a function that rejects if an item of so many bytes would fill up Redis. */
+function createRoom(): (backend: RedisQueueBackend, bytes: number) => Promise<void> {
+  let lookedAt = Number.NEGATIVE_INFINITY
   /** The bytes that may still be added, as far as this process knows. */
-  #left = Number.POSITIVE_INFINITY
-
-  /** @throws Error if there is no room for so many bytes */
-  async take(backend: RedisQueueBackend, bytes: number): Promise<void> {
-    const now = systemClock.monotonic()
-    if (now - this.#lookedAt >= LOOK_EVERY_MS) {
-      const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY
-      this.#lookedAt = now
-      this.#looking = this.#look(backend)
-      if (isFirst || this.#left < 0) await this.#looking
-    }
-    this.#left -= 2 * bytes + JOB_BYTES
-    if (this.#left < 0)
-      throw new Error(
-        'Redis is nearly full (maxmemory). The rest of its memory is kept for the workers, which free memory by handling events.',
-      )
-  }
-
-  async #look(backend: RedisQueueBackend): Promise<void> {
+  let left = Number.POSITIVE_INFINITY
+  const look = async (backend: RedisQueueBackend) => {
     const info = String(await ask(backend, 'INFO', 'memory'))
     const read = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
     const most = read('maxmemory')
-    this.#left = most === 0 ? Number.POSITIVE_INFINITY : most * FULL - read('used_memory')
+    left = most === 0 ? Number.POSITIVE_INFINITY : most * FULL - read('used_memory')
+  }
+  return async (backend, bytes) => {
+    const now = systemClock.monotonic()
+    if (now - lookedAt >= LOOK_EVERY_MS) {
+      const isFirst = lookedAt === Number.NEGATIVE_INFINITY
+      lookedAt = now
+      const looking = look(backend)
+      if (isFirst || left < 0) await looking
+    }
+    left -= 2 * bytes + JOB_BYTES
+    if (left < 0)
+      throw new Error(
+        'Redis is nearly full (maxmemory). The rest of its memory is kept for the workers, which free memory by handling events.',
+      )
   }
 }

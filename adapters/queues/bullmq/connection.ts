@@ -15,71 +15,50 @@ export function isRefused(error: unknown): boolean {
   return typeof code === 'number' && code < 0
 }
 
-/** One connection to BullMQ's backend. It fails fast while the engine is away, and reconnects by itself. */
-export class Connection {
-  readonly #options: Checked
-  readonly #onOpened: (backend: RedisQueueBackend) => void
-  readonly #leaseMs: number | undefined
-  readonly #time: RedisTime
-  #opened: Promise<RedisQueueBackend> | undefined
-  #isClosed = false
+export type Connection = ReturnType<typeof createConnection>
 
-  /**
-   * @param time shared by the connections of an inbox
-   * @param onOpened called for each backend that is made
-   * @param leaseMs a worker's lease, in milliseconds
-   */
-  constructor(options: Checked, time: RedisTime, onOpened: (backend: RedisQueueBackend) => void, leaseMs?: number) {
-    this.#options = options
-    this.#time = time
-    this.#onOpened = onOpened
-    this.#leaseMs = leaseMs
-  }
-
-  /** Resolves with the backend; rejects if it cannot be reached, and the next call tries again. */
-  get(): Promise<RedisQueueBackend> {
-    // A connection that is opened now would never be closed, and would keep the process alive.
-    if (this.#isClosed) return Promise.reject(new Error('The inbox is closed.'))
-    if (this.#opened === undefined) {
-      const opening = this.#open()
-      this.#opened = opening
-      opening.catch(() => {
-        if (this.#opened === opening) this.#opened = undefined
-      })
-    }
-    return this.#opened
-  }
-
-  /** Redis' time, in milliseconds since 1970. */
-  now(): number {
-    return this.#time.now()
-  }
-
-  /** Looks whether Redis' time is still the one that is known. */
-  keepTime(backend: RedisQueueBackend): Promise<void> {
-    return this.#time.read(backend)
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    const opened = this.#opened
-    this.#opened = undefined
-    await (await opened?.catch(() => undefined))?.close(true).catch(() => {})
-  }
-
-  async #open(): Promise<RedisQueueBackend> {
+/**
+ * Creates a connection to BullMQ's backend. It fails fast while the engine is away, and reconnects by itself.
+ *
+ * @param time shared by the connections of an inbox
+ * @param onOpened called for each backend that is made
+ * @param leaseMs a worker's lease, in milliseconds
+ */
+export function createConnection(
+  options: Checked,
+  time: RedisTime,
+  onOpened: (backend: RedisQueueBackend) => void,
+  leaseMs?: number,
+) {
+  let opened: Promise<RedisQueueBackend> | undefined
+  let isClosed = false
+  const open = async () => {
     let backend: RedisQueueBackend | undefined
     try {
-      backend = makeBackend(this.#options, this.#leaseMs)
+      backend = makeBackend(options, leaseMs)
       await Promise.race([backend.waitUntilReady(), untilError(backend)])
-      await this.#time.read(backend)
-      this.#time.correct(backend)
+      await time.read(backend)
+      time.correct(backend)
     } catch (cause) {
+      opened = undefined
       backend?.close(true).catch(() => {})
       throw explain(cause)
     }
-    this.#onOpened(backend)
+    onOpened(backend)
     return backend
+  }
+  return {
+    /** Resolves with the backend; rejects if it cannot be reached, and the next call tries again. */
+    async get(): Promise<RedisQueueBackend> {
+      // A connection that is opened now would never be closed, and would keep the process alive.
+      if (isClosed) throw new Error('The inbox is closed.')
+      opened ??= open()
+      return opened
+    },
+    async close(): Promise<void> {
+      isClosed = true
+      await (await opened?.catch(() => undefined))?.close(true).catch(() => {})
+    },
   }
 }
 

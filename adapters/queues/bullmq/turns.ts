@@ -9,52 +9,46 @@ const ITEMS_A_TURN = 16
 const LOOK_EVERY_MS = 250
 
 /**
- * Assigns each account its turns, which are BullMQ's priorities: after its own last turn, and not before the next turn of the queue. So the
- * backlog of one account is never in front of the first item of another. Turns begin again whenever nothing waits; if they run out before
- * that, new items run in the order of arrival.
+ * Returns a function that assigns each account its turns, which are BullMQ's priorities: after its own last turn, and not before the next
+ * turn of the queue. So the backlog of one account is never in front of the first item of another. Turns begin again whenever nothing waits;
+ * if they run out before that, new items run in the order of arrival.
+ *
+ * @param lookUp resolves with the turn of the next item; undefined if none waits
  */
-export class Turns {
-  readonly #lookUp: () => Promise<number | undefined>
+export function createTurns(lookUp: () => Promise<number | undefined>): (account: string) => Promise<number> {
   /** Counted in turns; a fraction is the part of its turn that an account has used. */
-  readonly #usedByAccount = new Map<string, number>()
+  const usedByAccount = new Map<string, number>()
   /** 0 before the first look-up. */
-  #next = 0
-  #lookedAt = Number.NEGATIVE_INFINITY
-  #looking: Promise<void> | undefined
+  let next = 0
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let looking: Promise<void> | undefined
   /** The turn of the account that is furthest ahead. */
-  #mostUsed = 0
+  let mostUsed = 0
   /** Set until the first answer, and after a pause: items that came meanwhile would hide that the queue was empty. */
-  #mustWait = true
-
-  /** @param lookUp resolves with the turn of the next item; undefined if none waits */
-  constructor(lookUp: () => Promise<number | undefined>) {
-    this.#lookUp = lookUp
-  }
-
-  /** Waits for an answer of the engine the first time, and after a pause in which an account's backlog may have run. */
-  async next(account: string): Promise<number> {
-    const silentMs = systemClock.monotonic() - this.#lookedAt
-    if (silentMs >= LOOK_EVERY_MS) {
-      this.#lookedAt = systemClock.monotonic()
-      if (silentMs >= 2 * LOOK_EVERY_MS && this.#mostUsed > this.#next + 1) this.#mustWait = true
-      this.#looking = this.#look()
-    }
-    if (this.#mustWait) await this.#looking
-    const used = Math.max(this.#usedByAccount.get(account) ?? 0, this.#next)
-    this.#usedByAccount.set(account, used + 1 / ITEMS_A_TURN)
-    this.#mostUsed = Math.max(this.#mostUsed, used)
-    return Math.min(Math.floor(used), LAST - 1)
-  }
-
-  async #look(): Promise<void> {
-    const found = await this.#lookUp().catch(() => this.#next) // the put that follows reports an engine that is away
-    const next = found === undefined || found >= LAST ? 1 : Math.max(found, 1)
+  let mustWait = true
+  const look = async () => {
+    const found = await lookUp().catch(() => next) // the put that follows reports an engine that is away
+    const first = found === undefined || found >= LAST ? 1 : Math.max(found, 1)
     // Nothing waits, or nothing has waited for a while.
-    if (found === undefined || next < this.#next || this.#usedByAccount.size >= MOST_ACCOUNTS) {
-      this.#usedByAccount.clear()
-      this.#mostUsed = 0
+    if (found === undefined || first < next || usedByAccount.size >= MOST_ACCOUNTS) {
+      usedByAccount.clear()
+      mostUsed = 0
     }
-    this.#mustWait = false
-    this.#next = next
+    mustWait = false
+    next = first
+  }
+  /** Waits for an answer of the engine the first time, and after a pause in which an account's backlog may have run. */
+  return async (account) => {
+    const silentMs = systemClock.monotonic() - lookedAt
+    if (silentMs >= LOOK_EVERY_MS) {
+      lookedAt = systemClock.monotonic()
+      if (silentMs >= 2 * LOOK_EVERY_MS && mostUsed > next + 1) mustWait = true
+      looking = look()
+    }
+    if (mustWait) await looking
+    const used = Math.max(usedByAccount.get(account) ?? 0, next)
+    usedByAccount.set(account, used + 1 / ITEMS_A_TURN)
+    mostUsed = Math.max(mostUsed, used)
+    return Math.min(Math.floor(used), LAST - 1)
   }
 }

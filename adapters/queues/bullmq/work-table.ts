@@ -12,6 +12,7 @@ import { MOST_BYTES } from '../../stores/inbox-lines.ts'
 import { type Connection, isRefused } from './connection.ts'
 import { type ItemState, type JobItem, readJob, toEntry, toJobData } from './job-data.ts'
 import { asJob } from './jobs.ts'
+import type { RedisTime } from './redis-time.ts'
 import { LAST } from './turns.ts'
 
 /** A job that this worker has locked. */
@@ -30,6 +31,7 @@ interface HeldEntry extends InboxEntry {
 
 interface Parts extends Pick<InboxTable, 'onPut'> {
   readonly connection: Connection
+  readonly time: RedisTime
   readonly worker: string
   readonly leaseMs: number
   /** Called before each search for items, for periodic tasks. */
@@ -55,10 +57,10 @@ export class WorkTable implements InboxTable {
   }
 
   async take({ limit, suspects }: TakeRequest): Promise<Taken> {
-    const { connection, tidy } = this.#parts
+    const { connection, time, tidy } = this.#parts
     const backend = await connection.get()
-    await connection.keepTime(backend)
-    await tidy(backend, connection.now())
+    await time.read(backend)
+    await tidy(backend, time.now())
     await this.#endLeases(backend)
     const isOpen = suspects === 'leave' || suspects === 'join'
     if (this.#suspects.length === 0 || isOpen) {
@@ -155,10 +157,9 @@ export class WorkTable implements InboxTable {
     const held = this.#held.get((item as HeldEntry).jobId) // the object that take() returned
     if (held === undefined) return false
     const backend = await this.#parts.connection.get()
-    let isSettled: boolean
+    let isSettled = true
     try {
       await this.#settle(backend, held, settlement)
-      isSettled = true
     } catch (error) {
       if (!isRefused(error)) {
         held.isInDoubt = true
@@ -173,7 +174,7 @@ export class WorkTable implements InboxTable {
   async #settle(backend: IQueueBackend, held: Held, settlement: Settlement): Promise<void> {
     const { jobId, token } = held
     const job = asJob(jobId)
-    const now = this.#parts.connection.now()
+    const now = this.#parts.time.now()
     if (settlement.next === 'remove') return void (await backend.moveToCompleted(job, null, true, token, false))
     await this.#mustHold(backend, held)
     await this.#write(backend, held, settled(held, settlement, now))
