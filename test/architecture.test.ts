@@ -25,7 +25,7 @@ const FLOORS: Floors = {
     packageTypes: ['node:crypto'],
   },
   'src/models/': { packages: ['zod'] },
-  'src/client/': { files: [...PURE, 'src/client/'], packages: ['zod'] },
+  'src/client/': { files: [...PURE, 'src/client/'] },
   'src/senders/': { files: [ENGINE, 'src/senders/'], packages: ['node:crypto'] },
   'src/otel/': { files: [ENGINE, 'src/otel/'], packages: ['@opentelemetry/api'] },
 

@@ -153,7 +153,7 @@ describe('the tarball', () => {
     ['sqlite', [...CORE, 'node:async_hooks', 'node:fs', 'node:os', 'node:path']], // its drivers when a file is opened
     ['bullmq', [...CORE, 'node:os']], // and what test/installs.test.ts tries
     ['models', ['zod']],
-    ['client', [...CORE, 'zod']],
+    ['client', CORE],
     ['testing', [...CORE, 'node:assert/strict', 'node:http', 'node:https', 'node:stream', 'node:timers/promises']],
     ['testing/vitest', CORE], // and vitest, or it says what to install
     ['otel', CORE],

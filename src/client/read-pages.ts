@@ -1,5 +1,5 @@
 import { isObject } from '../protocol/envelope.ts'
-import { type Entry, findList, idOf } from './records.ts'
+import { type Entry, findList } from './records.ts'
 import { hasCode } from './service-error.ts'
 import type { Answer } from './transport.ts'
 
@@ -22,56 +22,41 @@ export async function* readPages<T extends { readonly id: string }>(
 ): AsyncGenerator<T, void, undefined> {
   const seen = new Set<string>()
   const asked = new Set<string>()
+  const untried = [...guesses]
   let answer = await ask({})
-  let untried = guesses
-  for (let page = 1; ; page++) {
+  for (let page = 1; ; ) {
     const list = findList(answer.body)
     if (list === undefined) throw answer.unusable('there is no list in it')
     if (list.items.length === 0) return
     const records = list.items.map(toRecord).filter((record) => record !== undefined)
-    if (records.length === 0) throw answer.unusable('nothing in its list has an id')
+    const last = records.at(-1)?.id
+    if (last === undefined) throw answer.unusable('nothing in its list has an id')
     const known = seen.size
     for (const record of records) {
       if (seen.has(record.id)) continue
       seen.add(record.id)
       yield record
     }
+    const isNew = seen.size > known
     const next = findNextPage(list.around, answer.headers, page, seen.size)
-    // New entries push known ones onto a further page. A service that does not understand the question repeats itself.
-    const isRepeat = seen.size === known && (next === undefined || asked.has(JSON.stringify(next)))
-    if (next === 'end' || isRepeat) return
-    if (next !== undefined) {
-      asked.add(JSON.stringify(next))
-      answer = await ask(next)
-      continue
+    if (isNew || next !== undefined) page++
+    else untried.shift() // the service does not understand the guess, and repeats itself
+    const query = next ?? guessPage(untried[0], last, page)
+    // New entries push known ones onto a further page.
+    if (query === undefined || query === 'end' || (!isNew && asked.has(JSON.stringify(query)))) return
+    asked.add(JSON.stringify(query))
+    try {
+      answer = await ask(query)
+    } catch (error) {
+      // A service may refuse a parameter that it does not document: the next one is tried after the same page.
+      if (next !== undefined || !hasCode(error, 'request_refused', 'not_found')) throw error
     }
-    const guessed = await tryGuesses(ask, untried, seen, records.at(-1)?.id ?? '', page + 1)
-    if (guessed === undefined) return
-    answer = guessed.answer
-    untried = [guessed.guess]
   }
 }
 
-/** Requests the next page by the first guess that the service understands: its answer has new entries or is empty. */
-async function tryGuesses(
-  ask: (query: Query) => Promise<Answer>,
-  guesses: readonly Guess[],
-  seen: ReadonlySet<string>,
-  lastId: string,
-  page: number,
-): Promise<{ readonly guess: Guess; readonly answer: Answer } | undefined> {
-  for (const guess of guesses) {
-    try {
-      const answer = await ask(guess === 'before' ? { before: lastId } : { page: String(page) })
-      const items = findList(answer.body)?.items
-      if (items?.length === 0) return undefined
-      if (items?.some((item) => isObject(item) && !seen.has(idOf(item) ?? ''))) return { guess, answer }
-    } catch (error) {
-      // A service may refuse a parameter that it does not document.
-      if (!hasCode(error, 'request_refused', 'not_found')) throw error
-    }
-  }
-  return undefined
+function guessPage(guess: Guess | undefined, last: string, page: number): Query | undefined {
+  if (guess === 'before') return { before: last }
+  return guess && { page: String(page) }
 }
 
 /** Next page of a list: a query, `'end'`, or undefined if the answer does not say. */

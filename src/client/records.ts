@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { isObject } from '../protocol/envelope.ts'
 
 /** Webhook registration without its secret. Service text, section 2.3. Only the id is in every answer. */
@@ -52,50 +51,39 @@ const STATES: readonly (readonly [DeliveryState, RegExp])[] = [
   ['failed', /^(failed|failure|error|errored|exhausted|dead)$/],
 ]
 
-/** Reads a field as undefined if it is absent or of a wrong type. The result has its key in any case, which `prefault` causes. */
-function optional<T>(schema: z.ZodType<T>) {
-  return schema.optional().catch(undefined).prefault(undefined)
+// Each returns undefined for a value that is absent or of a wrong type.
+
+function toText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
-const id = z.union([z.string().min(1).max(256), z.int().transform(String)])
-const text = optional(z.string())
-const count = z
-  .union([z.number(), z.string().min(1).transform(Number)]) // null means no status, and must not become 0
-  .pipe(z.int().nonnegative())
-const time = optional(
-  z
-    .union([z.string(), z.number().transform((value) => (value > 1e11 ? value : value * 1_000))])
-    .transform((value) => new Date(value))
-    .refine((date) => !Number.isNaN(date.getTime())),
-)
+function toTexts(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : undefined
+}
 
-const webhookFields = z.object({
-  url: text,
-  events: optional(z.array(z.string())),
-  active: optional(z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })])),
-  description: text,
-  createdAt: time,
-})
+function toId(value: unknown): string | undefined {
+  const id = Number.isSafeInteger(value) ? String(value) : (toText(value) ?? '')
+  return id === '' || id.length > 256 ? undefined : id
+}
 
-const deliveryFields = z.object({
-  status: z.union([z.string(), z.number().transform(String)]).catch(''),
-  eventId: optional(id),
-  eventType: text,
-  type: text,
-  event: optional(z.union([z.string(), z.looseObject({ id: optional(id), type: text })])),
-  attempts: optional(z.union([z.array(z.unknown()).transform((list) => list.length), count])),
-  createdAt: time,
-  lastAttemptAt: time,
-  nextAttemptAt: time,
-  responseStatus: optional(count),
-  error: text,
-})
+function toFlag(value: unknown): boolean | undefined {
+  if (value === true || value === 'true') return true
+  return value === false || value === 'false' ? false : undefined
+}
 
-const contactFields = z.object({ firstName: text, lastName: text, email: text, status: text })
+function toCount(value: unknown): number | undefined {
+  const count = typeof value === 'string' && value !== '' ? Number(value) : value // null means none, and must not become 0
+  return Number.isSafeInteger(count) && Number(count) >= 0 ? Number(count) : undefined
+}
+
+function toTime(value: unknown): Date | undefined {
+  const time = typeof value === 'number' ? (value > 1e11 ? value : value * 1_000) : Date.parse(toText(value) ?? '')
+  return Number.isNaN(time) ? undefined : new Date(time)
+}
 
 /** Returns the id of an object of the service: `_id`, or otherwise `id` (assumption A05). */
-export function idOf(entry: Entry): string | undefined {
-  return id.safeParse(entry._id).data ?? id.safeParse(entry.id).data
+function idOf(entry: Entry): string | undefined {
+  return toId(entry._id) ?? toId(entry.id)
 }
 
 export function findIdentified(body: unknown): Entry | undefined {
@@ -103,30 +91,55 @@ export function findIdentified(body: unknown): Entry | undefined {
 }
 
 export function toWebhook(value: unknown): Webhook | undefined {
-  return toRecord(value, (entry) => ({ ...webhookFields.parse(entry), raw: withoutSecrets(entry) }))
+  return toRecord(value, (entry) => ({
+    url: toText(entry.url),
+    events: toTexts(entry.events),
+    active: toFlag(entry.active),
+    description: toText(entry.description),
+    createdAt: toTime(entry.createdAt),
+    raw: withoutSecrets(entry),
+  }))
 }
 
 export function toDelivery(value: unknown): Delivery | undefined {
   return toRecord(value, (entry) => {
-    const { event, type, ...fields } = deliveryFields.parse(entry)
-    const embedded = typeof event === 'string' ? { id: undefined, type: event } : event
-    const eventId = fields.eventId ?? embedded?.id
-    const eventType = fields.eventType ?? type ?? embedded?.type
-    return { ...fields, state: toState(fields), eventId, eventType, raw: withoutSecrets(entry) }
+    const { event, attempts } = entry
+    const { id, type = event } = Object(event)
+    const status = typeof entry.status === 'number' ? String(entry.status) : (toText(entry.status) ?? '')
+    const responseStatus = toCount(entry.responseStatus)
+    return {
+      state: toState(status, responseStatus),
+      status,
+      eventId: toId(entry.eventId) ?? toId(id),
+      eventType: toText(entry.eventType) ?? toText(entry.type) ?? toText(type),
+      attempts: Array.isArray(attempts) ? attempts.length : toCount(attempts),
+      createdAt: toTime(entry.createdAt),
+      lastAttemptAt: toTime(entry.lastAttemptAt),
+      nextAttemptAt: toTime(entry.nextAttemptAt),
+      responseStatus,
+      error: toText(entry.error),
+      raw: withoutSecrets(entry),
+    }
   })
 }
 
 export function toContact(value: unknown): ListedContact | undefined {
-  return toRecord(value, (entry) => ({ ...contactFields.parse(entry), raw: entry }))
+  return toRecord(value, (entry) => ({
+    firstName: toText(entry.firstName),
+    lastName: toText(entry.lastName),
+    email: toText(entry.email),
+    status: toText(entry.status),
+    raw: entry,
+  }))
 }
 
 function toRecord<T>(value: unknown, toFields: (entry: Entry) => T): (T & { readonly id: string }) | undefined {
-  const ownId = isObject(value) ? idOf(value) : undefined
-  return isObject(value) && ownId !== undefined ? { id: ownId, ...toFields(value) } : undefined
+  const id = isObject(value) ? idOf(value) : undefined
+  return isObject(value) && id !== undefined ? { id, ...toFields(value) } : undefined
 }
 
 /** Reads the state from its word. An answer of 2xx has delivered the event, whatever the word is. */
-function toState({ status, responseStatus = 0 }: Pick<Delivery, 'status' | 'responseStatus'>): DeliveryState {
+function toState(status: string, responseStatus = 0): DeliveryState {
   if (responseStatus >= 200 && responseStatus < 300) return 'succeeded'
   const word = status.toLowerCase().replaceAll(/[\s_-]/g, '')
   return STATES.find(([, words]) => words.test(word))?.[0] ?? 'unknown'

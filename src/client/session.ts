@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { untilAborted } from '../host/clock.ts'
 import { findEntry } from './records.ts'
 import type { Settings } from './settings.ts'
@@ -19,11 +18,8 @@ interface Login {
 /** Time before its expiry at which a token is renewed, or a tenth of its lifetime if that is less. */
 const MARGIN_MS = 60_000
 
-const loginAnswer = z.object({
-  // A header value allows only these characters, and the HTTP library would put any other into the text of an error.
-  accessToken: z.string().regex(/^[\x21-\x7e]+$/),
-  expiresIn: z.coerce.number().positive().optional().catch(undefined),
-})
+/** A header value allows only these characters, and the HTTP library would put any other into the text of an error. */
+const IN_HEADER = /^[\x21-\x7e]+$/
 
 /** Creates the session of a client: logs in when a token is needed, once for all calls that wait for it. Service text, sections 2.1, 2.2 and 5. */
 export function createSession(transport: Transport, settings: Settings): Authorisation {
@@ -39,11 +35,12 @@ export function createSession(transport: Transport, settings: Settings): Authori
       isRepeatable: true,
       signal,
     })
-    const { data } = loginAnswer.safeParse(findEntry(answer.body, ({ accessToken }) => accessToken !== undefined))
-    if (data === undefined) throw answer.unusable('it has no accessToken that a header can hold')
-    redactor.add(data.accessToken)
-    const lifetime = tokenLifetime(data.expiresIn, clock.now())
-    const header = `Bearer ${data.accessToken}`
+    const { accessToken, expiresIn } = findEntry(answer.body, (entry) => entry.accessToken !== undefined) ?? {}
+    if (typeof accessToken !== 'string' || !IN_HEADER.test(accessToken))
+      throw answer.unusable('it has no accessToken that a header can hold')
+    redactor.add(accessToken)
+    const lifetime = tokenLifetime(expiresIn, clock.now())
+    const header = `Bearer ${accessToken}`
     token = { header, renewAt: askedAt + lifetime - Math.min(MARGIN_MS, lifetime / 10) }
     return header
   }
@@ -83,8 +80,8 @@ const MAX_SECONDS = 100_000
  * Computes the lifetime of a token in milliseconds from `expiresIn` in any unit. Infinite if it makes no sense: then only a 401 shows that
  * the token expired.
  */
-export function tokenLifetime(expiresIn: number | undefined, now: number): number {
-  const value = expiresIn ?? 0
+export function tokenLifetime(expiresIn: unknown, now: number): number {
+  const value = Number(expiresIn)
   const epochMs = value > 1e12 ? value : value * 1_000
   const ms = value > 1e9 ? epochMs - now : value > MAX_SECONDS ? value : value * 1_000
   return ms > 0 ? ms : Number.POSITIVE_INFINITY
