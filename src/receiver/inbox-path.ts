@@ -41,10 +41,8 @@ export async function accept(
   }
   const answer = await (watch === undefined ? put() : watch.put(item, put))
   bodies.letGo(length)
-  if (!(answer instanceof StoreFailure)) {
-    void lookForWorker(shared, inbox)
-    return toOutcome('accepted', event)
-  }
+  void lookForWorker(shared, inbox)
+  if (!(answer instanceof StoreFailure)) return toOutcome('accepted', event)
   const message =
     'inbox.put() failed or did not answer in time; the event is not acknowledged, and the sender may retry.'
   const error = new PosternError('inbox_unavailable', message, { cause: answer.cause })
