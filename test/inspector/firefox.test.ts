@@ -47,7 +47,7 @@ describe.skipIf(FIREFOX === undefined)('the inspector in Firefox', () => {
     }
     for (const [name, text] of [
       ['Clock', 'Next attempt'],
-      ['Faults', 'Faults of the API'],
+      ['Faults', 'Lost before they are sent'],
     ] as const) {
       await page.click(`[aria-label^=${name}]`)
       await page.waitForFunction(`document.querySelector('dialog')?.textContent.includes(${JSON.stringify(text)})`)

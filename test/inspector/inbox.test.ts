@@ -6,7 +6,7 @@ import { startEmulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { escapeHidden } from '../../tools/inspector/text/bytes.ts'
+import { escapeHidden } from '../../tools/inspector/text/show.ts'
 import { type RunningCli, startCli } from '../cli/run-cli.ts'
 import { Scene, SECRET, until } from '../inbox/scene.ts'
 import { beginEach, CHROMIUM, context, findViolations, leave, open, openAt, serve, start, widthOf } from './support.ts'
@@ -115,6 +115,12 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
       .locator('.verdict')
       .getByText(/next try in (59 min|60 min|1 h)/)
       .waitFor()
+    await page.keyboard.press('r')
+    await expect.poll(() => page.locator('.tries li').count()).toBe(2)
+    await page
+      .locator('.verdict')
+      .getByText(/next try in (59 min|60 min|1 h)/)
+      .waitFor()
     await press(page, 'Drop…')
     await page.getByRole('button', { name: 'Drop', exact: true }).click()
     await toast(page, 'dropped')
@@ -194,7 +200,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await page.getByRole('link', { name: 'sync.failed · DeadLetter: no "list" 7' }).click()
     await page.getByRole('button', { name: 'Try all 59 again…' }).waitFor()
     await page.keyboard.press('R')
-    await page.getByRole('dialog', { name: 'Try 59 dead letters again' }).getByLabel('Per second').fill('500')
+    await page.getByRole('dialog', { name: 'Try 59 events again' }).getByLabel('Per second').fill('500')
     await page.keyboard.press('Control+Enter')
     await page.getByText('59 of 59').waitFor()
     await leave(page)

@@ -220,7 +220,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.keyboard.press('2')
     await page.getByText("Your client's calls").waitFor()
     await page.getByText('emulator --assumptions').waitFor()
-    await page.getByRole('button', { name: 'Clock: manual clock' }).click()
+    await page.getByRole('button', { name: 'Clock: manual' }).click()
     const before = crm.clock.now()
     await page.getByLabel('Advance by').fill('5m')
     await page.keyboard.press('Enter')
@@ -230,10 +230,10 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     crm.events.emit({ type: 'sync.failed' })
     await page.locator('dialog p').getByText('Next attempt').waitFor()
     await leave(page)
-    await page.getByRole('button', { name: 'Faults: as usual' }).click()
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"answer":"429","count":3}' }
     await fetch(`${crm.url}/_emulator/faults`, init)
-    await page.getByText('To come: 3 × 429').waitFor()
+    await page.getByRole('button', { name: 'Faults: as usual' }).click()
+    await page.locator('.chip').getByText('faults: 3 × 429').waitFor()
     expect(complaints).toEqual([])
   })
 

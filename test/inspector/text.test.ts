@@ -3,10 +3,9 @@ import { describe, expect, it, vi } from 'vitest'
 import { readDelivery } from '../../tools/cli/input/read-delivery.ts'
 import type { Row } from '../../tools/emulator/contract.ts'
 import { listTexts, nameZones, readFilter, readWord, writeWord } from '../../tools/inspector/model/filter.ts'
-import { showExactly } from '../../tools/inspector/text/bytes.ts'
 import { toFixture, toVitest } from '../../tools/inspector/text/copies.ts'
 import { readPasted, replaceId } from '../../tools/inspector/text/edit-body.ts'
-import { showAgo, showExact, showIn } from '../../tools/inspector/text/times.ts'
+import { showAgo, showExact, showExactly, showIn } from '../../tools/inspector/text/show.ts'
 
 const ROW: Row = {
   ...{

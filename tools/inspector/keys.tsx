@@ -1,4 +1,3 @@
-import type { JSX } from 'preact'
 import { Dialog } from './dialogs/dialog.tsx'
 import { openEdit } from './dialogs/edit-dialog.tsx'
 import { openTrigger } from './dialogs/trigger-dialog.tsx'
@@ -46,7 +45,7 @@ const NAMES: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '�
 export function openHelp(): void {
   const keys = (IS_ALONE ? INBOX_KEYS : KEYS).map(([names, text]) => [names, text] as const)
   const screens = IS_ALONE ? [] : ([[`1 – ${listScreens().length}`, 'screens']] as const)
-  const draw = (): JSX.Element => (
+  const draw = () => (
     <Dialog title="Keys and filters">
       <div class="columns">
         {[[...keys, ...screens], FILTER_KEYS].map((terms) => (

@@ -1,7 +1,7 @@
-import { type JSX, render } from 'preact'
+import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { listenToKeys } from './keys.tsx'
-import { listScreens, readAddress, type Screen } from './model/address.ts'
+import { listScreens, readAddress } from './model/address.ts'
 import { IS_ALONE } from './model/api.ts'
 import { connect } from './model/connection.ts'
 import { hasInbox, refreshInbox, watchInbox } from './model/inbox.ts'
@@ -10,13 +10,6 @@ import { store } from './model/store.ts'
 import { Header } from './parts/header.tsx'
 import { ListScreen } from './screens/list.tsx'
 import { WebhooksScreen } from './screens/webhooks.tsx'
-import { count } from './text/count.ts'
-
-const SCREENS: Readonly<Record<Screen, () => JSX.Element>> = {
-  deliveries: ListScreen,
-  inbox: ListScreen,
-  webhooks: WebhooksScreen,
-}
 
 /** The title of the window: the open delivery or event, and its screen. */
 function nameView(): string {
@@ -28,12 +21,12 @@ function nameView(): string {
 const ANNOUNCE_EVERY_MS = 2_000
 
 /** Announces the connection and the counts of deliveries to screen readers, at most every two seconds. */
-function Announcer(): JSX.Element {
+function Announcer() {
   const [text, setText] = useState('')
   useEffect(() => {
     const tell = () => {
       const { failed, dead } = countAll()
-      setText(`${store.link}, ${count(store.rows.all.length, 'delivery', 'deliveries')}, ${failed + dead} failed`)
+      setText(`${store.link}; deliveries: ${store.rows.all.length}, failed: ${failed + dead}`)
     }
     const timer = setInterval(tell, ANNOUNCE_EVERY_MS)
     return () => clearInterval(timer)
@@ -45,25 +38,18 @@ function Announcer(): JSX.Element {
   )
 }
 
-function App(): JSX.Element {
+function App() {
   const { screen } = readAddress()
-  const title = nameView()
-  const toast = store.toast
-  const Dialog = store.dialog
+  const { toast, dialog: Dialog } = store
   const isThere = hasInbox()
-  useEffect(() => {
-    document.title = title
-  }, [title])
+  document.title = nameView()
   useEffect(() => {
     if (isThere) refreshInbox()
   }, [screen, isThere])
-  const Shown = SCREENS[screen]
   return (
     <>
       <Header />
-      <main>
-        <Shown />
-      </main>
+      <main>{screen === 'webhooks' ? <WebhooksScreen /> : <ListScreen />}</main>
       {Dialog && <Dialog />}
       <Announcer />
       <div class={toast?.isError ? 'toast bad' : 'toast'} role="status" hidden={toast === undefined}>

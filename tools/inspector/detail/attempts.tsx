@@ -1,59 +1,45 @@
-import type { JSX } from 'preact'
 import { showDuration } from '../../../src/host/duration.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../../src/protocol/schedule.ts'
-import type { AttemptDetail, DeliveryDetail, Row } from '../../emulator/contract.ts'
+import type { AttemptDetail, DeliveryDetail, LastResult, Row } from '../../emulator/contract.ts'
 import { readCode } from '../../wire/code-word.ts'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
-import { Ago, In, OutcomeView, ViewLink } from '../parts/small.tsx'
+import { Ago, In, OutcomeView, Result, Table, ViewLink } from '../parts/small.tsx'
+import { showExact, showSize } from '../text/show.ts'
+import { Headers, Pretty } from './body-view.tsx'
 
 interface AttemptsOptions {
   readonly detail: DeliveryDetail
   readonly row: Row
-  /** The attempt whose answer is shown. */
   readonly shown: AttemptDetail | undefined
   readonly onChoose: (number: number) => void
 }
 
+const COLUMNS = [['Attempt'], ['After', 'dim'], ['Result'], ['When', 'dim']] as const
+
 /** The attempts, those that are planned, and the other deliveries of the event. */
-export function Attempts({ detail, row, shown, onChoose }: AttemptsOptions): JSX.Element {
+export function Attempts({ detail, row, shown, onChoose }: AttemptsOptions) {
   const { attempts, resendOf, status, nextAttemptAt } = detail
   const next = attempts.length + (status === 'pending' ? 1 : 0)
   const number = next > attempts.length && resendOf === undefined ? Math.max(MAX_ATTEMPTS, next) : next
+  const rows = Array.from({ length: number }, (_, index) => {
+    const attempt = attempts[index]
+    const label = `Attempt ${index + 1}`
+    const choose = () => onChoose(index + 1)
+    const cells = attempt
+      ? [
+          <Button key={0} class="plain" label={label} aria-pressed={attempt === shown} onClick={choose} />,
+          describeGap(index, resendOf),
+          <Result key={2} last={toResult(attempt)} />,
+          <Ago key={3} at={attempt.at} />,
+        ]
+      : [label, describeGap(index, resendOf), 'planned', index === attempts.length && <In key={3} at={nextAttemptAt} />]
+    return { key: label, isCurrent: attempt !== undefined && attempt === shown, cells }
+  })
   return (
     <section class="section column" id="attempts">
       <h2>Attempts</h2>
-      <table>
-        <tbody>
-          {Array.from({ length: number }, (_, index) => {
-            const attempt = attempts[index]
-            const choose = () => onChoose(index + 1)
-            const label = `Attempt ${index + 1}`
-            return attempt === undefined ? (
-              <tr key={index} class="dim">
-                <td>{label}</td>
-                <td>{describeGap(index, resendOf)}</td>
-                <td>planned</td>
-                <td>{index === attempts.length && nextAttemptAt !== null && <In at={nextAttemptAt} />}</td>
-              </tr>
-            ) : (
-              <tr key={index} aria-current={attempt === shown || undefined}>
-                <td>
-                  <Button class="plain" label={label} aria-pressed={attempt === shown} onClick={choose} />
-                </td>
-                <td class="dim">{describeGap(index, resendOf)}</td>
-                <td class={attempt.failure === undefined ? 'result' : 'result bad'}>
-                  <b>{attempt.status ?? attempt.failure}</b> {readCode(attempt.responseBody)}
-                </td>
-                <td class="dim">
-                  <Ago at={attempt.at} />
-                </td>
-              </tr>
-            )
-          })}
-          <Related row={row} />
-        </tbody>
-      </table>
+      <Table name="Attempts" columns={COLUMNS} rows={[...rows, ...listRelated(row)]} />
     </section>
   )
 }
@@ -62,33 +48,60 @@ export function Attempts({ detail, row, shown, onChoose }: AttemptsOptions): JSX
 function describeGap(index: number, resendOf: string | undefined): string {
   if (index >= MAX_ATTEMPTS || resendOf !== undefined) return 'by hand'
   const scale = store.state?.settings.retryScale ?? 1
-  return index === 0 ? '' : `+ ${showDuration((ATTEMPT_DELAYS_MS[index] ?? 0) / scale)}`
+  return index === 0 ? '' : showDuration((ATTEMPT_DELAYS_MS[index] ?? 0) / scale)
 }
 
 /** The other deliveries of the event, and those that were resent by hand from this one or to it, maybe with a new id: the newest first. */
-function Related({ row }: { readonly row: Row }): JSX.Element {
-  const isResent = ({ id, resendOf }: Row) => id === row.resendOf || resendOf === row.id
-  const isSame = ({ event, account }: Row) => event === row.event && account === row.account
-  const isRelated = (each: Row) => each.id !== row.id && (isResent(each) || isSame(each))
+function listRelated({ id, event, account, webhook, resendOf }: Row) {
+  const isRelated = (each: Row) =>
+    each.id === resendOf || each.resendOf === id || (each.event === event && each.account === account)
+  return store.rows.all
+    .filter((each) => each.id !== id && isRelated(each))
+    .map((each) => ({
+      key: each.id,
+      cells: [
+        <ViewLink key={0} view={{ open: each.id }}>
+          {each.resendOf === null ? 'sent' : 'a copy'}
+        </ViewLink>,
+        each.webhook !== webhook && store.urlOf(each.webhook),
+        <OutcomeView key={2} row={each} />,
+        <Ago key={3} at={each.last?.at ?? each.at} />,
+      ],
+    }))
+}
+
+function toResult({ status, failure, responseBody, at }: AttemptDetail): LastResult {
+  return { result: `${status ?? failure}`, code: readCode(responseBody), isAcknowledged: failure === undefined, at }
+}
+
+export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }) {
+  const { number, status, failure, error, responseBody, responseCutAt, responseHeaders, at, durationMs } = attempt
   return (
-    <>
-      {store.rows.all.filter(isRelated).map((each) => {
-        const { id, last, resendOf, webhook, at } = each
-        return (
-          <tr key={id}>
-            <td>
-              <ViewLink view={{ open: id }}>{resendOf === null ? 'sent' : 'a copy'}</ViewLink>
-            </td>
-            <td class="dim">{webhook !== row.webhook && store.urlOf(webhook)}</td>
-            <td>
-              <OutcomeView row={each} />
-            </td>
-            <td class="dim">
-              <Ago at={last?.at ?? at} />
-            </td>
-          </tr>
-        )
-      })}
-    </>
+    <section class="section column">
+      <h2>
+        Response <span class="dim">to attempt {number}</span>
+      </h2>
+      <p>
+        <Result last={toResult(attempt)} />{' '}
+        <span class="dim">{(status === undefined || failure === 'redirect') && error}</span>
+      </p>
+      {status !== undefined && (
+        <>
+          {responseBody === '' ? <p class="dim">The response has no body.</p> : <Pretty text={responseBody} />}
+          {responseCutAt !== undefined && <p class="dim">The response was cut after {showSize(responseCutAt)}.</p>}
+          <Headers headers={Object.entries(responseHeaders)} />
+        </>
+      )}
+      <p class="dim">
+        {describePhases(attempt)} · at {showExact(at)} · {showDuration(durationMs)} in total
+      </p>
+    </section>
   )
+}
+
+function describePhases({ phases: { connectMs, waitMs, bodyMs } = {}, status }: AttemptDetail): string {
+  if (connectMs === undefined) return 'no connection'
+  const show = (name: string, ms = -1) => (ms < 0 ? [] : [`${name} ${ms < 10 ? `${ms} ms` : showDuration(ms)}`])
+  const wait = show(status === undefined ? 'no answer for' : 'wait', waitMs)
+  return [...show('connect', connectMs), ...wait, ...show('body', bodyMs)].join(' · ')
 }

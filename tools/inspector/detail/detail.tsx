@@ -1,4 +1,3 @@
-import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DeliveryDetail, Row, SignatureSteps } from '../../emulator/contract.ts'
 import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
@@ -9,11 +8,9 @@ import { toItemPath } from '../model/inbox.ts'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Empty } from '../parts/small.tsx'
-import { escapeHidden } from '../text/bytes.ts'
-import { AnswerView } from './answer-view.tsx'
-import { Attempts } from './attempts.tsx'
-import { BytesView } from './body-view.tsx'
-import { Copy, Headers } from './facts.tsx'
+import { escapeHidden } from '../text/show.ts'
+import { AnswerView, Attempts } from './attempts.tsx'
+import { BytesView, Copy, Headers } from './body-view.tsx'
 import { BodyOnRequest, InboxPart } from './inbox-part.tsx'
 import { SignatureView } from './signature-view.tsx'
 import { useCall, useDetail } from './use-detail.ts'
@@ -23,7 +20,7 @@ const KEPT =
   'The emulator keeps the last 10,000 deliveries, none of a webhook that was deleted, and without --data none of a previous run.'
 
 /** One delivery, or one event of the inbox: its outcome with the reason, then what is known of it. */
-export function Detail({ id }: { readonly id: string }): JSX.Element {
+export function Detail({ id }: { readonly id: string }) {
   const isEvent = readAddress().screen === 'inbox'
   const delivery = useDetail(isEvent ? undefined : id)
   const listed = store.find(id)
@@ -57,7 +54,7 @@ interface PartsOptions {
   readonly item: InboxDetail | undefined
 }
 
-function Parts({ row, url, detail, item }: PartsOptions): JSX.Element {
+function Parts({ row, url, detail, item }: PartsOptions) {
   const signature = useCall<SignatureSteps>(detail && `GET ${toPath(detail.id)}/signature`, '')
   const [chosen, setChosen] = useState<number>()
   const shown = detail?.attempts.find(({ number }) => number === chosen) ?? detail?.attempts.at(-1)
@@ -86,8 +83,7 @@ interface TitleOptions {
   readonly url: string
 }
 
-/** The heading of what is open beside the list. */
-function Title({ id, row, url }: TitleOptions): JSX.Element {
+function Title({ id, row, url }: TitleOptions) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     // On a narrow screen the detail hides the list, and with it the element that had the focus.

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { showDuration } from '../../../src/host/duration.ts'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
@@ -6,13 +5,12 @@ import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
 import { toItemPath } from '../model/inbox.ts'
 import { Button } from '../parts/fields.tsx'
 import { Ago, Facts } from '../parts/small.tsx'
-import { escapeHidden } from '../text/bytes.ts'
-import { showExact } from '../text/times.ts'
+import { escapeHidden, showExact } from '../text/show.ts'
 import { BytesView, Stack } from './body-view.tsx'
 import { useCall } from './use-detail.ts'
 
 /** An event in the inbox of its receiver: its tries, the newest first, each with its error, and its facts. */
-export function InboxPart({ item }: { readonly item: InboxDetail }): JSX.Element {
+export function InboxPart({ item }: { readonly item: InboxDetail }) {
   const { row, receivedAt, deaths, marks } = item
   const { key = '', state } = row.inbox ?? {}
   const facts = [
@@ -27,9 +25,9 @@ export function InboxPart({ item }: { readonly item: InboxDetail }): JSX.Element
       {item.tries.length === 0 && <p class="dim">No worker has tried it yet.</p>}
       <ol class="tries column">
         {item.tries.toReversed().map(({ n, startedAt, endedAt, code, error, worker }) => (
-          <li key={n}>
+          <li key={n} value={n}>
             <p>
-              <span class="dim">{n}.</span> <b class="result bad">{code}</b>{' '}
+              <b class="result bad">{code}</b>{' '}
               <span class="dim">
                 <Ago at={startedAt} isReal /> · took{' '}
                 {showDuration(Date.parse(endedAt ?? '') - Date.parse(startedAt ?? ''))} · {worker}
@@ -44,8 +42,7 @@ export function InboxPart({ item }: { readonly item: InboxDetail }): JSX.Element
   )
 }
 
-/** The body of an event in the inbox, on request. */
-export function BodyOnRequest({ itemKey }: { readonly itemKey: string }): JSX.Element {
+export function BodyOnRequest({ itemKey }: { readonly itemKey: string }) {
   const [isAsked, setAsked] = useState(false)
   const line = `GET ${toItemPath('body', itemKey)}`
   const { value, error } = useCall<DeliveryDetail['body']>(isAsked ? line : undefined, '')

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SignatureSteps } from '../../emulator/contract.ts'
 import { Field } from '../parts/fields.tsx'
@@ -14,7 +13,7 @@ interface SignatureOptions {
 }
 
 /** Shows how the signature is computed, step by step, with this delivery's values. */
-export function SignatureView({ signature, signing, isDelivered }: SignatureOptions): JSX.Element {
+export function SignatureView({ signature, signing, isDelivered }: SignatureOptions) {
   const { value, error } = signature
   return (
     <details class="section" open={!(isDelivered && value?.isRight)}>
@@ -22,10 +21,8 @@ export function SignatureView({ signature, signing, isDelivered }: SignatureOpti
         <h2>Signature</h2>
         {value?.digest !== undefined && (
           <span class={value.isRight ? 'good' : 'bad'}>
-            <Icon sign={value.isRight ? '✓' : '✕'} />{' '}
-            {value.isRight
-              ? 'The header matches the body.'
-              : `The header does not match the body: ${nameSigning(signing)}.`}
+            <Icon sign={value.isRight ? '✓' : '✕'} /> The header{' '}
+            {value.isRight ? 'matches the body.' : `does not match the body: ${nameSigning(signing)}.`}
           </span>
         )}
       </summary>
@@ -34,18 +31,16 @@ export function SignatureView({ signature, signing, isDelivered }: SignatureOpti
   )
 }
 
-function Steps({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
+function Steps({ steps }: { readonly steps: SignatureSteps }) {
   const { bytes, bodySha256, secret, digest, signatureHeader, sent } = steps
   if (secret === undefined || digest === undefined)
     return <p class="dim">The webhook and its secret are deleted, so the signature cannot be computed.</p>
+  const header = sent.join('\n') || `no ${signatureHeader}`
   const lines = [
     [`Take the ${bytes.toLocaleString('en')} exact bytes of the body. Their SHA-256, for comparison:`, bodySha256],
     [`Key an HMAC-SHA256 with the webhook's secret, ${secret.length} characters as text:`, `${secret.shown}…`],
     ['Write the digest in lower-case hexadecimal:', digest],
-    [
-      'Put sha256= before it, and compare it with the header in constant time. Sent:',
-      sent.join('\n') || `no ${signatureHeader}`,
-    ],
+    ['Put sha256= before it, and compare it with the header in constant time. Sent:', header],
   ] as const
   return (
     <>
@@ -62,7 +57,7 @@ function Steps({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
 }
 
 /** Explains a digest that the user's code computed, by the usual mistakes. */
-function Compare({ steps: { digest = '', wrong } }: { readonly steps: SignatureSteps }): JSX.Element {
+function Compare({ steps: { digest = '', wrong } }: { readonly steps: SignatureSteps }) {
   const [given, setGiven] = useState('')
   const wanted = given.replace(/^\s*(sha256=)?|\s+$/gi, '').toLowerCase()
   const mistake = wrong.find((each) => each.digest.toLowerCase().startsWith(wanted))?.fact

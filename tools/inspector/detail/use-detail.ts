@@ -3,9 +3,7 @@ import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { api, describeError, NoAnswer, toPath } from '../model/api.ts'
 import { store } from '../model/store.ts'
 
-/** The last answer of a call, or its error. */
 export interface Loaded<T> {
-  /** Undefined until there is an answer. */
   readonly value?: T | undefined
   readonly error?: string | undefined
   /** True if the server refused the call: what it described is gone. The last answer stays. */

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact'
 import { MAX_ATTEMPTS } from '../../../src/protocol/schedule.ts'
 import type { DeliveryDetail, Row } from '../../emulator/contract.ts'
 import { readFailure } from '../../wire/code-word.ts'
@@ -9,9 +8,8 @@ import { outcomeOf, reasonOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { OutcomeView } from '../parts/small.tsx'
-import { escapeHidden } from '../text/bytes.ts'
-import { count } from '../text/count.ts'
 import { adviseOn, explainCode, nameSigning } from '../text/explain.ts'
+import { count, escapeHidden } from '../text/show.ts'
 import { Stack } from './body-view.tsx'
 
 interface VerdictOptions {
@@ -24,7 +22,7 @@ interface VerdictOptions {
 }
 
 /** Outcome of the event and its reason, in one line, then advice and the actions, or these and the error of the handler. */
-export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Element {
+export function Verdict({ row, detail, url, onTry }: VerdictOptions) {
   const outcome = outcomeOf(row)
   const isBad = /^(dead|failed|retrying)$/.test(outcome)
   const reason = reasonOf(row)
@@ -33,25 +31,19 @@ export function Verdict({ row, detail, url, onTry }: VerdictOptions): JSX.Elemen
   const answer = row.inbox === null && last ? [last.result, last.code].filter(Boolean).join(' ') : ''
   const advice = last?.isAcknowledged ? explainCode(last.code) : adviseOn(row, url, store.state?.settings)
   const words = [
-    ...(reason?.handlers.length ? [`handler ${reason.handlers.map(escapeHidden).join(', ')}`] : []),
-    ...(answer === '' || reason?.text.startsWith(answer) ? [] : [answer]),
+    reason?.handlers.length && `handler ${reason.handlers.join(', ')}`,
+    !reason?.text.startsWith(answer) && answer,
     describeTries(row),
-    ...(row.signing === 'valid' ? [] : [`signed wrong on purpose: ${nameSigning(row.signing)}`]),
-    ...(/^(retrying|waiting)$/.test(outcome) && store.state?.clock.isManual ? ['the clock stands still'] : []),
-  ]
+    row.signing !== 'valid' && `signed wrong on purpose: ${nameSigning(row.signing)}`,
+    /^(retrying|waiting)$/.test(outcome) && store.state?.clock.isManual && 'the clock stands still',
+  ].filter(Boolean)
   return (
     <div class={isBad ? 'verdict bad column' : 'verdict column'}>
       <p>
         <OutcomeView row={row} />
-        {reason !== null && (
-          <>
-            {' · '}
-            <b>{escapeHidden(reason.text)}</b>
-          </>
-        )}
-        {words.map((word) => (
-          <span key={word}> · {word}</span>
-        ))}
+        {reason !== null && ' · '}
+        <b>{escapeHidden(reason?.text ?? '')}</b>
+        {escapeHidden(` · ${words.join(' · ')}`)}
       </p>
       {failure === undefined && advice !== undefined && (row.inbox === null || last?.code === 'duplicate') && (
         <p>{advice}</p>
@@ -70,7 +62,7 @@ function describeTries({ inbox, times, resendOf, webhook }: Row): string {
   return number > MAX_ATTEMPTS ? `attempt ${number}, by hand` : `attempt ${number} of ${MAX_ATTEMPTS}`
 }
 
-function Actions({ row, onTry }: Pick<VerdictOptions, 'row' | 'onTry'>): JSX.Element {
+function Actions({ row, onTry }: Pick<VerdictOptions, 'row' | 'onTry'>) {
   const { id } = row
   const title = whyNotSent(row)
   const disabled = title !== undefined

@@ -1,8 +1,8 @@
-import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact'
+import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { describeError } from '../model/api.ts'
 import { store } from '../model/store.ts'
-import { Button, FormError } from '../parts/fields.tsx'
+import { Button, Fields, FormError } from '../parts/fields.tsx'
 
 interface DialogOptions {
   readonly title: string
@@ -10,24 +10,14 @@ interface DialogOptions {
   /** Label of the button that submits the form; without it there is none. */
   readonly verb?: string | undefined
   readonly disabled?: boolean
-  /** True if the action cannot be undone. */
   readonly isDangerous?: boolean | undefined
-  /** Further buttons before it. */
   readonly buttons?: ComponentChildren
   /** Runs on Ctrl+Enter, and on the form's button, but not again before it has ended. Closes the dialog, unless it resolves with false or rejects: the error is shown. */
   readonly onSubmit?: () => Promise<unknown> | unknown
 }
 
 /** A dialog over the page, which Esc closes. */
-export function Dialog({
-  title,
-  children,
-  verb,
-  disabled = false,
-  isDangerous,
-  buttons,
-  onSubmit,
-}: DialogOptions): JSX.Element {
+export function Dialog({ title, children, verb, disabled = false, isDangerous, buttons, onSubmit }: DialogOptions) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [error, setError] = useState('')
   useModal(dialog)
@@ -111,4 +101,38 @@ export function useDraft<V>(name: string, start: () => V) {
     setValues(next)
   }
   return { values, set, forget: () => drafts.delete(name) }
+}
+
+interface Question {
+  readonly title: string
+  readonly text: string
+  readonly verb: string
+  /** True if what is lost cannot be brought back. */
+  readonly isDangerous?: boolean
+  /** Rejects if it fails. */
+  readonly onYes: () => Promise<unknown>
+}
+
+export function ask({ title, text, verb, isDangerous, onYes }: Question): void {
+  const draw = () => (
+    <Dialog
+      {...{ title, verb, isDangerous }}
+      buttons={<Button label="Cancel" autofocus={isDangerous} onClick={closeDialog} />}
+      onSubmit={onYes}
+    >
+      <p>{text}</p>
+      <Fields shapes={{}} values={{}} onInput={() => {}} />
+    </Dialog>
+  )
+  store.set({ dialog: draw })
+}
+
+/** Shows a text for copying by hand. */
+export function showText(title: string, text: string): void {
+  const draw = () => (
+    <Dialog title={title}>
+      <textarea class="mono" rows={16} readOnly aria-label={title} value={text} />
+    </Dialog>
+  )
+  store.set({ dialog: draw })
 }

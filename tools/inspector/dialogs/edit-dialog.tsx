@@ -1,6 +1,6 @@
-import type { JSX } from 'preact'
 import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { toPretty } from '../../wire/json.ts'
+import { BODY_FORMS } from '../detail/body-view.tsx'
 import { useDetail } from '../detail/use-detail.ts'
 import { sendCopy } from '../model/actions.ts'
 import { store } from '../model/store.ts'
@@ -14,7 +14,7 @@ export function openEdit(id: string): void {
   store.set({ dialog: () => <EditDialog id={id} /> })
 }
 
-function EditDialog({ id }: { readonly id: string }): JSX.Element | null {
+function EditDialog({ id }: { readonly id: string }) {
   const { value, error } = useDetail(id)
   if (value !== undefined) return <EditForm detail={value} />
   if (error === undefined) return null
@@ -25,50 +25,38 @@ function EditDialog({ id }: { readonly id: string }): JSX.Element | null {
   )
 }
 
-const FORMS = [
-  ['pretty', 'Pretty'],
-  ['exact', 'Exact'],
-] as const
+const NOT_UTF8 =
+  'Parts of this body are not UTF-8. Any edit changes them; the exact form without an edit sends the exact bytes.'
 
-const SHAPES = {
-  body: { label: 'Body, sent exactly as it is written here', rows: 14, autofocus: true },
-  keepsId: { label: 'keep the event id' },
-  signing: { label: 'Signature', options: SIGNING_OPTIONS },
-}
-
-function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
-  const original = detail.body.text
-  const pretty = toPretty(original)
-  const start = () => ({ body: pretty, form: 'pretty', keepsId: false, signing: 'valid' })
-  const { values, set, forget } = useDraft(`edit ${detail.id}`, start)
-  const { body, form, keepsId, signing } = values
-  const problem = findJsonProblem(body)
+function EditForm({ detail: { id, body } }: { readonly detail: DeliveryDetail }) {
+  const original = body.text
+  const start = () => ({ body: toPretty(original), form: 'pretty', keepsId: false, signing: 'valid' })
+  const { values, set, forget } = useDraft(`edit ${id}`, start)
+  const { form, signing } = values
+  const wrong = findJsonProblem(values.body)
+  const notJson = wrong && `Not JSON (${wrong}). It is sent anyway, and a receiver answers 400.`
+  const shapes = {
+    body: {
+      ...{ label: 'Body, sent exactly as it is written here', rows: 14, autofocus: true },
+      problem: original.includes('\ufffd') ? NOT_UTF8 : notJson,
+    },
+    keepsId: { label: 'keep the event id, so that it is a duplicate' },
+    signing: { label: 'Signature', options: SIGNING_OPTIONS },
+  }
   const send = async () => {
-    const sent = renew(body, original, keepsId)
+    const sent = renew(values.body, original, values.keepsId)
     const isSame = sent === original && signing !== 'stale-bytes'
-    await sendCopy(detail.id, { ...(!isSame && { body: sent }), sign: signing })
+    await sendCopy(id, { ...(!isSame && { body: sent }), sign: signing })
     forget()
   }
   return (
     <Dialog title="Edit and send" verb="Send" onSubmit={send}>
       <Switch
-        options={FORMS}
+        options={BODY_FORMS}
         value={form}
-        onInput={(next) => set({ ...values, form: next, body: next === 'exact' ? original : toPretty(body) })}
+        onInput={(next) => set({ ...values, form: next, body: next === 'exact' ? original : toPretty(values.body) })}
       />
-      <Fields key={form} shapes={SHAPES} values={values} onInput={set} />
-      <p class="dim" role="status">
-        {problem !== undefined && `Not JSON (${problem}). It is sent anyway, and a receiver answers 400. `}
-        {keepsId
-          ? 'A receiver that has handled the event answers “duplicate”.'
-          : 'It gets a new id, so that it is not a duplicate.'}
-        {signing !== 'valid' && ' A receiver that checks signatures refuses it with 401.'}
-      </p>
-      {original.includes('\ufffd') && (
-        <p class="problem">
-          Parts of this body are not UTF-8. Any edit changes them; the exact form without an edit sends the exact bytes.
-        </p>
-      )}
+      <Fields key={form} shapes={shapes} values={values} onInput={set} />
     </Dialog>
   )
 }

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import { findNearest } from '../../../src/protocol/nearest.ts'
 import { useCall } from '../detail/use-detail.ts'
@@ -23,17 +22,14 @@ const BODY_LABEL = 'The body as received, a copied fixture, or a line of “npx 
 const NO_BODY = 'This is neither the body of an event nor a line that contains one.'
 const BYTES = 'The exact bytes go to the webhooks of the account that subscribe to the type, signed with their secrets.'
 
-type Wanted = Readonly<Record<'account' | 'type' | 'data', string>>
-
-async function sendEvent({ account, type, data }: Wanted): Promise<Emitted | undefined> {
+async function sendEvent(account: string, type: string, data: string): Promise<Emitted | undefined> {
   const event = { type, accountKey: account, ...(data && { data: JSON.parse(data) }) }
   return (await api<{ readonly events: readonly Emitted[] }>('POST events', event)).events[0]
 }
 
 function sendBody(account: string, text: string): Promise<Emitted> {
-  const pasted = readPasted(text)
-  const sent = pasted?.base64 === undefined ? { body: pasted?.text } : { bodyBase64: pasted.base64 }
-  return api('POST bodies', { ...sent, accountKey: account })
+  const { base64, text: body } = readPasted(text) ?? {}
+  return api('POST bodies', { ...(base64 === undefined ? { body } : { bodyBase64: base64 }), accountKey: account })
 }
 
 /** Opens a form for an event with data that the user can edit, or for a body that was recorded elsewhere. */
@@ -41,56 +37,51 @@ export function openTrigger(): void {
   store.set({ dialog: () => <TriggerDialog /> })
 }
 
-function TriggerDialog(): JSX.Element {
+function TriggerDialog() {
   const accounts = store.state?.accounts.map(({ key }) => key) ?? []
   const { values, set } = useDraft('trigger', () => ({
     form: 'event' as 'event' | 'body',
     account: accounts[0] ?? '',
     type: listTypes([])[0] ?? 'contact.created',
     body: '',
-    data: undefined as string | undefined, // the sample, until the user edits it, and when the field is emptied
+    data: '', // the sample, unless the user has edited it
   }))
   const { form, account, type, body } = values
   const { list, sample } = useSample(type)
-  const isKnown = list.length === 0 || list.includes(type)
-  const data = values.data ?? sample
-  const nearest = isKnown ? undefined : findNearest(type, list)
+  const data = values.data || sample
+  const nearest = list.length === 0 || list.includes(type) ? undefined : findNearest(type, list)
   const put = (right: string) => <Button class="plain" label={right} onClick={() => set({ ...values, type: right })} />
+  const dataProblem = data && findDataProblem(data)
+  const isBody = readPasted(body) !== undefined
   const shapes = {
     account: { label: 'Account', options: accounts },
     ...(form === 'event'
       ? {
-          type: {
-            label: 'Type',
-            autofocus: true,
-            list,
-            problem: nearest && <>Did you mean {put(nearest)}?</>,
-          },
-          data: { label: 'Data of the event', rows: 12, problem: data && findDataProblem(data) },
+          type: { label: 'Type', autofocus: true, list, problem: nearest && <>Did you mean {put(nearest)}?</> },
+          data: { label: 'Data of the event', rows: 12, problem: dataProblem },
         }
-      : { body: { label: BODY_LABEL, rows: 14, problem: body !== '' && readPasted(body) === undefined && NO_BODY } }),
+      : { body: { label: BODY_LABEL, rows: 14, problem: body !== '' && !isBody && NO_BODY } }),
   }
-  const isReady = form === 'event' ? type !== '' && !(data && findDataProblem(data)) : readPasted(body) !== undefined
   const send = async () => {
-    const made = await (form === 'event' ? sendEvent({ ...values, data }) : sendBody(account, body))
+    const made = await (form === 'event' ? sendEvent(account, type, data) : sendBody(account, body))
     const [first] = made?.deliveries ?? []
     if (first === undefined)
       throw new Error(`nothing was sent: no active webhook of ${account} subscribes to ${made?.type ?? type}`)
-    set({ ...values, data: undefined, body: '' })
+    set({ ...values, data: '', body: '' })
     openMade(first)
   }
   return (
     <Dialog
       title={form === 'event' ? 'Trigger an event' : 'Send a recorded body'}
       verb="Send"
-      disabled={!isReady}
+      disabled={form === 'event' ? type === '' || Boolean(dataProblem) : !isBody}
       onSubmit={send}
     >
       <Switch options={FORMS} value={form} onInput={(next) => set({ ...values, form: next })} />
       <Fields
         shapes={shapes}
         values={{ ...values, data }}
-        onInput={(next) => set({ ...next, data: ['', sample].includes(next.data) ? undefined : next.data })}
+        onInput={(next) => set({ ...next, data: next.data === sample ? '' : next.data })}
       />
       {form === 'body' && <p class="dim">{BYTES}</p>}
     </Dialog>

@@ -1,10 +1,10 @@
 import type { DeliveryDetail, Row, SignatureSteps, WebhookShape } from '../../emulator/contract.ts'
-import { ask, showText } from '../dialogs/ask-dialog.tsx'
+import { ask, showText } from '../dialogs/dialog.tsx'
 import { toCurl, toFixture, toVitest } from '../text/copies.ts'
 import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
-import { drop, hasInbox, isInboxWritable, refreshInbox, replay } from './inbox.ts'
+import { changeInbox, hasInbox, isInboxWritable, refreshInbox } from './inbox.ts'
 import { release } from './list.ts'
 import { OUTCOMES, outcomeOf } from './outcome.ts'
 import { store } from './store.ts'
@@ -57,7 +57,6 @@ async function actOnce(work: () => Promise<unknown>, done: string): Promise<bool
   return isDone
 }
 
-/** Asks before it drops an event of the inbox. */
 export function askToDrop(key: string): void {
   ask({
     title: 'Drop the event?',
@@ -65,7 +64,7 @@ export function askToDrop(key: string): void {
     verb: 'Drop',
     isDangerous: true,
     onYes: () =>
-      drop(key)
+      changeInbox('drop', key)
         .finally(() => refreshInbox())
         .then(() => store.say('dropped')),
   })
@@ -75,10 +74,10 @@ export function askToDrop(key: string): void {
 export function whyNotTried(row: Row): string | undefined {
   const outcome = outcomeOf(row)
   if (outcome === 'repaired') return 'a copy of it was handled'
-  if (!/^(dead|failed|retrying)$/.test(outcome)) return `nothing has failed: it is ${OUTCOMES[outcome][1]}`
-  if (outcome === 'dead') return isInboxWritable() ? undefined : 'the inbox is read-only'
-  if (row.inbox !== null) return 'a worker tries it again'
-  return whyNotSent(row)
+  const isLater = row.inbox?.state === 'waiting' && Date.parse(row.inbox.dueAt ?? '') > Date.now()
+  if (!isLater && !/^(dead|failed|retrying)$/.test(outcome)) return `nothing has failed: it is ${OUTCOMES[outcome][1]}`
+  if (row.inbox === null) return whyNotSent(row)
+  return isInboxWritable() ? undefined : 'the inbox is read-only'
 }
 
 /** Reason why a copy cannot be sent; undefined if it can. */
@@ -86,9 +85,9 @@ export function whyNotSent({ webhook }: Row): string | undefined {
   return store.webhook(webhook) === undefined ? 'the webhook is deleted' : undefined
 }
 
-/** Replays a dead letter; retries a failed delivery by hand; makes the next attempt of another one now. */
+/** Replays an event of the inbox, or makes its next try now; retries a failed delivery by hand, or makes its next attempt now. */
 export function tryAgain({ id, inbox }: Pick<Row, 'id' | 'inbox'>): Promise<unknown> {
-  return inbox?.state === 'dead' ? replay(inbox.key) : api(`POST ${toPath(id)}/retry`)
+  return inbox !== null ? changeInbox('replay', inbox.key) : api(`POST ${toPath(id)}/retry`)
 }
 
 /** Tries one delivery again, or says why it cannot. */
@@ -117,7 +116,6 @@ export function pauseOrResume({ id, url, active }: WebhookShape): void {
     })
 }
 
-/** Moves a manual clock. Rejects if it cannot. */
 export async function moveClock(move: { readonly advance: string } | { readonly next: true }): Promise<void> {
   const { moved } = await api<{ readonly moved?: boolean }>('POST clock', move)
   if (moved === false) store.say('no attempt is planned')

@@ -7,7 +7,6 @@ const SCREENS = [
   ['webhooks', 'Webhooks'],
 ] as const
 
-/** The name of a screen. */
 export type Screen = (typeof SCREENS)[number][0]
 
 const START: Screen = IS_ALONE ? 'inbox' : 'deliveries'
@@ -21,9 +20,7 @@ export function listScreens(): readonly (typeof SCREENS)[number][] {
 /** The view of the page. Its URL holds all of it, so that a view can be opened in a new tab, or shared. */
 export interface Address {
   readonly screen: Screen
-  /** The filter of the list. */
   readonly query: string
-  /** True to group the failed deliveries by cause. */
   readonly isGrouped: boolean
   /** The delivery that is open, or the key of the event of the inbox. */
   readonly open: string | undefined

@@ -36,7 +36,6 @@ export function toPath(delivery: string): string {
   return `deliveries/${encodeURIComponent(delivery)}`
 }
 
-/** Message of an error. */
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,7 +1,6 @@
 import type { Batch, EmulatorState, Row, RowPage } from '../../emulator/contract.ts'
 import { api } from './api.ts'
-import { MOST_ROWS } from './rows.ts'
-import { store } from './store.ts'
+import { MOST_ROWS, Rows, store } from './store.ts'
 
 const ASK_EVERY_MS = 500
 const STOPPED_AFTER_MS = 10_000
@@ -47,7 +46,7 @@ export async function reloadState(): Promise<void> {
 
 function show({ cursor, now, rows, state, total }: RowPage): void {
   position = cursor
-  store.rows.replace([])
+  store.rows = new Rows()
   put(rows, FIRST_ROWS)
   store.set({ state, total, found: new Map(), heldFrom: Number.POSITIVE_INFINITY })
   store.setNow(now)

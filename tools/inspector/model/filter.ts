@@ -5,7 +5,6 @@ import { matchType } from '../../wire/match-type.ts'
 type RowTest = (row: Row) => boolean
 
 interface FilterContext {
-  /** Returns the URL of a webhook by its id. */
   readonly urlOf: (webhook: string) => string
   readonly statusOf: (row: Row) => string
   readonly causeOf: (row: Row) => string | undefined
@@ -68,7 +67,6 @@ export const FILTER_KEYS: readonly (readonly [string, string])[] = [
   ['-', 'before a key or a text: excludes what matches'],
 ]
 
-/** A filter, with the words of it that mean nothing. */
 export interface Filter {
   readonly test: RowTest
   readonly unknown: readonly string[]

@@ -10,7 +10,6 @@ export function isInboxWritable(): boolean {
   return !IS_ALONE || store.inbox.counts?.isWritable === true
 }
 
-/** Loads what the page shows of the inbox. */
 export async function refreshInbox(): Promise<void> {
   const { tag = '' } = store.inbox
   try {
@@ -25,7 +24,6 @@ export async function refreshInbox(): Promise<void> {
   }
 }
 
-/** Returns true if there is an inbox to show. */
 export function hasInbox(): boolean {
   return IS_ALONE || store.state?.hasInbox === true
 }
@@ -43,22 +41,12 @@ export function watchInbox(): void {
   document.addEventListener('visibilitychange', ask)
 }
 
-/** Path of an item by its key. */
 export function toItemPath(route: 'item' | 'body', key: string): string {
   return `${ROUTES}/${route}?key=${encodeURIComponent(key)}`
 }
 
-/** Returns a dead letter to the waiting events. Rejects if it is no longer a dead letter. */
-export async function replay(key: string): Promise<void> {
-  await change('replay', key, 'the event is no longer a dead letter')
-}
-
-/** Deletes an event that is not running. */
-export async function drop(key: string): Promise<void> {
-  await change('drop', key, 'the event is running, or is gone')
-}
-
-async function change(action: string, key: string, refusal: string): Promise<void> {
+/** Returns a dead letter to the waiting events, makes the next try of a waiting one due, or deletes an event. Rejects if it cannot. */
+export async function changeInbox(action: 'replay' | 'drop', key: string): Promise<void> {
   const { isDone } = await api<{ readonly isDone: boolean }>(`POST ${ROUTES}/${action}`, { key })
-  if (!isDone) throw new Error(refusal)
+  if (!isDone) throw new Error('the event is running, due, behind another one of its lane, or gone')
 }

@@ -6,13 +6,11 @@ import { hasInbox } from './inbox.ts'
 import { causeOf, type Status, statusOf } from './outcome.ts'
 import { remember, store } from './store.ts'
 
-/** The list as the page shows it. */
 export interface ShownList {
   readonly rows: readonly Row[]
   /** Number of new rows that match, and are held back while the list is scrolled. */
   readonly fresh: number
   readonly total: number
-  /** Words of the filter that mean nothing. */
   readonly unknown: readonly string[]
 }
 
@@ -82,7 +80,6 @@ export function release(): void {
   if (store.heldFrom !== Number.POSITIVE_INFINITY) store.set({ heldFrom: Number.POSITIVE_INFINITY })
 }
 
-/** Number of deliveries of each status. */
 type Counts = Readonly<Record<Status, number>>
 
 function countBy(list: () => readonly Row[], readTest?: () => (row: Row) => boolean): () => Counts {
@@ -97,7 +94,6 @@ function countBy(list: () => readonly Row[], readTest?: () => (row: Row) => bool
   )
 }
 
-/** Counts all deliveries, whatever the filter is. */
 export const countAll: () => Counts = countBy(() => store.rows.all)
 
 /** Counts the rows that match the filter but for its status. */

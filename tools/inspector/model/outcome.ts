@@ -20,7 +20,6 @@ export const OUTCOMES = {
 
 export type Outcome = keyof typeof OUTCOMES
 
-/** A value of `status:`. */
 export type Status = (typeof OUTCOMES)[Outcome][2]
 
 /** Returns the outcome of the event of a delivery, from the delivery and the inbox of its receiver together. */
@@ -32,20 +31,19 @@ export function outcomeOf(row: Row): Outcome {
   return Date.parse(row.nextAt ?? '') <= store.now() ? 'sending' : 'waiting'
 }
 
+/** Outcomes by the state of an event that is or was in the inbox, and by the code word of an answer. */
+const BY_STATE = { running: 'running', dead: 'dead', dropped: 'dropped', gone: 'handled' } as const
+const BY_CODE: Readonly<Record<string, Outcome>> = {
+  accepted: 'inbox',
+  handled: 'handled',
+  duplicate: 'handled',
+  ignored: 'ignored',
+}
+
 function outcomeOfAnswer({ last, inbox }: Row): Outcome {
-  const code = last?.code
-  if (inbox !== null)
-    switch (inbox.state) {
-      case 'waiting':
-        return inbox.tried > 0 ? 'retrying' : 'inbox'
-      case 'gone':
-        return 'handled'
-      default:
-        return inbox.state
-    }
-  if (code === 'accepted') return 'inbox'
-  if (code === 'handled' || code === 'duplicate') return 'handled'
-  return code === 'ignored' ? code : 'delivered'
+  if (inbox === null) return BY_CODE[last?.code ?? ''] ?? 'delivered'
+  if (inbox.state === 'waiting') return inbox.tried > 0 ? 'retrying' : 'inbox'
+  return BY_STATE[inbox.state]
 }
 
 export function statusOf(row: Row): Status {

@@ -1,12 +1,35 @@
 import type { JSX } from 'preact'
 import type { EmulatorState, Row, WebhookShape } from '../../emulator/contract.ts'
 import type { InboxCountsShape, InboxRows } from '../../emulator/inspector/inbox-shapes.ts'
-import { Rows } from './rows.ts'
 
-/** State of the connection. */
+/** Limit of finished rows; the emulator keeps as many deliveries. */
+export const MOST_ROWS = 10_000
+
+/** The deliveries that the page knows. */
+export class Rows {
+  /** In the order of their creation, the newest first: another array after each change. */
+  all: readonly Row[] = []
+  /** A change replaces the row, and never changes it. */
+  readonly #byId = new Map<string, Row>()
+
+  find(id: string): Row | undefined {
+    return this.#byId.get(id)
+  }
+
+  put(rows: readonly Row[]): void {
+    for (const row of rows) this.#byId.set(row.id, row)
+    this.all = [...this.#byId.values()].sort((one, other) => other.made - one.made)
+    const over = this.all.length - MOST_ROWS
+    if (over > 0) {
+      // Drops the oldest finished rows, as the emulator does.
+      for (const { id } of this.all.filter(({ status }) => status !== 'pending').slice(-over)) this.#byId.delete(id)
+      this.all = this.all.filter(({ id }) => this.#byId.has(id))
+    }
+  }
+}
+
 type Link = 'connecting' | 'live' | 'reconnecting' | 'stopped'
 
-/** State of the inbox. */
 interface InboxData extends Partial<InboxRows> {
   readonly counts?: InboxCountsShape | undefined
   /** Error of the last read; undefined if it succeeded. */
@@ -17,10 +40,9 @@ const LATEST_DRAW_MS = 250
 
 /** State of the page. Code that changes it calls `changed`; the page is then drawn anew. */
 class Store {
-  readonly rows: Rows = new Rows()
+  rows: Rows = new Rows()
   link: Link = 'connecting'
   state: EmulatorState | undefined
-  /** Number of deliveries that the emulator has. */
   total = 0
   inbox: InboxData = {}
   /** The open dialog: another function each time that one is opened. */
@@ -40,7 +62,6 @@ class Store {
   #manualNow: number | undefined
   #isPlanned = false
   #toastTimer: ReturnType<typeof setTimeout> | undefined
-  /** Draws the page. */
   draw: () => void = () => {}
 
   /** Time of the emulator's clock, in milliseconds since 1970. */
@@ -54,7 +75,6 @@ class Store {
     this.#manualNow = this.state?.clock.isManual ? now : undefined
   }
 
-  /** Sets fields, and draws the page. */
   set(fields: Partial<Store>): void {
     Object.assign(this, fields)
     this.changed()
@@ -74,16 +94,9 @@ class Store {
   }
 
   say(text: string, isError = false): void {
-    this.toast = { text, isError }
     clearTimeout(this.#toastTimer)
-    this.#toastTimer = setTimeout(
-      () => {
-        this.toast = undefined
-        this.changed()
-      },
-      isError ? 10_000 : 4_000,
-    )
-    this.changed()
+    this.#toastTimer = setTimeout(() => this.set({ toast: undefined }), isError ? 10_000 : 4_000)
+    this.set({ toast: { text, isError } })
   }
 
   /** Redraws the page, at most once a frame. The timer is for a page that is hidden or covered: it has no frames. */
@@ -101,7 +114,6 @@ class Store {
   }
 }
 
-/** The one store of the page. */
 export const store: Store = new Store()
 
 /** Keeps the result of a computation as long as its inputs are the same. */

@@ -15,7 +15,7 @@ interface ButtonOptions extends ButtonHTMLAttributes {
 }
 
 /** A button that submits no form unless its type is `submit`. */
-export function Button({ label, hotkey, ...attributes }: ButtonOptions): JSX.Element {
+export function Button({ label, hotkey, ...attributes }: ButtonOptions) {
   return (
     <button type="button" data-hotkey={hotkey} {...attributes}>
       {label}
@@ -34,13 +34,11 @@ interface FieldShape extends Pick<InputHTMLAttributes, 'placeholder' | 'autofocu
   readonly label: string
   /** Values to choose from, each with its text if that differs. */
   readonly options?: readonly (string | readonly [value: string, text: string])[]
-  /** Proposed values. */
   readonly list?: readonly string[]
   /** Height of a field for several lines. */
   readonly rows?: number
   readonly min?: number
   readonly max?: number
-  /** The problem with its value. */
   readonly problem?: ComponentChildren
 }
 
@@ -52,7 +50,7 @@ interface FieldOptions<T> extends FieldShape {
 type Changed = { readonly currentTarget: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement }
 
 /** A field for a line of text, several lines, one of several values, a number, or a tick. Its value says which. */
-export function Field<T extends Value>(field: FieldOptions<T>): JSX.Element {
+export function Field<T extends Value>(field: FieldOptions<T>) {
   const { label, problem, value, options, list, rows, min = 1, max = 1_000, onInput, ...more } = field
   const id = useId()
   const source = useRef(`${value}`) // the last text that was not typed, for its line breaks
@@ -103,7 +101,6 @@ export function Field<T extends Value>(field: FieldOptions<T>): JSX.Element {
   )
 }
 
-/** The values to choose from, each with its text. */
 function listChoices(choices: readonly (string | readonly [value: string, text: string])[]): readonly JSX.Element[] {
   return choices.map((choice) => {
     const [each, text = each] = [choice].flat()
@@ -115,7 +112,7 @@ function listChoices(choices: readonly (string | readonly [value: string, text: 
   })
 }
 
-function Problem({ id, children }: { readonly id?: string; readonly children: ComponentChildren }): JSX.Element {
+function Problem({ id, children }: { readonly id?: string; readonly children: ComponentChildren }) {
   return (
     <p class="problem" role="alert" id={id}>
       ✕ {children}
@@ -134,7 +131,7 @@ interface FieldsOptions<V> {
 }
 
 /** The fields of a form, in the order of their shapes. The error of a submission stands at the field that it names, or after all. */
-export function Fields<V extends Readonly<Record<keyof V, Value>>>(options: FieldsOptions<V>): JSX.Element {
+export function Fields<V extends Readonly<Record<keyof V, Value>>>(options: FieldsOptions<V>) {
   const { shapes, values, onInput } = options
   const error = useContext(FormError)
   const [named] = /^\w+/.exec(error) ?? []
@@ -165,8 +162,7 @@ interface SwitchOptions<T extends string> {
   readonly hotkeys?: Readonly<Record<string, string>>
 }
 
-/** Buttons in a row, one of which is pressed. */
-export function Switch<T extends string>({ options, value, onInput, hotkeys }: SwitchOptions<T>): JSX.Element {
+export function Switch<T extends string>({ options, value, onInput, hotkeys }: SwitchOptions<T>) {
   return (
     <span class="switch line">
       {options.map(([name, text]) => (

@@ -1,15 +1,12 @@
-import type { JSX } from 'preact'
-import { ClockDialog } from '../dialogs/clock-dialog.tsx'
-import { FaultsDialog, toPercent } from '../dialogs/faults-dialog.tsx'
 import { openHelp } from '../keys.tsx'
 import { listScreens, readAddress, type Screen } from '../model/address.ts'
 import { IS_ALONE, SERVER } from '../model/api.ts'
 import { countAll } from '../model/list.ts'
 import { store } from '../model/store.ts'
+import { Distortions } from './distortions.tsx'
 import { Button } from './fields.tsx'
 import { ViewLink } from './small.tsx'
 
-/** The chosen colours, each with its icon. */
 const THEMES = [
   ['system', '◐', ''],
   ['light', '○', 'light'],
@@ -17,7 +14,7 @@ const THEMES = [
 ] as const
 
 /** The top bar: screens, state of the connection, colours and help. */
-export function Header(): JSX.Element {
+export function Header() {
   const { screen } = readAddress()
   const link = store.link
   const theme = store.theme
@@ -57,38 +54,5 @@ export function Header(): JSX.Element {
       {quiet(icon, `Colours: ${name}`, setTheme)}
       {quiet('?', 'Keys (?)', openHelp)}
     </header>
-  )
-}
-
-/** Settings that distort all that the page shows: faults, the clock and the scale of delays. Each opens its form. */
-function Distortions(): JSX.Element {
-  const { faults, clock, settings } = store.state ?? {}
-  const { fail = 0, duplicate = 0, shuffle, latencyMs } = faults?.deliveries ?? {}
-  const texts = [
-    fail > 0 && `${toPercent(fail)} % lost`,
-    duplicate > 0 && `${toPercent(duplicate)} % twice`,
-    latencyMs && `${latencyMs.join('-')} ms`,
-    shuffle && 'any order',
-    ...(faults?.answers.map(({ count, answer }) => `${count} × ${answer}`) ?? []),
-  ].filter(Boolean)
-  const scale = settings?.retryScale ?? 1
-  const time = [clock?.isManual && 'manual clock', scale !== 1 && `×${scale}`].filter(Boolean).join(' ')
-  const chip = (text: string, name: string, prefix: string, draw: () => JSX.Element) => (
-    <Button
-      class={text === '' ? 'quiet' : 'chip'}
-      label={text === '' ? name.toLowerCase() : prefix + text}
-      aria-label={`${name}: ${text || 'as usual'}`}
-      onClick={() => store.set({ dialog: draw })}
-    />
-  )
-  return (
-    <>
-      {chip(texts.join(', '), 'Faults', 'faults: ', () => (
-        <FaultsDialog />
-      ))}
-      {chip(time, 'Clock', '', () => (
-        <ClockDialog />
-      ))}
-    </>
   )
 }

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact'
 import { openTrigger } from '../dialogs/trigger-dialog.tsx'
 import { copyText } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
@@ -12,21 +11,21 @@ import { Empty, ViewLink } from './small.tsx'
 const COMMAND = 'npx postern dev --forward http://localhost:3000/webhooks --env .env.local'
 
 /** An empty list, with the next step. */
-export function NothingShown({ list: { total } }: { readonly list: ShownList }): JSX.Element {
+export function NothingShown({ list: { total } }: { readonly list: ShownList }) {
   const { query, screen } = readAddress()
-  const { webhooks = [] } = store.state ?? {}
   if (screen === 'inbox' && total === 0) return <NothingInInbox />
-  if (screen === 'deliveries' && store.state === undefined) return <Empty title="Loading" />
-  if (screen === 'deliveries' && listTexts(query).some((text) => !store.found.has(text)))
-    return <Empty title="Searching" />
-  if (isRetrying()) return <NothingFailed />
+  if (screen === 'deliveries') {
+    if (store.state === undefined) return <Empty title="Loading" />
+    if (listTexts(query).some((text) => !store.found.has(text))) return <Empty title="Searching" />
+  }
+  if (readWord(query, 'status') === 'failed' && countMatching().retrying > 0) return <NothingFailed />
   if (query !== '' && total > 0)
     return (
       <Empty title={`0 of ${total} match this filter`} text={query}>
         <Button label="Clear the filter" onClick={() => go({ query: '' }, false)} />
       </Empty>
     )
-  if (webhooks.length === 0)
+  if (store.state?.webhooks.length === 0)
     return (
       <Empty title="No webhook is registered" text="Register one here, or start the emulator with your app's URL:">
         <pre>{COMMAND}</pre>
@@ -34,34 +33,27 @@ export function NothingShown({ list: { total } }: { readonly list: ShownList }):
         <ViewLink view={{ screen: 'webhooks' }}>Open webhooks</ViewLink>
       </Empty>
     )
-  const active = webhooks.filter((webhook) => webhook.active)
+  const urls = store.state?.webhooks.flatMap(({ active, url }) => (active ? [url] : [])) ?? []
   return (
-    <Empty
-      title="No deliveries yet"
-      text={`Events go to ${active.map(({ url }) => url).join(', ') || 'no webhook: all are paused'}.`}
-    >
+    <Empty title="No deliveries yet" text={`Events go to ${urls.join(', ') || 'no webhook: all are paused'}.`}>
       <Button class="main" label="Trigger an event" onClick={openTrigger} />
     </Empty>
   )
 }
 
-/** Says that the filter is for what failed, while deliveries are tried again. */
-function isRetrying(): boolean {
-  return readWord(readAddress().query, 'status') === 'failed' && countMatching().retrying > 0
-}
-
 /** No delivery of the list has failed. Those that are tried again are one click away. */
-export function NothingFailed(): JSX.Element {
-  if (!isRetrying()) return <Empty title="Nothing has failed" />
+export function NothingFailed() {
+  const { retrying } = countMatching()
+  if (retrying === 0) return <Empty title="Nothing has failed" />
   const show = () => go({ query: writeWord(readAddress().query, 'status', 'retrying') })
   return (
     <Empty title="Nothing has failed for good" text="Deliveries that failed so far are tried again.">
-      <Button class="main" label={`Show ${countMatching().retrying.toLocaleString('en')} retrying`} onClick={show} />
+      <Button class="main" label={`Show ${retrying.toLocaleString('en')} retrying`} onClick={show} />
     </Empty>
   )
 }
 
-function NothingInInbox(): JSX.Element {
+function NothingInInbox() {
   const { rows, error } = store.inbox
   if (!hasInbox() && store.state !== undefined)
     return (
@@ -69,11 +61,7 @@ function NothingInInbox(): JSX.Element {
     )
   if (rows !== undefined)
     return (
-      <Empty
-        title="The inbox is empty"
-        text="An accepted event waits here for a worker, and stays if it failed for good."
-      />
+      <Empty title="The inbox is empty" text="An event waits here for a worker, and stays if it failed for good." />
     )
-  if (error === undefined) return <Empty title="Loading" />
-  return <Empty title="The inbox cannot be read" text={`${error}. The page tries again every two seconds.`} />
+  return <Empty title={error === undefined ? 'Loading' : 'The inbox cannot be read'} text={error} />
 }

@@ -1,12 +1,12 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { LastResult, Row } from '../../emulator/contract.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { hold, release } from '../model/list.ts'
 import { reasonOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
-import { escapeHidden } from '../text/bytes.ts'
 import { adviseOn } from '../text/explain.ts'
+import { escapeHidden } from '../text/show.ts'
 import { Ago, Head, OutcomeView, Result } from './small.tsx'
 
 /** Heights of a row in pixels, of one line and of two, as in the style. There may be ten thousand rows, so only those around the visible ones are drawn. */
@@ -21,7 +21,6 @@ const OF_DELIVERIES = ['Record', 'Webhook', 'Answer', 'Attempts', 'ms']
 const OF_EVENTS = ['Event', 'Account', 'Last try', 'Tries']
 const CLASSES = ['', 'dim', '', 'mono', 'dim', '', 'number', 'number']
 
-/** The columns of a list, each with its class. */
 function listColumns(width: number, isEvent: boolean) {
   const all = ['Outcome', 'Time', 'Type', ...(isEvent ? OF_EVENTS : OF_DELIVERIES)].map(
     (name, index) => [name, CLASSES[index]] as const,
@@ -36,7 +35,7 @@ interface RowTableOptions {
 }
 
 /** The list of deliveries, or of the events of an inbox, the newest first. */
-export function RowTable({ name, rows }: RowTableOptions): JSX.Element {
+export function RowTable({ name, rows }: RowTableOptions) {
   const scroll = useRef<HTMLDivElement>(null)
   const [{ top, size, width }, setView] = useState({ top: 0, size: 800, width: innerWidth })
   const { open } = readAddress()
@@ -80,13 +79,12 @@ export function RowTable({ name, rows }: RowTableOptions): JSX.Element {
   )
 }
 
-/** Height of a row in a list of a width. */
 function heightAt(width: number): number {
   return width < NARROW_PX ? TWO_LINES_PX : LINE_PX
 }
 
 /** The place of rows that are not drawn. */
-function Gap({ height }: { readonly height: number }): JSX.Element | null {
+function Gap({ height }: { readonly height: number }) {
   if (height <= 0) return null
   return (
     <tbody aria-hidden="true">
@@ -140,7 +138,7 @@ interface LineOptions {
   readonly width: number
 }
 
-function RowLine({ row, index, isCurrent, width }: LineOptions): JSX.Element {
+function RowLine({ row, index, isCurrent, width }: LineOptions) {
   const { id, type, event, account, last, signing, resendOf, times, record, at, inbox, webhook } = row
   const isEvent = webhook === ''
   const url = store.urlOf(webhook)

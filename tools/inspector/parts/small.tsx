@@ -1,23 +1,22 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren } from 'preact'
 import type { LastResult, Row } from '../../emulator/contract.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
 import { OUTCOMES, outcomeOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
-import { showAgo, showExact, showIn } from '../text/times.ts'
+import { showAgo, showExact, showIn } from '../text/show.ts'
 
 interface TimeOptions {
-  /** ISO 8601; null if it is unknown. */
   readonly at: string | null
   /** True to measure by the machine's clock instead of the emulator's. */
   readonly isReal?: boolean
 }
 
 /** A time in the past, relative to now. Its tooltip shows the exact time. */
-export const Ago = (options: TimeOptions): JSX.Element => <Time {...options} show={showAgo} />
+export const Ago = (options: TimeOptions) => <Time {...options} show={showAgo} />
 /** A countdown. Its tooltip shows the exact time. */
-export const In = (options: TimeOptions): JSX.Element => <Time {...options} show={showIn} />
+export const In = (options: TimeOptions) => <Time {...options} show={showIn} />
 
-function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn }): JSX.Element {
+function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn }) {
   return (
     <time dateTime={at ?? undefined} title={`${showExact(at)}\n${at}`}>
       {show(Date.parse(at ?? ''), isReal ? Date.now() : store.now())}
@@ -26,7 +25,7 @@ function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn
 }
 
 /** The outcome of the event of a delivery, as an icon and words, never as a colour alone, with a countdown to the next try. */
-export function OutcomeView({ row }: { readonly row: Row }): JSX.Element {
+export function OutcomeView({ row }: { readonly row: Row }) {
   const outcome = outcomeOf(row)
   const [icon, word, status] = OUTCOMES[outcome]
   const { inbox, nextAt } = row
@@ -39,8 +38,7 @@ export function OutcomeView({ row }: { readonly row: Row }): JSX.Element {
   )
 }
 
-/** The icon of an outcome. */
-export function Icon({ sign }: { readonly sign: string }): JSX.Element {
+export function Icon({ sign }: { readonly sign: string }) {
   return (
     <span class="icon" aria-hidden="true">
       {sign}
@@ -49,7 +47,7 @@ export function Icon({ sign }: { readonly sign: string }): JSX.Element {
 }
 
 /** The status or the failure, and the code word: `401 unauthorized`, `refused`. */
-export function Result({ last }: { readonly last: LastResult | null }): JSX.Element {
+export function Result({ last }: { readonly last: LastResult | null }) {
   if (last === null) return <span class="dim">–</span>
   return (
     <span class={last.isAcknowledged ? 'result' : 'result bad'}>
@@ -66,7 +64,7 @@ interface ViewLinkOptions {
 }
 
 /** A link to a view of the page. What belongs to another screen is cleared. */
-export function ViewLink({ view, isCurrent = false, children }: ViewLinkOptions): JSX.Element {
+export function ViewLink({ view, isCurrent = false, children }: ViewLinkOptions) {
   const whole = toView(view)
   return (
     <a
@@ -81,8 +79,7 @@ export function ViewLink({ view, isCurrent = false, children }: ViewLinkOptions)
 
 type Columns = readonly (readonly [name: string, classes?: string | undefined])[]
 
-/** The head of a table. */
-export function Head({ columns }: { readonly columns: Columns }): JSX.Element {
+export function Head({ columns }: { readonly columns: Columns }) {
   return (
     <thead>
       <tr>
@@ -98,6 +95,7 @@ export function Head({ columns }: { readonly columns: Columns }): JSX.Element {
 
 interface TableRow {
   readonly key: string | number
+  readonly isCurrent?: boolean
   readonly cells: readonly ComponentChildren[]
 }
 
@@ -108,13 +106,13 @@ interface TableOptions {
 }
 
 /** A table of a page, as wide as the page. The classes of a column are those of its cells. */
-export function Table({ name, columns, rows }: TableOptions): JSX.Element {
+export function Table({ name, columns, rows }: TableOptions) {
   return (
     <table class="flat" aria-label={name}>
       <Head columns={columns} />
       <tbody>
-        {rows.map(({ key, cells }) => (
-          <tr key={key}>
+        {rows.map(({ key, isCurrent = false, cells }) => (
+          <tr key={key} aria-current={isCurrent || undefined}>
             {cells.map((cell, index) => (
               <td key={index} class={columns[index]?.[1]}>
                 {cell}
@@ -133,8 +131,7 @@ interface EmptyOptions {
   readonly children?: ComponentChildren
 }
 
-/** An empty view: a title, and the next step. */
-export function Empty({ title, text, children }: EmptyOptions): JSX.Element {
+export function Empty({ title, text, children }: EmptyOptions) {
   return (
     <div class="empty column">
       <h2>{title}</h2>
@@ -144,7 +141,6 @@ export function Empty({ title, text, children }: EmptyOptions): JSX.Element {
   )
 }
 
-/** Names with their values. */
 export function Facts({
   facts,
 }: {

@@ -1,26 +1,27 @@
-import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { Row } from '../../emulator/contract.ts'
 import { Detail } from '../detail/detail.tsx'
 import { bulkOf, openBulk } from '../dialogs/bulk-dialog.tsx'
+import { openTrigger } from '../dialogs/trigger-dialog.tsx'
 import { whyNotTried } from '../model/actions.ts'
-import { readAddress } from '../model/address.ts'
-import { listShown, release, type ShownList, search } from '../model/list.ts'
+import { go, readAddress } from '../model/address.ts'
+import { nameZones, readWord, writeWord } from '../model/filter.ts'
+import { countMatching, listShown, release, type ShownList, search } from '../model/list.ts'
 import { causeOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
 import { FailureGroups } from '../parts/failure-groups.tsx'
-import { Button } from '../parts/fields.tsx'
-import { FilterBar } from '../parts/filter-bar.tsx'
+import { Button, Switch } from '../parts/fields.tsx'
 import { NothingShown } from '../parts/nothing-shown.tsx'
 import { RowTable } from '../parts/row-table.tsx'
 import { Ago } from '../parts/small.tsx'
-import { count } from '../text/count.ts'
+import { count } from '../text/show.ts'
 
 const SEARCH_EVERY_MS = 1_000
 /** Time without a further letter after which the filter is searched for: a search reads all bodies. */
 const TYPED_AFTER_MS = 300
 
 /** A screen of all deliveries, or of the events of the inbox, and the open one. */
-export function ListScreen(): JSX.Element {
+export function ListScreen() {
   const { screen, query, open, isGrouped } = readAddress()
   const list = listShown()
   useEffect(() => {
@@ -40,13 +41,9 @@ export function ListScreen(): JSX.Element {
         {open === undefined && <h1 class="unseen">{name}</h1>}
         <FilterBar isValid={list.unknown.length === 0} />
         <HintLine list={list} />
-        {isGrouped ? (
-          <FailureGroups />
-        ) : list.rows.length > 0 ? (
-          <RowTable key={name} name={name} rows={list.rows} />
-        ) : (
-          <NothingShown list={list} />
-        )}
+        {isGrouped && <FailureGroups />}
+        {!isGrouped && list.rows.length > 0 && <RowTable key={name} name={name} rows={list.rows} />}
+        {!isGrouped && list.rows.length === 0 && <NothingShown list={list} />}
       </section>
       {open !== undefined && <Detail key={open} id={open} />}
     </div>
@@ -54,14 +51,14 @@ export function ListScreen(): JSX.Element {
 }
 
 /** One line between the filter and the list. It is always there, so that the list does not move. */
-function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
+function HintLine({ list }: { readonly list: ShownList }) {
   const { rows, total, fresh, unknown } = list
   const all = store.total
-  const { screen } = readAddress()
-  const isInbox = screen === 'inbox'
+  const isInbox = readAddress().screen === 'inbox'
   const known = isInbox ? count(total, 'event', 'events') : count(total, 'delivery', 'deliveries')
-  const failed = rows.filter((row) => causeOf(row) !== undefined && whyNotTried(row) === undefined)
-  const tryAll = () => openBulk(bulkOf(failed))
+  const isFailed = (row: Row) => causeOf(row) !== undefined && whyNotTried(row) === undefined
+  const failed = useMemo(() => rows.filter(isFailed), [rows, store.state])
+  const tryAll = `Try all ${failed.length.toLocaleString('en')} again…`
   return (
     <div class="hint-line line">
       <span>{rows.length === total ? known : `${rows.length.toLocaleString('en')} of ${known}`}</span>
@@ -74,20 +71,13 @@ function HintLine({ list }: { readonly list: ShownList }): JSX.Element {
       {fresh > 0 && <Button class="fresh" label={`${fresh.toLocaleString('en')} new`} hotkey="." onClick={release} />}
       {unknown.length > 0 && <span class="problem">ignored: {unknown.join(' ')}</span>}
       <span class="push" />
-      {failed.length > 1 && (
-        <Button
-          class="plain"
-          label={`Try all ${failed.length.toLocaleString('en')} again…`}
-          hotkey="R"
-          onClick={tryAll}
-        />
-      )}
+      {failed.length > 1 && <Button class="plain" label={tryAll} hotkey="R" onClick={() => openBulk(bulkOf(failed))} />}
     </div>
   )
 }
 
 /** Notes on the inbox beside the number of its events. */
-function InboxHints(): JSX.Element {
+function InboxHints() {
   const { counts, error, rows, isWhole = true } = store.inbox
   return (
     <>
@@ -102,5 +92,59 @@ function InboxHints(): JSX.Element {
         <span>Read-only: to try again and drop, start “npx postern inbox serve --write”.</span>
       )}
     </>
+  )
+}
+
+/** The statuses that a switch shows, on both screens and on one of them. */
+const CHIPS = [
+  ['', 'All'],
+  ['failed', 'Failed', 'deliveries'],
+  ['retrying', 'Retrying'],
+  ['pending', 'Pending', 'inbox'],
+  ['dead', 'Dead'],
+] as const
+
+/** The toolbar of the list: what to show, the filter, and the actions. */
+function FilterBar({ isValid }: { readonly isValid: boolean }) {
+  const { screen, query, isGrouped } = readAddress()
+  const counts = countMatching()
+  const status = readWord(query, 'status') ?? ''
+  const show = (wanted: string) => go({ query: writeWord(query, 'status', wanted || undefined) })
+  const options = CHIPS.flatMap(([name, word, only = screen]) =>
+    only === screen ? [[name, name === '' ? word : `${word} ${counts[name].toLocaleString('en')}`] as const] : [],
+  )
+  const isFailing = counts.failed + counts.dead > 0
+  return (
+    <div class="bar">
+      <Switch
+        options={options}
+        value={status}
+        onInput={(wanted) => show(wanted === status ? '' : wanted)}
+        hotkeys={{ failed: 'f' }}
+      />
+      <div class="line">
+        <input
+          id="filter"
+          type="search"
+          value={query}
+          placeholder="Filter: text, type:, code:, account:, since:10m"
+          aria-label="Filter"
+          aria-invalid={!isValid}
+          spellcheck={false}
+          autocomplete="off"
+          onInput={(event) => go({ query: event.currentTarget.value }, false)}
+          onBlur={() => go({ query: nameZones(readAddress().query) }, false)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Escape' && event.key !== 'Enter') return
+            event.preventDefault() // Chromium would empty the field on Esc
+            event.currentTarget.blur()
+          }}
+        />
+        <Button label="By cause" hotkey="g" aria-pressed={isGrouped} onClick={() => go({ isGrouped: !isGrouped })} />
+        {screen === 'deliveries' && (
+          <Button class={isFailing ? undefined : 'main'} label="Trigger" hotkey="t" onClick={openTrigger} />
+        )}
+      </div>
+    </div>
   )
 }

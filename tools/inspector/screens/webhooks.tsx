@@ -1,26 +1,21 @@
-import type { JSX } from 'preact'
-import type { Row, WebhookShape } from '../../emulator/contract.ts'
-import { ask, showText } from '../dialogs/ask-dialog.tsx'
-import { Dialog, useDraft } from '../dialogs/dialog.tsx'
+import type { ApiCall, Row, WebhookShape } from '../../emulator/contract.ts'
+import { useCall } from '../detail/use-detail.ts'
+import { ask, Dialog, showText, useDraft } from '../dialogs/dialog.tsx'
 import { act, change, pauseOrResume } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { causeOf, reasonOf, statusOf } from '../model/outcome.ts'
 import { remember, store } from '../model/store.ts'
 import { Button, Fields } from '../parts/fields.tsx'
-import { Empty, Icon, Table, ViewLink } from '../parts/small.tsx'
-import { escapeHidden } from '../text/bytes.ts'
-import { count } from '../text/count.ts'
-import { ApiCalls } from './api-calls.tsx'
+import { Ago, Empty, Icon, Table, ViewLink } from '../parts/small.tsx'
+import { count, escapeHidden } from '../text/show.ts'
 
 const COLUMNS = [['Webhook'], ['State'], ['Handled', 'number'], ['p95', 'number wide']] as const
 const TO_REGISTER =
   "Your client can register one through the service's API. To register one here, choose “New webhook”."
 
-/** The registrations of all accounts. */
-export function WebhooksScreen(): JSX.Element {
+export function WebhooksScreen() {
   const webhooks = store.state?.webhooks ?? []
   const figures = countDeliveries()
-  const rows = webhooks.map((webhook) => describeWebhook(webhook, figures.get(webhook.id) ?? NONE))
   return (
     <div class="page column">
       <div class="bar">
@@ -28,8 +23,12 @@ export function WebhooksScreen(): JSX.Element {
         <span class="push" />
         <Button class="main" label="New webhook" onClick={() => openForm(undefined)} />
       </div>
-      {rows.length === 0 && <Empty title="No webhook is registered" text={TO_REGISTER} />}
-      {rows.length > 0 && <Table name="Webhooks" columns={COLUMNS} rows={rows} />}
+      {webhooks.length === 0 && <Empty title="No webhook is registered" text={TO_REGISTER} />}
+      <Table
+        name="Webhooks"
+        columns={COLUMNS}
+        rows={webhooks.map((webhook) => describeWebhook(webhook, figures.get(webhook.id) ?? NONE))}
+      />
       <ApiCalls />
     </div>
   )
@@ -92,7 +91,12 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, .
           </ViewLink>{' '}
           · {events.length === 1 ? events[0] : `${events.length} types`}
         </small>
-        <Actions webhook={webhook} />
+        <div class="bar">
+          <Button class="plain" label="Edit…" onClick={() => openForm(webhook)} />
+          <Button class="plain" label={active ? 'Pause…' : 'Resume'} onClick={() => pauseOrResume(webhook)} />
+          <Button class="plain" label="Secret" onClick={() => act(() => showSecret(webhook))} />
+          <Button class="plain danger" label="Delete…" onClick={() => askToDelete(webhook)} />
+        </div>
       </>,
       <>
         <span class={`health ${state}`}>
@@ -121,35 +125,26 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, .
   }
 }
 
-function Actions({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
-  const { id, url, active } = webhook
-  const showSecret = async () => {
-    const { secret } = await api<{ readonly secret: string }>(`POST webhooks/${id}/secret`)
-    showText(`Secret of ${url}`, secret)
-  }
-  const deletion = {
+async function showSecret({ id, url }: WebhookShape): Promise<void> {
+  const { secret } = await api<{ readonly secret: string }>(`POST webhooks/${id}/secret`)
+  showText(`Secret of ${url}`, secret)
+}
+
+function askToDelete({ id, url }: WebhookShape): void {
+  ask({
     title: 'Delete the webhook?',
     text: `${url} and its secret are deleted for good.`,
     verb: 'Delete',
     isDangerous: true,
     onYes: () => change(`DELETE webhooks/${id}`, undefined, 'webhook deleted'),
-  }
-  return (
-    <div class="bar">
-      <Button class="plain" label="Edit…" onClick={() => openForm(webhook)} />
-      <Button class="plain" label={active ? 'Pause…' : 'Resume'} onClick={() => pauseOrResume(webhook)} />
-      <Button class="plain" label="Secret" onClick={() => act(showSecret)} />
-      <Button class="plain danger" label="Delete…" onClick={() => ask(deletion)} />
-    </div>
-  )
+  })
 }
 
 function openForm(webhook: WebhookShape | undefined): void {
   store.set({ dialog: () => <WebhookForm webhook={webhook} /> })
 }
 
-/** A form for a registration, or for a new one. */
-function WebhookForm({ webhook }: { readonly webhook: WebhookShape | undefined }): JSX.Element {
+function WebhookForm({ webhook }: { readonly webhook: WebhookShape | undefined }) {
   const accounts = store.state?.accounts.map(({ key }) => key) ?? []
   const { values, set, forget } = useDraft(JSON.stringify(webhook ?? 'a new webhook'), () => ({
     account: accounts[0] ?? '',
@@ -176,5 +171,40 @@ function WebhookForm({ webhook }: { readonly webhook: WebhookShape | undefined }
     >
       <Fields shapes={shapes} values={values} onInput={set} />
     </Dialog>
+  )
+}
+
+const CALL_COLUMNS = [['Call'], ['Status'], ['Rate left', 'number'], ['When', 'number dim']] as const
+const NO_CALLS = "Your client's calls of /api/… appear here, with their status and the remaining rate limit."
+
+function ApiCalls() {
+  const second = Math.floor(Date.now() / 1_000)
+  const dialect = store.state?.settings.dialect
+  const { value: calls = [], error } = useCall<readonly ApiCall[]>('GET calls', String(second))
+  const rows = calls.slice(0, 200).map(({ id, status, method, path, account, rateRemaining, at }) => ({
+    key: id,
+    cells: [
+      <>
+        <code>{`${method} ${path}`}</code>
+        <small>{account ?? 'no account'}</small>
+      </>,
+      status < 400 ? `✓ ${status}` : <b class="result bad">✕ {status}</b>,
+      rateRemaining ?? '–',
+      <Ago at={at} />,
+    ],
+  }))
+  return (
+    <section>
+      <h2>API calls</h2>
+      {rows.length > 0 ? (
+        <Table name="API calls" columns={CALL_COLUMNS} rows={rows} />
+      ) : (
+        <p class="dim">{error ?? NO_CALLS}</p>
+      )}
+      <p class="dim">
+        Dialect: {dialect}. The emulator assumes what the service's documents leave open:{' '}
+        <code>npx postern emulator --assumptions</code> lists it.
+      </p>
+    </section>
   )
 }

@@ -1,8 +1,8 @@
 import { quoteForShell } from '../../../src/protocol/show.ts'
 import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
 import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
-import { escapeHidden, fromBase64, isPlainText } from './bytes.ts'
 import { readField } from './edit-body.ts'
+import { escapeHidden, fromBase64, isPlainText } from './show.ts'
 
 /** A delivery to be copied in one of several forms. */
 export interface CopiedDelivery

@@ -55,7 +55,6 @@ export function adviseOn(
 /** Kinds of signatures: `valid`, and then those that are wrong in one way. */
 export const SIGNING_OPTIONS: readonly (readonly [string, string])[] = Object.entries(SIGNINGS)
 
-/** Describes a kind of signature. */
 export function nameSigning(signing: string): string {
   return SIGNING_OPTIONS.find(([name]) => name === signing)?.[1] ?? signing
 }
