@@ -31,14 +31,6 @@ describe.each(distinctHosts)('$name', (host: Host) => {
       expectAnswer(await exchange(scene.port, head(withoutLength(headers)), chunked(bytes, size)), 200, 'handled', id)
     })
 
-    it('is split inside each of its characters of several bytes', async () => {
-      const scene = await startScene(host)
-      const { bytes, headers, id } = sample()
-      const cuts = [...bytes.keys()].filter((at) => ((bytes[at] ?? 0) & 0xc0) === 0x80)
-      const parts = [0, ...cuts].map((at, index) => bytes.subarray(at, cuts[index]))
-      expectAnswer(await exchange(scene.port, head(headers), ...parts), 200, 'handled', id)
-    })
-
     it('arrives behind another one, before that is answered', async () => {
       const scene = await startScene(host, {}, () => sleep(20))
       const [first, second] = [sample(), sample()]
@@ -53,19 +45,16 @@ describe.each(distinctHosts)('$name', (host: Host) => {
   })
 
   describe('a refused body', () => {
-    it.each(['no-header', 'flip-bit'] as const)(
-      '(%s) leaves the connection usable for the next one',
-      async (tamper) => {
-        const scene = await startScene(host)
-        const [forged, right] = [sample({ tamper }), sample()]
-        const wire = await Wire.open(scene.port)
-        await wire.send(head(forged.headers), forged.bytes)
-        expectAnswer(await wire.answer(), 401, 'unauthorized')
-        await wire.send(head(right.headers), right.bytes)
-        expectAnswer(await wire.answer(), 200, 'handled', right.id)
-        wire.abort()
-      },
-    )
+    it('leaves the connection usable for the next one', async () => {
+      const scene = await startScene(host)
+      const [forged, right] = [sample({ tamper: 'flip-bit' }), sample()]
+      const wire = await Wire.open(scene.port)
+      await wire.send(head(forged.headers), forged.bytes)
+      expectAnswer(await wire.answer(), 401, 'unauthorized')
+      await wire.send(head(right.headers), right.bytes)
+      expectAnswer(await wire.answer(), 200, 'handled', right.id)
+      wire.abort()
+    })
 
     it('leaves the connection usable for the next one, even if it arrives after its answer', async () => {
       const scene = await startScene(host)

@@ -1,24 +1,48 @@
 import { once } from 'node:events'
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, createServer, type Settings } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  createServer,
+  type Http2Server,
+  type Settings,
+} from 'node:http2'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import fastify from 'fastify'
+import type { Receiver } from 'postern'
+import { fastifyPlugin } from 'postern/fastify'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { portOf } from './hosts.ts'
 import { createScene, type Sample, sample, toOutgoing } from './scene.ts'
+import type { Headers } from './wire.ts'
+
+/** Makes servers of HTTP/2 with a receiver, called after a delay. */
+const SERVERS: Readonly<Record<string, (receiver: Receiver, delayMs: number) => Promise<Http2Server>>> = {
+  async 'node:http2'(receiver, delayMs) {
+    const handle = nodeHandler(receiver)
+    return createServer(async (...given) => {
+      if (delayMs > 0) await sleep(delayMs)
+      await handle(...given)
+    })
+  },
+  async Fastify(receiver) {
+    const app = fastify({ http2: true })
+    await app.register(fastifyPlugin, { receiver })
+    await app.ready()
+    return app.server
+  },
+}
 
 /** A receiver behind HTTP/2, a session with it, and the server's open streams. */
 async function open(
   options: Parameters<typeof createScene>[0] = {},
-  { settings = {}, delayMs = 0 }: { settings?: Settings; delayMs?: number } = {},
+  { settings = {}, delayMs = 0, name = 'node:http2' }: { settings?: Settings; delayMs?: number; name?: string } = {},
 ) {
   const scene = createScene(options)
   let openStreams = 0
-  const handle = nodeHandler(scene.receiver)
-  const server = createServer(async (...given) => {
-    if (delayMs > 0) await sleep(delayMs)
-    await handle(...given)
-  })
+  const server = (await SERVERS[name]?.(scene.receiver, delayMs)) ?? expect.unreachable()
   server.on('stream', (stream) => {
     openStreams++
     stream.on('close', () => openStreams--)
@@ -34,9 +58,13 @@ async function open(
   return { ...scene, session, openStreams: () => openStreams }
 }
 
-function begin(session: ClientHttp2Session, { headers }: Pick<Sample, 'headers'>): ClientHttp2Stream {
+function begin(
+  session: ClientHttp2Session,
+  { headers }: Pick<Sample, 'headers'>,
+  more: Headers = {},
+): ClientHttp2Stream {
   const { 'content-length': _, ...undeclared } = headers
-  const stream = session.request({ ':method': 'POST', ':path': '/', ...toOutgoing(undeclared) })
+  const stream = session.request({ ':method': 'POST', ':path': '/', ...toOutgoing({ ...undeclared, ...more }) })
   stream.on('error', () => {})
   return stream
 }
@@ -44,16 +72,27 @@ function begin(session: ClientHttp2Session, { headers }: Pick<Sample, 'headers'>
 const statusOf = async (stream: ClientHttp2Stream) => (await once(stream, 'response'))[0][':status'] as number
 
 describe('a stream of HTTP/2', () => {
-  it('is refused without a connection header', async () => {
-    const { session, runs } = await open()
-    const stream = begin(session, sample())
-    const answered = once(stream, 'response')
-    stream.end(Buffer.alloc(3_000_000))
-    const [answer] = await answered
-    expect(answer).toMatchObject({ ':status': 413 })
-    expect(answer).not.toHaveProperty('connection')
-    expect(await text(stream)).toBe('{"code":"body_too_large"}')
-    expect(runs.size).toBe(0)
+  it.each(Object.keys(SERVERS))('of %s is handled, or refused without a connection header', async (name) => {
+    const { session, runs } = await open({}, { name })
+    const refused = Buffer.alloc(900_000)
+    for (const isDeclared of [true, false]) {
+      const good = sample()
+      for (const [delivery, bytes, status, code] of [
+        [good, good.bytes, 200, 'handled'],
+        [sample({ tamper: 'flip-bit' }), refused, 401, 'unauthorized'],
+        [sample({ tamper: 'no-header' }), refused, 401, 'unauthorized'],
+        [sample(), Buffer.alloc(3_000_000), 413, 'body_too_large'],
+      ] as const) {
+        const stream = begin(session, delivery, isDeclared ? { 'content-length': bytes.length } : {})
+        const answered = once(stream, 'response')
+        stream.end(bytes)
+        const [answer] = await answered
+        expect(answer).toMatchObject({ ':status': status })
+        expect(answer).not.toHaveProperty('connection')
+        expect(JSON.parse(await text(stream))).toMatchObject({ code })
+      }
+    }
+    expect(runs.size).toBe(2)
   })
 
   it.each([
