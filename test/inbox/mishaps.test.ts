@@ -5,6 +5,7 @@ import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Settlement } from '../../src/engine.ts'
+import { DONE, putMany, work } from '../adapters/inbox/engines.ts'
 import { drivers } from '../adapters/stores/sqlite/drivers.ts'
 import { makePath, Scene, until } from './scene.ts'
 
@@ -21,26 +22,23 @@ function openTable() {
   const clock = { now: Date.now }
   const { monotonic } = systemClock
   const inbox = sqliteInbox({ database, clock: { now: () => clock.now(), monotonic } })
-  let n = 0
-  const put = (accountKey: string): InboxItem => {
-    const id = String(n++)
-    return { key: id, bytes: new Uint8Array(), accountKey, id, type: 'a.created', receivedAt: 0 }
-  }
-  const putMany = (accountKey: string, count: number) =>
-    Promise.all(Array.from({ length: count }, () => inbox.put(put(accountKey))))
-  const workOff = async (settlement: Settlement = { next: 'remove' }) => {
+  const workOff = async (settlement: Settlement = DONE) => {
     const order: string[] = []
-    const run = async ({ accountKey }: InboxItem) => {
+    const loop = work(inbox, ({ accountKey }) => {
       order.push(accountKey)
       return settlement
-    }
-    const options = { concurrency: 10, leaseMs: 15_000, clock: systemClock, onError: () => {}, onSettled: () => {} }
-    const loop = inbox.work(run, options)
+    })
     await until('it is worked off', async () => (await inbox.counts()).oldestDueAt === undefined)
     await loop.close(10_000)
     return order
   }
-  return { database, clock, inbox, putMany, workOff }
+  return {
+    database,
+    clock,
+    inbox,
+    putMany: (account: string, count: number) => putMany(inbox, account, count),
+    workOff,
+  }
 }
 
 describe('a worker', () => {
@@ -136,17 +134,12 @@ describe.each(drivers)('a damaged page of the file, by %s,', (driver) => {
       return { bytes: own, key, id: key, accountKey: 'acme', type: 'a.created', receivedAt: 0 }
     }
     const handled: string[] = []
-    const options = { concurrency: 10, leaseMs: 15_000, clock: systemClock, onError: () => {}, onSettled: () => {} }
-    const run = async ({ key, bytes }: InboxItem): Promise<Settlement> => {
+    const run = ({ key, bytes }: InboxItem) => {
       expect(Buffer.from(bytes).equals(toItem(key).bytes), `the body of ${key}`).toBe(true)
       handled.push(key)
-      return { next: 'remove' }
+      return DONE
     }
-    const work = () => {
-      const loop = inbox.work(run, options)
-      onTestFinished(async () => void (await loop.close(10_000)))
-    }
-    return { database, inbox, handled, log, work, put: (key: string) => inbox.put(toItem(key)) }
+    return { database, inbox, handled, log, work: () => work(inbox, run), put: (key: string) => inbox.put(toItem(key)) }
   }
 
   /** Puts events in, and overwrites a page of the table that has the given kind. */
