@@ -1,9 +1,5 @@
-import express from 'express'
-import { fastify } from 'fastify'
 import { ConfigurationError, createReceiver, type Outcome } from 'postern'
-import { expressHandler } from 'postern/express'
-import { fastifyPlugin } from 'postern/fastify'
-import { createSender, events, fastifyTarget, fetchTarget, nodeTarget, signed, silentLogger } from 'postern/testing'
+import { createSender, events, fetchTarget, signed, silentLogger } from 'postern/testing'
 import { fetchHandler } from 'postern/web'
 import { describe, expect, it } from 'vitest'
 
@@ -18,21 +14,11 @@ function make(signatureHeader: string | undefined = NAME) {
   return { receiver, outcomes }
 }
 
-const HOSTS = {
-  Express: async (receiver: ReturnType<typeof make>['receiver']) =>
-    nodeTarget(express().post('/webhooks', expressHandler(receiver)), { path: '/webhooks' }),
-  Fastify: async (receiver: ReturnType<typeof make>['receiver']) => {
-    const app = fastify()
-    await app.register(fastifyPlugin, { receiver, url: '/webhooks' })
-    return fastifyTarget(app, { path: '/webhooks' })
-  },
-  Fetch: async (receiver: ReturnType<typeof make>['receiver']) => fetchTarget(fetchHandler(receiver)),
-}
-
 describe('signatureHeader', () => {
-  it.each(Object.entries(HOSTS))('names the header that is read: %s', async (_host, mount) => {
+  // test/senders/senders.test.ts shows that every host has headers of other names.
+  it('names the header that is read', async () => {
     const { receiver, outcomes } = make()
-    const sender = createSender({ target: await mount(receiver), secret: SECRET, signatureHeader: NAME })
+    const sender = createSender({ target: fetchTarget(fetchHandler(receiver)), secret: SECRET, signatureHeader: NAME })
     expect(await sender.send(events.contact.created())).toMatchObject({ status: 200 })
     expect(await sender.send(events.contact.created(), { tamper: 'two-headers' })).toMatchObject({ status: 401 })
     const other = await sender.send(events.contact.created(), { signatureHeader: 'X-Service-Signature' })

@@ -9,17 +9,8 @@ export interface Totals extends Record<(typeof COUNTED)[number], number> {
 }
 
 export function noTotals(): Totals {
-  return {
-    runs: 0,
-    events: 0,
-    deliveries: 0,
-    handlerRuns: 0,
-    repeatedRuns: 0,
-    steps: 0,
-    simulatedMs: 0,
-    faults: {},
-    states: {},
-  }
+  const counts = Object.fromEntries(COUNTED.map((name) => [name, 0])) as Record<(typeof COUNTED)[number], number> // has each
+  return { ...counts, faults: {}, states: {} }
 }
 
 /** Adds the figures of other runs. */

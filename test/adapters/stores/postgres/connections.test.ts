@@ -5,7 +5,7 @@ import { postgresStore } from 'postern/postgres'
 import { describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
-import { claimFor, LEASE_MS, newKey, Scene, sendingBy, take } from './scene.ts'
+import { claimFor, LEASE_MS, newKey, Scene, sendingBy } from './scene.ts'
 
 describe.skipIf(postgresProgram === undefined)('postgresStore on connections that fail', () => {
   const scene = new Scene()
@@ -18,24 +18,6 @@ describe.skipIf(postgresProgram === undefined)('postgresStore on connections tha
     client.release()
     await store.transaction(await claimFor(store), (tx) => tx.query('INSERT INTO left_open VALUES (2)'))
     expect((await pool.query('SELECT n FROM left_open')).rows).toEqual([{ n: 2 }])
-  })
-
-  it('opens two connections beside those of its pool, and closes them with it', async () => {
-    const { store, pool } = await scene.store({ max: 2, application_name: 'bounded' })
-    const watching = scene.pool()
-    const count = async () => {
-      const text = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'bounded'`
-      return (await watching.query(text)).rows[0].n
-    }
-    const another = postgresStore({ pool, schema: 'public' })
-    await Promise.all(Array.from({ length: 50 }, () => Promise.all([take(store, newKey()), take(another, newKey())])))
-    const clients = await Promise.all([pool.connect(), pool.connect()])
-    await Promise.all([take(store, newKey()), store.complete(newKey(), 'token')])
-    expect(await count()).toBeLessThanOrEqual(4)
-    for (const client of clients) client.release()
-    await pool.end()
-    await expect((async () => store.claim(newKey(), LEASE_MS))()).rejects.toThrow()
-    await expect.poll(count).toBe(0) // a server process outlives its connection for a moment
   })
 
   it('sends a connection one statement after the other, as pg 9 will require', async () => {

@@ -31,6 +31,10 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
     }
   }
 
+  /** Runs a function while a transaction of the app has locked the row of a key. */
+  const whileLocked = <T>(key: string, what: () => Promise<T>) =>
+    whileApp('SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE', [key], what)
+
   async function untilWaiting(pool: pg.Pool, sessions: number): Promise<void> {
     const query = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
     await expect.poll(async () => (await pool.query(query)).rows[0].n).toBeGreaterThanOrEqual(sessions)
@@ -75,7 +79,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
     const { store } = await scene.store()
     const [locked, free, done] = await Promise.all([1, 2, 3].map(() => claimFor(store)))
     if (!locked || !free || !done) throw new Error('there are three')
-    const late = await whileApp('SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE', [locked.key], async () => {
+    const late = await whileLocked(locked.key, async () => {
       const late = renew(store, locked)
       for (let turn = 0; turn < 3; turn++) {
         expect(await renew(store, free)).toBe(true)
@@ -90,15 +94,11 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
   it('runs the calls for a locked event in their order, once the lock is gone', async () => {
     const { store } = await scene.store()
     const locked = await claimFor(store)
-    const [renewal, release] = await whileApp(
-      'SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE',
-      [locked.key],
-      async () => {
-        const first = renew(store, locked)
-        await sleep(50)
-        return [first, store.release(locked.key, locked.token, ['a'])]
-      },
-    )
+    const [renewal, release] = await whileLocked(locked.key, async () => {
+      const first = renew(store, locked)
+      await sleep(50)
+      return [first, store.release(locked.key, locked.token, ['a'])]
+    })
     expect(await Promise.all([renewal, release])).toEqual([true, true])
     expect((await take(store, locked.key)).marks).toEqual(['a'])
   })
@@ -123,16 +123,12 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
     const [ordered, plain] = [await claimFor(store), await claimFor(store)]
     const position = { key: `${ordered.key}@`, at: 1 }
     await store.complete(newKey(), 'token', [position])
-    const completing = await whileApp(
-      'SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE',
-      [position.key],
-      async () => {
-        const first = store.complete(ordered.key, ordered.token, [{ ...position, at: 2 }])
-        expect(await store.complete(plain.key, plain.token)).toBe(true)
-        expect(await store.claim(ordered.key, LEASE_MS)).toEqual({ state: 'busy' })
-        return [first]
-      },
-    )
+    const completing = await whileLocked(position.key, async () => {
+      const first = store.complete(ordered.key, ordered.token, [{ ...position, at: 2 }])
+      expect(await store.complete(plain.key, plain.token)).toBe(true)
+      expect(await store.claim(ordered.key, LEASE_MS)).toEqual({ state: 'busy' })
+      return [first]
+    })
     expect(await Promise.all(completing)).toEqual([true])
     expect(await store.claim(newKey(), LEASE_MS, [position.key])).toMatchObject({ positions: [2] })
   })
@@ -140,7 +136,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
   it('refuses a settlement whose row stays locked', async () => {
     const { store } = await scene.store()
     const locked = await claimFor(store)
-    await whileApp('SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE', [locked.key], async () => {
+    await whileLocked(locked.key, async () => {
       await expect(renew(store, locked)).rejects.toThrow()
     })
     expect(await renew(store, locked)).toBe(true)
@@ -172,7 +168,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
     ['directly', undefined],
     ...(pgBouncerProgram === undefined ? [] : ([['behind PgBouncer', startPgBouncer]] as const)),
   ] as const)(
-    'uses no more connections than its own while tables are locked for longer than it waits: %s',
+    'uses two connections beside those of its pool, also while tables are locked for longer than it waits, and closes them with it: %s',
     async (_how, startPooler) => {
       const { pool: admin } = await scene.store()
       await postgresInbox({ pool: admin }).migrate()
@@ -180,10 +176,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
       const pools = [1, 2, 3].map(() =>
         scene.pool({ ...(pooler && { connectionString: pooler.url }), max: 5, application_name: 'locked_out' }),
       )
-      onTestFinished(async () => {
-        await Promise.all(pools.map((pool) => pool.end()))
-        await pooler?.remove()
-      })
+      onTestFinished(async () => void (await pooler?.remove()))
       const count = async () => {
         const text = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'locked_out'`
         return (await admin.query(text)).rows[0].n
@@ -219,6 +212,9 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessi
         await take(store, newKey())
         await inbox.put(makeItem(newKey()))
       }
+      await Promise.all(pools.map((pool) => pool.end()))
+      for (const { store } of apps) await expect((async () => store.claim(newKey(), LEASE_MS))()).rejects.toThrow()
+      if (pooler === undefined) await expect.poll(count).toBe(0) // a server process outlives its connection for a moment
     },
   )
 
