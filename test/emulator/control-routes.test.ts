@@ -1,6 +1,6 @@
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { LIMITS } from '../../tools/emulator/service.ts'
+import { LIMITS } from '../../tools/emulator/limits.ts'
 import { call, pick, start } from './support.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'

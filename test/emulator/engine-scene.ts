@@ -4,13 +4,13 @@ import { DeliveryLog } from '../../tools/emulator/delivery-log.ts'
 import { assumeAll } from '../../tools/emulator/dialects.ts'
 import { Engine } from '../../tools/emulator/engine.ts'
 import { newDelivery } from '../../tools/emulator/events.ts'
-import { Faults } from '../../tools/emulator/faults.ts'
-import { Feed, type FeedMessage } from '../../tools/emulator/feed.ts'
+import { createFaults } from '../../tools/emulator/faults.ts'
+import { createFeed, type FeedMessage } from '../../tools/emulator/feed.ts'
 import { openJournal } from '../../tools/emulator/journal.ts'
 import type { DeliveryFaults } from '../../tools/emulator/options.ts'
 import { fail } from '../../tools/emulator/post.ts'
 import { createIds, createRandom } from '../../tools/emulator/random.ts'
-import { Webhooks } from '../../tools/emulator/webhooks.ts'
+import { createWebhooks } from '../../tools/emulator/webhooks.ts'
 
 interface Options {
   readonly assume?: Readonly<Record<string, string>>
@@ -39,15 +39,15 @@ export function makeEngine({ assume = {}, faults: given = {}, results, ...limits
   const clock = manualClock('2026-01-01T00:00:00Z')
   const begin = clock.now()
   const journal = openJournal()
-  const feed = new Feed(silentLogger)
+  const feed = createFeed(silentLogger)
   const messages: FeedMessage[] = []
   feed.subscribe((message) => messages.push(message))
   const assumed = assumeAll('default', assume)
   const ids = createIds(createRandom('ids'), 'hex')
-  const webhooks = new Webhooks({ journal, clock, ids, assumed, feed, maxPerAccount: 99 })
+  const webhooks = createWebhooks({ journal, clock, ids, assumed, feed })
   const log = new DeliveryLog(journal, { kept: 1_000, pending: 1_000, bytes: 1e9 })
   const none = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
-  const faults = new Faults(createRandom('faults'), { ...none, ...given })
+  const faults = createFaults(createRandom('faults'), { ...none, ...given })
   const attempts: Made[] = []
   const attempt = (delivery: StoredDelivery, { url }: { url: string }, signal: AbortSignal) =>
     new Promise<DeliveryAttempt>((resolve) => {

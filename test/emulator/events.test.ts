@@ -72,7 +72,7 @@ describe('an event', () => {
     )
     expect(() => events.deliver('acme', bytesOf({ id: 'x', type: 'a.b', data }))).toThrow(refusal('full', '256 MiB'))
     expect(() => records.create('acme', 'a', { data })).toThrow(refusal('full', '256 MiB'))
-    expect([log.size, records.size]).toEqual([0, 0])
+    expect([log.size, records.count()]).toEqual([0, 0])
   })
 })
 

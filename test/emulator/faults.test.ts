@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EmulatorDelivery } from '../../tools/emulator/delivery.ts'
-import { Faults } from '../../tools/emulator/faults.ts'
+import { createFaults, type Faults } from '../../tools/emulator/faults.ts'
 import { createRandom } from '../../tools/emulator/random.ts'
 
 // the key of the draw
@@ -10,7 +10,7 @@ const deliveryOf = (id: string, attempts = 0) =>
 /** The draws for attempts 1 to 20 of 50 deliveries. */
 function drawAll<T>(seed: string | undefined, draw: (faults: Faults, delivery: EmulatorDelivery) => T): readonly T[] {
   const half = { fail: 0.5, duplicate: 0.5, shuffle: true, latencyMs: [0, 100] } as const
-  const faults = new Faults(createRandom(seed), half)
+  const faults = createFaults(createRandom(seed), half)
   return Array.from({ length: 1_000 }, (_, index) => draw(faults, deliveryOf(`d${index % 50}`, Math.floor(index / 50))))
 }
 
@@ -36,7 +36,7 @@ it('draws the same for the same seed, and nothing that can be predicted without 
 describe('requested faults', () => {
   it('of answers are taken in the order of the requests, each as often as it was requested', () => {
     const none = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
-    const faults = new Faults(createRandom('seed'), none)
+    const faults = createFaults(createRandom('seed'), none)
     expect([faults.takeAnswer(), faults.answers]).toEqual([undefined, []])
     faults.addAnswer({ answer: '500', count: 2, delayMs: 0 })
     faults.addAnswer({ answer: 'slow', count: 1, delayMs: 7 })

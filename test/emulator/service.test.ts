@@ -31,7 +31,7 @@ describe('the service on a database', () => {
     expect([rate.take('a').isExceeded, loginRate.take('a').isExceeded]).toEqual([false, false])
     const expectEmpty = (service: Service, keys: readonly string[]) => {
       expect(service.accounts.list().map(({ key }) => key)).toEqual(keys)
-      expect([service.webhooks.list(), service.records.size, service.log.size]).toEqual([[], 0, 0])
+      expect([service.webhooks.list(), service.records.count(), service.log.size]).toEqual([[], 0, 0])
       expect(() => service.webhooks.mustHaveLog('acme', id)).toThrow('there is no such webhook')
     }
     expectEmpty(one, ['acme', 'globex', 'third'])

@@ -1,6 +1,6 @@
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Accounts } from '../../tools/emulator/accounts.ts'
+import { createAccounts } from '../../tools/emulator/accounts.ts'
 import { assumeAll } from '../../tools/emulator/dialects.ts'
 import { type Journal, openJournal } from '../../tools/emulator/journal.ts'
 import { Tokens } from '../../tools/emulator/tokens.ts'
@@ -11,7 +11,7 @@ describe('a token', () => {
 
   function make({ assume = {}, journal = openJournal() }: Options = {}) {
     const clock = manualClock('2026-01-01T00:00:00.400Z')
-    const accounts = new Accounts(openJournal())
+    const accounts = createAccounts(openJournal())
     accounts.add(ACCOUNT)
     accounts.add({ ...ACCOUNT, key: 'two', email: 'two@test' })
     const assumed = assumeAll('default', assume)

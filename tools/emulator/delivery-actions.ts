@@ -1,5 +1,6 @@
+import { isObject } from '../../src/protocol/envelope.ts'
 import { MAX_ATTEMPTS, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../../src/protocol/schedule.ts'
-import { formatJson } from '../wire/json-forms.ts'
+import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
 import { readEvent } from './answers.ts'
 import type { Signing, StoredDelivery } from './delivery.ts'
 import { type EventsParts, newDelivery } from './events.ts'
@@ -16,37 +17,23 @@ export interface ResendOptions {
   readonly sign?: Signing | undefined
 }
 
-export class DeliveryActions {
-  readonly #parts: EventsParts
-
-  constructor(parts: EventsParts) {
-    this.#parts = parts
+/** Creates what is done with deliveries by hand. */
+export function createDeliveryActions({ webhooks, assumed, clock, ids, log, feed, engine, format }: EventsParts) {
+  const plan = (delivery: StoredDelivery): StoredDelivery => {
+    feed.publish({ type: 'delivery', delivery })
+    engine.schedule([delivery])
+    return delivery
   }
-
-  listOf(accountKey: string, webhookId: string): readonly StoredDelivery[] {
-    this.#parts.webhooks.mustHaveLog(accountKey, webhookId)
-    return this.#parts.log.list(webhookId)
-  }
-
-  list(filter: { webhookId?: string | undefined; eventId?: string | undefined }): readonly StoredDelivery[] {
-    const { webhookId, eventId } = filter
-    const all = this.#parts.log.list(webhookId)
-    return eventId === undefined ? all : all.filter((delivery) => delivery.eventId === eventId)
-  }
-
-  get(id: string): StoredDelivery {
-    const delivery = this.#parts.log.find(id)
+  const get = (id: string): StoredDelivery => {
+    const delivery = log.find(id)
     if (delivery === undefined) throw new Refusal('unknown', 'there is no such delivery')
     return delivery
   }
-
   /** Retries a delivery by hand. Service text, section 3.2; A13, A14 and A15. */
-  retry(accountKey: string, webhookId: string, id: string): StoredDelivery {
-    const { webhooks, assumed, clock, log, feed, engine } = this.#parts
+  const retry = (accountKey: string, webhookId: string, id: string): StoredDelivery => {
     webhooks.get(accountKey, webhookId)
-    const delivery = log.find(id)
-    if (delivery === undefined || delivery.webhookId !== webhookId)
-      throw new Refusal('unknown', 'there is no such delivery')
+    const delivery = get(id)
+    if (delivery.webhookId !== webhookId) throw new Refusal('unknown', 'there is no such delivery')
     const mayRetry = delivery.status === 'failed' || (assumed.retryOfUnfailed === 'accepted' && !delivery.isInFlight)
     if (!mayRetry) throw new Refusal('not-failed', `the delivery has not failed: it is ${delivery.status}`)
     if (delivery.status !== 'pending') log.mustTake(1, delivery.bytes.length)
@@ -55,68 +42,66 @@ export class DeliveryActions {
       note: undefined,
       remaining: assumed.retryAttempts === 'schedule' ? MAX_ATTEMPTS : 1,
       nextAttemptAt: clock.now(),
-      ...(assumed.retryBody === 'new-timestamp' && { bytes: this.#withNewTimestamp(delivery) }),
+      ...(assumed.retryBody === 'new-timestamp' && { bytes: withTimestamp(delivery, clock.now(), format) }),
     })
-    feed.publish({ type: 'delivery', delivery })
-    engine.schedule([delivery])
-    return delivery
+    return plan(delivery)
   }
-
-  /** Retries a failed delivery by hand; makes the next attempt of a pending one now. */
-  tryAgain(id: string): StoredDelivery {
-    const delivery = this.get(id)
-    const { accountKey, webhookId, status, isInFlight } = delivery
-    if (status !== 'pending') return this.retry(accountKey, webhookId, id)
-    if (isInFlight) return delivery
-    const { log, feed, engine, clock } = this.#parts
-    log.update([delivery], { status, nextAttemptAt: clock.now() })
-    feed.publish({ type: 'delivery', delivery })
-    engine.schedule([delivery])
-    return delivery
-  }
-
-  /** Makes a separate delivery of the same event, with a single attempt. */
-  resend(id: string, { body, sign = 'valid' }: ResendOptions = {}): StoredDelivery {
-    const original = this.get(id)
-    const webhook = this.#parts.webhooks.find(original.webhookId)
-    if (webhook === undefined) throw new Refusal('unknown', 'the webhook of the delivery has been deleted')
-    if (sign === 'stale-bytes' && body === undefined)
-      throw new Refusal('invalid', 'stale-bytes needs an edited body, whose signature will be that of the original')
-    const bytes = body === undefined ? original.bytes : typeof body === 'string' ? new TextEncoder().encode(body) : body
-    const { eventId, eventType } = body === undefined ? original : nameEvent(bytes, original)
-    this.#parts.log.mustTake(1, bytes.length)
-    const now = this.#parts.clock.now()
-    const delivery: StoredDelivery = {
-      ...newDelivery(webhook, { id: this.#parts.ids.object(), eventId, eventType, createdAt: now, bytes }),
-      remaining: 1,
-      resendOf: id,
-      signing: sign,
-      signedBytes: sign === 'stale-bytes' ? original.bytes : undefined,
-    }
-    this.#parts.log.add([delivery])
-    this.#parts.feed.publish({ type: 'delivery', delivery })
-    this.#parts.engine.schedule([delivery])
-    return delivery
-  }
-
-  /** Ends the log of a webhook that is deleted (A33), in one transaction with `write`. */
-  endWebhook(webhookId: string, write: () => void): void {
-    const { assumed, log, feed } = this.#parts
-    const pending = log.list(webhookId).filter(({ status }) => status === 'pending')
-    if (assumed.deletedLog === 'gone') log.removeWebhook(webhookId, write)
-    else {
+  return {
+    get,
+    retry,
+    listOf(accountKey: string, webhookId: string): readonly StoredDelivery[] {
+      webhooks.mustHaveLog(accountKey, webhookId)
+      return log.list(webhookId)
+    },
+    list({ webhookId, eventId }: { webhookId?: string | undefined; eventId?: string | undefined }) {
+      return log.list(webhookId).filter((delivery) => eventId === undefined || delivery.eventId === eventId)
+    },
+    /** Retries a failed delivery by hand; makes the next attempt of a pending one now. */
+    tryAgain(id: string): StoredDelivery {
+      const delivery = get(id)
+      const { accountKey, webhookId, status, isInFlight } = delivery
+      if (status !== 'pending') return retry(accountKey, webhookId, id)
+      if (isInFlight) return delivery
+      log.update([delivery], { status, nextAttemptAt: clock.now() })
+      return plan(delivery)
+    },
+    /** Makes a separate delivery of the same event, with a single attempt. */
+    resend(id: string, { body, sign = 'valid' }: ResendOptions = {}): StoredDelivery {
+      const original = get(id)
+      const webhook = webhooks.find(original.webhookId)
+      if (webhook === undefined) throw new Refusal('unknown', 'the webhook of the delivery has been deleted')
+      if (sign === 'stale-bytes' && body === undefined)
+        throw new Refusal('invalid', 'stale-bytes needs an edited body, whose signature will be that of the original')
+      const bytes =
+        body === undefined ? original.bytes : typeof body === 'string' ? new TextEncoder().encode(body) : body
+      const { eventId, eventType } = body === undefined ? original : nameEvent(bytes, original)
+      log.mustTake(1, bytes.length)
+      const delivery: StoredDelivery = {
+        ...newDelivery(webhook, { id: ids.object(), eventId, eventType, createdAt: clock.now(), bytes }),
+        remaining: 1,
+        resendOf: id,
+        signing: sign,
+        signedBytes: sign === 'stale-bytes' ? original.bytes : undefined,
+      }
+      log.add([delivery])
+      return plan(delivery)
+    },
+    /** Ends the log of a webhook that is deleted (A33), in one transaction with `write`. */
+    endWebhook(webhookId: string, write: () => void): void {
+      if (assumed.deletedLog === 'gone') return log.removeWebhook(webhookId, write)
+      const pending = log.list(webhookId).filter(({ status }) => status === 'pending')
       log.update(pending, { status: 'failed', nextAttemptAt: undefined, note: 'the webhook was deleted' }, write)
       for (const delivery of pending) feed.publish({ type: 'delivery', delivery })
-    }
+    },
   }
+}
 
-  /** Sets a new timestamp in the body. A body that was edited by hand and is not an event stays as it is. */
-  #withNewTimestamp(delivery: StoredDelivery): Uint8Array {
-    const event = readEvent(delivery)
-    if (typeof event !== 'object' || event === null || Array.isArray(event)) return delivery.bytes
-    const changed = { ...event, timestamp: new Date(this.#parts.clock.now()).toISOString() }
-    return new TextEncoder().encode(formatJson(changed, this.#parts.format, delivery.eventId))
-  }
+/** Sets a new timestamp in the body. A body that was edited by hand and is not an event stays as it is. */
+function withTimestamp(delivery: StoredDelivery, now: number, format: BodyFormat): Uint8Array {
+  const event = readEvent(delivery)
+  if (!isObject(event)) return delivery.bytes
+  const changed = { ...event, timestamp: new Date(now).toISOString() }
+  return new TextEncoder().encode(formatJson(changed, format, delivery.eventId))
 }
 
 function nameEvent(

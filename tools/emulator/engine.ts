@@ -1,22 +1,18 @@
 import { setMaxListeners } from 'node:events'
-import { type Clock, LONGEST_TIMER_MS, sleep } from '../../src/host/clock.ts'
+import { LONGEST_TIMER_MS, sleep } from '../../src/host/clock.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../src/protocol/schedule.ts'
-import type { Assumed } from './assumptions.ts'
+import type { Core } from './core.ts'
 import type { DeliveryAttempt, StoredDelivery } from './delivery.ts'
 import type { DeliveryChange, DeliveryLog } from './delivery-log.ts'
 import { DueQueue } from './due-queue.ts'
 import type { Faults } from './faults.ts'
-import type { Feed } from './feed.ts'
 import { missAttempt } from './make-attempt.ts'
 import type { Webhook, Webhooks } from './webhooks.ts'
 
-export interface EngineParts {
-  readonly clock: Clock & { track?(work: PromiseLike<unknown>): void }
-  readonly assumed: Assumed
+export interface EngineParts extends Omit<Core, 'ids' | 'journal'> {
   readonly log: DeliveryLog
   readonly webhooks: Webhooks
   readonly faults: Faults
-  readonly feed: Feed
   readonly attempt: (delivery: StoredDelivery, webhook: Webhook, signal: AbortSignal) => Promise<DeliveryAttempt>
   readonly retryScale: number
   readonly maxInFlight: number

@@ -26,31 +26,28 @@ export type FeedMessage =
 /** Function for `subscribe`. An error that it throws is logged. */
 export type FeedListener = (message: FeedMessage) => void
 
-export class Feed {
-  readonly #listeners = new Set<FeedListener>()
-  readonly #logger: Logger
+export type Feed = ReturnType<typeof createFeed>
 
-  constructor(logger: Logger) {
-    this.#logger = logger
-  }
-
-  subscribe(listener: FeedListener): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  publish(message: FeedMessage): void {
-    for (const listener of this.#listeners) {
+export function createFeed(logger: Logger) {
+  const listeners = new Set<FeedListener>()
+  const publish = (message: FeedMessage) => {
+    for (const listener of listeners) {
       try {
         listener(message)
       } catch (err) {
-        this.#logger.error({ err }, 'a listener of the emulator threw')
+        logger.error({ err }, 'a listener of the emulator threw')
       }
     }
   }
-
-  warn(message: string): void {
-    this.#logger.warn({}, message)
-    this.publish({ type: 'warning', message })
+  return {
+    publish,
+    subscribe(listener: FeedListener): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    warn(message: string): void {
+      logger.warn({}, message)
+      publish({ type: 'warning', message })
+    },
   }
 }

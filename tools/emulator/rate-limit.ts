@@ -13,32 +13,22 @@ export interface RateStanding {
 }
 
 /** Counts requests in fixed windows, each of which begins with a caller's first request. */
-export class RateLimiter {
-  readonly #windows = new Map<string, { count: number; readonly resetAt: number }>()
-  readonly #clock: Pick<Clock, 'now'>
-  readonly #rate: RateLimit
-
-  constructor(clock: Pick<Clock, 'now'>, rate: RateLimit) {
-    this.#clock = clock
-    this.#rate = rate
-  }
-
-  take(caller: string): RateStanding {
-    const now = this.#clock.now()
-    const { limit, windowMs } = this.#rate
-    // All windows have the same length, so the oldest ends first.
-    for (const [oldest, { resetAt }] of this.#windows) {
-      if (resetAt > now) break
-      this.#windows.delete(oldest)
-    }
-    const window = this.#windows.get(caller) ?? { count: 0, resetAt: now + windowMs }
-    this.#windows.set(caller, window)
-    window.count++
-    const remaining = Math.max(0, limit - window.count)
-    return { limit, remaining, resetAt: window.resetAt, isExceeded: window.count > limit }
-  }
-
-  clear(): void {
-    this.#windows.clear()
+export function createRateLimiter(clock: Pick<Clock, 'now'>, { limit, windowMs }: RateLimit) {
+  const windows = new Map<string, { count: number; readonly resetAt: number }>()
+  return {
+    take(caller: string): RateStanding {
+      const now = clock.now()
+      // All windows have the same length, so the oldest ends first.
+      for (const [oldest, { resetAt }] of windows) {
+        if (resetAt > now) break
+        windows.delete(oldest)
+      }
+      const window = windows.get(caller) ?? { count: 0, resetAt: now + windowMs }
+      windows.set(caller, window)
+      window.count++
+      const remaining = Math.max(0, limit - window.count)
+      return { limit, remaining, resetAt: window.resetAt, isExceeded: window.count > limit }
+    },
+    clear: () => windows.clear(),
   }
 }

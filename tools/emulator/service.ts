@@ -1,31 +1,21 @@
-import { Accounts } from './accounts.ts'
+import { type Accounts, createAccounts } from './accounts.ts'
 import { createClock } from './clock.ts'
-import { DeliveryActions } from './delivery-actions.ts'
+import type { Core } from './core.ts'
+import { createDeliveryActions } from './delivery-actions.ts'
 import { DeliveryLog } from './delivery-log.ts'
 import { Engine } from './engine.ts'
-import { Events } from './events.ts'
-import { Faults } from './faults.ts'
-import { Feed } from './feed.ts'
+import { createEvents } from './events.ts'
+import { createFaults } from './faults.ts'
+import { createFeed, type Feed } from './feed.ts'
 import { type Journal, openJournal } from './journal.ts'
+import { LIMITS } from './limits.ts'
 import { createAttempts } from './make-attempt.ts'
 import type { EmulatorSettings } from './options.ts'
 import { createIds, createRandom } from './random.ts'
-import { RateLimiter } from './rate-limit.ts'
-import { Records } from './records.ts'
+import { createRateLimiter } from './rate-limit.ts'
+import { createRecords } from './records.ts'
 import { Tokens } from './tokens.ts'
-import { type Webhook, Webhooks } from './webhooks.ts'
-
-/** Limits of the emulator. It refuses calls above them: it is not a load generator. */
-export const LIMITS = {
-  bodyBytes: 1_024 * 1_024,
-  webhooksPerAccount: 200,
-  records: 50_000,
-  deliveriesKept: 10_000,
-  deliveriesPending: 50_000,
-  deliveryBytes: 256 * 1_024 * 1_024,
-  inFlight: 64,
-  inFlightPerWebhook: 8,
-} as const
+import { createWebhooks, type Webhook } from './webhooks.ts'
 
 export type Service = ReturnType<typeof createOn>
 
@@ -45,36 +35,31 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
   const boot = countBoot(journal)
   const random = createRandom(settings.seed === undefined ? undefined : `${settings.seed}:${boot}`)
   const ids = createIds(random, assumed.idForm)
-  const feed = new Feed(logger)
+  const feed = createFeed(logger)
   const clock = createSavedClock(journal, settings, feed, () => engine.nextDueAt)
-  const accounts = seedAccounts(new Accounts(journal), settings)
+  const accounts = seedAccounts(createAccounts(journal), settings)
   const tokens = new Tokens({ clock, accounts, journal, ttlMs: settings.tokenTtlMs, assumed })
-  const webhooks = new Webhooks({ journal, clock, ids, assumed, feed, maxPerAccount: LIMITS.webhooksPerAccount })
-  const faults = new Faults(random, settings.faults)
+  const core: Core = { assumed, clock, feed, ids, journal }
+  const webhooks = createWebhooks(core)
+  const faults = createFaults(random, settings.faults)
   const { deliveriesKept: kept, deliveriesPending: pending, deliveryBytes: bytes } = LIMITS
   const log = new DeliveryLog(journal, { kept, pending, bytes })
   const engine = new Engine({
-    clock,
-    assumed,
+    ...core,
     log,
     webhooks,
     faults,
-    feed,
     attempt: createAttempts({ ...settings, clock, faults }),
     retryScale: settings.retryScale,
     maxInFlight: LIMITS.inFlight,
     maxInFlightPerWebhook: settings.ordered ? 1 : LIMITS.inFlightPerWebhook,
   })
-  const events = new Events({ clock, assumed, ids, webhooks, log, engine, feed, format })
-  const records = new Records({
-    journal,
-    ids,
-    max: LIMITS.records,
-    announce: (change, write) => events.announce(change, write),
-  })
-  const deliveries = new DeliveryActions({ clock, assumed, ids, log, webhooks, engine, feed, format })
-  const rate = new RateLimiter(clock, settings.rateLimit)
-  const loginRate = new RateLimiter(clock, settings.loginRateLimit)
+  const parts = { ...core, webhooks, log, engine, format }
+  const events = createEvents(parts)
+  const records = createRecords(core, events.announce)
+  const deliveries = createDeliveryActions(parts)
+  const rate = createRateLimiter(clock, settings.rateLimit)
+  const loginRate = createRateLimiter(clock, settings.loginRateLimit)
   return {
     settings,
     clock,

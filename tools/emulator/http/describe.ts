@@ -12,7 +12,8 @@ import type {
 import type { AttemptPhases, DeliveryAttempt, EmulatorDelivery, StoredDelivery } from '../delivery.ts'
 import type { FeedMessage } from '../feed.ts'
 import { reasonOf } from '../inspector/reason.ts'
-import { LIMITS, type Service } from '../service.ts'
+import { LIMITS } from '../limits.ts'
+import type { Service } from '../service.ts'
 import type { Webhook } from '../webhooks.ts'
 
 export function describeDelivery({ attempts, ...delivery }: EmulatorDelivery): DescribedDelivery {
@@ -140,7 +141,7 @@ export function describeState(service: Service): EmulatorState {
     clock: describeClock(service),
     accounts: accounts.list().map(({ key, email }) => ({ key, email })),
     webhooks: webhooks.list().map(describeWebhook),
-    counts: { records: records.size, deliveries: log.size, pending: log.pendingCount },
+    counts: { records: records.count(), deliveries: log.size, pending: log.pendingCount },
     faults: { answers: faults.answers, deliveries: faults.deliveries },
     settings: { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, signatureHeader, dialect },
     assumed,

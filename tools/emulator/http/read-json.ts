@@ -2,8 +2,8 @@ import type { Context } from 'hono'
 import type * as z from 'zod'
 import { parseJson } from '../../../src/protocol/parse-json.ts'
 import { checkInput } from '../check-input.ts'
+import { LIMITS } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
-import { LIMITS } from '../service.ts'
 
 /** Limit of a JSON text that has the body of an event in a field: as base64, or with each byte escaped. */
 export const ENVELOPE_BYTES = 6 * LIMITS.bodyBytes + 64 * 1_024
