@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
@@ -47,22 +45,6 @@ describe('the start of postern dev', () => {
     for (const options of [['--secret-file', file], ['--secret-stdin'], ['--secret-file', file, '--env', env]])
       expect(await tell(options, { stdin: 'from a pipe' })).toBe('the one that was given')
     expect(await folder.read('.env')).toMatch(/^CRM_SECRET=mine\nPOSTERN_DEV=[\w-]{24}\n$/)
-  })
-
-  it.each([
-    ['127.0.0.1', '127.0.0.1'],
-    ['::1', '[::1]'],
-  ])('tells whether something listens at %s', async (address, host) => {
-    const server = createServer().listen(0, address)
-    const isThere = await once(server, 'listening').catch(() => false)
-    if (!isThere) return void console.log(`this machine has no ${address}`)
-    const { port } = Object(server.address())
-    const up = await readStart(['--forward', `http://${host}:${port}/`])
-    expect(up.stderr).toContain(`\nreceiver   http://${host}:${port}/   something listens there\n`)
-    server.close()
-    await once(server, 'close')
-    const down = await readStart(['--forward', `http://${host}:${port}/`])
-    expect(down.stderr).toContain(`:${port}/   nothing listens there yet: start your app\n`)
   })
 
   it('names the events, the account and the emulator to trigger at', async () => {

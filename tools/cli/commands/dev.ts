@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { connect } from 'node:net'
 import type { Command } from 'commander'
 import { isLoopback } from '../../../src/protocol/loopback.ts'
 import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
@@ -141,14 +140,12 @@ async function introduce(
   io: Io,
 ) {
   const { events = ['all that the service names'], token } = options
-  const receiver = new URL(webhook.url)
-  const isUp = await isListening(receiver)
   const [account] = emulator.accounts.list()
   const { port } = new URL(emulator.url)
   const where = port === String(DEFAULT_PORT) ? '' : ` --emulator ${emulator.url}`
   const lines = [
     `emulator   ${emulator.url}   account ${account?.key} (${account?.email}, ${account?.password})`,
-    `receiver   ${showTarget(receiver)}   ${isUp ? 'something listens there' : 'nothing listens there yet: start your app'}`,
+    `receiver   ${showTarget(new URL(webhook.url))}`,
     `webhook    ${webhook.id} active   ${events.join(', ')}`,
     `secret     ${describeSecret(webhook, options, isGiven)}`,
     ...(options.signatureHeader === SIGNATURE_NAME
@@ -180,18 +177,6 @@ async function describeInbox(options: InboxOptions): Promise<string> {
   } catch (error) {
     return `${where}   not there yet: ${messageOf(error)}`
   }
-}
-
-function isListening({ hostname, port, protocol }: URL): Promise<boolean> {
-  return new Promise((resolve) => {
-    const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: number, timeout: 1_000 })
-    const end = (isUp: boolean) => () => {
-      socket.destroy()
-      resolve(isUp)
-    }
-    socket.on('connect', end(true)).on('error', end(false)).on('timeout', end(false))
-  })
 }
 
 function listKeys({ clock }: Emulator): string {
