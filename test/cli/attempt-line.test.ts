@@ -6,7 +6,7 @@ const DELIVERY = {
   id: 'dlv_1',
   eventId: 'evt_1',
   eventType: 'contact.created',
-  status: 'pending',
+  status: 'pending' as const,
   nextAttemptAt: undefined,
 }
 const ATTEMPT = { number: 1, at: 0, durationMs: 20, responseBody: '', url: 'http://127.0.0.1:9/hooks' }

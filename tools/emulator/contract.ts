@@ -189,12 +189,13 @@ export interface SignatureSteps {
 
 const time = z.iso.datetime().transform((text) => Date.parse(text))
 
-const attempt = z.object({
+/** An attempt of a delivery. */
+export const attempt = z.object({
   number: z.number(),
   url: z.url(),
   at: time,
   durationMs: z.number(),
-  phases: z.object({}).optional(),
+  phases: z.custom<object>().optional(),
   status: z.number().optional(),
   failure: z.string().optional(),
   error: z.string().optional(),

@@ -1,35 +1,19 @@
 import { styleText } from 'node:util'
+import type * as z from 'zod'
 import { showDuration } from '../../../src/host/duration.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../../src/protocol/schedule.ts'
+import type { attempt, delivery } from '../../emulator/contract.ts'
 import { readCode } from '../../wire/code-word.ts'
 import { findHint } from '../../wire/find-hint.ts'
 import { emit, hasColour, type Io, tell } from '../io.ts'
 import { toPrintable } from './print-table.ts'
 
-interface ShownEvent {
-  readonly eventId: string
-  readonly eventType: string
-}
+/** Delivery and attempt of an emulator, in this process or another one. Times are in milliseconds since 1970. */
+export type ShownDelivery = Omit<z.output<typeof delivery>, 'attempts'>
+type EmulatorAttempt = z.output<typeof attempt>
 
-/** Fields of an emulator's delivery to show after an attempt. Times are in milliseconds since 1970. */
-export interface ShownDelivery extends ShownEvent {
-  readonly id: string
-  readonly status: string
-  readonly nextAttemptAt: number | undefined
-}
-
-/** Fields of an attempt to show. */
-export interface ShownAttempt {
-  readonly number: number
-  readonly at: number
-  readonly durationMs: number
-  readonly status?: number | undefined
-  readonly failure?: string | undefined
-  readonly error?: string | null | undefined
-  /** Absent if an emulator sent nothing, by a fault of its own. */
-  readonly phases?: object | undefined
-  readonly responseBody: string
-}
+type ShownEvent = Pick<ShownDelivery, 'eventId' | 'eventType'>
+export type ShownAttempt = Omit<EmulatorAttempt, 'url'>
 
 /** Notes on an attempt: its number, such as `2/5` or `copy 2`, and when the next one begins. */
 interface Notes {
@@ -126,6 +110,12 @@ function adviseOn(attempt: ShownAttempt, target: URL, signatureHeader: string): 
   return result === '422' ? INVALID_RECORD : findHint(result, target, undefined, signatureHeader)
 }
 
+interface Message {
+  readonly type: string
+  readonly delivery?: ShownDelivery | undefined
+  readonly attempt?: EmulatorAttempt | undefined
+}
+
 /** Settings of an emulator that its lines tell. */
 interface EmulatorFacts {
   readonly retryScale: number
@@ -135,15 +125,8 @@ interface EmulatorFacts {
 /** Returns a function that prints an attempt of an emulator's delivery. */
 export function createDeliveryPrinter({ retryScale, signatureHeader }: EmulatorFacts, io: Io) {
   const print = createAttemptPrinter(signatureHeader, io)
-  return (delivery: ShownDelivery, attempt: ShownAttempt & { readonly url: string }): void =>
+  return (delivery: ShownDelivery, attempt: EmulatorAttempt): void =>
     print(delivery, attempt, new URL(attempt.url), toNotes(delivery, attempt, retryScale), toFields(delivery, attempt))
-}
-
-/** Message of an emulator, in this process or another one. */
-interface Message {
-  readonly type: string
-  readonly delivery?: ShownDelivery | undefined
-  readonly attempt?: (ShownAttempt & { readonly url: string }) | undefined
 }
 
 /** Returns a display of the attempts of an emulator, with a summary. */
