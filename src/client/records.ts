@@ -77,8 +77,8 @@ function toCount(value: unknown): number | undefined {
 }
 
 function toTime(value: unknown): Date | undefined {
-  const time = typeof value === 'number' ? (value > 1e11 ? value : value * 1_000) : Date.parse(toText(value) ?? '')
-  return Number.isNaN(time) ? undefined : new Date(time)
+  const time = new Date(typeof value === 'number' ? (value > 1e11 ? value : value * 1_000) : (toText(value) ?? ''))
+  return Number.isNaN(time.getTime()) ? undefined : time
 }
 
 /** Returns the id of an object of the service: `_id`, or otherwise `id` (assumption A05). */

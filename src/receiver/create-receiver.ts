@@ -7,7 +7,7 @@ import { ConfigurationError, type PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import { checkMs } from '../protocol/option-checker.ts'
 import type { Outcome, Reply } from '../protocol/outcome.ts'
-import { type NameHolder, releaseName, takeName, takePlace } from '../store/names.ts'
+import { type NameHolder, releaseName, takeName } from '../store/names.ts'
 import type { Store } from '../store/store.ts'
 import type { DeliveryRequest } from './adapter.ts'
 import { GIVE_UP_AFTER_MS } from './attempt.ts'
@@ -16,7 +16,7 @@ import { forget } from './forget.ts'
 import type { ContextOf } from './handler.ts'
 import { createItemRunner } from './inbox-path.ts'
 import type { Interceptor } from './intercept.ts'
-import { openHere } from './lease.ts'
+import { leave, warnOfNeighbours } from './neighbours.ts'
 import { OBSERVE, type Observable, type Observer, type ReceiverView } from './observer.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './options.ts'
 import type { CloseResult, DispatchOptions, GivenDelivery, Receiver, ReceiverWorker } from './receiver.ts'
@@ -39,13 +39,6 @@ const HASTY =
   'receiver.work: delay returns less than 1,000 for each retry, so that all tries are over in seconds. It returns milliseconds: multiply seconds by 1_000.'
 const SHORT_FORM =
   'workOnce: forMs is less than handlerTimeoutMs, so that an event whose handler hangs is tried again for ever. Give a longer forMs, or createReceiver a shorter handlerTimeoutMs.'
-const SAME_INBOX = (name: string) =>
-  `Two receivers named "${name}" of this process use the same inbox: the worker of either runs the events of both, by its own handlers. Make one receiver, or give each its own name and its own inbox. The name "default", given explicitly, ends this line.`
-/** Number of receivers in a row with one delivery each, after which they seem to be made for each request. */
-const MOST_SHORT = 10
-const MADE_OFTEN = `The last ${MOST_SHORT} receivers of one name got one delivery each before the next was made. Make one receiver when the process starts, not one for each request: with memoryStore each forgets what the others have handled.`
-/** The last receiver of each name, and the number of those in a row that got one delivery each. */
-const lastMade = new Map<string, { readonly shared: Shared; readonly short: number }>()
 /** Default `timeoutMs` of `close`. */
 const CLOSE_TIMEOUT_MS = 10_000
 
@@ -91,20 +84,7 @@ export class WebhookReceiver implements NameHolder, Observable {
     }
     settings.store.reportTo?.(logger)
     settings.inbox?.reportTo?.(logger)
-    this.#warnOfOthers()
-  }
-
-  /** Warns of other receivers of the name in this process, by which events are lost or run twice. */
-  #warnOfOthers(): void {
-    const { reporter, settings } = this.#shared
-    const { name, inbox, isNamed } = settings
-    const place = inbox?.commandOptions?.join(' ') ?? '…'
-    if (!isNamed && !place.includes('…') && takePlace(`${name} ${place}`, this)) reporter.warnOnce(SAME_INBOX(name))
-    const last = lastMade.get(name)
-    const short = last?.shared.used === 1 ? last.short + 1 : 0
-    lastMade.set(name, { shared: this.#shared, short })
-    // Tests and reloaded modules make a receiver for each delivery, too.
-    if (short === MOST_SHORT && !/^(test|development)$/.test(readNodeEnv() ?? '')) reporter.warnOnce(MADE_OFTEN)
+    warnOfNeighbours(this.#shared)
   }
 
   /** Closes the worker, since a newer receiver handles the inbox. Deliveries that still arrive here are handled. */
@@ -220,6 +200,7 @@ export class WebhookReceiver implements NameHolder, Observable {
 
   readonly close = async (options: { readonly timeoutMs?: number } = {}): Promise<CloseResult> => {
     const { activity, settings } = this.#shared
+    if (!this.#shared.isClosing) leave(this.#shared)
     this.#shared.isClosing = true
     const timeoutMs = this.#toTimeout('close', options)
     void this.#path.close() // it cuts bodies; `drain` below waits for their answers
@@ -229,7 +210,6 @@ export class WebhookReceiver implements NameHolder, Observable {
       this.#once,
     ])
     releaseName(settings.store, settings.name, this)
-    openHere.delete(this.#shared.told.self)
     return { unfinished: this.#runs.size + this.#shared.untakenMarks }
   }
 

@@ -5,6 +5,7 @@ import { isThenable } from '../protocol/promises.ts'
 import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import type { Position } from '../store/store.ts'
 import type { TransactionClaim } from '../store/transactional-store.ts'
+import { toSelf } from './neighbours.ts'
 import type { Order } from './order.ts'
 import type { Shared } from './shared.ts'
 
@@ -194,15 +195,9 @@ export class Lease {
 
 const NONE = [] as const
 
-/** Texts of the receivers of this process that are not closed, as in done events. */
-export const openHere = new Set<string | undefined>()
-
 /** Returns what a store keeps with a done event: which receiver of which process handled it, and handlers that finished. */
-function toDoneBy({ told }: Shared, marks: readonly string[]): readonly string[] {
-  // Made late: while a module loads, some hosts have no randomness.
-  told.self ??= Math.random().toString(36).slice(2, 8)
-  openHere.add(told.self)
-  return [told.self, ...marks.slice(0, MOST_NAMES)]
+function toDoneBy(shared: Shared, marks: readonly string[]): readonly string[] {
+  return [toSelf(shared), ...marks.slice(0, MOST_NAMES)]
 }
 
 /** Result of a store call that threw, timed out, or returned an invalid value. */

@@ -9,7 +9,8 @@ import { type CheckedData, checkData } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Claim } from '../store/store.ts'
 import { Attempt } from './attempt.ts'
-import { callStore, Lease, MOST_NAMES, openHere, StoreFailure } from './lease.ts'
+import { callStore, Lease, MOST_NAMES, StoreFailure } from './lease.ts'
+import { warnOfNeighbour } from './neighbours.ts'
 import { Order } from './order.ts'
 import type { AttemptResult, Run, RunResult } from './run.ts'
 import type { Shared } from './shared.ts'
@@ -260,10 +261,7 @@ function reportDoneElsewhere(shared: Shared, event: Run, by: readonly string[]):
   reportOtherHandlers(shared, event, finished)
   if (told.sharing || settings.isNamed) return
   told.sharing = true
-  if (openHere.has(process))
-    return reporter.warnOnce(
-      `Another receiver named "${settings.name}" in this process handled ${quote(event.type)} before on the same store, so this one did not: each loses events to the other. Give each its own name, createReceiver({ name: '…' }).`,
-    )
+  if (warnOfNeighbour(shared, process, event.type)) return
   const message = `Another process handled ${quote(event.type)} before, so this one did not. That is right if both run the same service. If another service uses this store, each loses events to the other: give each its own name, createReceiver({ name: '…' }). The name "default", given explicitly, ends this line and keeps what the store knows.`
   // Every restart of a service that runs alone looks the same.
   reporter.logger.info({ code: 'store_shared' }, message)

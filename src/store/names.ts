@@ -5,16 +5,6 @@ import type { Store } from './store.ts'
 /** Two receivers of one name would take each other's events for duplicates. */
 const namesByStore = new WeakMap<Store, Map<string, NameHolder>>()
 
-/** Receivers that are not closed, by their names and the places of their inboxes. */
-const byPlace = new Map<string, NameHolder>()
-
-/** Returns true if another receiver of this process has the place, which is not closed. */
-export function takePlace(place: string, receiver: NameHolder): boolean {
-  const isTaken = byPlace.has(place) && readNodeEnv() !== 'development'
-  byPlace.set(place, receiver)
-  return isTaken
-}
-
 /** A receiver, as its store knows it. */
 export interface NameHolder {
   /** A newer receiver has taken the name. Only development servers let that happen. */
@@ -42,5 +32,4 @@ export function takeName(store: Store, name: string, receiver: NameHolder): Name
 export function releaseName(store: Store, name: string, receiver: NameHolder): void {
   const names = namesByStore.get(store)
   if (names?.get(name) === receiver) names.delete(name)
-  for (const [place, holder] of byPlace) if (holder === receiver) byPlace.delete(place)
 }
