@@ -1,7 +1,7 @@
 import { Dialog } from './dialogs/dialog.tsx'
 import { openEdit } from './dialogs/edit-dialog.tsx'
 import { openTrigger } from './dialogs/trigger-dialog.tsx'
-import { act, closeDetail, copyDelivery, focusSoon, moveClock, tryOnce } from './model/actions.ts'
+import { act, closeDetail, copyDelivery, moveClock, tryOnce } from './model/actions.ts'
 import { go, listScreens, readAddress, toView } from './model/address.ts'
 import { IS_ALONE } from './model/api.ts'
 import { FILTER_KEYS } from './model/filter.ts'
@@ -21,7 +21,7 @@ const INBOX_KEYS: readonly Key[] = [
   ['r', 'try it again', () => onRow(tryOnce)],
   ['R', 'try all shown again', pressButton],
   ['g', 'group failures by cause', pressButton],
-  ['/', 'filter', () => focusSoon('#filter')],
+  ['/', 'filter', () => document.querySelector<HTMLElement>('#filter')?.focus()],
   ['?', 'these keys', openHelp],
 ]
 
@@ -30,11 +30,7 @@ const KEYS: readonly Key[] = [
   ['e', 'edit and send', () => onRow(openEdit)],
   ['c', 'copy as curl', () => onRow((id) => copyDelivery(id, 'curl'))],
   ['t', 'trigger an event', openTrigger],
-  [
-    'n',
-    'next attempt (manual clock)',
-    () => store.state?.clock.isManual === true && act(() => moveClock({ next: true })),
-  ],
+  ['n', 'next attempt (manual clock)', () => store.state?.clock.isManual && act(() => moveClock({ next: true }))],
   ['f', 'failed deliveries only, or all', pressButton],
   ['.', 'show new deliveries', release],
 ]
@@ -103,14 +99,8 @@ function move(key: string): unknown {
   }
   const { rows } = listShown()
   const from = store.wanted ?? open ?? readFocused()
-  const row =
-    rows[
-      stepFrom(
-        rows.findIndex(({ id }) => id === from),
-        step,
-        rows.length,
-      )
-    ]
+  const at = rows.findIndex(({ id }) => id === from)
+  const row = rows[stepFrom(at, step, rows.length)]
   if (row === undefined) return false
   if (open !== undefined) go({ open: row.id }, false)
   return store.set({ wanted: row.id })

@@ -19,6 +19,7 @@ function nameView(): string {
 }
 
 const ANNOUNCE_EVERY_MS = 2_000
+const DRAW_EVERY_MS = 1_000
 
 /** Announces the connection and the counts of deliveries to screen readers, at most every two seconds. */
 function Announcer() {
@@ -28,8 +29,7 @@ function Announcer() {
       const { failed, dead } = countAll()
       setText(`${store.link}; deliveries: ${store.rows.all.length}, failed: ${failed + dead}`)
     }
-    const timer = setInterval(tell, ANNOUNCE_EVERY_MS)
-    return () => clearInterval(timer)
+    setInterval(tell, ANNOUNCE_EVERY_MS) // as long as the page is open
   }, [])
   return (
     <div class="unseen" aria-live="polite">
@@ -53,14 +53,11 @@ function App() {
       {Dialog && <Dialog />}
       <Announcer />
       <div class={toast?.isError ? 'toast bad' : 'toast'} role="status" hidden={toast === undefined}>
-        {toast?.isError && '✕ '}
-        {toast?.text}
+        {toast && `${toast.isError ? '✕ ' : ''}${toast.text}`}
       </div>
     </>
   )
 }
-
-const DRAW_EVERY_MS = 1_000
 
 const root = document.getElementById('page')
 if (root !== null) {

@@ -33,6 +33,7 @@ export function BytesView({ title, body: { base64, text } }: BytesOptions) {
       <h2>
         {title} <span class="dim">{showSize(bytes.length)}</span>
         <Copy text={text} what="body" />
+        <span class="push" />
         <Switch options={BODY_FORMS} value={form} onInput={setForm} />
       </h2>
       {text === '' && <p class="dim">The body is empty.</p>}

@@ -16,8 +16,7 @@ import { SignatureView } from './signature-view.tsx'
 import { useCall, useDetail } from './use-detail.ts'
 import { Verdict } from './verdict.tsx'
 
-const KEPT =
-  'The emulator keeps the last 10,000 deliveries, none of a webhook that was deleted, and without --data none of a previous run.'
+const KEPT = 'The emulator keeps the last 10,000 deliveries, and without --data none of a previous run.'
 
 /** One delivery, or one event of the inbox: its outcome with the reason, then what is known of it. */
 export function Detail({ id }: { readonly id: string }) {
@@ -77,13 +76,7 @@ function Parts({ row, url, detail, item }: PartsOptions) {
   )
 }
 
-interface TitleOptions {
-  readonly id: string
-  readonly row: Row | undefined
-  readonly url: string
-}
-
-function Title({ id, row, url }: TitleOptions) {
+function Title({ id, row, url }: { readonly id: string; readonly row: Row | undefined; readonly url: string }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     // On a narrow screen the detail hides the list, and with it the element that had the focus.

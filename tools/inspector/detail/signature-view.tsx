@@ -1,7 +1,5 @@
-import { useState } from 'preact/hooks'
 import type { SignatureSteps } from '../../emulator/contract.ts'
-import { Field } from '../parts/fields.tsx'
-import { Icon } from '../parts/small.tsx'
+import { Facts, Icon } from '../parts/small.tsx'
 import { nameSigning } from '../text/explain.ts'
 import type { Loaded } from './use-detail.ts'
 
@@ -32,7 +30,7 @@ export function SignatureView({ signature, signing, isDelivered }: SignatureOpti
 }
 
 function Steps({ steps }: { readonly steps: SignatureSteps }) {
-  const { bytes, bodySha256, secret, digest, signatureHeader, sent } = steps
+  const { bytes, bodySha256, secret, digest, signatureHeader, sent, wrong } = steps
   if (secret === undefined || digest === undefined)
     return <p class="dim">The webhook and its secret are deleted, so the signature cannot be computed.</p>
   const header = sent.join('\n') || `no ${signatureHeader}`
@@ -51,24 +49,10 @@ function Steps({ steps }: { readonly steps: SignatureSteps }) {
           </li>
         ))}
       </ol>
-      <Compare steps={steps} />
-    </>
-  )
-}
-
-/** Explains a digest that the user's code computed, by the usual mistakes. */
-function Compare({ steps: { digest = '', wrong } }: { readonly steps: SignatureSteps }) {
-  const [given, setGiven] = useState('')
-  const wanted = given.replace(/^\s*(sha256=)?|\s+$/gi, '').toLowerCase()
-  const mistake = wrong.find((each) => each.digest.toLowerCase().startsWith(wanted))?.fact
-  const word = digest.startsWith(wanted)
-    ? 'This is the right digest. The mistake is in the code that compares it.'
-    : (mistake ??
-      'This is not one of the usual mistakes: your code used another secret or other bytes. Compare the SHA-256 of the body first.')
-  return (
-    <>
-      <Field label="Does your code compute another digest? Paste it:" value={given} onInput={setGiven} />
-      <p role="status">{wanted.length >= 8 && word}</p>
+      <details>
+        <summary>Digests that the usual mistakes compute</summary>
+        <Facts facts={wrong.map((each) => [each.fact, <code>{each.digest}</code>])} />
+      </details>
     </>
   )
 }

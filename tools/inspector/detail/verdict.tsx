@@ -38,7 +38,7 @@ export function Verdict({ row, detail, url, onTry }: VerdictOptions) {
     /^(retrying|waiting)$/.test(outcome) && store.state?.clock.isManual && 'the clock stands still',
   ].filter(Boolean)
   return (
-    <div class={isBad ? 'verdict bad column' : 'verdict column'}>
+    <div class={isBad ? 'verdict alarm column' : 'verdict column'}>
       <p>
         <OutcomeView row={row} />
         {reason !== null && ' · '}

@@ -12,7 +12,6 @@ export interface Bulk {
   readonly name: string
   /** Calls in their order. Each rejects if it is refused. */
   readonly calls: readonly (() => Promise<unknown>)[]
-  /** Reasons why some are left out, each with their number. */
   readonly leftOut: ReadonlyMap<string, number>
 }
 

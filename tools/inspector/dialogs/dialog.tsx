@@ -80,8 +80,7 @@ function useModal(dialog: { readonly current: HTMLDialogElement | null }): void 
     dialog.current?.querySelector<HTMLElement>('[autofocus]')?.focus()
     return () => {
       const isLost = !(before instanceof HTMLElement && before.isConnected && before !== document.body)
-      const find = (selector: string) => document.querySelector<HTMLElement>(selector)
-      const place = isLost ? (find('.detail h1') ?? find('.row[aria-current] a')) : before
+      const place = isLost ? document.querySelector<HTMLElement>('.detail h1') : before
       place?.focus({ preventScroll: true })
     }
   }, [])
@@ -107,9 +106,7 @@ interface Question {
   readonly title: string
   readonly text: string
   readonly verb: string
-  /** True if what is lost cannot be brought back. */
   readonly isDangerous?: boolean
-  /** Rejects if it fails. */
   readonly onYes: () => Promise<unknown>
 }
 

@@ -13,11 +13,6 @@ interface Emitted {
   readonly deliveries: readonly string[]
 }
 
-const FORMS = [
-  ['event', 'An event'],
-  ['body', 'A recorded body'],
-] as const
-
 const BODY_LABEL = 'The body as received, a copied fixture, or a line of “npx postern deliveries list --json”'
 const NO_BODY = 'This is neither the body of an event nor a line that contains one.'
 const BYTES = 'The exact bytes go to the webhooks of the account that subscribe to the type, signed with their secrets.'
@@ -77,7 +72,14 @@ function TriggerDialog() {
       disabled={form === 'event' ? type === '' || Boolean(dataProblem) : !isBody}
       onSubmit={send}
     >
-      <Switch options={FORMS} value={form} onInput={(next) => set({ ...values, form: next })} />
+      <Switch
+        options={[
+          ['event', 'An event'],
+          ['body', 'A recorded body'],
+        ]}
+        value={form}
+        onInput={(next) => set({ ...values, form: next })}
+      />
       <Fields
         shapes={shapes}
         values={{ ...values, data }}

@@ -37,12 +37,7 @@ export function openMade(id: string): void {
 /** Returns to the list, and focuses the row of the delivery or the event. */
 export function closeDetail(key: string): void {
   go({ open: undefined })
-  focusSoon(`[data-key="${CSS.escape(key)}"]`)
-}
-
-/** Focuses an element of the list once the page has drawn it. */
-export function focusSoon(selector: string): void {
-  setTimeout(() => document.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true }), 50)
+  store.wanted = key
 }
 
 let isActing = false
@@ -122,7 +117,6 @@ export async function moveClock(move: { readonly advance: string } | { readonly 
   await reloadState()
 }
 
-/** Forms in which a delivery can be copied. */
 export const COPIES = {
   curl: ['curl command', toCurl],
   test: ['vitest test', toVitest],

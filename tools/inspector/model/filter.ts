@@ -16,51 +16,36 @@ interface FilterContext {
 const STATUSES = ['failed', 'dead', 'retrying', 'pending', 'success']
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Makes the test of a value, in lower case and as it is written; undefined if it means nothing. */
-type Maker = (wanted: string, context: FilterContext, value: string) => RowTest | undefined
+/** The keys of a filter, each with examples of its values, and the test of one. */
+const KEYS: Readonly<Record<string, readonly [string, (row: Row, value: string, context: FilterContext) => boolean]>> =
+  {
+    status: [STATUSES.join(', '), (row, value, { statusOf }) => statusOf(row) === value.toLowerCase()],
+    type: ['contact.created, contact.*, *.deleted', ({ type }, value) => matchType(value)(type)],
+    code: [
+      '401, refused, duplicate; several: 401,404',
+      ({ last }, value) => last !== null && [last.result, last.code].includes(value.toLowerCase()),
+    ],
+    webhook: [
+      'id, or host or path of the URL: localhost:3000, /hooks',
+      ({ webhook }, value, { urlOf }) => webhook === value || listParts(urlOf(webhook)).includes(value.toLowerCase()),
+    ],
+    account: ['acme', ({ account }, value) => account.toLowerCase() === value.toLowerCase()],
+    cause: ['a cause of failures, as “By cause” names it', (row, value, { causeOf }) => causeOf(row) === value],
+    body: ['text in the body, or in an answer', ({ id }, value, { hasText }) => hasText?.(id, value) === true],
+    since: [
+      '10m, 2h, 2025-01-31, 2025-01-31T14:30',
+      ({ at }, value, { now }) => Date.parse(at ?? '') >= readFrom(value, now),
+    ],
+  }
 
-/** The keys of a filter, each with examples of its values. */
-const KEYS: Readonly<Record<string, readonly [examples: string, make: Maker]>> = {
-  status: [
-    STATUSES.join(', '),
-    (wanted, { statusOf }) => (STATUSES.includes(wanted) ? (row) => statusOf(row) === wanted : undefined),
-  ],
-  type: [
-    'contact.created, contact.*, *.deleted',
-    (wanted) => {
-      const isWanted = matchType(wanted)
-      return ({ type }) => isWanted(type)
-    },
-  ],
-  code: [
-    '401, refused, duplicate; several: 401,404',
-    (wanted) => (row) => row.last?.result === wanted || row.last?.code === wanted,
-  ],
-  webhook: [
-    'id, or host or path of the URL: localhost:3000, /hooks',
-    (wanted, { urlOf }) =>
-      ({ webhook }) =>
-        webhook === wanted || isPartOf(urlOf(webhook), wanted),
-  ],
-  account: ['acme', (wanted) => (row) => row.account.toLowerCase() === wanted],
-  cause: [
-    'a cause of failures, as “By cause” names it',
-    (_, { causeOf }, value) =>
-      (row) =>
-        causeOf(row) === value,
-  ],
-  body: ['text in the body, or in an answer', (_, { hasText }, value) => hasText && (({ id }) => hasText(id, value))],
-  since: [
-    '10m, 2h, 2025-01-31, 2025-01-31T14:30',
-    (_, { now }, value) => {
-      const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(value) ?? []
-      const from = number === undefined ? readTime(value) : now - Number(number) * (UNITS[unit] ?? 0)
-      return Number.isNaN(from) ? undefined : (row) => Date.parse(row.at ?? '') >= from
-    },
-  ],
+/** Returns false for a value that means nothing. */
+function isMeant(key: string, value: string, { hasText }: FilterContext): boolean {
+  if (value === '' || !Object.hasOwn(KEYS, key)) return false
+  if (key === 'status') return STATUSES.includes(value.toLowerCase())
+  if (key === 'since') return !Number.isNaN(readFrom(value, 0))
+  return key !== 'body' || hasText !== undefined
 }
 
-/** The keys of a filter as the help lists them. */
 export const FILTER_KEYS: readonly (readonly [string, string])[] = [
   ...Object.entries(KEYS).map(([key, [examples]]) => [`${key}:`, examples] as const),
   ['"a: b"', 'text with blanks or colons'],
@@ -118,20 +103,21 @@ function toTest(word: string, context: FilterContext): RowTest | undefined {
   // A text in quotes and the start of a URL have a colon that follows no key.
   const [, key, text = ''] = /^(?!"|(?:https?|localhost):)(\w+):(.*)$/s.exec(word) ?? []
   if (key === undefined) return matchText(unquote(word).toLowerCase(), context)
-  const [, make] = (Object.hasOwn(KEYS, key) && KEYS[key]) || []
   // A list means any of its values; in quotes, a comma is a part of the text.
   const values = text.includes('"') ? [unquote(text)] : text.split(',')
-  const tests = values.map((value) => (value === '' ? undefined : make?.(value.toLowerCase(), context, value)))
-  return tests.includes(undefined) ? undefined : (row) => tests.some((test) => test?.(row))
+  if (!values.every((value) => isMeant(key, value, context))) return undefined
+  return (row) => values.some((value) => KEYS[key]?.[1](row, value, context))
 }
 
-/** Returns true if the text is a URL, or its origin, host or path. */
-function isPartOf(url: string, wanted: string): boolean {
-  if (!URL.canParse(url)) return false
-  const { href, origin, host, hostname, port, pathname } = new URL(url)
-  return [href, origin, host, hostname, `:${port}`, pathname, `${host}${pathname}`].some(
-    (part) => part.toLowerCase() === wanted,
-  )
+const parts = new Map<string, readonly string[]>()
+
+/** A URL, its origin, its host and its path, in lower case. */
+function listParts(url: string): readonly string[] {
+  const known = parts.get(url)
+  if (known !== undefined || !URL.canParse(url)) return known ?? []
+  const { href, origin, host, hostname, port, pathname } = new URL(url.toLowerCase())
+  parts.set(url, [href, origin, host, hostname, `:${port}`, pathname, host + pathname])
+  return listParts(url)
 }
 
 function matchText(wanted: string, { urlOf }: FilterContext): RowTest {
@@ -152,6 +138,12 @@ function readTime(text: string): number {
   const day = text.slice(0, 10)
   if (!DATE.test(text) || new Date(day).getUTCDate() !== Number(day.slice(8))) return Number.NaN
   return Date.parse(text === day ? `${text}T00:00` : text)
+}
+
+/** A time, or one that is given by its distance from now, as `10m`. */
+function readFrom(text: string, now: number): number {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? []
+  return number === undefined ? readTime(text) : now - Number(number) * (UNITS[unit] ?? 0)
 }
 
 /** A filter whose times name their zone, so that they mean the same for another reader. */

@@ -29,16 +29,9 @@ export function hasInbox(): boolean {
 }
 
 /** Polls the inbox while the page is visible. A screen that needs data immediately loads it itself. */
-export function watchInbox(): void {
-  let isAsking = false
-  const ask = async () => {
-    if (isAsking || document.hidden || !hasInbox()) return
-    isAsking = true
-    await refreshInbox()
-    isAsking = false
-  }
-  setInterval(ask, ASK_EVERY_MS)
-  document.addEventListener('visibilitychange', ask)
+export async function watchInbox(): Promise<void> {
+  if (!document.hidden && hasInbox()) await refreshInbox()
+  setTimeout(watchInbox, ASK_EVERY_MS)
 }
 
 export function toItemPath(route: 'item' | 'body', key: string): string {

@@ -31,8 +31,6 @@ export function outcomeOf(row: Row): Outcome {
   return Date.parse(row.nextAt ?? '') <= store.now() ? 'sending' : 'waiting'
 }
 
-/** Outcomes by the state of an event that is or was in the inbox, and by the code word of an answer. */
-const BY_STATE = { running: 'running', dead: 'dead', dropped: 'dropped', gone: 'handled' } as const
 const BY_CODE: Readonly<Record<string, Outcome>> = {
   accepted: 'inbox',
   handled: 'handled',
@@ -43,7 +41,7 @@ const BY_CODE: Readonly<Record<string, Outcome>> = {
 function outcomeOfAnswer({ last, inbox }: Row): Outcome {
   if (inbox === null) return BY_CODE[last?.code ?? ''] ?? 'delivered'
   if (inbox.state === 'waiting') return inbox.tried > 0 ? 'retrying' : 'inbox'
-  return BY_STATE[inbox.state]
+  return inbox.state === 'gone' ? 'handled' : inbox.state
 }
 
 export function statusOf(row: Row): Status {

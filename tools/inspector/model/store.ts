@@ -49,7 +49,6 @@ class Store {
   dialog: (() => JSX.Element) | undefined
   /** Deliveries by a text that their bodies or answers have, up to the change of that number. */
   found: ReadonlyMap<string, { readonly ids: ReadonlySet<string>; readonly change: number }> = new Map()
-  /** A message to the user, shown for a few seconds. */
   toast: { readonly text: string; readonly isError: boolean } | undefined
   /** Number of the newest row that is shown: newer ones are held back while the list is scrolled. */
   heldFrom: number = Number.POSITIVE_INFINITY
@@ -64,7 +63,6 @@ class Store {
   #toastTimer: ReturnType<typeof setTimeout> | undefined
   draw: () => void = () => {}
 
-  /** Time of the emulator's clock, in milliseconds since 1970. */
   now(): number {
     return this.#manualNow ?? Date.now() + this.#offset
   }
@@ -80,7 +78,6 @@ class Store {
     this.changed()
   }
 
-  /** Finds a delivery, or an event of the inbox by its key. */
   find(id: string): Row | undefined {
     return this.rows.find(id) ?? this.inbox.rows?.find((row) => row.id === id)
   }

@@ -1,16 +1,9 @@
-import {
-  type ButtonHTMLAttributes,
-  type ComponentChildren,
-  createContext,
-  type InputHTMLAttributes,
-  type JSX,
-} from 'preact'
+import { type ButtonHTMLAttributes, type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact'
 import { useContext, useId, useRef } from 'preact/hooks'
 import { restoreBreaks } from '../text/edit-body.ts'
 
 interface ButtonOptions extends ButtonHTMLAttributes {
   readonly label: string
-  /** The key of the keyboard that does the same. */
   readonly hotkey?: string | undefined
 }
 
@@ -101,7 +94,7 @@ export function Field<T extends Value>(field: FieldOptions<T>) {
   )
 }
 
-function listChoices(choices: readonly (string | readonly [value: string, text: string])[]): readonly JSX.Element[] {
+function listChoices(choices: readonly (string | readonly [value: string, text: string])[]) {
   return choices.map((choice) => {
     const [each, text = each] = [choice].flat()
     return (
@@ -120,7 +113,6 @@ function Problem({ id, children }: { readonly id?: string; readonly children: Co
   )
 }
 
-/** The error of the last submission of a form. */
 export const FormError = createContext('')
 
 interface FieldsOptions<V> {

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { LastResult, Row } from '../../emulator/contract.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
@@ -29,13 +28,8 @@ function listColumns(width: number, isEvent: boolean) {
   return width < WIDE_PX ? all.slice(0, 6) : all
 }
 
-interface RowTableOptions {
-  readonly name: string
-  readonly rows: readonly Row[]
-}
-
 /** The list of deliveries, or of the events of an inbox, the newest first. */
-export function RowTable({ name, rows }: RowTableOptions) {
+export function RowTable({ name, rows }: { readonly name: string; readonly rows: readonly Row[] }) {
   const scroll = useRef<HTMLDivElement>(null)
   const [{ top, size, width }, setView] = useState({ top: 0, size: 800, width: innerWidth })
   const { open } = readAddress()
@@ -154,34 +148,16 @@ function RowLine({ row, index, isCurrent, width }: LineOptions) {
       {escapeHidden(type)}
     </a>
   )
+  const isNarrow = width < NARROW_PX
+  const reason = <span class="why">{why}</span>
   const answer = (
     <>
-      <Result last={last} /> {signing !== 'valid' && signing}
+      <Result last={last} /> {signing !== 'valid' && signing} {!isNarrow && reason}
     </>
   )
-  const reason = <span class="why">{why}</span>
   const numbers = [attempts, ...(ms === undefined ? [] : [`${ms} ms`]), place].join(' · ')
-  const cells: readonly (readonly ComponentChildren[])[] =
-    width < NARROW_PX
-      ? [
-          [outcome, time],
-          [link, why === '' ? `${account} · ${subject}` : reason],
-          [answer, numbers],
-        ]
-      : [
-          [outcome],
-          [time],
-          [link],
-          [subject],
-          [place],
-          [
-            <>
-              {answer} {reason}
-            </>,
-          ],
-          [attempts],
-          [ms ?? '–'],
-        ]
+  const cells = isNarrow ? [outcome, link, answer] : [outcome, time, link, subject, place, answer, attempts, ms ?? '–']
+  const below = [time, why === '' ? `${account} · ${subject}` : reason, numbers]
   return (
     <tr
       class="row"
@@ -192,8 +168,8 @@ function RowLine({ row, index, isCurrent, width }: LineOptions) {
     >
       {listColumns(width, isEvent).map(([name, classes], at) => (
         <td key={name} class={classes}>
-          {cells[at]?.[0]}
-          {width < NARROW_PX && <small>{cells[at]?.[1]}</small>}
+          {cells[at]}
+          {isNarrow && <small>{below[at]}</small>}
         </td>
       ))}
     </tr>

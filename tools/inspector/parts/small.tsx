@@ -93,16 +93,14 @@ export function Head({ columns }: { readonly columns: Columns }) {
   )
 }
 
-interface TableRow {
-  readonly key: string | number
-  readonly isCurrent?: boolean
-  readonly cells: readonly ComponentChildren[]
-}
-
 interface TableOptions {
   readonly name: string
   readonly columns: Columns
-  readonly rows: readonly TableRow[]
+  readonly rows: readonly {
+    readonly key: string | number
+    readonly isCurrent?: boolean
+    readonly cells: readonly ComponentChildren[]
+  }[]
 }
 
 /** A table of a page, as wide as the page. The classes of a column are those of its cells. */
@@ -141,11 +139,9 @@ export function Empty({ title, text, children }: EmptyOptions) {
   )
 }
 
-export function Facts({
-  facts,
-}: {
-  readonly facts: readonly (readonly [name: ComponentChildren, value: ComponentChildren])[]
-}) {
+type Pair = readonly [name: ComponentChildren, value: ComponentChildren]
+
+export function Facts({ facts }: { readonly facts: readonly Pair[] }) {
   return (
     <dl class="facts">
       {facts.map(([name, value], index) => (

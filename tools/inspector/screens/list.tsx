@@ -27,12 +27,8 @@ export function ListScreen() {
   useEffect(() => {
     if (screen === 'inbox') return
     const look = () => void search().catch(() => {}) // the next one looks again
-    const first = setTimeout(look, TYPED_AFTER_MS)
-    const timer = setInterval(look, SEARCH_EVERY_MS)
-    return () => {
-      clearTimeout(first)
-      clearInterval(timer)
-    }
+    const timers = [setTimeout(look, TYPED_AFTER_MS), setInterval(look, SEARCH_EVERY_MS)]
+    return () => timers.forEach(clearTimeout)
   }, [screen, query])
   const name = screen === 'inbox' ? 'Inbox' : 'Deliveries'
   return (
@@ -63,11 +59,7 @@ function HintLine({ list }: { readonly list: ShownList }) {
     <div class="hint-line line">
       <span>{rows.length === total ? known : `${rows.length.toLocaleString('en')} of ${known}`}</span>
       {isInbox && <InboxHints />}
-      {!isInbox && all > store.rows.all.length && store.rows.all.length > 0 && (
-        <span title="Older deliveries open by their link, and are in “npx postern deliveries list”.">
-          the newest of {all.toLocaleString('en')}
-        </span>
-      )}
+      {!isInbox && all > store.rows.all.length && <span>the newest of {all.toLocaleString('en')}</span>}
       {fresh > 0 && <Button class="fresh" label={`${fresh.toLocaleString('en')} new`} hotkey="." onClick={release} />}
       {unknown.length > 0 && <span class="problem">ignored: {unknown.join(' ')}</span>}
       <span class="push" />
@@ -88,9 +80,7 @@ function InboxHints() {
         </span>
       )}
       {!isWhole && <span>Only the oldest 10,000 of each state are read.</span>}
-      {counts?.isWritable === false && (
-        <span>Read-only: to try again and drop, start “npx postern inbox serve --write”.</span>
-      )}
+      {counts?.isWritable === false && <span>Read-only: start “npx postern inbox serve --write” to change it.</span>}
     </>
   )
 }

@@ -10,8 +10,7 @@ import { Ago, Empty, Icon, Table, ViewLink } from '../parts/small.tsx'
 import { count, escapeHidden } from '../text/show.ts'
 
 const COLUMNS = [['Webhook'], ['State'], ['Handled', 'number'], ['p95', 'number wide']] as const
-const TO_REGISTER =
-  "Your client can register one through the service's API. To register one here, choose “New webhook”."
+const TO_REGISTER = "Your client can register one through the service's API, and you by “New webhook”."
 
 export function WebhooksScreen() {
   const webhooks = store.state?.webhooks ?? []

@@ -5,11 +5,8 @@ import { readField } from './edit-body.ts'
 import { escapeHidden, fromBase64, isPlainText } from './show.ts'
 
 /** A delivery to be copied in one of several forms. */
-export interface CopiedDelivery
-  extends Pick<DeliveryDetail, 'eventId' | 'eventType' | 'body'>,
-    Pick<SignatureSteps, 'signatureHeader' | 'sent' | 'isRight' | 'answer'> {
-  readonly url: string
-}
+export type CopiedDelivery = Pick<DeliveryDetail, 'eventId' | 'eventType' | 'body'> &
+  Pick<SignatureSteps, 'signatureHeader' | 'sent' | 'isRight' | 'answer'> & { readonly url: string }
 
 /** Limit of one argument of a program. Linux takes 128 KiB. */
 const MOST_OF_ARGUMENT = 128_000

@@ -54,7 +54,6 @@ export function showIn(at: number, now: number): string {
   return ms < 1_000 ? `in ${Math.round(ms)} ms` : `in ${showShortly(Math.ceil(ms / 1_000))}`
 }
 
-/** A duration in its largest unit alone. */
 function showShortly(seconds: number): string {
   return showDuration(seconds * 1_000)
     .split(' ')
