@@ -127,10 +127,12 @@ describe('a sender', () => {
     expect(await clock.next()).toBe(false)
   })
 
-  it.concurrent('counts delays from the end of the attempt before', async () => {
+  it.concurrent('counts delays from the end of the attempt before, and plans none during one', async () => {
     const clock = manualClock(START)
     const delivery = newSender({ send: () => new Promise<never>(() => {}) }, clock).deliver(events.syncCompleted())
-    await clock.advance('50s')
+    await clock.advance('45s')
+    expect([delivery.attempts.length, delivery.next]).toEqual([1, undefined])
+    await clock.advance('5s')
     expect(delivery.attempts.map(({ at }) => at - Date.parse(START))).toEqual([0, 40_000])
     expect(delivery).toHaveScheduledNext('5m')
   })
@@ -169,21 +171,6 @@ describe('a sender', () => {
     const { clock, sender } = await startSender(overHttp)
     expect(await sender.abortAfter(events.contact.created(), '5s')).toBeAcknowledged()
     expect(clock.pending).toBe(0)
-  })
-
-  it('schedules nothing while an attempt is under way', async () => {
-    const clock = manualClock(START)
-    const scheduled: unknown[] = []
-    const target: Target = {
-      async send() {
-        await null
-        scheduled.push(delivery.next)
-        return { status: 500, headers: {}, body: '' }
-      },
-    }
-    const delivery = newSender(target, clock).deliver(events.syncCompleted())
-    await clock.advance('3h')
-    expect(scheduled).toEqual(Array.from({ length: 5 }, () => undefined))
   })
 
   it('signs as its own options say if those of an attempt are undefined', async () => {
