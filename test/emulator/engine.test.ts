@@ -105,7 +105,7 @@ describe('a paused webhook', () => {
     expect([fresh.status, attempts.length]).toEqual(['pending', 1])
     resume()
     await advance(0)
-    expect([fresh.status, attempts.length]).toEqual(['success', 2])
+    expect([fresh.status, fresh.nextAttemptAt, attempts.length]).toEqual(['success', undefined, 2])
   })
 
   it('counts attempts that are due as failed if that is assumed, and no first attempt (A32)', async () => {
