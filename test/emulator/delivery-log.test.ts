@@ -7,6 +7,16 @@ import { missAttempt } from '../../tools/emulator/make-attempt.ts'
 import { makeDatabase } from './support.ts'
 
 const LIMITS = { kept: 4, pending: 5, bytes: 1_000 }
+const ATTEMPT = {
+  number: 1,
+  url: 'http://localhost/',
+  at: 0,
+  durationMs: 1,
+  status: 500,
+  error: 'no',
+  failure: 'status',
+  responseHeaders: {},
+} as const
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 function make(id: string, webhookId = 'w', fields: Partial<StoredDelivery> = {}): StoredDelivery {
@@ -45,17 +55,7 @@ describe('the delivery log', () => {
   it('counts the kept part of answers among the bytes', () => {
     const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
-    const attempt = {
-      number: 1,
-      url: 'http://localhost/',
-      at: 0,
-      durationMs: 1,
-      status: 500,
-      error: 'no',
-      failure: 'status' as const,
-      responseHeaders: { 'x-long': 'h'.repeat(94) },
-      responseBody: 'b'.repeat(300),
-    } as const
+    const attempt = { ...ATTEMPT, responseHeaders: { 'x-long': 'h'.repeat(94) }, responseBody: 'b'.repeat(300) }
     for (const id of ['1', '2'])
       log.update([get(log, id)], { status: 'failed', nextAttemptAt: undefined, attempts: [attempt] })
     log.add([make('4')]) // 804 bytes
@@ -93,17 +93,7 @@ describe('the delivery log', () => {
   it('drops what finished first to keep the answers of what finishes, but not of what is pending', () => {
     const log = new DeliveryLog(openJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
-    const attempt = {
-      number: 1,
-      url: 'http://localhost/',
-      at: 0,
-      durationMs: 1,
-      status: 500,
-      error: 'no',
-      failure: 'status' as const,
-      responseHeaders: {},
-      responseBody: 'b'.repeat(400),
-    }
+    const attempt = { ...ATTEMPT, responseBody: 'b'.repeat(400) }
     for (const id of ['1', '2', '3'])
       log.update([get(log, id)], { status: 'failed', nextAttemptAt: undefined, attempts: [attempt] })
     expect(idsOf(log.list())).toEqual(['2', '3'])
