@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createAccounts } from '../../tools/emulator/accounts.ts'
 import { assumeAll } from '../../tools/emulator/dialects.ts'
 import { type Journal, openJournal } from '../../tools/emulator/journal.ts'
-import { Tokens } from '../../tools/emulator/tokens.ts'
+import { createTokens } from '../../tools/emulator/tokens.ts'
 import { makeDatabase } from './support.ts'
 
 describe('a token', () => {
@@ -15,7 +15,7 @@ describe('a token', () => {
     accounts.add(ACCOUNT)
     accounts.add({ ...ACCOUNT, key: 'two', email: 'two@test' })
     const assumed = assumeAll('default', assume)
-    return { clock, accounts, tokens: new Tokens({ clock, accounts, journal, ttlMs: 90_500, assumed }) }
+    return { clock, accounts, tokens: createTokens({ clock, accounts, journal, ttlMs: 90_500, assumed }) }
   }
   interface Options {
     readonly assume?: Readonly<Record<string, string>>

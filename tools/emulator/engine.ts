@@ -4,7 +4,7 @@ import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../src/protocol/schedule.ts'
 import type { Core } from './core.ts'
 import type { DeliveryAttempt, StoredDelivery } from './delivery.ts'
 import type { DeliveryChange, DeliveryLog } from './delivery-log.ts'
-import { DueQueue } from './due-queue.ts'
+import { createDueQueue } from './due-queue.ts'
 import type { Faults } from './faults.ts'
 import { missAttempt } from './make-attempt.ts'
 import type { Webhook, Webhooks } from './webhooks.ts'
@@ -37,7 +37,7 @@ const SHUFFLED = 16
 /** Makes attempts when they are due. Service text, sections 3.2 and 8. */
 export class Engine {
   readonly #parts: EngineParts
-  readonly #waiting = new DueQueue<Plan>()
+  readonly #waiting = createDueQueue<Plan>()
   readonly #lanes = new Map<string, Lane>()
   readonly #closing = new AbortController()
   readonly #underWay = new Set<Promise<void>>()

@@ -5,18 +5,13 @@ export interface RateLimit {
   readonly windowMs: number
 }
 
-export interface RateStanding {
-  readonly limit: number
-  readonly remaining: number
-  readonly resetAt: number
-  readonly isExceeded: boolean
-}
+export type RateStanding = ReturnType<ReturnType<typeof createRateLimiter>['take']>
 
 /** Counts requests in fixed windows, each of which begins with a caller's first request. */
 export function createRateLimiter(clock: Pick<Clock, 'now'>, { limit, windowMs }: RateLimit) {
   const windows = new Map<string, { count: number; readonly resetAt: number }>()
   return {
-    take(caller: string): RateStanding {
+    take(caller: string) {
       const now = clock.now()
       // All windows have the same length, so the oldest ends first.
       for (const [oldest, { resetAt }] of windows) {

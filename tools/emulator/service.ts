@@ -14,7 +14,7 @@ import type { EmulatorSettings } from './options.ts'
 import { createIds, createRandom } from './random.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import { createRecords } from './records.ts'
-import { Tokens } from './tokens.ts'
+import { createTokens } from './tokens.ts'
 import { createWebhooks, type Webhook } from './webhooks.ts'
 
 export type Service = ReturnType<typeof createOn>
@@ -38,7 +38,7 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
   const feed = createFeed(logger)
   const clock = createSavedClock(journal, settings, feed, () => engine.nextDueAt)
   const accounts = seedAccounts(createAccounts(journal), settings)
-  const tokens = new Tokens({ clock, accounts, journal, ttlMs: settings.tokenTtlMs, assumed })
+  const tokens = createTokens({ clock, accounts, journal, ttlMs: settings.tokenTtlMs, assumed })
   const core: Core = { assumed, clock, feed, ids, journal }
   const webhooks = createWebhooks(core)
   const faults = createFaults(random, settings.faults)

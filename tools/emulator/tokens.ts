@@ -23,59 +23,52 @@ export interface Caller {
   readonly token: string
 }
 
-/** Issues access tokens, and finds the account of a token. */
-export class Tokens {
-  readonly #parts: TokensParts
-  readonly #key: string
-
-  constructor(parts: TokensParts) {
-    this.#parts = parts
-    const kept = parts.journal.load<string>('meta').find(({ id }) => id === KEY)
-    this.#key = kept?.value ?? randomBytes(32).toString('hex')
-    if (kept === undefined) parts.journal.save('meta', KEY, this.#key)
+/** Creates what issues access tokens, and finds the account of a token. */
+export function createTokens({ clock, accounts, journal, ttlMs, assumed }: TokensParts) {
+  const kept = journal.load<string>('meta').find(({ id }) => id === KEY)
+  const key = kept?.value ?? randomBytes(32).toString('hex')
+  if (kept === undefined) journal.save('meta', KEY, key)
+  return {
+    /** Makes the answer to a login. Service text, section 2.2. */
+    async issue({ key: accountKey, email }: Account) {
+      const now = clock.now()
+      const expiresAt = now + ttlMs
+      const iat = Math.floor(now / 1_000)
+      const exp = iat + Math.ceil(ttlMs / 1_000)
+      const isRenamed = assumed.tokenForm === 'renamed'
+      const claims = isRenamed ? { user: email, tenant: accountKey, exp } : { sub: email, accountKey, iat, exp }
+      // Makes two logins at the same time differ. Holds the exact expiry, since `exp` counts in whole seconds.
+      const jti = `${expiresAt}-${randomBytes(6).toString('hex')}`
+      const token = await sign({ ...claims, jti }, key, 'HS256')
+      const accessToken = assumed.tokenForm === 'opaque' ? OPAQUE + Buffer.from(token).toString('base64url') : token
+      const expiries = {
+        seconds: ttlMs / 1_000,
+        milliseconds: ttlMs,
+        'epoch-seconds': exp,
+        'epoch-milliseconds': expiresAt,
+      }
+      return { accessToken, expiresIn: expiries[assumed.expiresInUnit] }
+    },
+    /** Returns the account of a token, or the reason why there is none. */
+    async resolve(header: string | undefined): Promise<Caller | string> {
+      const [, token] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? []
+      if (token === undefined) return 'the request carries no bearer token'
+      const claims = await readClaims(token, key)
+      if (claims === undefined) return 'the token is invalid'
+      const expiresAt = Number.parseFloat(String(claims.jti))
+      if (!(expiresAt > clock.now())) return 'the token has expired'
+      const account = accounts.find(String(claims.accountKey ?? claims.tenant))
+      return account === undefined ? 'the account of the token does not exist' : { account, token }
+    },
   }
+}
 
-  /** Makes the answer to a login. Service text, section 2.2. */
-  async issue({ key, email }: Account) {
-    const { clock, ttlMs, assumed } = this.#parts
-    const now = clock.now()
-    const expiresAt = now + ttlMs
-    const iat = Math.floor(now / 1_000)
-    const times = { iat, exp: iat + Math.ceil(ttlMs / 1_000) }
-    const isRenamed = assumed.tokenForm === 'renamed'
-    const claims = isRenamed ? { user: email, tenant: key, exp: times.exp } : { sub: email, accountKey: key, ...times }
-    // Makes two logins at the same time differ. Holds the exact expiry, since `exp` counts in whole seconds.
-    const jti = `${expiresAt}-${randomBytes(6).toString('hex')}`
-    const token = await sign({ ...claims, jti }, this.#key, 'HS256')
-    const accessToken = assumed.tokenForm === 'opaque' ? OPAQUE + Buffer.from(token).toString('base64url') : token
-    const expiries = {
-      seconds: ttlMs / 1_000,
-      milliseconds: ttlMs,
-      'epoch-seconds': times.exp,
-      'epoch-milliseconds': expiresAt,
-    }
-    return { accessToken, expiresIn: expiries[assumed.expiresInUnit] }
-  }
-
-  /** Returns the account of a token, or the reason why there is none. */
-  async resolve(header: string | undefined): Promise<Caller | string> {
-    const [, token] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? []
-    if (token === undefined) return 'the request carries no bearer token'
-    const claims = await this.#readClaims(token)
-    if (claims === undefined) return 'the token is invalid'
-    const expiresAt = Number.parseFloat(String(claims.jti))
-    if (!(expiresAt > this.#parts.clock.now())) return 'the token has expired'
-    const account = this.#parts.accounts.find(String(claims.accountKey ?? claims.tenant))
-    return account === undefined ? 'the account of the token does not exist' : { account, token }
-  }
-
-  async #readClaims(token: string): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const jwt = token.startsWith(OPAQUE) ? Buffer.from(token.slice(OPAQUE.length), 'base64url').toString() : token
-    try {
-      // The emulator checks the times by its own clock, which may be a manual one.
-      return await verify(jwt, this.#key, { alg: 'HS256', exp: false, iat: false, nbf: false })
-    } catch {
-      return undefined
-    }
+async function readClaims(token: string, key: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const jwt = token.startsWith(OPAQUE) ? Buffer.from(token.slice(OPAQUE.length), 'base64url').toString() : token
+  try {
+    // The emulator checks the times by its own clock, which may be a manual one.
+    return await verify(jwt, key, { alg: 'HS256', exp: false, iat: false, nbf: false })
+  } catch {
+    return undefined
   }
 }

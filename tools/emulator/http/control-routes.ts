@@ -82,18 +82,23 @@ export function createControlRoutes(service: Service, readyLine: () => object, s
 
 /** Adds the routes of records of any model, of the first account unless the query names another. Each change emits an event. */
 function addRecordRoutes(app: Hono<Env>, { accounts, records }: Service): void {
-  const keyOf = (c: Context<Env>) => accounts.get(c.req.query('accountKey')).key
+  const placeOf = (c: Context<Env>) => {
+    const { model = '', id = '' } = c.req.param()
+    return [accounts.get(c.req.query('accountKey')).key, model, id] as const
+  }
 
-  app.get('/records/:model', (c) => c.json(records.list(keyOf(c), c.req.param('model'))))
-  app.get('/records/:model/:id', (c) => c.json(records.get(keyOf(c), c.req.param('model'), c.req.param('id'))))
-  app.post('/records/:model', async (c) =>
-    c.json(records.create(keyOf(c), c.req.param('model'), await readObject(c)), 201),
-  )
-  app.put('/records/:model/:id', async (c) =>
-    c.json(records.update(keyOf(c), c.req.param('model'), c.req.param('id'), await readObject(c))),
-  )
+  app.get('/records/:model', (c) => {
+    const [accountKey, model] = placeOf(c)
+    return c.json(records.list(accountKey, model))
+  })
+  app.get('/records/:model/:id', (c) => c.json(records.get(...placeOf(c))))
+  app.post('/records/:model', async (c) => {
+    const [accountKey, model] = placeOf(c)
+    return c.json(records.create(accountKey, model, await readObject(c)), 201)
+  })
+  app.put('/records/:model/:id', async (c) => c.json(records.update(...placeOf(c), await readObject(c))))
   app.delete('/records/:model/:id', (c) => {
-    records.delete(keyOf(c), c.req.param('model'), c.req.param('id'))
+    records.delete(...placeOf(c))
     return c.body(null, 204)
   })
 }

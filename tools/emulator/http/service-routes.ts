@@ -65,16 +65,9 @@ function createWebhookRoutes(service: Service): Hono<Env> {
 
   app.delete('/:id', (c) => {
     const webhook = service.deleteWebhook(c.var.account.key, c.req.param('id'))
-    switch (assumed.deletionAnswer) {
-      case '204':
-        return c.body(null, 204)
-      case '200':
-        return c.body(null, 200)
-      case 'success':
-        return c.json({ success: true })
-      case 'object':
-        return c.json(showWebhook(webhook, assumed, { isNew: false }))
-    }
+    const answer = assumed.deletionAnswer
+    if (answer === 'object') return c.json(showWebhook(webhook, assumed, { isNew: false }))
+    return answer === 'success' ? c.json({ success: true }) : c.body(null, answer === '204' ? 204 : 200)
   })
 
   addLogRoutes(app, service)
@@ -92,18 +85,10 @@ function addLogRoutes(app: Hono<Env>, { deliveries, settings: { assumed } }: Ser
   app.post('/:id/retry/:deliveryId', (c) => {
     const { id, deliveryId } = c.req.param()
     const delivery = deliveries.retry(c.var.account.key, id, deliveryId)
-    switch (assumed.retryAnswer) {
-      case '202':
-        return c.json(showDelivery(delivery, assumed), 202)
-      case '200':
-        return c.json(showDelivery(delivery, assumed))
-      case '204':
-        return c.body(null, 204)
-      case 'empty':
-        return c.body(null, 200)
-      case 'success':
-        return c.json({ success: true })
-    }
+    const answer = assumed.retryAnswer
+    if (answer === '202' || answer === '200')
+      return c.json(showDelivery(delivery, assumed), answer === '202' ? 202 : 200)
+    return answer === 'success' ? c.json({ success: true }) : c.body(null, answer === '204' ? 204 : 200)
   })
 }
 
