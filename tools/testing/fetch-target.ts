@@ -1,5 +1,13 @@
 import { FUNCTION, type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
-import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
+import {
+  pathOf,
+  sendParts,
+  type Target,
+  type TargetOptions,
+  type TargetRequest,
+  wholeOf,
+  withLength,
+} from './target.ts'
 
 /**
  * Creates a target of a function from Request to Response: a route of the App Router, or the `fetch` of an app or a worker.
@@ -28,16 +36,13 @@ const RESPONSE: Kind = (value) => (Number.isInteger(Object(value).status) ? unde
 const FROM_REQUEST = 'a function from Request to Response'
 
 function toRequest(url: URL, request: TargetRequest): Request {
-  const { signal, body, declaredLength } = request
-  const [whole = new Uint8Array(), ...more] = body
   const headers = new Headers()
   for (const [name, value] of withLength(request)) headers.append(name, value)
-  const isWhole = more.length === 0 && declaredLength === undefined
   const init: RequestInit & { readonly duplex: 'half' } = {
     method: 'POST',
     headers,
-    signal,
-    body: isWhole ? whole : ReadableStream.from(sendParts(request)),
+    signal: request.signal,
+    body: wholeOf(request) ?? ReadableStream.from(sendParts(request)),
     duplex: 'half', // Fetch requires it for streams
   }
   return new Request(url, init)

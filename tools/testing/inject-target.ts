@@ -1,6 +1,14 @@
 import { Readable } from 'node:stream'
 import { type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
-import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
+import {
+  pathOf,
+  sendParts,
+  type Target,
+  type TargetOptions,
+  type TargetRequest,
+  wholeOf,
+  withLength,
+} from './target.ts'
 
 /** Request to an app with `inject`. */
 export interface Injection {
@@ -42,17 +50,15 @@ const INJECTABLE: Kind = (value) =>
     : 'an app with inject(); for one of another framework, use nodeTarget() or fetchTarget()'
 
 function toInjection(url: string, request: TargetRequest): Injection {
-  const { body, declaredLength, signal } = request
-  const [whole = new Uint8Array(), ...more] = body
+  const whole = wholeOf(request)
   const headers: Record<string, string> = {}
   for (const [name, value] of withLength(request))
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}` // as Node joins them
-  const isWhole = more.length === 0 && declaredLength === undefined
   return {
     method: 'POST',
     url,
     headers,
-    payload: isWhole ? Buffer.from(whole) : Readable.from(sendParts(request)),
-    signal,
+    payload: whole ? Buffer.from(whole) : Readable.from(sendParts(request)),
+    signal: request.signal,
   }
 }

@@ -75,130 +75,103 @@ interface Timer {
  * await clock.advance('5m30s')
  */
 export function manualClock(start: string | number | Date = '2025-01-01T00:00:00Z'): ManualClock {
-  return new StandingClock(start)
-}
-
-class StandingClock implements ManualClock {
-  readonly #start: number
-  #elapsed = 0
-  #count = 0
-  readonly #timers = new Map<number, Timer>()
-  readonly #underWay = new Set<PromiseLike<unknown>>()
-  /** Work that hung at a stop before. */
-  readonly #hanging = new WeakSet<PromiseLike<unknown>>()
-  /** At which time something hung last. */
-  #hungAt: number | undefined
-  #ended = 0
-  #moving: Promise<unknown> = Promise.resolve()
-
-  constructor(start: string | number | Date) {
-    check.mustBe('start', start, TIME)
-    this.#start = new Date(start).getTime()
-  }
-
-  get pending(): number {
-    return this.#timers.size
-  }
-
-  now(): number {
-    return this.#start + this.#elapsed
-  }
-
-  monotonic(): number {
-    return this.#elapsed
-  }
-
-  setTimeout(callback: () => void, ms: number): unknown {
-    this.#count++
-    this.#timers.set(this.#count, { at: this.#elapsed + (ms > 0 ? ms : 0), callback })
-    return this.#count
-  }
-
-  clearTimeout(timer: unknown): void {
-    this.#timers.delete(timer as number) // only what setTimeout gave can be in the map
-  }
-
-  track(work: PromiseLike<unknown>): void {
-    if (!isThenable(work)) throw new OptionChecker('clock.track').invalid('it takes a promise.')
-    const end = () => {
-      this.#underWay.delete(work)
-      this.#ended++
-    }
-    this.#underWay.add(work)
-    work.then(end, end)
-  }
-
-  async advance(by: number | string): Promise<void> {
-    new OptionChecker('clock.advance').mustBe('by', by, DURATION)
-    const ms = parseDuration(by)
-    await this.#move(async () => {
-      const end = this.#elapsed + ms
-      await this.#settle()
-      let [last, rounds] = [Number.NaN, 0]
-      for (let due = this.#nextAt(); due !== undefined && due <= end; due = this.#nextAt()) {
-        rounds = due === last ? rounds + 1 : 0
-        if (rounds === MAX_ROUNDS)
-          throw new Error(`${MAX_ROUNDS} timers of 0 ms in a row: they keep setting each other.`)
-        last = due
-        await this.#runDue(due)
-      }
-      this.#elapsed = end
-    })
-  }
-
-  next(): Promise<boolean> {
-    return this.#move(async () => {
-      await this.#settle()
-      const due = this.#nextAt()
-      if (due !== undefined) await this.#runDue(due)
-      return due !== undefined
-    })
-  }
-
-  /** Runs moves one after the other, even if a test does not wait for the first. */
-  #move<T>(move: () => Promise<T>): Promise<T> {
-    const moved = this.#moving.then(move)
-    this.#moving = moved.catch(ignore)
-    return moved
-  }
-
-  #nextAt(): number | undefined {
+  check.mustBe('start', start, TIME)
+  const startMs = new Date(start).getTime()
+  const timers = new Map<number, Timer>()
+  const work = createWork()
+  let [elapsed, count] = [0, 0]
+  let moving: Promise<unknown> = Promise.resolve()
+  const settle = () => work.settle(elapsed)
+  const nextAt = (): number | undefined => {
     let first = Infinity
-    for (const { at } of this.#timers.values()) if (at < first) first = at
+    for (const { at } of timers.values()) if (at < first) first = at
     return first === Infinity ? undefined : first
   }
-
-  async #runDue(at: number): Promise<void> {
-    this.#elapsed = at
-    for (const [id, timer] of [...this.#timers].filter(([, timer]) => timer.at === at)) {
+  const runDue = async (due: number) => {
+    elapsed = due
+    for (const [id, { callback }] of [...timers].filter(([, { at }]) => at === due)) {
       // One that went off just now may have cleared the others.
-      if (!this.#timers.delete(id)) continue
-      timer.callback()
-      await this.#settle()
+      if (!timers.delete(id)) continue
+      callback()
+      await settle()
     }
   }
-
-  /** Until all that was set going has come to rest. */
-  async #settle(): Promise<void> {
-    for (let turn = 0; turn < TURNS; turn++) await nextTurn()
-    let [ended, since] = [this.#ended, real.performance.now()]
-    for (let turn = 0; this.#underWay.size > 0; turn++) {
-      if (this.#ended !== ended) [ended, since] = [this.#ended, real.performance.now()]
-      if (real.performance.now() - since >= this.#patienceMs()) break
-      await (turn < BUSY_TURNS ? nextTurn() : pause())
-    }
-    for (const work of this.#underWay) {
-      this.#hanging.add(work)
-      this.#hungAt = this.#elapsed
-    }
-    for (let turn = 0; turn < TURNS; turn++) await nextTurn()
+  /** Runs moves one after the other, even if a test does not wait for the first. */
+  const move = <T>(make: () => Promise<T>): Promise<T> => {
+    const moved = moving.then(settle).then(make)
+    moving = moved.catch(() => {})
+    return moved
   }
-
-  #patienceMs(): number {
-    if (this.#hungAt === this.#elapsed) return PATIENCE_AGAIN_MS
-    for (const work of this.#underWay) if (!this.#hanging.has(work)) return PATIENCE_MS
-    return PATIENCE_AGAIN_MS
+  return {
+    get pending() {
+      return timers.size
+    },
+    now: () => startMs + elapsed,
+    monotonic: () => elapsed,
+    setTimeout(callback, ms) {
+      timers.set(++count, { at: elapsed + (ms > 0 ? ms : 0), callback })
+      return count
+    },
+    clearTimeout: (timer) => void timers.delete(timer as number), // only what setTimeout gave can be in the map
+    track: work.add,
+    async advance(by) {
+      new OptionChecker('clock.advance').mustBe('by', by, DURATION)
+      await move(async () => {
+        const end = elapsed + parseDuration(by)
+        let [last, rounds] = [Number.NaN, 0]
+        for (let due = nextAt(); due !== undefined && due <= end; due = nextAt()) {
+          rounds = due === last ? rounds + 1 : 0
+          if (rounds === MAX_ROUNDS)
+            throw new Error(`${MAX_ROUNDS} timers of 0 ms in a row: they keep setting each other.`)
+          last = due
+          await runDue(due)
+        }
+        elapsed = end
+      })
+    },
+    next: () =>
+      move(async () => {
+        const due = nextAt()
+        if (due !== undefined) await runDue(due)
+        return due !== undefined
+      }),
   }
 }
 
-const ignore = () => {}
+/** Creates the work that is under way, for which the clock waits. */
+function createWork() {
+  const underWay = new Set<PromiseLike<unknown>>()
+  /** Work that hung at a stop before. */
+  const hanging = new WeakSet<PromiseLike<unknown>>()
+  /** At which time something hung last. */
+  let hungAt: number | undefined
+  let ended = 0
+  const patienceMs = (at: number) =>
+    hungAt === at || [...underWay].every((work) => hanging.has(work)) ? PATIENCE_AGAIN_MS : PATIENCE_MS
+  return {
+    add(work: PromiseLike<unknown>): void {
+      if (!isThenable(work)) throw new OptionChecker('clock.track').invalid('it takes a promise.')
+      const end = () => {
+        underWay.delete(work)
+        ended++
+      }
+      underWay.add(work)
+      work.then(end, end)
+    },
+    /** Waits until all that was set going at that time has come to rest. */
+    async settle(at: number): Promise<void> {
+      for (let turn = 0; turn < TURNS; turn++) await nextTurn()
+      let [before, since] = [ended, real.performance.now()]
+      for (let turn = 0; underWay.size > 0; turn++) {
+        if (ended !== before) [before, since] = [ended, real.performance.now()]
+        if (real.performance.now() - since >= patienceMs(at)) break
+        await (turn < BUSY_TURNS ? nextTurn() : pause())
+      }
+      for (const work of underWay) {
+        hanging.add(work)
+        hungAt = at
+      }
+      for (let turn = 0; turn < TURNS; turn++) await nextTurn()
+    },
+  }
+}

@@ -52,9 +52,14 @@ export async function* sendParts({ body, declaredLength, signal }: TargetRequest
   })
 }
 
+/** Returns a body that is sent as one part, with its length; undefined for any other. */
+export function wholeOf({ body, declaredLength }: TargetRequest): Uint8Array<ArrayBuffer> | undefined {
+  const [whole = new Uint8Array(), ...more] = body
+  return more.length === 0 && declaredLength === undefined ? whole : undefined
+}
+
 /** Adds the length of a body in one part to the headers, for targets that do not declare it by themselves. */
-export function withLength({ headers, body, declaredLength }: TargetRequest): TargetRequest['headers'] {
-  const [whole, ...more] = body
-  const length = declaredLength ?? (more.length === 0 ? (whole?.byteLength ?? 0) : undefined)
-  return length === undefined ? headers : [...headers, ['content-length', String(length)]]
+export function withLength(request: TargetRequest): TargetRequest['headers'] {
+  const { headers, declaredLength = wholeOf(request)?.byteLength } = request
+  return declaredLength === undefined ? headers : [...headers, ['content-length', String(declaredLength)]]
 }

@@ -1,4 +1,12 @@
-import { FLAG, FUNCTION, type Kind, OptionChecker, whole, withMethods } from '../../../src/protocol/option-checker.ts'
+import {
+  FLAG,
+  FUNCTION,
+  type Kind,
+  OBJECT,
+  OptionChecker,
+  whole,
+  withMethods,
+} from '../../../src/protocol/option-checker.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { claimCases } from './claim-cases.ts'
 import { outageCases, processCases } from './engine-cases.ts'
@@ -36,15 +44,10 @@ const OPTIONS: Readonly<Record<keyof StoreSuiteOptions, Kind>> = {
   hasOwnClock: FLAG,
   outage: withMethods('begin', 'end'),
   depth: whole(4, 6),
-  transaction: withMethods('write', 'has'),
+  transaction: OBJECT,
 }
 
-/** Checks the tools for transactions. An object of a class may have more. */
-function checkTools(tools: NonNullable<StoreSuiteOptions['transaction']>): void {
-  const check = new OptionChecker('storeSuite: transaction')
-  if (tools.isAsynchronous !== undefined) check.mustBe('isAsynchronous', tools.isAsynchronous, FLAG)
-  if (Object.getPrototypeOf(tools) === Object.prototype) check.mustHaveOnly(tools, ['write', 'has', 'isAsynchronous'])
-}
+const TRANSACTION = { write: FUNCTION, has: FUNCTION, isAsynchronous: FLAG }
 
 /** Requirement of every store, as a case for a test runner. */
 export interface StoreCase {
@@ -76,7 +79,8 @@ export function storeSuite(
   check.mustBe('makeStore', makeStore, FUNCTION)
   check.mustFit(options, OPTIONS)
   const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true } = options
-  if (transaction !== undefined) checkTools(transaction)
+  if (transaction !== undefined)
+    new OptionChecker('storeSuite: transaction').mustFit(transaction, TRANSACTION, ['write', 'has'])
   const pairs = new Map<number | undefined, ReturnType<TrialHost['stores']>>()
   const makePair = async (given: { readonly retentionMs?: number }) => {
     const store = await makeStore(given)
