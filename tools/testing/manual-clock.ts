@@ -82,11 +82,7 @@ export function manualClock(start: string | number | Date = '2025-01-01T00:00:00
   let [elapsed, count] = [0, 0]
   let moving: Promise<unknown> = Promise.resolve()
   const settle = () => work.settle(elapsed)
-  const nextAt = (): number | undefined => {
-    let first = Infinity
-    for (const { at } of timers.values()) if (at < first) first = at
-    return first === Infinity ? undefined : first
-  }
+  const nextAt = () => earliestOf(timers.values())
   const runDue = async (due: number) => {
     elapsed = due
     for (const [id, { callback }] of [...timers].filter(([, { at }]) => at === due)) {
@@ -136,6 +132,12 @@ export function manualClock(start: string | number | Date = '2025-01-01T00:00:00
         return due !== undefined
       }),
   }
+}
+
+function earliestOf(timers: Iterable<Timer>): number | undefined {
+  let first: number | undefined
+  for (const { at } of timers) if (first === undefined || at < first) first = at
+  return first
 }
 
 /** Creates the work that is under way, for which the clock waits. */
