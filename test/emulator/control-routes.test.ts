@@ -1,6 +1,5 @@
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { LIMITS } from '../../tools/emulator/limits.ts'
 import { call, pick, start } from './support.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
@@ -43,16 +42,11 @@ describe('the control interface, without a port', () => {
       settings: {
         retryScale: 1,
         deadlineMs: 10_000,
-        tokenTtlMs: 3_600_000,
-        format: 'spaced',
         signatureHeader: 'X-Service-Signature',
         dialect: 'hostile',
-        rateLimit: { limit: 600, windowMs: 60_000 },
-        loginRateLimit: { limit: 60, windowMs: 60_000 },
       },
       assumed: expect.objectContaining({ listBody: 'docs', eventsWhilePaused: 'kept' }),
       hasInbox: false,
-      limits: LIMITS,
     })
   })
 

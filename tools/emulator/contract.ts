@@ -67,12 +67,10 @@ export interface EmulatorState {
     readonly deadlineMs: number
     readonly signatureHeader: string
     readonly dialect: string
-    readonly [name: string]: unknown
   }
   readonly assumed: Readonly<Record<string, string>>
   /** True if the page can show the receiver's inbox. */
   readonly hasInbox: boolean
-  readonly limits: Readonly<Record<string, number>>
 }
 
 /** A delivery as one line of the list, or an event of an inbox, whose id is its key. */

@@ -12,7 +12,6 @@ import type {
 import type { AttemptPhases, DeliveryAttempt, EmulatorDelivery, StoredDelivery } from '../delivery.ts'
 import type { FeedMessage } from '../feed.ts'
 import { reasonOf } from '../inspector/reason.ts'
-import { LIMITS } from '../limits.ts'
 import type { Service } from '../service.ts'
 import type { Webhook } from '../webhooks.ts'
 
@@ -134,8 +133,7 @@ export function describeClock({ clock, engine }: Service): ClockShape {
 
 export function describeState(service: Service): EmulatorState {
   const { settings, accounts, webhooks, records, log, faults, bootId } = service
-  const { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, signatureHeader, dialect, assumed } =
-    settings
+  const { retryScale, deadlineMs, signatureHeader, dialect, assumed } = settings
   return {
     bootId,
     clock: describeClock(service),
@@ -143,10 +141,9 @@ export function describeState(service: Service): EmulatorState {
     webhooks: webhooks.list().map(describeWebhook),
     counts: { records: records.count(), deliveries: log.size, pending: log.pendingCount },
     faults: { answers: faults.answers, deliveries: faults.deliveries },
-    settings: { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, signatureHeader, dialect },
+    settings: { retryScale, deadlineMs, signatureHeader, dialect },
     assumed,
     hasInbox: settings.inbox !== undefined,
-    limits: LIMITS,
   }
 }
 
