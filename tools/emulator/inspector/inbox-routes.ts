@@ -77,12 +77,19 @@ async function ask<T>(answer: Promise<T>): Promise<T> {
 }
 
 function toDetail(entry: InboxEntry): InboxDetail {
-  const { receivedAt, since, deaths, marks, tries, source = null, trace } = entry
+  const { receivedAt, deaths, marks, tries, source = null, trace } = entry
   const shown = tries.map(({ dueAt: _dueAt, startedAt, endedAt, ...rest }) => ({
     ...rest,
     startedAt: writeInboxTime(startedAt),
     endedAt: writeInboxTime(endedAt),
   }))
-  const times = { receivedAt: writeInboxTime(receivedAt), since: writeInboxTime(since) }
-  return { row: toRow(entry), ...times, deaths, marks, tries: shown, source, trace: trace?.traceparent ?? null }
+  return {
+    row: toRow(entry),
+    receivedAt: writeInboxTime(receivedAt),
+    deaths,
+    marks,
+    tries: shown,
+    source,
+    trace: trace?.traceparent ?? null,
+  }
 }

@@ -27,7 +27,6 @@ export interface InboxRows {
 export interface InboxDetail {
   readonly row: Row
   readonly receivedAt: InboxTime
-  readonly since: InboxTime
   readonly deaths: number
   /** Handlers that had finished when it became a dead letter. */
   readonly marks: readonly string[]

@@ -11,13 +11,15 @@ import { useCall } from './use-detail.ts'
 
 /** An event in the inbox of its receiver: its tries, the newest first, each with its error, and its facts. */
 export function InboxPart({ item }: { readonly item: InboxDetail }) {
-  const { row, receivedAt, deaths, marks } = item
+  const { row, receivedAt, deaths, marks, source, trace } = item
   const { key = '', state } = row.inbox ?? {}
   const facts = [
     ['key', escapeHidden(key)],
     ['received', showExact(receivedAt)],
     ['processes died', deaths],
     ['finished handlers', state === 'dead' && escapeHidden(marks.join(', ') || 'none')],
+    ['source', source && escapeHidden(source)],
+    ['trace', trace && escapeHidden(trace)],
   ] as const
   return (
     <section class="section column" aria-label="Tries in the inbox">

@@ -1,6 +1,5 @@
 /** True if the page shows an inbox alone, without an emulator. */
 export const IS_ALONE: boolean = document.documentElement.dataset.subject === 'inbox'
-/** Error of a call that the server did not answer. */
 export class NoAnswer extends Error {}
 
 /** Name of the program that serves the page. */

@@ -77,7 +77,6 @@ function heightAt(width: number): number {
   return width < NARROW_PX ? TWO_LINES_PX : LINE_PX
 }
 
-/** The place of rows that are not drawn. */
 function Gap({ height }: { readonly height: number }) {
   if (height <= 0) return null
   return (
