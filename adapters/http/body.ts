@@ -71,7 +71,7 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
 }
 
 function readBody(request: IncomingMessage, limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
-  const stream = new CountedStream(request, intake)
+  const stream = countChunks(request, intake)
   // Everything that raw-body calls on a stream is here. Without a callback it makes no AsyncResource.
   const reading = getRawBody(stream as unknown as NodeJS.ReadableStream, {
     limit,
@@ -126,54 +126,38 @@ const NOT_BYTES = new TypeError('a chunk of the body is text')
 type Listener = (...args: readonly unknown[]) => void
 
 /** Presents a request to raw-body, and counts each chunk before it is kept. */
-class CountedStream {
-  readonly #request: IncomingMessage
-  readonly #intake: BodyIntake
-  #keep: Listener = ignore
-  #fail: Listener = ignore
-  #isCut = false
-
-  constructor(request: IncomingMessage, intake: BodyIntake) {
-    this.#request = request
-    this.#intake = intake
+function countChunks(request: IncomingMessage, intake: BodyIntake) {
+  let keep: Listener = ignore
+  let fail: Listener = ignore
+  let isCut = false
+  const onData = (chunk: unknown): void => {
+    if (!isUint8Array(chunk)) return fail(NOT_BYTES)
+    if (keep !== ignore && intake.take(chunk.length)) keep(toKept(chunk))
   }
-
-  get readable(): boolean {
-    return this.#request.readable
-  }
-
-  on(event: string, listener: Listener): void {
-    if (event === 'data') {
-      this.#keep = listener
-      this.#request.on('data', this.#onData)
-      return
-    }
-    this.#request.on(event, listener)
-    if (event === 'error') this.#fail = listener
-    if (event !== 'close') return
-    // The event on which raw-body cleans up makes it release everything that it has kept, as at the end of a connection.
-    this.#intake.onCut = () => {
-      this.#isCut = true
-      listener()
-    }
-  }
-
-  /** Leaves the listeners on a body that was read: they do nothing any more, and removing five of them takes time. */
-  removeListener(event: string, listener: Listener): void {
-    if (event === 'data') this.#keep = ignore
-    else if (this.#isCut) this.#request.removeListener(event, listener)
-  }
-
-  unpipe(): void {}
-
-  pause(): void {
-    this.#request.pause()
-  }
-
-  readonly #onData = (chunk: unknown): void => {
-    if (!isUint8Array(chunk)) return this.#fail(NOT_BYTES)
-    if (this.#keep === ignore || !this.#intake.take(chunk.length)) return
-    this.#keep(toKept(chunk))
+  return {
+    readable: request.readable,
+    on(event: string, listener: Listener): void {
+      if (event === 'data') {
+        keep = listener
+        request.on('data', onData)
+        return
+      }
+      request.on(event, listener)
+      if (event === 'error') fail = listener
+      if (event !== 'close') return
+      // The event on which raw-body cleans up makes it release everything that it has kept, as at the end of a connection.
+      intake.onCut = () => {
+        isCut = true
+        listener()
+      }
+    },
+    /** Leaves the listeners on a body that was read: they do nothing any more, and removing five of them takes time. */
+    removeListener(event: string, listener: Listener): void {
+      if (event === 'data') keep = ignore
+      else if (isCut) request.removeListener(event, listener)
+    },
+    unpipe: ignore,
+    pause: () => request.pause(),
   }
 }
 

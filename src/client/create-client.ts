@@ -1,6 +1,6 @@
 import { mayBeModel, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import { findNearest } from '../protocol/nearest.ts'
-import { FLAG, HTTP_URL, type Kind, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
+import { FLAG, HTTP_URL, type Kind, type Kinds, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import { type Guess, readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
@@ -143,12 +143,12 @@ export const EVENT_TYPES: Kind = (value) =>
   Array.isArray(value) && value.length > 0 && value.every((type) => typeof type === 'string' && type !== '')
     ? undefined
     : 'a list of at least one event type'
-const WEBHOOK_CHANGES: Readonly<Record<keyof WebhookChanges, Kind>> = {
+const WEBHOOK_CHANGES: Kinds<WebhookChanges> = {
   url: WEBHOOK_URL,
   events: EVENT_TYPES,
   active: FLAG,
 }
-const NEW_WEBHOOK: Readonly<Record<keyof NewWebhook, Kind>> = { ...WEBHOOK_CHANGES, description: TEXT }
+const NEW_WEBHOOK: Kinds<NewWebhook> = { ...WEBHOOK_CHANGES, description: TEXT }
 
 /** Checks the ids and the options of a call, and returns its signal. */
 function checkCall(name: string, ids: object, options: CallOptions = {}): AbortSignal | undefined {

@@ -1,4 +1,4 @@
-import { FLAG, FUNCTION, type Kind, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
+import { FLAG, FUNCTION, type Kinds, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
 import type { CallOptions, Client } from './api.ts'
 import { EVENT_TYPES, WEBHOOK_URL } from './create-client.ts'
 import type { Webhook } from './records.ts'
@@ -39,7 +39,7 @@ export interface EnsuredWebhook {
 }
 
 const check = new OptionChecker('ensureWebhook')
-const OPTIONS: Readonly<Record<keyof EnsureOptions, Kind>> = {
+const OPTIONS: Kinds<EnsureOptions> = {
   url: WEBHOOK_URL,
   events: EVENT_TYPES,
   description: TEXT,

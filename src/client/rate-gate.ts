@@ -4,56 +4,51 @@ import type { Settings } from './settings.ts'
 /** Windows that end within this time of each other are the same window. */
 const SAME_WINDOW_MS = 1_500
 
-/** Holds requests back while the service's headers say that none are left, so that the service refuses none. */
-export class RateGate {
-  readonly #settings: Pick<Settings, 'clock' | 'maxWaitMs' | 'onWait'>
-  /** Number of requests left before `#resetAt`; undefined if unknown. */
-  #left: number | undefined
-  #limit: number | undefined
+export type RateGate = ReturnType<typeof createRateGate>
+
+/** Creates a gate that holds requests back while the service's headers say that none are left, so that the service refuses none. */
+export function createRateGate({ clock, maxWaitMs, onWait }: Pick<Settings, 'clock' | 'maxWaitMs' | 'onWait'>) {
+  /** Number of requests left before `resetAt`; undefined if unknown. */
+  let left: number | undefined
+  let limit: number | undefined
   /** End of the window, by the monotonic clock: the wall clock may jump. */
-  #resetAt = 0
-  #last = 0
+  let resetAt = 0
+  let last = 0
   /** Number of the last request before the current window. */
-  #lastBefore = 0
-
-  constructor(settings: Pick<Settings, 'clock' | 'maxWaitMs' | 'onWait'>) {
-    this.#settings = settings
-  }
-
-  /** Waits until a request may be sent. Returns the number of the request, for `learn`. */
-  async enter(signal: AbortSignal): Promise<number> {
-    const { clock, onWait } = this.#settings
-    while (!this.#mayGo()) {
-      const ms = Math.max(1, this.#resetAt - clock.monotonic())
-      onWait({ ms, reason: 'rate_limit' })
-      await sleep(clock, ms, signal)
-    }
-    if (this.#left !== undefined) this.#left--
-    this.#last++
-    return this.#last
-  }
-
-  learn(number: number, hints: RateHints, status: number): void {
-    const remaining = status === 429 ? 0 : hints.remaining
-    const resetMs = status === 429 ? hints.retryAfterMs : hints.resetMs
-    // A late answer describes a window that has ended.
-    if (remaining === undefined || resetMs === undefined || number <= this.#lastBefore) return
-    const now = this.#settings.clock.monotonic()
-    const resetAt = now + Math.min(resetMs, this.#settings.maxWaitMs)
-    // The service had not yet counted the requests that were sent later.
-    const left = remaining - (this.#last - number)
-    const isSameWindow = this.#left !== undefined && now < this.#resetAt && resetAt < this.#resetAt + SAME_WINDOW_MS
-    this.#left = isSameWindow ? Math.min(this.#left ?? left, left) : left
-    this.#resetAt = isSameWindow ? Math.max(this.#resetAt, resetAt) : resetAt
-    this.#limit = hints.limit
-  }
-
-  #mayGo(): boolean {
-    if (this.#left === undefined || this.#left > 0) return true
-    if (this.#settings.clock.monotonic() < this.#resetAt) return false
-    this.#lastBefore = this.#last
-    this.#left = this.#limit
+  let lastBefore = 0
+  const mayGo = () => {
+    if (left === undefined || left > 0) return true
+    if (clock.monotonic() < resetAt) return false
+    lastBefore = last
+    left = limit
     return true
+  }
+  return {
+    /** Waits until a request may be sent. Returns the number of the request, for `learn`. */
+    async enter(signal: AbortSignal): Promise<number> {
+      while (!mayGo()) {
+        const ms = Math.max(1, resetAt - clock.monotonic())
+        onWait({ ms, reason: 'rate_limit' })
+        await sleep(clock, ms, signal)
+      }
+      if (left !== undefined) left--
+      return ++last
+    },
+
+    learn(number: number, hints: RateHints, status: number): void {
+      const remaining = status === 429 ? 0 : hints.remaining
+      const resetMs = status === 429 ? hints.retryAfterMs : hints.resetMs
+      // A late answer describes a window that has ended.
+      if (remaining === undefined || resetMs === undefined || number <= lastBefore) return
+      const now = clock.monotonic()
+      const endsAt = now + Math.min(resetMs, maxWaitMs)
+      // The service had not yet counted the requests that were sent later.
+      const known = remaining - (last - number)
+      const isSameWindow = left !== undefined && now < resetAt && endsAt < resetAt + SAME_WINDOW_MS
+      left = isSameWindow ? Math.min(left ?? known, known) : known
+      resetAt = isSameWindow ? Math.max(resetAt, endsAt) : endsAt
+      limit = hints.limit
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import {
   FILLED_TEXT,
   FLAG,
   FUNCTION,
-  type Kind,
+  type Kinds,
   number,
   OptionChecker,
   SIGNAL,
@@ -97,7 +97,7 @@ interface Item {
 
 const check = new OptionChecker('replayFailed')
 const COUNT = whole(0, Number.MAX_SAFE_INTEGER)
-const OPTIONS: Readonly<Record<keyof ReplayOptions, Kind>> = {
+const OPTIONS: Kinds<ReplayOptions> = {
   webhookId: FILLED_TEXT,
   since: (value) => (Number.isFinite(Object(value).getTime?.()) ? undefined : 'a valid Date'),
   filter: FUNCTION,

@@ -1,7 +1,6 @@
 import { sleep } from '../host/clock.ts'
-import type { Complete } from '../host/complete.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { FILLED_TEXT, FLAG, FUNCTION, type Kind, number, OptionChecker, SIGNAL } from '../protocol/option-checker.ts'
+import { FILLED_TEXT, FLAG, FUNCTION, type Kinds, number, OptionChecker, SIGNAL } from '../protocol/option-checker.ts'
 import { MIN_MEMORY_MS } from '../protocol/schedule.ts'
 import type { CallOptions, Client } from './api.ts'
 import { WEBHOOK_URL } from './create-client.ts'
@@ -62,7 +61,7 @@ export interface Rotation {
 }
 
 const check = new OptionChecker('rotateWebhook')
-const OPTIONS: Readonly<Record<keyof RotateOptions, Kind>> = {
+const OPTIONS: Kinds<RotateOptions> = {
   webhookId: FILLED_TEXT,
   url: WEBHOOK_URL,
   overlapMs: number(0, MAX_WAIT_MS),
@@ -91,13 +90,13 @@ const OPTIONS: Readonly<Record<keyof RotateOptions, Kind>> = {
 export async function rotateWebhook(client: Client, options: RotateOptions): Promise<Rotation> {
   check.mustBe('client', client, CLIENT)
   check.mustFit(options, OPTIONS, ['webhookId', 'hasSecret', 'saveSecret'])
-  const { overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, webhookId } = options
+  const { webhookId } = options
   const registry = openRegistry(client, options)
   const old = await registry.read(webhookId)
   if (old === undefined) return findFinished(registry, webhookId)
   const webhook = await settleSuccessor(registry, old, options.url)
   try {
-    return await waitForOld(client, registry, old, webhook, { ...options, overlapMs, pollMs, waitMs })
+    return await waitForOld(client, registry, old, webhook, options)
   } catch (error) {
     // Another run may have finished the same rotation.
     const isOver = hasCode(error, 'not_found') && (await registry.read(webhookId)) === undefined
@@ -163,17 +162,15 @@ async function findFinished(registry: Registry, webhookId: string): Promise<Rota
   throw new ServiceError('not_found', message, { route: 'GET /api/integrations/webhooks' })
 }
 
-type Waiting = RotateOptions & Complete<Pick<RotateOptions, 'overlapMs' | 'pollMs' | 'waitMs'>>
-
 /** Lets both webhooks deliver until the new one has, and nothing is left that only the old one could deliver. Deletes the old one. */
 async function waitForOld(
   client: Client,
   registry: Registry,
   old: Webhook,
   webhook: Webhook,
-  options: Waiting,
+  options: RotateOptions,
 ): Promise<Rotation> {
-  const { webhookId, overlapMs, pollMs, waitMs, signal } = options
+  const { webhookId, overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, signal } = options
   const { clock } = client
   const isPaused = old.active === false
   const start = clock.monotonic()

@@ -2,7 +2,17 @@ import { type Clock, systemClock } from '../host/clock.ts'
 import type { Complete } from '../host/complete.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import { isLoopback } from '../protocol/loopback.ts'
-import { ANY, CLOCK, FLAG, FUNCTION, type Kind, LOGGER, OptionChecker, whole } from '../protocol/option-checker.ts'
+import {
+  ANY,
+  CLOCK,
+  FLAG,
+  FUNCTION,
+  type Kind,
+  type Kinds,
+  LOGGER,
+  OptionChecker,
+  whole,
+} from '../protocol/option-checker.ts'
 import { Redactor } from './redactor.ts'
 
 /** Longest pause between two reads of a log, in milliseconds. */
@@ -51,7 +61,7 @@ export interface Settings extends Complete<Omit<ClientOptions, 'baseUrl' | 'emai
 }
 
 const check = new OptionChecker('createClient')
-const OPTIONS: Readonly<Record<keyof ClientOptions, Kind>> = {
+const OPTIONS: Kinds<ClientOptions> = {
   // Checked below: no message may show their values.
   baseUrl: ANY,
   email: ANY,

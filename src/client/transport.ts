@@ -1,7 +1,7 @@
 import { sleep, untilAborted } from '../host/clock.ts'
 import { parseJson } from '../protocol/parse-json.ts'
 import { failureOf, refusalOf, type WholeAnswer, wasNotSent } from './failures.ts'
-import { RateGate, type RateHints, readRateHeaders } from './rate-gate.ts'
+import { createRateGate, type RateGate, type RateHints, readRateHeaders } from './rate-gate.ts'
 import { ServiceError } from './service-error.ts'
 import type { Settings } from './settings.ts'
 
@@ -43,8 +43,8 @@ export class Transport {
 
   constructor(settings: Settings) {
     this.#settings = settings
-    this.#loginGate = new RateGate(settings)
-    this.#gate = new RateGate(settings)
+    this.#loginGate = createRateGate(settings)
+    this.#gate = createRateGate(settings)
   }
 
   /**

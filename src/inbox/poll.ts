@@ -2,7 +2,7 @@ import { LONGEST_TIMER_MS, sleep } from '../host/clock.ts'
 import { waitFor } from '../host/wait-for.ts'
 import type { InboxEntry, InboxLoop, InboxWorkOptions, Settlement, TakenItem } from './inbox.ts'
 import type { InboxTable, Taken } from './inbox-table.ts'
-import { Solitude } from './solitude.ts'
+import { createSolitude, type Solitude } from './solitude.ts'
 
 /** Time between two polls for items that other processes put or that became due, in milliseconds. */
 const POLL_MS = 250
@@ -53,7 +53,7 @@ class Poller implements InboxLoop {
 
   constructor(parts: PollerParts) {
     this.#parts = parts
-    this.#solitude = new Solitude(() => parts.clock.monotonic(), parts.leaseMs / 3)
+    this.#solitude = createSolitude(() => parts.clock.monotonic(), parts.leaseMs / 3)
     this.#stopListening = parts.table.onPut(() => this.#awake())
     this.#renewLater(parts.leaseMs / 3)
     this.#taking = this.#takeAndRun()
@@ -61,7 +61,7 @@ class Poller implements InboxLoop {
 
   async #takeAndRun(): Promise<void> {
     while (!this.#isClosing) {
-      const aloneMs = this.#solitude.leftMs
+      const aloneMs = this.#solitude.leftMs()
       if (aloneMs > 0 || this.#room === 0) {
         if (this.#running.size === 0) this.#parts.onIdle?.()
         await this.#pause(aloneMs > 0 ? aloneMs : undefined)

@@ -1,4 +1,4 @@
-import { FUNCTION, type Kind, OptionChecker, whole } from '../protocol/option-checker.ts'
+import { FUNCTION, type Kinds, OptionChecker, whole } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
 import { isDelay, isHasty } from './steer.ts'
 
@@ -32,7 +32,7 @@ export interface Retries {
 }
 
 /** Kinds of the options of a worker. */
-export const WORK_OPTIONS: Readonly<Record<keyof WorkOptions, Kind>> = {
+export const WORK_OPTIONS: Kinds<WorkOptions> = {
   concurrency: whole(1, 1_000),
   attempts: whole(1, 100),
   delay: FUNCTION,

@@ -1,9 +1,9 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { PosternError } from '../protocol/errors.ts'
-import { type Kind, OptionChecker, whole } from '../protocol/option-checker.ts'
+import { type Kinds, OptionChecker, whole } from '../protocol/option-checker.ts'
 import type { Inbox, TakenItem } from './inbox.ts'
 import { WORK_OPTIONS, type WorkOptions } from './retries.ts'
-import { Worker, type WorkerParts } from './worker.ts'
+import { startWorker, type Worker, type WorkerParts } from './worker.ts'
 
 /** Options of `receiver.workOnce`. */
 export type WorkOnceOptions = WorkOptions & {
@@ -33,7 +33,7 @@ interface Limits {
 }
 
 const check = new OptionChecker('receiver.workOnce')
-const OPTIONS: Readonly<Record<keyof WorkOnceOptions, Kind>> = {
+const OPTIONS: Kinds<WorkOnceOptions> = {
   forMs: whole(1_000, LONGEST_TIMER_MS, 'milliseconds'),
   max: whole(1, Number.MAX_SAFE_INTEGER),
   ...WORK_OPTIONS,
@@ -76,7 +76,7 @@ export async function workOnce(
     isBegun.add(item)
     begun++
   }
-  const worker = new Worker({
+  const worker = startWorker({
     ...parts,
     max,
     onClosing: end,

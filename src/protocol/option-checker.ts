@@ -5,6 +5,8 @@ import { show } from './show.ts'
 
 /** Checks a value: returns what is right, such as `a function`, if it is wrong, and otherwise undefined. */
 export type Kind = (value: unknown) => string | undefined
+/** The kind of each option. */
+export type Kinds<Options> = Readonly<Record<keyof Options, Kind>>
 
 const kind =
   (told: string, fits: (value: unknown) => boolean): Kind =>

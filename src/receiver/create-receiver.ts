@@ -2,7 +2,7 @@ import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { checkRetries, type WorkOptions } from '../inbox/retries.ts'
 import { checkLimits, type WorkedOnce, type WorkOnceOptions, workOnce } from '../inbox/work-once.ts'
-import { Worker, type WorkerParts } from '../inbox/worker.ts'
+import { startWorker, type Worker, type WorkerParts } from '../inbox/worker.ts'
 import { ConfigurationError, type PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import { checkMs } from '../protocol/option-checker.ts'
@@ -147,7 +147,7 @@ export class WebhookReceiver implements NameHolder, Observable {
     const parts = this.#toWorkerParts(options)
     if (this.#worker !== undefined || this.#once !== undefined)
       throw new ConfigurationError('option_invalid', HAS_WORKER)
-    const worker = this.#onBegun(new Worker(parts))
+    const worker = this.#onBegun(startWorker(parts))
     const close: ReceiverWorker['close'] = (closing = {}) =>
       this.#closeWorker(worker, this.#toTimeout('worker.close', closing))
     return { close, [Symbol.asyncDispose]: async () => void (await close()) }

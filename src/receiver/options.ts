@@ -11,7 +11,7 @@ import {
   ANY,
   CLOCK,
   FUNCTION,
-  type Kind,
+  type Kinds,
   LOGGER,
   number,
   OptionChecker,
@@ -202,7 +202,7 @@ const NO_LANES =
 const BUFFER_REASON = 'one body in small fragments may cost that'
 const AGE_REASON = 'the last of the five attempts comes 2 h 36 min after the event'
 /** The options of `createReceiver`. */
-export const OPTIONS: Readonly<Record<keyof ReceiverOptions, Kind>> = {
+export const OPTIONS: Kinds<ReceiverOptions> = {
   secret: ANY,
   models: ANY,
   events: ANY,

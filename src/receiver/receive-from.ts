@@ -5,7 +5,7 @@ import {
   ANY,
   FILLED_TEXT,
   FUNCTION,
-  type Kind,
+  type Kinds,
   number,
   OptionChecker,
   oneOf,
@@ -74,7 +74,7 @@ const ABOUT_SERVICE = 'It is about events of the CRM service.'
 const OPTIONS_OF_SENDERS = Object.fromEntries(Object.entries(OPTIONS).filter(([name]) => !OF_SERVICE.includes(name)))
 
 const NAMES = ['id', 'type', 'accountKey', 'timestamp']
-const FIELDS: Readonly<Record<keyof Sender, Kind>> = {
+const FIELDS: Kinds<Sender> = {
   name: FILLED_TEXT,
   headers: TEXTS,
   optionalHeaders: TEXTS,

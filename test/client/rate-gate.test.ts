@@ -1,7 +1,7 @@
 import type { Wait } from 'postern/client'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { RateGate, type RateHints, readRateHeaders } from '../../src/client/rate-gate.ts'
+import { createRateGate, type RateHints, readRateHeaders } from '../../src/client/rate-gate.ts'
 
 const never = new AbortController().signal
 
@@ -9,7 +9,7 @@ const never = new AbortController().signal
 function open() {
   const clock = manualClock()
   const waits: Wait[] = []
-  const gate = new RateGate({ clock, maxWaitMs: 60_000, onWait: (wait) => waits.push(wait) })
+  const gate = createRateGate({ clock, maxWaitMs: 60_000, onWait: (wait) => waits.push(wait) })
   const learn = (number: number, hints: Partial<RateHints>, status = 200) =>
     gate.learn(
       number,

@@ -226,17 +226,17 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'suspect-joined-at-once': {
       breaks: 'Others join a suspect at once.',
       from: 26,
-      edits: { 'Math.min(ranMs + this.#renewMs, LONGEST_ALONE_MS)': '0' },
+      edits: { 'Math.min(ranMs + renewMs, LONGEST_ALONE_MS)': '0' },
     },
     'suspect-joined-too-soon': {
       breaks: 'Others join a suspect after the time that it surely ran before, and not after what it may have run.',
       from: 26,
-      edits: { 'ranMs + this.#renewMs, LONGEST': 'ranMs, LONGEST' },
+      edits: { 'ranMs + renewMs, LONGEST': 'ranMs, LONGEST' },
     },
     'suspect-never-joined': {
       breaks: 'Nobody joins a suspect for as long as it runs.',
       from: 48,
-      edits: { 'Math.min(ranMs + this.#renewMs, LONGEST_ALONE_MS)': '3_600_000' },
+      edits: { 'Math.min(ranMs + renewMs, LONGEST_ALONE_MS)': '3_600_000' },
     },
   },
   'src/receiver/attempt.ts': {
