@@ -2,17 +2,15 @@ import { mayBeModel, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../pro
 import { findNearest } from '../protocol/nearest.ts'
 import { FLAG, HTTP_URL, type Kind, type Kinds, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
-import { type Guess, readPages } from './read-pages.ts'
+import { readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
 import { ServiceError } from './service-error.ts'
 import { createSession } from './session.ts'
 import { type ClientOptions, checkOptions, type Settings } from './settings.ts'
-import { type Answer, type Call, Transport } from './transport.ts'
+import { type Answer, type Send, Transport } from './transport.ts'
 
 const WEBHOOKS = ['api', 'integrations', 'webhooks']
 const CONTACTS = ['api', 'sales', 'contacts']
-
-type Send = (call: Call) => Promise<Answer>
 
 /**
  * Creates a client of the service's API for one user of an account. Opens no connection: the first call logs in.
@@ -33,10 +31,10 @@ export function createClient(options: ClientOptions): Client {
   const send: Send = (call) => transport.send(call, session)
   return {
     webhooks: createWebhookCalls(send, settings),
-    contacts: (options) => list(send, CONTACTS, toContact, ['page'], checkCall('contacts', {}, options)),
+    contacts: (options) => readPages(send, CONTACTS, toContact, ['page'], checkCall('contacts', {}, options)),
     deliveries: (webhookId, options) => {
       const signal = checkCall('deliveries', { webhookId }, options)
-      return list(send, [...WEBHOOKS, webhookId, 'deliveries'], toDelivery, ['before', 'page'], signal)
+      return readPages(send, [...WEBHOOKS, webhookId, 'deliveries'], toDelivery, ['before', 'page'], signal)
     },
     retry: async (webhookId, deliveryId, options) =>
       retry(send, [webhookId, deliveryId], checkCall('retry', { webhookId, deliveryId }, options)),
@@ -74,7 +72,7 @@ function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
     list: async (options) => {
       const signal = checkCall('webhooks.list', {}, options)
       const webhooks: Webhook[] = []
-      for await (const webhook of list(send, WEBHOOKS, toWebhook, ['page'], signal)) webhooks.push(webhook)
+      for await (const webhook of readPages(send, WEBHOOKS, toWebhook, ['page'], signal)) webhooks.push(webhook)
       return webhooks
     },
     get: async (id, options) => get(id, checkCall('webhooks.get', { id }, options)),
@@ -106,16 +104,6 @@ function toWebhookOf(answer: Answer): Webhook {
   const webhook = toWebhook(findIdentified(answer.body))
   if (webhook === undefined) throw answer.unusable('there is no webhook with an id in it')
   return webhook
-}
-
-function list<T extends { readonly id: string }>(
-  send: Send,
-  path: readonly string[],
-  toRecord: (item: unknown) => T | undefined,
-  guesses: readonly Guess[],
-  signal: AbortSignal | undefined,
-): AsyncIterable<T> {
-  return readPages((query) => send({ method: 'GET', path, query, isRepeatable: true, signal }), toRecord, guesses)
 }
 
 /** Statuses with which services refuse a retry (assumption A14). */

@@ -1,10 +1,10 @@
 import { isObject } from '../protocol/envelope.ts'
 import { type Entry, findList } from './records.ts'
 import { hasCode } from './service-error.ts'
-import type { Answer } from './transport.ts'
+import type { Send } from './transport.ts'
 
 /** Query parameter to try if an answer does not name the next page: each is tried until the service understands one. */
-export type Guess = 'before' | 'page'
+type Guess = 'before' | 'page'
 
 type Query = Readonly<Record<string, string>>
 
@@ -16,10 +16,13 @@ type Query = Readonly<Record<string, string>>
  * @throws ServiceError `answer_unusable` if there is no list, or no entry has an id
  */
 export async function* readPages<T extends { readonly id: string }>(
-  ask: (query: Query) => Promise<Answer>,
+  send: Send,
+  path: readonly string[],
   toRecord: (item: unknown) => T | undefined,
   guesses: readonly Guess[],
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<T, void, undefined> {
+  const ask = (query: Query) => send({ method: 'GET', path, query, isRepeatable: true, signal })
   const seen = new Set<string>()
   const asked = new Set<string>()
   const untried = [...guesses]

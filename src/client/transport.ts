@@ -5,7 +5,7 @@ import { createRateGate, type RateGate, type RateHints, readRateHeaders } from '
 import { ServiceError } from './service-error.ts'
 import type { Settings } from './settings.ts'
 
-export interface Call {
+interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Segments of the path, not yet encoded. */
   readonly path: readonly string[]
@@ -23,6 +23,8 @@ export interface Answer {
   /** Makes the error for an unusable answer. It never includes the body, which may hold a secret. */
   unusable(why: string): ServiceError
 }
+
+export type Send = (call: Call) => Promise<Answer>
 
 /** Provides the `Authorization` header of calls, and drops one that the service refused. */
 export interface Authorisation {

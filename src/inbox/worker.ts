@@ -83,8 +83,8 @@ export function startWorker(parts: WorkerParts): Worker {
       const message = `${quote(type)} ${quote(id)} was taken by another worker: this process stood still for longer than leaseMs, and its try does not count. Move blocking work off the event loop.`
       parts.tell({ level: 'warn', message, fields: { code: 'lease_lost', id, type, accountKey } })
     },
-    ...(max !== undefined && { max }),
-    ...(onIdle && { onIdle }),
+    max,
+    onIdle,
   })
   return {
     get closing() {

@@ -61,7 +61,7 @@ export function toJobId(key: string): string {
 export function toJobData({ bytes, ...item }: InboxItem, state?: ItemState): object {
   const isText = isUtf8(bytes) && !bytes.includes(0)
   const body = isText ? { text: Buffer.from(bytes).toString() } : { base64: Buffer.from(bytes).toString('base64') }
-  return { ...item, ...body, ...(state && { state }) }
+  return { ...item, ...body, state }
 }
 
 /** Returns undefined for a job that does not belong to this inbox. */
