@@ -117,14 +117,13 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'killer-without-marks': {
       breaks: 'A killer becomes a dead letter without the marks that the store has.',
       from: 45,
-      edits: { '? recall(item) :': '? { ...(await recall(item)), marks: item.marks } :' },
+      edits: { '? parts.recall(item) :': '? { ...(await parts.recall(item)), marks: item.marks } :' },
     },
     'dead-letter-not-told': {
       breaks: 'The owner is not told of a dead letter.',
       from: 2,
       edits: {
-        'if (line?.deadLetter !== undefined) onDeadLetter':
-          'if (line?.deadLetter !== undefined && item.failures === 0) onDeadLetter',
+        'if (line?.deadLetter !== undefined) parts': 'if (line?.deadLetter !== undefined && item.failures === 0) parts',
       },
     },
   },
