@@ -1,3 +1,5 @@
+import { fillIn, STATES_AND_LIMITS } from '../fill-in.ts'
+
 /** A value of a column. Integers beyond 2 ** 53 come back in the driver's form. */
 export type SqliteValue = null | number | bigint | string | Uint8Array
 
@@ -44,11 +46,17 @@ export interface SqliteConnection {
   close(): unknown
 }
 
-/** Prepares statements by their names. */
+/** Prepares statements by their names. `@table` stands for the name of the table. */
 export function prepareAll<K extends string>(
   database: SqliteDatabase,
+  table: string,
   texts: Readonly<Record<K, string>>,
 ): Readonly<Record<K, SqliteStatement>> {
-  const prepared = Object.entries<string>(texts).map(([name, sql]) => [name, database.prepare(sql)])
+  const prepared = Object.entries<string>(texts).map(([name, sql]) => [name, database.prepare(forTable(table, sql))])
   return Object.fromEntries(prepared) as Record<K, SqliteStatement> // the same names
+}
+
+/** Fills in a statement for a table, whose name was checked. */
+export function forTable(table: string, sql: string): string {
+  return fillIn(sql, { ...STATES_AND_LIMITS, table })
 }

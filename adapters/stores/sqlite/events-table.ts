@@ -1,6 +1,6 @@
 import { type Claim, type Position, PosternError } from '../../../src/engine.ts'
 import { BUSY, DONE, NO_MARKS } from '../claims.ts'
-import { prepareAll, type SqliteDatabase, type SqliteRow, type SqliteValue } from './database.ts'
+import { forTable, prepareAll, type SqliteDatabase, type SqliteRow, type SqliteValue } from './database.ts'
 
 /** A lease that began further in the future than this was taken before the machine's clock was set back, and counts as ended. */
 const CLOCK_SLACK_MS = 1_000
@@ -33,7 +33,7 @@ export class EventsTable {
     this.#retentionMs = retentionMs
     this.#now = now
     this.#database = database
-    database.exec(createTables(name))
+    database.exec(forTable(name, TABLES))
     this.#statements = prepare(database, name)
   }
 
@@ -171,8 +171,7 @@ export class EventsTable {
 }
 
 /** The second table has the sweep's progress: short-lived processes would never reach the last key. */
-function createTables(name: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${name} (
+const TABLES = `CREATE TABLE IF NOT EXISTS @table (
   key TEXT NOT NULL PRIMARY KEY,
   is_done INTEGER NOT NULL,
   kept_until INTEGER NOT NULL,
@@ -181,24 +180,23 @@ function createTables(name: string): string {
   leased_until INTEGER NOT NULL,
   marks TEXT
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS ${name}_swept (id INTEGER PRIMARY KEY CHECK (id = 1), swept_to TEXT NOT NULL)`
-}
+CREATE TABLE IF NOT EXISTS @table_swept (id INTEGER PRIMARY KEY CHECK (id = 1), swept_to TEXT NOT NULL)`
 
 function prepare(database: SqliteDatabase, name: string) {
   const columns = 'key, is_done, kept_until, token, leased_at, leased_until, marks'
-  const insert = `INSERT INTO ${name} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key)`
-  return prepareAll(database, {
+  const insert = `INSERT INTO @table (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key)`
+  return prepareAll(database, name, {
     insert: `${insert} DO NOTHING`,
     write: `${insert} DO UPDATE SET is_done = excluded.is_done, kept_until = excluded.kept_until, token = excluded.token,
       leased_at = excluded.leased_at, leased_until = excluded.leased_until, marks = excluded.marks`,
-    select: `SELECT ${columns} FROM ${name} WHERE key = ?`,
-    finish: `UPDATE ${name} SET is_done = 1, kept_until = ?, token = NULL, leased_at = 0, leased_until = 0, marks = ?
+    select: `SELECT ${columns} FROM @table WHERE key = ?`,
+    finish: `UPDATE @table SET is_done = 1, kept_until = ?, token = NULL, leased_at = 0, leased_until = 0, marks = ?
       WHERE key = ? AND token = ?`,
-    forget: `DELETE FROM ${name} WHERE key = ?`,
-    nthKey: `SELECT key FROM ${name} WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?`,
-    sweepRange: `DELETE FROM ${name} WHERE key > ? AND key <= ? AND kept_until < ? AND leased_until < ?`,
-    sweptTo: `SELECT swept_to FROM ${name}_swept`,
-    noteSwept: `INSERT INTO ${name}_swept VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET swept_to = excluded.swept_to`,
+    forget: `DELETE FROM @table WHERE key = ?`,
+    nthKey: `SELECT key FROM @table WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?`,
+    sweepRange: `DELETE FROM @table WHERE key > ? AND key <= ? AND kept_until < ? AND leased_until < ?`,
+    sweptTo: `SELECT swept_to FROM @table_swept`,
+    noteSwept: `INSERT INTO @table_swept VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET swept_to = excluded.swept_to`,
   })
 }
 

@@ -7,11 +7,11 @@ import {
   type TakeRequest,
 } from '../../../src/engine.ts'
 import { BATCH, BATCH_OF_ACCOUNT, LANES_A_LOOK, MOST_BYTES } from '../inbox-lines.ts'
-import type { SqliteDatabase, SqliteRow, SqliteValue } from './database.ts'
+import { forTable, type SqliteDatabase, type SqliteRow, type SqliteValue } from './database.ts'
 import { resultCodeOf } from './faults.ts'
 import { toEntry, toListed } from './inbox-rows.ts'
 import { createTables, prepareSteps } from './inbox-statements.ts'
-import { makeLanes } from './lanes.ts'
+import { LANES } from './lanes.ts'
 import { Turns } from './turns.ts'
 
 /** A lease that ends later than this from now was taken before the machine's clock was set back, and counts as ended. */
@@ -42,7 +42,7 @@ export class SqliteInboxTable {
   constructor(database: SqliteDatabase, name: string, now: () => number) {
     this.#now = now
     createTables(database, name)
-    this.#createLanes = () => database.exec(makeLanes(name))
+    this.#createLanes = () => database.exec(forTable(name, LANES))
     this.#statements = prepareSteps(database, name)
     this.#turns = new Turns(() => this.#statements.nextTurn.get()?.position)
   }
