@@ -46,14 +46,17 @@ export interface SqliteConnection {
   close(): unknown
 }
 
-/** Prepares statements by their names. `@table` stands for the name of the table. */
-export function prepareAll<K extends string>(
+/** Prepared statements by their names. */
+export type Statements<Texts> = Readonly<Record<keyof Texts, SqliteStatement>>
+
+/** Prepares statements. `@table` stands for the name of the table. */
+export function prepareAll<Texts extends Readonly<Record<string, string>>>(
   database: SqliteDatabase,
   table: string,
-  texts: Readonly<Record<K, string>>,
-): Readonly<Record<K, SqliteStatement>> {
-  const prepared = Object.entries<string>(texts).map(([name, sql]) => [name, database.prepare(forTable(table, sql))])
-  return Object.fromEntries(prepared) as Record<K, SqliteStatement> // the same names
+  texts: Texts,
+): Statements<Texts> {
+  const prepared = Object.entries(texts).map(([name, sql]) => [name, database.prepare(forTable(table, sql))])
+  return Object.fromEntries(prepared) as Statements<Texts> // the same names
 }
 
 /** Fills in a statement for a table, whose name was checked. */

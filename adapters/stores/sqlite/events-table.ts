@@ -1,6 +1,13 @@
 import { type Claim, type Position, PosternError } from '../../../src/engine.ts'
 import { BUSY, DONE, NO_MARKS } from '../claims.ts'
-import { forTable, prepareAll, type SqliteDatabase, type SqliteRow, type SqliteValue } from './database.ts'
+import {
+  forTable,
+  prepareAll,
+  type SqliteDatabase,
+  type SqliteRow,
+  type SqliteValue,
+  type Statements,
+} from './database.ts'
 
 /** A lease that began further in the future than this was taken before the machine's clock was set back, and counts as ended. */
 const CLOCK_SLACK_MS = 1_000
@@ -25,7 +32,7 @@ export class EventsTable {
   readonly #database: SqliteDatabase
   readonly #retentionMs: number
   readonly #now: () => number
-  readonly #statements: ReturnType<typeof prepare>
+  readonly #statements: Statements<typeof STEPS>
   #unswept = 0
 
   /** @param name has been checked: it is part of the statements */
@@ -34,7 +41,7 @@ export class EventsTable {
     this.#now = now
     this.#database = database
     database.exec(forTable(name, TABLES))
-    this.#statements = prepare(database, name)
+    this.#statements = prepareAll(database, name, STEPS)
   }
 
   /** Throws if the database cannot be written. Changes nothing. */
@@ -108,7 +115,7 @@ export class EventsTable {
     this.#unswept += SWEPT_PER_CLAIM * positions.length
     for (const position of positions)
       if (!this.#hasLater(position, now))
-        this.#put(position.key, now, { ...FREE, isDone: true, token: `${position.at}` })
+        this.#put(position.key, now, { ...FREE, isDone: true, token: String(position.at) })
   }
 
   /** Throws `event_outdated` if a later position is stored. */
@@ -182,22 +189,20 @@ const TABLES = `CREATE TABLE IF NOT EXISTS @table (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS @table_swept (id INTEGER PRIMARY KEY CHECK (id = 1), swept_to TEXT NOT NULL)`
 
-function prepare(database: SqliteDatabase, name: string) {
-  const columns = 'key, is_done, kept_until, token, leased_at, leased_until, marks'
-  const insert = `INSERT INTO @table (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key)`
-  return prepareAll(database, name, {
-    insert: `${insert} DO NOTHING`,
-    write: `${insert} DO UPDATE SET is_done = excluded.is_done, kept_until = excluded.kept_until, token = excluded.token,
-      leased_at = excluded.leased_at, leased_until = excluded.leased_until, marks = excluded.marks`,
-    select: `SELECT ${columns} FROM @table WHERE key = ?`,
-    finish: `UPDATE @table SET is_done = 1, kept_until = ?, token = NULL, leased_at = 0, leased_until = 0, marks = ?
-      WHERE key = ? AND token = ?`,
-    forget: `DELETE FROM @table WHERE key = ?`,
-    nthKey: `SELECT key FROM @table WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?`,
-    sweepRange: `DELETE FROM @table WHERE key > ? AND key <= ? AND kept_until < ? AND leased_until < ?`,
-    sweptTo: `SELECT swept_to FROM @table_swept`,
-    noteSwept: `INSERT INTO @table_swept VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET swept_to = excluded.swept_to`,
-  })
+const STEPS = {
+  insert: `INSERT INTO @table (key, is_done, kept_until, token, leased_at, leased_until, marks) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (key) DO NOTHING`,
+  write: `INSERT INTO @table (key, is_done, kept_until, token, leased_at, leased_until, marks) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET is_done = excluded.is_done, kept_until = excluded.kept_until, token = excluded.token,
+    leased_at = excluded.leased_at, leased_until = excluded.leased_until, marks = excluded.marks`,
+  select: 'SELECT key, is_done, kept_until, token, leased_at, leased_until, marks FROM @table WHERE key = ?',
+  finish: `UPDATE @table SET is_done = 1, kept_until = ?, token = NULL, leased_at = 0, leased_until = 0, marks = ?
+    WHERE key = ? AND token = ?`,
+  forget: 'DELETE FROM @table WHERE key = ?',
+  nthKey: 'SELECT key FROM @table WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?',
+  sweepRange: 'DELETE FROM @table WHERE key > ? AND key <= ? AND kept_until < ? AND leased_until < ?',
+  sweptTo: 'SELECT swept_to FROM @table_swept',
+  noteSwept: 'INSERT INTO @table_swept VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET swept_to = excluded.swept_to',
 }
 
 function toEntry(row: SqliteRow): Entry {

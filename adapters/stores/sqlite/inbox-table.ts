@@ -1,4 +1,5 @@
 import {
+  ConfigurationError,
   type InboxEntry,
   type InboxItem,
   keepTry,
@@ -7,11 +8,18 @@ import {
   type TakeRequest,
 } from '../../../src/engine.ts'
 import { BATCH, BATCH_OF_ACCOUNT, LANES_A_LOOK, MOST_BYTES } from '../inbox-lines.ts'
-import { forTable, type SqliteDatabase, type SqliteRow, type SqliteValue } from './database.ts'
+import {
+  forTable,
+  prepareAll,
+  type SqliteDatabase,
+  type SqliteRow,
+  type SqliteValue,
+  type Statements,
+} from './database.ts'
 import { resultCodeOf } from './faults.ts'
 import { toEntry, toListed } from './inbox-rows.ts'
-import { createTables, prepareSteps } from './inbox-statements.ts'
-import { LANES } from './lanes.ts'
+import { LANE_INDEX, STEPS, TABLES } from './inbox-statements.ts'
+import { LANE_PARTS, LANES } from './lanes.ts'
 import { Turns } from './turns.ts'
 
 /** A lease that ends later than this from now was taken before the machine's clock was set back, and counts as ended. */
@@ -20,7 +28,7 @@ const LONGEST_LEASE_MS = 26_000
 /** The tables of an inbox and its steps. The steps that write must be called within a transaction that has the write lock. */
 export class SqliteInboxTable {
   readonly #now: () => number
-  readonly #statements: ReturnType<typeof prepareSteps>
+  readonly #statements: Statements<typeof STEPS>
   readonly #createLanes: () => void
   /** True once the triggers are on disk. */
   #keepsLanes = false
@@ -43,7 +51,7 @@ export class SqliteInboxTable {
     this.#now = now
     createTables(database, name)
     this.#createLanes = () => database.exec(forTable(name, LANES))
-    this.#statements = prepareSteps(database, name)
+    this.#statements = prepareAll(database, name, STEPS)
     this.#turns = new Turns(() => this.#statements.nextTurn.get()?.position)
   }
 
@@ -243,4 +251,31 @@ export class SqliteInboxTable {
   sweepDead(olderThanMs: number): number {
     return Number(this.#statements.sweepDead.run(this.#now() - olderThanMs, BATCH).changes)
   }
+}
+
+/** The endings of the names of what belongs to the table of items: its indexes and triggers. */
+const PARTS = ['_order', '_delayed', '_lost', '_gone', ...LANE_PARTS]
+
+/** Creates what is missing, beside other processes that do the same. A table that was renamed keeps the names of its indexes and triggers, which cannot be created then. */
+function createTables(database: SqliteDatabase, name: string): void {
+  database.exec(forTable(name, TABLES))
+  const lacksLanes = () => database.pragma(`table_info(${name})`).every((column) => column.name !== 'away')
+  const addLanes = () => {
+    if (lacksLanes())
+      database.exec(forTable(name, 'ALTER TABLE @table ADD COLUMN lane TEXT; ALTER TABLE @table ADD COLUMN away TEXT'))
+  }
+  if (lacksLanes()) database.transaction(addLanes)
+  database.exec(forTable(name, LANE_INDEX))
+  const names = PARTS.map((ending) => `lower('${name}${ending}')`)
+  const [part] = database
+    .prepare(
+      `SELECT type, name, tbl_name FROM sqlite_master WHERE lower(name) IN (${names.join(', ')}) AND lower(tbl_name) <> lower(?)`,
+    )
+    .all(name)
+  if (part === undefined) return
+  const drop = `DROP ${String(part.type).toUpperCase()} ${String(part.name)}`
+  throw new ConfigurationError(
+    'database_unusable',
+    `sqliteInbox cannot create ${String(part.type)} ${String(part.name)}: that of the table ${String(part.tbl_name)} has the name, as after ALTER TABLE … RENAME. Run ${drop}, and start the app again.`,
+  )
 }

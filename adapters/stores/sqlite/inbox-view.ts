@@ -7,15 +7,15 @@ import {
   MOST_COUNTED,
 } from '../../../src/engine.ts'
 import { DEAD, DELAYED, LAPSED, listLines, PARKED, READY, RUNNING, SUSPECT } from '../inbox-lines.ts'
-import type { SqliteDatabase, SqliteValue } from './database.ts'
+import { prepareAll, type SqliteDatabase, type SqliteValue, type Statements } from './database.ts'
 import { resultCodeOf } from './faults.ts'
 import { toEntry, toListed } from './inbox-rows.ts'
-import { prepareReads } from './inbox-statements.ts'
+import { READS } from './inbox-statements.ts'
 
 /** Reads items, outside of transactions. */
 export class SqliteInboxView {
   readonly #now: () => number
-  readonly #statements: ReturnType<typeof prepareReads>
+  readonly #statements: Statements<typeof READS>
 
   /**
    * @param name was checked: it is part of the statements
@@ -23,7 +23,7 @@ export class SqliteInboxView {
    */
   constructor(database: SqliteDatabase, name: string, now: () => number) {
     this.#now = now
-    this.#statements = prepareReads(database, name)
+    this.#statements = prepareAll(database, name, READS)
   }
 
   get(key: string): InboxEntry | undefined {

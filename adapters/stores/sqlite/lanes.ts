@@ -1,13 +1,12 @@
 /** The rows of a lane that keep the others of it parked: one, or none. */
-export const headOf = (lane: string) =>
-  `@table h WHERE h.lane = ${lane} AND h.state IN (@READY, @DELAYED, @RUNNING, @SUSPECT)`
+const headOf = (lane: string) => `@table h WHERE h.lane = ${lane} AND h.state IN (@READY, @DELAYED, @RUNNING, @SUSPECT)`
 
 /** The number of the item of a lane that is next. */
 const nextOf = (lane: string) =>
   `(SELECT seq FROM @table WHERE lane = ${lane} AND state = @PARKED ORDER BY position LIMIT 1)`
 
 /** Makes a parked item due by any clock. Its account's turn is assigned like that of a retry. */
-export const RELEASE = 'UPDATE @table SET state = @DELAYED, position = 0 WHERE'
+const RELEASE = 'UPDATE @table SET state = @DELAYED, position = 0 WHERE'
 
 /** Returns so many lanes behind one, each with the number of its next item if nothing else will release that. */
 export const LANES_AFTER = `WITH RECURSIVE lanes (lane) AS (

@@ -1,7 +1,7 @@
 import { fillIn, STATES_AND_LIMITS } from '../../fill-in.ts'
 import { asText, quoteName } from '../encode.ts'
 import { type Part, triggerPart } from '../parts.ts'
-import { busy, isFree, NOW, update } from './pieces.ts'
+import { busy, isFree, NOW } from './pieces.ts'
 import type { Names } from './tables.ts'
 
 /** The items of a lane that keep the others of it parked: one, or none. */
@@ -146,6 +146,7 @@ WITH RECURSIVE args AS MATERIALIZED (SELECT $1::text AS after), lanes AS (
     SELECT * FROM @items p WHERE p.lane = l.lane AND p.state = @PARKED ORDER BY p.since LIMIT 1 FOR UPDATE SKIP LOCKED
   ) p WHERE NOT EXISTS (SELECT FROM ${headsOf('l.lane')} OFFSET 0)
 ), ${busy('SELECT lane FROM stuck')}, released AS (
-  ${update(`stuck WHERE ${isFree('lane')}`, 'lane = i.lane')}
+  INSERT INTO @items AS i (@REQUIRED) SELECT @REQUIRED FROM stuck WHERE ${isFree('lane')}
+  ON CONFLICT (key) DO UPDATE SET lane = i.lane
 )
 SELECT max(lane), (count(*) = @LANES_A_LOOK)::text FROM looked`

@@ -1,8 +1,3 @@
-import { ITEMS_OF, update, workersThat } from './pieces.ts'
-
-/** The time for which a worker without a sign of life is remembered, in microseconds. */
-const WORKER_KEPT = 3_600_000_000
-
 export const LEASES = {
   /**
    * Renews the lease of a worker and returns its number. If the lease had ended, the worker still has what no other one has taken, and has
@@ -14,12 +9,10 @@ WITH args AS MATERIALIZED (SELECT $1::text AS worker, $2::bigint AS lease, @NOW 
 ), lost AS MATERIALIZED (
   SELECT * FROM @items WHERE lost_by = (SELECT number FROM late) FOR UPDATE
 ), revived AS (
-  ${update(
-    'lost',
-    `state = CASE i.state WHEN @DEAD THEN @DEAD ELSE @RUNNING END,
+  INSERT INTO @items AS i (@REQUIRED) SELECT @REQUIRED FROM lost
+  ON CONFLICT (key) DO UPDATE SET state = CASE i.state WHEN @DEAD THEN @DEAD ELSE @RUNNING END,
     position = CASE WHEN i.state IN (@RUNNING, @DEAD) THEN i.position ELSE i.lost_by END,
-    losses = i.losses - 1, deaths = i.deaths - i.was_alone::int, lost_by = NULL`,
-  )}
+    losses = i.losses - 1, deaths = i.deaths - i.was_alone::int, lost_by = NULL
 )
 INSERT INTO @workers (worker, renewed_at, ends_at) SELECT worker, now, now + lease FROM args
 ON CONFLICT (worker) DO UPDATE SET renewed_at = excluded.renewed_at, ends_at = excluded.ends_at
@@ -28,19 +21,18 @@ RETURNING number`,
   /** Makes items wait whose worker's lease ended. Takes the name of the worker that asks: it is alive, whatever delayed it. */
   endLeases: `
 WITH args AS MATERIALIZED (SELECT $1::text AS worker, @NOW AS now), ended AS MATERIALIZED (
-  SELECT * FROM ${workersThat('<=', 'EXISTS')} w WHERE worker <> (SELECT worker FROM args)
+  SELECT * FROM (SELECT * FROM @workers w WHERE ends_at <= (SELECT now FROM args) AND EXISTS (SELECT * FROM @items i WHERE i.state = @RUNNING AND i.position = w.number OFFSET 0)
+  ORDER BY ends_at  LIMIT @MOST_WORKERS) w WHERE worker <> (SELECT worker FROM args)
 ), lost AS MATERIALIZED (
-  SELECT i.*, w.renewed_at, w.alone FROM ended w CROSS JOIN LATERAL ${ITEMS_OF} LIMIT @BATCH FOR UPDATE SKIP LOCKED) i LIMIT @BATCH
+  SELECT i.*, w.renewed_at, w.alone FROM ended w CROSS JOIN LATERAL (SELECT * FROM @items i WHERE i.state = @RUNNING AND i.position = w.number LIMIT @BATCH FOR UPDATE SKIP LOCKED) i LIMIT @BATCH
 )
-${update(
-  'lost',
-  `state = CASE i.losses WHEN 0 THEN @DELAYED ELSE @SUSPECT END,
+INSERT INTO @items AS i (@REQUIRED) SELECT @REQUIRED FROM lost
+  ON CONFLICT (key) DO UPDATE SET state = CASE i.losses WHEN 0 THEN @DELAYED ELSE @SUSPECT END,
   position = CASE i.losses WHEN 0 THEN i.due_at ELSE (SELECT now FROM args) END,
   ran_for = (SELECT greatest(renewed_at - i.taken_at, 0) FROM ended WHERE number = i.position),
   was_alone = (SELECT alone IS NOT DISTINCT FROM i.key FROM ended WHERE number = i.position),
   deaths = i.deaths + (SELECT alone IS NOT DISTINCT FROM i.key FROM ended WHERE number = i.position)::int,
-  losses = i.losses + 1, lost_by = i.position, awaited_by = NULL`,
-)}
+  losses = i.losses + 1, lost_by = i.position, awaited_by = NULL
 RETURNING 1`,
 
   /** Remembers workers that items name and that are not known, as after a restore of rows, as dead: their items wait then. */
@@ -54,11 +46,12 @@ ON CONFLICT DO NOTHING`,
   held: `SELECT key, taken_at FROM @items WHERE state = @RUNNING AND position = $1`,
 
   sweepWorkers: `
-WITH args AS MATERIALIZED (SELECT @NOW - ${WORKER_KEPT} AS now)
+WITH args AS MATERIALIZED (SELECT @NOW - @WORKER_KEPT AS now)
 DELETE FROM @workers WHERE number = ANY (ARRAY(
-  SELECT number FROM ${workersThat('<=', 'NOT EXISTS')} w
+  SELECT number FROM (SELECT * FROM @workers w WHERE ends_at <= (SELECT now FROM args) AND NOT EXISTS (SELECT * FROM @items i WHERE i.state = @RUNNING AND i.position = w.number OFFSET 0)
+  ORDER BY ends_at  LIMIT @MOST_WORKERS) w
 ))`,
 
   /** Deletes the row of a worker that has ended, unless it holds items. */
-  leave: `DELETE FROM @workers w WHERE number = $1 AND NOT EXISTS ${ITEMS_OF} OFFSET 0)`,
+  leave: `DELETE FROM @workers w WHERE number = $1 AND NOT EXISTS (SELECT * FROM @items i WHERE i.state = @RUNNING AND i.position = w.number OFFSET 0)`,
 }

@@ -1,11 +1,9 @@
-import { fillIn, STATES_AND_LIMITS } from '../../fill-in.ts'
-import { asText } from '../encode.ts'
 import { makeCheck } from '../parts.ts'
 import type { TableName } from '../statements.ts'
 import { LOOK_AT_LANES, laneParts, makeLaneColumns, makeLaneTriggers } from './lanes.ts'
 import { LEASES } from './leases.ts'
 import { LOOK_UPS, PAGES } from './look-ups.ts'
-import { ASYNC, busy, isFree, NEXT, NEXT_ROW, NOW, REPLAY, TURN } from './pieces.ts'
+import { busy, isFree, makeFill } from './pieces.ts'
 import { DEFAULT_TABLE, makeAdvance, makeCreate, makeMissingOf, namesOf } from './tables.ts'
 import { PROMOTIONS, TAKES } from './takes.ts'
 
@@ -21,18 +19,14 @@ export function makeInboxStatements(name: TableName) {
   const { table = DEFAULT_TABLE } = name
   const missing = makeMissingOf(name, laneParts(names.items))
   const triggers = makeLaneTriggers(names, table)
-  const values = { ...STATES_AND_LIMITS, NOW, ...names, relation: asText(names.items) }
-  const fillAll = <K extends PropertyKey>(texts: Readonly<Record<K, string>>) =>
-    Object.fromEntries(Object.entries<string>(texts).map(([key, sql]) => [key, fillIn(sql, values)])) as Readonly<
-      Record<K, string>
-    > // the same keys
+  const fill = makeFill(names)
   return {
     missing,
     triggers,
     create: `${makeLaneColumns(names)};\n${makeCreate(names, table, `${triggers};\n${makeCheck(missing)}`)}`,
     advance: makeAdvance(names),
-    ...fillAll({ ...GROUPS, ...TAKES, ...PROMOTIONS, ...LEASES, ...LOOK_UPS }),
-    pages: fillAll(PAGES),
+    ...fill({ ...GROUPS, ...TAKES, ...PROMOTIONS, ...LEASES, ...LOOK_UPS }),
+    pages: fill(PAGES),
   }
 }
 
@@ -54,19 +48,19 @@ WITH args AS MATERIALIZED (
 ), given AS MATERIALIZED (
   SELECT g.* FROM args, unnest(keys, accounts, ids, types, times, mores, starts, lengths, turns, nths${ifLanes(', lanes')})
     AS g (key, account, id, type, received_at, more, start, length, turn, nth${ifLanes(', lane')})
-), ${NEXT}, ${ifLanes(`${busy('SELECT lane FROM given')},`)} put AS (
+), @NEXT, ${ifLanes(`${busy('SELECT lane FROM given')},`)} put AS (
   INSERT INTO @items AS i (key, state, position, account, id, type, received_at, more, since, due_at${ifLanes(', lane')})
-  SELECT key, @READY, ${TURN}, account, id, type, received_at, nullif(more, ''), next.now, next.now${ifLanes(", nullif(lane, '')")}
+  SELECT key, @READY, @TURN, account, id, type, received_at, nullif(more, ''), next.now, next.now${ifLanes(", nullif(lane, '')")}
   FROM given g CROSS JOIN next
   WHERE ${ifLanes(`${isFree('lane')} AND`)} NOT EXISTS (SELECT FROM @items i WHERE i.key = g.key AND state <> @DEAD OFFSET 0)
   ORDER BY ${ifLanes("lane, CASE lane WHEN '' THEN 0 ELSE nth END,")} key
-  ON CONFLICT (key) DO UPDATE SET ${REPLAY} WHERE i.state = @DEAD RETURNING key, seq, xmax = 0 AS is_new
+  ON CONFLICT (key) DO UPDATE SET @REPLAY WHERE i.state = @DEAD RETURNING key, seq, xmax = 0 AS is_new
 ), stored AS (
   INSERT INTO @bodies SELECT seq, substr($12::bytea, start, length) FROM put JOIN given USING (key) WHERE is_new
 ), restored AS (
   INSERT INTO @bodies SELECT seq, substr($12::bytea, start, length) FROM put JOIN given USING (key) WHERE NOT is_new ON CONFLICT (seq) DO NOTHING
 )
-${NEXT_ROW} ${ifLanes(`UNION ALL SELECT key, NULL, NULL, NULL FROM given WHERE NOT (${isFree('lane')})`)}`
+@NEXT_ROW ${ifLanes(`UNION ALL SELECT key, NULL, NULL, NULL FROM given WHERE NOT (${isFree('lane')})`)}`
 }
 
 /**
@@ -87,7 +81,7 @@ function makeSettle(hasLanes: boolean): string {
   const isHeld = `i.state + 0 = @RUNNING AND i.position + 0 = g.worker AND i.taken_at = g.taken`
   return `
 WITH given AS MATERIALIZED (
-  SELECT g.* FROM (SELECT ${ASYNC}) a, jsonb_to_recordset($1::jsonb)
+  SELECT g.* FROM (SELECT @ASYNC) a, jsonb_to_recordset($1::jsonb)
     AS g (key text, worker bigint, taken bigint, next text, delay bigint, failed int, kept int, marks text, tries text, lane text, away int)
 ), ${ifLanes(`${busy("SELECT lane FROM given WHERE next <> 'wait' OR away = 1", areLocked)},`)} held AS MATERIALIZED (
   SELECT g.* FROM given g CROSS JOIN LATERAL (SELECT FROM @items i WHERE i.key = g.key AND ${isHeld} FOR UPDATE SKIP LOCKED) i
