@@ -5,7 +5,7 @@ import { busy, isFree, NOW } from './pieces.ts'
 import type { Names } from './tables.ts'
 
 /** The items of a lane that keep the others of it parked: one, or none. */
-export function headsOf(lane: string): string {
+function headsOf(lane: string): string {
   return `@items i WHERE i.lane = ${lane} AND i.state IN (@READY, @DELAYED, @RUNNING, @SUSPECT)`
 }
 
