@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Claim } from '../../src/engine.ts'
+import { type Claim, PosternError } from '../../src/engine.ts'
 
 export const BUSY: Claim = { state: 'busy' }
 export const DONE: Claim = { state: 'done' }
@@ -13,4 +13,20 @@ export function makeTokens(): () => string {
   const self = randomBytes(12).toString('base64url')
   let count = 0
   return () => `${self}.${(count++).toString(36)}`
+}
+
+/** Error of a handler whose work did not keep to its transaction. */
+export function misuse(message: string, cause?: unknown): PosternError {
+  return new PosternError('transaction_misused', message, cause === undefined ? {} : { cause })
+}
+
+/** Error of a transaction whose claim is not the last one, or whose handler has finished. */
+export function leaseLost(): PosternError {
+  const why = 'Another process has taken over the event, or has finished this handler'
+  return new PosternError('lease_lost', `${why}: the transaction was rolled back.`)
+}
+
+export function outdated(): PosternError {
+  const why = 'A newer event of the record has completed'
+  return new PosternError('event_outdated', `${why}: the transaction was rolled back.`)
 }

@@ -1,4 +1,4 @@
-import { PosternError } from '../../../src/engine.ts'
+import { misuse } from '../claims.ts'
 import type { PgClient } from './pool.ts'
 
 /** A query that begins or ends a transaction. Savepoints do not count. The fence finds what stands further back in a text. */
@@ -34,8 +34,4 @@ function textOf(query: unknown): string {
   if (typeof query === 'string') return query
   const text = typeof query === 'object' && query !== null && 'text' in query ? query.text : ''
   return typeof text === 'string' ? text : ''
-}
-
-export function misuse(message: string, cause?: unknown): PosternError {
-  return new PosternError('transaction_misused', message, cause === undefined ? {} : { cause })
 }

@@ -55,8 +55,6 @@ export interface CheckOutOptions {
   /** Ends the wait; without it, `limitMs` does. */
   readonly signal?: AbortSignal | undefined
   readonly limitMs?: number
-  /** Called if the connection breaks while no query is running. */
-  readonly onError?: () => void
 }
 
 /**
@@ -65,9 +63,8 @@ export interface CheckOutOptions {
  * it.
  */
 export async function checkOut(pool: PgPool, options: CheckOutOptions = {}): Promise<CheckedOut> {
-  const { onError = ignore } = options
   const client = await connectInTime(pool, options)
-  client.on('error', onError)
+  client.on('error', ignore)
   let isOut = true
   const giveBack = (isSound: boolean) => {
     if (!isOut) return
@@ -75,7 +72,7 @@ export async function checkOut(pool: PgPool, options: CheckOutOptions = {}): Pro
     const isKept = isSound && isIdle(client)
     client.release(!isKept)
     // The pool listens again if it keeps the client; a connection that is being closed may still fail.
-    if (isKept) client.removeListener('error', onError)
+    if (isKept) client.removeListener('error', ignore)
   }
   return { client, giveBack }
 }

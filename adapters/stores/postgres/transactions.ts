@@ -1,6 +1,7 @@
-import { PosternError, STORE_LIMIT_MS, type TransactionClaim } from '../../../src/engine.ts'
+import { STORE_LIMIT_MS, type TransactionClaim } from '../../../src/engine.ts'
+import { leaseLost, misuse, outdated } from '../claims.ts'
 import { encodeKey, encodeMark } from './encode.ts'
-import { guardClient, misuse } from './guard.ts'
+import { guardClient } from './guard.ts'
 import {
   INSUFFICIENT_PRIVILEGE,
   NoAnswer,
@@ -77,16 +78,8 @@ export class Transactions<Tx> {
     })
     const [isSame, isMarked, isLatest] = row
     if (isSame !== 'true') throw misuse(ENDED_IT)
-    if (isMarked !== 'true')
-      throw new PosternError(
-        'lease_lost',
-        'Another process has taken over the event, or has finished this handler: the transaction was rolled back.',
-      )
-    if (isLatest !== 'true')
-      throw new PosternError(
-        'event_outdated',
-        'A newer event of the record has completed meanwhile: the transaction was rolled back.',
-      )
+    if (isMarked !== 'true') throw leaseLost()
+    if (isLatest !== 'true') throw outdated()
     signal.throwIfAborted()
     await this.#pool.run(client, 'COMMIT', { limitMs: STATEMENT_LIMIT_MS })
     return value

@@ -1,5 +1,5 @@
-import { type Claim, type Position, PosternError } from '../../../src/engine.ts'
-import { BUSY, DONE, NO_MARKS } from '../claims.ts'
+import type { Claim, Position } from '../../../src/engine.ts'
+import { BUSY, DONE, leaseLost, NO_MARKS, outdated } from '../claims.ts'
 import {
   forTable,
   prepareAll,
@@ -120,11 +120,7 @@ export class EventsTable {
 
   /** Throws `event_outdated` if a later position is stored. */
   checkPosition(position: Position): void {
-    if (this.#hasLater(position, this.#now()))
-      throw new PosternError(
-        'event_outdated',
-        'A newer event of the record has completed: the transaction was rolled back.',
-      )
+    if (this.#hasLater(position, this.#now())) throw outdated()
   }
 
   #hasLater({ key, at }: Position, now: number): boolean {
@@ -145,8 +141,7 @@ export class EventsTable {
   /** Returns the state of the event. Throws `lease_lost` if the claim was not the last, or the handler has finished. */
   checkClaim(key: string, token: string, mark: string): Entry {
     const entry = this.#read(key, this.#now())
-    if (entry === undefined || entry.isDone || entry.token !== token || entry.marks.includes(mark))
-      throw new PosternError('lease_lost', 'Another process took over the event: the transaction was rolled back.')
+    if (entry === undefined || entry.isDone || entry.token !== token || entry.marks.includes(mark)) throw leaseLost()
     return entry
   }
 

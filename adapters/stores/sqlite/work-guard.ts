@@ -1,4 +1,4 @@
-import { PosternError } from '../../../src/engine.ts'
+import { misuse } from '../claims.ts'
 import type { SqliteConnection } from './database.ts'
 import { isBusyExecuting } from './faults.ts'
 
@@ -33,7 +33,7 @@ export class WorkGuard {
     if (this.#isAbandoned) this.rollBack()
     if (!this.#isAtWork) return
     const { inTransaction, isTransaction = true } = this.#connection
-    if (!(inTransaction ?? isTransaction)) throw misused(ENDED)
+    if (!(inTransaction ?? isTransaction)) throw misuse(ENDED)
   }
 
   /** @throws PosternError `transaction_misused` if the work did not leave the transaction open */
@@ -63,7 +63,7 @@ export class WorkGuard {
     try {
       this.#exec('RELEASE postern_work')
     } catch (cause) {
-      throw misused(isBusyExecuting(cause) ? ITERATING : ENDED, cause)
+      throw misuse(isBusyExecuting(cause) ? ITERATING : ENDED, cause)
     }
   }
 }
@@ -73,7 +73,3 @@ const ITERATING =
 
 const ENDED =
   'The work of context.transaction() ended the transaction before it returned. Leave COMMIT, ROLLBACK and OR ROLLBACK out: it is committed when work returns, and rolled back when work throws.'
-
-function misused(message: string, cause?: unknown): PosternError {
-  return new PosternError('transaction_misused', message, cause === undefined ? {} : { cause })
-}

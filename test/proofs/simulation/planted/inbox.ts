@@ -305,7 +305,7 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'alone-after-one-death': {
       breaks: 'The table of SQLite makes a suspect of each item whose worker died once.',
       from: 2,
-      edits: { 'state = CASE losses WHEN 0 THEN $': 'state = CASE -losses WHEN 1 THEN $' },
+      edits: { 'state = CASE losses WHEN 0 THEN @': 'state = CASE -losses WHEN 1 THEN @' },
     },
     'stall-counts-as-death': {
       breaks: 'The table of SQLite counts the death of a worker that was only delayed.',
@@ -320,7 +320,16 @@ export const FAULTS_OF_THE_INBOX: FaultsByFile = {
     'settled-by-who-lost-it': {
       breaks: 'The table of SQLite takes a result of a worker that has lost the item.',
       from: 547,
-      edits: { 'AND worker = ?`\n  return': "AND ? <> ''`\n  return" },
+      edits: {
+        'DELETE FROM @table WHERE key = ? AND state = @RUNNING AND worker = ?`':
+          "DELETE FROM @table WHERE key = ? AND state = @RUNNING AND ? <> ''`",
+        'lane END WHERE key = ? AND state = @RUNNING AND worker = ?`':
+          "lane END WHERE key = ? AND state = @RUNNING AND ? <> ''`",
+        'delay = 0, worker = NULL, is_alone = 0, lost_by = NULL WHERE key = ? AND state = @RUNNING AND worker = ?`':
+          "delay = 0, worker = NULL, is_alone = 0, lost_by = NULL WHERE key = ? AND state = @RUNNING AND ? <> ''`",
+        'tries = ?, worker = NULL, is_alone = 0, lost_by = NULL WHERE key = ? AND state = @RUNNING AND worker = ?`':
+          "tries = ?, worker = NULL, is_alone = 0, lost_by = NULL WHERE key = ? AND state = @RUNNING AND ? <> ''`",
+      },
     },
   },
 }
