@@ -160,7 +160,7 @@ function RowLine({ row, index, isCurrent, width }: LineOptions) {
   return (
     <tr
       class="row"
-      title={[type, event, account, url, why].filter(Boolean).join('\n')}
+      title={escapeHidden([type, event, account, url, why].filter(Boolean).join('\n'))}
       aria-rowindex={index + 2}
       aria-current={isCurrent || undefined}
       onClick={(click) => follow(click, () => go({ open: id }))}
