@@ -12,7 +12,7 @@ export function checkAdapter(
     throw invalid(
       receiver === undefined
         ? `${name} got undefined instead of a receiver. If the receiver is imported from a module that imports this one, it does not exist yet: create it in a separate module.`
-        : `${name} got ${show(receiver)}, which is not a receiver. Pass what createReceiver() returned; await it if it is a promise.`,
+        : `${name} got ${show(receiver)}, which is not a receiver. Pass what createReceiver() returned; await it if it is a promise. If it is a request, ${name} was mounted itself: mount what ${name}(receiver) returns.`,
     )
   new OptionChecker(name).mustFit(options, { ...own, source: FUNCTION, waitUntil: FUNCTION })
 }

@@ -16,7 +16,7 @@ const FIX =
   'A hook of this Fastify app (preParsing, onRequest) read the request before the receiver. Register fastifyPlugin in a scope without it.'
 
 const USE =
-  "fastifyPlugin is not called but registered, with its receiver: await app.register(fastifyPlugin, { receiver, url: '/webhooks' })."
+  "fastifyPlugin has no receiver among its options. It is not called but registered, with its receiver: await app.register(fastifyPlugin, { receiver, url: '/webhooks' })."
 
 /** The plugin's own options, and those of `register` itself, which Fastify passes on. */
 const OWN = { receiver: ANY, url: pathWithout(/[?#]/, 'a query'), prefix: ANY, logLevel: ANY, logSerializers: ANY }

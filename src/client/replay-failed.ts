@@ -6,6 +6,7 @@ import {
   type Kinds,
   number,
   OptionChecker,
+  PREDICATE,
   SIGNAL,
   whole,
   withMethods,
@@ -100,7 +101,7 @@ const COUNT = whole(0, Number.MAX_SAFE_INTEGER)
 const OPTIONS: Kinds<ReplayOptions> = {
   webhookId: FILLED_TEXT,
   since: (value) => (Number.isFinite(Object(value).getTime?.()) ? undefined : 'a valid Date'),
-  filter: FUNCTION,
+  filter: PREDICATE,
   limit: (value) => (value === Number.POSITIVE_INFINITY ? undefined : COUNT(value)),
   concurrency: whole(1, 20),
   dryRun: FLAG,

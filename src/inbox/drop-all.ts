@@ -1,4 +1,4 @@
-import { FILLED_TEXT, FLAG, FUNCTION, OptionChecker, withMethods } from '../protocol/option-checker.ts'
+import { FILLED_TEXT, FLAG, FUNCTION, OptionChecker, PREDICATE, withMethods } from '../protocol/option-checker.ts'
 import type { Inbox, InboxState, ListedEntry } from './inbox.ts'
 
 /** Options of `dropAll`. */
@@ -72,7 +72,7 @@ export async function dropAll(inbox: Inbox, options: DropAllOptions): Promise<Dr
   return done
 }
 
-const KINDS = { accountKey: FILLED_TEXT, isOfType: FUNCTION, dryRun: FLAG, onProgress: FUNCTION }
+const KINDS = { accountKey: FILLED_TEXT, isOfType: PREDICATE, dryRun: FLAG, onProgress: FUNCTION }
 
 async function* readPages(inbox: Inbox) {
   for (const state of STATES) {

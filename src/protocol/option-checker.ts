@@ -12,12 +12,18 @@ const kind =
   (told: string, fits: (value: unknown) => boolean): Kind =>
   (value) =>
     fits(value) ? undefined : told
+const NO_ANSWER = /^(async\s*)?(\([^)]*\)|\w+)\s*=>\s*\{(?!.*\b(return|throw)\b)/s
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 export const TEXT = kind('a string', isText)
 export const FILLED_TEXT = kind('a string that is not empty', (value) => isText(value) && value !== '')
 export const FLAG = kind('true or false', (value) => typeof value === 'boolean')
 export const FUNCTION = kind('a function', (value) => typeof value === 'function')
+/** A question: a function with braces and without a return would answer none. */
+export const PREDICATE = kind(
+  'a function that returns true or false',
+  (value) => typeof value === 'function' && !NO_ANSWER.test(Function.prototype.toString.call(value)),
+)
 export const OBJECT = kind('an object', isPlain)
 export const TEXTS = kind('a list of strings', (value) => Array.isArray(value) && value.every(isText))
 export const SEED = kind('a string or a number', (value) => isText(value) || Number.isFinite(value))
@@ -29,7 +35,11 @@ export function withMethods(...methods: readonly string[]): Kind {
     const missing = methods.find((method) => typeof Object(value)[method] !== 'function')
     if (missing === undefined) return undefined
     const fix =
-      typeof value === 'function' ? ': call it' : isThenable(value) ? ': await it' : `; it has no ${missing}()`
+      typeof value === 'function'
+        ? ': if this function returns one, call it'
+        : isThenable(value)
+          ? ': await it'
+          : `; it has no ${missing}()`
     return `an object with ${methods.map((name) => `${name}()`).join(', ')}${fix}`
   }
 }

@@ -63,8 +63,8 @@ function whyUnfinished(result: unknown, parts: readonly unknown[]): string | und
 /** Returns the status of a response that is not ok, of fetch or of a client that does not throw either. Records have a status as well. */
 function failedStatus(value: unknown): number | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  const { ok, status, statusCode = status, statusText, headers } = value as Readonly<Record<string, unknown>> // any object may be asked
-  if (typeof statusCode !== 'number' || (headers ?? statusText) === undefined) return undefined
+  const { ok, status, statusCode = status, statusText, headers, body } = value as Readonly<Record<string, unknown>> // any object may be asked
+  if (typeof statusCode !== 'number' || (headers ?? statusText ?? body) === undefined) return undefined
   return (ok === undefined ? statusCode >= 400 : ok === false) ? statusCode : undefined
 }
 

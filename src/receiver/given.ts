@@ -36,10 +36,10 @@ export function refuseGiven(given: unknown, isOfService: boolean): string | unde
 
 /** Returns a sentence about a field that `receive` cannot use, if there is one. */
 export function findStray(given: unknown): string | undefined {
-  if (typeof given !== 'object' || given === null || 'request' in given) return undefined // of signed()
+  if (typeof given !== 'object' || given === null) return undefined
   const { waitUntil } = given as { readonly waitUntil?: unknown } // any object may be asked
   if (waitUntil !== undefined && typeof waitUntil !== 'function')
     return `receive(): waitUntil is ${show(waitUntil)}; give a function.`
-  const stray = Object.keys(given).find((name) => !FIELDS.includes(name))
+  const stray = Object.keys(given).find((name) => !FIELDS.includes(name) && name !== 'request') // signed() makes one
   return stray === undefined ? undefined : `receive() has no field ${quote(stray)}. ${tellKnown(stray, FIELDS)}`
 }

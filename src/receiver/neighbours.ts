@@ -9,7 +9,7 @@ import type { Shared } from './shared.ts'
 
 const MOST_KEPT = 1_000
 /** Number of receivers in a row with one delivery each, after which they seem to be made for each request. */
-const MOST_SHORT = 10
+const MOST_SHORT = 100
 const MADE_OFTEN = `The last ${MOST_SHORT} receivers of one name got one delivery each before the next was made. Make one receiver when the process starts, not one for each request: with memoryStore each forgets what the others have handled.`
 
 /** Texts of receivers that are not closed, as in done events. */

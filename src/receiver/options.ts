@@ -236,6 +236,7 @@ const OF_ADAPTER = 'It is an option of the adapter, such as nodeHandler(receiver
 export const HINTS: Readonly<Record<string, string>> = {
   secrets: 'Several secrets are given as a list in "secret".',
   sender: 'Another sender is the first argument of receiveFrom(sender, { secret }).',
+  headers: 'Another sender is given to receiveFrom(sender, { secret }).',
   handlers: 'Handlers are registered by receiver.on().',
   retentionMs: 'It is an option of the store.',
   path: OF_ADAPTER,

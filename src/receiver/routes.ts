@@ -92,8 +92,7 @@ export class Routes {
   /** The generation of all interceptors. */
   #interceptedIn = 0
   #built: Built | undefined
-  /** The ignored events, until one comes that has a handler. */
-  #untaken: Untaken | undefined
+  readonly #untaken: Untaken
 
   constructor(
     { models, events, protocol, store }: Pick<ReceiverSettings, 'models' | 'events' | 'protocol' | 'store'>,
@@ -172,8 +171,8 @@ export class Routes {
   /** Returns the route of an event type; undefined if no handler takes it. The first call ends registration. */
   find(type: string): Route | undefined {
     const route = this.#find(type)
-    if (route !== undefined) this.#untaken = undefined
-    else if (this.#untaken?.add(type, this.#registrations)) this.#untaken = undefined
+    if (route !== undefined) this.#untaken.end()
+    else this.#untaken.add(type, this.#registrations)
     return route
   }
 

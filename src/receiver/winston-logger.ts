@@ -12,7 +12,10 @@ import { LOGGER, OptionChecker } from '../protocol/option-checker.ts'
 export function winstonLogger(
   logger: Readonly<Record<keyof Logger, (message: string, fields: object) => unknown>>,
 ): Logger {
-  new OptionChecker('winstonLogger').mustBe('the logger', logger, LOGGER)
+  const check = new OptionChecker('winstonLogger')
+  check.mustBe('the logger', logger, LOGGER)
+  if ('bindings' in logger)
+    throw check.invalid('the logger is of pino, which takes the fields first: give it as it is.')
   return {
     debug: (fields, message) => void logger.debug(message, toMeta(fields)),
     info: (fields, message) => void logger.info(message, toMeta(fields)),

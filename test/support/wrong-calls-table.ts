@@ -22,6 +22,7 @@ import { Options, type RightCall } from './wrong-calls.ts'
 
 const options = (values: Readonly<Record<string, unknown>>) => new Options(values)
 const nothing = () => {}
+const always = () => true
 const secret = 'test-secret'
 const logger = testing.silentLogger
 const clock = core.systemClock
@@ -201,7 +202,7 @@ const CORE: Calls = {
     of: () => core.dropAll,
     given: {
       inbox,
-      options: options({ accountKey: 'acme', isOfType: nothing, dryRun: true, onProgress: nothing }),
+      options: options({ accountKey: 'acme', isOfType: always, dryRun: true, onProgress: nothing }),
     },
     needed: 2,
   },
@@ -609,7 +610,7 @@ const CLIENT: Calls = {
       options: options({
         webhookId: 'w',
         since: new Date(),
-        filter: nothing,
+        filter: always,
         limit: 1,
         concurrency: 1,
         dryRun: true,
@@ -894,7 +895,7 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
   [
     'createReceiver({ store: memoryStore })',
     () => core.createReceiver({ secret: 's', store: core.memoryStore as never }),
-    /store is a function; give .*: call it/,
+    /store is a function; give .*, call it/,
   ],
   ['bullmqInbox(promise)', () => bullmqInbox({ connection: Promise.resolve({}) as never }), /is a promise; await it/],
   [
@@ -940,6 +941,43 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
     'createClient(…/api)',
     () => api.createClient({ baseUrl: 'https://crm.example.test/api', email: 'a', password: 'p' }),
     /ends in \/api, which the client adds/,
+  ],
+  [
+    'dropAll({ isOfType }) without a return',
+    () =>
+      core.dropAll(inbox as never, {
+        accountKey: 'a',
+        isOfType: (() => {
+          nothing()
+        }) as never,
+      }),
+    /isOfType is a function; give a function that returns true or false/,
+  ],
+  [
+    'events.contact.created({ accountKey })',
+    () => events.contact.created({ accountKey: 'b' } as never),
+    /argument behind it/,
+  ],
+  [
+    'winstonLogger(pino())',
+    () => core.winstonLogger({ ...console, bindings: nothing } as never),
+    /pino.*give it as it is/,
+  ],
+  [
+    'openSqlite(unset)',
+    () => sqlite.openSqlite(`${process.env.POSTERN_UNSET}`),
+    /"undefined" is not the path of a file/,
+  ],
+  ['createReceiver(github())', () => core.createReceiver(senders.github() as never), /receiveFrom\(sender/],
+  [
+    'sealedInbox({ keys: unset })',
+    () => core.sealedInbox(inbox as never, { keys: undefined as never }),
+    /INBOX_KEYS, which is set/,
+  ],
+  [
+    'nodeHandler itself as the listener',
+    () => nodeHandler({ headers: {} } as never),
+    /mount what nodeHandler\(receiver\) returns/,
   ],
 ]
 
@@ -999,7 +1037,7 @@ export const WARNED: readonly (readonly [string, Warned, RegExp])[] = [
     async (logger) => {
       const lane = ({ data }: core.WebhookEvent<string, unknown>) => Object(data).record.id
       const receiver = onFile('lane.db', { logger, lane }).on('*', nothing)
-      for (let times = 0; times < 15; times++) await receive(receiver)
+      for (let times = 0; times < 105; times++) await receive(receiver)
     },
     /lane returned undefined for the first 10 events/,
   ],
@@ -1028,10 +1066,10 @@ export const WARNED: readonly (readonly [string, Warned, RegExp])[] = [
   [
     'a receiver for each request',
     async (logger) => {
-      for (let times = 0; times < 15; times++)
+      for (let times = 0; times < 105; times++)
         await receive(core.createReceiver({ secret, name: 'often', logger }).on('*', nothing))
     },
-    /The last 10 receivers of one name got one delivery each/,
+    /The last 100 receivers of one name got one delivery each/,
   ],
   [
     'nodeHandler with a path that nobody posts to',
@@ -1041,5 +1079,30 @@ export const WARNED: readonly (readonly [string, Warned, RegExp])[] = [
       for (let times = 0; times < 2; times++) await sender.send(event)
     },
     /404 to a signed POST of "\/webhooks", since its path is "\/webhook"/,
+  ],
+  [
+    'a pattern with another form of a word of a type',
+    async (logger) => {
+      const billing = core.receiveFrom(senders.stripe(), { secret: 'whsec_5f1d3a', logger })
+      billing.on('payment_intent.success', nothing).on('invoice.paid', nothing)
+      const body = { id: 'evt_1', type: 'payment_intent.succeeded' }
+      await billing.receive(testing.signed(body, { sender: senders.stripe(), secret: 'whsec_5f1d3a' }))
+      await billing.receive(
+        testing.signed(
+          { id: 'evt_2', type: 'payment_intent.payment_failed' },
+          { sender: senders.stripe(), secret: 'whsec_5f1d3a' },
+        ),
+      )
+    },
+    /"payment_intent\.succeeded" was ignored.*'payment_intent\.success'\?/,
+  ],
+  [
+    'a misspelt field of receive beside those of signed()',
+    (logger) =>
+      core
+        .createReceiver({ secret, logger })
+        .on('*', nothing)
+        .receive({ ...testing.signed(event, { secret }), sourc: 'acme' } as never),
+    /no field "sourc"\. Did you mean "source"\?/,
   ],
 ]

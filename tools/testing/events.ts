@@ -85,7 +85,9 @@ const RECORD: Kind = (value) => {
   const [only = '', ...others] = Object.keys(Object(value))
   const isNested =
     others.length === 0 && /^(data|record)$/.test(only) && OBJECT(Reflect.get(Object(value), only)) === undefined
-  return isNested ? `the fields of the record itself, not { ${only} }` : OBJECT(value)
+  if (isNested) return `the fields of the record itself, not { ${only} }`
+  if ('accountKey' in Object(value)) return 'the fields of the record; accountKey stands in the argument behind it'
+  return OBJECT(value)
 }
 
 const KINDS: Readonly<Record<string, Kind>> = { type: FILLED_TEXT, id: FILLED_TEXT, record: RECORD }

@@ -80,9 +80,12 @@ const OPTIONS = {
   busyTimeoutMs: whole(0, LONGEST_BUSY_MS, 'milliseconds'),
 }
 
+/** A URL, or a value that became text: what it was read from is not set. */
+const NO_PATH = /^(file:|[a-z]+:\/\/)|^(undefined|null)$/i
+
 function checkOptions(path: string, options: OpenSqliteOptions) {
   check.mustFit(options, OPTIONS)
-  if (typeof path !== 'string' || path.trim() === '' || path.includes('\0') || /^(file:|[a-z]+:\/\/)/i.test(path))
+  if (typeof path !== 'string' || path.trim() === '' || path.includes('\0') || NO_PATH.test(path))
     throw check.invalid(`${JSON.stringify(path)} is not the path of a file; give one such as "data/app.db".`)
   const { driver, synchronous = 'full', busyTimeoutMs = 200 } = options
   return { synchronous, busyTimeoutMs, driver }
