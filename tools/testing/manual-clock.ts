@@ -134,10 +134,11 @@ export function manualClock(start: string | number | Date = '2025-01-01T00:00:00
   }
 }
 
+/** Returns undefined if no timer goes off ever. */
 function earliestOf(timers: Iterable<Timer>): number | undefined {
-  let first: number | undefined
-  for (const { at } of timers) if (first === undefined || at < first) first = at
-  return first
+  let first = Number.POSITIVE_INFINITY
+  for (const { at } of timers) first = Math.min(first, at)
+  return first === Number.POSITIVE_INFINITY ? undefined : first
 }
 
 /** Creates the work that is under way, for which the clock waits. */
