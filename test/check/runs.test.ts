@@ -74,7 +74,15 @@ describe('a run', () => {
     const before = Date.now()
     const { url, report } = await checkAt(accept, { only: ['bytes-compact', 'burst'] })
     const { startedAt, checks, unchecked, ...rest } = report
-    expect(unchecked.map(({ code }) => code)).toEqual(['crash', 'tries', 'processes', 'retention', 'timing'])
+    expect(unchecked.map(({ code }) => code)).toEqual([
+      'crash',
+      'stored',
+      'accounts',
+      'tries',
+      'processes',
+      'retention',
+      'timing',
+    ])
     expect(rest).toEqual({
       schema: 1,
       tool: 'postern',

@@ -54,7 +54,7 @@ export const LATE: readonly DiagnosisCode[] = ['ended', 'no_answer', 'put_off', 
 /** Something that no check of this run has judged. */
 export interface Unchecked {
   /** `work` and `skipped` depend on the run; the others stand in every report. */
-  readonly code: 'crash' | 'work' | 'skipped' | 'tries' | 'processes' | 'retention' | 'timing'
+  readonly code: 'crash' | 'work' | 'skipped' | 'stored' | 'accounts' | 'tries' | 'processes' | 'retention' | 'timing'
   readonly text: string
 }
 

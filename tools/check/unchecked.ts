@@ -32,6 +32,14 @@ export function listUnchecked(checks: readonly CheckResult[]): readonly Unchecke
           text: `${others.length} skipped ${others.length === 1 ? 'check' : 'checks'}: ${tell(others)}.`,
         },
     {
+      code: 'stored',
+      text: 'What the work writes: a probe counts work, and does not see a name in wrong characters, or an older event that overwrites a newer one.',
+    },
+    {
+      code: 'accounts',
+      text: 'The work of several accounts: all events that a probe counts are of one account. Run the checks once for each of two accounts.',
+    },
+    {
       code: 'tries',
       text: 'How often failed work is tried again: the checks make it fail twice at most, and the service would try five times in two and a half hours. An event that is given up sooner after a 2xx has to be kept for a person.',
     },

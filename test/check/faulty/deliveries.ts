@@ -226,3 +226,18 @@ export class StoresThreeBytes extends HandWritten {
     return super.receive(event)
   }
 }
+
+export class CutsSlowBodies extends HandWritten {
+  override async read(request: IncomingMessage): Promise<Buffer> {
+    const timer = setTimeout(() => request.destroy(), 500)
+    return super.read(request).finally(() => clearTimeout(timer))
+  }
+}
+
+export class HasFirewall extends HandWritten {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    const body = await this.read(request)
+    if (/<script|union select/i.test(String(body))) return { status: 403 }
+    return this.isGenuine(body, request) ? this.receive(JSON.parse(String(body))) : this.refuse(body)
+  }
+}

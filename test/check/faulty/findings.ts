@@ -102,6 +102,8 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   ConflictOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   UnauthorizedOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   SmallLimit: { fail: ['large-body'] },
+  CutsSlowBodies: { fail: ['slow-body'] },
+  HasFirewall: { fail: ['text-markup'], among: ['text-markup', 'text-quotes', 'number-large'] },
   AcksBeforeWork: { fail: ['effect-ack-after-work'], beside: /^effect-(copies|once|retry)/ },
   NotesBeforeWork: { fail: ['effect-copies-of-failure', 'effect-retry-after-failure'], beside: /^effect-ack/ },
   NoDedup: { fail: [...idsOf(/^effect-once/), 'effect-copies-of-failure'] },
@@ -219,6 +221,8 @@ const TYPES: Readonly<Record<keyof typeof types, Finding>> = {
 }
 
 const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
+  HasColumnsOf32Bits: { warn: ['number-large'] },
+  RefusesNamesWithDots: { warn: ['field-names'] },
   FailsAtConcurrentCreation: { fail: ['one-record-at-once'] },
   LosesConcurrentUpdates: { fail: ['effect-one-record-at-once'] },
   FailsAtConcurrentUpdates: { fail: ['one-record-at-once'] },

@@ -156,3 +156,23 @@ export const NeedsTextInFields = rejecting(
   (event) => isContact(event) && FIELDS.some((name) => recordOf(event)[name] === null),
   'Expected string, received null',
 )
+
+export class HasColumnsOf32Bits extends HandWritten {
+  override async handle(event: Event): Promise<Answer> {
+    refuse(
+      Object.values(recordOf(event)).some((value) => Number(value) > 0x7fffffff),
+      'integer out of range',
+    )
+    return super.handle(event)
+  }
+}
+
+export class RefusesNamesWithDots extends HandWritten {
+  override async handle(event: Event): Promise<Answer> {
+    refuse(
+      Object.keys(recordOf(event)).some((name) => name.includes('.')),
+      'a name must not have a dot',
+    )
+    return super.handle(event)
+  }
+}

@@ -85,7 +85,7 @@ export const effectFailure: readonly Case[] = [
     sends: `An event whose work the probe makes fail once, ${COPIES} times concurrently.`,
     expects: 'No 2xx; or a 2xx after which the probe reports that the work was done, once.',
     why: 'If the work takes longer than the service waits, a duplicate arrives while the first is still being handled. A 2xx to the duplicate ends the retries, and the event is lost if the work fails. Duplicates that all do the work after a failure do it several times.',
-    fix: 'Let the duplicate wait for the result of the first delivery, or answer it 409 or 503. Let one of them try again after a failure. Answer 2xx when the work is done.',
+    fix: 'Let the duplicate wait for the result of the first delivery, or at least answer it 409 or 503, which costs one of five attempts. Let one of them try again after a failure. Answer 2xx when the work is done.',
     alone: true,
     run: withCounted(async (scene, makeEvent) => {
       const event = makeEvent()

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Case } from '../case.ts'
 import { FORGED } from '../maker.ts'
 import {
@@ -10,9 +11,13 @@ import {
   toVerdict,
 } from '../verdict.ts'
 import { judgeAll } from '../work.ts'
-import { cutAt, sendAtOnce } from './send-at-once.ts'
+import { CUT_MS, cutAt, inHalves, sendAtOnce } from './send-at-once.ts'
 
 const BURST = 50
+
+/** Time between the parts of a slow body. */
+const PAUSE_MS = 2_500
+const STALLED = 8
 
 const MIB = 1_048_576
 /** Size of a body that no event has, and more than the system keeps for a receiver that does not read it. */
@@ -69,6 +74,40 @@ const cases: readonly Case[] = [
         },
         1,
       ),
+  },
+  {
+    id: 'slow-body',
+    ...MUST_BE_ACCEPTED,
+    sends: `An event whose second half comes ${PAUSE_MS / 1_000} s after the first.`,
+    why: 'Networks lose packets, and a sender under load writes slowly. The service waits ten seconds for the answer, so a delivery may take several.',
+    fix: 'Allow a body several seconds to arrive, and limit its size instead.',
+    deliver: (make) => make.delivery(make.event(), { toParts: inHalves(() => sleep(PAUSE_MS)) }),
+  },
+  {
+    id: 'stalled-bodies',
+    level: 'warn',
+    sends: `An event, while ${STALLED} unsigned deliveries have sent half of their body and no more.`,
+    expects: '2xx to the event; otherwise a warning.',
+    why: 'Anyone can open such requests and leave them. A receiver that takes a lock, a place in a pool or its only turn before it has read the body then serves nobody else.',
+    fix: 'Read the body first, with a time limit; take locks and connections once its signature holds.',
+    run: async ({ make, send, sendOnce }) => {
+      let end = () => {}
+      const isOver = new Promise<void>((resolve) => {
+        end = resolve
+      })
+      const stall = inHalves(async () => {
+        await isOver
+        throw new Error('cut on purpose')
+      })
+      const stalled = Array.from({ length: STALLED }, () =>
+        sendOnce(make.delivery(make.event(), { signature: () => undefined, toParts: stall })),
+      )
+      await sleep(CUT_MS)
+      const answer = await send(make.delivery(make.event()))
+      end()
+      await Promise.all(stalled)
+      return mustBeAccepted(answer)
+    },
   },
   {
     id: 'cut-connection',

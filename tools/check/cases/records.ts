@@ -33,6 +33,8 @@ const inTurn =
     return toVerdict(isSuccess(second) ? 'pass' : 'fail', [first, second])
   }
 
+const MARKUP = `<script>alert(1)</script> ' OR 1=1 UNION SELECT ../../etc/passwd`
+
 export const records: readonly Case[] = [
   {
     id: 'deleted-before-created',
@@ -80,6 +82,30 @@ export const records: readonly Case[] = [
     why: 'Names have such characters. If code pastes text into an SQL statement or a template, they break out of it: the event fails, or a sender can run any statement.',
     fix: 'Pass text as a parameter of the statement, never as a part of it.',
     deliver: withContact(() => ({ lastName: `O'Brien "x" \\ % $1 {} <b> --` })),
+  },
+  {
+    id: 'text-markup',
+    ...MUST_BE_ACCEPTED,
+    sends: `A contact whose last name reads like an attack on a website: ${MARKUP}.`,
+    why: 'Anyone who fills in a form can make such a record. The signature shows that the service sent it, and a filter in front of the receiver that refuses it loses the event.',
+    fix: 'Exempt the path of the webhook from the rules of the firewall (WAF) that look into bodies, and escape text when it is shown.',
+    deliver: withContact(() => ({ lastName: MARKUP })),
+  },
+  {
+    id: 'number-large',
+    ...SHOULD_BE_ACCEPTED,
+    sends: 'A contact with a number that takes more than 32 bits, 5000000000.',
+    why: 'The service documents no range. Amounts in cents, times in milliseconds and numbers of rows exceed a column of 32 bits, which then fails.',
+    fix: 'Store numbers in columns of 64 bits, or as text.',
+    deliver: withContact(() => ({ revenue: 5_000_000_000 })),
+  },
+  {
+    id: 'field-names',
+    ...SHOULD_BE_ACCEPTED,
+    sends: 'A contact with the fields "custom.field" and "$custom".',
+    why: 'The names of custom fields are not documented. Some document databases refuse names with a dot, or with a dollar sign in front.',
+    fix: 'Store the record as one text, or escape the names of its fields.',
+    deliver: withContact(() => ({ 'custom.field': 'a', $custom: 'b' })),
   },
   {
     id: 'text-empty',

@@ -8,7 +8,7 @@ export const COPIES = 8
 /** Time before the last byte of deliveries that must arrive at the same moment. */
 const HOLD_MS = 100
 /** Time for a receiver to begin to read. */
-const CUT_MS = 50
+export const CUT_MS = 50
 
 /** Parts of a delivery whose last byte waits for those of others. */
 export async function* holdBack(body: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -16,6 +16,15 @@ export async function* holdBack(body: Uint8Array): AsyncGenerator<Uint8Array> {
   await sleep(HOLD_MS)
   yield body.subarray(-1)
 }
+
+/** Makes the parts of a delivery whose second half waits. */
+export const inHalves = (pause: () => Promise<unknown>) =>
+  async function* (body: Uint8Array): AsyncGenerator<Uint8Array> {
+    const half = Math.ceil(body.length / 2)
+    yield body.subarray(0, half)
+    await pause()
+    yield body.subarray(half)
+  }
 
 /** Makes the parts of a delivery whose connection is cut: this time after the last byte, or before it. */
 export const cutAt = (cutMs: number | undefined) =>
