@@ -51,7 +51,7 @@ async function open(...args: readonly string[]) {
 
 describe('an emulator of the command line', () => {
   it('has the settings of its options', async () => {
-    const { state } = await open(
+    const { emulator, state } = await open(
       ...[...'--retry-scale 600 --clock manual --deadline 1s --token-ttl 60s --rate-limit 5/1s'.split(' ')],
       ...['--assume', 'listBody=items', '--assume', 'A02=200', '--account', 'umbrella:eve@umbrella.test:pass:word'],
       ...['--fail', '0.5', '--duplicate', '0.25', '--shuffle', '--latency', '50-500ms'],
@@ -61,13 +61,19 @@ describe('an emulator of the command line', () => {
       clock: { isManual: true },
       accounts: [{ key: 'acme' }, { key: 'globex' }, { key: 'umbrella', email: 'eve@umbrella.test' }],
       faults: { deliveries: { fail: 0.5, duplicate: 0.25, shuffle: true, latencyMs: [50, 500] } },
-      settings: {
-        ...{ retryScale: 600, deadlineMs: 1_000, tokenTtlMs: 60_000, rateLimit: { limit: 5, windowMs: 1_000 } },
-        signatureHeader: 'X-Crm-Signature',
-      },
+      settings: { retryScale: 600, deadlineMs: 1_000, signatureHeader: 'X-Crm-Signature' },
       assumed: { listBody: 'items', creationStatus: '200' },
       hasInbox: true,
     })
+    const call = (path: string, init: RequestInit) => emulator.fetch(new Request(`http://127.0.0.1/api/${path}`, init))
+    const login = await call('identity/auth/login', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'eve@umbrella.test', password: 'pass:word' }),
+    })
+    const { accessToken, expiresIn } = Object(await login.json())
+    const listed = await call('integrations/webhooks', { headers: { authorization: `Bearer ${accessToken}` } })
+    expect([expiresIn, listed.headers.get('x-ratelimit-limit')]).toEqual([60, '5'])
   })
 
   it.each([

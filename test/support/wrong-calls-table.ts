@@ -959,6 +959,16 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
     /argument behind it/,
   ],
   [
+    'events.contact.created({ emial })',
+    () => events.contact.created({ emial: 'a@b.test' } as never),
+    /did you mean "email"\?/,
+  ],
+  [
+    'records.create({ accountKey })',
+    () => emulator.records.create('contact', { accountKey: 'globex' }),
+    /accountKey is no field: records\.create/,
+  ],
+  [
     'winstonLogger(pino())',
     () => core.winstonLogger({ ...console, bindings: nothing } as never),
     /pino.*give it as it is/,

@@ -177,6 +177,17 @@ it.each<[keyof typeof matchers, unknown, RegExp]>([
   expect(() => matcher.call(context, value, '1s' as never)).toThrow(message) // no argument is checked before
 })
 
+it('refuses what a negated matcher would let pass: a misspelt field, and a type in the place of an id', () => {
+  const handled = recorder(run('contact.created', { record: { _id: '1', email: 'zoe@example.test' } }))
+  const { toHaveHandled, toHaveHandledOnce } = matchers
+  const negated = { isNot: true, equals: Object.is }
+  expect(() => toHaveHandled.call(negated, handled, 'contact.created', { emial: 'x' })).toThrow(
+    /did you mean "email"\?/,
+  )
+  expect(toHaveHandled.call(negated, handled, 'contact.created', { phone: '1' }).pass).toBe(false)
+  expect(() => toHaveHandledOnce.call(negated, handled, 'contact.created')).toThrow(/is a type; give the id/)
+})
+
 describe('in an editor', () => {
   it('are typed', () => {
     const handled = recorder(run('contact.created', {}))

@@ -11,6 +11,8 @@ import type { Service } from './service.ts'
 import { isServiceEventType } from './subscription.ts'
 import type { WebhookChange } from './webhooks.ts'
 
+const MISPLACED = "records.create('contact', { email: 'zoe@example.test' }, { accountKey: 'globex' })"
+
 type Handles = Pick<Emulator, 'accounts' | 'webhooks' | 'deliveries' | 'records' | 'events' | 'login'>
 
 const COUNT = `must be a whole number from 1 to ${LIMITS.deliveriesPending}`
@@ -150,8 +152,13 @@ function createRecordHandles({ accounts, records }: Service): Handles['records']
       throw new Refusal('invalid', `records.list: there are no records of a model "${model}"; did you mean ${meant}?`)
     },
     get: (model, id, options) => give(records.get(place('get', { model, id }, options), model, id)),
-    create: (model, fields = {}, options) =>
-      give(records.create(place('create', { model }, options), model, check('create', fields))),
+    create(model, fields = {}, options) {
+      const accountKey = place('create', { model }, options)
+      const misplaced = ['accountKey', 'record'].find((name) => name in Object(fields))
+      if (misplaced !== undefined)
+        throw new Refusal('invalid', `records.create: fields: ${misplaced} is no field: ${MISPLACED}`)
+      return give(records.create(accountKey, model, check('create', fields)))
+    },
     update: (model, id, fields, options) =>
       give(records.update(place('update', { model, id }, options), model, id, check('update', fields))),
     delete: (model, id, options) => records.delete(place('delete', { model, id }, options), model, id),

@@ -12,6 +12,7 @@ import {
   splitType,
   type WebhookEvent,
 } from '../../src/protocol/events.ts'
+import { findNearest } from '../../src/protocol/nearest.ts'
 import {
   FILLED_TEXT,
   type Kind,
@@ -100,6 +101,17 @@ function checkBuilder(name: string, given: Readonly<Record<string, unknown>>, en
   if (envelope !== undefined) check.mustFit(envelope, ENVELOPE)
 }
 
+/** Letters of a field that differs from a documented one by a slip, and is not a custom one: `mail` may be. */
+const LEAST_LETTERS = 5
+
+function mustNameFields(builder: string, record: object, known: readonly string[]): void {
+  for (const name of Object.keys(record)) {
+    const meant = known.includes(name) || name.length < LEAST_LETTERS ? undefined : findNearest(name, known, 1)
+    if (meant !== undefined)
+      throw new OptionChecker(builder).invalid(`a record has no field "${name}"; did you mean "${meant}"?`)
+  }
+}
+
 /**
  * Creates builders of events. With a seed, the same calls in the same order build the same events. Without one, every event has an id
  * that no earlier test run used, so that a persistent store does not take it for a duplicate.
@@ -150,6 +162,7 @@ export function createEvents(options: EventsOptions = {}): EventBuilders {
       <A extends Action>(action: A) =>
       (record?: Partial<R>, envelope?: EnvelopeOptions) => {
         checkBuilder(`${name}.${action}`, { record }, envelope)
+        mustNameFields(`events.${name}.${action}`, Object(record), Object.keys(sample))
         const made = { _id: nextHex(), ...sample }
         const { _id = made._id, ...rest }: OpenData = { ...record }
         return buildOf(action, { ...made, ...rest, _id } as R, envelope) // the sample is assumed to have the fields that R requires

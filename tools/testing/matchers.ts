@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { showDuration } from '../../src/host/duration.ts'
+import { findNearest } from '../../src/protocol/nearest.ts'
 import { FILLED_TEXT, type Kind, OBJECT, OptionChecker, whole } from '../../src/protocol/option-checker.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
 import { isError, show } from '../../src/protocol/show.ts'
@@ -78,6 +79,7 @@ export const matchers = {
       return compare(this, data, partial, id).length === 0 ? [] : lines // another sender's data may have a field of this name
     })
     const pass = differences.some((lines) => lines.length === 0)
+    if (this.isNot) mustNameFields('toHaveHandled', partial, finished)
     const last = pass ? [] : ['', ...(differences.at(-1) ?? []), ...(meant ? [`  did you mean ${meant}?`] : [])]
     return say(this, pass, `to have handled ${type} with ${write(partial)}`, tell(runs) + last.join('\n'))
   },
@@ -85,6 +87,8 @@ export const matchers = {
   toHaveHandledOnce(this: MatcherContext, received: unknown, eventId: string): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandledOnce')
     mustBe('toHaveHandledOnce', 'eventId', eventId, FILLED_TEXT)
+    if (runs.some(({ event }) => event.type === eventId))
+      throw new OptionChecker('toHaveHandledOnce').invalid(`${show(eventId)} is a type; give the id of an event.`)
     const finished = runs.filter(({ event, state }) => event.id === eventId && state === 'finished')
     const names = new Set(finished.map(({ handlerName }) => handlerName))
     const pass = names.size > 0 && names.size === finished.length
@@ -103,6 +107,16 @@ export const matchers = {
 /** Checks an argument, also for a negated matcher, which would pass. */
 function mustBe(matcher: string, name: string, value: unknown, kind: Kind): void {
   new OptionChecker(matcher).mustBe(name, value, kind)
+}
+
+/** Refuses a misspelt field of a negated matcher, which would pass. */
+function mustNameFields(matcher: string, partial: object, runs: readonly HandlerRun[]): void {
+  const fields = new Set(runs.flatMap(({ event: { data } }) => Object.keys(Object(Object(data).record ?? data))))
+  for (const name of Object.keys(partial)) {
+    const meant = fields.has(name) ? undefined : findNearest(name, fields, 1)
+    if (meant !== undefined)
+      throw new OptionChecker(matcher).invalid(`no record has a field ${show(name)}; did you mean ${show(meant)}?`)
+  }
 }
 
 const NONE: Kind = (value) => (value === undefined ? undefined : 'none, or use toBeRejected(status)')

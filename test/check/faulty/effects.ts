@@ -233,3 +233,17 @@ export class DropsQuickChanges extends HandWritten {
 export class RemembersFiveHundredEvents extends RemembersHundredEvents {
   override readonly most: number = 500
 }
+
+/** Its claim ends before its work does. */
+export class ClaimsForAMoment extends HandWritten {
+  readonly #claims = new Map<string, number>()
+
+  override async receive(event: Event): Promise<Answer> {
+    if (this.isDone(event)) return this.onDuplicate()
+    const claimedAt = this.#claims.get(event.id) ?? 0
+    if (Date.now() - claimedAt < 200) return { status: 503 }
+    this.#claims.set(event.id, Date.now())
+    await sleep(700)
+    return this.handle(event)
+  }
+}

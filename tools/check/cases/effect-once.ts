@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { capAt, isSuccess, isUnjudged, notAccepted, toVerdict } from '../verdict.ts'
 import {
@@ -20,6 +21,8 @@ const [LEAST_OTHERS, MOST_OTHERS, OTHERS_MS] = [150, 1_050, 3_000]
 const TURN = 50
 /** Part of the patience that passes between the first events of a run and their duplicates at its end. */
 const LATE = 0.7
+/** When duplicates of an event come that is being handled. */
+const AFTER_MS = [100, 300, 600, 1_000, 2_000]
 /** Events whose duplicates race: one alone may miss a short gap. */
 const RACES = 3
 
@@ -87,6 +90,33 @@ export const effectOnce: readonly Case[] = [
       const runs = await readSettled(scene, ...accepted.map(({ id }) => id))
       const other = runs.find((count) => count !== 1)
       return toVerdict(other === undefined ? 'pass' : 'fail', answers, { runs: other ?? 1 })
+    }),
+  },
+  {
+    id: 'effect-once-while-working',
+    sends: `An event, and then duplicates of it as long as it has not been answered: after ${AFTER_MS.join(', ')} ms.`,
+    expects: 'The probe reports that its work was done once.',
+    why: 'A claim that ends sooner than the work lets the next duplicate do it again, while the first one still does.',
+    fix: 'Renew the claim as long as the work runs, or let it last longer than the slowest work.',
+    run: withCounted(async (scene, makeEvent) => {
+      const event = makeEvent()
+      const delivery = scene.make.delivery(event)
+      let isAnswered = false
+      const first = scene.sendOnce(delivery).finally(() => {
+        isAnswered = true
+      })
+      const more: Promise<Answer>[] = []
+      const since = performance.now()
+      for (const ms of AFTER_MS) {
+        await sleep(Math.max(since + ms - performance.now(), 0))
+        if (isAnswered) break
+        more.push(scene.sendOnce(delivery))
+      }
+      const answers = await Promise.all([first, ...more])
+      if (!answers.some(isSuccess)) return notAccepted(answers)
+      if ((await readRuns(scene, event.id)) === 0) return toVerdict('fail', answers, { runs: 0 })
+      const [runs = 0] = await readSettled(scene, event.id)
+      return toVerdict(runs === 1 ? 'pass' : 'fail', answers, { runs })
     }),
   },
   {
