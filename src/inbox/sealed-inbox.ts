@@ -1,7 +1,7 @@
 import { systemClock } from '../host/clock.ts'
 import type { LogFields, Logger } from '../host/logger.ts'
 import { waitFor } from '../host/wait-for.ts'
-import { type Kind, OptionChecker, TEXT, withMethods } from '../protocol/option-checker.ts'
+import { type Kind, OptionChecker, withMethods } from '../protocol/option-checker.ts'
 import { STORE_LIMIT_MS } from '../protocol/schedule.ts'
 import { quote } from '../protocol/show.ts'
 import type {
@@ -39,8 +39,10 @@ const QUIET_MS = 60_000
 const check = new OptionChecker('sealedInbox')
 
 const KEYS: Kind = (value) =>
-  withMethods('current', 'find')(value) &&
-  'text such as process.env.INBOX_KEYS, which is set, or an object with current() and find()'
+  typeof value === 'string'
+    ? undefined
+    : withMethods('current', 'find')(value) &&
+      'text such as process.env.INBOX_KEYS, which is set, or an object with current() and find()'
 
 /**
  * Wraps an inbox, so that the bodies of events, and the errors of tries, which may quote them, are encrypted at rest: AES-256-GCM, with a
@@ -52,8 +54,8 @@ const KEYS: Kind = (value) =>
  */
 export function sealedInbox(inbox: Inbox, options: SealedInboxOptions): Inbox {
   check.mustBe('the inbox', inbox, withMethods('put', 'work', 'get'))
+  check.mustFit(options, { keys: KEYS }, ['keys'])
   const { keys: given } = options
-  check.mustFit(options, { keys: typeof given === 'string' ? TEXT : KEYS }, ['keys'])
   const keys = typeof given === 'string' ? readKeys(given, check) : given
   let logger: Logger | undefined
   return {

@@ -131,7 +131,7 @@ export interface SenderTerms {
 /** Checks the options of `createReceiver`, and throws with the fix if one cannot work. */
 export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): ReceiverSettings {
   const check = new OptionChecker('createReceiver')
-  check.mustFit(options, OPTIONS, ['secret'], (stray) => HINTS[stray])
+  check.mustFit(options, OPTIONS, ['secret'], hintFor)
   return checkOptions(options, {
     check,
     protocol: serviceProtocol(options.signatureHeader ?? SIGNATURE_NAME),
@@ -233,7 +233,7 @@ const OF_WORKER = 'It is an option of receiver.work().'
 const OF_ADAPTER = 'It is an option of the adapter, such as nodeHandler(receiver, { path }).'
 
 /** Sentences about options that belong elsewhere. */
-export const HINTS: Readonly<Record<string, string>> = {
+const HINTS: Readonly<Record<string, string>> = {
   secrets: 'Several secrets are given as a list in "secret".',
   sender: 'Another sender is the first argument of receiveFrom(sender, { secret }).',
   headers: 'Another sender is given to receiveFrom(sender, { secret }).',
@@ -245,6 +245,10 @@ export const HINTS: Readonly<Record<string, string>> = {
   concurrency: OF_WORKER,
   retries: OF_WORKER,
   maxAttempts: OF_WORKER,
+}
+
+export function hintFor(stray: string): string | undefined {
+  return Object.hasOwn(HINTS, stray) ? HINTS[stray] : undefined
 }
 
 type Owners = Pick<ReceiverSettings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox' | 'lane'>

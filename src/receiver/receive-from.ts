@@ -18,7 +18,7 @@ import { SENDER, toProtocol } from '../protocol/sender-protocol.ts'
 import type { Store } from '../store/store.ts'
 import { WebhookReceiver } from './create-receiver.ts'
 import type { ContextOf } from './handler.ts'
-import { checkOptions, HINTS, OPTIONS, type ReceiverOptions } from './options.ts'
+import { checkOptions, hintFor, OPTIONS, type ReceiverOptions } from './options.ts'
 import type { SenderReceiver, SenderReceiverOptions } from './sender-receiver.ts'
 
 const DAY_MS = 86_400_000
@@ -41,7 +41,7 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
   check.mustBe('sender', sender, SENDER)
   checkSender(sender)
   check.mustFit(options, OPTIONS_OF_SENDERS, ['secret'], (stray) =>
-    OF_SERVICE.includes(stray) ? ABOUT_SERVICE : HINTS[stray],
+    OF_SERVICE.includes(stray) ? ABOUT_SERVICE : hintFor(stray),
   )
   const settings = checkOptions(options as ReceiverOptions<ModelSchemas, EventSchemas>, {
     check,

@@ -969,6 +969,16 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
     /accountKey is no field: records\.create/,
   ],
   [
+    'sealedInbox(inbox)',
+    () => core.sealedInbox(inbox as never, undefined as never),
+    /sealedInbox: it takes one object of options/,
+  ],
+  [
+    'createReceiver({ constructor })',
+    () => core.createReceiver({ secret, constructor: 1 } as never),
+    /no option "constructor"\. It takes/,
+  ],
+  [
     'winstonLogger(pino())',
     () => core.winstonLogger({ ...console, bindings: nothing } as never),
     /pino.*give it as it is/,
