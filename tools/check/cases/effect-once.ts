@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
 import { capAt, isSuccess, isUnjudged, notAccepted, toVerdict } from '../verdict.ts'
 import {
@@ -26,6 +25,13 @@ const AFTER_MS = [100, 300, 600, 1_000, 2_000]
 /** Events whose duplicates race: one alone may miss a short gap. */
 const RACES = 3
 
+/** Returns the number of runs of an event: 0 if none began in time, and otherwise once a second run had time to happen. */
+async function countRuns(scene: ProbedScene, id: string): Promise<number> {
+  if ((await readRuns(scene, id)) === 0) return 0
+  const [runs = 0] = await readSettled(scene, id)
+  return runs
+}
+
 /** Passes if the work of an event is done once, though the event is sent again: `more` does this, and returns the answer. */
 const once =
   (more: (scene: ProbedScene, event: TestEvent) => Promise<Answer>) =>
@@ -33,8 +39,7 @@ const once =
     const first = await scene.send(scene.make.delivery(event))
     if (!isSuccess(first)) return notAccepted(first)
     const second = await more(scene, event)
-    if ((await readRuns(scene, event.id)) === 0) return toVerdict('fail', [first, second], { runs: 0 })
-    const [runs = 0] = await readSettled(scene, event.id)
+    const runs = await countRuns(scene, event.id)
     if (runs === 1 && isUnjudged(second)) return toVerdict('skipped', second, { cause: 'not_judged' })
     return toVerdict(runs === 1 && isSuccess(second) ? 'pass' : 'fail', [first, second], { runs })
   }
@@ -108,14 +113,13 @@ export const effectOnce: readonly Case[] = [
       const more: Promise<Answer>[] = []
       const since = performance.now()
       for (const ms of AFTER_MS) {
-        await sleep(Math.max(since + ms - performance.now(), 0))
+        await scene.wait(Math.max(since + ms - performance.now(), 0))
         if (isAnswered) break
         more.push(scene.sendOnce(delivery))
       }
       const answers = await Promise.all([first, ...more])
       if (!answers.some(isSuccess)) return notAccepted(answers)
-      if ((await readRuns(scene, event.id)) === 0) return toVerdict('fail', answers, { runs: 0 })
-      const [runs = 0] = await readSettled(scene, event.id)
+      const runs = await countRuns(scene, event.id)
       return toVerdict(runs === 1 ? 'pass' : 'fail', answers, { runs })
     }),
   },

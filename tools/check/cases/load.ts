@@ -90,7 +90,7 @@ const cases: readonly Case[] = [
     expects: '2xx to the event; otherwise a warning.',
     why: 'Anyone can open such requests and leave them. A receiver that takes a lock, a place in a pool or its only turn before it has read the body then serves nobody else.',
     fix: 'Read the body first, with a time limit; take locks and connections once its signature holds.',
-    run: async ({ make, send, sendOnce }) => {
+    run: async ({ make, send, sendOnce, wait }) => {
       let end = () => {}
       const isOver = new Promise<void>((resolve) => {
         end = resolve
@@ -102,7 +102,7 @@ const cases: readonly Case[] = [
       const stalled = Array.from({ length: STALLED }, () =>
         sendOnce(make.delivery(make.event(), { signature: () => undefined, toParts: stall })),
       )
-      await sleep(CUT_MS)
+      await wait(CUT_MS)
       const answer = await send(make.delivery(make.event()))
       end()
       await Promise.all(stalled)
