@@ -12,7 +12,6 @@ import {
   splitType,
   type WebhookEvent,
 } from '../../src/protocol/events.ts'
-import { findNearest } from '../../src/protocol/nearest.ts'
 import {
   FILLED_TEXT,
   type Kind,
@@ -23,6 +22,7 @@ import {
   withMethods,
 } from '../../src/protocol/option-checker.ts'
 import { SAMPLES } from '../wire/samples.ts'
+import { findMisspelt } from './find-misspelt.ts'
 
 /** Fields of the envelope that a caller may set. */
 export interface EnvelopeOptions {
@@ -105,11 +105,9 @@ function checkBuilder(name: string, given: Readonly<Record<string, unknown>>, en
 const LEAST_LETTERS = 5
 
 function mustNameFields(builder: string, record: object, known: readonly string[]): void {
-  for (const name of Object.keys(record)) {
-    const meant = known.includes(name) || name.length < LEAST_LETTERS ? undefined : findNearest(name, known, 1)
-    if (meant !== undefined)
-      throw new OptionChecker(builder).invalid(`a record has no field "${name}"; did you mean "${meant}"?`)
-  }
+  const names = Object.keys(record).filter((name) => name.length >= LEAST_LETTERS)
+  const misspelt = findMisspelt(names, known)
+  if (misspelt !== undefined) throw new OptionChecker(builder).invalid(`a record has no ${misspelt}`)
 }
 
 /**

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
 import { showDuration } from '../../src/host/duration.ts'
-import { findNearest } from '../../src/protocol/nearest.ts'
 import { FILLED_TEXT, type Kind, OBJECT, OptionChecker, whole } from '../../src/protocol/option-checker.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
 import { isError, show } from '../../src/protocol/show.ts'
 import { parseDuration } from '../wire/parse-duration.ts'
+import { findMisspelt } from './find-misspelt.ts'
 import { DURATION } from './manual-clock.ts'
 import { type HandlerRecorder, type HandlerRun, Recorder } from './recorder.ts'
 import type { DeliveryResult } from './sender.ts'
@@ -111,12 +111,9 @@ function mustBe(matcher: string, name: string, value: unknown, kind: Kind): void
 
 /** Refuses a misspelt field of a negated matcher, which would pass. */
 function mustNameFields(matcher: string, partial: object, runs: readonly HandlerRun[]): void {
-  const fields = new Set(runs.flatMap(({ event: { data } }) => Object.keys(Object(Object(data).record ?? data))))
-  for (const name of Object.keys(partial)) {
-    const meant = fields.has(name) ? undefined : findNearest(name, fields, 1)
-    if (meant !== undefined)
-      throw new OptionChecker(matcher).invalid(`no record has a field ${show(name)}; did you mean ${show(meant)}?`)
-  }
+  const fields = runs.flatMap(({ event: { data } }) => Object.keys(Object(Object(data).record ?? data)))
+  const misspelt = findMisspelt(Object.keys(partial), fields)
+  if (misspelt !== undefined) throw new OptionChecker(matcher).invalid(`no record has a ${misspelt}`)
 }
 
 const NONE: Kind = (value) => (value === undefined ? undefined : 'none, or use toBeRejected(status)')
