@@ -41,10 +41,9 @@ export function nodeHandler(
     receiver.report?.(new PosternError('delivery_passed_on', message))
   }
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const path = pathOf(request.url)
-    const isOurs = options.path === undefined || path === options.path
+    const isOurs = options.path === undefined || pathOf(request.url) === options.path
     if (isOurs) isQuiet = true
-    else if (!isQuiet && isSigned(request)) tell(path.slice(0, LONGEST_SHOWN))
+    else if (!isQuiet && isSigned(request)) tell(pathOf(request.url).slice(0, LONGEST_SHOWN))
     const delivery = new NodeRequest(request, response, options, FIX)
     const reply = isOurs ? await receiver.handle(delivery) : NOT_FOUND
     return writeReply(request, response, reply, receiver)

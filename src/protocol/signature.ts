@@ -112,9 +112,7 @@ export function importSecret(secret: unknown, hint = SECRET_HINT): KeyObject {
     if (secret.length === 0) throw unusable('is empty')
     if (isBlankEdgedText(secret))
       throw unusable('has a blank or a line break at an edge, as a file often ends with one; trim it')
-    const text = Buffer.from(secret).toString()
-    const isWritten = /^["'\x60][\x20-\x7e]*$/.test(text) || isJson(text)
-    const mistake = isWritten ? findMistake(text) : undefined
+    const mistake = WRITTEN_BYTES.includes(secret[0]) ? findMistakeIn(secret) : undefined
     if (mistake !== undefined) throw unusable(mistake)
     return createSecretKey(secret)
   }
@@ -147,8 +145,17 @@ const MISTAKES: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
+/** First bytes of text in quotes, and of JSON. */
+const WRITTEN_BYTES: readonly unknown[] = [0x22, 0x27, 0x60, 0x5b, 0x7b]
+
 function isJson(text: string): boolean {
   return /^[[{]/.test(text) && parseJson(text) !== undefined
+}
+
+/** Returns the mistake of bytes that are text in quotes, or JSON. Random bytes may begin as either does. */
+function findMistakeIn(secret: Uint8Array): string | undefined {
+  const text = Buffer.from(secret).toString()
+  return /^["'\x60][\x20-\x7e]*$/.test(text) || isJson(text) ? findMistake(text) : undefined
 }
 
 function findMistake(secret: string): string | undefined {

@@ -6,6 +6,7 @@ const MOST_UNTAKEN = 10
 const MOST_COMPARED = 100
 /** Letters that two forms of one word begin with: `success` and `succeeded`. */
 const LEAST_SHARED = 5
+const SEPARATOR = /[._/:]/
 
 /** The events that a receiver ignores: its patterns may be misspelt. */
 export class Untaken {
@@ -51,8 +52,8 @@ interface Text {
 
 /** Returns true if each word of a pattern is another form of a type's word, or if the pattern lacks the type's last words. */
 function isNear(pattern: string, type: string): boolean {
-  const [ours, theirs] = [pattern, type].map((text) => text.split(/[._/:]/)) as [string[], string[]]
   if (pattern.includes('*')) return false
+  const [ours, theirs] = [pattern.split(SEPARATOR), type.split(SEPARATOR)]
   if (ours.length < theirs.length) return type.startsWith(`${pattern}.`)
   return ours.length === theirs.length && ours.every((word, index) => areForms(word, theirs[index] ?? ''))
 }
