@@ -41,12 +41,17 @@ function toJob(jobId: string, item: InboxItem, priority: number, timestamp: numb
   }
 }
 
+/** The most by which two processes measure Redis' time differently, in milliseconds: an item that is due so soon counts as due. */
+const MOST_APART_MS = 500
+
 /** Resolves with false if another replay wins, or it neither is a dead letter nor waits for a later try. */
 export async function replayJob(backend: IQueueBackend, jobId: string, now: number): Promise<boolean> {
   if (await backend.isJobInState('failed', jobId)) return revive(backend, jobId, now)
   const raw = await backend.getJobData(jobId)
   const dueAt = (raw && readJob(jobId, raw, false))?.state.dueAt ?? now
-  return dueAt > now && tryToMove(backend, jobId, { replayedAt: now, dueAt }, () => backend.promote(jobId))
+  return (
+    dueAt - now > MOST_APART_MS && tryToMove(backend, jobId, { replayedAt: now, dueAt }, () => backend.promote(jobId))
+  )
 }
 
 function revive(backend: IQueueBackend, jobId: string, now: number): Promise<boolean> {
