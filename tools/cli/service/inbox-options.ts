@@ -8,30 +8,25 @@ import { openInbox } from '../inboxes/open-sqlite-inbox.ts'
 import { ExitError, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 
-export interface InboxOptions {
-  readonly sqlite?: string
-  readonly redis?: string
-  readonly postgres?: string
-  readonly table?: string
-  readonly queue?: string
-  readonly prefix?: string
-  readonly schema?: string
-}
+/** Engines of an inbox: how an address begins, and the options for a place in it. */
+const ENGINES = {
+  sqlite: { address: /^sqlite:./, details: ['table'] },
+  redis: { address: /^rediss?:\/\//, details: ['queue', 'prefix'] },
+  postgres: { address: /^postgres(ql)?:\/\//, details: ['table', 'schema'] },
+} as const
+type Engine = keyof typeof ENGINES
+type Detail = (typeof ENGINES)[Engine]['details'][number]
+
+const NAMES = Object.keys(ENGINES) as Engine[] // its own keys
+const DETAILS = [...new Set(NAMES.flatMap((name): readonly Detail[] => ENGINES[name].details))]
+
+export type InboxOptions = { readonly [Name in Engine | Detail]?: string }
 
 export interface InboxCommandOptions extends InboxOptions {
   readonly yes?: true
 }
 
 export type OpenInbox = Inbox & AsyncDisposable
-
-const ENGINES = ['sqlite', 'redis', 'postgres'] as const
-type Engine = (typeof ENGINES)[number]
-const DETAILS = ['table', 'queue', 'prefix', 'schema'] as const
-const DETAILS_OF: Readonly<Record<Engine, readonly (typeof DETAILS)[number][]>> = {
-  sqlite: ['table'],
-  redis: ['queue', 'prefix'],
-  postgres: ['table', 'schema'],
-}
 
 export function addInboxOptions(command: Command): Command {
   return command
@@ -48,24 +43,18 @@ export function addInboxOptions(command: Command): Command {
 export function readInboxPlace(text: string): InboxOptions {
   const [place = '', query] = text.split(/\?(.*)/s)
   // Allows `redis:redis://HOST`, like `sqlite:FILE`.
-  const url = place.replace(/^(redis|postgres):(?=\w+:\/\/)/, '')
-  const engine = ENGINES.find((each) => PLACES[each].test(each === 'sqlite' ? place : url))
+  const url = place.replace(/^(redis|postgres):(?=\1)/, '')
+  const engine = NAMES.find((name) => ENGINES[name].address.test(url))
   if (engine === undefined)
     throw new InvalidArgumentError('Write it as sqlite:FILE, redis://HOST:PORT or postgres://HOST/DATABASE.')
   const further = new URLSearchParams(query)
-  const own = new Map(DETAILS_OF[engine].flatMap((name) => further.getAll(name).map((value) => [name, value])))
+  const own = new Map(ENGINES[engine].details.flatMap((name) => further.getAll(name).map((value) => [name, value])))
   for (const name of own.keys()) further.delete(name)
   if (engine === 'sqlite' && further.size > 0)
     throw new InvalidArgumentError(`${[...further.keys()][0]}: a SQLite file takes only ?table=NAME.`)
   // The remaining parameters belong to the URL, such as sslmode.
-  const address = engine === 'sqlite' ? place.slice('sqlite:'.length) : `${url}${further.size > 0 ? `?${further}` : ''}`
+  const address = `${url.replace(/^sqlite:/, '')}${further.size > 0 ? `?${further}` : ''}`
   return { [engine]: address, ...Object.fromEntries(own) }
-}
-
-const PLACES: Readonly<Record<Engine, RegExp>> = {
-  sqlite: /^sqlite:./,
-  redis: /^rediss?:\/\//,
-  postgres: /^postgres(ql)?:\/\//,
 }
 
 /** Variables of the environment. */
@@ -90,38 +79,40 @@ const NO_KEYS: SealKeys = {
 }
 
 async function openEngine(options: InboxOptions, patienceMs?: number): Promise<EngineInbox> {
-  const { sqlite = '', redis = '', postgres = '', table, queue, prefix, schema } = options
-  const place = findPlace(options)
-  if (place === 'sqlite') return openInbox(sqlite, table, patienceMs)
-  if (place === 'postgres') return openPostgresInbox(toPostgres(postgres), { schema, table })
-  const url = toUrl(redis, /^rediss?:/)
+  const { table, queue, prefix, schema } = options
+  const { engine, address } = findPlace(options)
+  if (engine === 'sqlite') return openInbox(address, table, patienceMs)
+  mustBeUrl(engine, address)
+  if (engine === 'postgres') return openPostgresInbox(address, { schema, table })
   // With another path, ioredis would end the process.
-  if (!/^\/?\d*$/.test(new URL(url).pathname))
+  if (!/^\/?\d*$/.test(new URL(address).pathname))
     throw usageError('The path of a Redis URL is the number of a database, as in redis://HOST:PORT/0.')
   const { openBullmqInbox } = await loadBullmq()
-  return openBullmqInbox({ connection: { url }, queue, prefix })
+  return openBullmqInbox({ connection: { url: address }, queue, prefix })
 }
 
 export async function migrateInbox({ postgres = '', schema, table }: InboxOptions): Promise<void> {
-  const { close } = await openPostgresInbox(toPostgres(postgres), { schema, table }, (inbox) => inbox.migrate())
+  mustBeUrl('postgres', postgres)
+  const { close } = await openPostgresInbox(postgres, { schema, table }, (inbox) => inbox.migrate())
   await close()
 }
 
-const toPostgres = (postgres: string) => toUrl(postgres, /^postgres(ql)?:/)
-
 /** Checks a URL. The message does not repeat it, since it may contain a password. */
-function toUrl(text: string, scheme: RegExp): string {
-  if (URL.canParse(text) && scheme.test(text)) return text
-  throw usageError('That is not a URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
+function mustBeUrl(engine: Engine, text: string): void {
+  if (!URL.canParse(text) || !ENGINES[engine].address.test(text))
+    throw usageError('That is not a URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
 }
 
-function findPlace(options: InboxOptions): Engine {
-  const given = ENGINES.filter((name) => options[name] !== undefined)
-  const [place] = given
-  if (place === undefined || given.length > 1)
+function findPlace(options: InboxOptions) {
+  const [place, ...others] = NAMES.flatMap((engine) => {
+    const address = options[engine]
+    return address === undefined ? [] : [{ engine, address }]
+  })
+  if (place === undefined || others.length > 0)
     throw usageError('Name the inbox: --sqlite FILE, --redis URL or --postgres URL.')
-  const stray = DETAILS.find((name) => options[name] !== undefined && !DETAILS_OF[place].includes(name))
-  if (stray !== undefined) throw usageError(`--${stray} is not for an inbox of --${place}.`)
+  const allowed: readonly Detail[] = ENGINES[place.engine].details
+  const stray = DETAILS.find((name) => options[name] !== undefined && !allowed.includes(name))
+  if (stray !== undefined) throw usageError(`--${stray} is not for an inbox of --${place.engine}.`)
   return place
 }
 
@@ -140,7 +131,7 @@ async function loadBullmq() {
 
 /** Writes these options for a shell. Passwords are left out. */
 export function writeInboxOptions(options: InboxOptions): string {
-  return [...ENGINES, ...DETAILS]
+  return [...NAMES, ...DETAILS]
     .flatMap((name) => (options[name] === undefined ? [] : [`--${name} ${toWord(withoutPassword(options[name]))}`]))
     .join(' ')
 }
