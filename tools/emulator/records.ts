@@ -1,9 +1,9 @@
 import type { Action } from '../../src/protocol/events.ts'
+import { MODEL_KEY } from '../wire/model-of.ts'
 import { writeAsJson } from './check-input.ts'
 import type { Core } from './core.ts'
 import { LIMITS } from './limits.ts'
 import { Refusal } from './refusal.ts'
-import { MODEL_KEY } from './subscription.ts'
 
 /** Record of any model: an object with an `_id`. */
 export interface EmulatorRecord {

@@ -1,16 +1,13 @@
-import { SERVICE_EVENT_TYPES, splitType } from '../../src/protocol/events.ts'
+import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
+import { modelOf } from '../wire/model-of.ts'
 import type { Assumed } from './assumptions.ts'
 import { Refusal } from './refusal.ts'
-
-/** Pattern of a model key, as in `{model}.created`. */
-export const MODEL_KEY: RegExp = /^[A-Za-z][A-Za-z0-9_]*$/
 
 const NAMES = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/
 const WILDCARD = /^(\*|[A-Za-z][A-Za-z0-9_]*\.\*|\*\.[A-Za-z][A-Za-z0-9_]*)$/
 
 export function isServiceEventType(type: string): boolean {
-  const model = splitType(type)?.model
-  return SERVICE_EVENT_TYPES.some((known) => known === type) || (model !== undefined && MODEL_KEY.test(model))
+  return SERVICE_EVENT_TYPES.some((known) => known === type) || modelOf(type) !== undefined
 }
 
 /** Checks the types of a subscription, and returns them as they are stored. Calls `warn` for types that will never fire. */

@@ -1,9 +1,8 @@
-import { ACTIONS, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../../../src/protocol/events.ts'
+import { ACTIONS, NAMED_MODELS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
 import { findNearest } from '../../../src/protocol/nearest.ts'
 import { MAX_TYPE_LENGTH } from '../../../src/protocol/schedule.ts'
+import { modelOf } from '../../wire/model-of.ts'
 import { usageError } from '../io.ts'
-
-export const MODEL_KEY = /^[A-Za-z][A-Za-z0-9_]*$/
 
 export function typesOf(model: string): readonly string[] {
   return ACTIONS.map((action) => `${model}.${action}`)
@@ -44,11 +43,6 @@ export function findMeant(type: string): string | undefined {
   if (model === undefined) return findNearest(type, KNOWN_TYPES)
   const named = NAMED_MODELS.includes(model) ? undefined : findNearest(model, NAMED_MODELS)
   return named === undefined ? undefined : type.replace(model, named)
-}
-
-function modelOf(type: string): string | undefined {
-  const model = splitType(type)?.model
-  return model !== undefined && MODEL_KEY.test(model) ? model : undefined
 }
 
 /**
