@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
 import { tellKnown } from '../../src/protocol/option-checker.ts'
+import { parseDuration } from '../wire/parse-duration.ts'
 import { SIGNINGS } from '../wire/signings.ts'
 import type { Account } from './accounts.ts'
 import type { Signing } from './delivery.ts'
@@ -35,6 +36,16 @@ export const resendShape = z.strictObject({
     .custom<string | Uint8Array>((body) => typeof body === 'string' || isBytes(body), 'must be text or bytes')
     .optional(),
   sign: signingShape,
+})
+
+/** Schema of a duration, whose value is in milliseconds. */
+export const duration = z.custom<number | string>().transform((value, context) => {
+  try {
+    return parseDuration(value)
+  } catch (error) {
+    context.addIssue(error instanceof Error ? error.message : String(error))
+    return z.NEVER
+  }
 })
 
 /**

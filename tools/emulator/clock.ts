@@ -1,8 +1,7 @@
 import { type Clock, systemClock } from '../../src/host/clock.ts'
 import { ConfigurationError } from '../../src/protocol/errors.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
-import { parseDuration } from '../wire/parse-duration.ts'
-import { Refusal } from './refusal.ts'
+import { checkInput, duration } from './check-input.ts'
 
 /** Clock of the emulator, for delays, token expiry, rate windows and timestamps. */
 export interface EmulatorClock extends Clock {
@@ -45,7 +44,7 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
   }
   const advance = async (by: number | string) => {
     const clock = mustMove()
-    await clock.advance(readDuration(by))
+    await clock.advance(checkInput(by, duration, 'clock.advance'))
     hooks.onMove(clock.now())
   }
   const toNext = async () => {
@@ -71,14 +70,6 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
     track: (work) => manual?.track(work),
     advance: (by) => inTurn(() => advance(by)),
     next: () => inTurn(toNext),
-  }
-}
-
-function readDuration(by: number | string): number {
-  try {
-    return parseDuration(by)
-  } catch (error) {
-    throw new Refusal('invalid', `clock.advance: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

@@ -76,12 +76,15 @@ function createJournal(database?: EmulatorDatabase, file = '') {
     mustBeOpen()
     explain(() => prepare(sql)?.run(...values))
   }
+  /** Loads entries in the order in which they were first saved. */
+  const load = <Value>(kind: EntryKind): readonly { readonly id: string; readonly value: Value }[] => {
+    const rows = read('SELECT id, value FROM entries WHERE kind = ? ORDER BY place', kind)
+    return rows.map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) }))
+  }
   return {
-    /** Loads entries in the order in which they were first saved. */
-    load<Value>(kind: EntryKind): readonly { readonly id: string; readonly value: Value }[] {
-      const rows = read('SELECT id, value FROM entries WHERE kind = ? ORDER BY place', kind)
-      return rows.map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) }))
-    },
+    load,
+    /** Loads a single value, such as the time of the clock. */
+    loadMeta: <Value>(name: string): Value | undefined => load<Value>('meta').find(({ id }) => id === name)?.value,
     save(kind: EntryKind, id: string, value: unknown): void {
       const change = 'ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value'
       const json = database === undefined ? '' : JSON.stringify(value)

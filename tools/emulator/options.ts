@@ -8,10 +8,9 @@ import { OptionChecker, tellKnown } from '../../src/protocol/option-checker.ts'
 import { SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
 import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { BODY_FORMATS, type BodyFormat } from '../wire/json-forms.ts'
-import { parseDuration } from '../wire/parse-duration.ts'
 import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
 import type { AssumedOptions } from './assumptions.ts'
-import { account, namesAt, tellIssues } from './check-input.ts'
+import { account, duration, namesAt, tellIssues } from './check-input.ts'
 import { assumeAll, type Dialect } from './dialects.ts'
 import type { EmulatorDatabase } from './journal.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -82,14 +81,6 @@ export interface FaultOptions {
   readonly latency?: Duration | readonly [Duration, Duration] | undefined
 }
 
-const duration = z.union([z.number(), z.string()]).transform((value, context) => {
-  try {
-    return parseDuration(value)
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) })
-    return z.NEVER
-  }
-})
 const NOTHING = 'must be more than 0'
 const positive = duration.refine((ms) => ms > 0, NOTHING)
 const TOO_LONG = `must be at most ${LONGEST_TIMER_MS} ms, the longest time that a timer takes`
@@ -136,8 +127,6 @@ const withMethods = <T extends object>(told: string, methods: readonly (keyof T 
 }
 
 const CLOCK = ['now', 'monotonic', 'setTimeout', 'clearTimeout'] as const
-const DATABASE = ['exec', 'prepare', 'pragma', 'transaction'] as const
-const INBOX = ['counts', 'list', 'get', 'replay', 'drop'] as const
 
 const accounts = z
   .array(account)
@@ -176,11 +165,19 @@ const schema = z.strictObject({
   dialect: z.string().default('default'),
   assume: z.record(z.string(), z.string()).default({}),
   accounts,
-  database: withMethods<EmulatorDatabase>(
-    'must be a database that openSqlite of postern/sqlite opened',
-    DATABASE,
-  ).optional(),
-  inbox: withMethods<InboxView>('must be an inbox, such as that of sqliteInbox', INBOX).optional(),
+  database: withMethods<EmulatorDatabase>('must be a database that openSqlite of postern/sqlite opened', [
+    'exec',
+    'prepare',
+    'pragma',
+    'transaction',
+  ]).optional(),
+  inbox: withMethods<InboxView>('must be an inbox, such as that of sqliteInbox', [
+    'counts',
+    'list',
+    'get',
+    'replay',
+    'drop',
+  ]).optional(),
   logger: withMethods<Logger>('must be a logger', ['debug', 'info', 'warn', 'error']).default(consoleLogger),
 })
 

@@ -96,32 +96,32 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
   }
 }
 
-/** Makes the clock, whose time is written to the database: the next process goes on from there. */
+/** Makes the clock, whose time is written to the database: the next process goes on from there, or from the system time if that is later. */
 function createSavedClock(
   journal: Journal,
   settings: EmulatorSettings,
   feed: Feed,
   nextDueAt: () => number | undefined,
 ) {
-  const clock = createClock(settings.clock, startOf(journal), {
-    nextDueAt,
-    onMove(now) {
-      saveClock()
-      feed.publish({ type: 'clock', now })
-    },
-  })
   // The clock has moved even if the write fails.
-  const saveClock = () => {
+  const save = () => {
     try {
       journal.save('meta', CLOCK, clock.now())
     } catch (error) {
       feed.warn(`the time could not be written to the database: ${String(error)}`)
     }
   }
+  const clock = createClock(settings.clock, Math.max(Date.now(), journal.loadMeta<number>(CLOCK) ?? 0), {
+    nextDueAt,
+    onMove(now) {
+      save()
+      feed.publish({ type: 'clock', now })
+    },
+  })
   // If the process is killed while the clock moves, the next one must not start before attempts that were made.
   if (clock.isManual)
     feed.subscribe(({ type }) => {
-      if (type === 'attempt') saveClock()
+      if (type === 'attempt') save()
     })
   return clock
 }
@@ -130,18 +130,9 @@ const CLOCK = 'clock'
 const BOOTS = 'boots'
 
 function countBoot(journal: Journal): number {
-  const boots = readMeta(journal, BOOTS) + 1
+  const boots = (journal.loadMeta<number>(BOOTS) ?? 0) + 1
   journal.save('meta', BOOTS, boots)
   return boots
-}
-
-/** Returns the start of a manual clock: its last time, or the system time if that is later. */
-function startOf(journal: Journal): number {
-  return Math.max(Date.now(), readMeta(journal, CLOCK))
-}
-
-function readMeta(journal: Journal, name: string): number {
-  return Number(journal.load<number>('meta').find(({ id }) => id === name)?.value ?? 0)
 }
 
 function seedAccounts(accounts: Accounts, settings: EmulatorSettings): Accounts {

@@ -25,8 +25,8 @@ export interface Caller {
 
 /** Creates what issues access tokens, and finds the account of a token. */
 export function createTokens({ clock, accounts, journal, ttlMs, assumed }: TokensParts) {
-  const kept = journal.load<string>('meta').find(({ id }) => id === KEY)
-  const key = kept?.value ?? randomBytes(32).toString('hex')
+  const kept = journal.loadMeta<string>(KEY)
+  const key = kept ?? randomBytes(32).toString('hex')
   if (kept === undefined) journal.save('meta', KEY, key)
   return {
     /** Makes the answer to a login. Service text, section 2.2. */
