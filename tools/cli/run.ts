@@ -179,7 +179,7 @@ function toFailure(error: unknown, { interrupt }: Io): Failure | undefined {
   if (!(error instanceof PosternError)) return undefined
   // The message may quote a service.
   const message = error.message.split('\n').map(toPrintable).join('\n')
-  return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message, fix: FIXES[error.code] }
+  return { exitCode: exitCodeOf(error.code), code: error.code, message, fix: FIXES[error.code] }
 }
 
 /** Fixes on the command line, for errors whose messages are about code. */
@@ -187,26 +187,34 @@ const FIXES: { readonly [code in ErrorCode]?: string } = {
   service_unreachable: 'If an emulator is meant, start it in another terminal: npx postern emulator',
 }
 
-/** Exit code for each error code. The others are about the arguments of the command: usage. */
-const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
-  port_in_use: EXIT.unreachable,
-  database_unusable: EXIT.unreachable,
-  driver_missing: EXIT.unreachable,
-  store_unavailable: EXIT.unreachable,
-  inbox_unavailable: EXIT.unreachable,
-  service_unreachable: EXIT.unreachable,
-  service_failed: EXIT.unreachable,
-  redirect_refused: EXIT.unreachable,
-  login_refused: EXIT.refused,
-  token_refused: EXIT.refused,
-  rate_limited: EXIT.gave_up,
-  not_found: EXIT.failed,
-  not_retriable: EXIT.failed,
-  request_refused: EXIT.failed,
-  answer_unusable: EXIT.failed,
-  outcome_unknown: EXIT.failed,
-  webhook_not_ours: EXIT.failed,
-  secret_not_saved: EXIT.failed,
+/** Error codes by the reason to end the command. The others are about its arguments: usage. */
+const REASONS: { readonly [reason in keyof typeof EXIT]?: readonly ErrorCode[] } = {
+  unreachable: [
+    'port_in_use',
+    'database_unusable',
+    'driver_missing',
+    'store_unavailable',
+    'inbox_unavailable',
+    'service_unreachable',
+    'service_failed',
+    'redirect_refused',
+  ],
+  refused: ['login_refused', 'token_refused'],
+  gave_up: ['rate_limited'],
+  failed: [
+    'not_found',
+    'not_retriable',
+    'request_refused',
+    'answer_unusable',
+    'outcome_unknown',
+    'webhook_not_ours',
+    'secret_not_saved',
+  ],
+}
+
+function exitCodeOf(code: ErrorCode): number {
+  const names = Object.keys(EXIT) as (keyof typeof EXIT)[] // its own keys
+  return EXIT[names.find((name) => REASONS[name]?.includes(code)) ?? 'usage']
 }
 
 function readVersion(): string {

@@ -26,24 +26,28 @@ import {
 export const DEFAULT_PORT = 4010
 const PORTS_TRIED = 20
 
-type Passed =
-  | 'host'
-  | 'hostAllow'
-  | 'clock'
-  | 'dialect'
-  | 'seed'
-  | 'ordered'
-  | 'deadline'
-  | 'tokenTtl'
-  | 'rateLimit'
-  | 'debugHeaders'
+/** Options that are passed to the emulator as they are. */
+const PASSED = [
+  'host',
+  'hostAllow',
+  'retryScale',
+  'clock',
+  'dialect',
+  'assume',
+  'seed',
+  'ordered',
+  'deadline',
+  'tokenTtl',
+  'rateLimit',
+  'signatureHeader',
+  'debugHeaders',
+] as const
 
-export interface EmulatorCommandOptions extends Pick<EmulatorOptions, Passed>, FaultOptions {
+export interface EmulatorCommandOptions extends Pick<EmulatorOptions, (typeof PASSED)[number]>, FaultOptions {
   readonly port?: number
   readonly retryScale: number
   readonly data?: string
   readonly inbox?: InboxOptions
-  readonly assume?: EmulatorOptions['assume']
   readonly account?: readonly Account[]
   readonly signatureHeader: string
 }
@@ -137,26 +141,13 @@ async function startOnPort(settings: EmulatorOptions, { port }: EmulatorCommandO
 }
 
 function toSettings(options: EmulatorCommandOptions, io: Io): EmulatorOptions {
-  const { host, hostAllow, retryScale, clock, dialect, assume, seed, ordered, deadline, tokenTtl, rateLimit } = options
-  const { fail, duplicate, shuffle, latency, account: accounts, signatureHeader, debugHeaders } = options
+  const { fail, duplicate, shuffle, latency, account: accounts } = options
   const say = (_fields: object, message: string) => tell(io, message)
   return {
-    host,
-    hostAllow,
-    retryScale,
-    dialect,
-    assume,
+    ...Object.fromEntries(PASSED.map((name) => [name, options[name]])),
     accounts,
     faults: { fail, duplicate, shuffle, latency },
     logger: { debug: () => {}, info: () => {}, warn: say, error: say },
-    clock,
-    seed,
-    ordered,
-    deadline,
-    tokenTtl,
-    rateLimit,
-    signatureHeader,
-    debugHeaders,
   }
 }
 
