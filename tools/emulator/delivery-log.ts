@@ -106,27 +106,22 @@ export class DeliveryLog {
   /** Writes new deliveries in one transaction with `alongside`, and drops old ones to make room. */
   add(deliveries: readonly StoredDelivery[], alongside?: () => void): void {
     const added = deliveries.reduce((sum, delivery) => sum + sizeOf(delivery), 0)
-    const dropped = this.#listOldest(deliveries.length, added)
-    this.#journal.together(() => {
+    this.#commit(this.#listOldest(deliveries.length, added), () => {
       alongside?.()
       for (const delivery of deliveries) this.#write(delivery, true)
-      for (const delivery of dropped) this.#erase(delivery)
     })
     for (const delivery of deliveries) this.#keep(delivery)
-    for (const delivery of dropped) this.#forget(delivery)
   }
 
   /** Writes a change of deliveries in one transaction with `alongside`, then applies it. If they finish, drops old ones to make room. */
   update(deliveries: readonly StoredDelivery[], change: DeliveryChange, alongside?: () => void): void {
     const growth = () => deliveries.reduce((sum, old) => sum + sizeOf({ ...old, ...change }) - sizeOf(old), 0)
     const dropped = change.status === 'pending' ? [] : this.#listOldest(0, growth())
-    this.#journal.together(() => {
+    this.#commit(dropped, () => {
       alongside?.()
       for (const delivery of deliveries) this.#write({ ...delivery, ...change }, change.bytes !== undefined)
-      for (const delivery of dropped) this.#erase(delivery)
     })
     this.updateUnwritten(deliveries, change)
-    for (const delivery of dropped) this.#forget(delivery)
   }
 
   updateUnwritten(deliveries: readonly StoredDelivery[], change: DeliveryChange): void {
@@ -147,12 +142,7 @@ export class DeliveryLog {
   }
 
   removeWebhook(webhookId: string, alongside: () => void): void {
-    const all = this.list(webhookId)
-    this.#journal.together(() => {
-      alongside()
-      for (const delivery of all) this.#erase(delivery)
-    })
-    for (const delivery of all) this.#forget(delivery)
+    this.#commit(this.list(webhookId), alongside)
     this.#lostAt = ++this.#changeCount
   }
 
@@ -192,16 +182,21 @@ export class DeliveryLog {
     return oldest
   }
 
-  #forget(delivery: StoredDelivery): void {
-    this.#count(delivery, -1)
-    this.#all.delete(delivery.id)
-    this.#finished.delete(delivery)
-  }
-
-  #erase({ id }: StoredDelivery): void {
-    this.#journal.remove(KIND, id)
-    this.#journal.removeBytes(id)
-    this.#journal.removeBytes(signedIdOf(id))
+  /** Writes, and erases deliveries, in one transaction; then forgets these. */
+  #commit(dropped: readonly StoredDelivery[], write: () => void): void {
+    this.#journal.together(() => {
+      write()
+      for (const { id } of dropped) {
+        this.#journal.remove(KIND, id)
+        this.#journal.removeBytes(id)
+        this.#journal.removeBytes(signedIdOf(id))
+      }
+    })
+    for (const delivery of dropped) {
+      this.#count(delivery, -1)
+      this.#all.delete(delivery.id)
+      this.#finished.delete(delivery)
+    }
   }
 
   #write(delivery: StoredDelivery, hasNewBytes: boolean): void {
