@@ -3,10 +3,16 @@ import type { Command } from 'commander'
 /** Adds a command to a group. Examples are written without `postern` and the name of the group; the second one has `--json` by default. */
 export type AddCommand = (name: string, description: string, example: string, ...more: readonly string[]) => Command
 
-/** Help text below the options of a command: notes, such as its exit codes, and examples. */
-export function toHelp(notes: string, ...examples: readonly string[]): string {
-  const lines = examples.map((line) => `  $ ${line}`)
-  return ['', notes, '', 'Examples:', ...lines].join('\n')
+/** Adds a command, with a text below the options in its help: notes, such as its exit codes, and examples. */
+export function addCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  notes: string,
+  ...examples: readonly string[]
+): Command {
+  const help = ['', notes, '', 'Examples:', ...examples.map((line) => `  $ ${line}`)].join('\n')
+  return parent.command(name).description(description).addHelpText('after', help)
 }
 
 /** Adds a group of commands. The help of each has the notes. Returns a function that adds a command to it. */
@@ -15,10 +21,10 @@ export function addGroup(
   name: string,
   { description, notes, examples }: { description: string; notes: string; examples: readonly string[] },
 ): AddCommand {
-  const help = (lines: readonly string[]) => toHelp(notes, ...lines.map((line) => `postern ${name} ${line}`))
-  const group = program.command(name).description(description).addHelpText('after', help(examples))
+  const toLines = (lines: readonly string[]) => lines.map((line) => `postern ${name} ${line}`)
+  const group = addCommand(program, name, description, notes, ...toLines(examples))
   return (command, text, line, ...lines) => {
     const all = [line, ...(lines.length > 0 ? lines : [`${line} --json`])]
-    return group.command(command).description(text).addHelpText('after', help(all))
+    return addCommand(group, command, text, notes, ...toLines(all))
   }
 }

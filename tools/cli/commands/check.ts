@@ -23,7 +23,7 @@ import { collectWords, readCount, readDuration, signatureHeaderOption } from '..
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, endIfInterrupted, hasColour, type Io, messageOf, tell, usageError } from '../io.ts'
 import { showProgress } from '../output/progress-line.ts'
-import { toHelp } from './add-group.ts'
+import { addCommand } from './add-group.ts'
 
 interface CheckCommandOptions extends SecretOptions {
   readonly timeout?: number
@@ -51,10 +51,14 @@ const PLAIN = 'accepts-valid'
 
 /** `postern check`: judges a receiver over HTTP. */
 export function addCheck(program: Command, io: Io): void {
-  const command = program
-    .command('check')
-    .description('Judge a receiver, in whatever language it is written, by what it answers over HTTP.')
-    .argument('[url]', 'where the service delivers to')
+  const command = addCommand(
+    program,
+    'check',
+    'Judge a receiver, in whatever language it is written, by what it answers over HTTP.',
+    'Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), all were skipped, or the receiver ended, hung or limited requests, 2 usage, 3 nothing answers there, 130 interrupted.',
+    'postern check http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET',
+    'postern check http://localhost:3000/webhooks --secret-file secret.txt --probe http://localhost:3000/probe --junit report.xml',
+  ).argument('[url]', 'where the service delivers to')
   addSecretOptions(command)
     .option('--timeout <time>', 'how long an answer may take: 500ms, 10s (default: 10s)', readDuration)
     .option(
@@ -80,7 +84,6 @@ export function addCheck(program: Command, io: Io): void {
     .option('--strict', 'exit 1 on warnings too')
     .option('--yes', 'send the test events also to a host that is not this machine')
     .option('--explain <id>', 'print the page of one check, and send nothing')
-    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
     .action(async (url: string | undefined, options: CheckCommandOptions) => {
       if (options.explain !== undefined) io.stdout.write(explain(options.explain, options.signatureHeader))
       else if (url === undefined) throw usageError('Give the URL of the receiver.')
@@ -200,10 +203,3 @@ function toLines(check: CheckResult, isColoured: boolean): readonly string[] {
   if (check.status !== 'fail' && check.status !== 'warn') return [line]
   return [line, ...toDetail(check).map((text) => `          ${text}`)]
 }
-
-const NOTES =
-  'Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), all were skipped, or the receiver ended, hung or limited requests, 2 usage, 3 nothing answers there, 130 interrupted.'
-const EXAMPLES = [
-  'postern check http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET',
-  'postern check http://localhost:3000/webhooks --secret-file secret.txt --probe http://localhost:3000/probe --junit report.xml',
-]

@@ -24,7 +24,7 @@ import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
 import { type InboxOptions, writeInboxOptions } from '../service/inbox-options.ts'
 import { createLateInbox } from '../service/late-inbox.ts'
-import { toHelp } from './add-group.ts'
+import { addCommand } from './add-group.ts'
 
 interface DevOptions extends EmulatorCommandOptions, SecretOptions {
   readonly forward: string
@@ -36,9 +36,14 @@ interface DevOptions extends EmulatorCommandOptions, SecretOptions {
 
 /** `postern dev`: the service on this machine, with a webhook for the user's app. */
 export function addDev(program: Command, io: Io): void {
-  const command = program
-    .command('dev')
-    .description('Start the service on this machine, and have it deliver to your app.')
+  const command = addCommand(
+    program,
+    'dev',
+    'Start the service on this machine, and have it deliver to your app.',
+    'It ends with a summary: q and exit code 0 at a terminal, Ctrl-C and 130; 3 where it cannot start.',
+    'postern dev --forward http://localhost:3000/webhooks --env .env.local',
+    'postern dev --forward http://localhost:3000/webhooks --events contact.*,finance.payment.failed --retry-scale 600',
+  )
     .requiredOption('--forward <url>', 'where your app takes deliveries')
     .option(
       '--events <list>',
@@ -49,9 +54,7 @@ export function addDev(program: Command, io: Io): void {
   addSecretOptions(command)
     .option('--show-secrets', 'print the secret with --json too')
     .option('--yes', 'deliver also to a host that is not this machine')
-  addEmulatorOptions(command)
-    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
-    .action((options: DevOptions) => develop(options, io))
+  addEmulatorOptions(command).action((options: DevOptions) => develop(options, io))
 }
 
 async function develop(options: DevOptions, io: Io): Promise<void> {
@@ -210,9 +213,3 @@ async function press(key: string, emulator: Emulator, io: Io): Promise<void> {
   if (key === 'h') tell(io, listKeys(emulator))
   if (key === 'n' && emulator.clock.isManual) await emulator.clock.next()
 }
-
-const NOTES = 'It ends with a summary: q and exit code 0 at a terminal, Ctrl-C and 130; 3 where it cannot start.'
-const EXAMPLES = [
-  'postern dev --forward http://localhost:3000/webhooks --env .env.local',
-  'postern dev --forward http://localhost:3000/webhooks --events contact.*,finance.payment.failed --retry-scale 600',
-]

@@ -10,7 +10,7 @@ import {
 } from '../input/emulator-options.ts'
 import { ExitError, emit, type Io } from '../io.ts'
 import { createDeliveryDisplay } from '../output/attempt-line.ts'
-import { toHelp } from './add-group.ts'
+import { addCommand } from './add-group.ts'
 
 interface EmulatorCliOptions extends EmulatorCommandOptions {
   readonly assumptions?: true
@@ -18,12 +18,16 @@ interface EmulatorCliOptions extends EmulatorCommandOptions {
 
 /** `postern emulator`: the service without a webhook, for CI and for clients of its API. */
 export function addEmulator(program: Command, io: Io): void {
-  const command = program
-    .command('emulator')
-    .description('Start the service itself on this machine, with its API and its signed deliveries.')
+  const command = addCommand(
+    program,
+    'emulator',
+    'Start the service itself on this machine, with its API and its signed deliveries.',
+    'Ctrl-C ends it, with a summary and exit code 130; 3 where it cannot start.',
+    'postern emulator --retry-scale 600 --account umbrella:eve@umbrella.test:password',
+    'postern emulator --port 0 --json --data emulator.db',
+  )
   addEmulatorOptions(command)
     .option('--assumptions', 'print what is assumed where the text of the service is silent, and start nothing')
-    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
     .action(async (options: EmulatorCliOptions) => {
       if (options.assumptions) emit(io, ASSUMPTIONS, listAssumptions())
       else await serve(options, io)
@@ -54,9 +58,3 @@ function listAssumptions(): string {
     })
     .join('\n')
 }
-
-const NOTES = 'Ctrl-C ends it, with a summary and exit code 130; 3 where it cannot start.'
-const EXAMPLES = [
-  'postern emulator --retry-scale 600 --account umbrella:eve@umbrella.test:password',
-  'postern emulator --port 0 --json --data emulator.db',
-]

@@ -6,13 +6,14 @@ import { SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
 import { parseJson } from '../../../src/protocol/parse-json.ts'
 import { createEvents } from '../../testing/events.ts'
 import { signed } from '../../testing/signed.ts'
-import { MODEL_KEY, typesOf } from '../input/event-types.ts'
+import { MODEL_KEY } from '../../wire/model-of.ts'
+import { typesOf } from '../input/event-types.ts'
 import { buildEvent } from '../input/make-events.ts'
 import { readIfThere } from '../input/read-bytes.ts'
 import { collectWords, signatureHeaderOption } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, emit, type Io, refuseFile, tell, usageError } from '../io.ts'
-import { toHelp } from './add-group.ts'
+import { addCommand } from './add-group.ts'
 
 interface FixturesOptions extends SecretOptions {
   readonly out: string
@@ -23,16 +24,20 @@ interface FixturesOptions extends SecretOptions {
 
 /** `postern fixtures`: an event of each type as files, signed, for tests in any language. */
 export function addFixtures(program: Command, io: Io): void {
-  const command = program
-    .command('fixtures')
-    .description('Write an event of each type into files: the exact bytes of the body, and the headers that fit them.')
+  const command = addCommand(
+    program,
+    'fixtures',
+    'Write an event of each type into files: the exact bytes of the body, and the headers that fit them.',
+    'Exit codes: 0 done, 2 usage, or files that cannot be written.',
+    'postern fixtures --out fixtures --secret-env WEBHOOK_SECRET',
+    'postern fixtures --out fixtures --model opportunity,financeInvoice --secret-file secret.txt --json',
+  )
     .requiredOption('--out <folder>', 'where to; only files that this command wrote are replaced')
     .option('--model <name>', 'the three events of this model too; several times', collectModels)
     .option('--account <key>', 'the accountKey of the events', 'acme')
     .option('--json', 'print the index to standard output, as one JSON object')
   addSecretOptions(command)
     .addOption(signatureHeaderOption())
-    .addHelpText('after', toHelp('Exit codes: 0 done, 2 usage, or files that cannot be written.', ...EXAMPLES))
     .action(async (options: FixturesOptions) => {
       const { fixtures, files } = await makeFixtures(options, await readSecret(options, io))
       const { out } = options
@@ -84,11 +89,6 @@ function collectModels(value: string, before: readonly string[] = []): readonly 
     throw new InvalidArgumentError('A model is a letter, then letters, digits and _.')
   return [...before, ...names]
 }
-
-const EXAMPLES = [
-  'postern fixtures --out fixtures --secret-env WEBHOOK_SECRET',
-  'postern fixtures --out fixtures --model opportunity,financeInvoice --secret-file secret.txt --json',
-]
 
 const TOOL = 'postern fixtures'
 const INDEX = 'index.json'

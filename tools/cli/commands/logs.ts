@@ -3,19 +3,23 @@ import { inspectorOf } from '../input/emulator-options.ts'
 import { ExitError, emit, endIfInterrupted, type Io } from '../io.ts'
 import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
-import { toHelp } from './add-group.ts'
+import { addCommand } from './add-group.ts'
 
 /** Longest wait for the number of pending deliveries after Ctrl-C. */
 const LAST_LOOK_MS = 1_000
 
 /** `postern logs`: the attempts of an emulator in another process. */
 export function addLogs(program: Command, io: Io): void {
-  const notes = 'Ctrl-C ends it, with a summary and exit code 130; 3 if no emulator answers, or it ends.'
-  const description =
-    'Show the attempts of a running emulator from now on, as dev does. Earlier ones are in npx postern deliveries list.'
-  addEmulatorUrl(program.command('logs').description(description))
+  const command = addCommand(
+    program,
+    'logs',
+    'Show the attempts of a running emulator from now on, as dev does. Earlier ones are in npx postern deliveries list.',
+    'Ctrl-C ends it, with a summary and exit code 130; 3 if no emulator answers, or it ends.',
+    'postern logs',
+    'postern logs --json',
+  )
+  addEmulatorUrl(command)
     .option('--json', 'one JSON object a line to standard output')
-    .addHelpText('after', toHelp(notes, 'postern logs', 'postern logs --json'))
     .action((options: EmulatorUrlOptions) => showLogs(options, io))
 }
 

@@ -18,7 +18,7 @@ import { formatTable } from '../output/print-table.ts'
 import { createReplayDisplay, type ReplayDisplay } from '../output/replay-progress.ts'
 import { countErrors, countOutcomes, formatBreak, formatSummary } from '../output/replay-summary.ts'
 import { addServiceOptions, connectToService, type ServiceOptions, tellIfPaused } from '../service/service-client.ts'
-import { toHelp } from './add-group.ts'
+import { addCommand } from './add-group.ts'
 
 interface ReplayCommandOptions extends ServiceOptions {
   readonly webhook: string
@@ -36,9 +36,15 @@ const MOST_UNASKED = 20
 
 /** `postern replay`: asks the service to retry permanently failed deliveries. */
 export function addReplay(program: Command, io: Io): void {
-  const command = program
-    .command('replay')
-    .description('Have the service deliver again what failed for good: each event that never came through, once.')
+  const command = addCommand(
+    program,
+    'replay',
+    'Have the service deliver again what failed for good: each event that never came through, once.',
+    `Exit codes: 0 all delivered, or nothing to retry; 1 an event failed again or was refused; 2 usage; 3 no service there;
+4 login refused; 5 no result in time, or gave up on the rate limit; 130 interrupted, with its summary.`,
+    'postern replay --webhook 65f0c1 --failed --since 24h --dry-run',
+    'postern replay --webhook 65f0c1 --failed --journal outage.journal --yes',
+  )
     .requiredOption('--webhook <id>', 'whose deliveries')
     .option('--failed', 'what failed; nothing else can be retried, so this may be left out')
     .option('--since <time>', 'only deliveries made since: 24h, or a date', readSince)
@@ -50,9 +56,7 @@ export function addReplay(program: Command, io: Io): void {
     .option('--dry-run', 'only list what would be retried')
     .option('--yes', `do not ask, though there are more than ${MOST_UNASKED}`)
     .option('--json', 'one JSON object a line: events and a summary to standard output, progress to standard error')
-  addServiceOptions(command)
-    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
-    .action((options: ReplayCommandOptions) => replay(options, io))
+  addServiceOptions(command).action((options: ReplayCommandOptions) => replay(options, io))
 }
 
 async function replay(options: ReplayCommandOptions, io: Io): Promise<void> {
@@ -181,10 +185,3 @@ function tellBreak({ progress }: ReplayDisplay, { journal }: ReplayCommandOption
   const how = journal === undefined ? 'Events that were delivered are left out then' : 'No retry is repeated then'
   tell(io, `Run the same command again to continue with the rest. ${how}.`)
 }
-
-const NOTES = `Exit codes: 0 all delivered, or nothing to retry; 1 an event failed again or was refused; 2 usage; 3 no service there;
-4 login refused; 5 no result in time, or gave up on the rate limit; 130 interrupted, with its summary.`
-const EXAMPLES = [
-  'postern replay --webhook 65f0c1 --failed --since 24h --dry-run',
-  'postern replay --webhook 65f0c1 --failed --journal outage.journal --yes',
-]

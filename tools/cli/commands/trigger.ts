@@ -14,7 +14,7 @@ import { createAttemptPrinter, type ShownAttempt } from '../output/attempt-line.
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { type Pace, sendAll } from '../service/send-all.ts'
 import { triggerEmulator } from '../service/trigger-emulator.ts'
-import { toHelp } from './add-group.ts'
+import { addCommand } from './add-group.ts'
 
 interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions, Pace {
   readonly to?: string
@@ -29,10 +29,14 @@ const MOST = 100_000
 
 /** `postern trigger`: makes events of a type. */
 export function addTrigger(program: Command, io: Io): void {
-  const command = program
-    .command('trigger')
-    .description('Let events of a type occur: in a running emulator, or straight to a receiver.')
-    .argument('<type>', 'contact.created, finance.payment.failed, {model}.updated …')
+  const command = addCommand(
+    program,
+    'trigger',
+    'Let events of a type occur: in a running emulator, or straight to a receiver.',
+    'Exit codes: 0 done, 1 something was not acknowledged, 2 usage, 3 nothing answers there, 5 not done in time, 130 interrupted.',
+    'postern trigger contact.created --set data.record.email=zoe@example.test --watch',
+    'postern trigger finance.payment.failed --duplicate 3 --concurrent 3 --to http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET',
+  ).argument('<type>', 'contact.created, finance.payment.failed, {model}.updated …')
   addEmulatorUrl(command)
     .option('--watch', 'wait for the deliveries, and show their attempts; exit 1 where one failed')
     .addOption(durationOption('--timeout <time>', 'how long that may take', 60_000, '60s'))
@@ -46,7 +50,6 @@ export function addTrigger(program: Command, io: Io): void {
     .option('--yes', 'send also to a host that is not this machine')
   addSecretOptions(command)
     .addOption(signatureHeaderOption())
-    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
     .action((type: string, options: TriggerOptions) => trigger(type, options, io))
 }
 
@@ -123,10 +126,3 @@ function toShown({ body, failure, error, ...attempt }: Attempt): ShownAttempt {
   const isCut = failure === 'connection' && error instanceof Error
   return { ...attempt, responseBody: body, failure: isCut ? toConnectionFailure(error).kind : failure }
 }
-
-const NOTES =
-  'Exit codes: 0 done, 1 something was not acknowledged, 2 usage, 3 nothing answers there, 5 not done in time, 130 interrupted.'
-const EXAMPLES = [
-  'postern trigger contact.created --set data.record.email=zoe@example.test --watch',
-  'postern trigger finance.payment.failed --duplicate 3 --concurrent 3 --to http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET',
-]

@@ -5,7 +5,7 @@ import { signatureHeaderOption } from '../input/read-option.ts'
 import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, emit, type Io, usageError } from '../io.ts'
 import { explainMismatch } from '../output/explain-mismatch.ts'
-import { toHelp } from './add-group.ts'
+import { addCommand } from './add-group.ts'
 
 interface VerifyOptions extends SecretOptions {
   readonly header?: string
@@ -15,17 +15,16 @@ interface VerifyOptions extends SecretOptions {
 
 /** `postern sign`: the value of the signature header for a body. */
 export function addSign(program: Command, io: Io): void {
-  const command = program
-    .command('sign')
-    .description('Print the value of the signature header for a body.')
-    .argument('[file]', 'the body; standard input without it')
-  const examples = [
+  const command = addCommand(
+    program,
+    'sign',
+    'Print the value of the signature header for a body.',
+    'Exit codes: 0 done, 2 usage.',
     'postern sign body.json --secret-env WEBHOOK_SECRET',
     `printf %s '{"id":"evt_1"}' | postern sign --secret-file secret.txt`,
-  ]
+  ).argument('[file]', 'the body; standard input without it')
   addSecretOptions(command)
     .option('--json', 'print one JSON object to standard output')
-    .addHelpText('after', toHelp('Exit codes: 0 done, 2 usage.', ...examples))
     .action(async (file: string | undefined, options: SecretOptions) => {
       const secret = await readSecret(options, io)
       const signature = sign(await readBody(file, options, io), secret)
@@ -35,20 +34,20 @@ export function addSign(program: Command, io: Io): void {
 
 /** `postern verify`: checks a signature, and explains a mismatch by the usual mistakes. */
 export function addVerify(program: Command, io: Io): void {
-  const command = program
-    .command('verify')
-    .description('Check the signature of a body, and explain a mismatch.')
+  const command = addCommand(
+    program,
+    'verify',
+    'Check the signature of a body, and explain a mismatch.',
+    'Exit codes: 0 the signature is right, 1 it is not, 2 usage.',
+    'postern verify body.json --header "sha256=..." --secret-env WEBHOOK_SECRET',
+    'postern verify --delivery @line.json --secret-file secret.txt && echo ok',
+  )
     .argument('[file]', 'the body as it came in; standard input without it')
     .option('--header <value>', 'the value of the signature header, with or without its name')
     .option('--delivery <json>', 'header and body as one JSON object, in place of both: @FILE, @- or the JSON itself')
-  const examples = [
-    'postern verify body.json --header "sha256=..." --secret-env WEBHOOK_SECRET',
-    'postern verify --delivery @line.json --secret-file secret.txt && echo ok',
-  ]
   addSecretOptions(command)
     .addOption(signatureHeaderOption())
     .option('--json', 'print one JSON object to standard output')
-    .addHelpText('after', toHelp('Exit codes: 0 the signature is right, 1 it is not, 2 usage.', ...examples))
     .action(async (file: string | undefined, options: VerifyOptions) => {
       const secret = await readSecret(options, io)
       const { body, header } = await readSubject(file, options, io)
