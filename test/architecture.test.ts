@@ -109,6 +109,7 @@ const FLOORS: Floors = {
         'node:process',
         'node:readline',
         'node:stream',
+        'node:stream/consumers',
         'node:timers/promises',
         'node:util',
         'pg',

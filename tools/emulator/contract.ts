@@ -145,19 +145,13 @@ export interface ApiCall {
   readonly rateRemaining: number | null
 }
 
-/** Everything that happened since the previous message, or since the position that the page names. */
-export interface Batch {
-  /** Position in the stream, with which a later stream begins. */
-  readonly cursor: string
-  readonly now: string
+/** Everything that happened since the position that the page names. */
+export interface Batch extends Omit<RowPage, 'state'> {
   /** True if deliveries were removed, or the emulator was restarted: the page has to load its list again. */
   readonly mustReload: boolean
   /** True if webhooks have changed. */
   readonly isStateNew: boolean
-  readonly rows: readonly Row[]
   readonly warnings: readonly string[]
-  /** Number of deliveries that the emulator has. */
-  readonly total: number
 }
 
 /** The digest that code computes if it signs anything but the exact bytes. */

@@ -52,21 +52,23 @@ export function createEvents({ clock, assumed, ids, webhooks, log, engine, feed,
         ({ active, events }) =>
           (active || assumed.eventsWhilePaused === 'kept') && isSubscribed(events, type, assumed.wildcards),
       )
-  const make = (accountKey: string, { type, data, id, timestamp }: EventInput, found: readonly Webhook[]) => {
-    const now = clock.now()
-    const bytesOf = (eventId: string) => {
-      const event = { id: eventId, type, timestamp: timestamp ?? new Date(now).toISOString(), accountKey, data }
-      return new TextEncoder().encode(writeAsJson(() => formatJson(event, format, eventId)))
+  const make = (
+    accountKey: string,
+    { type, data, id = ids.event(), timestamp }: EventInput,
+    found: readonly Webhook[],
+  ) => {
+    const createdAt = clock.now()
+    const write = (eventId: string) => {
+      const event = { id: eventId, type, timestamp: timestamp ?? new Date(createdAt).toISOString(), accountKey, data }
+      const bytes = new TextEncoder().encode(writeAsJson(() => formatJson(event, format, eventId)))
+      return { eventId, eventType: type, createdAt, bytes }
     }
-    const eventId = id ?? ids.event()
-    const bytes = bytesOf(eventId)
-    const deliveries = found.map((webhook, index): StoredDelivery => {
-      const about = { id: ids.object(), eventType: type, createdAt: now }
-      if (assumed.eventIds === 'same-id' || index === 0) return newDelivery(webhook, { ...about, eventId, bytes })
-      const ownId = ids.event()
-      return newDelivery(webhook, { ...about, eventId: ownId, bytes: bytesOf(ownId) })
+    const first = write(id)
+    const deliveries = found.map((webhook, index) => {
+      const isShared = assumed.eventIds === 'same-id' || index === 0
+      return newDelivery(webhook, { id: ids.object(), ...(isShared ? first : write(ids.event())) })
     })
-    return { id: eventId, deliveries, size: deliveries.length * bytes.length }
+    return { id, deliveries, size: deliveries.length * first.bytes.length }
   }
   const send = (deliveries: readonly StoredDelivery[], write?: () => void) => {
     log.add(deliveries, write)

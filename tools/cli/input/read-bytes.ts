@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
 import { type Io, refuseFile, tell } from '../io.ts'
 
 /** Reads standard input to its end. Rejects at Ctrl-C. */
@@ -10,13 +11,7 @@ export async function readStdin(io: Io): Promise<Buffer> {
   const interrupted = once(interrupt, 'abort').then(() => {
     throw interrupt.reason
   })
-  return Promise.race([collectParts(stdin), interrupted])
-}
-
-async function collectParts(stdin: Io['stdin']): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  for await (const part of stdin) parts.push(Buffer.from(part))
-  return Buffer.concat(parts)
+  return Promise.race([buffer(stdin), interrupted])
 }
 
 export async function readBytes(file: string): Promise<Buffer> {

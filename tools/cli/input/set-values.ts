@@ -14,8 +14,8 @@ export function setValues(event: object, settings: readonly string[]): void {
     const { path, names, text } = readSetting(setting)
     const [first = ''] = names
     if (first === 'type') throw refuse(path, 'The type is the first argument of the command.')
-    if (!ENVELOPE.includes(first)) throw refuse(path, suggest(event, path, '', ENVELOPE))
-    setValue(event, names, text)
+    if (!ENVELOPE.includes(first)) throw refuse(path, suggest(event, path, '', first, ENVELOPE))
+    setValue(event, path, names, text)
   }
 }
 
@@ -28,11 +28,10 @@ function readSetting(setting: string) {
   return { path, names, text: setting.slice(equals + 1) }
 }
 
-function setValue(event: object, names: readonly string[], text: string): void {
-  const path = names.join('.')
+function setValue(event: object, path: string, names: readonly string[], text: string): void {
   let object = event
+  let before = ''
   for (const [index, name] of names.entries()) {
-    const before = names.slice(0, index).join('.')
     const known = Object.keys(object)
     if (Array.isArray(object)) throw refuse(path, `${before} is a list: give it whole, as JSON.`)
     if (index === names.length - 1) {
@@ -43,21 +42,19 @@ function setValue(event: object, names: readonly string[], text: string): void {
       return
     }
     const next = read(object, name)
+    const place = join(before, name)
     if (typeof next !== 'object' || next === null)
-      throw refuse(
-        path,
-        known.includes(name) ? `${join(before, name)} has no fields.` : suggest(event, path, before, known),
-      )
+      throw refuse(path, known.includes(name) ? `${place} has no fields.` : suggest(event, path, before, name, known))
     object = next
+    before = place
   }
 }
 
-function suggest(event: object, path: string, before: string, known: readonly string[]): string {
-  const names = path.split('.')
-  const wrong = names[before === '' ? 0 : before.split('.').length] ?? ''
+/** Advises on a name that the object at `before` does not have. */
+function suggest(event: object, path: string, before: string, wrong: string, known: readonly string[]): string {
   const nearest = findNearest(wrong, known)
   if (nearest !== undefined) return `Did you mean ${join(before, nearest)}?`
-  const last = names.at(-1) ?? ''
+  const last = path.slice(path.lastIndexOf('.') + 1)
   const all = listPaths(event)
   const elsewhere = all.find((each) => each.split('.').at(-1) === last) ?? all.find((each) => each.endsWith(`.${path}`))
   if (elsewhere !== undefined) return `Did you mean ${elsewhere}?`

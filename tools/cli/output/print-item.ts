@@ -58,23 +58,23 @@ export function formatItem(item: ListedEntry): string {
 const TRY_COLUMNS = ['TRY', 'STARTED', 'TOOK', 'CODE', 'WORKER', 'HANDLERS', 'ERROR']
 
 export function toItemRecord(item: ListedEntry, body?: Uint8Array): object {
-  const { key, state, type, id, accountKey, source, trace, lane, behind, receivedAt, since, dueAt, failures, deaths } =
-    item
+  const { key, state, type, id, accountKey, source = null, trace = null, lane = null, behind } = item
+  const { receivedAt, since, dueAt, failures, deaths, marks, tries } = item
   return {
     key,
     state,
     eventType: type,
     eventId: id,
     accountKey,
-    source: source ?? null,
-    trace: trace ?? null,
-    lane: lane ?? null,
+    source,
+    trace,
+    lane,
     ...(behind && { behind }),
     ...toTimes({ receivedAt, since, dueAt }),
     failures,
     deaths,
-    marks: item.marks,
-    tries: item.tries.map(({ dueAt: due, startedAt, endedAt, ...rest }) => ({
+    marks,
+    tries: tries.map(({ dueAt: due, startedAt, endedAt, ...rest }) => ({
       ...rest,
       ...toTimes({ dueAt: due, startedAt, endedAt }),
     })),

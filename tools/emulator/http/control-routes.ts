@@ -8,7 +8,7 @@ import type { Standings } from '../inspector/standings.ts'
 import { answerFault, deliveryFaults } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
-import { describeBody, describeClock, describeDelivery, describeState } from './describe.ts'
+import { describeBody, describeClock, describeDelivery, describeFaults, describeState } from './describe.ts'
 import type { Env } from './env.ts'
 import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from './read-json.ts'
 import { createStreamRoute } from './stream-route.ts'
@@ -65,12 +65,12 @@ export function createControlRoutes(service: Service, readyLine: () => object, s
     const wanted = await readJson(c, fault)
     if ('deliveries' in wanted) faults.deliveries = wanted.deliveries
     else faults.addAnswer(wanted)
-    return c.json({ answers: faults.answers, deliveries: faults.deliveries })
+    return c.json(describeFaults(service))
   })
 
   app.delete('/faults', (c) => {
     faults.clear()
-    return c.json({ answers: faults.answers, deliveries: faults.deliveries })
+    return c.json(describeFaults(service))
   })
 
   addRecordRoutes(app, service)

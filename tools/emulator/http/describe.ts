@@ -132,7 +132,7 @@ export function describeClock({ clock, engine }: Service): ClockShape {
 }
 
 export function describeState(service: Service): EmulatorState {
-  const { settings, accounts, webhooks, records, log, faults, bootId } = service
+  const { settings, accounts, webhooks, records, log, bootId } = service
   const { retryScale, deadlineMs, signatureHeader, dialect, assumed } = settings
   return {
     bootId,
@@ -140,11 +140,15 @@ export function describeState(service: Service): EmulatorState {
     accounts: accounts.list().map(({ key, email }) => ({ key, email })),
     webhooks: webhooks.list().map(describeWebhook),
     counts: { records: records.count(), deliveries: log.size, pending: log.pendingCount },
-    faults: { answers: faults.answers, deliveries: faults.deliveries },
+    faults: describeFaults(service),
     settings: { retryScale, deadlineMs, signatureHeader, dialect },
     assumed,
     hasInbox: settings.inbox !== undefined,
   }
+}
+
+export function describeFaults({ faults: { answers, deliveries } }: Service): EmulatorState['faults'] {
+  return { answers, deliveries }
 }
 
 export function describeWebhook({ secret: _secret, ...shown }: Webhook): WebhookShape {

@@ -17,8 +17,9 @@ export function guardHost(
 ): MiddlewareHandler<Env> {
   const allowed = hostAllow.map((name) => name.toLowerCase())
   return async (c, next) => {
-    const host = c.req.header('host')
-    if (host !== undefined && !(isOneOf(host, allowed) && URL.canParse(`http://${host}`)))
+    const host = c.req.header('host') ?? 'localhost'
+    const name = host.replace(/:\d+$/, '').toLowerCase()
+    if (!(LOOPBACK.test(name) || allowed.includes(name)) || !URL.canParse(`http://${host}`))
       throw new Refusal('forbidden', `this server does not answer to the name ${JSON.stringify(host)}; ${hint}`)
     await next()
   }
@@ -36,9 +37,4 @@ export function guardOrigin(): MiddlewareHandler<Env> {
       throw new Refusal('forbidden', 'requests of pages at other addresses are refused')
     await next()
   }
-}
-
-function isOneOf(host: string, allowed: readonly string[]): boolean {
-  const name = host.replace(/:\d+$/, '').toLowerCase()
-  return LOOPBACK.test(name) || allowed.includes(name)
 }
