@@ -171,7 +171,7 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>
   /** JSON text: a code word, and the event id once the signature held. */
   readonly body: string
-  /** The rest of the request can't be waited for: the connection ends after this answer. */
+  /** The connection ends after this answer: the rest of the request can't be waited for, or the receiver is closing. */
   readonly close: boolean
   /** The time, in milliseconds, for which the rest of the request is read and thrown away before the socket is ended. */
   readonly drainMs: number

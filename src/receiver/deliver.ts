@@ -284,13 +284,12 @@ export class DeliveryPath {
   /** @param unread the request if its body was not read to the end */
   #reply(answer: Outcome, delivery: EventRequest, unread?: DeliveryRequest): Reply {
     const outcome = this.#report(answer, delivery)
-    if (unread === undefined) return toReply(outcome, false, 0)
+    const { isClosing, settings } = this.#shared // a kept connection would keep a closing server waiting
+    if (unread === undefined) return toReply(outcome, isClosing, 0)
     const length = declaredLength(unread)
     // HTTP/2 and Fetch may have a body with neither header.
-    if (length === undefined && unread.header('transfer-encoding') == null) return toReply(outcome, false, DRAIN_MS)
-    const { settings } = this.#shared
-    const isCut = outcome.status === 408 || outcome.outcome === 'closing'
-    const close = isCut || length === undefined || length > settings.maxBodyBytes
+    if (length === undefined && unread.header('transfer-encoding') == null) return toReply(outcome, isClosing, DRAIN_MS)
+    const close = isClosing || outcome.status === 408 || length === undefined || length > settings.maxBodyBytes
     const leftMs = Math.max(delivery.deadline - settings.clock.monotonic(), 0)
     return toReply(outcome, close, close ? DRAIN_MS : leftMs)
   }

@@ -1,6 +1,6 @@
 /**
- * A process with one host, named by an argument. Told to `close`, it exits as soon as `receiver.close()` resolves; told to `stop`, it stops its
- * server then, and ends by itself.
+ * A process with one host, named by an argument. It is told to exit as soon as `receiver.close()` resolves, or to stop its server then or beside
+ * it, and ends by itself.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver } from 'postern'
@@ -29,11 +29,12 @@ const handle: typeof receiver.handle = async (request) => {
 const running = await hosts.find(({ name }) => name === process.argv[2])?.start({ handle })
 
 process.once('message', async (told) => {
+  const stopping = told === 'stop the server beside close()' ? running?.stop() : undefined
   const closing = receiver.close()
   process.send?.('begun')
   await closing
-  if (told === 'close') process.exit(0)
+  if (told === 'exit after close()') process.exit(0)
   process.disconnect()
-  await running?.stop()
+  await (stopping ?? running?.stop())
 })
 process.send?.({ port: running?.port })

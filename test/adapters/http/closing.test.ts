@@ -31,8 +31,10 @@ async function sendAll(port: number, deliveries: readonly Sample[]): Promise<rea
   return wires
 }
 
-describe('await receiver.close(), then process.exit(0) or the close() of the server,', () => {
-  it.each(hosts.flatMap(({ name }) => [[name, 'close'] as const, [name, 'stop'] as const]))(
+const ENDS = ['exit after close()', 'stop the server after close()', 'stop the server beside close()']
+
+describe('receiver.close()', () => {
+  it.each(hosts.flatMap(({ name }) => ENDS.map((told) => [name, told] as const)))(
     'loses no answer on %s, and lets the process end though a connection is kept: %s',
     async (host, told) => {
       const { child, port, whenBegun } = await startProcess(host, 'slow handler')
@@ -67,7 +69,7 @@ describe('await receiver.close(), then process.exit(0) or the close() of the ser
     await whenBegun(1)
     const exited = once(child, 'exit')
     const watch = startWatch()
-    child.send('close')
+    child.send('exit after close()')
     expectAnswer(await stalling.answer(), 503, 'closing')
     expect(await exited).toEqual([0, null])
     expect(watch()).toBeLessThan(3_000)
@@ -79,7 +81,7 @@ describe('await receiver.close(), then process.exit(0) or the close() of the ser
     const wires = await sendAll(port, deliveries)
     await whenBegun(20)
     const exited = once(child, 'exit')
-    child.send('close')
+    child.send('exit after close()')
     for (const [at, wire] of wires.entries()) expectAnswer(await wire.answer(), 503, 'closing', deliveries[at]?.id)
     expect(await exited).toEqual([0, null])
   })
