@@ -32,6 +32,12 @@ class SlowRequest {
   }
 }
 
+/** Ends the bodies too soon, and returns how they are answered. */
+function cutShort(...requests: readonly SlowRequest[]): Promise<number[]> {
+  for (const { gate } of requests) gate.open({ failure: 'body_incomplete' })
+  return Promise.all(requests.map(async ({ reply }) => (await reply).status))
+}
+
 const bytesOf = (event = events.contact.created()) =>
   request(event).read(1_048_576, { take: () => true, reserve: () => true }) as Uint8Array // request() sets them synchronously
 
@@ -43,8 +49,7 @@ async function expectAllRoom(bench: Bench): Promise<void> {
   expect([older.cuts, newer.cuts]).toEqual([0, 0])
   expect(newer.intake.take(1)).toBe(true)
   expect([older.cuts, newer.cuts]).toEqual([1, 0])
-  for (const { gate } of [older, newer]) gate.open({ failure: 'body_incomplete' })
-  expect([(await older.reply).status, (await newer.reply).status]).toEqual([408, 400])
+  expect(await cutShort(older, newer)).toEqual([408, 400])
 }
 
 describe('the fragments of a body', () => {
@@ -62,7 +67,7 @@ describe('the fragments of a body', () => {
   })
 
   it('that arrive too late do not count, and neither does a value that an adapter returns for a body that was cut', async () => {
-    const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting(TIGHT)
     const [done, cut] = [new SlowRequest(bench), new SlowRequest(bench)]
     done.gate.open(bytesOf())
     expect((await done.reply).status).toBe(401) // the bytes of another event
@@ -78,22 +83,19 @@ describe('the fragments of a body', () => {
 
 describe('maxBufferedBytes', () => {
   it('cuts the oldest incomplete body: a well-behaved sender is done in milliseconds', async () => {
-    const { bench, runs } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench, runs } = counting(TIGHT)
     const [oldest, second] = [new SlowRequest(bench), new SlowRequest(bench)]
     expect(oldest.intake.take(400 * KIB)).toBe(true)
     expect(second.intake.take(400 * KIB)).toBe(true)
-    const event = events.contact.created()
     const honest = new SlowRequest(bench)
     expect(honest.intake.take(300 * KIB)).toBe(true)
     expect(await oldest.reply).toMatchObject({ status: 408, body: '{"code":"overloaded"}', close: true })
     expect(bench.lines[0]?.message).toMatch(/delivery deferred: bodies that wait .* use up maxBufferedBytes.*Raise it/)
     expect([oldest.cuts, second.cuts, honest.cuts]).toEqual([1, 0, 0])
     expect(oldest.intake.take(1)).toBe(false)
-    const sent = bench.receiver.handle(request(event))
-    expect((await sent).status).toBe(200)
+    expect((await bench.receiver.handle(request(events.contact.created()))).status).toBe(200)
     expect(runs()).toBe(1)
-    for (const { gate } of [oldest, second, honest]) gate.open({ failure: 'body_incomplete' })
-    expect([(await second.reply).status, (await honest.reply).status]).toEqual([400, 400])
+    expect(await cutShort(oldest, second, honest)).toEqual([408, 400, 400])
   })
 
   it('is eight times maxBodyBytes by default, if that is more than 64 MiB', async () => {
@@ -101,12 +103,11 @@ describe('maxBufferedBytes', () => {
     const slow = [new SlowRequest(bench), new SlowRequest(bench), new SlowRequest(bench)]
     for (const { intake } of slow) expect(intake.take(32_768 * KIB)).toBe(true)
     expect(slow.map(({ cuts }) => cuts)).toEqual([0, 0, 0])
-    for (const { gate } of slow) gate.open({ failure: 'body_incomplete' })
-    await Promise.all(slow.map(({ reply }) => reply))
+    await cutShort(...slow)
   })
 
   it('is fully available again after any outcome of a body', async () => {
-    const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting(TIGHT)
     for (let round = 0; round < 3; round++) {
       const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
       expect(older.intake.reserve(100 * KIB)).toBe(true)
@@ -138,7 +139,7 @@ describe('maxBufferedBytes', () => {
     for (const each of sent) expect(await each).toMatchObject({ outcome: 'handled' })
     expect(await bench.send(large())).toMatchObject({ outcome: 'handled' })
     expect(runs()).toBe(5)
-    slow.gate.open({ failure: 'body_incomplete' })
+    await cutShort(slow)
   })
 
   it('begins no look-up of secrets that it has no room for, and keeps no body of one', async () => {
@@ -148,7 +149,7 @@ describe('maxBufferedBytes', () => {
       requests.push(request)
       return gate.promise
     }
-    const { bench } = counting({ secret, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting({ ...TIGHT, secret })
     const sent = Array.from({ length: 300 }, () => bench.send(events.contact.created()))
     await settle()
     const refused = bench.outcomes.filter(({ outcome }) => outcome === 'overloaded').length
@@ -164,19 +165,17 @@ describe('maxBufferedBytes', () => {
   })
 
   it('lets a host that keeps fragments itself reserve their cost, up to half of it', async () => {
-    const { bench } = counting({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const { bench } = counting(TIGHT)
     const [first, second] = [new SlowRequest(bench), new SlowRequest(bench)]
     expect(first.intake.reserve(400 * KIB)).toBe(true)
     expect(second.intake.reserve(200 * KIB)).toBe(false)
     expect(second.intake.reserve(100 * KIB)).toBe(true)
-    first.gate.open({ failure: 'body_incomplete' })
-    await first.reply
+    await cutShort(first)
     const third = new SlowRequest(bench)
     for (const bytes of [-1, Number.NaN]) expect(third.intake.reserve(bytes)).toBe(false) // an adapter in plain JavaScript
     expect(third.intake.reserve(0)).toBe(true)
     expect(third.intake.reserve(412 * KIB)).toBe(true)
-    for (const { gate } of [second, third]) gate.open({ failure: 'body_incomplete' })
-    expect([(await second.reply).status, (await third.reply).status]).toEqual([400, 400])
+    expect(await cutShort(second, third)).toEqual([400, 400])
   })
 })
 

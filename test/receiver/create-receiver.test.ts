@@ -12,8 +12,10 @@ import { events, manualClock, type SignedDelivery, signed, silentLogger } from '
 import { describe, expect, it } from 'vitest'
 import {
   Bench,
+  claimElsewhere,
   counting,
   delayedBy,
+  expectRefusal,
   failure,
   gated,
   raise,
@@ -29,16 +31,23 @@ const make = (options: unknown) => createReceiver(options as ReceiverOptions<nev
 const store = () => memoryStore()
 const without = (method: string) => ({ ...methods, [method]: undefined })
 const keeping = (retentionMs: unknown) => ({ store: { ...methods, retentionMs } })
+const LEAST = {
+  maxBodyBytes: 100,
+  deadlineMs: 100,
+  handlerTimeoutMs: 100,
+  leaseMs: 2_000,
+  maxInFlight: 1,
+  maxAge: 10_800_000,
+}
+const MOST = { maxBodyBytes: 1_073_741_824, deadlineMs: 9_500, handlerTimeoutMs: 86_400_000, leaseMs: 25_000 }
 const methods = { retentionMs: 1e9, claim() {}, renew() {}, complete() {}, release() {} }
 
 describe('options', () => {
   it.each<[string, unknown, string]>([
     ['no options', undefined, 'createReceiver: it takes one object of options: { secret }.'],
-    ['null', null, 'it takes one object of options: { secret }'],
     ['a name of blanks', { name: 'a b' }, 'give 1 to 64 printable characters'],
     ['a name of 65 characters', { name: 'x'.repeat(65) }, '1 to 64'],
     ['maxBodyBytes 0', { maxBodyBytes: 0 }, 'maxBodyBytes is 0; give a whole number of bytes from 100 to 1073741824'],
-    ['maxBodyBytes in words', { maxBodyBytes: '1mb' }, 'maxBodyBytes is "1mb"'],
     ['less than one body may cost', { maxBodyBytes: 2e6, maxBufferedBytes: 7_999_999 }, 'maxBufferedBytes is 7999999'],
     ['a deadline over 9.5 s', { deadlineMs: 9_501 }, 'give a number from 100 to 9500'],
     [
@@ -52,8 +61,6 @@ describe('options', () => {
     ['maxAge under 3 h', { maxAge: 10_799_999 }, 'since the last of the five attempts comes 2 h 36 min'],
     ['a clock without monotonic', { clock: { now() {} } }, 'clearTimeout(); it has no monotonic()'],
     ['a logger without debug', { logger: { ...silentLogger, debug: 1 } }, 'it has no debug()'],
-    ['onOutcome that is no function', { onOutcome: 'log' }, 'onOutcome is "log"; give a function'],
-    ['onError that is no function', { onError: {} }, 'onError is an object; give a function'],
     ...['claim', 'renew', 'complete', 'release'].map((method): [string, unknown, string] => [
       `a store without ${method}`,
       { store: without(method) },
@@ -68,12 +75,9 @@ describe('options', () => {
     ]),
     ['models that are a list', { models: [] }, 'models is an empty list; give a plain object of schemas by key'],
     ['models that were not awaited', { models: Promise.resolve({}) }, 'models is a promise; give a plain object'],
-    ['events that are a function', { events: () => {} }, 'events is a function; give a plain object'],
-    ['events that are null', { events: null }, 'events is null'],
     ['a model that is no schema', { models: { contact: {} } }, 'models.contact is not a schema. Give one of zod'],
     ['a model that is undefined', { models: { contact: undefined } }, 'models.contact is undefined. If it is imported'],
     ['a model key with a dot', { models: { 'a.b': record() } }, '"a.b" cannot be a model key'],
-    ['a model key with a star', { models: { '*': record() } }, 'without dot, star or blank'],
     ['an empty model key', { models: { '': record() } }, '"" cannot be a model key'],
     ['an event about a record', { events: { 'invoice.created': record() } }, 'declare its model instead, models: {'],
     ['an event that reads as a pattern', { events: { '*.paid': record() } }, 'it reads as a pattern'],
@@ -95,21 +99,15 @@ describe('options', () => {
     ],
     ['toString', 'createReceiver has no option "toString"'],
   ])('refuses the unknown option %s', (option, fix) => {
-    const error = failure(() => make({ secret: SECRET, [option]: 1 }))
-    expect(error.code).toBe('option_unknown')
-    expect(error.message).toContain(fix)
+    expectRefusal(() => make({ secret: SECRET, [option]: 1 }), 'option_unknown', fix)
   })
 
   it.each([
-    ['the least', { maxBodyBytes: 100, deadlineMs: 100, handlerTimeoutMs: 100, leaseMs: 2_000, maxInFlight: 1 }],
-    ['the least maxAge', { maxAge: 10_800_000 }],
-    ['the most', { maxBodyBytes: 1_073_741_824, deadlineMs: 9_500, handlerTimeoutMs: 86_400_000, leaseMs: 25_000 }],
-    ['undefined for an option', { models: undefined, events: undefined, store: undefined, onError: undefined }],
+    ['the least', { ...LEAST, ...keeping(10_800_000) }],
+    ['the most', { ...MOST, ...keeping(Number.POSITIVE_INFINITY) }],
     ['prototype names for models', { models: { constructor: record(), toString: record(), ['__proto__']: record() } }],
-    ['a store that keeps ids for just 3 h', keeping(10_800_000)],
     ['fractions of milliseconds', { deadlineMs: 1_000.5, handlerTimeoutMs: 100.5 }],
     ['event types of any other shape', { events: { 'invoice.paid': record(), paid: record(), 'a.b.c': record() } }],
-    ['a store that keeps ids for ever', keeping(Number.POSITIVE_INFINITY)],
   ])('accepts %s', (_what, options) => {
     expect(() => make({ secret: SECRET, ...options })).not.toThrow()
   })
@@ -124,8 +122,6 @@ describe('unusable secrets', () => {
     ['a bound secret without the secret', { accountKey: 'acme' }, 'is undefined'],
     ['a bound secret with a misspelt field', { secret: SECRET, acountKey: 'acme' }, 'it has no field "acountKey"'],
     ['a promise', Promise.resolve(SECRET), 'is a promise: await it, or give the receiver the function itself'],
-    ['a promise in a bound secret', { secret: Promise.resolve(SECRET), accountKey: 'acme' }, 'is a promise: await it'],
-    ['a secret in double quotes', `"${SECRET}"`, 'is in quotes'],
   ])('refuses %s', (_what, secret, fix) => {
     const error = failure(() => make({ secret }))
     expect(error.code).toBe('secret_unusable')
@@ -139,9 +135,7 @@ describe('the name on a store', () => {
   it('is refused to a second receiver, with a message that contains the fix', () => {
     const shared = store()
     make({ secret: SECRET, store: shared })
-    const error = failure(() => make({ secret: SECRET, store: shared }))
-    expect(error.code).toBe('store_shared')
-    expect(error.message).toContain("another name: { name: '…' }")
+    expectRefusal(() => make({ secret: SECRET, store: shared }), 'store_shared', "another name: { name: '…' }")
     expect(() => make({ secret: SECRET, store: shared, name: 'billing' })).not.toThrow()
     expect(() => make({ secret: SECRET, store: store() })).not.toThrow()
   })
@@ -158,7 +152,7 @@ describe('the name on a store', () => {
     await first.close()
     make({ secret: SECRET, store: shared })
     await first.close()
-    expect(failure(() => make({ secret: SECRET, store: shared })).code).toBe('store_shared')
+    expectRefusal(() => make({ secret: SECRET, store: shared }), 'store_shared')
   })
 })
 
@@ -172,16 +166,8 @@ describe('registration', () => {
     expect((await bench.send(events.contact.created(), { tamper: 'other-secret' })).status).toBe(401)
     bench.receiver.on('contact.deleted', () => {})
     expect((await bench.send(events.contact.created())).status).toBe(200)
-    const error = failure(() => register(bench))
-    expect(error.code).toBe('registration_frozen')
-    expect(error.message).toContain(`.${method}() was called after the first delivery. Register every handler before`)
-  })
-
-  it('returns the receiver, for chains', () => {
-    const { receiver } = new Bench()
-    expect(receiver.on('contact.created', () => {})).toBe(receiver)
-    expect(receiver.on('contact.created', { name: 'other' }, () => {})).toBe(receiver)
-    expect(receiver.intercept((run) => run())).toBe(receiver)
+    const fix = `.${method}() was called after the first delivery. Register every handler before`
+    expectRefusal(() => register(bench), 'registration_frozen', fix)
   })
 })
 
@@ -190,30 +176,6 @@ describe('receive', () => {
     const { bench } = counting({ maxBodyBytes: 2_000 })
     return bench
   }
-
-  it.each<[string, unknown]>([
-    ['text', 'a body'],
-    ['a parsed object', { id: 'evt_1' }],
-    ['nothing', undefined],
-    ['an ArrayBuffer', new ArrayBuffer(4)],
-  ])('accepts bytes only: %s is answered 500, with the fix', async (_what, body) => {
-    const bench = open()
-    const outcome = await bench.receiver.receive({ body: body as Uint8Array, signature: undefined }) // as in plain JavaScript
-    expect(outcome).toMatchObject({ outcome: 'error', status: 500, code: 'body_consumed' })
-    expect(bench.errors[0]?.message).toContain('Uint8Array or Buffer')
-    expect(bench.outcomes).toHaveLength(1)
-    expect(bench.store.calls).toEqual([])
-  })
-
-  it.each([
-    ['a malformed signature', { tamper: 'short' }, 401, 'signature_malformed'],
-    ['a changed body', { tamper: 'flip-bit' }, 401, 'signature_mismatch'],
-  ] as const)('refuses %s', async (_what, options, status, code) => {
-    const bench = open()
-    expect(await bench.send(events.contact.created(), options)).toMatchObject({ outcome: 'rejected', status, code })
-    expect(bench.outcomes.map((outcome) => outcome.id)).toEqual([undefined])
-    expect(bench.store.calls).toEqual([])
-  })
 
   it('accepts a body of maxBodyBytes, and refuses one more before looking at its signature', async () => {
     const bench = open()
@@ -254,14 +216,6 @@ it.each<[string, (bytes: Uint8Array, no: () => Promise<never>) => unknown]>([
   },
 )
 
-it("a promise for a signature is reported as the app's mistake", async () => {
-  const bench = new Bench()
-  const { body } = signed(events.contact.created(), { secret: SECRET })
-  const signature = Promise.resolve('sha256=') as never // plain JavaScript forgets to await
-  expect(await bench.receiver.receive({ body, signature })).toMatchObject({ status: 500, code: 'body_consumed' })
-  expect(bench.errors[0]?.message).toContain('await what is a promise')
-})
-
 it('handle, receive, dispatch and close may be detached from the receiver', async () => {
   const { bench } = counting()
   const { handle, receive, dispatch, close } = bench.receiver
@@ -280,10 +234,8 @@ it.each<[string, readonly unknown[]]>([
 ])('handle() explains the mistake if it gets the arguments of %s, which it would never answer', (_host, given) => {
   const bench = new Bench()
   const mounted = bench.receiver.handle as (...given: readonly unknown[]) => unknown // as a host calls it
-  expect(failure(() => mounted(...given))).toMatchObject({
-    code: 'option_invalid',
-    message: expect.stringContaining('mount expressHandler(receiver), or the adapter of that framework'),
-  })
+  const fix = 'mount expressHandler(receiver), or the adapter of that framework'
+  expectRefusal(() => mounted(...given), 'option_invalid', fix)
   expect(bench.outcomes).toEqual([])
 })
 
@@ -295,8 +247,10 @@ it('handle() ignores further arguments of a caller, such as an index', async () 
 
 it.each<[string, (delivery: SignedDelivery) => readonly unknown[], string]>([
   ['nothing', () => [], 'needs the exact bytes'],
-  ['null', () => [null], 'needs the exact bytes'],
-  ['a number', () => [5], 'needs the exact bytes'],
+  ['a parsed body', ({ signature }) => [{ body: { id: 'evt_1' }, signature }], 'Uint8Array or Buffer'],
+  ['an ArrayBuffer', ({ signature }) => [{ body: new ArrayBuffer(4), signature }], 'Uint8Array or Buffer'],
+  ['a promise', ({ body }) => [{ body, signature: Promise.resolve('sha256=') }], 'await what is a promise'],
+  ['an event', () => [events.contact.created()], 'or give it to receiver.dispatch(event)'],
   ['no body', () => [{}], 'needs the exact bytes'],
   ['body and signature', ({ body, signature }) => [body, signature], 'takes one object: receive({ body, signature })'],
   ['text and signature', ({ signature }) => ['{}', signature], 'takes one object: receive({ body, signature })'],
@@ -304,7 +258,6 @@ it.each<[string, (delivery: SignedDelivery) => readonly unknown[], string]>([
   ['a request of Node', ({ body, signature }) => [Object.assign(Readable.from([body]), { signature })], 'a request'],
   ['headers', ({ body, headers }) => [{ body, headers }], 'takes receive({ body, signature }), with the value of'],
   ['headers as the signature', ({ body, headers }) => [{ body, signature: new Headers(headers) }], 'object (Headers)'],
-  ['a body in text', ({ signature }) => [{ body: '{}', signature, isBase64: true }], 'not text or a parsed object'],
   ['a misspelt signature', ({ body, signature }) => [{ body, sig: signature }], 'It was given "body", "sig"'],
   ['a misspelt body', ({ body, signature }) => [{ bdy: body, signature }], 'no field "bdy". Did you mean "body"?'],
 ])('receive() answers any argument of plain JavaScript, and says what it takes: %s', async (_what, toGiven, fix) => {
@@ -332,7 +285,6 @@ describe('receivedAt', () => {
     ['seconds', 1_735_689_600],
     ['a day and more ago', Date.UTC(2024, 11, 30)],
     ['NaN', Number.NaN],
-    ['text', 'yesterday'],
   ])('of %s counts as now, and the owner gets one report of the accepted values', async (_what, receivedAt) => {
     const { bench } = counting()
     for (let count = 0; count < 2; count++)
@@ -367,7 +319,7 @@ describe('dispatch', () => {
     expect(seen).toEqual([event.data.record])
   })
 
-  it.each([[null], ['text'], [[]], [{}], [{ id: '', type: 'a', timestamp: '', accountKey: 'a', data: {} }]])(
+  it.each([[{}], [{ id: '', type: 'a', timestamp: '', accountKey: 'a', data: {} }]])(
     'rejects %j with event_invalid',
     async (event) => {
       const { receiver } = new Bench()
@@ -448,7 +400,7 @@ describe('dispatch', () => {
   it('waits for ever for a claim that another process holds, if its option says so', async () => {
     const { bench } = counting()
     const event = events.contact.created()
-    bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, 120_000)
+    claimElsewhere(bench, event, 120_000)
     const dispatched = bench.receiver.dispatch(event, { waitMs: Number.POSITIVE_INFINITY })
     await bench.clock.advance(119_000)
     expect(bench.outcomes).toEqual([])
@@ -469,15 +421,9 @@ describe('dispatch', () => {
     ])
   })
 
-  it.each([
-    [{ waitMs: -1 }, 'option_invalid'],
-    [{ waitMs: Number.NaN }, 'option_invalid'],
-    [{ waitMs: 2 ** 31 }, 'option_invalid'],
-    [{ waitMs: '5' }, 'option_invalid'],
-    [{ wait: 5 }, 'option_unknown'],
-  ])('rejects %j', async (options, code) => {
-    const { receiver } = new Bench()
-    await expect(receiver.dispatch(events.contact.created(), options as never)).rejects.toMatchObject({ code }) // as in plain JavaScript
+  it.each([-1, 2 ** 31])('rejects waitMs %i', async (waitMs) => {
+    const dispatched = new Bench().receiver.dispatch(events.contact.created(), { waitMs })
+    await expect(dispatched).rejects.toMatchObject({ code: 'option_invalid' })
   })
 })
 
@@ -500,9 +446,7 @@ describe('close', () => {
       'close() has no option "timeout". Did you mean "timeoutMs"? It takes timeoutMs.',
     ],
     ['a bare number', 1, 'close(): it takes one object of options: { timeoutMs }.'],
-    ['null', null, 'close(): it takes one object of options: { timeoutMs }.'],
     ['text', { timeoutMs: '1' }, 'close(): timeoutMs is "1"'],
-    ['NaN', { timeoutMs: Number.NaN }, 'close(): timeoutMs is NaN'],
   ])('informs the owner of %s, and waits its 10 s anyway', async (_what, options, message) => {
     const { bench, gate } = gated()
     const sent = bench.send(events.contact.created())
@@ -540,30 +484,16 @@ describe('close', () => {
   })
 })
 
-it('tells what to do with an event that receive() was given in place of a delivery', async () => {
-  const { bench } = counting()
-  const event: unknown = events.contact.created()
-  expect(await bench.receiver.receive(event as SignedDelivery)).toMatchObject({
-    outcome: 'error',
-    code: 'body_consumed',
-  })
-  expect(bench.errors[0]?.message).toMatch(
-    /sign it, receiver.receive\(signed\(event, .* or give it to receiver.dispatch/,
-  )
-})
-
-describe('await using', () => {
-  it('closes a receiver, and waits for what it handles', async () => {
-    const { bench, gate } = gated()
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(0)
-    const disposed = (async () => {
-      await using receiver = bench.receiver
-      void receiver
-    })()
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'closing' })
-    gate.open(undefined)
-    await disposed
-    expect(await sent).toMatchObject({ outcome: 'handled' })
-  })
+it('await using closes a receiver, and waits for what it handles', async () => {
+  const { bench, gate } = gated()
+  const sent = bench.send(events.contact.created())
+  await bench.clock.advance(0)
+  const disposed = (async () => {
+    await using receiver = bench.receiver
+    void receiver
+  })()
+  expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'closing' })
+  gate.open(undefined)
+  await disposed
+  expect(await sent).toMatchObject({ outcome: 'handled' })
 })

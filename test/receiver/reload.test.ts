@@ -3,7 +3,7 @@ import { sqliteStore } from 'postern/sqlite'
 import { events, signed, silentLogger } from 'postern/testing'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { AT_ONCE, Scene, until } from '../inbox/scene.ts'
-import { failure, raise, SECRET } from './support.ts'
+import { expectRefusal, raise, SECRET } from './support.ts'
 
 /** A receiver whose handlers record their runs, and whose warnings are kept. */
 function setUp(options = {}) {
@@ -48,7 +48,7 @@ describe('a module with handlers that is loaded again', () => {
     const receiver = make().on('contact.created', note('1'))
     await receiver.dispatch(events.contact.created())
     receiver.on('contact.created', note('2'))
-    expect(failure(() => receiver.on('contact.created', note('3'))).code).toBe('handler_unnamed')
+    expectRefusal(() => receiver.on('contact.created', note('3')), 'handler_unnamed')
   })
 
   it('is loaded again after it was refused, with no delivery in between', async () => {
@@ -56,11 +56,11 @@ describe('a module with handlers that is loaded again', () => {
     const receiver = make()
     const load = (version: string, pattern: string) =>
       receiver.on('contact.created', note(`created ${version}`)).on(pattern as '*', note(`all ${version}`))
-    expect(failure(() => load('1', 'contact.craeted')).code).toBe('pattern_invalid')
+    expectRefusal(() => load('1', 'contact.craeted'), 'pattern_invalid')
     load('2', '*')
     await receiver.dispatch(events.contact.created())
-    expect(failure(() => load('3', 'contact.created')).code).toBe('handler_unnamed')
-    expect(failure(() => load('4', 'contact.created')).code).toBe('handler_unnamed')
+    expectRefusal(() => load('3', 'contact.created'), 'handler_unnamed')
+    expectRefusal(() => load('4', 'contact.created'), 'handler_unnamed')
     load('5', '*')
     await receiver.dispatch(events.contact.created())
     expect(runs).toEqual(['created 2', 'all 2', 'created 5', 'all 5'])
@@ -133,20 +133,20 @@ describe.each(['production', 'test', ''])('with NODE_ENV %j', (environment) => {
     const { make, note } = setUp()
     const receiver = make().on('contact.created', note('1'))
     await receiver.dispatch(events.contact.created())
-    expect(failure(() => receiver.on('contact.created', note('2'))).code).toBe('registration_frozen')
-    expect(failure(() => receiver.intercept((run) => run())).code).toBe('registration_frozen')
+    expectRefusal(() => receiver.on('contact.created', note('2')), 'registration_frozen')
+    expectRefusal(() => receiver.intercept((run) => run()), 'registration_frozen')
   })
 
   it('still refuses a second handler without a name after another one was refused', () => {
     const { make, note } = setUp()
     const receiver = make().on('contact.created', note('1'))
     for (let time = 0; time < 2; time++)
-      expect(failure(() => receiver.on('contact.created', note('2'))).code).toBe('handler_unnamed')
+      expectRefusal(() => receiver.on('contact.created', note('2')), 'handler_unnamed')
   })
 
   it('refuses a second receiver of one name on one store', () => {
     const { make } = setUp({ store: memoryStore() })
     make()
-    expect(failure(make).code).toBe('store_shared')
+    expectRefusal(make, 'store_shared')
   })
 })

@@ -1,7 +1,7 @@
 import { createReceiver, type Receiver, record, type StandardSchema } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, failure, type Line, linesInto, SECRET, watchRejections } from './support.ts'
+import { Bench, expectRefusal, type Line, linesInto, SECRET, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -37,43 +37,32 @@ describe('patterns', () => {
 
   it.each([
     ['contact.created', ['contact.created', 'contact.*', '*.created', '*']],
-    ['contact.updated', ['contact.*', '*']],
     ['contact.deleted', ['contact.*', '*.deleted', '*']],
     ['opportunity.created', ['*.created', '*']],
-    ['opportunity.updated', ['*']],
     ['unheard-of.deleted', ['*.deleted', '*']],
     ['sync.completed', ['*', 'sync.completed']],
-    ['sync.failed', ['*']],
     ['invoice.paid', ['*', 'invoice.paid']],
     ['contact.merged', ['*']],
-    ['*', ['*']],
-    ['*.created', ['*.created', '*']],
     ['contact.*', ['*']],
-    ['__proto__', ['*']],
     ['__proto__.deleted', ['*.deleted', '*']],
   ])('of type %s runs %j', async (type, names) => {
     const options = { models, events: { 'invoice.paid': record() } }
     expect((await reached(ALL, type, options)).names).toEqual(names)
   })
 
-  it.each([['contact.updated'], ['sync.failed'], ['constructor'], ['__proto__'], ['toString'], ['*']])(
+  it.each(['contact.updated', 'constructor', '*'])(
     'ignore an event of type %s if no handler matches it, and write nothing to the store',
     async (type) => {
-      expect(await reached(['contact.created', 'sync.completed'], type)).toEqual({
-        names: [],
-        outcome: 'ignored',
-        calls: 0,
-      })
+      const nothing = { names: [], outcome: 'ignored', calls: 0 }
+      expect(await reached(['contact.created', 'sync.completed'], type)).toEqual(nothing)
     },
   )
 
   it.each([
     ['nothing', undefined, {}, "such as 'contact.created', not undefined"],
-    ['an empty text', '', {}, 'not ""'],
     ['a word', 'contact', {}, 'No event can match "contact"'],
     ['an unknown action', 'contact.merged', {}, "actions are 'created', 'updated', 'deleted'"],
     ['two stars', '*.*', {}, 'No event can match "*.*"'],
-    ['an action alone', '.created', {}, 'No event can match'],
     [
       'an undeclared model',
       'contcat.created',
@@ -83,9 +72,7 @@ describe('patterns', () => {
     ['the start of service types', 'finance.*', {}, "are 'finance.payment.completed', 'finance.payment.failed'"],
     ['an action behind it', 'sync.created', {}, "are 'sync.completed', 'sync.failed'"],
     ['a blank edge', ' contact.created', {}, "Did you mean 'contact.created'?"],
-    ['a blank within', 'con tact.deleted', {}, "Did you mean 'contact.deleted'?"],
     ['a character that nobody sees', 'contact\u200b.created', {}, "Did you mean 'contact.created'?"],
-    ['a model in another case', 'Contact.*', {}, "Did you mean 'contact.*'?"],
     ['an action in another case', 'deal.Created', {}, "Did you mean 'deal.created'?"],
     ['another separator', 'contact/created', {}, "Did you mean 'contact.created'?"],
     ['another form', 'FINANCE_PAYMENT_FAILED', {}, "Did you mean 'finance.payment.failed'?"],
@@ -104,12 +91,9 @@ describe('patterns', () => {
     ],
     ['an empty list', [], {}, 'a pattern, or a list of patterns, such as'],
     ['a list with one that cannot match', ['contact.created', 'contact.craeted'], {}, 'match "contact.craeted"'],
-    ['a list with one that is no text', ['contact.created', undefined], {}, 'not undefined'],
     ['a list within a list', [['contact.created']], {}, 'a list of patterns, such as'],
   ])('refuse %s', (_what, pattern, options, fix) => {
-    const error = failure(() => fresh(options).on(pattern, ignore))
-    expect(error.code).toBe('pattern_invalid')
-    expect(error.message).toContain(fix)
+    expectRefusal(() => fresh(options).on(pattern, ignore), 'pattern_invalid', fix)
   })
 
   it('warn of a model that is not declared and resembles a known one', () => {
@@ -132,10 +116,7 @@ describe('patterns', () => {
     ['a misspelt action', { events: { 'contact.create': record() } }, 'Did you mean "contact.created"?'],
     ['a known type in another case', { events: { 'Sync.Completed': record() } }, 'Did you mean "sync.completed"?'],
   ])('a receiver refuses %s', (_what, options, fix) => {
-    expect(failure(() => fresh(options))).toMatchObject({
-      code: 'option_invalid',
-      message: expect.stringContaining(fix),
-    })
+    expectRefusal(() => fresh(options), 'option_invalid', fix)
   })
 
   it.each([
@@ -144,12 +125,9 @@ describe('patterns', () => {
     ['a generator function', [function* () {}], 'handler_invalid', 'is a generator function, which does not run until'],
     ['options without a handler', [{ name: 'a' }], 'handler_invalid', 'is an object'],
     ['an unknown option', [{ title: 'a' }, ignore], 'option_unknown', 'no option "title". It takes name, order.'],
-    ['an empty name', [{ name: '' }, ignore], 'handler_invalid', 'is ""; give 1 to 100 printable characters'],
     ['a name with a blank', [{ name: 'a b' }, ignore], 'handler_invalid', 'without blanks'],
   ])('refuse %s', (_what, rest, code, fix) => {
-    const error = failure(() => fresh().on('contact.created', ...rest))
-    expect(error.code).toBe(code)
-    expect(error.message).toContain(fix)
+    expectRefusal(() => fresh().on('contact.created', ...rest), code, fix)
   })
 })
 
@@ -177,21 +155,17 @@ describe('a list of patterns', () => {
 
   it('has the same name in each order, so that an edit does not repeat finished handlers', () => {
     const receiver = fresh().on(['sync.completed', 'contact.created'], ignore)
-    const again = failure(() => receiver.on(['contact.created', 'sync.completed', 'sync.completed'], ignore))
-    expect(again.code).toBe('handler_unnamed')
-    expect(again.message).toContain(".on(['contact.created', 'sync.completed'], { name: '…' }, handler)")
+    const again = () => receiver.on(['contact.created', 'sync.completed', 'sync.completed'], ignore)
+    expectRefusal(again, 'handler_unnamed', ".on(['contact.created', 'sync.completed'], { name: '…' }, handler)")
     receiver.on(['contact.created', 'sync.completed'], { name: 'second' }, ignore).on('contact.created', ignore)
   })
 
   it('clashes with a handler of its name that one of them can meet', () => {
     const receiver = fresh().on(['contact.created', 'sync.failed'], { name: 'a' }, ignore)
     receiver.on(['contact.updated', 'sync.completed'], { name: 'a' }, ignore)
-    expect(failure(() => receiver.on(['*.deleted', 'sync.failed'], { name: 'a' }, ignore))).toMatchObject({
-      code: 'handler_name_clash',
-      message: expect.stringContaining(
-        "(patterns ['contact.created', 'sync.failed'] and ['*.deleted', 'sync.failed'])",
-      ),
-    })
+    const clash = () => receiver.on(['*.deleted', 'sync.failed'], { name: 'a' }, ignore)
+    const both = "(patterns ['contact.created', 'sync.failed'] and ['*.deleted', 'sync.failed'])"
+    expectRefusal(clash, 'handler_name_clash', both)
   })
 })
 
@@ -209,54 +183,51 @@ describe('names of handlers', () => {
     const receiver = fresh().on(one[0], { name: one[1] }, ignore)
     const add = () => receiver.on(other[0], { name: other[1] }, ignore)
     if (end !== 'clash') return void add()
-    const error = failure(add)
-    expect(error.code).toBe('handler_name_clash')
-    expect(error.message).toMatch(/can run for one event.*\{ name: '…' \}/s)
+    expectRefusal(add, 'handler_name_clash', 'can run for one event')
+    expectRefusal(add, 'handler_name_clash', "{ name: '…' }")
   })
 
   it('are required for a second handler of one pattern: places and counts change with a deployment, and marks would not fit', () => {
     const receiver = fresh().on('contact.created', ignore).on('contact.created', { name: 'mail' }, ignore)
-    const error = failure(() => receiver.on('contact.created', ignore))
-    expect(error.code).toBe('handler_unnamed')
-    expect(error.message).toContain("give this one a name, .on('contact.created', { name: '…' }, handler).")
+    const fix = "give this one a name, .on('contact.created', { name: '…' }, handler)."
+    expectRefusal(() => receiver.on('contact.created', ignore), 'handler_unnamed', fix)
   })
 })
 
-describe('models', () => {
-  const noting = (seen: unknown[]): StandardSchema => ({
-    '~standard': {
-      version: 1,
-      vendor: 'test',
-      validate: (value) => {
-        seen.push(value)
-        return { value }
-      },
+const noting = (seen: unknown[]): StandardSchema => ({
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => {
+      seen.push(value)
+      return { value }
     },
-  })
-
-  it.each([
-    ['contact.created', 'record'],
-    ['contact.updated', 'record'],
-    ['contact.deleted', 'nothing'],
-    ['opportunity.created', 'nothing'],
-    ['invoice.paid', 'data'],
-    ['sync.completed', 'nothing'],
-  ])('and events have their schemas applied: for %s it gets the %s', async (type, part) => {
-    const [records, data]: [unknown[], unknown[]] = [[], []]
-    const bench = new Bench({ models: { contact: noting(records) }, events: { 'invoice.paid': noting(data) } })
-    bench.receiver.on('*', ignore)
-    const event = events.raw(type, { record: { _id: '1' } })
-    expect(await bench.receiver.dispatch(event)).toMatchObject({ status: 200 })
-    expect(records).toEqual(part === 'record' ? [event.data.record] : [])
-    expect(data).toEqual(part === 'data' ? [event.data] : [])
-  })
+  },
 })
 
-describe('a receiver that ignores its first ten events', () => {
-  it.each([
-    ['contacts.created', 'contact.created', 1],
-    ['contact.created', 'contact.created', 0],
-  ])('with the pattern %s warns of patterns that may be misspelt', async (pattern, type, count) => {
+it.each([
+  ['contact.created', 'record'],
+  ['contact.updated', 'record'],
+  ['contact.deleted', 'nothing'],
+  ['opportunity.created', 'nothing'],
+  ['invoice.paid', 'data'],
+  ['sync.completed', 'nothing'],
+])('models and events have their schemas applied: for %s it gets the %s', async (type, part) => {
+  const [records, data]: [unknown[], unknown[]] = [[], []]
+  const bench = new Bench({ models: { contact: noting(records) }, events: { 'invoice.paid': noting(data) } })
+  bench.receiver.on('*', ignore)
+  const event = events.raw(type, { record: { _id: '1' } })
+  expect(await bench.receiver.dispatch(event)).toMatchObject({ status: 200 })
+  expect(records).toEqual(part === 'record' ? [event.data.record] : [])
+  expect(data).toEqual(part === 'data' ? [event.data] : [])
+})
+
+it.each([
+  ['contacts.created', 'contact.created', 1],
+  ['contact.created', 'contact.created', 0],
+])(
+  'a receiver that ignores its first ten events, with the pattern %s, warns of patterns that may be misspelt',
+  async (pattern, type, count) => {
     const lines: Line[] = []
     const models = { contact: record(), contacts: record() }
     const receiver = createReceiver({ secret: SECRET, logger: linesInto(lines), models })
@@ -266,59 +237,55 @@ describe('a receiver that ignores its first ten events', () => {
     for (let n = 0; n < 20; n++) await receiver.dispatch(events.raw(ignored, { record: { _id: 'r1' } }))
     const warnings = lines.filter(({ message }) => message.includes('no handler takes "contact.created"'))
     expect(warnings).toHaveLength(count)
-  })
+  },
+)
+
+it.each([
+  ['nothing', [], {}, [], false],
+  ['a type, once', ['contact.created', 'contact.created'], {}, ['contact.created'], false],
+  ['a model', ['contact.*'], {}, ['contact.created', 'contact.updated', 'contact.deleted'], false],
+  ['an action of declared models', ['*.deleted'], { models }, ['contact.deleted', 'opportunity.deleted'], true],
+  [
+    'an action without models',
+    ['*.deleted'],
+    {},
+    ['contact.deleted', 'opportunity.deleted', 'financeInvoice.deleted'],
+    true,
+  ],
+  ['further events', ['invoice.paid'], { events: { 'invoice.paid': record() } }, ['invoice.paid'], false],
+  [
+    'every event',
+    ['*'],
+    { models, events: { 'invoice.paid': record() } },
+    [
+      ...['contact', 'opportunity'].flatMap((model) => [`${model}.created`, `${model}.updated`, `${model}.deleted`]),
+      ...['finance.payment.completed', 'finance.payment.failed', 'sync.completed', 'sync.failed'],
+      ...['import.completed', 'export.completed', 'invoice.paid'],
+    ],
+    true,
+  ],
+])('eventTypes of %s', (_what, patterns, options, types, open) => {
+  const receiver = fresh(options)
+  for (const [index, pattern] of patterns.entries()) receiver.on(pattern, { name: `${index}` }, ignore)
+  expect(receiver.eventTypes()).toEqual({ types, open })
 })
 
-describe('eventTypes', () => {
-  it.each([
-    ['nothing', [], {}, [], false],
-    ['a type, once', ['contact.created', 'contact.created'], {}, ['contact.created'], false],
-    ['a model', ['contact.*'], {}, ['contact.created', 'contact.updated', 'contact.deleted'], false],
-    ['an action of declared models', ['*.deleted'], { models }, ['contact.deleted', 'opportunity.deleted'], true],
-    [
-      'an action without models',
-      ['*.deleted'],
-      {},
-      ['contact.deleted', 'opportunity.deleted', 'financeInvoice.deleted'],
-      true,
-    ],
-    ['further events', ['invoice.paid'], { events: { 'invoice.paid': record() } }, ['invoice.paid'], false],
-    [
-      'every event',
-      ['*'],
-      { models, events: { 'invoice.paid': record() } },
-      [
-        ...['contact', 'opportunity'].flatMap((model) => [`${model}.created`, `${model}.updated`, `${model}.deleted`]),
-        ...['finance.payment.completed', 'finance.payment.failed', 'sync.completed', 'sync.failed'],
-        ...['import.completed', 'export.completed', 'invoice.paid'],
-      ],
-      true,
-    ],
-  ])('of %s', (_what, patterns, options, types, open) => {
-    const receiver = fresh(options)
-    for (const [index, pattern] of patterns.entries()) receiver.on(pattern, { name: `${index}` }, ignore)
-    expect(receiver.eventTypes()).toEqual({ types, open })
-  })
-})
-
-describe('interceptors', () => {
-  it('wrap each run of each handler, the first one outermost', async () => {
-    const bench = new Bench()
-    const steps: string[] = []
-    for (const name of ['outer', 'inner'])
-      bench.receiver.intercept(async (run, event, { handlerName }, given) => {
-        steps.push(`${name} before ${given} ${event.type} ${handlerName === given}`)
-        await run()
-        steps.push(`${name} after ${given}`)
-      })
-    bench.receiver.on('sync.completed', { name: 'a' }, () => void steps.push('a'))
-    await bench.send(events.syncCompleted())
-    expect(steps).toEqual([
-      'outer before a sync.completed true',
-      'inner before a sync.completed true',
-      'a',
-      'inner after a',
-      'outer after a',
-    ])
-  })
+it('interceptors wrap each run of each handler, the first one outermost', async () => {
+  const bench = new Bench()
+  const steps: string[] = []
+  for (const name of ['outer', 'inner'])
+    bench.receiver.intercept(async (run, event, { handlerName }, given) => {
+      steps.push(`${name} before ${given} ${event.type} ${handlerName === given}`)
+      await run()
+      steps.push(`${name} after ${given}`)
+    })
+  bench.receiver.on('sync.completed', { name: 'a' }, () => void steps.push('a'))
+  await bench.send(events.syncCompleted())
+  expect(steps).toEqual([
+    'outer before a sync.completed true',
+    'inner before a sync.completed true',
+    'a',
+    'inner after a',
+    'outer after a',
+  ])
 })

@@ -7,6 +7,7 @@ import {
   atOnce,
   type Behaviour,
   Bench,
+  claimElsewhere,
   counting,
   delayedBy,
   gated,
@@ -51,7 +52,7 @@ describe.each<[string, Behaviour]>([
   it('a handler that outlives the deadline is answered 503, and its late success makes the retry a duplicate', async () => {
     const { bench, gate, runs } = gated({ usual })
     const event = events.contact.created()
-    const sent = bench.send(event)
+    const sent = bench.send(event, { source: 'shop' })
     await bench.clock.advance(7_999)
     expect(bench.outcomes).toEqual([])
     await bench.clock.advance(1)
@@ -60,7 +61,10 @@ describe.each<[string, Behaviour]>([
     gate.open(undefined)
     await bench.clock.advance(0)
     expect(outcomesOf(bench)).toEqual(['late', 'handled late'])
-    expect(bench.outcomes.map(({ durationMs }) => durationMs)).toEqual([8_000, 12_000])
+    expect(bench.outcomes).toMatchObject([
+      { durationMs: 8_000, source: 'shop' },
+      { durationMs: 12_000, source: 'shop' },
+    ])
     expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate', status: 200 })
     expect(runs).toHaveLength(1)
   })
@@ -118,13 +122,10 @@ describe('duplicates of a running event', () => {
 })
 
 describe('a claim that another process holds', () => {
-  const elsewhere = (bench: Bench, event: { readonly id: string }, leaseMs = 60_000) =>
-    bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, leaseMs)
-
   it('is requested again about once a second, and answered 409 at the deadline', async () => {
     const { bench } = counting()
     const event = events.contact.created()
-    expect(elsewhere(bench, event)).toMatchObject({ state: 'claimed' })
+    expect(claimElsewhere(bench, event)).toMatchObject({ state: 'claimed' })
     const sent = bench.send(event)
     await bench.clock.advance(7_999)
     expect(bench.outcomes).toEqual([])
@@ -140,7 +141,7 @@ describe('a claim that another process holds', () => {
     const bench = new Bench()
     bench.receiver.on('*', () => expect.unreachable())
     const event = events.contact.created()
-    const claim = elsewhere(bench, event)
+    const claim = claimElsewhere(bench, event)
     const sent = [bench.send(event), bench.send(event)]
     await bench.clock.advance(2_500)
     if ((await claim).state !== 'claimed') expect.unreachable()
@@ -155,22 +156,9 @@ describe('a claim that another process holds', () => {
   it('runs here if the other process dies meanwhile', async () => {
     const { bench, runs } = counting()
     const event = events.contact.created()
-    elsewhere(bench, event, 4_500)
+    claimElsewhere(bench, event, 4_500)
     expect(await bench.sendFor(5_000, event)).toMatchObject({ outcome: 'handled' })
     expect(runs()).toBe(1)
-  })
-
-  it('that arrives after every delivery was answered is released, and runs nothing', async () => {
-    const { bench, runs } = counting()
-    const event = events.contact.created()
-    elsewhere(bench, event, 6_500)
-    bench.store.plan('claim', soon, soon, soon, soon, soon, soon, soon, answeringAfter(2_500))
-    expect(await bench.sendFor(8_000, event)).toMatchObject({ outcome: 'busy' })
-    await bench.clock.advance(5_000)
-    expect(runs()).toBe(0)
-    expect(bench.store.count('release')).toBe(1)
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-    expect(bench.codes).toEqual([])
   })
 })
 
@@ -292,9 +280,7 @@ describe('a store that fails after the handlers succeeded', () => {
     const event = events.contact.created()
     expect(await bench.sendFor(3_000, event)).toMatchObject({ outcome: 'handled', status: 200 })
     await bench.clock.advance(2_500)
-    expect(bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, 1_000)).toEqual({
-      state: 'busy',
-    })
+    expect(claimElsewhere(bench, event)).toEqual({ state: 'busy' })
     await bench.clock.advance(5_000)
     expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
   })
@@ -356,22 +342,6 @@ describe('a store that fails at the release', () => {
     expect(bench.codes).toEqual(['handler_failed', 'store_unavailable'])
     await bench.clock.advance(30_000)
     expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-  })
-
-  it('is called again, so that handlers that had finished do not run again', async () => {
-    const bench = new Bench()
-    const runs = { fine: 0, bad: 0 }
-    bench.receiver.on('*', { name: 'fine' }, () => void runs.fine++)
-    bench.receiver.on('*', { name: 'bad' }, () => {
-      if (++runs.bad === 1) throw new Error('once')
-    })
-    bench.store.plan('release', rejecting, throwing, rejecting)
-    const event = events.contact.created()
-    expect(await bench.send(event)).toMatchObject({ status: 500, code: 'handler_failed' })
-    await bench.clock.advance(700)
-    expect(bench.store.marksOf('release')).toEqual([['fine'], ['fine'], ['fine'], ['fine']])
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-    expect(runs).toEqual({ fine: 1, bad: 2 })
   })
 })
 

@@ -327,6 +327,15 @@ export function failure(call: () => unknown): ConfigurationError {
   throw new Error('nothing was thrown')
 }
 
+/** Expects a call to throw an error of configuration with this code, whose message has this text. */
+export function expectRefusal(call: () => unknown, code: string, text = ''): void {
+  expect(failure(call)).toMatchObject({ code, message: expect.stringContaining(text) })
+}
+
+/** Claims an event for another process. */
+export const claimElsewhere = (bench: Bench, { id }: { readonly id: string }, leaseMs = 60_000) =>
+  bench.store.inner.claim(`7:default4:acme${id.length}:${id}`, leaseMs)
+
 /** Returns a function that throws this value. */
 export function raise(thrown: unknown): () => never {
   return () => {

@@ -159,26 +159,24 @@ describe('a call', () => {
   })
 })
 
-describe('a lease that is lost', () => {
-  it('is reported by the transaction, and nothing is settled', async () => {
-    const gate = new Gate()
-    const { bench, store, clock, event } = scene(async (context) => {
-      await gate.promise
-      await context.transaction((tx) => tx.write('zoe'))
-    })
-    const sent = bench.send(event)
-    await clock.advance(0)
-    store.usual = rejecting // until the lease has ended, and another process takes the event
-    await clock.advance(LEASE_MS + 1)
-    expect(store.inner.claim(keyOf(store), LEASE_MS)).toMatchObject({ state: 'claimed' })
-    gate.open()
-    expect(await sent).toMatchObject({ outcome: 'late' })
-    await clock.advance(0)
-    expect(bench.outcomes.at(-1)).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
-    expect(bench.codes).toEqual(['store_unavailable', 'lease_lost', 'handler_failed'])
-    expect(store.rows).toEqual([])
-    expect([store.count('complete'), store.count('release')]).toEqual([0, 0])
+it('a lease that is lost is reported by the transaction, and nothing is settled', async () => {
+  const gate = new Gate()
+  const { bench, store, clock, event } = scene(async (context) => {
+    await gate.promise
+    await context.transaction((tx) => tx.write('zoe'))
   })
+  const sent = bench.send(event)
+  await clock.advance(0)
+  store.usual = rejecting // until the lease has ended, and another process takes the event
+  await clock.advance(LEASE_MS + 1)
+  expect(store.inner.claim(keyOf(store), LEASE_MS)).toMatchObject({ state: 'claimed' })
+  gate.open()
+  expect(await sent).toMatchObject({ outcome: 'late' })
+  await clock.advance(0)
+  expect(bench.outcomes.at(-1)).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
+  expect(bench.codes).toEqual(['store_unavailable', 'lease_lost', 'handler_failed'])
+  expect(store.rows).toEqual([])
+  expect([store.count('complete'), store.count('release')]).toEqual([0, 0])
 })
 
 it('a handler whose transaction is committed has finished, whatever it still does: its mark goes with the renewals', async () => {
@@ -194,51 +192,30 @@ it('a handler whose transaction is committed has finished, whatever it still doe
   expect(await sent).toMatchObject({ outcome: 'handled' })
 })
 
-describe('a handler that is given up', () => {
-  it('has its transaction rolled back', async () => {
-    const { bench, store, clock, event } = scene(
-      (context, run) => context.transaction((tx) => (run === 1 ? new Promise(() => {}) : tx.write(`run ${run}`))),
-      { handlerTimeoutMs: 20_000 },
-    )
-    const sent = bench.send(event)
-    await clock.advance(24_999)
-    expect(store.claims[0]?.signal.aborted).toBe(false)
-    await clock.advance(1)
-    expect(store.claims[0]?.signal.aborted).toBe(true)
-    expect(await sent).toMatchObject({ outcome: 'late' })
-    expect(bench.outcomes.at(-1)).toMatchObject({ code: 'handler_abandoned', late: true })
-    await clock.advance(LEASE_MS)
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-    expect(store.rows).toEqual(['run 2'])
-  })
-
-  it('has finished if its transaction was committed before', async () => {
-    const { bench, store, clock, event, runs } = scene(
-      async (context) => {
-        await context.transaction((tx) => tx.write('zoe'))
-        await new Promise(() => {})
-      },
-      { handlerTimeoutMs: 1_000 },
-    )
-    const sent = bench.send(event)
-    await clock.advance(6_000)
-    expect(await sent).toMatchObject({ outcome: 'handled' })
-    expect(bench.errors).toMatchObject([
-      { code: 'handler_timeout', handlers: ['save'] },
-      { code: 'handler_abandoned', handlers: ['save'] },
-    ])
-    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
-    expect([runs(), store.rows]).toEqual([1, ['zoe']])
-  })
+it('a handler that is given up has finished if its transaction was committed before', async () => {
+  const { bench, store, clock, event, runs } = scene(
+    async (context) => {
+      await context.transaction((tx) => tx.write('zoe'))
+      await new Promise(() => {})
+    },
+    { handlerTimeoutMs: 1_000 },
+  )
+  const sent = bench.send(event)
+  await clock.advance(6_000)
+  expect(await sent).toMatchObject({ outcome: 'handled' })
+  expect(bench.errors).toMatchObject([
+    { code: 'handler_timeout', handlers: ['save'] },
+    { code: 'handler_abandoned', handlers: ['save'] },
+  ])
+  expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+  expect([runs(), store.rows]).toEqual([1, ['zoe']])
 })
 
-describe('beside transactions', () => {
-  it('any error of work ends nothing but the handler', async () => {
-    for (const thrown of [undefined, null, 'text', new Proxy({}, { has: () => expect.unreachable() })]) {
-      const { bench, event } = scene((context) => context.transaction(() => Promise.reject(thrown)))
-      expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
-    }
-  })
+it('any error of the work of a transaction ends nothing but the handler', async () => {
+  for (const thrown of [undefined, null, 'text', new Proxy({}, { has: () => expect.unreachable() })]) {
+    const { bench, event } = scene((context) => context.transaction(() => Promise.reject(thrown)))
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+  }
 })
 
 /** Returns the key of the only claimed event. */

@@ -49,14 +49,11 @@ async function send(parts: object, options: object = {}, sent: unknown = headers
 const refusal = (make: () => unknown) => failure(make).message
 
 describe('an own sender', () => {
-  it('is received', async () => {
-    expect((await send({})).outcome).toMatchObject({ outcome: 'handled', id: 'e1', accountKey: 'acme' })
-  })
-
   it('may be the instance of a class, and wait for a second only', async () => {
     const instance: Sender = Object.create({ ...own, waitsMs: 1_000, attempts: 2, duplicatesForMs: 0 })
     const receiver = receiveFrom(instance, { secret: SECRET, logger: silentLogger }).on('order.*', () => {})
-    expect(await receiver.receive({ body: Buffer.from(BODY), headers })).toMatchObject({ outcome: 'handled' })
+    const event = { outcome: 'handled', id: 'e1', accountKey: 'acme' }
+    expect(await receiver.receive({ body: Buffer.from(BODY), headers })).toMatchObject(event)
   })
 
   it.each([
@@ -99,7 +96,6 @@ describe('an own sender', () => {
     [{ headers: ['authorization'] }, 'a header'],
     [{ optionalHeaders: 'x-a' }, 'optionalHeaders'],
     [{ unsigned: undefined }, 'unsigned'],
-    [{ toKey: 'utf8' }, 'toKey'],
     [{ toKey: () => 'text' }, 'toKey'],
     [{ toKey: async () => Promise.reject(new Error('late')) }, 'toKey'],
     [{ toleranceMs: Number.POSITIVE_INFINITY }, 'toleranceMs'],
@@ -113,7 +109,6 @@ describe('an own sender', () => {
   })
 
   it.each([
-    [{ models: {} }, 'the CRM service'],
     [{ maxAge: 10_800_000 }, 'the CRM service'],
     [{ signatureHeader: 'X-A' }, 'the CRM service'],
     [{ store: memoryStore({ retentionMs: 10_800_000 }) }, 'at least 259200000 (72 h)'],
@@ -176,19 +171,13 @@ describe('profiles', () => {
         ['issue.opened', 'issues.opened'],
         ['Issues.Opened', 'issues.opened'],
         ['issues/opened', 'issues.opened'],
-        ['issues_opened', 'issues.opened'],
-        ['issues.opened.*', 'issues.opened'],
-        ['pull-request.opened', 'pull_request.opened'],
         ['pullRequest/*', 'pull_request.*'],
         ['push.created', 'push'],
         ['pull_request.open', 'pull_request.opened'],
-        ['workflow_run.complete', 'workflow_run.completed'],
         ['"push"', 'push'],
         ['issues\u200b.opened', 'issues.opened'],
         ['pull_request.merged', 'pull_request.closed'],
         ['deployment_status', 'deployment_status.*'],
-        ['projects_v2_item', 'projects_v2_item.*'],
-        [' push', 'push'],
       ],
     ],
     [
@@ -199,7 +188,6 @@ describe('profiles', () => {
         ['paymentIntent:succeeded', 'payment_intent.succeeded'],
         ['charge', 'charge.*'],
         ['checkout_session_completed', 'checkout.session.completed'],
-        ['checkout.session.complete', 'checkout.session.completed'],
       ],
     ],
     [
@@ -209,7 +197,6 @@ describe('profiles', () => {
         ['orders.create', 'orders/create'],
         ['ORDERS_CREATE', 'orders/create'],
         ['orders', 'orders/*'],
-        ['orders.*', 'orders/*'],
         ['order/create', 'orders/create'],
         ['/orders/create', 'orders/create'],
         ['draft orders create', 'draft_orders/create'],
@@ -217,11 +204,8 @@ describe('profiles', () => {
         ['CUSTOMERS_DATA_REQUEST', 'customers/data_request'],
         ['APP_SCOPES_UPDATE', 'app/scopes_update'],
         ['APP_UNINSTALLED', 'app/uninstalled'],
-        ['APP_PURCHASES_ONE_TIME_UPDATE', 'app_purchases_one_time/update'],
-        ['VARIANTS_IN_STOCK', 'variants/in_stock'],
-        ['DRAFT_ORDERS_CREATE', 'draft_orders/create'],
-        ['SUBSCRIPTION_BILLING_CYCLE_EDITS_CREATE', 'subscription_billing_cycle_edits/create'],
         ['CUSTOMERS_EMAIL_CONSENT_UPDATE', 'customers_email_consent/update'],
+        ['APP_PURCHASES_ONE_TIME_UPDATE', 'app_purchases_one_time/update'],
         ['CUSTOMER_TAGS_ADDED', 'customer.tags_added'],
       ],
     ],
@@ -230,7 +214,6 @@ describe('profiles', () => {
       standardWebhooks(),
       [
         ['user.created ', 'user.created'],
-        ['"user.created"', 'user.created'],
         ['Order_Made', 'order.made'],
       ],
     ],
