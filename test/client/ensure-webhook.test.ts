@@ -52,13 +52,11 @@ describe('ensureWebhook', () => {
 
   it.each<[what: string, saved: readonly object[], foreign: readonly object[], id: string, left: readonly string[]]>([
     ["the app's own one, and corrects its events", [{ events: ['contact.created'] }], [], 'w1', ['w1']],
-    ["the app's own one, and activates it", [{ active: false }], [], 'w1', ['w1']],
     ["the oldest active one of the app's own", [{ active: false }, {}, {}], [], 'w2', ['w1', 'w2', 'w3']],
     ['the new one of a rotation', [OWN, { description: '(postern, replaces w1)' }], [], 'w2', ['w1', 'w2']],
     ['the oldest by its time', timed('2025-01-03', '2025-01-01', '2025-01-02'), [], 'w2', ['w2']],
     ['the first by its id of those of one time', named('2025-01-01', 'c', 'a', 'b'), [], 'a', ['a']],
     ['the first by its id where no time is told', named(undefined, 'c', 'a', 'b'), [], 'a', ['a']],
-    ['the first by its id, also if it is listed first', named(undefined, 'a', 'b'), [], 'a', ['a']],
     ["a new one beside another app's paused one", [], [{ active: false }], 'w2', ['w1', 'w2']],
     ['its own beside one made with another keeper of secrets', [OWN], [OWN], 'w1', ['w1', 'w2']],
     ...elsewhere.map((url): [string, object[], object[], string, string[]] => [

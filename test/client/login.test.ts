@@ -42,7 +42,7 @@ describe('the login', () => {
     expect(error).toMatchObject({ code: 'service_unreachable', status, message: expect.stringMatching(/base URL/) })
   })
 
-  it.each([400, 401, 403, 422])('that is refused with %d is reported, and not repeated', async (status) => {
+  it.each([401, 422])('that is refused with %d is reported, and not repeated', async (status) => {
     const service = await serveLogin(() => ({ status, body: { error: { message: `${PASSWORD} is wrong` } } }))
     const error = await failureOf(clientOf(service).webhooks.get('w1'))
     expect(error).toMatchObject({ code: 'login_refused', status, serviceMessage: '[redacted] is wrong' })

@@ -12,7 +12,6 @@ describe('options', () => {
     {},
     { baseUrl: new URL('https://crm.example.test/v1') },
     { baseUrl: 'http://127.0.0.1:4010' },
-    { timeoutMs: 600_000, maxRetries: 20, maxWaitMs: 3_600_000 },
     { baseUrl: 'http://crm.example.test', allowHttp: true },
     { timeoutMs: 100, maxRetries: 0, maxWaitMs: 100 },
   ])('are accepted: %j', (options) => {
@@ -34,22 +33,11 @@ describe('options', () => {
     [{ baseUrl: 'http://127.0.0.1.example.test' }, 'baseUrl is http'],
     [{ baseUrl: `https://ada:${encodeURIComponent(PASSWORD)}@crm.example.test` }, 'baseUrl has credentials in it'],
     [{ baseUrl: 'https://crm.example.test/?a=1' }, 'baseUrl has a query'],
-    [{ email: undefined }, 'email is not given'],
-    [{ password: undefined }, 'password is not given'],
     [{ password: ' ' }, 'password is not a string, empty, or not filled in'],
-    [{ password: 'undefined' }, 'password is not a string, empty, or not filled in'],
     [{ email: '\u0024{EMAIL}' }, 'email is not a string, empty, or not filled in'],
-    [{ password: 5 }, 'password is not a string, empty, or not filled in'],
-    [{ baseUrl: 'https://crm.example.test/#a' }, 'baseUrl has a query'],
-    [{ baseUrl: 'https://ada@crm.example.test' }, 'baseUrl has credentials in it'],
-    [{ baseUrl: 'https://:x@crm.example.test' }, 'baseUrl has credentials in it'],
     [{ timeoutMs: 600_001 }, 'timeoutMs is 600001; give'],
-    [{ timeoutMs: '500' }, 'timeoutMs is "500"; give'],
     [{ maxRetries: -1 }, 'maxRetries is -1; give'],
     [{ timeoutMs: 99 }, 'timeoutMs is 99; give a whole number of milliseconds from 100 to 600000'],
-    [{ maxRetries: 1.5 }, 'maxRetries is 1.5; give a whole number from 0 to 20'],
-    [{ maxWaitMs: Number.NaN }, 'maxWaitMs is NaN; give'],
-    [{ fetch: 'fetch' }, 'fetch is "fetch"; give a function'],
   ])('are refused with the mistake: %j', (options, message) => {
     expect(() => create(options)).toThrow(expect.objectContaining({ code: 'option_invalid' }))
     expect(() => create(options)).toThrow(message)
@@ -82,12 +70,8 @@ describe('arguments of calls', () => {
 
   it.each<[string, () => unknown]>([
     ['an empty id', () => client.webhooks.delete('')],
-    ['an empty id of a delivery', () => client.retry('w1', '')],
-    ['an id that is not set', () => client.webhooks.get(undefined as unknown as string)], // wrong on purpose
     ['no events', () => client.webhooks.create({ url, events: [] })],
-    ['an event type that is no text', () => client.webhooks.create({ url, events: ['sync.failed', 5 as never] })],
     ['an empty event type beside another', () => client.webhooks.create({ url, events: ['sync.failed', ''] })],
-    ['a URL that is no text', () => client.webhooks.create({ url: new URL(url) as never, events: ['sync.failed'] })],
     ['a relative URL of an update', () => client.webhooks.update('w1', { url: '/hooks' })],
     ['an empty event type', () => client.webhooks.update('w1', { events: [''] })],
     ['a relative URL', () => client.webhooks.create({ url: '/hooks', events: ['contact.created'] })],

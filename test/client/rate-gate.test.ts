@@ -32,15 +32,6 @@ function open() {
 }
 
 describe('the rate gate', () => {
-  it('uses the lowest count of the answers of one window, and its latest end', async () => {
-    const { enter, learn } = open()
-    await enter()
-    await enter()
-    learn(2, { remaining: 0, resetMs: 5_000 })
-    learn(1, { remaining: 9, resetMs: 4_000 })
-    expect((await enter()).waitedMs).toBe(5_000)
-  })
-
   it.each([
     ['up to 1.5 s later for the same window', 6_499, 6_499],
     ['later than that for a new window', 6_500, 0],
@@ -73,17 +64,15 @@ describe('X-RateLimit-Reset', () => {
   it.each([
     ['seconds left', '30', 31_000],
     ['seconds left, with a fraction', '1.5', 2_500],
-    ['none left', '0', 0],
     ['seconds since 1970', String(NOW / 1_000 + 30), 31_000],
     ['milliseconds since 1970', String(NOW + 30_000), 30_000],
     ['an HTTP date', new Date(NOW + 30_000).toUTCString(), 31_000],
     ['a time that has passed', String(NOW / 1_000 - 90), 0],
-    ['ISO 8601', new Date(NOW + 30_000).toISOString(), 31_000],
   ])('is read as %s', (_unit, value, resetMs) => {
     expect(read({ 'x-ratelimit-reset': value }).resetMs).toBe(resetMs)
   })
 
-  it.each(['', ' ', '-5', 'soon', 'NaN', 'Infinity', '1e400', '99999999999999999'])('is not read: %j', (value) => {
+  it.each(['', '-5', 'soon', '1e400', '99999999999999999'])('is not read: %j', (value) => {
     expect(read({ 'x-ratelimit-reset': value }).resetMs).toBeUndefined()
   })
 
@@ -91,8 +80,6 @@ describe('X-RateLimit-Reset', () => {
   it.each([
     ['our clock is an hour ahead', 3_600_000],
     ['our clock is an hour behind', -3_600_000],
-    ['our clock is 40 s ahead', 40_000],
-    ['our clock is 20 s behind', -20_000],
   ])("is relative to the answer's own Date if %s", (_what, skew) => {
     expect(read({ 'x-ratelimit-reset': reset, date }, NOW + skew).resetMs).toBe(31_000)
   })
@@ -104,17 +91,11 @@ describe('X-RateLimit-Reset', () => {
   })
 })
 
-describe('the other headers', () => {
-  it('are counts, or ignored', () => {
-    expect(read({ 'x-ratelimit-limit': '50', 'x-ratelimit-remaining': '0' })).toMatchObject({ limit: 50, remaining: 0 })
-    expect(read({ 'x-ratelimit-limit': '-1', 'x-ratelimit-remaining': 'many' })).toMatchObject({
-      limit: undefined,
-      remaining: undefined,
-    })
-    expect(read({ 'x-ratelimit-limit': '50, 100;w=60', 'x-ratelimit-remaining': '' })).toMatchObject({
-      limit: undefined,
-      remaining: undefined,
-    })
-    expect(read({})).toEqual({ limit: undefined, remaining: undefined, resetMs: undefined, retryAfterMs: undefined })
+it('the other headers are counts, or ignored', () => {
+  expect(read({ 'x-ratelimit-limit': '50', 'x-ratelimit-remaining': '0' })).toMatchObject({ limit: 50, remaining: 0 })
+  expect(read({ 'x-ratelimit-limit': '-1', 'x-ratelimit-remaining': 'many' })).toMatchObject({
+    limit: undefined,
+    remaining: undefined,
   })
+  expect(read({})).toEqual({ limit: undefined, remaining: undefined, resetMs: undefined, retryAfterMs: undefined })
 })

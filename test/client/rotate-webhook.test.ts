@@ -406,14 +406,7 @@ describe('rotateWebhook', () => {
     expect(await failureOf(rotate({ onProgress }))).toMatchObject({ code: 'not_found' })
   })
 
-  it.each([
-    { pollMs: Number.NaN },
-    { pollMs: 0 },
-    { waitMs: Number.NaN },
-    { overlapMs: Number.NaN },
-    { overlapMs: -1 },
-    { hasSecret: undefined as never },
-  ])('refuses %j before anything is created', async (wrong) => {
+  it.each([{ pollMs: 0 }, { overlapMs: -1 }])('refuses %j before anything is created', async (wrong) => {
     expect(await failureOf(rotate(wrong))).toMatchObject({ code: 'option_invalid' })
     expect(service.calls).toEqual([])
   })

@@ -29,7 +29,6 @@ const REPLIES: readonly (readonly [string, Reply])[] = [
   ['400 with JSON in its message', { status: 400, body: { message: `refused: ${JSON.stringify(echo)}` } }],
   ['401 that repeats all', { status: 401, body: JSON.stringify(echo) }],
   ['403 in a URL', { status: 403, body: `/login?p=${encodeURIComponent(PASSWORD)}&t=${encodeURIComponent(TOKEN)}` }],
-  ['404 with the password where the text is cut', { status: 404, body: 'x'.repeat(2_040) + PASSWORD }],
   ['500', { status: 500, body: `${PASSWORD}${TOKEN} accessToken=${JWT}` }],
   ['a redirect', { status: 302, headers: { location: `https://${encodeURIComponent(TOKEN)}.test/${TOKEN}` } }],
   ['a dropped connection', (response) => response.socket?.destroy()],
@@ -85,18 +84,16 @@ describe('errors', () => {
   })
 })
 
-describe('records', () => {
-  it('of a new webhook have its secret in one place only', async () => {
-    const raw = { _id: 'w1', secret: SECRET, signingSecret: SECRET, active: false }
-    service = await startService(
-      () => ({ body: { data: raw } }),
-      () => ({ body: { accessToken: TOKEN } }),
-    )
-    const { webhook, secret } = await create().webhooks.create(NEW)
-    expect(secret).toBe(SECRET)
-    expectSilent(printed(webhook))
-    expect(webhook.raw).toEqual({ _id: 'w1', active: false })
-  })
+it('a new webhook has its secret in one place only', async () => {
+  const raw = { _id: 'w1', secret: SECRET, signingSecret: SECRET, active: false }
+  service = await startService(
+    () => ({ body: { data: raw } }),
+    () => ({ body: { accessToken: TOKEN } }),
+  )
+  const { webhook, secret } = await create().webhooks.create(NEW)
+  expect(secret).toBe(SECRET)
+  expectSilent(printed(webhook))
+  expect(webhook.raw).toEqual({ _id: 'w1', active: false })
 })
 
 it('nothing goes to the console', async () => {
