@@ -14,7 +14,6 @@ const FULL = {
 describe('the contact schema', () => {
   it.each<[string, object]>([
     ['the documented fields', FULL],
-    ['the id alone', { _id: '1' }],
     ['null in every other field', { _id: '1', firstName: null, lastName: null, email: null, status: null }],
     ['texts that look like nothing', { _id: '1', firstName: '', email: 'not an address', status: 'Whatever' }],
     [
@@ -26,14 +25,10 @@ describe('the contact schema', () => {
   it.each<[string, unknown, string]>([
     ['no id', { firstName: 'Zoë' }, '_id'],
     ['an id that is a number', { ...FULL, _id: 7 }, '_id'],
-    ['an id that is null', { ...FULL, _id: null }, '_id'],
     ['an id only inside __proto__', JSON.parse('{"__proto__":{"_id":"1"}}'), '_id'],
     ['a number for a text', { ...FULL, email: 7 }, 'email'],
-    ['an object for a text', { ...FULL, status: {} }, 'status'],
     ['nothing', undefined, ''],
-    ['null', null, ''],
     ['a list', [], ''],
-    ['a text', 'contact', ''],
   ])('refuses %s', (_what, value, path) => {
     const { success, error } = contact.safeParse(value)
     expect(success).toBe(false)

@@ -6,13 +6,11 @@ describe('the nearest word', () => {
     ['contcat', ['contact', 'context'], 'contact'],
     ['Contact', ['contact'], 'contact'],
     ['contact', ['context', 'contact'], 'contact'],
-    ['invoice', ['contact'], undefined],
     ['id', ['_id'], '_id'],
     ['in', ['at'], undefined],
     ['seed', ['seal'], undefined],
     ['seeds', ['seals'], 'seals'],
     ['', ['a'], 'a'],
-    ['x', [], undefined],
   ])('is found for %j among %j: %j', (word, candidates, nearest) => {
     expect(findNearest(word, candidates)).toBe(nearest)
   })
@@ -20,15 +18,12 @@ describe('the nearest word', () => {
 
 it.each([
   ['', 'ab', 2],
-  ['ab', '', 2],
   ['ab', 'xyab', 2],
   ['ab', 'ba', 1],
   ['abcd', 'badc', 2],
   ['xabc', 'xacb', 1],
   ['abc', 'bca', 2],
-  ['aab', 'aba', 1],
   ['abxcd', 'baycd', 2],
-  ['same', 'same', 0],
 ])('counts the slips from %j to %j: %d', (word, candidate, slips) => {
   expect(findNearest(word, [candidate], slips)).toBe(candidate)
   expect(findNearest(word, [candidate], slips - 1)).toBeUndefined()
