@@ -6,7 +6,7 @@ import * as core from 'postern'
 import { bullmqInbox } from 'postern/bullmq'
 import * as check from 'postern/check'
 import * as api from 'postern/client'
-import { type Emulator, startEmulator } from 'postern/emulator'
+import { startEmulator } from 'postern/emulator'
 import { captureRawBody, expressHandler } from 'postern/express'
 import { fastifyPlugin } from 'postern/fastify'
 import { nextApiHandler, nextHandler } from 'postern/next'
@@ -100,7 +100,7 @@ export const ACCEPTING: Readonly<Record<string, string>> = {
   'emulator.close': BARE,
 }
 
-type Calls = Readonly<Record<string, RightCall>>
+type Calls = Readonly<Record<string, Omit<RightCall, 'of'> & Partial<RightCall>>>
 
 const bound = (owner: object, method: string) => Reflect.get(owner, method).bind(owner)
 const newReceiver = () => core.createReceiver({ secret, logger })
@@ -177,7 +177,6 @@ const receiving = {
 
 const CORE: Calls = {
   'index.createReceiver': {
-    of: () => core.createReceiver,
     given: {
       options: options({
         ...receiving,
@@ -191,15 +190,13 @@ const CORE: Calls = {
     told: /createReceiver|signing secret/,
     except: { secret: '*' },
   },
-  'index.record': { of: () => core.record, given: { schema: {} }, needed: 0 },
+  'index.record': { given: { schema: {} }, needed: 0 },
   'index.sealedInbox': {
-    of: () => core.sealedInbox,
     given: { inbox, options: options({ keys: { current: nothing, find: nothing } }) },
     needed: 2,
     except: { keys: ['x y'] }, // checked as keys
   },
   'index.dropAll': {
-    of: () => core.dropAll,
     given: {
       inbox,
       options: options({ accountKey: 'acme', isOfType: always, dryRun: true, onProgress: nothing }),
@@ -207,30 +204,25 @@ const CORE: Calls = {
     needed: 2,
   },
   'index.memoryStore': {
-    of: () => core.memoryStore,
     given: { options: options({ max: 10, retentionMs: 1e8, clock }) },
   },
-  'index.winstonLogger': { of: () => core.winstonLogger, given: { logger: console } },
+  'index.winstonLogger': { given: { logger: console } },
   'index.sign': {
-    of: () => core.sign,
     given: { body: 'x', secret },
     told: /body|signing secret/,
     except: { secret: '*' },
   },
   'index.verify': {
-    of: () => core.verify,
     given: { body: 'x', header: 'sha256=', secrets: [secret] },
     told: /body|secret|header/,
     except: { secrets: '*' },
   },
   'index.openEvent': {
-    of: () => core.openEvent,
     given: { body: 'x', header: 'sha256=', secrets: [secret] },
     told: /body|secret|header/,
     except: { secrets: '*' },
   },
   'index.receiveFrom': {
-    of: () => core.receiveFrom,
     given: {
       sender: senders.github(),
       options: options({ ...receiving, events: { push: core.record() } }),
@@ -239,13 +231,12 @@ const CORE: Calls = {
     told: /receiveFrom|signing secret|sender/,
     except: { secret: '*' },
   },
-  'senders.github': { of: () => senders.github, given: { options: options({ once: 'id', account: () => undefined }) } },
-  'senders.shopify': { of: () => senders.shopify, given: { options: options({ once: 'id' }) } },
+  'senders.github': { given: { options: options({ once: 'id', account: () => undefined }) } },
+  'senders.shopify': { given: { options: options({ once: 'id' }) } },
   'senders.standardWebhooks': {
-    of: () => senders.standardWebhooks,
     given: { options: options({ headers: 'svix', account: nothing, type: () => undefined, toleranceMs: 5_000 }) },
   },
-  'senders.stripe': { of: () => senders.stripe, given: { options: options({ toleranceMs: 5_000 }) } },
+  'senders.stripe': { given: { options: options({ toleranceMs: 5_000 }) } },
   'receiver.on': {
     of: () => bound(newReceiver(), 'on'),
     given: { pattern: 'contact.created', options: options({ name: 'x', order: 'latest' }), handler: nothing },
@@ -294,37 +285,30 @@ const STORES: Calls = {
     needed: 1,
   },
   'postgres.postgresStore': {
-    of: () => postgres.postgresStore,
     given: { options: options({ pool, retentionMs: 1e8, schema: 's', table: 't', wrap: nothing }) },
     needed: 1,
   },
   'postgres.postgresInbox': {
-    of: () => postgres.postgresInbox,
     given: { options: options({ pool, deadLetterMs: 1e9, schema: 's', table: 't' }) },
     needed: 1,
   },
   'postgres.postgresSchema': {
-    of: () => postgres.postgresSchema,
     given: { options: options({ schema: 's', table: 't' }) },
   },
   'postgres.postgresInboxSchema': {
-    of: () => postgres.postgresInboxSchema,
     given: { options: options({ schema: 's', table: 't' }) },
   },
   'sqlite.openSqlite': {
-    of: () => sqlite.openSqlite,
     given: {
       path: join(folder, 'x.db'),
       options: options({ driver: 'libsql', synchronous: 'full', busyTimeoutMs: 5 }),
     },
   },
   'sqlite.sqliteStore': {
-    of: () => sqlite.sqliteStore,
     given: { options: options({ database, retentionMs: 1e8, table: 't', clock }) },
     needed: 1,
   },
   'sqlite.sqliteInbox': {
-    of: () => sqlite.sqliteInbox,
     given: { options: options({ database, deadLetterMs: 1e9, table: 't', clock }) },
     needed: 1,
   },
@@ -343,9 +327,8 @@ const signingFrom = {
 }
 const NAMED_SECRET = /signed|signing secret/
 
-const builder = (name: string, of: unknown, first: Readonly<Record<string, unknown>>, needed = 0): Calls => ({
+const builder = (name: string, first: Readonly<Record<string, unknown>>, needed = 0): Calls => ({
   [`testing.events.${name}`]: {
-    of: () => of,
     given: { ...first, envelope: options({ id: 'i', accountKey: 'a', timestamp: '2025-01-01T00:00:00Z' }) },
     needed,
   },
@@ -385,44 +368,39 @@ const OF_OTHERS = { sender: '*', type: '*', id: '*', accountKey: '*', at: '*' } 
 
 const TESTING: Calls = {
   'testing.createEvents': {
-    of: () => testing.createEvents,
     given: { options: options({ seed: 1, clock }) },
     except: { seed: ['3x'] },
   },
-  ...builder('contact.created', events.contact.created, { record }),
-  ...builder('contact.updated', events.contact.updated, { record }),
-  ...builder('contact.deleted', events.contact.deleted, { id: 'x' }),
-  'testing.events.model': { of: () => events.model, given: { model: 'opportunity' } },
-  ...builder('paymentCompleted', events.paymentCompleted, { data: record }),
-  ...builder('paymentFailed', events.paymentFailed, { data: record }),
-  ...builder('syncCompleted', events.syncCompleted, { data: record }),
-  ...builder('syncFailed', events.syncFailed, { data: record }),
-  ...builder('importCompleted', events.importCompleted, { data: record }),
-  ...builder('exportCompleted', events.exportCompleted, { data: record }),
-  ...builder('raw', events.raw, { type: 'a.created', data: record }, 1),
+  ...builder('contact.created', { record }),
+  ...builder('contact.updated', { record }),
+  ...builder('contact.deleted', { id: 'x' }),
+  'testing.events.model': { given: { model: 'opportunity' } },
+  ...builder('paymentCompleted', { data: record }),
+  ...builder('paymentFailed', { data: record }),
+  ...builder('syncCompleted', { data: record }),
+  ...builder('syncFailed', { data: record }),
+  ...builder('importCompleted', { data: record }),
+  ...builder('exportCompleted', { data: record }),
+  ...builder('raw', { type: 'a.created', data: record }, 1),
   'testing.createSender': {
-    of: () => testing.createSender,
     given: { options: options({ target, clock, ...signing }) },
     needed: 1,
     told: /createSender|signing secret/,
     except: { secret: '*', seed: ['3x'], ...OF_OTHERS },
   },
   'testing.signed': {
-    of: () => testing.signed,
     given: { event, options: options(signing) },
     needed: 2,
     told: NAMED_SECRET,
     except: { secret: '*', seed: ['3x'], event: ['x y'], ...OF_OTHERS },
   },
   'testing.createSender of another sender': {
-    of: () => testing.createSender,
     given: { options: options({ target, clock, ...signingFrom }) },
     needed: 1,
     told: /createSender|signing secret/,
     except: { secret: '*', seed: ['3x'] },
   },
   'testing.signed of another sender': {
-    of: () => testing.signed,
     given: { payload: { a: 1 }, options: options({ ...signingFrom, at: 5 }) },
     needed: 2,
     told: NAMED_SECRET,
@@ -430,20 +408,16 @@ const TESTING: Calls = {
   },
   'signed().request': { of: () => testing.signed('x', { secret }).request, given: { url }, needed: 0 },
   'testing.fetchTarget': {
-    of: () => testing.fetchTarget,
     given: { handler: nothing, options: options({ path: '/x' }) },
   },
   'testing.fastifyTarget': {
-    of: () => testing.fastifyTarget,
     given: { app: { inject: nothing }, options: options({ path: '/x' }) },
   },
   'testing.nodeTarget': {
-    of: () => testing.nodeTarget,
     given: { listener: nothing, options: options({ path: '/x' }) },
   },
-  'testing.urlTarget': { of: () => testing.urlTarget, given: { url } },
+  'testing.urlTarget': { given: { url } },
   'testing.manualClock': {
-    of: () => testing.manualClock,
     given: { start: new Date() },
     needed: 0,
     except: { start: [7] },
@@ -457,8 +431,8 @@ const TESTING: Calls = {
     of: () => bound(testing.manualClock(), 'track'),
     given: { work: Promise.resolve() },
   },
-  'testing.recordHandlers': { of: () => testing.recordHandlers, given: { receiver: newReceiver() } },
-  'testing.testReceiver': { of: () => testing.testReceiver, given: { receiver: newReceiver() } },
+  'testing.recordHandlers': { given: { receiver: newReceiver() } },
+  'testing.testReceiver': { given: { receiver: newReceiver() } },
   'testReceiver().dispatch': {
     of: () => testing.testReceiver(newReceiver()).dispatch,
     given: { event },
@@ -493,7 +467,6 @@ const TESTING: Calls = {
   ...matcher('toHaveHandledOnce', { runs: [] }, { eventId: 'a' }, 2),
   ...matcher('toHaveScheduledNext', delivery, { delay: '30s' }, 2),
   'testing.storeSuite': {
-    of: () => testing.storeSuite,
     given: {
       makeStore: nothing,
       options: options({
@@ -510,7 +483,6 @@ const TESTING: Calls = {
 
 const CHECK: Calls = {
   'check.checkReceiver': {
-    of: () => check.checkReceiver,
     given: {
       target: url,
       options: options({
@@ -534,22 +506,15 @@ const CHECK: Calls = {
     except: { secret: '*' },
   },
   'check.formatReport': {
-    of: () => check.formatReport,
     given: { report: { ...report }, format: 'json' },
   },
-  'check.commandProbe': { of: () => check.commandProbe, given: { command: 'true' } },
-  'check.urlProbe': { of: () => check.urlProbe, given: { url: new URL(url) } },
+  'check.commandProbe': { given: { command: 'true' } },
+  'check.urlProbe': { given: { url: new URL(url) } },
 }
 
 const keeper = { hasSecret: nothing, saveSecret: nothing }
-const calling = (
-  name: string,
-  of: (client: api.Client) => unknown,
-  first: Readonly<Record<string, unknown>>,
-  needed?: number,
-): Calls => ({
+const calling = (name: string, first: Readonly<Record<string, unknown>>, needed?: number): Calls => ({
   [`client.${name}`]: {
-    of: () => of(newClient()),
     given: { ...first, options: options({ signal }) },
     ...(needed !== undefined && { needed }),
   },
@@ -558,7 +523,6 @@ const fields = { url, events: types, active: true }
 
 const CLIENT: Calls = {
   'client.createClient': {
-    of: () => api.createClient,
     given: {
       options: options({
         baseUrl: 'https://crm.example.test',
@@ -578,7 +542,6 @@ const CLIENT: Calls = {
     needed: 1,
   },
   'client.ensureWebhook': {
-    of: () => api.ensureWebhook,
     given: {
       client: newClient() as unknown,
       options: options({ url, events: types, description: 'd', replaceActive: true, signal, ...keeper }),
@@ -586,7 +549,6 @@ const CLIENT: Calls = {
     needed: 2,
   },
   'client.rotateWebhook': {
-    of: () => api.rotateWebhook,
     given: {
       client: newClient() as unknown,
       options: options({
@@ -604,7 +566,6 @@ const CLIENT: Calls = {
     needed: 2,
   },
   'client.replayFailed': {
-    of: () => api.replayFailed,
     given: {
       client: newClient() as unknown,
       options: options({
@@ -624,24 +585,18 @@ const CLIENT: Calls = {
     needed: 2,
   },
   'client.findDrift': {
-    of: () => api.findDrift,
     given: { handled: options({ types, open: true }), subscribed: types },
   },
-  ...calling('contacts', ({ contacts }) => contacts, {}),
-  ...calling('deliveries', ({ deliveries }) => deliveries, { webhookId: 'w' }),
-  ...calling('retry', ({ retry }) => retry, { webhookId: 'w', deliveryId: 'd' }),
-  ...calling(
-    'webhooks.create',
-    ({ webhooks }) => webhooks.create,
-    { webhook: options({ ...fields, description: 'd' }) },
-    1,
-  ),
-  ...calling('webhooks.list', ({ webhooks }) => webhooks.list, {}),
-  ...calling('webhooks.get', ({ webhooks }) => webhooks.get, { id: 'w' }),
-  ...calling('webhooks.update', ({ webhooks }) => webhooks.update, { id: 'w', changes: options(fields) }, 2),
-  ...calling('webhooks.pause', ({ webhooks }) => webhooks.pause, { id: 'w' }),
-  ...calling('webhooks.resume', ({ webhooks }) => webhooks.resume, { id: 'w' }),
-  ...calling('webhooks.delete', ({ webhooks }) => webhooks.delete, { id: 'w' }),
+  ...calling('contacts', {}),
+  ...calling('deliveries', { webhookId: 'w' }),
+  ...calling('retry', { webhookId: 'w', deliveryId: 'd' }),
+  ...calling('webhooks.create', { webhook: options({ ...fields, description: 'd' }) }, 1),
+  ...calling('webhooks.list', {}),
+  ...calling('webhooks.get', { id: 'w' }),
+  ...calling('webhooks.update', { id: 'w', changes: options(fields) }, 2),
+  ...calling('webhooks.pause', { id: 'w' }),
+  ...calling('webhooks.resume', { id: 'w' }),
+  ...calling('webhooks.delete', { id: 'w' }),
 }
 
 const looking = (path: string, inbox: Inbox): Calls => ({
@@ -654,17 +609,14 @@ const looking = (path: string, inbox: Inbox): Calls => ({
   [`${path}.drop`]: { of: () => bound(inbox, 'drop'), given: { key: 'k' } },
 })
 
-type Method = (emulator: Emulator) => unknown
-
 /** @param first arguments before the options, which name the account */
-const emulating = (name: string, of: Method, first: Readonly<Record<string, unknown>>, own: object = {}): Calls => ({
+const emulating = (name: string, first: Readonly<Record<string, unknown>>, own: object = {}): Calls => ({
   [`emulator.${name}`]: {
-    of: () => of(emulator),
     given: { ...first, options: options({ accountKey: 'acme', ...own }) },
   },
 })
-const plain = (name: string, of: Method, given: Readonly<Record<string, unknown>>, needed?: number): Calls => ({
-  [`emulator.${name}`]: { of: () => of(emulator), given, ...(needed !== undefined && { needed }) },
+const plain = (name: string, given: Readonly<Record<string, unknown>>, needed?: number): Calls => ({
+  [`emulator.${name}`]: { given, ...(needed !== undefined && { needed }) },
 })
 const registration = { url, events: types, description: 'd', active: true }
 const emitted = options({
@@ -714,42 +666,45 @@ const EMULATOR: Calls = {
     told: /startEmulator/,
     except: { latency: [7] },
   },
-  ...plain('accounts.add', ({ accounts }) => accounts.add, {
+  ...plain('accounts.add', {
     account: options({ key: 'shop', email: 'a@b.test', password: 'p' }),
   }),
-  ...emulating('webhooks.create', ({ webhooks }) => webhooks.create, { fields: options(registration) }, { secret }),
-  ...emulating('webhooks.list', ({ webhooks }) => webhooks.list, {}),
-  ...plain('webhooks.get', ({ webhooks }) => webhooks.get, { id: 'w' }),
-  ...plain('webhooks.update', ({ webhooks }) => webhooks.update, { id: 'w', fields: options(registration) }, 2),
-  ...plain('webhooks.pause', ({ webhooks }) => webhooks.pause, { id: 'w' }),
-  ...plain('webhooks.resume', ({ webhooks }) => webhooks.resume, { id: 'w' }),
-  ...plain('webhooks.delete', ({ webhooks }) => webhooks.delete, { id: 'w' }),
-  ...plain('deliveries.list', ({ deliveries }) => deliveries.list, {
+  ...emulating('webhooks.create', { fields: options(registration) }, { secret }),
+  ...emulating('webhooks.list', {}),
+  ...plain('webhooks.get', { id: 'w' }),
+  ...plain('webhooks.update', { id: 'w', fields: options(registration) }, 2),
+  ...plain('webhooks.pause', { id: 'w' }),
+  ...plain('webhooks.resume', { id: 'w' }),
+  ...plain('webhooks.delete', { id: 'w' }),
+  ...plain('deliveries.list', {
     filter: options({ webhookId: 'w', eventId: 'e' }),
   }),
-  ...plain('deliveries.get', ({ deliveries }) => deliveries.get, { id: 'd' }),
-  ...plain('deliveries.retry', ({ deliveries }) => deliveries.retry, { id: 'd' }),
-  ...plain('deliveries.resend', ({ deliveries }) => deliveries.resend, {
+  ...plain('deliveries.get', { id: 'd' }),
+  ...plain('deliveries.retry', { id: 'd' }),
+  ...plain('deliveries.resend', {
     id: 'd',
     options: options({ body: 'b', sign: 'valid' }),
   }),
-  ...emulating('records.list', ({ records }) => records.list, { model: 'contact' }),
-  ...emulating('records.get', ({ records }) => records.get, { model: 'contact', id: 'i' }),
-  ...emulating('records.create', ({ records }) => records.create, { model: 'contact', fields: { x: 1 } }),
-  ...emulating('records.update', ({ records }) => records.update, { model: 'contact', id: 'i', fields: { x: 1 } }),
-  ...emulating('records.delete', ({ records }) => records.delete, { model: 'contact', id: 'i' }),
-  ...emulating('events.emit', ({ events }) => events.emit, { event: emitted }),
-  ...emulating('events.emitMany', ({ events }) => events.emitMany, { event: emitted, count: 2 }),
-  ...plain('events.sampleOf', ({ events }) => events.sampleOf, { type: 'a.created' }),
-  ...plain('reset', ({ reset }) => reset, {}),
-  ...emulating('login', ({ login }) => login, {}),
-  ...plain('fetch', ({ fetch }) => fetch, { request: new Request(url) }),
-  ...plain('subscribe', ({ subscribe }) => subscribe, { listener: nothing }),
-  'emulator.clock.advance': { of: () => emulator.clock.advance, given: { by: '30s' }, except: { by: [7] } },
+  ...emulating('records.list', { model: 'contact' }),
+  ...emulating('records.get', { model: 'contact', id: 'i' }),
+  ...emulating('records.create', { model: 'contact', fields: { x: 1 } }),
+  ...emulating('records.update', { model: 'contact', id: 'i', fields: { x: 1 } }),
+  ...emulating('records.delete', { model: 'contact', id: 'i' }),
+  ...emulating('events.emit', { event: emitted }),
+  ...emulating('events.emitMany', { event: emitted, count: 2 }),
+  ...plain('events.sampleOf', { type: 'a.created' }),
+  ...plain('reset', {}),
+  ...emulating('login', {}),
+  ...plain('fetch', { request: new Request(url) }),
+  ...plain('subscribe', { listener: nothing }),
+  'emulator.clock.advance': { given: { by: '30s' }, except: { by: [7] } },
 }
 
-/** The functions with right arguments, by the entry that exports them, or by what has the method. */
-export const CALLS: Calls = {
+/** Objects in which a row without a function finds it, by its path. */
+const OWNERS = { index: core, senders, postgres, sqlite, testing, check, client: { ...api, ...newClient() }, emulator }
+const findFunction = (path: string) => path.split('.').reduce<object>((owner, name) => Reflect.get(owner, name), OWNERS)
+
+const ROWS: Calls = {
   ...CORE,
   ...STORES,
   ...looking('sqliteInbox()', sqliteInbox),
@@ -760,6 +715,11 @@ export const CALLS: Calls = {
   ...CLIENT,
   ...EMULATOR,
 }
+
+/** The functions with right arguments, by the entry that exports them, or by what has the method. */
+export const CALLS: Readonly<Record<string, RightCall>> = Object.fromEntries(
+  Object.entries(ROWS).map(([path, row]) => [path, { of: () => findFunction(path.replace(/ .*/, '')), ...row }]),
+)
 
 const crm = core.createReceiver({ secret, logger })
 /** An inbox that lists one event of each state. */
