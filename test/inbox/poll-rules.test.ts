@@ -125,37 +125,6 @@ describe('a suspect', () => {
   })
 })
 
-describe('the end of a run', () => {
-  it('is not told as settled if another worker has taken the item', async () => {
-    const { clock, engine, end, settlements, told, work } = openPoll(bring('one'))
-    engine.settle = async () => false
-    work()
-    await clock.advance(0)
-    end('one')
-    await clock.advance(5_000)
-    expect(settlements).toHaveLength(1)
-    expect(told).toEqual(['stalled one'])
-  })
-})
-
-describe('leases', () => {
-  it('are renewed at each third, while something runs', async () => {
-    const { clock, engine, end, renewals, work } = openPoll()
-    work()
-    await clock.advance(4_000)
-    expect(renewals).toEqual([])
-    engine.brought = [bring('one')]
-    await clock.advance(6_000)
-    expect(renewals).toEqual([
-      [6_000, 'w', 9_000],
-      [9_000, 'w', 9_000],
-    ])
-    end('one')
-    await clock.advance(9_000)
-    expect(renewals).toHaveLength(2)
-  })
-})
-
 describe('closing a worker', () => {
   it('ends an idle one immediately, and leaves no timer and no listener', async () => {
     const { clock, listeners, timesOfTakes, work } = openPoll()
