@@ -32,6 +32,15 @@ function open() {
 }
 
 describe('the rate gate', () => {
+  it('uses the lowest count of the answers of one window, and its latest end', async () => {
+    const { enter, learn } = open()
+    await enter()
+    await enter()
+    learn(2, { remaining: 0, resetMs: 5_000 })
+    learn(1, { remaining: 9, resetMs: 4_000 })
+    expect((await enter()).waitedMs).toBe(5_000)
+  })
+
   it.each([
     ['up to 1.5 s later for the same window', 6_499, 6_499],
     ['later than that for a new window', 6_500, 0],
