@@ -155,6 +155,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await deadOf(page).click()
     await press(page, 'Drop…')
     const dialog = page.getByRole('dialog', { name: 'Drop the event?' })
+    await dialog.getByText('contact.created · evt_dead. It is deleted for good').waitFor()
     await dialog.getByRole('button', { name: 'Drop', exact: true }).click()
     await page.getByText('the inbox has no such event').waitFor()
     await page.getByRole('heading', { name: 'contact.created' }).waitFor()

@@ -251,6 +251,26 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect([await widthOf(page), x + width <= 390]).toEqual([390, true])
   })
 
+  it('names webhooks by their description, and shows whole causes and the start of a long body on a phone', async () => {
+    const crm = await start({ clock: 'manual' })
+    crm.webhooks.create({ url: 'http://127.0.0.1:9/hooks', events: ['sync.failed'] })
+    const { page } = await open(crm, '?screen=webhooks')
+    await page.setViewportSize({ width: 390, height: 800 })
+    await page.getByRole('button', { name: 'Edit…' }).click()
+    await page.getByLabel('Description').fill('Nightly sync')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'Nightly sync' }).waitFor()
+    crm.events.emit({ type: 'sync.failed', data: { lists: Array.from({ length: 40 }, (_, list) => list) } })
+    await crm.clock.advance('3h')
+    await page.goto(`${crm.url}/_inspector?by=cause`)
+    const cause = page.getByRole('table', { name: 'Causes' }).locator('td').filter({ hasText: 'Nightly sync' })
+    expect((await cause.boundingBox())?.width).toBeGreaterThan(350)
+    await page.goto(`${crm.url}/_inspector?d=${crm.deliveries.list()[0]?.id}`)
+    await page.locator('.title').getByText('Nightly sync · http://127.0.0.1:9/hooks').waitFor()
+    await page.keyboard.press('e')
+    expect(await page.locator('dialog textarea').evaluate(({ scrollTop }) => scrollTop)).toBe(0)
+  })
+
   it('fits into 320 px', async () => {
     const crm = await start({ clock: 'manual' })
     const url = 'http://localhost:9/a-rather-long-path/of-a-receiver/hooks'

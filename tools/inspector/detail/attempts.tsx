@@ -4,7 +4,7 @@ import type { AttemptDetail, DeliveryDetail, LastResult, Row } from '../../emula
 import { readCode } from '../../wire/code-word.ts'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
-import { Ago, In, OutcomeView, Result, Table, ViewLink } from '../parts/small.tsx'
+import { Ago, In, nameWebhook, OutcomeView, Result, Table, ViewLink } from '../parts/small.tsx'
 import { showExact, showSize } from '../text/show.ts'
 import { Headers, Pretty } from './body-view.tsx'
 
@@ -63,7 +63,7 @@ function listRelated({ id, event, account, webhook, resendOf }: Row) {
         <ViewLink key={0} view={{ open: each.id }}>
           {each.resendOf === null ? 'sent' : 'a copy'}
         </ViewLink>,
-        each.webhook !== webhook && store.urlOf(each.webhook),
+        each.webhook !== webhook && nameWebhook(each.webhook),
         <OutcomeView key={2} row={each} />,
         <Ago key={3} at={each.last?.at ?? each.at} />,
       ],

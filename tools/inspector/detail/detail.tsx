@@ -7,7 +7,7 @@ import { toPath } from '../model/api.ts'
 import { toItemPath } from '../model/inbox.ts'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
-import { Empty } from '../parts/small.tsx'
+import { Empty, Url } from '../parts/small.tsx'
 import { escapeHidden } from '../text/show.ts'
 import { AnswerView, Attempts } from './attempts.tsx'
 import { BytesView, Copy, Headers } from './body-view.tsx'
@@ -77,6 +77,7 @@ function Parts({ row, url, detail, item }: PartsOptions) {
 }
 
 function Title({ id, row, url }: { readonly id: string; readonly row: Row | undefined; readonly url: string }) {
+  const { description = '' } = store.webhook(row?.webhook ?? '') ?? {}
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     // On a narrow screen the detail hides the list, and with it the element that had the focus.
@@ -91,7 +92,13 @@ function Title({ id, row, url }: { readonly id: string; readonly row: Row | unde
       {row !== undefined && (
         <p class="mono dim">
           {escapeHidden(row.event)} <Copy text={row.event} what="event id" /> · {row.account}
-          {row.webhook !== '' && <> · {url || 'deleted webhook'}</>}
+          {row.webhook !== '' && (
+            <>
+              {' '}
+              · {escapeHidden(description && `${description} · `)}
+              <Url url={url || 'deleted webhook'} />
+            </>
+          )}
         </p>
       )}
     </header>

@@ -94,7 +94,7 @@ function Actions({ row, onTry }: Pick<VerdictOptions, 'row' | 'onTry'>) {
           </details>
         </>
       )}
-      {canDrop && key !== undefined && <Button class="danger" label="Drop…" onClick={() => askToDrop(key)} />}
+      {canDrop && key !== undefined && <Button class="danger" label="Drop…" onClick={() => askToDrop(row, key)} />}
     </div>
   )
 }

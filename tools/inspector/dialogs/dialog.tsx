@@ -76,8 +76,11 @@ function submitByKey(event: TargetedKeyboardEvent<HTMLFormElement>): void {
 function useModal(dialog: { readonly current: HTMLDialogElement | null }): void {
   useLayoutEffect(() => {
     const before = document.activeElement
+    const field = dialog.current?.querySelector<HTMLElement>('[autofocus]')
+    // A text is read from its start, and a browser scrolls to the cursor.
+    if (field instanceof HTMLTextAreaElement) field.setSelectionRange(0, 0)
     dialog.current?.showModal()
-    dialog.current?.querySelector<HTMLElement>('[autofocus]')?.focus()
+    field?.focus()
     return () => {
       const isLost = !(before instanceof HTMLElement && before.isConnected && before !== document.body)
       const place = isLost ? document.querySelector<HTMLElement>('.detail h1') : before
@@ -102,21 +105,10 @@ export function useDraft<V>(name: string, start: () => V) {
   return { values, set, forget: () => drafts.delete(name) }
 }
 
-interface Question {
-  readonly title: string
-  readonly text: string
-  readonly verb: string
-  readonly isDangerous?: boolean
-  readonly onYes: () => Promise<unknown>
-}
-
-export function ask({ title, text, verb, isDangerous, onYes }: Question): void {
+export function ask({ text, ...question }: Omit<DialogOptions, 'children'> & { readonly text: string }): void {
+  const cancel = <Button label="Cancel" autofocus={question.isDangerous} onClick={closeDialog} />
   const draw = () => (
-    <Dialog
-      {...{ title, verb, isDangerous }}
-      buttons={<Button label="Cancel" autofocus={isDangerous} onClick={closeDialog} />}
-      onSubmit={onYes}
-    >
+    <Dialog {...question} buttons={cancel}>
       <p>{text}</p>
       <Fields shapes={{}} values={{}} onInput={() => {}} />
     </Dialog>
@@ -128,7 +120,15 @@ export function ask({ title, text, verb, isDangerous, onYes }: Question): void {
 export function showText(title: string, text: string): void {
   const draw = () => (
     <Dialog title={title}>
-      <textarea class="mono" rows={16} readOnly aria-label={title} value={text} />
+      <textarea
+        class="mono"
+        rows={Math.min(16, 1 + Math.ceil(text.length / 80))}
+        readOnly
+        autofocus
+        aria-label={title}
+        value={text}
+        onFocus={({ currentTarget }) => currentTarget.select()}
+      />
     </Dialog>
   )
   store.set({ dialog: draw })

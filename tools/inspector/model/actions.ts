@@ -1,6 +1,7 @@
 import type { DeliveryDetail, Row, SignatureSteps, WebhookShape } from '../../emulator/contract.ts'
 import { ask, showText } from '../dialogs/dialog.tsx'
 import { toCurl, toFixture, toVitest } from '../text/copies.ts'
+import { escapeHidden } from '../text/show.ts'
 import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
@@ -52,13 +53,13 @@ async function actOnce(work: () => Promise<unknown>, done: string): Promise<bool
   return isDone
 }
 
-export function askToDrop(key: string): void {
+export function askToDrop({ type, record, event }: Row, key: string): void {
   ask({
     title: 'Drop the event?',
-    text: 'It is deleted for good, unhandled.',
+    text: `${escapeHidden(`${type} · ${record ?? event}`)}. It is deleted for good, unhandled.`,
     verb: 'Drop',
     isDangerous: true,
-    onYes: () =>
+    onSubmit: () =>
       changeInbox('drop', key)
         .finally(() => refreshInbox())
         .then(() => store.say('dropped')),
@@ -107,7 +108,7 @@ export function pauseOrResume({ id, url, active }: WebhookShape): void {
       title: 'Pause the webhook?',
       text: `No delivery is sent to ${url} until you resume it.`,
       verb: 'Pause',
-      onYes: set,
+      onSubmit: set,
     })
 }
 

@@ -21,30 +21,18 @@ export function Distortions() {
   ]
   const { retryScale = 1 } = settings ?? {}
   const time = [clock?.isManual && 'manual', retryScale !== 1 && `×${retryScale}`]
-  return (
-    <>
-      <Chip name="Faults" texts={texts} draw={() => <FaultsDialog />} />
-      <Chip name="Clock" texts={time} draw={() => <ClockDialog />} />
-    </>
-  )
-}
-
-interface ChipOptions {
-  readonly name: string
-  readonly texts: readonly unknown[]
-  readonly draw: () => JSX.Element
-}
-
-function Chip({ name, texts, draw }: ChipOptions) {
-  const text = texts.filter(Boolean).join(', ')
-  return (
-    <Button
-      class={text === '' ? 'quiet' : 'chip'}
-      label={[name.toLowerCase(), ...(text ? [text] : [])].join(': ')}
-      aria-label={`${name}: ${text || 'as usual'}`}
-      onClick={() => store.set({ dialog: draw })}
-    />
-  )
+  const chip = (name: string, unusual: readonly unknown[], draw: () => JSX.Element) => {
+    const text = unusual.filter(Boolean).join(', ')
+    return (
+      <Button
+        class={text === '' ? 'quiet' : 'chip'}
+        label={[name.toLowerCase(), ...(text ? [text] : [])].join(': ')}
+        aria-label={`${name}: ${text || 'as usual'}`}
+        onClick={() => store.set({ dialog: draw })}
+      />
+    )
+  }
+  return [chip('Faults', texts, () => <FaultsDialog />), chip('Clock', time, () => <ClockDialog />)]
 }
 
 const FAULT_SHAPES = {
@@ -101,10 +89,7 @@ function ClockDialog() {
       onSubmit={() => moveClock({ advance: values.by }).then(() => false)}
     >
       <code>{showExact(now)}</code>
-      <p>
-        {due === null ? 'No attempt is planned' : 'Next attempt '}
-        {due !== null && <In at={due} />}.
-      </p>
+      <p>{due === null ? 'No attempt is planned.' : ['Next attempt ', <In key={0} at={due} />, '.']}</p>
       <p class="dim">
         {settings?.retryScale !== 1 && `Delays between attempts are divided by ${settings?.retryScale}. `}
         {`An attempt waits ${showDuration(settings?.deadlineMs ?? 0)} for its answer.`}

@@ -7,9 +7,9 @@ import { adviseOn } from '../text/explain.ts'
 import { escapeHidden } from '../text/show.ts'
 import { Button } from './fields.tsx'
 import { NothingFailed } from './nothing-shown.tsx'
-import { Ago, Table, ViewLink } from './small.tsx'
+import { Ago, nameWebhook, Table, ViewLink } from './small.tsx'
 
-const COLUMNS = [['Cause'], ['Failed', 'number'], ['First', 'number dim wide'], ['Last', 'number dim']] as const
+const COLUMNS = [['Cause'], ['Failed', 'number'], ['First', 'number dim'], ['Last', 'number dim']] as const
 
 /** The failed deliveries of the list by cause: type and error. */
 export function FailureGroups() {
@@ -27,7 +27,7 @@ function describeGroup([cause, rows]: ReturnType<typeof groupFailures>[number]) 
   const isEvent = newest?.webhook === ''
   const query = writeWord(readAddress().query, 'cause', cause)
   const bulk = bulkOf(rows)
-  const urls = [...new Set(rows.map(({ account, webhook }) => (isEvent ? account : store.urlOf(webhook))))]
+  const places = [...new Set(rows.map(({ account, webhook }) => (isEvent ? account : nameWebhook(webhook))))]
   const leftOut = [...bulk.leftOut].map(([reason, number]) => `${number.toLocaleString('en')}: ${reason}`)
   const label = `Try again ${bulk.calls.length.toLocaleString('en')}…`
   return {
@@ -35,8 +35,8 @@ function describeGroup([cause, rows]: ReturnType<typeof groupFailures>[number]) 
     cells: [
       <>
         <ViewLink view={{ query, isGrouped: false }}>{escapeHidden(cause)}</ViewLink>
-        <small>{urls.join(', ')}</small>
-        <small>{newest && adviseOn(newest, urls[0] ?? '', store.state?.settings)}</small>
+        <small>{places.join(', ')}</small>
+        <small>{newest && adviseOn(newest, store.urlOf(newest.webhook), store.state?.settings)}</small>
       </>,
       <>
         {rows.length.toLocaleString('en')}{' '}

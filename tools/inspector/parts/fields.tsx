@@ -57,14 +57,15 @@ export function Field<T extends Value>(field: FieldOptions<T>) {
       source.current = clipboardData?.getData('text/plain') ?? ''
     },
   } as const
+  const number = { min, max, ...more, ...told }
   // A number is judged when its field is left: while it is typed, its first digit may be too small.
   const setNumber = ({ currentTarget }: Changed) => {
-    const number = Math.min(max, Math.max(min, Number(currentTarget.value) || min))
-    currentTarget.value = String(number)
-    put(number)
+    const within = Math.min(max, Math.max(min, Number(currentTarget.value) || min))
+    currentTarget.value = String(within)
+    put(within)
   }
   return (
-    <div class={typeof value === 'string' && options === undefined ? 'field whole' : 'field'}>
+    <div class={typeof value === 'number' || options !== undefined ? 'field' : 'field whole'}>
       {/* biome-ignore lint/a11y/noLabelWithoutControl: it has one */}
       <label class={typeof value === 'boolean' ? 'tick' : undefined}>
         {label}{' '}
@@ -75,13 +76,7 @@ export function Field<T extends Value>(field: FieldOptions<T>) {
         ) : typeof value === 'boolean' ? (
           <input type="checkbox" checked={value} onChange={({ currentTarget }) => put(currentTarget.checked)} />
         ) : typeof value === 'number' ? (
-          <input
-            type="number"
-            step="any"
-            defaultValue={shown}
-            {...{ min, max, ...more, ...told }}
-            onChange={setNumber}
-          />
+          <input type="number" step="any" defaultValue={shown} {...number} onChange={setNumber} />
         ) : rows === undefined ? (
           <input type="text" list={list && `${id}-list`} {...text} />
         ) : (
@@ -95,14 +90,12 @@ export function Field<T extends Value>(field: FieldOptions<T>) {
 }
 
 function listChoices(choices: readonly (string | readonly [value: string, text: string])[]) {
-  return choices.map((choice) => {
-    const [each, text = each] = [choice].flat()
-    return (
-      <option key={each} value={each}>
-        {text}
-      </option>
-    )
-  })
+  const pairs = choices.map((choice) => [choice].flat())
+  return pairs.map(([each, text = each]) => (
+    <option key={each} value={each}>
+      {text}
+    </option>
+  ))
 }
 
 function Problem({ id, children }: { readonly id?: string; readonly children: ComponentChildren }) {
@@ -127,21 +120,18 @@ export function Fields<V extends Readonly<Record<keyof V, Value>>>(options: Fiel
   const { shapes, values, onInput } = options
   const error = useContext(FormError)
   const [named] = /^\w+/.exec(error) ?? []
+  const entries = Object.entries(shapes) as [keyof V & string, FieldShape][] // shapes of the values
   return (
     <div class="fields">
-      {(Object.entries(shapes) as [keyof V & string, FieldShape][]).map(
-        (
-          [name, shape], // shapes of the values
-        ) => (
-          <Field<Value>
-            key={name}
-            {...shape}
-            problem={shape.problem ?? (name === named && error)}
-            value={values[name]}
-            onInput={(value) => onInput({ ...values, [name]: value })}
-          />
-        ),
-      )}
+      {entries.map(([name, shape]) => (
+        <Field<Value>
+          key={name}
+          {...shape}
+          problem={shape.problem ?? (name === named && error)}
+          value={values[name]}
+          onInput={(value) => onInput({ ...values, [name]: value })}
+        />
+      ))}
       {error !== '' && !Object.hasOwn(shapes, named ?? '') && <Problem>{error}</Problem>}
     </div>
   )

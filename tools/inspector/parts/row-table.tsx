@@ -6,24 +6,28 @@ import { reasonOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
 import { adviseOn } from '../text/explain.ts'
 import { escapeHidden } from '../text/show.ts'
-import { Ago, Head, OutcomeView, Result } from './small.tsx'
+import { Ago, Head, nameWebhook, OutcomeView, Result } from './small.tsx'
 
 /** Heights of a row in pixels, of one line and of two, as in the style. There may be ten thousand rows, so only those around the visible ones are drawn. */
 const LINE_PX = 28
 const TWO_LINES_PX = 44
 /** Widths below which a row has two lines, or leaves the room of its last columns to the reason. */
 const NARROW_PX = 900
+/** Width below which the answer stands beside the type. */
+const PHONE_PX = 560
 const WIDE_PX = 1_200
 const ROWS_AROUND = 15
 
 const OF_DELIVERIES = ['Record', 'Webhook', 'Answer', 'Attempts', 'ms']
 const OF_EVENTS = ['Event', 'Account', 'Last try', 'Tries']
 const CLASSES = ['', 'dim', '', 'mono', 'dim', '', 'number', 'number']
+const WIDTHS = ['max(106px, 12cqi)', '86px', 'max(210px, 13cqi)', '108px', '15cqi', '', '82px', '82px']
 
 function listColumns(width: number, isEvent: boolean) {
   const all = ['Outcome', 'Time', 'Type', ...(isEvent ? OF_EVENTS : OF_DELIVERIES)].map(
-    (name, index) => [name, CLASSES[index]] as const,
+    (name, index) => [name, CLASSES[index], index === 2 && width < PHONE_PX ? '' : WIDTHS[index]] as const,
   )
+  if (width < PHONE_PX) return all.filter((_, index) => index === 0 || index === 2)
   if (width < NARROW_PX) return all.filter((_, index) => index === 0 || index === 2 || index === 5)
   return width < WIDE_PX ? all.slice(0, 6) : all
 }
@@ -59,7 +63,11 @@ export function RowTable({ name, rows }: { readonly name: string; readonly rows:
   useWanted(scroll, rows, height, measure)
   return (
     <div ref={scroll} class="scroll" onScroll={measure}>
-      <table class={width < NARROW_PX ? 'rows narrow' : 'rows'} aria-label={name} aria-rowcount={rows.length + 1}>
+      <table
+        class={width < NARROW_PX ? 'rows tight narrow' : width < WIDE_PX ? 'rows tight' : 'rows'}
+        aria-label={name}
+        aria-rowcount={rows.length + 1}
+      >
         <Head columns={listColumns(width, rows[0]?.webhook === '')} />
         <Gap height={first * height} />
         <tbody>
@@ -78,11 +86,10 @@ function heightAt(width: number): number {
 }
 
 function Gap({ height }: { readonly height: number }) {
-  if (height <= 0) return null
   return (
     <tbody aria-hidden="true">
       <tr>
-        <td style={{ height: `${height}px`, padding: '0' }} />
+        <td style={{ height: `${height}px`, border: '0' }} />
       </tr>
     </tbody>
   )
@@ -136,10 +143,11 @@ function RowLine({ row, index, isCurrent, width }: LineOptions) {
   const isEvent = webhook === ''
   const url = store.urlOf(webhook)
   const attempts = isEvent ? inbox?.tried : resendOf === null ? `${times.length}/5` : 'copy'
-  const place = isEvent ? account : url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '') || 'deleted'
+  const place = isEvent ? account : nameWebhook(webhook)
   const ms = times.at(-1)
   const why = escapeHidden(explainShortly(row, url))
-  const subject = escapeHidden(record ?? (event.length > 20 ? `…${event.slice(-8)}` : event))
+  const about = record ?? event
+  const subject = escapeHidden(about.length > 12 ? `…${about.slice(-8)}` : about)
   const outcome = <OutcomeView row={row} />
   const time = <Ago at={at} isReal={isEvent} />
   const link = (
@@ -148,6 +156,7 @@ function RowLine({ row, index, isCurrent, width }: LineOptions) {
     </a>
   )
   const isNarrow = width < NARROW_PX
+  const columns = listColumns(width, isEvent)
   const reason = <span class="why">{why}</span>
   const answer = (
     <>
@@ -155,17 +164,18 @@ function RowLine({ row, index, isCurrent, width }: LineOptions) {
     </>
   )
   const numbers = [attempts, ...(ms === undefined ? [] : [`${ms} ms`]), place].join(' · ')
-  const cells = isNarrow ? [outcome, link, answer] : [outcome, time, link, subject, place, answer, attempts, ms ?? '–']
+  const title = columns.length > 2 ? link : [link, ' ', answer]
+  const cells = isNarrow ? [outcome, title, answer] : [outcome, time, link, subject, place, answer, attempts, ms ?? '–']
   const below = [time, why === '' ? `${account} · ${subject}` : reason, numbers]
   return (
     <tr
       class="row"
-      title={escapeHidden([type, event, account, url, why].filter(Boolean).join('\n'))}
+      title={escapeHidden([type, event, record, account, url, why].filter(Boolean).join('\n'))}
       aria-rowindex={index + 2}
       aria-current={isCurrent || undefined}
       onClick={(click) => follow(click, () => go({ open: id }))}
     >
-      {listColumns(width, isEvent).map(([name, classes], at) => (
+      {columns.map(([name, classes], at) => (
         <td key={name} class={classes}>
           {cells[at]}
           {isNarrow && <small>{below[at]}</small>}

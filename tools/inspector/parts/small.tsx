@@ -3,7 +3,7 @@ import type { LastResult, Row } from '../../emulator/contract.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
 import { OUTCOMES, outcomeOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
-import { showAgo, showExact, showIn } from '../text/show.ts'
+import { escapeHidden, showAgo, showExact, showIn } from '../text/show.ts'
 
 interface TimeOptions {
   readonly at: string | null
@@ -57,6 +57,17 @@ export function Result({ last }: { readonly last: LastResult | null }) {
   )
 }
 
+/** Names a webhook by its description, or by its URL without this machine's name. */
+export function nameWebhook(id: string): string {
+  const { description, url = 'deleted' } = store.webhook(id) ?? {}
+  return escapeHidden(description || url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, ''))
+}
+
+/** A URL that wraps between its parts. */
+export function Url({ url }: { readonly url: string }) {
+  return <>{url.split(/(?<=\w\/)/).flatMap((part, index) => [part, <wbr key={index} />])}</>
+}
+
 interface ViewLinkOptions {
   readonly view: Partial<Address>
   readonly isCurrent?: boolean
@@ -77,14 +88,14 @@ export function ViewLink({ view, isCurrent = false, children }: ViewLinkOptions)
   )
 }
 
-type Columns = readonly (readonly [name: string, classes?: string | undefined])[]
+type Columns = readonly (readonly [name: string, classes?: string | undefined, width?: string | undefined])[]
 
 export function Head({ columns }: { readonly columns: Columns }) {
   return (
     <thead>
       <tr>
-        {columns.map(([name, classes]) => (
-          <th key={name} scope="col" class={classes}>
+        {columns.map(([name, classes, width = '']) => (
+          <th key={name} scope="col" class={classes} style={{ width }}>
             {name}
           </th>
         ))}
@@ -112,7 +123,7 @@ export function Table({ name, columns, rows }: TableOptions) {
         {rows.map(({ key, isCurrent = false, cells }) => (
           <tr key={key} aria-current={isCurrent || undefined}>
             {cells.map((cell, index) => (
-              <td key={index} class={columns[index]?.[1]}>
+              <td key={index} class={columns[index]?.[1]} data-name={columns[index]?.[0]}>
                 {cell}
               </td>
             ))}

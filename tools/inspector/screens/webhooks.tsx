@@ -6,10 +6,10 @@ import { api } from '../model/api.ts'
 import { causeOf, reasonOf, statusOf } from '../model/outcome.ts'
 import { remember, store } from '../model/store.ts'
 import { Button, Fields } from '../parts/fields.tsx'
-import { Ago, Empty, Icon, Table, ViewLink } from '../parts/small.tsx'
+import { Ago, Empty, Icon, Table, Url, ViewLink } from '../parts/small.tsx'
 import { count, escapeHidden } from '../text/show.ts'
 
-const COLUMNS = [['Webhook'], ['State'], ['Handled', 'number'], ['p95', 'number wide']] as const
+const COLUMNS = [['Webhook'], ['State'], ['Handled', 'number'], ['p95', 'number']] as const
 const TO_REGISTER = "Your client can register one through the service's API, and you by “New webhook”."
 
 export function WebhooksScreen() {
@@ -80,8 +80,9 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, .
     key: id,
     cells: [
       <>
-        <code class="url" title={[id, description, ...events].join('\n')}>
-          {url}
+        {description && <h2>{escapeHidden(description)}</h2>}
+        <code title={[id, ...events].join('\n')}>
+          <Url url={url} />
         </code>
         <small>
           {accountKey} ·{' '}
@@ -135,7 +136,7 @@ function askToDelete({ id, url }: WebhookShape): void {
     text: `${url} and its secret are deleted for good.`,
     verb: 'Delete',
     isDangerous: true,
-    onYes: () => change(`DELETE webhooks/${id}`, undefined, 'webhook deleted'),
+    onSubmit: () => change(`DELETE webhooks/${id}`, undefined, 'webhook deleted'),
   })
 }
 
@@ -148,26 +149,26 @@ function WebhookForm({ webhook }: { readonly webhook: WebhookShape | undefined }
   const { values, set, forget } = useDraft(JSON.stringify(webhook ?? 'a new webhook'), () => ({
     account: accounts[0] ?? '',
     url: webhook?.url ?? 'http://localhost:3000/webhooks',
+    description: webhook?.description ?? '',
     events: webhook?.events.join('\n') ?? 'contact.created\ncontact.updated\ncontact.deleted',
   }))
   const save = async () => {
-    const fields = { url: values.url, events: values.events.split(/[\s,]+/).filter(Boolean) }
-    if (webhook === undefined)
-      await change('POST webhooks', { ...fields, accountKey: values.account }, 'webhook registered')
+    const { account: accountKey, url, description } = values
+    const isNamed = description !== (webhook?.description ?? '')
+    const fields = { url, events: values.events.split(/[\s,]+/).filter(Boolean), ...(isNamed && { description }) }
+    if (webhook === undefined) await change('POST webhooks', { ...fields, accountKey }, 'webhook registered')
     else await change(`PUT webhooks/${webhook.id}`, fields, 'webhook changed')
     forget()
   }
   const shapes = {
     ...(webhook === undefined && { account: { label: 'Account', options: accounts } }),
     url: { label: 'URL', autofocus: true },
+    description: { label: 'Description' },
     events: { label: 'Event types, one per line; the service has no wildcards', rows: 8 },
   }
+  const [title, verb] = webhook === undefined ? ['New webhook', 'Register'] : ['Edit the webhook', 'Save']
   return (
-    <Dialog
-      title={webhook === undefined ? 'New webhook' : 'Edit the webhook'}
-      verb={webhook === undefined ? 'Register' : 'Save'}
-      onSubmit={save}
-    >
+    <Dialog {...{ title, verb }} onSubmit={save}>
       <Fields shapes={shapes} values={values} onInput={set} />
     </Dialog>
   )
