@@ -4,7 +4,7 @@ import { distinctHosts, type Host, hosts } from './hosts.ts'
 import { deliver, expectAnswer, expectUntouched, SECRET, sample, startScene } from './scene.ts'
 import { type Headers, head, Wire } from './wire.ts'
 
-/** Behaviour that is the same on every host. Signatures, faulty bodies, and crowds have their own files. */
+/** Behaviour that is the same on every host. Signatures and faulty bodies have their own files. */
 describe.each(hosts)('$name', (host: Host) => {
   it.each(['GET', 'HEAD', 'PUT', 'OPTIONS'])('does not answer %s with success', async (method) => {
     const scene = await startScene(host)

@@ -1,10 +1,9 @@
 import { text } from 'node:stream/consumers'
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { type FastifyPluginOptions, fastifyPlugin } from 'postern/fastify'
-import { createSender, events, fastifyTarget } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { portOf } from './hosts.ts'
-import { createScene, deliver, expectAnswer, expectHandled, expectUntouched, SECRET, sample } from './scene.ts'
+import { createScene, deliver, expectAnswer, expectHandled, expectUntouched, sample } from './scene.ts'
 import { exchange, head, Wire } from './wire.ts'
 
 type Mount = (app: FastifyInstance, plugin: FastifyPluginOptions) => unknown
@@ -131,19 +130,6 @@ describe('hooks and logger of the app', () => {
     expect(scene.log()).toContain('Register fastifyPlugin in a scope without it')
     expectUntouched(scene)
   })
-})
-
-it('answers app.inject as it answers a socket', async () => {
-  const { app } = await start()
-  const sender = createSender({ target: fastifyTarget(app, { path: '/webhooks' }), secret: SECRET })
-  const event = events.contact.created()
-  for (const [status, body, tamper] of [
-    [200, event, 'none'],
-    [200, event, 'none'],
-    [401, event, 'flip-bit'],
-    [413, ' '.repeat(2_000_000), 'none'],
-  ] as const)
-    expect(await sender.send(body, { tamper })).toMatchObject({ status })
 })
 
 it.each([

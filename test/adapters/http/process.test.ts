@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hosts } from './hosts.ts'
-import { deliver, expectAnswer, expectHandled, SECRET, sample, sampleOf, withoutLength } from './scene.ts'
+import { deliver, expectAnswer, expectHandled, SECRET, sample, withoutLength } from './scene.ts'
 import { chunked, head, Wire } from './wire.ts'
 
 /** A process that runs every host, as an app would, without any part of the test. */
@@ -84,13 +84,6 @@ describe('a process', () => {
         const wire = await Wire.open(port)
         await wire.send(head({ 'x-long': 'x'.repeat(100_000) }))
         await wire.closed()
-      },
-    ],
-    [
-      'a handler that throws undefined',
-      async (port) => {
-        const event = { id: 'evt_undefined', type: 'test.undefined', timestamp: '', accountKey: 'acme', data: {} }
-        expectAnswer(await deliver({ port }, sampleOf(event)), 500, 'handler_failed', 'evt_undefined')
       },
     ],
     [

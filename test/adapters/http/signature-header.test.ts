@@ -30,14 +30,6 @@ describe('signatureHeader', () => {
     ])
   })
 
-  it('is named by a refusal of receive()', async () => {
-    const { receiver } = make()
-    const { body } = signed(events.contact.created(), { secret: SECRET })
-    expect(await receiver.receive({ body, signature: undefined })).toMatchObject({
-      reason: `There is no ${NAME} header.`,
-    })
-  })
-
   it.each([
     '',
     'X Crm',
