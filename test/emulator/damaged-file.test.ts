@@ -1,10 +1,10 @@
-import { chmod, copyFile, mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { startEmulator } from 'postern/emulator'
 import { openSqlite, type SqliteDatabase } from 'postern/sqlite'
 import { describe, expect, it } from 'vitest'
-import { runCli, startCli } from '../cli/run-cli.ts'
+import { runCli } from '../cli/run-cli.ts'
 import { call, makeDatabase, makeFolder, quiet, sink, start } from './support.ts'
 
 const EVENTS = ['contact.created']
@@ -193,13 +193,4 @@ describe('a disk that is full while the emulator runs', () => {
     await next.clock.advance('1m')
     expect(next.deliveries.list()).toMatchObject([{ status: 'success', attempts: [{ number: 1 }, { number: 2 }] }])
   })
-})
-
-it('a new file is for its owner only', async () => {
-  const file = join(await makeFolder(), 'emulator.db')
-  const running = startCli(['emulator', '--port', '0', '--data', file])
-  await running.until(/http:/)
-  expect((await stat(file)).mode & 0o777).toBe(0o600)
-  running.interrupt()
-  expect(await running.exitCode).toBe(130)
 })

@@ -83,10 +83,8 @@ describe('the rate limit', () => {
   })
 
   it.each([
-    ['A24', 'epoch-seconds', 'x-ratelimit-reset', String(Date.parse('2026-01-01T00:01:01Z') / 1_000)],
     ['A24', 'seconds-left', 'x-ratelimit-reset', '46'],
     ['A24', 'epoch-milliseconds', 'x-ratelimit-reset', String(Date.parse('2026-01-01T00:01:00.400Z'))],
-    ['A26', 'seconds', 'retry-after', '46'],
     ['A26', 'date', 'retry-after', 'Thu, 01 Jan 2026 00:01:00 GMT'],
     ['A26', 'absent', 'retry-after', null],
   ])('tells the end of its window as assumed: %s %s', async (id, form, header, told) => {
@@ -110,16 +108,13 @@ describe('the rate limit', () => {
 })
 
 describe('a requested fault', () => {
-  it.each([
-    ['401', 401],
-    ['429', 429],
-    ['500', 500],
-  ])('answers with %s as often as requested, with or without a token', async (answer, status) => {
+  it('answers as often as requested, with or without a token', async () => {
     const { ask, fault } = await scene()
-    const message = 'refused by a fault of the emulator'
-    await fault({ answer, count: 2 })
-    expect(await ask(CONTACTS)).toMatchObject({ status, json: { message } })
-    expect(await ask(CONTACTS, {})).toMatchObject({ status, json: { message } })
+    const json = { message: 'refused by a fault of the emulator' }
+    await fault({ answer: '401' })
+    await fault({ answer: '429', count: 2 })
+    expect(await ask(CONTACTS)).toMatchObject({ status: 401, json })
+    for (const given of [undefined, {}]) expect(await ask(CONTACTS, given)).toMatchObject({ status: 429, json })
     expect((await ask(CONTACTS)).status).toBe(200)
   })
 

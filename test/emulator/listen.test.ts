@@ -38,16 +38,6 @@ it.each([
   expect(urlOf(server, host)).toBe(`http://${name}:${port}`)
 })
 
-it('a port that is taken is reported with the fix', async () => {
-  const port = Number(new URL(urlOf(await open(), '127.0.0.1')).port)
-  const told = new RegExp(`^The test cannot listen on 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.*\\. Give another port\\.$`)
-  await expect(open({ port })).rejects.toMatchObject({
-    code: 'port_in_use',
-    message: expect.stringMatching(told),
-    cause: { code: 'EADDRINUSE' },
-  })
-})
-
 it.each(['192.0.2.1', 'no such host'])(
   'an address that is not of this machine is reported with the fix: %s',
   async (host) => {

@@ -54,17 +54,11 @@ describe('the service on a database', () => {
     const database = makeDatabase()
     const account = { key: 'shop', email: 'old@shop.test', password: 'old' }
     await makeService({ database, accounts: [account] }).close()
-    for (const changed of [
-      { ...account, password: 'new' },
-      { ...account, email: 'new@shop.test' },
-      { ...account, email: 'newer@shop.test', password: 'newer' },
-    ]) {
-      const { accounts, close } = makeService({ database, accounts: [changed] })
-      expect(accounts.find('shop')).toEqual(changed)
+    for (const change of [{ password: 'new' }, { email: 'new@shop.test' }]) {
+      await makeService({ database, accounts: [{ ...account, ...change }] }).close()
+      const { accounts, close } = makeService({ database })
+      expect(accounts.find('shop')).toEqual({ ...account, ...change })
       await close()
-      const { accounts: read, close: end } = makeService({ database })
-      expect(read.find('shop')).toEqual(changed)
-      await end()
     }
   })
 

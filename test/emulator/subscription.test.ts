@@ -19,7 +19,7 @@ describe('a subscription', () => {
     },
   )
 
-  it.each(['invoice.paid', 'a.b.c', 'contact.created.twice', 'Contact_2.renamed', 'a1.b2.c3'])(
+  it.each(['invoice.paid', 'a.b.c', 'Contact_2.renamed'])(
     'to %s, of which the service says nothing, is stored with a warning, or refused (A27)',
     (type) => {
       expect(subscribe([type])).toEqual({ stored: [type], warnings: [expect.stringContaining(`"${type}"`)] })
@@ -38,8 +38,8 @@ describe('a subscription', () => {
   )
 
   it.each([
-    ...['', 'contact', 'contact.', '.created', 'in voice.paid', 'invoice.paid ', '1a.b', 'a-b.c', 'contact.created\n'],
-    ...['**', '*.*', 'contact.**', 'contact.*.x', 'x*.created', '*.', '.*', '* ', 'a b.*'],
+    ...['', 'contact', 'contact.', '.created', 'in voice.paid', '1a.b', 'a-b.c', 'contact.created\n'],
+    ...['**', '*.*', 'contact.*.x', 'x*.created', '* '],
   ])('to %j is refused', (type) => {
     expect(() => subscribe([type])).toThrow(refusal('invalid', 'is no type of event'))
     expect(() => subscribe(['contact.created', type])).toThrow(refusal('invalid', JSON.stringify(type)))
@@ -53,7 +53,6 @@ describe('a subscription', () => {
   it('to nothing is refused, or stored (A29)', () => {
     expect(() => subscribe([])).toThrow(refusal('invalid', 'at least'))
     expect(subscribe([], { A29: 'accepted' })).toEqual({ stored: [], warnings: [] })
-    expect(subscribe(['a.created'])).toMatchObject({ stored: ['a.created'] })
   })
 })
 
@@ -61,13 +60,10 @@ describe('an event', () => {
   it.each<[pattern: string, type: string, isMatched: boolean]>([
     ['*', 'contact.created', true],
     ['contact.*', 'contact.created', true],
-    ['contact.*', 'contact.a.b', true],
     ['contact.*', 'contacts.created', false],
     ['*.created', 'contact.created', true],
-    ['*.created', 'contact.updated', false],
     ['*.created', 'contact.created.twice', false],
     ['a.created', 'a.created', true],
-    ['a.created', 'b.created', false],
   ])('is of the subscription to %s if it is %s: %s, if patterns are matched', (pattern, type, isMatched) => {
     expect(isSubscribed([pattern], type, 'matched')).toBe(isMatched)
     expect(isSubscribed(['other.created', pattern], type, 'matched')).toBe(isMatched)

@@ -15,35 +15,20 @@ function loosen(crm: Emulator): Loose {
 const circular: Record<string, unknown> = {}
 circular.self = circular
 
+// test/wrong-calls.test.ts shows that each method refuses values of other types, and misspelt options.
 describe('a method refuses wrong arguments, and changes nothing', () => {
   it.each<[line: string, told: string, ...given: unknown[]]>([
-    ['webhooks.create', 'url: ', { url: new URL(URL_TAKEN), events: ['sync.failed'] }],
     ['webhooks.update', 'expected object', 'ID'],
     ['events.emit', 'JSON', { type: 'sync.failed', data: circular }],
-    ['events.emitMany', 'count', { type: 'sync.failed' }, 0],
     ['events.emitMany', 'count', { type: 'nobody.asked' }, 1e9],
-    ['records.create', 'model: must be a string'],
     ['records.create', 'JSON', 'contact', { total: 1n }],
-    ['records.create', 'expected record', 'contact', [1]],
-    ['accounts.add', 'key: ', {}],
     ['accounts.add', 'the user gus@globex.test', { key: 'shop', email: 'gus@globex.test', password: 'x' }],
-    ['deliveries.resend', 'body: ', 'DELIVERY', { body: 7 }],
-    // Each of these was taken for the first account, or for everything.
     ['webhooks.create', 'expected object', { url: URL_TAKEN, events: ['sync.failed'] }, 'globex'],
-    ['webhooks.create', 'account', { url: URL_TAKEN, events: ['sync.failed'] }, { account: 'globex' }],
-    ['webhooks.list', 'expected object', 'globex'],
     ['webhooks.list', 'no account "nobody"', { accountKey: 'nobody' }],
-    ['records.create', 'expected object', 'contact', {}, 'globex'],
-    ['records.list', 'expected object', 'contact', 'globex'],
-    ['events.emit', 'expected object', { type: 'sync.failed' }, 'globex'],
-    ['events.sampleOf', 'type: must be a string'],
-    ['deliveries.list', 'expected object', 'DELIVERY'],
-    ['deliveries.list', 'expected object', null],
-    ['deliveries.list', 'id', { id: 'DELIVERY' }],
   ])('%s: %s', async (line, told, ...given) => {
     const crm = await start({ port: false, assume: { A31: 'kept' } })
     const webhook = crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'], active: false })
-    const [delivery] = crm.events.emit({ type: 'sync.failed' }).deliveries
+    crm.events.emit({ type: 'sync.failed' })
     const count = () => [
       crm.webhooks.list(),
       crm.deliveries.list().length,
@@ -52,8 +37,7 @@ describe('a method refuses wrong arguments, and changes nothing', () => {
     ]
     const before = JSON.stringify(count())
     const [group = '', method = ''] = line.split('.')
-    const names: Readonly<Record<string, unknown>> = { ID: webhook.id, DELIVERY: delivery }
-    const values = given.map((value) => (typeof value === 'string' ? (names[value] ?? value) : value))
+    const values = given.map((value) => (value === 'ID' ? webhook.id : value))
     const act = () => loosen(crm)[group]?.[method]?.(...values)
     expect(act).toThrow(expect.objectContaining({ code: 'emulator_refused', message: expect.stringContaining(told) }))
     expect(JSON.stringify(count())).toBe(before)
