@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sealedInbox, systemClock } from 'postern'
 import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { Gate } from '../support/gate.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { keyOf, many, readCounts } from './inbox-file.ts'
 import { buryAll, makeDeadLetters } from './make-dead-letters.ts'
@@ -225,20 +225,18 @@ describe('postern inbox drop', () => {
   /** Runs the waiting items, and does not finish them. */
   async function hold(): Promise<() => Promise<unknown>> {
     const database = openSqlite(file)
-    const gate = new EventTarget()
-    const begun = once(gate, 'begun')
+    const [begun, released] = [new Gate(), new Gate()]
     const run = async () => {
-      const released = once(gate, 'release')
-      gate.dispatchEvent(new Event('begun'))
-      await released
+      begun.open()
+      await released.promise
       return { next: 'remove' } as const
     }
     const told = { onError: () => {}, onSettled: () => {} }
     const loop = sqliteInbox({ database }).work(run, { concurrency: 1, leaseMs: 5_000, clock: systemClock, ...told })
     onTestFinished(() => database.close())
-    await begun
+    await begun.promise
     return () => {
-      gate.dispatchEvent(new Event('release'))
+      released.open()
       return loop.close(5_000)
     }
   }

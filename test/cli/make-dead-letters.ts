@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import { createReceiver, DeadLetter, type Inbox, type Store, sign, type WebhookEvent } from 'postern'
 import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { events, silentLogger } from 'postern/testing'
 import { expect } from 'vitest'
+import { Gate } from '../support/gate.ts'
 
 const SECRET = 'test-secret'
 
@@ -34,27 +34,26 @@ export async function buryAll(
   log: (message: string) => void = () => {},
 ): Promise<void> {
   const errors = new Map(unlucky.map(({ id, error }) => [id, error]))
-  const told = new EventTarget()
+  const all = new Gate()
   let dead = 0
   const receiver = createReceiver({
     secret: SECRET,
     ...places,
     logger: { ...silentLogger, error: (_fields: object, text: string) => log(text) },
     onDeadLetter: () => {
-      if (++dead === unlucky.length) told.dispatchEvent(new Event('all'))
+      if (++dead === unlucky.length) all.open()
     },
   })
   receiver.on('*', { name: 'audit' }, () => {})
   receiver.on('*', { name: 'crm' }, ({ id }) => {
     throw new DeadLetter(errors.get(id) ?? 'the customer does not exist')
   })
-  const all = once(told, 'all')
   for (const each of unlucky) {
     const body = Buffer.from(each.body ?? JSON.stringify(toEvent(each)))
     expect(await receiver.receive({ body, signature: sign(body, SECRET) })).toMatchObject({ outcome: 'accepted' })
   }
   receiver.work({ concurrency: 1 })
-  await all
+  await all.promise
   await receiver.close()
 }
 

@@ -17,11 +17,9 @@ describe('a setting', () => {
     ['email=12', 'email', '12'],
     ['email=null', 'email', null],
     ['note=a=b', 'note', 'a=b'],
-    ['note=', 'note', ''],
     ['tags=["a"]', 'tags', ['a']],
     ['address={"city":"Ulm"}', 'address', { city: 'Ulm' }],
     ['constructor=own', 'constructor', 'own'],
-    ['toString=1', 'toString', 1],
   ])('takes JSON as such, and leaves text text: %s', (setting, name, value) => {
     setValues(event, [`data.record.${setting}`])
     const property = { value, writable: true, enumerable: true, configurable: true }
@@ -49,9 +47,7 @@ describe('a setting', () => {
     ],
     ['data.recrod.email=1', 'data.recrod.email cannot be set. Did you mean data.record?'],
     ['data.record.email.x=1', 'data.record.email.x cannot be set. data.record.email has no fields.'],
-    ['data.none.x=1', 'data.none.x cannot be set. data.none has no fields.'],
     ['data.list.0=1', 'data.list.0 cannot be set. data.list is a list: give it whole, as JSON.'],
-    ['data.list.0.x=1', 'data.list.0.x cannot be set. data.list is a list: give it whole, as JSON.'],
     [
       'data.record.owner.name=1',
       'data.record.owner.name cannot be set. data.record has email, score, address. What has',
