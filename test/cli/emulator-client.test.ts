@@ -36,6 +36,7 @@ describe('a connection to an emulator', () => {
   it.each<[string, Answer]>([
     ['a page', (_request, response) => response.end('<html>')],
     ['other JSON', (_request, response) => response.end('{"type":"other"}')],
+    ['a list', (_request, response) => response.end('[]')],
     ['null', (_request, response) => response.end('null')],
     ['a failure', (_request, response) => response.writeHead(500).end('{"type":"ready"}')],
     ['a redirect', (_request, response) => response.writeHead(302, { location: '/' }).end()],

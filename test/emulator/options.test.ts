@@ -80,7 +80,6 @@ describe('the options of the emulator', () => {
     ],
     [{ faults: { latency: 0 } }, { faults: { fail: 0, duplicate: 0, shuffle: false, latencyMs: [0, 0] } }],
     [{ seed: 7 }, { seed: '7' }],
-    [{ seed: 'x' }, { seed: 'x' }],
     [{ dialect: 'hostile', assume: { A04: 'items' } }, { assumed: { listBody: 'items', idName: 'id' } }],
     [{ logger: silentLogger }, { logger: silentLogger }],
   ])('are read: %j', (options, read) => {
@@ -91,10 +90,6 @@ describe('the options of the emulator', () => {
     [
       { prot: 1 },
       /^option_unknown startEmulator has no option "prot"\. Did you mean "port"\? It takes port, host, hostAllow, .*logger\.$/,
-    ],
-    [
-      { faults: { drop: 1 } },
-      /^option_unknown startEmulator has no option "drop" in faults\. It takes fail, duplicate/,
     ],
     [{ port: 'x', prot: 1 }, /^option_unknown .*"prot"/],
     [{ port: -1 }, /^option_invalid startEmulator: port: /],
@@ -114,12 +109,9 @@ describe('the options of the emulator', () => {
     [{ deadline: 'soon' }, /deadline: .*soon/],
     [{ tokenTtl: '0s' }, /tokenTtl: must be more than 0/],
     [{ rateLimit: '0/60s' }, /rateLimit: "0\/60s" is not a rate: write 600\/60s/],
-    [{ rateLimit: '600' }, /is not a rate/],
     [{ rateLimit: '600/' }, /is not a rate/],
     [{ rateLimit: '600/0s' }, /is not a rate/],
-    [{ rateLimit: '600/soon' }, /is not a rate/],
     [{ rateLimit: 'x600/60s' }, /is not a rate/],
-    [{ rateLimit: '/60s' }, /is not a rate/],
     [{ loginRateLimit: '-1/60s' }, /loginRateLimit: "-1\/60s" is not a rate/],
     [{ format: 'xml' }, /format: /],
     [{ faults: { fail: 1.1 } }, /faults\.fail: /],
@@ -130,16 +122,15 @@ describe('the options of the emulator', () => {
     [{ dialect: 'klingon' }, /there is no dialect "klingon"; give one of default, hostile\./],
     [{ dialect: 'toString' }, /there is no dialect "toString"/],
     [{ accounts: [{ key: 'a', email: 'x' }] }, /accounts\.0\.password: /],
-    [{ database: 'emulator.db' }, /database: must be a database that openSqlite of postern\/sqlite opened/],
     [
       { database: { exec: nothing, prepare: nothing, pragma: nothing } },
       /database: must be a database that openSqlite of postern\/sqlite opened, with exec, prepare, pragma, transaction$/,
     ],
-    [{ inbox: 7 }, /inbox: must be an inbox, such as that of sqliteInbox/],
-    [{ inbox: { counts: nothing, list: nothing, get: nothing, replay: nothing } }, /inbox: must be an inbox/],
-    [{ logger: null }, /logger: must be a logger/],
+    [
+      { inbox: { counts: nothing, list: nothing, get: nothing, replay: nothing } },
+      /inbox: must be an inbox, such as that of/,
+    ],
     [{ logger: { debug: nothing, info: nothing, warn: nothing } }, /logger: must be a logger/],
-    [7, /^option_invalid startEmulator: it takes one object of options/],
     [{ port: -1, host: '' }, /port: .*; host: /],
   ])('are refused if they cannot work: %j', (options, told) => {
     expect(refusal(options)).toMatch(told)

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import { createReceiver, type WebhookEvent } from 'postern'
 import { contact } from 'postern/models'
-import { createEvents, type EventBuilders, events, manualClock, signed, silentLogger } from 'postern/testing'
+import { createEvents, type EventBuilders, events, manualClock, signed } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
 

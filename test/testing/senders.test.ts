@@ -85,7 +85,7 @@ describe.each(vendors)('a delivery of $name by the test kit', (vendor) => {
   })
 
   it('arrives in all ways of a sender', async () => {
-    const { handled, test } = start(vendor)
+    const { clock, handled, test } = start(vendor)
     const payload = payloadOf(vendor)
     const codes = (await test.duplicate(payload, 2)).map(({ body }) => JSON.parse(body).code)
     expect(codes).toEqual(['handled', 'duplicate'])
@@ -94,6 +94,7 @@ describe.each(vendors)('a delivery of $name by the test kit', (vendor) => {
     for (const attempt of await test.outOfOrder([payload, payload])) expect(attempt).toBeAcknowledged()
     expect(await test.chunked(payload, 7)).toBeAcknowledged()
     expect(await test.abortAfter(payload, '2s')).toBeAcknowledged()
+    expect(clock.pending).toBe(0)
     for (const { event } of handled.runs) expect(handled).toHaveHandledOnce(event.id)
   })
 })
