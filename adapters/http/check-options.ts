@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { type AdapterOptions, ConfigurationError, FUNCTION, type Kind, OptionChecker, show } from '../../src/engine.ts'
 
+const OF_RECEIVER = /secret|body|limit|timeout|store|logger|models|^on[A-Z]/i
+
 /** Checks the arguments of an adapter at creation, so that the stack trace points to the mistake. `own` are options that others do not have. */
 export function checkAdapter(
   name: string,
@@ -14,7 +16,9 @@ export function checkAdapter(
         ? `${name} got undefined instead of a receiver. If the receiver is imported from a module that imports this one, it does not exist yet: create it in a separate module.`
         : `${name} got ${show(receiver)}, which is not a receiver. Pass what createReceiver() returned; await it if it is a promise. If it is a request, ${name} was mounted itself: mount what ${name}(receiver) returns.`,
     )
-  new OptionChecker(name).mustFit(options, { ...own, source: FUNCTION, waitUntil: FUNCTION })
+  new OptionChecker(name).mustFit(options, { ...own, source: FUNCTION, waitUntil: FUNCTION }, [], (stray) =>
+    OF_RECEIVER.test(stray) ? 'It may be meant as an option of createReceiver().' : undefined,
+  )
 }
 
 /** Returns the way to keep a host awake, if one of the values that it passes has one. */

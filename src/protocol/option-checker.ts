@@ -173,14 +173,25 @@ function findWord(word: string, known: readonly string[]): string | undefined {
 /** Names of options in other libraries, and what they are called here. */
 const SYNONYMS: readonly (readonly [RegExp, readonly string[]])[] = [
   [
-    /ur[il]$|^(endpoint|host|path|redis|connectionString)$/i,
+    /ur[il]$|^(endpoint|host|port|path|route|redis|client|connectionString)$/i,
     ['baseUrl', 'url', 'path', 'connection', 'client', 'target', 'pool'],
   ],
   [/^(db|file\w*|path|client|connection)$/i, ['database', 'pool', 'client']],
-  [/^(ttl|expir\w*|retention\w*)$/i, ['retentionMs', 'deadLetterMs']],
+  [/^(ttl|expir|retention|maxAge)/i, ['retentionMs', 'deadLetterMs']],
+  [/tolerance|skew|^max\w*age/i, ['toleranceMs', 'maxAge']],
+  [/^(max)?(body|request|payload|size|bytes|limit)(size|bytes|length)?(limit)?$/i, ['maxBodyBytes']],
   [/^(size|limit|capacity)$/i, ['max']],
   [/^(max)?(retries|tries|attempts)$/i, ['attempts', 'maxRetries']],
+  [/concurren|parallel/i, ['concurrency', 'maxInFlight']],
   [/timeout/i, ['timeoutMs', 'handlerTimeoutMs', 'waitMs', 'forMs']],
+  [/^now$|^timer/i, ['clock']],
+  [/^log(ging)?$/i, ['logger']],
+  [/dedup|idempoten|^(cache|db|database|redis)$/i, ['store']],
+  [/^(key|token)$/i, ['secret']],
+  [/header/i, ['signatureHeader', 'headers']],
+  [/^schemas?$/i, ['models', 'events']],
+  [/^namespace$/i, ['prefix']],
+  [/^onFail/i, ['onError']],
   [/^(failures?|errors?)$/i, ['fail']],
 ]
 

@@ -14,30 +14,42 @@ export function ignoreRejection(value: unknown): void {
   if (types.isPromise(value)) Promise.prototype.then.call(value, undefined, () => {}) // the `then` of a subclass may do more
 }
 
-/** Errors that were returned. */
-const returned = new WeakSet<object>()
+/** Errors that were returned, with the fix. */
+const returned = new WeakMap<object, string>()
 
 /**
- * Returns what a handler returned. Throws an error that it returned, also in a list, and an error for what nobody would await, call,
- * iterate, run or subscribe to: promises in a list, a list of lists or an iterator, a function, a generator, an Effect, an Observable of
- * RxJS, and a response of fetch that is not ok.
+ * Returns what a handler returned. Throws an error that it returned, also in a list or in a result of `Promise.allSettled`, and an error
+ * for what nobody would await, call, iterate, run or subscribe to: promises in a list, a list of lists or an iterator, a function, a
+ * generator, an Effect, an Observable of RxJS, and a response of HTTP that is not ok.
+ *
+ * @param isUsed true if the app uses the result, which may be a row with few columns
  */
-export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
+export function refuseUnfinished<T>(result: T, who = 'The handler', isUsed = false): T {
   if (result == null || isThenable(result)) return result
   const parts = listOf(result)
-  const why = whyUnfinished(result, parts)
+  const why = whyUnfinished(result, parts, isUsed)
   if (why !== undefined) throw new TypeError(`${who} returned ${why}`)
-  const error = isErrorObject(result) ? result : parts.find(isErrorObject)
-  if (error === undefined) return result
-  returned.add(error)
-  throw error
+  const all: readonly unknown[] = [result, ...parts]
+  const error = all.find(isErrorObject)
+  const rejected = error === undefined ? all.find((part) => isRejected(part, isUsed)) : undefined
+  if (error === undefined && rejected === undefined) return result
+  const thrown = error ?? rejected?.reason ?? new Error('A promise was rejected without a reason.')
+  if (typeof thrown === 'object')
+    returned.set(thrown, rejected ? 'use Promise.all, not Promise.allSettled.' : 'write throw, not return.')
+  throw thrown
 }
 
 /** Returns a sentence about errors if one of them was returned; otherwise an empty text. */
 export function explainReturned(errors: readonly unknown[]): string {
-  return errors.some((error) => returned.has(Object(error)))
-    ? ' Its error was returned, and counts as thrown: write throw, not return.'
-    : ''
+  const fix = errors.map((error) => returned.get(Object(error))).find((each) => each !== undefined)
+  return fix === undefined ? '' : ` Its error was returned, and counts as thrown: ${fix}`
+}
+
+/** Returns true for a result of `Promise.allSettled`, which has these two fields and no other. Records may have them among others. */
+function isRejected(value: unknown, isUsed: boolean): value is PromiseRejectedResult {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return false
+  const { status, reason } = value as Partial<PromiseRejectedResult> // any object may be asked
+  return status === 'rejected' && 'reason' in value && (!isUsed || isErrorObject(reason))
 }
 
 /** Returns true for an error of any realm, and not for a record with its fields. */
@@ -45,10 +57,10 @@ function isErrorObject(value: unknown): value is Error {
   return types.isNativeError(value) || value instanceof Error
 }
 
-function whyUnfinished(result: unknown, parts: readonly unknown[]): string | undefined {
+function whyUnfinished(result: unknown, parts: readonly unknown[], isUsed: boolean): string | undefined {
   if (typeof result === 'function') return 'a function, which nobody calls: call it, or return nothing.'
   if (typeof result !== 'object' || result === null) return undefined
-  const status = [result, ...parts].map(failedStatus).find((each) => each !== undefined)
+  const status = [result, ...parts].map((part) => failedStatus(part, isUsed)).find((each) => each !== undefined)
   if (status !== undefined) return `a response of HTTP ${status}, which nobody looks at: throw unless response.ok.`
   if (isObservable(result))
     return 'an Observable, which nobody subscribes to: return lastValueFrom(it, { defaultValue: undefined }).'
@@ -60,12 +72,18 @@ function whyUnfinished(result: unknown, parts: readonly unknown[]): string | und
   return 'a list of promises, which nobody waits for: return Promise.all(list).'
 }
 
-/** Returns the status of a response that is not ok, of fetch or of a client that does not throw either. Records have a status as well. */
-function failedStatus(value: unknown): number | undefined {
+/** Fields of responses. An object that has others as well may be a record, which has a status of its own. */
+const OF_RESPONSE = ['ok', 'status', 'statusCode', 'statusText', 'headers', 'body', 'data', 'error', 'message']
+
+/** Returns the status of a response that is not ok, of fetch, of a client that does not throw either, or made by the handler. */
+function failedStatus(value: unknown, isUsed: boolean): number | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { ok, status, statusCode = status, statusText, headers, body } = value as Readonly<Record<string, unknown>> // any object may be asked
-  if (typeof statusCode !== 'number' || (headers ?? statusText ?? body) === undefined) return undefined
-  return (ok === undefined ? statusCode >= 400 : ok === false) ? statusCode : undefined
+  if (typeof statusCode !== 'number') return undefined
+  const isFailure = ok === undefined ? statusCode >= 400 : ok === false
+  if ((headers ?? statusText ?? body) !== undefined) return isFailure ? statusCode : undefined
+  const isBare = !isUsed && Object.keys(value).every((name) => OF_RESPONSE.includes(name))
+  return isFailure && isBare && statusCode >= 400 && statusCode < 600 ? statusCode : undefined
 }
 
 /** Marks the lazy values of the package "effect". */

@@ -88,31 +88,89 @@ function readHead(
       headers[name] = value
     } else if (sender.headers.includes(name)) return new Rejection('signature_missing', `There is no ${name} header.`)
   }
+  const refuse = (why: string, code: RejectionCode = 'signature_malformed') =>
+    new Rejection(code, `readHead() of ${sender.name} ${why}`)
+  const findStray = () => findStrayHeader(sender, headers, (watched) => sender.readHead(watched))
   try {
     const signed = mustBeNow(sender, 'readHead', sender.readHead(headers))
-    if (signed === undefined || !isUsable(signed)) return malformed(sender.headers.join(' or '))
+    const wrong = signed == null ? undefined : findWrong(signed)
+    if (signed == null || wrong !== undefined) {
+      const why = findStray() ?? wrong
+      return why === undefined ? malformed(sender.headers.join(' or ')) : refuse(why)
+    }
     const { signedAt = receivedAt } = signed
     const { toleranceMs = 0 } = sender
     if (signed.signedAt !== undefined && toleranceMs === 0)
       return malformed(signature, ': signedAt needs a toleranceMs')
     if (Math.abs(receivedAt - signedAt) <= toleranceMs) return { headers, signed, receivedAt }
+    const unit = findUnit(signedAt, receivedAt)
+    if (unit !== undefined)
+      return refuse(`returned ${show(signedAt)} as signedAt, ${unit}${IN_MILLISECONDS}`, 'signature_expired')
     const [signedTime, time] = [signedAt, receivedAt].map((ms) => new Date(ms).toISOString())
     return new Rejection(
       'signature_expired',
       `Signed at ${signedTime}, received at ${time}, more than ${toleranceMs} ms apart: a replay, or a clock is wrong.`,
     )
   } catch (cause) {
-    return malformed(signature, `: ${reasonOf(cause)}`)
+    const stray = findStray()
+    return stray === undefined ? malformed(signature, `: ${reasonOf(cause)}`) : refuse(stray)
   }
 }
 
-function isUsable({ digests, before = '', after = '' }: SignedHead): boolean {
-  return (
-    digests.length > 0 &&
-    digests.length <= MOST_DIGESTS &&
-    digests.every((digest) => isBytes(digest) && digest.length === DIGEST_BYTES) &&
-    [before, after].every((text) => typeof text === 'string')
-  )
+const IN_MILLISECONDS = 'Return milliseconds since 1970, as unixSeconds() does.'
+/** Units that times are written in, and the milliseconds in one. */
+const UNITS = { seconds: 1_000, microseconds: 1e-3, nanoseconds: 1e-6 }
+const DAY_MS = 86_400_000
+
+/** Says what a time is that is not in milliseconds. */
+function findUnit(signedAt: number, receivedAt: number): string | undefined {
+  const [unit] = Object.entries(UNITS).find(([, ms]) => Math.abs(receivedAt - signedAt * ms) < DAY_MS) ?? []
+  if (unit !== undefined) return `which are ${unit}. `
+  return Number.isNaN(new Date(Number(signedAt)).getTime()) ? 'which is no time. ' : undefined
+}
+
+/** Finds what a sender may not return, and says how it is mended. */
+function findWrong({ digests, before = '', after = '' }: SignedHead): string | undefined {
+  if (!Array.isArray(digests)) return `returned no list of digests. ${AS_DIGESTS}`
+  if (digests.length === 0) return `found no digest. ${AS_DIGESTS}`
+  if (digests.length > MOST_DIGESTS) return `returned more than ${MOST_DIGESTS} digests.`
+  for (const digest of digests as readonly unknown[]) {
+    // Text came with the request, and is not repeated.
+    if (!isBytes(digest))
+      return `returned ${typeof digest === 'string' ? 'text' : show(digest)} as a digest. ${AS_DIGESTS}`
+    if (digest.length !== DIGEST_BYTES) return `returned a digest of ${digest.length} bytes. ${AS_DIGESTS}`
+  }
+  if ([before, after].some((text) => typeof text !== 'string')) return 'returned as before or after what is no text.'
+  return undefined
+}
+
+const AS_DIGESTS = `A sender returns { digests }, a list of ${DIGEST_BYTES} bytes each, which hexDigest() and base64Digest() read from text.`
+
+/** Finds a header that a method of a sender reads by a name under which there is none. */
+function findStrayHeader(
+  { headers, optionalHeaders = [] }: Sender<unknown>,
+  given: SenderHeaders,
+  read: (headers: SenderHeaders) => unknown,
+): string | undefined {
+  const known: readonly unknown[] = [...headers, ...optionalHeaders]
+  const strays: string[] = []
+  const watched = new Proxy(given, {
+    get(target, name) {
+      if (typeof name === 'string' && !known.includes(name)) strays.push(name)
+      return Reflect.get(target, name)
+    },
+  })
+  try {
+    ignoreRejection(read(watched))
+  } catch {
+    // Its error is reported if it has read no such header.
+  }
+  const [stray] = strays
+  if (stray === undefined) return undefined
+  const fix = known.includes(stray.toLowerCase())
+    ? `give its name in lower case, headers['${stray.toLowerCase()}'].`
+    : 'name it in the headers or the optionalHeaders of the sender.'
+  return `reads the header "${stray}", which it does not get: ${fix}`
 }
 
 function matchesDigest(body: Uint8Array, { signed }: SenderHead, key: KeyObject): boolean {
@@ -140,13 +198,19 @@ function parseEvent(
   const digest = () => createHash('sha256').update(body).digest('hex')
   const facts = { signedAt: signed.signedAt, receivedAt, digest }
   const names = mustBeNow(sender, 'nameEvent', sender.nameEvent(data, headers, facts))
-  if (names == null) return refuse('its type or id is missing.')
+  const explain = (why: string) => {
+    const stray = findStrayHeader(sender, headers, (watched) => sender.nameEvent(data, watched, facts))
+    return stray === undefined ? why : `${why} nameEvent() ${stray}`
+  }
+  if (names == null) return refuse(explain('its type or id is missing.'))
   const { id, type, timestamp, accountKey } = names
   // A mistake in nameEvent is the owner's: a sender may give up an event that is refused.
   const wrong = Object.entries({ id, type, timestamp, accountKey }).find(([, value]) => typeof value !== 'string')
   ignoreRejection(wrong?.[1])
-  if (wrong !== undefined)
-    throw new TypeError(`nameEvent() of ${sender.name} returned ${show(wrong[1])} as ${wrong[0]}.`)
+  if (wrong !== undefined) {
+    const why = `nameEvent() of ${sender.name} returned ${show(wrong[1])} as ${wrong[0]}.`
+    throw new TypeError(wrong[1] === undefined ? explain(why) : why)
+  }
   const event = checkEnvelope({ id, type, timestamp, accountKey, data })
   if (event instanceof Rejection) return refuse(event.reason)
   return { event, text: `${JSON.stringify({ id, type, timestamp, accountKey }).slice(0, -1)}${DATA}${text}}` }

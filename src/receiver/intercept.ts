@@ -1,6 +1,7 @@
 import { PosternError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
 import { ignoreRejection, isThenable, refuseUnfinished } from '../protocol/promises.ts'
+import { reasonOf } from '../protocol/show.ts'
 import type { Handler, HandlerContext } from './handler.ts'
 
 /**
@@ -34,12 +35,15 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
       isOver = true
       return run()
     }
+    /** Explains what an interceptor throws that takes its arguments in another order. */
+    const explain = (error: unknown): unknown =>
+      ran === undefined && Object(error).name === 'TypeError' ? misordered(name, error) : error
     try {
       const returned = refuseUnfinished(interceptor(run, event, context, name), 'An interceptor')
       isLater = true
-      if (isThenable(returned)) return endAfter(returned, end)
+      if (isThenable(returned)) return endAfter(returned, end, explain)
     } catch (error) {
-      return endAfter(Promise.reject(error), end)
+      return endAfter(Promise.reject(error), end, explain)
     }
     return end()
   }
@@ -63,13 +67,17 @@ function watched<T>(work: Promise<T>): Promise<T> {
   return work
 }
 
-async function endAfter(intercepted: PromiseLike<unknown>, end: () => unknown): Promise<void> {
+async function endAfter(
+  intercepted: PromiseLike<unknown>,
+  end: () => unknown,
+  explain: (error: unknown) => unknown,
+): Promise<void> {
   try {
     refuseUnfinished(await intercepted, 'An interceptor')
   } catch (error) {
     // The handler may still run, and its claim must not be released before it ends.
     await Promise.resolve().then(end).catch(ignore)
-    throw error
+    throw explain(error)
   }
   await end()
 }
@@ -78,6 +86,14 @@ function skipped(name: string): PosternError {
   return new PosternError(
     'interceptor_skipped',
     `An interceptor did not call run() before it ended, so the handler ${name} never ran. Return run() from it, or throw to fail the handler.`,
+  )
+}
+
+function misordered(name: string, cause: unknown): PosternError {
+  return new PosternError(
+    'interceptor_skipped',
+    `An interceptor failed before it called run(), so the handler ${name} never ran: ${reasonOf(cause)}. It is called with (run, event, context, handlerName): .intercept((run, event) => run()).`,
+    { cause },
   )
 }
 

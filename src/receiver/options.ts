@@ -229,6 +229,7 @@ export const OPTIONS: Kinds<ReceiverOptions> = {
   onDeadLetter: FUNCTION,
 }
 
+const OF_ON = 'Handlers are registered by receiver.on().'
 const OF_WORKER = 'It is an option of receiver.work().'
 const OF_ADAPTER = 'It is an option of the adapter, such as nodeHandler(receiver, { path }).'
 
@@ -237,7 +238,10 @@ const HINTS: Readonly<Record<string, string>> = {
   secrets: 'Several secrets are given as a list in "secret".',
   sender: 'Another sender is the first argument of receiveFrom(sender, { secret }).',
   headers: 'Another sender is given to receiveFrom(sender, { secret }).',
-  handlers: 'Handlers are registered by receiver.on().',
+  handler: OF_ON,
+  handlers: OF_ON,
+  onEvent: OF_ON,
+  order: 'It is an option of receiver.on().',
   retentionMs: 'It is an option of the store.',
   path: OF_ADAPTER,
   source: OF_ADAPTER,

@@ -40,9 +40,7 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
   const check = new OptionChecker('receiveFrom')
   check.mustBe('sender', sender, SENDER)
   checkSender(sender)
-  check.mustFit(options, OPTIONS_OF_SENDERS, ['secret'], (stray) =>
-    OF_SERVICE.includes(stray) ? ABOUT_SERVICE : hintFor(stray),
-  )
+  check.mustFit(options, OPTIONS_OF_SENDERS, ['secret'], hintForSender)
   const settings = checkOptions(options as ReceiverOptions<ModelSchemas, EventSchemas>, {
     check,
     protocol: toProtocol(sender),
@@ -71,7 +69,13 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
 /** Options about events of the CRM service. */
 const OF_SERVICE = ['models', 'maxAge', 'signatureHeader']
 const ABOUT_SERVICE = 'It is about events of the CRM service.'
+const OF_PROFILE = 'It is an option of the sender, the first argument, such as stripe({ toleranceMs }).'
 const OPTIONS_OF_SENDERS = Object.fromEntries(Object.entries(OPTIONS).filter(([name]) => !OF_SERVICE.includes(name)))
+
+function hintForSender(stray: string): string | undefined {
+  if (/tolerance/i.test(stray)) return OF_PROFILE
+  return OF_SERVICE.includes(stray) ? ABOUT_SERVICE : hintFor(stray)
+}
 
 const NAMES = ['id', 'type', 'accountKey', 'timestamp']
 const FIELDS: Kinds<Sender> = {

@@ -76,7 +76,7 @@ export function toTransact(store: Store): Transact | undefined {
 }
 
 function refuse<T>(value: T): T {
-  return refuseUnfinished(value, 'The work of context.transaction()')
+  return refuseUnfinished(value, 'The work of context.transaction()', true)
 }
 
 function refusePromise(result: PromiseLike<unknown>): never {

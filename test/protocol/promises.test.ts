@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import { of, Subject } from 'rxjs'
 import { expect, it } from 'vitest'
-import { ignoreRejection, refuseUnfinished } from '../../src/protocol/promises.ts'
+import { explainReturned, ignoreRejection, refuseUnfinished } from '../../src/protocol/promises.ts'
 
 const ignore = () => {}
 
@@ -19,9 +19,30 @@ it.each<[string, unknown]>([
   ['undici', { statusCode: 502, headers: {}, body: {} }],
   ['axios', { status: 502, statusText: 'Bad Gateway', headers: {}, data: '' }],
   ['Supabase', { data: null, error: {}, status: 502, statusText: 'Bad Gateway' }],
+  ['the handler', { status: 502 }],
+  ['the handler, for Lambda', { statusCode: 502 }],
+  ['the handler, with a reason', { ok: false, status: 502, error: 'no' }],
+  ['the handler, in a list', [{ status: 200 }, { status: 502, message: 'no' }]],
 ])('refuseUnfinished refuses a response of %s that says that the call failed', (_client, response) => {
   expect(() => refuseUnfinished(response)).toThrow('returned a response of HTTP 502')
 })
+
+it.each<[string, Promise<unknown>]>([
+  ['a list', Promise.allSettled([1, Promise.reject(new Error('no'))])],
+  ['one result', Promise.allSettled([Promise.reject(new Error('no'))]).then(([first]) => first)],
+])(
+  'refuseUnfinished throws the reason of a rejection that Promise.allSettled returned, in %s',
+  async (_what, results) => {
+    const thrown = await results.then((value) => refuseUnfinished(value)).catch((error: unknown) => error)
+    expect(thrown).toMatchObject({ message: 'no' })
+    expect(explainReturned([thrown])).toBe(
+      ' Its error was returned, and counts as thrown: use Promise.all, not Promise.allSettled.',
+    )
+    await expect(Promise.allSettled([Promise.reject()]).then((value) => refuseUnfinished(value))).rejects.toThrow(
+      'without a reason',
+    )
+  },
+)
 
 const wait = async () => {}
 function* save() {
@@ -63,7 +84,11 @@ it.each<[string, unknown]>([
   ['bytes', Buffer.from('a')],
   ['an iterator of values', new Map([[1, 2]]).entries()],
   ['a response of fetch, whose body is iterable', new Response('done')],
-  ['a record with a status', { status: 502 }],
+  ['a record with a status', { _id: 'a', status: 502 }],
+  ['a record with a status that is none of HTTP', { status: 4 }],
+  ['a record that was rejected', { _id: 'a', status: 'rejected', reason: 'no' }],
+  ['a response that is ok', { status: 204 }],
+  ['results that were fulfilled', [{ status: 'fulfilled', value: 1 }]],
   ['a web stream', new Blob(['a']).stream()],
   ['a stream', Readable.from(['a'])],
   ['an emitter', new EventEmitter()],
@@ -75,6 +100,11 @@ it.each<[string, unknown]>([
   ['a mock', mock],
 ])('refuseUnfinished returns %s', (_what, value) => {
   expect(refuseUnfinished(value)).toBe(value)
+})
+
+it('refuseUnfinished returns rows with few columns to an app that uses them', () => {
+  for (const row of [{ status: 502 }, { status: 'rejected', reason: 'no money' }])
+    expect(refuseUnfinished(row, 'The work', true)).toBe(row)
 })
 
 it('refuseUnfinished refuses an Observable, and says what to return', () => {

@@ -58,6 +58,17 @@ describe('an interceptor', () => {
     expect(runs()).toBe(0)
   })
 
+  it.each<[string, (...args: never[]) => unknown]>([
+    ['the event first', async (_event: object, next: () => unknown) => next()],
+    ['the event first, at once', (_event: object, run: () => unknown) => run()],
+    ['an object', (context: { data: { record: object } }) => context.data.record],
+  ])('that takes %s is told the order of its arguments', async (_what, interceptor) => {
+    const { bench } = intercepted(interceptor as unknown as Interceptor)
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+    const message = expect.stringContaining('It is called with (run, event, context, handlerName)')
+    expect(bench.errors).toMatchObject([{ cause: { code: 'interceptor_skipped', message } }])
+  })
+
   it.each<[string, Interceptor]>([
     [
       'throws',

@@ -68,6 +68,53 @@ describe('an own sender', () => {
     expect((await send({ readHead })).outcome).toMatchObject({ code: 'signature_malformed', status: 401 })
   })
 
+  const bytes = Buffer.from(headers['x-own-signature'], 'hex')
+  const inSeconds = Math.floor(Date.now() / 1_000)
+  const { readHead, nameEvent } = own
+  it.each<[string, object, RegExp]>([
+    ['no digests', { readHead: () => ({}) }, /readHead\(\) of Own returned no list of digests\. A sender returns/],
+    ['one digest, not a list', { readHead: () => ({ digests: bytes }) }, /returned no list of digests/],
+    ['an empty list', { readHead: () => ({ digests: [] }) }, /found no digest/],
+    ['hexadecimal text', { readHead: () => ({ digests: [headers['x-own-signature']] }) }, /returned text as a digest/],
+    ['bytes of text', { readHead: () => ({ digests: [Buffer.alloc(64)] }) }, /a digest of 64 bytes.*hexDigest\(\)/],
+    [
+      'a header in upper case',
+      { readHead: (given: Headers) => readHead({ 'x-own-signature': Reflect.get(given, 'X-Own-Signature') }) },
+      /reads the header "X-Own-Signature", .*in lower case, headers\['x-own-signature'\]/,
+    ],
+    [
+      'a header in upper case that it needs',
+      { readHead: (given: Headers) => Reflect.get(given, 'X-Own-Signature').slice(1) },
+      /in lower case/,
+    ],
+    [
+      'a header in upper case, in a list',
+      { readHead: (given: Headers) => ({ digests: [hexDigest(Reflect.get(given, 'X-Own-Signature'))] }) },
+      /in lower case/,
+    ],
+    ['another header', { readHead: (given: Headers) => Reflect.get(given, 'x-own-time') }, /name it in the headers or/],
+    ['seconds', { signedAt: inSeconds }, /as signedAt, which are seconds\. Return milliseconds since 1970/],
+    ['microseconds', { signedAt: inSeconds * 1e6 }, /which are microseconds/],
+    ['no time', { signedAt: Number.NaN }, /returned NaN as signedAt, which is no time/],
+    ['a time as text', { signedAt: '2026-11-28T00:00:00Z' }, /returned "2026.*" as signedAt, which is no time/],
+    [
+      'an id of a header in upper case',
+      {
+        nameEvent: (_body: object, given: Headers) => ({
+          ...nameEvent({}, {}, {} as never),
+          id: Reflect.get(given, 'X-Id'),
+        }),
+      },
+      /returned undefined as id\. nameEvent\(\) reads the header "X-Id"/,
+    ],
+  ])('is named to its owner if it returns %s', async (_what, parts, told) => {
+    const lines: Line[] = []
+    const signedHead = 'signedAt' in parts && { toleranceMs: 5_000, readHead: () => ({ digests: [bytes], ...parts }) }
+    const { signedAt: _, ...methods } = { signedAt: 0, ...parts }
+    await send({ ...methods, ...signedHead }, { logger: linesInto(lines) })
+    expect(lines.map(({ message }) => message)).toEqual([expect.stringMatching(told)])
+  })
+
   it.each([
     ['throws', () => Object(undefined).a.b],
     ['returns a promise', async () => Promise.reject(new Error('late'))],

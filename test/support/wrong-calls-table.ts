@@ -879,6 +879,41 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
     () => core.createReceiver({ secret, path: '/x' } as never),
     /nodeHandler\(receiver, \{ path/,
   ],
+  ...['maxBodySize', 'bodyLimit', 'limit'].map(
+    (name) =>
+      [
+        `createReceiver({ ${name} })`,
+        () => core.createReceiver({ secret, [name]: 5 } as never),
+        /mean "maxBodyBytes"\?/,
+      ] as const,
+  ),
+  [
+    'createReceiver({ toleranceMs })',
+    () => core.createReceiver({ secret, toleranceMs: 5 } as never),
+    /mean "maxAge"\?/,
+  ],
+  [
+    'receiveFrom({ toleranceMs })',
+    () => core.receiveFrom(senders.stripe(), { secret, toleranceMs: 5 } as never),
+    /It is an option of the sender/,
+  ],
+  ['stripe({ maxAge })', () => senders.stripe({ maxAge: 5 } as never), /mean "toleranceMs"\?/],
+  ['createReceiver({ log })', () => core.createReceiver({ secret, log: console } as never), /mean "logger"\?/],
+  ['createReceiver({ idempotency })', () => core.createReceiver({ secret, idempotency: 1 } as never), /mean "store"\?/],
+  ['createReceiver({ onEvent })', () => core.createReceiver({ secret, onEvent: nothing } as never), /receiver\.on\(\)/],
+  [
+    'nodeHandler({ maxBodyBytes })',
+    () => nodeHandler(crm, { maxBodyBytes: 5 } as never),
+    /option of createReceiver\(\)/,
+  ],
+  ...Object.entries({ hots: 'host', prot: 'port', urll: 'url', uri: 'url', hostname: 'host', user: 'username' }).map(
+    ([stray, meant]) =>
+      [
+        `bullmqInbox({ connection: { ${stray} } })`,
+        () => bullmqInbox({ connection: { [stray]: 'x' } as never }),
+        new RegExp(`connection has no option "${stray}"\\. Did you mean "${meant}"\\?`),
+      ] as const,
+  ),
   ['workOnce({ maxAttempts })', () => withInbox().workOnce({ maxAttempts: 3 } as never), /mean "attempts"\?/],
   ['memoryStore({ ttl })', () => core.memoryStore({ ttl: 5 } as never), /mean "retentionMs"\?/],
   ['memoryStore({ maxEntries })', () => core.memoryStore({ maxEntries: 5 } as never), /mean "max"\?/],

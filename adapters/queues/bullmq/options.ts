@@ -1,5 +1,5 @@
 import type { RedisOptions } from 'bullmq'
-import { ANY, type Kind, OptionChecker } from '../../../src/engine.ts'
+import { ANY, findNearest, type Kind, OptionChecker } from '../../../src/engine.ts'
 import { DEAD_LETTER, DEFAULT_DEAD_LETTER_MS } from '../../stores/dead-letters.ts'
 
 /** Options of an inbox on Redis. */
@@ -45,5 +45,34 @@ function toObject(connection: unknown): RedisOptions {
     throw check.invalid(
       `connection is ${isClient ? 'a client' : 'missing'}; give a URL, or the options of one, such as { host, port }. The inbox creates its own clients, since those that accept events must fail fast.`,
     )
+  refuseMisspelt(connection)
   return connection
+}
+
+/** Options of ioredis. It takes any other one in silence, and would connect to another server, or without a password. */
+const CONNECTION =
+  'url host port path family db username password tls name role sentinels sentinelUsername sentinelPassword sentinelTLS natMap keyPrefix connectionName connectTimeout commandTimeout socketTimeout keepAlive noDelay readOnly monitor protocol scripts lazyConnect retryStrategy reconnectOnError maxRetriesPerRequest enableOfflineQueue enableReadyCheck'.split(
+    ' ',
+  )
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  url: ['connectionstring', 'redisurl', 'redis', 'endpoint'],
+  host: ['hostname', 'socket', 'server', 'address'],
+  username: ['user'],
+  password: ['pass', 'auth_pass', 'auth'],
+  db: ['database'],
+  tls: ['ssl'],
+}
+
+/** Refuses what resembles an option that is not given: others may be those of another version of ioredis. */
+function refuseMisspelt(connection: object): void {
+  for (const stray of Object.keys(connection).filter((name) => !CONNECTION.includes(name))) {
+    const [synonym] = Object.entries(SYNONYMS).find(([, words]) => words.includes(stray.toLowerCase())) ?? []
+    const meant = synonym ?? findNearest(stray, CONNECTION)
+    if (meant !== undefined && !(meant in connection))
+      new OptionChecker('bullmqInbox: connection').mustHaveOnly(
+        { [stray]: true },
+        CONNECTION,
+        () => `Did you mean "${meant}"?`,
+      )
+  }
 }

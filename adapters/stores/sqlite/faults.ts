@@ -57,6 +57,8 @@ export function isWithinTransaction(error: unknown): boolean {
 export function findFix(error: unknown): string | undefined {
   if (isWithinTransaction(error) || isBusyExecuting(error))
     return 'the app has a transaction or an iteration open on the same connection. End it before you await anything.'
+  if (/(connection|database) is not open/.test(String(error)))
+    return 'its connection is closed. Open it before the store or the inbox is created, and close it after receiver.close().'
   const [missing] = /no such table: [\w.]+/.exec(String(error)) ?? []
   if (missing !== undefined)
     return `${missing}, which another program renamed or dropped. Restart the app, which creates it.`

@@ -1,5 +1,12 @@
 import type { Store } from 'postern'
-import { openSqlite, type SqliteDatabase, type SqliteStoreOptions, sqliteStore } from 'postern/sqlite'
+import {
+  openSqlite,
+  type SqliteDatabase,
+  type SqliteDriver,
+  type SqliteStoreOptions,
+  sqliteInbox,
+  sqliteStore,
+} from 'postern/sqlite'
 import { describe, expect, it } from 'vitest'
 import { DRIVERS } from '../../../../adapters/stores/sqlite/drivers.ts'
 import { refuseNetwork } from '../../../../adapters/stores/sqlite/open-table.ts'
@@ -132,6 +139,17 @@ describe('an unusable database', () => {
     database.exec('CREATE TABLE postern_events (name)')
     return database
   }
+  const closed = (driver: SqliteDriver) => {
+    const database = openSqlite(fileOf(`closed-${driver.replace(':', '-')}.db`), { driver })
+    database.close()
+    return database
+  }
+  it.each(drivers)('is reported as closed by %s', (driver) => {
+    const fix = 'its connection is closed. Open it before the store or the inbox is created'
+    expect(failureOf({ database: closed(driver) }).message).toContain(fix)
+    expect(failure(() => sqliteInbox({ database: closed(driver) })).message).toContain(fix)
+  })
+
   it.each([
     ['a database in memory', () => open(':memory:'), 'database_unusable', /would lose every event/],
     ['one that cannot be written', readOnly, 'database_unusable', /read-only/],
