@@ -14,6 +14,17 @@ export function findNearest(word: string, candidates: Iterable<string>, limit = 
   return nearest
 }
 
+/**
+ * Finds the candidate that was certainly meant by a word: all but one letter are the same. A word with one letter more, such as `contract`
+ * for `contact`, may be another word, unless the letter is doubled or a plural's.
+ */
+export function findSlip(word: string, candidates: Iterable<string>): string | undefined {
+  const nearest = findNearest(word, candidates, 1)
+  if (nearest === undefined || word.length <= nearest.length) return nearest
+  const at = [...word].findIndex((letter, index) => letter !== nearest[index])
+  return word[at] === 's' || word[at] === word[at - 1] ? nearest : undefined
+}
+
 function toLimit(word: string): number {
   return word.length < 5 ? 1 : 2
 }

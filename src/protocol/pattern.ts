@@ -1,6 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 import { ACTIONS, type Action, mayBeModel, NAMED_MODELS, SERVICE_EVENT_TYPES } from './events.ts'
-import { findNearest } from './nearest.ts'
+import { findNearest, findSlip } from './nearest.ts'
 import type { Sender } from './sender.ts'
 import { show } from './show.ts'
 
@@ -65,17 +65,30 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
 
 /** Returns a warning of a type that differs in a letter from a declared one. */
 export function findMisspelt({ text }: EventPattern, events: Keys): string | undefined {
-  const nearest = findNearest(text, events.keys(), 1)
+  const nearest = findSlip(text, events.keys())
   if (nearest === undefined || nearest === text) return undefined
   return `The pattern "${text}" is not among the events option. Did you mean '${nearest}'? If it is intended, declare it as well.`
 }
 
-/** Returns a warning of a pattern whose model is not declared, and differs in a letter from one that the service names. */
+/** Returns a warning of a pattern whose model is not declared, and resembles what the service names. */
 export function findDoubt(pattern: EventPattern): string | undefined {
   const model = 'model' in pattern ? (pattern.model ?? '') : ''
-  const nearest = findNearest(model, NAMED_MODELS, 1)
-  if (nearest === undefined || nearest === model) return undefined
-  return `The pattern "${pattern.text}" names a model "${model}". Did you mean '${nearest}'? If there is such a model, declare it: models: { ${model}: … }.`
+  if (model === '' || NAMED_MODELS.includes(model)) return undefined
+  const meant =
+    findSlip(model, NAMED_MODELS) ??
+    NAMED_MODELS.find((named) => toBare(named) === toBare(model)) ??
+    SERVICE_EVENT_TYPES.find((type) => type.split('.').includes(toSingular(model)))
+  if (meant === undefined) return undefined
+  return `The pattern "${pattern.text}" names a model "${model}". Did you mean '${meant}'? If there is such a model, declare it: models: { ${model}: … }.`
+}
+
+/** Returns a model without the module that it belongs to: `invoice` of `financeInvoice`. */
+function toBare(model: string): string {
+  return toSingular(model.replace(/^(finance|sales|crm)(?=[A-Z])/, ''))
+}
+
+function toSingular(word: string): string {
+  return word.toLowerCase().replace(/ies$/, 'y').replace(/s$/, '')
 }
 
 /** Finds the pattern that was probably meant. */
@@ -85,7 +98,9 @@ function findPattern(text: string, models: Keys | undefined, events: Keys): stri
   const ofModels = keys.flatMap((key) => [...ACTIONS, '*'].map((action) => `${key}.${action}`))
   const known = [...ofModels, ...ACTIONS.map((action) => `*.${action}`), ...SERVICE_EVENT_TYPES, ...events.keys()]
   const nearest = findNearest(spelt, known)
-  return nearest === text ? undefined : nearest
+  if (nearest !== undefined) return nearest === text ? undefined : nearest
+  const ends = new Map(SERVICE_EVENT_TYPES.map((type) => [type.replace(/^finance\./, ''), type]))
+  return ends.get(findNearest(spelt, ends.keys()) as never) ?? known.find((type) => spelt.endsWith(`.${type}`))
 }
 
 /**

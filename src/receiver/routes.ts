@@ -103,7 +103,7 @@ export class Routes {
     this.#sender = protocol.sender
     this.#keepsPositions = store.keepsPositions === true
     this.#logger = logger
-    this.#untaken = new Untaken(logger)
+    this.#untaken = new Untaken(logger, models)
   }
 
   get isEmpty(): boolean {
@@ -171,7 +171,7 @@ export class Routes {
   /** Returns the route of an event type; undefined if no handler takes it. The first call ends registration. */
   find(type: string): Route | undefined {
     const route = this.#find(type)
-    if (route !== undefined) this.#untaken.end()
+    if (route !== undefined) this.#untaken.end(type)
     else this.#untaken.add(type, this.#registrations)
     return route
   }

@@ -1,4 +1,6 @@
 import type { Logger } from '../host/logger.ts'
+import { findNearest } from '../protocol/nearest.ts'
+import type { EventPattern } from '../protocol/pattern.ts'
 import { quote } from '../protocol/show.ts'
 
 const MOST_UNTAKEN = 10
@@ -11,24 +13,32 @@ const SEPARATOR = /[._/:]/
 /** The events that a receiver ignores: its patterns may be misspelt. */
 export class Untaken {
   readonly #logger: Logger
+  readonly #models: ReadonlyMap<string, unknown>
   /** Types of ignored events, until one was handled. */
   #first: string[] | undefined = []
   readonly #compared = new Set<string>()
+  /** Types of events that were handled. */
+  readonly #taken = new Set<string>()
 
-  constructor(logger: Logger) {
+  /** @param models the declared models: their patterns are meant as they are */
+  constructor(logger: Logger, models: ReadonlyMap<string, unknown> = new Map()) {
     this.#logger = logger
+    this.#models = models
   }
 
   /** An event was handled: the patterns are not all wrong. */
-  end(): void {
+  end(type: string): void {
     this.#first = undefined
+    if (this.#taken.size < MOST_COMPARED) this.#taken.add(type)
   }
 
-  /** Warns once of a type that some pattern seems to mean, and of all patterns if they took none of the first events. */
-  add(type: string, registrations: readonly { readonly text: string; readonly patterns: readonly Text[] }[]): void {
+  /** Warns once of a type that is near to a pattern which has taken no event, and of all patterns if they took none of the first events. */
+  add(type: string, registrations: readonly Registered[]): void {
     if (!this.#compared.has(type) && this.#compared.size < MOST_COMPARED) {
       this.#compared.add(type)
-      const near = registrations.flatMap(({ patterns }) => patterns).find(({ text }) => isNear(text, type))
+      const near = registrations
+        .flatMap(({ patterns }) => patterns)
+        .find((pattern) => isNear(pattern, type) && !this.#isRight(pattern))
       if (near !== undefined)
         this.#warn(`An event ${quote(type)} was ignored, since no handler takes it. Did you mean it by '${near.text}'?`)
     }
@@ -41,25 +51,36 @@ export class Untaken {
     this.#first = undefined
   }
 
+  /** Returns true for a pattern of a declared model, or one that has taken an event. */
+  #isRight(pattern: EventPattern): boolean {
+    if ('model' in pattern && this.#models.has(pattern.model ?? '')) return true
+    return pattern.kind === 'model'
+      ? [...this.#taken].some((type) => type.startsWith(`${pattern.model}.`))
+      : this.#taken.has(pattern.text)
+  }
+
   #warn(message: string): void {
     this.#logger.warn({ code: 'pattern_invalid' }, message)
   }
 }
 
-interface Text {
+interface Registered {
   readonly text: string
+  readonly patterns: readonly EventPattern[]
 }
 
-/** Returns true if each word of a pattern is another form of a type's word, or if the pattern lacks the type's last words. */
-function isNear(pattern: string, type: string): boolean {
-  if (pattern.includes('*')) return false
-  const [ours, theirs] = [pattern.split(SEPARATOR), type.split(SEPARATOR)]
-  if (ours.length < theirs.length) return type.startsWith(`${pattern}.`)
+/** Returns true if each word of a pattern is another form of a type's word, or if the pattern lacks the type's first or last words. */
+function isNear(pattern: EventPattern, type: string): boolean {
+  if (pattern.kind !== 'type' && pattern.kind !== 'model') return false
+  const text = pattern.kind === 'model' ? `${pattern.model}${type.slice(type.indexOf('.'))}` : pattern.text
+  const [ours, theirs] = [text.split(SEPARATOR), type.split(SEPARATOR)]
+  if (ours.length < theirs.length) return type.startsWith(`${text}.`) || type.endsWith(`.${text}`)
   return ours.length === theirs.length && ours.every((word, index) => areForms(word, theirs[index] ?? ''))
 }
 
 function areForms(word: string, other: string): boolean {
-  if (word === other) return true
+  if (word === other || other.endsWith(word.replace(/^./, (first) => first.toUpperCase()))) return true
+  if (word.length > 3 && findNearest(word, [other], 1) !== undefined) return true
   let shared = 0
   while (shared < word.length && word[shared] === other[shared]) shared++
   return shared >= LEAST_SHARED || shared === Math.min(word.length, other.length)

@@ -71,6 +71,8 @@ describe('patterns', () => {
     ],
     ['the start of service types', 'finance.*', {}, "are 'finance.payment.completed', 'finance.payment.failed'"],
     ['an action behind it', 'sync.created', {}, "are 'sync.completed', 'sync.failed'"],
+    ['a type without its beginning', 'payments.completed', {}, "Did you mean 'finance.payment.completed'?"],
+    ['a model behind another word', 'crm.contact.created', {}, "Did you mean 'contact.created'?"],
     ['a blank edge', ' contact.created', {}, "Did you mean 'contact.created'?"],
     ['a character that nobody sees', 'contact\u200b.created', {}, "Did you mean 'contact.created'?"],
     ['an action in another case', 'deal.Created', {}, "Did you mean 'deal.created'?"],
@@ -96,15 +98,46 @@ describe('patterns', () => {
     expectRefusal(() => fresh(options).on(pattern, ignore), 'pattern_invalid', fix)
   })
 
-  it('warn of a model that is not declared and resembles a known one', () => {
+  it.each([
+    ['contacts.created', 'contact'],
+    ['contcat.*', 'contact'],
+    ['contaact.created', 'contact'],
+    ['invoice.created', 'financeInvoice'],
+    ['invoices.*', 'financeInvoice'],
+    ['opportunities.deleted', 'opportunity'],
+    ['salesContact.created', 'contact'],
+    ['payment.created', 'finance.payment.completed'],
+    ['imports.created', 'import.completed'],
+    ['contract.created', undefined],
+    ['deal.created', undefined],
+    ['payroll.created', undefined],
+  ])('warn of %s if its model is not declared and resembles what the service names: %s', (pattern, meant) => {
     const lines: Line[] = []
-    fresh({ logger: linesInto(lines) })
-      .on('contacts.created', ignore)
-      .on('deal.created', ignore)
-    fresh({ logger: linesInto(lines), models: { contract: record() } }).on('contract.*', ignore)
-    expect(lines.map(({ message }) => message)).toEqual([
-      `The pattern "contacts.created" names a model "contacts". Did you mean 'contact'? If there is such a model, declare it: models: { contacts: … }.`,
-    ])
+    const [model = ''] = pattern.split('.')
+    fresh({ logger: linesInto(lines) }).on(pattern, ignore)
+    fresh({ logger: linesInto(lines), models: { [model]: record() } }).on(pattern, ignore)
+    const told = `The pattern "${pattern}" names a model "${model}". Did you mean '${meant}'? If there is such a model, declare it: models: { ${model}: … }.`
+    expect(lines.map(({ message }) => message)).toEqual(meant === undefined ? [] : [told])
+  })
+
+  it.each<[string, readonly string[], object, boolean]>([
+    ['contract.created', ['contact.created'], {}, true],
+    ['contract.*', ['contact.created', 'contact.created'], {}, true],
+    ['payments.created', ['financePayment.created'], {}, false],
+    ['payment.created', ['financePayment.created'], {}, true],
+    ['contract.created', ['contract.created', 'contact.created'], {}, false],
+    ['contract.*', ['contract.deleted', 'contact.created'], {}, false],
+    ['contract.created', ['contact.created'], { models: { contract: record() } }, false],
+    ['contract.created', ['contact.updated', 'company.created'], {}, false],
+    ['contact.created', ['contact.created', 'contactGroup.created'], {}, false],
+  ])('of %s are doubted after events of %s', async (pattern, types, options, isDoubted) => {
+    const lines: Line[] = []
+    const bench = new Bench({ ...options, logger: linesInto(lines) })
+    loose(bench.receiver).on(pattern, ignore)
+    lines.length = 0
+    for (const type of types) await bench.send(events.raw(type, { record: { _id: 'a' } }))
+    const doubts = lines.filter(({ message }) => message.includes(`Did you mean it by '${pattern}'?`))
+    expect(doubts.length).toBe(isDoubted ? 1 : 0)
   })
 
   it.each<[string, object, string]>([

@@ -725,8 +725,24 @@ const crm = core.createReceiver({ secret, logger })
 /** An inbox that lists one event of each state. */
 const listing = { ...inbox, list: async () => ({ entries: [{ key: 'k', accountKey: 'acme', type: 'a' }] }) } as never
 
-/** Further mistakes: what was called, the call, and the words that name the mistake. */
-export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
+/** What was called, the call, and the words that name the mistake. */
+type Mistake = readonly [string, () => unknown, RegExp]
+
+const NAMES_OF_IOREDIS = { hots: 'host', prot: 'port', urll: 'url', uri: 'url', hostname: 'host', user: 'username' }
+/** Options in the words of other libraries. */
+const MISNAMED: readonly Mistake[] = [
+  ...['maxBodySize', 'bodyLimit', 'limit'].map((name): Mistake => {
+    const options: object = { secret, [name]: 5 }
+    return [`createReceiver({ ${name} })`, () => core.createReceiver(options as never), /mean "maxBodyBytes"\?/]
+  }),
+  ...Object.entries(NAMES_OF_IOREDIS).map(([stray, meant]): Mistake => {
+    const told = new RegExp(`connection has no option "${stray}"\\. Did you mean "${meant}"\\?`)
+    return [`bullmqInbox({ connection: { ${stray} } })`, () => bullmqInbox({ connection: { [stray]: 'x' } }), told]
+  }),
+]
+
+/** Further mistakes. */
+export const MISTAKES: readonly Mistake[] = [
   ['handle(a request of Fetch)', () => crm.handle(new Request(url) as never), /fetchHandler\(receiver\)/],
   ['on([])', () => crm.on([] as never, nothing), /not an empty list/],
   ['dispatch(a signed delivery)', () => crm.dispatch(testing.signed('{}', { secret }) as never), /not an event/],
@@ -879,14 +895,7 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
     () => core.createReceiver({ secret, path: '/x' } as never),
     /nodeHandler\(receiver, \{ path/,
   ],
-  ...['maxBodySize', 'bodyLimit', 'limit'].map(
-    (name) =>
-      [
-        `createReceiver({ ${name} })`,
-        () => core.createReceiver({ secret, [name]: 5 } as never),
-        /mean "maxBodyBytes"\?/,
-      ] as const,
-  ),
+  ...MISNAMED,
   [
     'createReceiver({ toleranceMs })',
     () => core.createReceiver({ secret, toleranceMs: 5 } as never),
@@ -906,14 +915,6 @@ export const MISTAKES: readonly (readonly [string, () => unknown, RegExp])[] = [
     () => nodeHandler(crm, { maxBodyBytes: 5 } as never),
     /option of createReceiver\(\)/,
   ],
-  ...Object.entries({ hots: 'host', prot: 'port', urll: 'url', uri: 'url', hostname: 'host', user: 'username' }).map(
-    ([stray, meant]) =>
-      [
-        `bullmqInbox({ connection: { ${stray} } })`,
-        () => bullmqInbox({ connection: { [stray]: 'x' } as never }),
-        new RegExp(`connection has no option "${stray}"\\. Did you mean "${meant}"\\?`),
-      ] as const,
-  ),
   ['workOnce({ maxAttempts })', () => withInbox().workOnce({ maxAttempts: 3 } as never), /mean "attempts"\?/],
   ['memoryStore({ ttl })', () => core.memoryStore({ ttl: 5 } as never), /mean "retentionMs"\?/],
   ['memoryStore({ maxEntries })', () => core.memoryStore({ maxEntries: 5 } as never), /mean "max"\?/],
