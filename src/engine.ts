@@ -1,7 +1,7 @@
 // Internal, in no "exports" of the package: what adapters and postern/otel need of the core. The build puts it into each of them.
 export { type Clock, systemClock, unref } from './host/clock.ts'
 export { escapeUnits } from './host/escape.ts'
-export type { Logger } from './host/logger.ts'
+export { consoleLogger, type Logger } from './host/logger.ts'
 export { waitFor } from './host/wait-for.ts'
 export {
   type Inbox,

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { bullmqInbox } from 'postern/bullmq'
 import type { InboxView } from 'postern/emulator'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openInboxOf } from '../../tools/cli/service/inbox-options.ts'
 import { createLateInbox } from '../../tools/cli/service/late-inbox.ts'
 import { ENGINES, type ServedEngine } from '../adapters/inbox/engines.ts'
@@ -88,6 +88,28 @@ describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
     await expect(inbox.counts()).rejects.toThrow()
     await server.start()
     await expect.poll(() => counts(inbox).catch(() => 'away')).toBe(0)
+  })
+
+  it('does not take a misspelt queue or prefix for an empty one', async () => {
+    const server = await startRedis('--appendfsync', 'always')
+    onTestFinished(() => server.remove())
+    const run = (command: string) => runCli(`inbox ${command} --redis ${server.url}`)
+    expect(await run('counts')).toEqual(ended(3, 'no queue "postern" with the prefix "bull". It has none.'))
+    const warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    onTestFinished(() => warned.mockRestore())
+    const inbox = bullmqInbox({ connection: server.url, queue: 'crm' })
+    await inbox.put({ key: 'k', bytes: Buffer.from('{}'), accountKey: 'a', id: 'e', type: 'a.b', receivedAt: 0 })
+    await inbox.counts()
+    await inbox.drop('k')
+    expect(await run('counts --queue crm')).toMatchObject({ code: 0 })
+    for (const command of ['counts', 'list', 'replay --all --yes', 'drop --all --account a --yes'])
+      expect(await run(`${command} --queue crn`)).toEqual(ended(3, 'Did you mean crm? Queues there: crm.'))
+    expect(await run('counts --queue crm --prefix bul')).toEqual(ended(3, 'Did you mean crm (prefix bull)?'))
+    expect(warned).not.toHaveBeenCalled()
+    const misspelt = bullmqInbox({ connection: server.url, queue: 'crn' })
+    for (let times = 0; times < 2; times++) expect(await misspelt.counts()).toMatchObject({ waiting: 0 })
+    expect(warned.mock.calls).toEqual([[expect.stringContaining('Did you mean crm?')]])
+    await Promise.all([inbox.close(), misspelt.close()])
   })
 
   it('has its queue and its prefix in Redis', async () => {

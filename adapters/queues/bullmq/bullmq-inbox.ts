@@ -11,6 +11,7 @@ import { ask, findGaps } from './durability.ts'
 import { toJobId } from './job-data.ts'
 import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
 import { readCounts, readNextTurn, readPage } from './look.ts'
+import { createMissingWarning } from './missing-queue.ts'
 import { type BullmqInboxOptions, checkOptions } from './options.ts'
 import { createRedisTime } from './redis-time.ts'
 import { createTurns } from './turns.ts'
@@ -47,6 +48,8 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   }
   const time = createRedisTime()
   const connection = createConnection(checked, time, report)
+  const warning = createMissingWarning(checked)
+  const look = async () => warning.look(await connection.get())
   const takeRoom = createRoom()
   const nextTurn = createTurns(async () => readNextTurn(await connection.get()))
   const listeners = new PutListeners()
@@ -60,12 +63,14 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   return {
     commandOptions: toCommandOptions(checked),
     async put(item: InboxItem) {
+      warning.end()
       const [backend, turn] = await Promise.all([connection.get(), nextTurn(item.accountKey)])
       await Promise.all([takeRoom(backend, item.bytes.length), time.read(backend)])
       await addJob(backend, item, turn, time.now())
       listeners.wake()
     },
     work(run, workOptions) {
+      warning.end()
       const worker = nameWorker()
       const { leaseMs } = workOptions
       const own = createConnection(checked, time, report, leaseMs)
@@ -80,24 +85,25 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
         },
       }
     },
-    counts: async () => readCounts(await connection.get(), time.now()),
-    list: async (state, listOptions = {}) => readPage(() => connection.get(), state, listOptions),
+    counts: async () => readCounts(await look(), time.now()),
+    list: async (state, listOptions = {}) => readPage(look, state, listOptions),
     async get(key) {
       checkKey('get', key)
-      return getEntry(await connection.get(), key)
+      return getEntry(await look(), key)
     },
     async replay(key) {
       const id = toJobId(checkKey('replay', key))
-      const isReplayed = await replayJob(await connection.get(), id, time.now())
+      const isReplayed = await replayJob(await look(), id, time.now())
       if (isReplayed) listeners.wake()
       return isReplayed
     },
     async drop(key) {
       const id = toJobId(checkKey('drop', key))
-      return dropJob(await connection.get(), id)
+      return dropJob(await look(), id)
     },
     reportTo(given) {
       logger = given
+      warning.end()
       notices.addLogger(given)
     },
     close: () => connection.close(),

@@ -4,7 +4,7 @@ import { mustBeMeant } from '../input/keys.ts'
 import { ExitError, emit, type Io, usageError } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { showProgress } from '../output/progress-line.ts'
-import { getEntry, type InboxCommandOptions, openInboxOf } from '../service/inbox-options.ts'
+import { getEntry, type InboxCommandOptions, openExisting } from '../service/inbox-options.ts'
 import type { AddCommand } from './add-group.ts'
 
 interface DropOptions extends InboxCommandOptions {
@@ -42,7 +42,7 @@ async function drop(key: string | undefined, options: DropOptions, io: Io): Prom
 }
 
 async function dropOne(key: string, { yes, ...options }: InboxCommandOptions, io: Io): Promise<void> {
-  await using inbox = await openInboxOf(options, io.env)
+  await using inbox = await openExisting(options, io.env)
   const { state, type, id } = await getEntry(inbox, key, options)
   const name = `${toPrintable(type)} ${toPrintable(id)}`
   if (state === 'running') throw isRunning(`${name} is`)
@@ -56,7 +56,7 @@ async function dropOne(key: string, { yes, ...options }: InboxCommandOptions, io
 
 async function dropAccount({ account, ...options }: DropOptions & { readonly account: string }, io: Io): Promise<void> {
   const { type, dryRun, yes } = options
-  await using inbox = await openInboxOf(options, io.env)
+  await using inbox = await openExisting(options, io.env)
   const isMeant = isOfTypes(type)
   const run = async (isDry: boolean) => {
     let now: DroppedAll = { read: 0, found: 0, dropped: 0, running: 0 }

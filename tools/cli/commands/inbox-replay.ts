@@ -7,7 +7,7 @@ import { readRate } from '../input/read-option.ts'
 import { ExitError, emit, type Io, tell, usageError } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { formatProgress, showProgress } from '../output/progress-line.ts'
-import { getEntry, type InboxCommandOptions, openInboxOf } from '../service/inbox-options.ts'
+import { getEntry, type InboxCommandOptions, openExisting } from '../service/inbox-options.ts'
 import { sendAll } from '../service/send-all.ts'
 import type { AddCommand } from './add-group.ts'
 
@@ -47,7 +47,7 @@ async function replay(key: string | undefined, options: ReplayCommandOptions, io
   const { all, type, dryRun, yes } = options
   if ((key === undefined) === (all === undefined)) throw usageError('Give the key of one event, or --all.')
   if (type !== undefined && !all) throw usageError('--type is for --all.')
-  await using inbox = await openInboxOf(options, io.env)
+  await using inbox = await openExisting(options, io.env)
   const plan = key === undefined ? await readPlan(inbox, options, io) : [await readOne(inbox, key, options)]
   if (dryRun) return tellPlan(plan, io)
   if (all && !yes && plan.length > 0) await mustBeMeant(`${count(plan)} would be replayed.`, io)

@@ -13,7 +13,7 @@ import {
   type InboxCommandOptions,
   type InboxOptions,
   migrateInbox,
-  openInboxOf,
+  openExisting,
   writeInboxOptions,
 } from '../service/inbox-options.ts'
 import { type AddCommand, addGroup } from './add-group.ts'
@@ -90,7 +90,7 @@ export function addInbox(program: Command, io: Io): void {
 const STATES: readonly InboxState[] = ['dead', 'waiting', 'running']
 
 async function showCounts(options: InboxCommandOptions, io: Io): Promise<void> {
-  await using inbox = await openInboxOf(options, io.env)
+  await using inbox = await openExisting(options, io.env)
   const counts = await inbox.counts()
   const { parked = 0, oldestDueAt, oldestParkedAt } = counts
   const toTime = (time: number | undefined) => (time === undefined ? null : (toIso(time) ?? null))
@@ -99,7 +99,7 @@ async function showCounts(options: InboxCommandOptions, io: Io): Promise<void> {
 }
 
 async function list({ state, limit, after, ...options }: ListCommandOptions, io: Io): Promise<void> {
-  await using inbox = await openInboxOf(options, io.env)
+  await using inbox = await openExisting(options, io.env)
   const { entries, next } = await inbox.list(state, { limit, after })
   const records = entries.map((item) => ({ type: 'item', ...toItemRecord(item) }))
   const none = `the inbox has no ${after === undefined ? '' : 'further '}event that ${WORDS[state]}`
@@ -113,7 +113,7 @@ async function list({ state, limit, after, ...options }: ListCommandOptions, io:
 const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', waiting: 'waits', running: 'runs' }
 
 async function show(key: string, { body, ...options }: ShowOptions, io: Io): Promise<void> {
-  await using inbox = await openInboxOf(options, io.env)
+  await using inbox = await openExisting(options, io.env)
   const item = await getEntry(inbox, key, options)
   const sealedBy = keyIdOf(item.bytes)
   const isShown = body && sealedBy === undefined

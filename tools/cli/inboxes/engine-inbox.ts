@@ -4,6 +4,8 @@ import { ConfigurationError } from '../../../src/protocol/errors.ts'
 /** Inbox of another process, with what closes the connection to its engine. */
 export interface EngineInbox {
   readonly inbox: Inbox
+  /** Set if there is no such inbox: a sentence that says so. */
+  readonly missing?: string | undefined
   close(): void | Promise<void>
 }
 

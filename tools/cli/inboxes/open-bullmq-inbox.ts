@@ -1,6 +1,11 @@
 import { bullmqInbox } from '../../../adapters/queues/bullmq/bullmq-inbox.ts'
+import { findMissing } from '../../../adapters/queues/bullmq/missing-queue.ts'
 import type { BullmqInboxOptions } from '../../../adapters/queues/bullmq/options.ts'
 import { type EngineInbox, toUnreachable } from './engine-inbox.ts'
+
+const ignore = () => {}
+/** Settings of its Redis are a matter of the app. */
+const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
 /**
  * Opens the inbox of another process, and creates nothing.
@@ -9,9 +14,10 @@ import { type EngineInbox, toUnreachable } from './engine-inbox.ts'
  */
 export async function openBullmqInbox(options: BullmqInboxOptions): Promise<EngineInbox> {
   const inbox = bullmqInbox(options)
+  inbox.reportTo?.(SILENT)
   try {
     await inbox.get('')
-    return { inbox, close: inbox.close }
+    return { inbox, close: inbox.close, missing: await findMissing(options) }
   } catch (cause) {
     await inbox.close()
     throw toUnreachable(cause)

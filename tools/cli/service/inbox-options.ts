@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { Inbox, InboxEntry } from '../../../src/inbox/inbox.ts'
 import type { SealKeys } from '../../../src/inbox/seal.ts'
 import { sealedInbox } from '../../../src/inbox/sealed-inbox.ts'
+import { ConfigurationError } from '../../../src/protocol/errors.ts'
 import type { EngineInbox } from '../inboxes/engine-inbox.ts'
 import { openPostgresInbox } from '../inboxes/open-postgres-inbox.ts'
 import { openInbox } from '../inboxes/open-sqlite-inbox.ts'
@@ -26,7 +27,7 @@ export interface InboxCommandOptions extends InboxOptions {
   readonly yes?: true
 }
 
-export type OpenInbox = Inbox & AsyncDisposable
+export type OpenInbox = Inbox & AsyncDisposable & { readonly missing?: string | undefined }
 
 export function addInboxOptions(command: Command): Command {
   return command
@@ -66,10 +67,19 @@ export type Env = Readonly<Record<string, string | undefined>>
  * @param patienceMs for a file that is locked: see `openInbox`
  */
 export async function openInboxOf(options: InboxOptions, env: Env = {}, patienceMs?: number): Promise<OpenInbox> {
-  const { inbox, close } = await openEngine(options, patienceMs)
+  const { inbox, close, missing } = await openEngine(options, patienceMs)
   return Object.assign(sealedInbox(inbox, { keys: env.INBOX_KEYS || NO_KEYS }), {
+    missing,
     [Symbol.asyncDispose]: async () => close(),
   })
+}
+
+/** Opens an inbox as `openInboxOf` does, and ends the command if there is none. */
+export async function openExisting(options: InboxOptions, env: Env): Promise<OpenInbox> {
+  const inbox = await openInboxOf(options, env)
+  if (inbox.missing === undefined) return inbox
+  await inbox[Symbol.asyncDispose]()
+  throw new ConfigurationError('database_unusable', inbox.missing)
 }
 
 /** Without keys, errors of tries are shown as sealed. */
