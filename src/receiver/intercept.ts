@@ -35,15 +35,12 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
       isOver = true
       return run()
     }
-    /** Explains what an interceptor throws that takes its arguments in another order. */
-    const explain = (error: unknown): unknown =>
-      ran === undefined && Object(error).name === 'TypeError' ? misordered(name, error) : error
     try {
       const returned = refuseUnfinished(interceptor(run, event, context, name), 'An interceptor')
       isLater = true
-      if (isThenable(returned)) return endAfter(returned, end, explain)
+      if (isThenable(returned)) return endAfter(returned, end)
     } catch (error) {
-      return endAfter(Promise.reject(error), end, explain)
+      return endAfter(Promise.reject(error), end)
     }
     return end()
   }
@@ -67,17 +64,16 @@ function watched<T>(work: Promise<T>): Promise<T> {
   return work
 }
 
-async function endAfter(
-  intercepted: PromiseLike<unknown>,
-  end: () => unknown,
-  explain: (error: unknown) => unknown,
-): Promise<void> {
+async function endAfter(intercepted: PromiseLike<unknown>, end: () => unknown): Promise<void> {
   try {
     refuseUnfinished(await intercepted, 'An interceptor')
   } catch (error) {
     // The handler may still run, and its claim must not be released before it ends.
-    await Promise.resolve().then(end).catch(ignore)
-    throw explain(error)
+    const failure: unknown = await Promise.resolve()
+      .then(end)
+      .catch((reason: unknown) => reason)
+    const wasSkipped = Object(failure).code === 'interceptor_skipped' && Object(error).name === 'TypeError'
+    throw wasSkipped ? misordered(failure, error) : error
   }
   await end()
 }
@@ -89,12 +85,11 @@ function skipped(name: string): PosternError {
   )
 }
 
-function misordered(name: string, cause: unknown): PosternError {
+/** Explains what an interceptor throws that takes its arguments in another order. */
+function misordered(skipped: unknown, cause: unknown): PosternError {
   return new PosternError(
     'interceptor_skipped',
-    `An interceptor failed before it called run(), so the handler ${name} never ran: ${reasonOf(cause)}. It is called with (run, event, context, handlerName): .intercept((run, event) => run()).`,
+    `${reasonOf(skipped)} It failed before: ${reasonOf(cause)}. It is called with (run, event, context, handlerName).`,
     { cause },
   )
 }
-
-const ignore = () => {}

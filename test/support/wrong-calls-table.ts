@@ -725,7 +725,7 @@ const crm = core.createReceiver({ secret, logger })
 /** An inbox that lists one event of each state. */
 const listing = { ...inbox, list: async () => ({ entries: [{ key: 'k', accountKey: 'acme', type: 'a' }] }) } as never
 
-/** What was called, the call, and the words that name the mistake. */
+/** Names a call, makes it, and matches the words that name the mistake. */
 type Mistake = readonly [string, () => unknown, RegExp]
 
 const NAMES_OF_IOREDIS = { hots: 'host', prot: 'port', urll: 'url', uri: 'url', hostname: 'host', user: 'username' }
