@@ -17,7 +17,7 @@ const WARNINGS: Readonly<Record<keyof typeof architectures, readonly string[]>> 
   HidesItself: [],
   HoldsDuplicates: [],
   Inbox: [],
-  KnowsItsRecords: [],
+  KnowsItsRecords: ['effect-updated-before-created'],
   LastWriteWins: [],
   LimitsItself: ['duplicates-at-once', 'burst', 'stalled-bodies'],
   NeedsUserAgent: [],

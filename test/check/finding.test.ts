@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { diagnose, type Finding, toDiagnosis } from '../../tools/check/diagnose.ts'
+import { diagnose, toDiagnosis } from '../../tools/check/diagnose.ts'
+import type { Finding } from '../../tools/check/find-late.ts'
 import { createScene } from '../../tools/check/scene.ts'
 import { findFreePort } from '../support/programs.ts'
 import { OPTIONS, play, type Step } from './play.ts'

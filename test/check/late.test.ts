@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findLate, type Judged } from '../../tools/check/diagnose.ts'
+import { findLate, type Judged } from '../../tools/check/find-late.ts'
 import { play, type Step } from './play.ts'
 import { putOff, toAnswer, toJudged } from './to-answer.ts'
 

@@ -1,5 +1,5 @@
 import type { Answer } from '../../tools/check/case.ts'
-import type { Judged } from '../../tools/check/diagnose.ts'
+import type { Judged } from '../../tools/check/find-late.ts'
 
 /** Makes an answer of the receiver: 200 and nothing else, or what the changes say. */
 export function toAnswer(changes: Partial<Answer> = {}): Answer {

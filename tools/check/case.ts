@@ -22,6 +22,7 @@ export const CAUSES = {
   absent: 'no receiver answers there',
   hangs: 'the receiver hangs',
   plain_refused: 'a plain delivery is not accepted',
+  shut: 'plain deliveries are no longer accepted',
   no_probe: 'not observable without a probe',
   probe_failed: 'could not be judged',
   not_accepted: 'the event was not accepted',
@@ -91,6 +92,8 @@ export interface Maker {
   readonly plainType: string
   /** Model of the records: that of the plain type, or `contact`. */
   readonly model: string
+  /** Returns true for an id that no other run uses: a receiver may know the others from an earlier run. */
+  isOfRun(id: unknown): boolean
   /** Makes an event with an id that no other run uses: a plain one, or one of the type in the changes, with data of that type. */
   event(changes?: Readonly<Record<string, unknown>>): TestEvent
   /** Makes a contact with the documented fields, and an id and an address that no other record has. */

@@ -9,13 +9,14 @@ import { load } from './cases/load.ts'
 import { meaning } from './cases/meaning.ts'
 import { reach } from './cases/reach.ts'
 import { signature } from './cases/signature.ts'
+import { signatureBodies } from './cases/signature-bodies.ts'
 import { signatureForms } from './cases/signature-forms.ts'
 import { time } from './cases/time.ts'
 import { PLAIN_TYPE } from './maker.ts'
 
 const BY_GROUP: Readonly<Record<Group, readonly Case[]>> = {
   reach,
-  signature: [...signature, ...signatureForms],
+  signature: [...signature, ...signatureBodies, ...signatureForms],
   bytes,
   meaning,
   time,

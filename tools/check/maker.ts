@@ -47,6 +47,7 @@ export function createMaker(options: MakerOptions): Maker {
     signatureHeader,
     plainType,
     model: splitType(plainType)?.model ?? 'contact',
+    isOfRun: (id) => String(id).includes(run),
     event,
     contact,
     delivery: (body, changes) => createDelivery(toBytes(body), secret, { signatureName: signatureHeader, ...changes }),

@@ -45,11 +45,19 @@ type DiagnosisCode =
   | 'server_error'
   | 'cut_off'
   | 'ended'
-  | 'side_by_side'
+  | 'locked_out'
+  | 'no_recovery'
+  | LossCode
   | WrongFormCode
 
+/** Code of a kind of deliveries that get lost. */
+export type LossCode = 'no_more_work' | 'similar_ids' | 'first_part' | 'same_time' | 'side_by_side' | 'too_many'
+
 /** Codes of a receiver that accepted a plain delivery at first, if there is a receiver. */
-export const LATE: readonly DiagnosisCode[] = ['ended', 'no_answer', 'put_off', 'side_by_side']
+export const LATE: readonly DiagnosisCode[] = [
+  ...(['ended', 'no_answer', 'put_off', 'locked_out', 'no_recovery'] as const),
+  ...(['no_more_work', 'similar_ids', 'first_part', 'same_time', 'side_by_side', 'too_many'] as const),
+]
 
 /** Something that no check of this run has judged. */
 export interface Unchecked {
@@ -69,8 +77,8 @@ export interface Report {
   /** False if nothing answered at all. */
   readonly isReachable: boolean
   /**
-   * Present only if a plain delivery is not accepted, if the receiver ended, hung or limited requests during the run, or if it fails only at
-   * deliveries that come side by side.
+   * Present only if a plain delivery is not accepted, if the receiver ended, hung, limited or refused requests during the run, or if one
+   * cause explains several failures, such as deliveries that come side by side.
    */
   readonly diagnosis?: Diagnosis | undefined
   readonly summary: Readonly<Record<Status, number>>

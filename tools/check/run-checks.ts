@@ -2,7 +2,8 @@ import { showTarget } from '../wire/target.ts'
 import type { Cause, Counting, Scene, Verdict } from './case.ts'
 import type { GroupedCase } from './cases.ts'
 import { startCounting } from './counting.ts'
-import { diagnose, type Finding, findLate, type Judged } from './diagnose.ts'
+import { diagnose } from './diagnose.ts'
+import { type Finding, findLate, type Judged } from './find-late.ts'
 import type { CheckResult } from './report.ts'
 import { toCurl } from './repro.ts'
 import type { RunScene } from './scene.ts'
@@ -53,8 +54,8 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
     if (scene.isLost()) return 'unreachable'
     if (finding?.isAbsent === true) return 'absent'
     // The last check is the one that fails then.
-    if (single.id !== LAST && (await unlessInterrupted(scene.isHanging(), signal))) return 'hangs'
-    return finding !== undefined && single.group === 'effect' ? 'plain_refused' : undefined
+    const closed = single.id === LAST ? undefined : await unlessInterrupted(findClosed(scene), signal)
+    return closed ?? (finding !== undefined && single.group === 'effect' ? 'plain_refused' : undefined)
   }
   const followPlain = async ({ status }: Verdict, { counting }: Scene) => {
     if (status === 'fail') finding = await unlessInterrupted(diagnose(scene), signal)
@@ -94,6 +95,12 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
     conclusions,
     finding: finding ?? (await unlessInterrupted(findLate({ ...scene, counting }, conclusions), signal)),
   }
+}
+
+/** Returns why a receiver that accepted plain deliveries no longer does, if so. */
+async function findClosed(scene: RunScene): Promise<Cause | undefined> {
+  if (await scene.isHanging()) return 'hangs'
+  return (await scene.isShut()) ? 'shut' : undefined
 }
 
 /** Returns a function that makes the scene of a check. All of them share one count, which the first that needs it starts, with or without a turn. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
 import type { AcknowledgedEvent, Answer, Counting, Maker, Scene, TestDelivery } from './case.ts'
 import { createMaker, type MakerOptions } from './maker.ts'
+import { watchRefusals } from './refusals.ts'
 import { sendDelivery } from './send.ts'
 import { isPutOff, isSuccess, readRetryAfterMs } from './verdict.ts'
 
@@ -96,10 +97,12 @@ export function createScene(options: SceneOptions) {
 }
 
 /** Sends deliveries, and watches whether the receiver answers them. */
-function watchDeliveries({ target, timeoutMs, signal }: SceneOptions, make: Maker, cut: AbortSignal) {
+function watchDeliveries(options: SceneOptions, make: Maker, cut: AbortSignal) {
+  const { target, timeoutMs, signal } = options
   let [answers, unanswered, unansweredInARow, longestMs] = [0, 0, 0, 0]
   let isUnreachable = false
   const acknowledged = new Map<string, AcknowledgedEvent>()
+  const shutting = watchRefusals(options, make, (delivery) => deliver(delivery))
   /** Result of one more delivery to a receiver that answered none of the last ones; kept if that is not answered either. */
   let waking: Promise<boolean> | undefined
   const isHanging = async (): Promise<boolean> => {
@@ -126,6 +129,7 @@ function watchDeliveries({ target, timeoutMs, signal }: SceneOptions, make: Make
     if (answer.failureKind === 'timeout') unanswered++
     unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
     const { event } = delivery
+    shutting.note(delivery, answer)
     if (event?.type === make.plainType && isSuccess(answer) && !acknowledged.has(event.id))
       acknowledged.set(event.id, { event, at: performance.now(), doneAt: undefined })
     return { ...answer, event }
@@ -133,6 +137,7 @@ function watchDeliveries({ target, timeoutMs, signal }: SceneOptions, make: Make
   return {
     acknowledged,
     sendOnce,
+    ...shutting,
     /** Returns true if nothing listens at the target, and nothing has during this run. */
     isLost: () => answers === 0 && isUnreachable,
     isGone: () => answers > 0 && isUnreachable,

@@ -4,7 +4,8 @@ import type { Probe } from './probe.ts'
 import { createTurns, endAfter } from './turns.ts'
 import { isSuccess, toVerdict } from './verdict.ts'
 
-const SETTLE_MS = 300
+/** Time for work that an earlier event may still cause. */
+export const SETTLE_MS = 300
 /** Delays between two questions for the work of the same events. */
 const [SHORTEST_DELAY_MS, LONGEST_DELAY_MS] = [50, 1_000]
 
@@ -279,15 +280,15 @@ export async function judgeWork(scene: Scene, verdict: Verdict): Promise<Verdict
  * Lists the ids of acknowledged events that leave no choice: plain ones in the account of the run; if they are about a record, of active
  * records with an e-mail address, of which there is no other event. A receiver may ignore others.
  */
-function listDue(answers: readonly Answer[], { plainType, accountKey }: Maker): readonly string[] {
+function listDue(answers: readonly Answer[], { plainType, accountKey, isOfRun }: Maker): readonly string[] {
   const events = new Map(answers.flatMap(({ event }) => (event === undefined ? [] : [[event.id, event] as const])))
   const isOnly = (id: unknown) => [...events.values()].filter((event) => recordOf(event)?._id === id).length === 1
   const isDue = (event: TestEvent) => {
-    if (event.type !== plainType || event.accountKey !== accountKey) return false
+    if (event.type !== plainType || event.accountKey !== accountKey || !isOfRun(event.id)) return false
     const record = recordOf(event)
     if (record === undefined) return !plainType.endsWith('.created')
     const { _id, status, email } = record
-    return isOnly(_id) && status === 'active' && typeof email === 'string' && email !== ''
+    return isOnly(_id) && isOfRun(_id) && status === 'active' && typeof email === 'string' && email !== ''
   }
   const due = answers.filter(isSuccess).flatMap(({ event }) => (event !== undefined && isDue(event) ? [event.id] : []))
   return [...new Set(due)]

@@ -1,3 +1,4 @@
+import { sign } from '../../src/protocol/signature.ts'
 import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { SIGNATURE_MISTAKES, type SignatureMistakeCode } from '../wire/signature-mistakes.ts'
 import type { Maker, TestDelivery } from './case.ts'
@@ -10,7 +11,7 @@ interface WrongForm {
 }
 
 /** Code of a mistake that makes a receiver refuse plain deliveries. */
-export type WrongFormCode = SignatureMistakeCode | 'other_header' | 'header_case' | 'decoded'
+export type WrongFormCode = SignatureMistakeCode | 'other_header' | 'header_case' | 'normalized' | 'decoded'
 
 /** Checks of other groups that fail because of a mistake as well. */
 export const FAIL_AS_WELL: Readonly<Partial<Record<WrongFormCode, readonly string[]>>> = {
@@ -71,6 +72,14 @@ export function listWrongForms(secret: Buffer, header: string): readonly WrongFo
       deliver: (make) => [make.delivery(make.event(), { signatureName: lower })],
     },
     ...computed,
+    {
+      code: 'normalized',
+      text: 'The receiver normalizes text (Unicode NFD or NFKD) before it computes the digest. Sign the raw bytes.',
+      deliver: (make) => {
+        const { body } = make.delivery(make.event())
+        return [make.delivery(body, { signature: () => sign(Buffer.from(`${Buffer.from(body)}`.normalize('NFD')), secret) })]
+      },
+    },
     {
       code: 'decoded',
       text: 'Bodies of ASCII characters pass, but others do not: the body is decoded with another charset than UTF-8 before it is signed. Sign the raw bytes.',

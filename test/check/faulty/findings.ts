@@ -5,6 +5,8 @@ import * as effects from './effects.ts'
 import { HandWritten } from './hand-written.ts'
 import * as heads from './heads.ts'
 import * as losses from './losses.ts'
+import * as names from './names.ts'
+import * as parts from './parts.ts'
 import * as records from './records.ts'
 import * as signatures from './signatures.ts'
 import * as types from './types.ts'
@@ -255,6 +257,23 @@ const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
   RefusesTheFuture: { warn: ['timestamp-ahead'] },
 }
 
+const NAMES: Readonly<Record<keyof typeof names, Finding>> = {
+  IgnoresUnknownRecords: { warn: ['effect-updated-before-created'] },
+  KeysAnObjectByIds: { fail: ['effect-property-names'] },
+  KeysAnObjectByModels: { fail: ['property-names'] },
+  CallsMethodsOfRecords: { warn: ['field-names'] },
+  TrimsIds: { warn: ['effect-similar-ids'] },
+  StoresUuids: { fail: ['effect-similar-ids'] },
+  HashesIdsAsJava: { fail: ['effect-similar-ids'] },
+}
+
+const PARTS: Readonly<Record<keyof typeof parts, Finding>> = {
+  SignsFirst64KiB: { fail: ['signature-large-body'] },
+  SignsFirst16KiB: { fail: ['signature-large-body'] },
+  ChecksNoLargeBodies: { fail: ['signature-large-body'] },
+  NormalizesText: { fail: ['bytes-decomposed'], beside: /^signature-replaced-byte$/ },
+}
+
 /** Groups and checks that a fault with a record can affect. */
 const OF_RECORDS = ['bytes', 'meaning', 'time', 'effect-each-event', 'effect-similar-ids', 'effect-one-record-at-once']
 
@@ -265,6 +284,8 @@ const FINDINGS: Readonly<Record<string, Finding>> = {
   ...HEADS,
   ...LOSSES,
   ...TYPES,
+  ...NAMES,
+  ...PARTS,
   ...Object.fromEntries(Object.entries(RECORDS).map(([name, finding]) => [name, { ...finding, among: OF_RECORDS }])),
 }
 const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {
@@ -274,6 +295,8 @@ const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {
   ...heads,
   ...losses,
   ...types,
+  ...names,
+  ...parts,
   ...records,
 }
 

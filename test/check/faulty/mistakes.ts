@@ -101,6 +101,11 @@ export const MISTAKES: readonly (readonly [code: string, what: string, Receiver:
   ],
   ['decoded', 'Latin-1', expecting((body) => `sha256=${hmac(SECRET, body.toString('latin1')).digest('hex')}`)],
   ['decoded', 'ASCII', expecting((body) => `sha256=${hmac(SECRET, body.toString('ascii')).digest('hex')}`)],
+  [
+    'normalized',
+    'decomposed characters',
+    expecting((body) => `sha256=${hmac(SECRET, `${body}`.normalize('NFD')).digest('hex')}`),
+  ],
   ['reserialised', 'JSON as JavaScript writes it', Reserialising],
   ['reserialised', 'JSON as Python writes it', withForm(toPython)],
   ['reserialised', 'JSON as PHP writes it', withForm((event) => JSON.stringify(event).replace('ë', '\\u00eb'))],

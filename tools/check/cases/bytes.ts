@@ -44,6 +44,14 @@ const forms: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<Si
     deliver: (make) => make.delivery(make.event({ data: { record: make.contact({ lastName: '東京 🚪' }) } })),
   },
   {
+    id: 'bytes-decomposed',
+    sends:
+      'An event with characters that Unicode normalization changes: "e" and a combining diaeresis, the Angstrom sign, and the ligature "\ufb01".',
+    why: 'The signature covers the bytes as they were sent. A receiver that normalizes text (NFC, NFKC) before it computes the digest refuses what people type on a Mac, or paste from a PDF.',
+    fix: `${FIX} If text is normalized, do it after the signature is verified, to the fields that need it.`,
+    deliver: (make) => make.delivery(make.event({ note: 'Zoe\u0308, \u212b, \ufb01' })),
+  },
+  {
     id: 'bytes-charset',
     sends: 'An event with the content type "application/json; charset=utf-8".',
     why: 'The parameter of the content type changes nothing, and a sender may start to add it at any time.',

@@ -149,7 +149,7 @@ const cases: readonly Case[] = [
     sends: `${BURST} events concurrently.`,
     expects: '2xx to all; a warning if some get 429, or 503 with Retry-After, while others get 2xx.',
     why: 'An import or a sync sends many events at the same moment.',
-    fix: 'Queue them instead of refusing them, and keep database connections in a pool.',
+    fix: 'Queue them instead of refusing them, and keep database connections in a pool. If some were acknowledged and not done: a queue or pool that is full must refuse with 503 instead of dropping; requests must share no variable; and events must be told apart by their whole id, neither by their timestamp nor by a short hash, which takes some of many for duplicates.',
     run: async (scene) => {
       const { make } = scene
       const events = Array.from({ length: BURST }, () => make.delivery(make.event()))

@@ -33,6 +33,11 @@ const inTurn =
     return toVerdict(isSuccess(second) ? 'pass' : 'fail', [first, second])
   }
 
+/** Properties that every object of JavaScript has, and that a model, a field or an id may be called. */
+export const PROPERTIES = ['constructor', 'toString', 'hasOwnProperty']
+/** The same for ids: as a field, a usual protection of parsers refuses it. */
+export const IDS_OF_PROPERTIES: readonly string[] = [...PROPERTIES, '__proto__']
+
 const MARKUP = `<script>alert(1)</script> ' OR 1=1 UNION SELECT ../../etc/passwd`
 
 export const records: readonly Case[] = [
@@ -101,11 +106,42 @@ export const records: readonly Case[] = [
   },
   {
     id: 'field-names',
-    ...SHOULD_BE_ACCEPTED,
-    sends: 'A contact with the fields "custom.field" and "$custom".',
-    why: 'The names of custom fields are not documented. Some document databases refuse names with a dot, or with a dollar sign in front.',
-    fix: 'Store the record as one text, or escape the names of its fields.',
-    deliver: withContact(() => ({ 'custom.field': 'a', $custom: 'b' })),
+    level: 'warn',
+    sends: `Two contacts with custom fields: one with "custom.field" and "$custom", one with "${PROPERTIES.join('", "')}".`,
+    expects: '2xx to each; otherwise a warning.',
+    why: 'The names of custom fields are not documented. Some document databases refuse names with a dot, or with a dollar sign in front. In JavaScript, a field can hide a method of the same name: record.hasOwnProperty() then throws.',
+    fix: 'Store the record as one text, or escape the names of its fields. In JavaScript, call Object.hasOwn(record, name), and no method of a record.',
+    run: (scene) => {
+      const ofObjects = Object.fromEntries(PROPERTIES.map((name) => [name, 'a']))
+      const contacts = {
+        'custom.field and $custom': { 'custom.field': 'a', $custom: 'b' },
+        [PROPERTIES.join()]: ofObjects,
+      }
+      const deliveries = Object.entries(contacts).map(
+        ([what, fields]) => [what, withContact(() => fields)(scene.make)] as const,
+      )
+      return judgeEach(scene, deliveries, mustBeAccepted)
+    },
+  },
+  {
+    id: 'property-names',
+    sends: `Events with ids, of records with ids, and of models that are called like properties of every JavaScript object: ${IDS_OF_PROPERTIES.join(', ')}.`,
+    expects: '2xx to each; a warning for 4xx. Never 5xx.',
+    why: 'The form of ids is not documented, and a model may have any name. An object that is used as a table finds something under these names: code then calls it as a handler, or takes it for a row, and throws.',
+    fix: 'Use a Map or a Set for what comes from outside, or Object.create(null).',
+    run: (scene) => {
+      const { make } = scene
+      const deliveries = IDS_OF_PROPERTIES.flatMap((name) => [
+        [`the id ${name}`, make.delivery({ ...make.event(), id: name })] as const,
+        [`the record ${name}`, withContact(() => ({ _id: name }))(make)] as const,
+      ])
+      const models = PROPERTIES.map(
+        (name) => [`the model ${name}`, make.delivery(make.event({ type: `${name}.created` }))] as const,
+      )
+      return judgeEach(scene, [...deliveries, ...models], (answer) =>
+        isRefusal(answer) ? toVerdict('warn', answer) : mustBeAccepted(answer),
+      )
+    },
   },
   {
     id: 'text-empty',

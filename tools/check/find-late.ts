@@ -1,0 +1,196 @@
+import { showTarget } from '../wire/target.ts'
+import type { Answer, TestDelivery, TestEvent, Verdict } from './case.ts'
+import { holdBack } from './cases/send-at-once.ts'
+import type { CheckResult, Diagnosis, LossCode } from './report.ts'
+import type { RunScene } from './scene.ts'
+import { describe, findPutOff, isRefusal, isSuccess } from './verdict.ts'
+import { readAll, readSettled } from './work.ts'
+
+export interface Judged extends Verdict, Pick<CheckResult, 'id' | 'group'> {}
+
+/** Reason why a plain delivery is not accepted, or no longer is. */
+export interface Finding {
+  readonly code: Diagnosis['code']
+  readonly text: string
+  /** True if there is no receiver whose other answers could be judged. */
+  readonly isAbsent: boolean
+  /** Signature checks that fail because of the same mistake. */
+  readonly also: readonly string[]
+}
+
+/** Finds out why a receiver that accepted a plain delivery did not accept or answer later ones, or did not do their work. */
+export async function findLate(scene: RunScene, checks: readonly Judged[]): Promise<Finding | undefined> {
+  if (scene.isGone()) return findEnd(scene.target, checks)
+  // A receiver that answers again at the end has not been judged by the checks that were left out.
+  if (scene.isSilent() || checks.some(({ cause }) => cause === 'hangs')) return findSilence(checks)
+  const limit = scene.putOffBy.size > 0 ? findLimit(checks, scene.putOffBy.has(429)) : undefined
+  if (limit !== undefined || scene.refusals.areForGood) return limit ?? findShut(scene, checks)
+  // Requests that share something may be refused as well.
+  return (await findLoss(scene, checks)) ?? findShut(scene, checks)
+}
+const isSilence = ({ failureKind }: Answer) => failureKind === 'timeout'
+const isEnd = ({ isUnreachable }: Answer) => isUnreachable
+
+const toFinding = (code: Finding['code'], text: string, also: readonly Judged[]): Finding => ({
+  code,
+  text,
+  isAbsent: false,
+  also: also.map(({ id }) => id),
+})
+
+function findEnd(target: URL, checks: readonly Judged[]): Finding {
+  const isSuspect = ({ status, answers }: Judged) =>
+    status !== 'pass' && answers.some(({ failureKind }) => failureKind === 'reset')
+  const suspects = checks.filter(isSuspect).map(({ id }) => id)
+  // The probe of an app ends with it. Of several suspects, most are innocent.
+  const isFollowing = (check: Judged) =>
+    check.answers.some(isEnd) || check.cause === 'probe_failed' || (suspects.length > 1 && isSuspect(check))
+  const also = checks.filter(isFollowing)
+  const isRefused = also.some(({ answers }) => answers.some(({ failureKind }) => failureKind === 'refused'))
+  const end =
+    isRefused || also.length === 0
+      ? `nothing listened at ${showTarget(target)} any more: a delivery ended its process`
+      : `no connection to ${showTarget(target)} was answered any more: a delivery ended its process, or what is in front of it fails`
+  const where = suspects.length === 0 ? '' : ` Connections ended without an answer in ${suspects.join(', ')}.`
+  const text = `The receiver answered, and then ${end}.${where} Its log says why. Deliveries that were only under way end as well: to find the one, start the receiver again and run these checks each alone (--only), and those that make work fail after its answer or cut connections (effect-ack-after-work, effect-once-after-cut).`
+  return toFinding('ended', text, also)
+}
+
+function findSilence(checks: readonly Judged[]): Finding {
+  const text =
+    'The receiver answered, and then no delivery got an answer in time any more: it hangs, or still works on earlier requests. Often it waits for something that these hold, such as connections to its database or a lock. Every way out of a request has to release them, refusals and errors too. If it only works on one request after the other, lower the concurrency of the checks.'
+  // A receiver that accepted some of a burst did not hang before it.
+  const also = checks.filter(({ answers }) => answers.some(isSilence) && !answers.some(isSuccess))
+  return toFinding('no_answer', text, also)
+}
+
+/** Makes the finding for a receiver that puts deliveries off for too long; undefined if only 503 did, and no check suffers from it. */
+function findLimit(checks: readonly Judged[], isLimiting: boolean): Finding | undefined {
+  const also = checks.filter(({ answers }) => findPutOff(answers) !== undefined)
+  // A receiver that answers 503 to nothing but forgeries limits nothing: it fails when it verifies.
+  const isHarmed = also.some((check) => check.group !== 'signature' && isComplaint(check))
+  const text =
+    'The receiver, or something in front of it, limits requests: it put deliveries off (429, or 503 with Retry-After) for longer than this run waits, or without a time. The checks that follow from this say nothing else about the receiver. Lift the limit for the run, wait longer (patience), or run fewer checks at the same time (concurrency).'
+  return isLimiting || isHarmed ? toFinding('put_off', text, also) : undefined
+}
+
+/** Makes the finding for a receiver that refuses plain deliveries by now, or did so for a time after forgeries. */
+function findShut({ refusals }: RunScene, checks: readonly Judged[]): Finding | undefined {
+  const { by, after, areForGood } = refusals
+  if (by === undefined) return undefined
+  const isLocked = isRefusal(by)
+  // A receiver that fails for a time, and recovers, is judged by each check.
+  if (!areForGood && !isLocked) return undefined
+  const also = checks.filter(({ answers }) => answers.some(({ status }) => status === by.status))
+  const turn = `The receiver accepted plain deliveries at first, and ${areForGood ? 'then refused every one' : 'refused them for a time'}: ${describe(by)}.`
+  if (!isLocked) {
+    const failed = checks.find(
+      ({ status, answers }) => status === 'fail' && answers.some((each) => each.status === by.status),
+    )
+    const since = failed === undefined ? '' : ` The first check with this answer is ${failed.id}.`
+    const text = `${turn}${since} It does not recover from a failure, and every later event is lost: often a connection, a transaction or a "healthy" flag that stays broken. Open a new one after an error, and let one failed event fail alone. The checks that follow from this, and those left out, say nothing else about the receiver.`
+    return toFinding('no_recovery', text, also)
+  }
+  const text = `${turn} Before that it got at least ${after} forged requests: it, or a firewall in front of it, locks the sender out after such requests. Behind a proxy, forgeries and deliveries seem to come from one address, and anyone can then stop the service's deliveries. Refuse each request by its own signature, or limit only requests whose signature is wrong. The checks that follow from this, and passes of signature checks after it, say nothing else about the receiver: lift the lock for the run, or leave the forgeries out (--skip signature --skip leak).`
+  return toFinding('locked_out', text, also)
+}
+
+/** Returns true for a check that failed or warns. */
+export const isComplaint = ({ status }: Judged) => status === 'fail' || status === 'warn'
+
+/** At least so many checks fail at genuine deliveries if they have a cause in common. */
+const SEVERAL = 3
+/** Numbers of deliveries that come one after the other, and side by side. */
+const [APART, SOME, MANY] = [8, 16, 50]
+const PAIRS = 4
+/** Number of failures after which a circuit breaker is likely to open. */
+const FAILURES = 8
+
+/** Makes the finding for a receiver that fails at genuine deliveries of some kind, if several checks failed at genuine ones. */
+async function findLoss(scene: RunScene, checks: readonly Judged[]): Promise<Finding | undefined> {
+  const also = checks.filter(
+    (check) =>
+      isComplaint(check) && (check.cause === 'not_done' || check.runs === 0 || check.answers.some(isTurnedDown)),
+  )
+  // Then no check judges the work.
+  const isOnlyFirstDone =
+    (await scene.counting().types.catch(() => ['failed'])).length === 0 && (await isFirstDone(scene))
+  if (also.length < SEVERAL && !isOnlyFirstDone) return undefined
+  const found = await findKind(scene)
+  return found === undefined ? undefined : toFinding(found, LOSSES[found], also)
+}
+
+const isTurnedDown = (answer: Answer) =>
+  answer.event !== undefined && (isRefusal(answer) || (answer.status ?? 0) >= 500)
+
+/** Sends deliveries that differ from plain ones in one way each, and returns the first way in which some get lost. */
+async function findKind(scene: RunScene): Promise<LossCode | undefined> {
+  const { make, send, wait } = scene
+  const countLost = await watchLosses(scene)
+  const sendApart = async (toDelivery: (event: TestEvent) => TestDelivery, count = SEVERAL) => {
+    const answers: Answer[] = []
+    while (answers.length < count) {
+      answers.push(await send(toDelivery(make.event())))
+      await wait(2) // so that no timestamp comes twice
+    }
+    return countLost(answers)
+  }
+  const split = (event: TestEvent) => make.delivery(event, { toParts: holdBack })
+  const sendTogether = async (count: number) =>
+    countLost(await Promise.all(Array.from({ length: count }, () => send(split(make.event())))))
+
+  const apart = await sendApart(make.delivery, APART)
+  if (apart > 0 && apart < APART) return undefined
+  const toOther = (event: TestEvent) => make.delivery({ ...event, id: `chk_${[...event.id].reverse().join('')}` })
+  if (apart === APART)
+    return (await sendApart(toOther)) === 0 ? 'similar_ids' : (await isFirstDone(scene)) ? 'no_more_work' : undefined
+  if ((await sendApart(split)) > 0) return 'first_part'
+  const { timestamp } = make.event()
+  if ((await sendApart((event) => make.delivery({ ...event, timestamp }))) > 0) return 'same_time'
+  for (let pair = 0; pair < PAIRS; pair++) if ((await sendTogether(2)) > 0) return 'side_by_side'
+  for (const count of [SOME, MANY]) if ((await sendTogether(count)) > 0) return 'too_many'
+  if (scene.probe === undefined) return undefined
+  for (let failed = 0; failed < FAILURES; failed++) {
+    const event = make.event()
+    await scene.probe.fail(event.id)
+    await scene.sendOnce(make.delivery(event))
+  }
+  return (await sendApart(make.delivery)) === SEVERAL ? 'no_more_work' : undefined
+}
+
+/** Returns true if the work of the first plain event was counted. */
+async function isFirstDone({ probe, acknowledged }: RunScene): Promise<boolean> {
+  const [first] = acknowledged.keys()
+  return first !== undefined && ((await probe?.runs(first)) ?? 0) > 0
+}
+
+/** Returns a function that counts the deliveries that were refused, or whose acknowledged work is not done. */
+async function watchLosses(scene: RunScene) {
+  const { make, probe, counting, patienceMs } = scene
+  const isCounted = (await counting().types).includes(make.plainType) || (await isFirstDone(scene))
+  return async (answers: readonly Answer[]): Promise<number> => {
+    const refused = answers.filter(isTurnedDown).length
+    if (probe === undefined || !isCounted) return refused
+    const ids = answers.flatMap((answer) => (isSuccess(answer) && answer.event ? [answer.event.id] : []))
+    const probed = { ...scene, probe, patienceMs: patienceMs / 6 }
+    const isLate = (await readSettled(probed, ...ids)).includes(0)
+    const undone = isLate ? (await readAll(probed, ids)).filter((runs) => runs === 0).length : 0
+    return refused + undone
+  }
+}
+
+/** Texts of the kinds of deliveries that get lost. */
+const LOSSES: Readonly<Record<LossCode, string>> = {
+  no_more_work:
+    'The receiver did the work of the first events, and then acknowledged events whose work it no longer did. Often a circuit breaker that opens after failures answers 2xx all the same (some checks make work fail on purpose), a worker has ended, or a queue is full. Answer 503 as long as the work cannot be done, and let the service retry.',
+  similar_ids:
+    'The receiver takes events for duplicates of others whose ids begin alike: it compares the first characters of an id, or a column of its database is too short and cuts it. All events of this run have ids that begin alike, and hardly any was worked on. Compare whole ids.',
+  first_part:
+    'The receiver takes deliveries whose body arrives in one piece, and fails at those whose body arrives in several, as large ones do: it reads only the first part. Collect all parts until the body ends.',
+  same_time:
+    'The receiver takes events of one type that have the same timestamp for duplicates. An import changes many records in one millisecond. Compare the ids of events, and nothing else of them.',
+  side_by_side:
+    'The receiver takes deliveries that come one after the other, and fails at some of those that come side by side: requests share something. Often it is a variable outside of the handler, or a field of an object that handles all requests, that holds the raw body, the signature or the event while another request replaces it; or one connection or transaction for all. Keep what belongs to a request in local variables, or on its own request object.',
+  too_many:
+    'The receiver takes two deliveries side by side, and fails at some of many: a queue, a pool or a limit is full, and what comes on top is refused, or acknowledged and dropped. Wait for a free place, or answer 503 with Retry-After; never 2xx. If nothing is limited: requests share something for a very short time.',
+}
