@@ -136,7 +136,7 @@ export class DeliveryLog {
   }
 
   /** Notes the place of an accepted event in the inbox, in memory only. */
-  place(delivery: StoredDelivery, standing: Standing): void {
+  place(delivery: StoredDelivery, standing: Standing | undefined): void {
     delivery.standing = standing
     delivery.change = ++this.#changeCount
   }

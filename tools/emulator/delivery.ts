@@ -103,9 +103,12 @@ export interface Reason {
   readonly handlers: readonly string[]
 }
 
-/** Place of an accepted event in the inbox of its receiver: `gone` once it was handled, `dropped` by the user of the page. */
+/**
+ * Place of an accepted event in the inbox of its receiver: `gone` once it was handled, `dropped` by the user of the page, `left` if it was
+ * dropped or replayed elsewhere.
+ */
 export interface Standing {
-  readonly state: 'waiting' | 'running' | 'dead' | 'gone' | 'dropped'
+  readonly state: 'waiting' | 'running' | 'dead' | 'gone' | 'left' | 'dropped'
   readonly key: string
   readonly dueAt: string | null
   /** Number of failed tries since it was accepted or replayed, and of all tries. */

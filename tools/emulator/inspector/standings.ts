@@ -13,13 +13,16 @@ const READ_EVERY_MS = 1_000
 const MOST_ASKED = 500
 const LONGEST_WAIT_MS = 2_000
 
-/** Notes for each accepted delivery the place of its event in the inbox of the receiver, whenever a page asks for changes. */
+/** Notes for each accepted delivery the place of its event in the inbox, if its receiver uses that inbox, whenever a page asks for changes. */
 export class Standings {
   readonly list: InboxList
   readonly #inbox: InboxView
   readonly #log: DeliveryLog
+  /** URLs of receivers that use the inbox, as was proven. */
+  readonly #users = new Set<string>()
   #reading: Promise<void> | undefined
   #nextAt = 0
+  #actions = 0
 
   constructor(inbox: InboxView, log: DeliveryLog) {
     this.list = new InboxList((state, options) => inbox.list(state, options))
@@ -42,44 +45,88 @@ export class Standings {
   /** The user replayed or dropped an event. */
   onAction(action: 'replay' | 'drop', key: string): void {
     this.#nextAt = 0
-    if (action === 'replay') return
+    this.#actions++
+    const change =
+      action === 'drop'
+        ? ({ state: 'dropped', reason: null } as const)
+        : ({ state: 'waiting', dueAt: new Date().toISOString() } as const)
     for (const delivery of this.#log.list())
-      if (delivery.standing?.key === key) this.#note(delivery, { ...delivery.standing, state: 'dropped', reason: null })
+      if (delivery.standing?.key === key) this.#note(delivery, { ...delivery.standing, ...change })
   }
 
   async #read(): Promise<void> {
     const accepted = this.#log.list().filter(isAccepted)
     if (accepted.length === 0) return
+    const actions = this.#actions
     const { rows } = await this.list.read()
+    // What was read before an action may no longer hold.
+    if (actions !== this.#actions) return this.#read()
     const found = new Map(rows.map(({ account, event, inbox }) => [nameEvent(account, event), inbox]))
+    this.#findUsers(found)
+    const urls = new Set(accepted.map(urlOf))
     const missing: StoredDelivery[] = []
     for (const delivery of accepted) {
-      const standing = found.get(nameEvent(delivery.accountKey, delivery.eventId))
-      if (standing) this.#note(delivery, standing)
-      else if (!/^(gone|dropped)$/.test(delivery.standing?.state ?? '')) missing.push(delivery)
+      const isOurs = this.#users.has(urlOf(delivery)) || (this.#users.size === 0 && urls.size === 1)
+      const standing = found.get(nameOf(delivery))
+      if (!isOurs) this.#note(delivery, undefined)
+      else if (standing) this.#note(delivery, standing)
+      else if (!/^(gone|left|dropped)$/.test(delivery.standing?.state ?? '')) missing.push(delivery)
     }
     // An event that moved between two lists while they were read is in neither.
     for (const delivery of missing.slice(-MOST_ASKED)) {
       const keys = delivery.standing ? [delivery.standing.key] : this.#listKeys(delivery)
       const entries = await Promise.all(keys.map((key) => this.#inbox.get(key)))
-      const [key = ''] = keys
-      if (entries.every((entry) => entry === undefined))
-        this.#note(delivery, { state: 'gone', key, dueAt: null, failures: 0, tried: 0, reason: null })
+      if (entries.every((entry) => entry === undefined)) this.#note(delivery, endOf(delivery.standing, keys[0]))
     }
+  }
+
+  /** A receiver uses the inbox if an event is there that no other can have put there. Other receivers may have inboxes of their own. */
+  #findUsers(found: ReadonlyMap<string, unknown>): void {
+    const takers = new Map<string, Set<string>>()
+    for (const delivery of this.#log.list()) {
+      const name = nameOf(delivery)
+      if (found.has(name) && isMaybeTaken(delivery))
+        takers.set(name, (takers.get(name) ?? new Set()).add(urlOf(delivery)))
+    }
+    for (const [url, ...others] of takers.values()) if (url !== undefined && others.length === 0) this.#users.add(url)
   }
 
   #listKeys({ accountKey, eventId }: StoredDelivery): readonly string[] {
     return this.list.listNames().map((name) => siblingKey(name, accountKey, eventId))
   }
 
-  #note(delivery: StoredDelivery, standing: Standing): void {
+  #note(delivery: StoredDelivery, standing: Standing | undefined): void {
     if (JSON.stringify(delivery.standing) !== JSON.stringify(standing)) this.#log.place(delivery, standing)
   }
 }
 
-/** Returns true for a delivery whose event is or was in the inbox: a receiver answers `duplicate` to one that is there. */
 function isAccepted({ status, attempts }: StoredDelivery): boolean {
-  return status === 'success' && /^(accepted|duplicate)$/.test(readCode(attempts.at(-1)?.responseBody ?? '') ?? '')
+  return status === 'success' && readCode(attempts.at(-1)?.responseBody ?? '') === 'accepted'
+}
+
+/** Returns true if the receiver may have put the event into its inbox: it has accepted it, or its answer was not received. */
+function isMaybeTaken({ isInFlight, attempts }: StoredDelivery): boolean {
+  return (
+    isInFlight ||
+    attempts.some(
+      ({ failure = '', responseBody }) => /timeout|reset/.test(failure) || readCode(responseBody) === 'accepted',
+    )
+  )
+}
+
+/** The end of an event that is not in the inbox any more. A dead letter, or one that was to be tried again later, has run only if it was replayed. */
+function endOf(seen: Standing | undefined, key = ''): Standing {
+  const isLater = seen?.state === 'waiting' && seen.tried > 0 && Date.parse(seen.dueAt ?? '') > Date.now()
+  if (seen?.state === 'dead' || isLater) return { ...seen, state: 'left' }
+  return { state: 'gone', key, dueAt: null, failures: 0, tried: 0, reason: null }
+}
+
+function urlOf({ attempts }: StoredDelivery): string {
+  return attempts.at(-1)?.url ?? ''
+}
+
+function nameOf({ accountKey, eventId }: StoredDelivery): string {
+  return nameEvent(accountKey, eventId)
 }
 
 function nameEvent(account: string, event: string): string {

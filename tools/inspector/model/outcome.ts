@@ -6,16 +6,20 @@ export const OUTCOMES = {
   dead: ['✕', 'dead', 'dead'],
   failed: ['✕', 'failed', 'failed'],
   repaired: ['–', 'failed, then handled by a copy', 'success'],
+  refused: ['–', 'refused, as asked', 'success'],
   retrying: ['↻', 'next try', 'retrying'],
+  resending: ['◌', 'sending', 'retrying'],
   waiting: ['○', 'first try', 'pending'],
   sending: ['◌', 'sending', 'pending'],
   paused: ['‖', 'paused', 'pending'],
+  accepted: ['…', 'in an inbox', 'pending'],
   inbox: ['…', 'in the inbox', 'pending'],
-  running: ['◌', 'running', 'pending'],
+  running: ['◌', 'working', 'pending'],
   handled: ['✓', 'handled', 'success'],
   delivered: ['✓', 'delivered', 'success'],
   ignored: ['–', 'ignored', 'success'],
   dropped: ['–', 'dropped', 'success'],
+  left: ['–', 'dropped or replayed elsewhere', 'success'],
 } as const
 
 export type Outcome = keyof typeof OUTCOMES
@@ -25,14 +29,18 @@ export type Status = (typeof OUTCOMES)[Outcome][2]
 /** Returns the outcome of the event of a delivery, from the delivery and the inbox of its receiver together. */
 export function outcomeOf(row: Row): Outcome {
   if (row.status === 'success') return outcomeOfAnswer(row)
-  if (row.status === 'failed') return listRepaired().has(row.id) ? 'repaired' : 'failed'
+  if (row.status === 'failed') return isRefused(row) ? 'refused' : listRepaired().has(row.id) ? 'repaired' : 'failed'
   if (store.webhook(row.webhook)?.active === false) return 'paused'
-  if (row.times.length > 0) return 'retrying'
-  return Date.parse(row.nextAt ?? '') <= store.now() ? 'sending' : 'waiting'
+  const [later, now] = row.times.length > 0 ? (['retrying', 'resending'] as const) : (['waiting', 'sending'] as const)
+  return Date.parse(row.nextAt ?? '') <= store.now() ? now : later
+}
+
+export function isRefused({ signing, last }: Row): boolean {
+  return signing !== 'valid' && /^4\d\d$/.test(last?.result ?? '')
 }
 
 const BY_CODE: Readonly<Record<string, Outcome>> = {
-  accepted: 'inbox',
+  accepted: 'accepted',
   handled: 'handled',
   duplicate: 'handled',
   ignored: 'ignored',
@@ -73,8 +81,21 @@ export function reasonOf({ inbox, reason, note }: Row): Row['reason'] {
   return inbox?.reason ?? reason ?? (note === null ? null : { text: note, handlers: [] })
 }
 
-/** The type and the reason of an event that was not handled; undefined if it was, or may still be. Equal for all that failed alike. */
+export function isFailing(row: Row): boolean {
+  return /^(dead|failed|retrying)$/.test(statusOf(row))
+}
+
+/** Words with a digit or an @, such as ids and addresses, and quoted texts. Statuses such as 502 and names in single quotes belong to a cause. */
+const VALUES =
+  /"[^"]*"|`[^`]*`|(?<!\w)'(?![A-Za-z_$]+')[^']*'(?!\w)|(?![45]\d\d(?!\w))(?<!\w)[\w@.:+-]*[\d@][\w@-]*(\.\w+)*/g
+
+const causes = new WeakMap<object, string>()
+
+/** The type and the reason of an event that was not handled; undefined if it was, or may still be. Equal for all whose reasons differ only by values. */
 export function causeOf(row: Row): string | undefined {
   const reason = reasonOf(row)
-  return reason !== null && /^(dead|failed|retrying)$/.test(statusOf(row)) ? `${row.type} · ${reason.text}` : undefined
+  if (reason === null || !isFailing(row)) return undefined
+  const cause = causes.get(reason) ?? `${row.type} · ${reason.text.replace(VALUES, '…')}`
+  causes.set(reason, cause)
+  return cause
 }
