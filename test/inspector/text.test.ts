@@ -131,7 +131,7 @@ describe('a filter', () => {
 describe('times', () => {
   it('are shown in whole units', () => {
     expect([showAgo(0, 500), showAgo(0, 12_900), showAgo(0, 119_000)]).toEqual(['now', '12 s ago', '1 min ago'])
-    expect([0, 50, 11_100, 330_000].map((at) => showIn(at, 0))).toEqual(['now', 'in 50 ms', 'in 12 s', 'in 5 min'])
+    expect([0, 50, 11_100, 330_000].map((at) => showIn(at, 0))).toEqual(['due', 'in 50 ms', 'in 12 s', 'in 5 min'])
   })
 })
 

@@ -13,7 +13,6 @@ import { Facts } from './parts/small.tsx'
 /** Keys as the help lists them, and their function, which returns false if the key has no meaning here. */
 type Key = readonly [names: string, text: string, run: (key: string) => unknown]
 
-/** The keys that an inbox alone has too. */
 const INBOX_KEYS: readonly Key[] = [
   ['j  k  ↓  ↑', 'next, previous row', move],
   ['Enter', 'open it', () => false], // the link of the row
@@ -37,7 +36,6 @@ const KEYS: readonly Key[] = [
 
 const NAMES: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc' }
 
-/** Lists the keys, and those of the filter. */
 export function openHelp(): void {
   const keys = (IS_ALONE ? INBOX_KEYS : KEYS).map(([names, text]) => [names, text] as const)
   const screens = IS_ALONE ? [] : ([[`1 – ${listScreens().length}`, 'screens']] as const)
@@ -67,7 +65,6 @@ export function listenToKeys(): void {
   })
 }
 
-/** Handles a key. Returns false if the key has no meaning here. */
 function press(key: string): boolean {
   const tab = listScreens()[Number(key) - 1]
   if (tab !== undefined) go(toView({ screen: tab[0] }))
@@ -75,14 +72,12 @@ function press(key: string): boolean {
   return tab !== undefined || (found !== undefined && found[2](key) !== false)
 }
 
-/** Presses the button of the screen that has the key. */
 function pressButton(key: string): boolean {
   const button = document.querySelector<HTMLElement>(`main [data-hotkey="${key}"]`)
   button?.click()
   return button !== null
 }
 
-/** Acts on the open delivery or event, or on the row that has the focus. */
 function onRow(work: (id: string) => unknown): unknown {
   const { open = readFocused() } = readAddress()
   return open !== undefined && work(open)
@@ -111,7 +106,6 @@ function stepFrom(at: number, step: number, count: number): number {
   return at < 0 ? 0 : Math.min(count - 1, Math.max(0, at + step))
 }
 
-/** Leaves the detail for the list, or takes the focus from the list. */
 function leave(): unknown {
   const { open } = readAddress()
   if (open !== undefined) return closeDetail(open)

@@ -11,7 +11,6 @@ import { Header } from './parts/header.tsx'
 import { ListScreen } from './screens/list.tsx'
 import { WebhooksScreen } from './screens/webhooks.tsx'
 
-/** The title of the window: the open delivery or event, and its screen. */
 function nameView(): string {
   const { screen, open } = readAddress()
   const name = listScreens().find(([each]) => each === screen)?.[1] ?? 'Inspector'

@@ -35,7 +35,7 @@ const inTurn =
 
 /** Properties that every object of JavaScript has, and that a model, a field or an id may be called. */
 export const PROPERTIES = ['constructor', 'toString', 'hasOwnProperty']
-/** The same for ids: as a field, a usual protection of parsers refuses it. */
+/** Names for ids as well: as a field, `__proto__` is refused by a usual protection of parsers. */
 export const IDS_OF_PROPERTIES: readonly string[] = [...PROPERTIES, '__proto__']
 
 const MARKUP = `<script>alert(1)</script> ' OR 1=1 UNION SELECT ../../etc/passwd`

@@ -63,7 +63,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   {
     id: 'signature-replaced-byte',
     sends: 'An event signed with U+FFFD in it, and sent with an invalid byte (0xFF) in its place.',
-    why: 'A receiver that accepts this decodes the body as UTF-8, which turns any invalid byte into U+FFFD, and computes the digest over that text, encoded again. Whoever has a delivery with U+FFFD in it can then replace the character with any invalid bytes, and the signature still holds; and a delivery that does hold invalid bytes, signed as they are, is refused.',
+    why: 'A receiver that accepts this decodes the body as UTF-8, which turns any invalid byte into U+FFFD, and computes the digest over that text, encoded again. Anyone who has a delivery with U+FFFD in it can then replace the character with any invalid bytes, and the signature still holds; and a delivery that does hold invalid bytes, signed as they are, is refused.',
     fix: BYTES,
     deliver: (make) => {
       const { body } = make.delivery(make.event({ note: '\ufffd' }))

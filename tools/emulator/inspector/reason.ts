@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { parseJson } from '../../../src/protocol/parse-json.ts'
 import { readCode, readFailure } from '../../wire/code-word.ts'
 import type { DeliveryAttempt, Reason } from '../delivery.ts'
 
@@ -19,9 +20,11 @@ export function reasonOf({ failure, status, error, responseBody, responseHeaders
 const MOST_READ = 4_096
 const ENTITIES: Readonly<Record<string, string>> = { '#39': "'", quot: '"', lt: '<', gt: '>', nbsp: ' ', amp: '&' }
 
-/** The text of an answer, also of a page of HTML, as Express sends it for an error. */
+/** The text of an answer, also of JSON, as Fastify sends it for an error, or of a page of HTML, as Express does. */
 function readText(body: string): string {
-  const start = body.slice(0, MOST_READ).trim()
+  const { error, message = error?.message, detail, title } = Object(parseJson(body.slice(0, MOST_READ)))
+  const named: unknown = [message, detail, error, title].find((text) => typeof text === 'string' && text !== '')
+  const start = (typeof named === 'string' ? named : body).slice(0, MOST_READ).trim()
   if (!start.startsWith('<')) return start
   const text = start.replace(/<(head|style|script)\b.*?<\/\1>|<[^>]*>/gis, '\n').trim()
   return text.replace(/&(#39|quot|lt|gt|nbsp|amp);/g, (whole, name) => ENTITIES[name] ?? whole)

@@ -2,6 +2,7 @@ import { showDuration } from '../../../src/host/duration.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../../src/protocol/schedule.ts'
 import type { AttemptDetail, DeliveryDetail, LastResult, Row } from '../../emulator/contract.ts'
 import { readCode } from '../../wire/code-word.ts'
+import { outcomeOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Ago, In, nameWebhook, OutcomeView, Result, Table, ViewLink } from '../parts/small.tsx'
@@ -26,6 +27,8 @@ export function Attempts({ detail, row, shown, onChoose }: AttemptsOptions) {
     const attempt = attempts[index]
     const label = `Attempt ${index + 1}`
     const choose = () => onChoose(index + 1)
+    const isNext = index === attempts.length
+    const isNow = isNext && /sending$/.test(outcomeOf(row))
     const cells = attempt
       ? [
           <Button key={0} class="plain" label={label} aria-pressed={attempt === shown} onClick={choose} />,
@@ -33,7 +36,12 @@ export function Attempts({ detail, row, shown, onChoose }: AttemptsOptions) {
           <Result key={2} last={toResult(attempt)} />,
           <Ago key={3} at={attempt.at} />,
         ]
-      : [label, describeGap(index, resendOf), 'planned', index === attempts.length && <In key={3} at={nextAttemptAt} />]
+      : [
+          label,
+          describeGap(index, resendOf),
+          isNow ? 'sending' : 'planned',
+          isNext && !isNow && <In at={nextAttemptAt} />,
+        ]
     return { key: label, isCurrent: attempt !== undefined && attempt === shown, cells }
   })
   return (
@@ -44,7 +52,6 @@ export function Attempts({ detail, row, shown, onChoose }: AttemptsOptions) {
   )
 }
 
-/** The planned delay before an attempt, divided by the retry scale. */
 function describeGap(index: number, resendOf: string | undefined): string {
   if (index >= MAX_ATTEMPTS || resendOf !== undefined) return 'by hand'
   const scale = store.state?.settings.retryScale ?? 1

@@ -11,18 +11,11 @@ export const BODY_FORMS = [
   ['pretty', 'Pretty'],
   ['exact', 'Exact'],
 ] as const
-/** Limit of the bytes shown; a button shows the rest. */
 const SHOWN_BYTES = 32 * 1_024
-/** Keys are not highlighted in longer bodies. */
 const MOST_HIGHLIGHTED = 64 * 1_024
 
-interface BytesOptions {
-  readonly title: string
-  readonly body: DeliveryDetail['body']
-}
-
-/** A body, formatted or exactly as it was sent. */
-export function BytesView({ title, body: { base64, text } }: BytesOptions) {
+export function BytesView({ title, body }: { readonly title: string; readonly body: DeliveryDetail['body'] }) {
+  const { base64, text } = body
   const [form, setForm] = useState<(typeof BODY_FORMS)[number][0]>('pretty')
   const [isWhole, setWhole] = useState(false)
   const bytes = useMemo(() => fromBase64(base64), [base64])

@@ -18,7 +18,6 @@ import { Verdict } from './verdict.tsx'
 
 const KEPT = 'The emulator keeps the last 10,000 deliveries, and without --data none of a previous run.'
 
-/** One delivery, or one event of the inbox: its outcome with the reason, then what is known of it. */
 export function Detail({ id }: { readonly id: string }) {
   const isEvent = readAddress().screen === 'inbox'
   const delivery = useDetail(isEvent ? undefined : id)
@@ -36,11 +35,14 @@ export function Detail({ id }: { readonly id: string }) {
     <section class="detail column" aria-label={isEvent ? 'Event of the inbox' : 'Delivery'} data-id={id}>
       <Title id={id} row={row} url={url} />
       {row !== undefined && isLoaded ? (
-        <Parts {...{ row, url }} detail={delivery.value} item={item.isRefused ? undefined : item.value} />
+        <Parts {...{ row, url }} detail={delivery.value} item={item.value} />
       ) : (
-        <Empty title={error ?? 'Loading'} text={error && !isEvent ? KEPT : undefined}>
-          <Button label="Back to the list" hotkey="Esc" onClick={() => closeDetail(id)} />
-        </Empty>
+        <div class="scroll">
+          <Empty title={error ?? 'Loading'} text={error && !isEvent ? KEPT : undefined}>
+            <Button label="Back to the list" hotkey="Esc" onClick={() => closeDetail(id)} />
+            {item.value && <InboxPart item={item.value} />}
+          </Empty>
+        </div>
       )}
     </section>
   )

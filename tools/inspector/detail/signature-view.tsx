@@ -10,7 +10,6 @@ interface SignatureOptions {
   readonly isDelivered: boolean
 }
 
-/** Shows how the signature is computed, step by step, with this delivery's values. */
 export function SignatureView({ signature, signing, isDelivered }: SignatureOptions) {
   const { value, error } = signature
   return (

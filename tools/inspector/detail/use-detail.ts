@@ -10,13 +10,12 @@ export interface Loaded<T> {
   readonly isRefused?: boolean
 }
 
-/** Loads a delivery with its body, and again when it has changed. */
 export function useDetail(id: string | undefined): Loaded<DeliveryDetail> {
   const version = String(store.rows.find(id ?? '')?.change)
   return useCall<DeliveryDetail>(id && `GET ${toPath(id)}`, version)
 }
 
-/** Makes a call unless it is undefined, and again when the version changes. The old answer stays until the server answers anew. */
+/** Makes a call, and again when the version changes. The old answer stays until the server answers anew, and while the call is undefined. */
 export function useCall<T>(line: string | undefined, version: string): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T> & { readonly line?: string }>({})
   useEffect(() => {
@@ -34,5 +33,5 @@ export function useCall<T>(line: string | undefined, version: string): Loaded<T>
     }
   }, [line, version])
   // The answer of another call is never shown as the answer of this one.
-  return loaded.line === line ? loaded : {}
+  return line === undefined || loaded.line === line ? loaded : {}
 }

@@ -4,50 +4,48 @@ import { readFailure } from '../../wire/code-word.ts'
 import { openEdit } from '../dialogs/edit-dialog.tsx'
 import { act, askToDrop, COPIES, copyDelivery, sendCopy, tryOnce, whyNotSent, whyNotTried } from '../model/actions.ts'
 import { isInboxWritable } from '../model/inbox.ts'
-import { outcomeOf, reasonOf } from '../model/outcome.ts'
+import { isFailing, OUTCOMES, outcomeOf, reasonOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { OutcomeView } from '../parts/small.tsx'
-import { adviseOn, explainCode, nameSigning } from '../text/explain.ts'
+import { adviseOn, nameSigning, withoutAnswer } from '../text/explain.ts'
 import { count, escapeHidden } from '../text/show.ts'
 import { Stack } from './body-view.tsx'
 
 interface VerdictOptions {
   readonly row: Row
-  /** Undefined for an event of the inbox. */
   readonly detail: DeliveryDetail | undefined
   readonly url: string
-  /** Called when another attempt was requested. */
   readonly onTry: () => void
 }
 
 /** Outcome of the event and its reason, in one line, then advice and the actions, or these and the error of the handler. */
 export function Verdict({ row, detail, url, onTry }: VerdictOptions) {
   const outcome = outcomeOf(row)
-  const isBad = /^(dead|failed|retrying)$/.test(outcome)
+  const [icon] = OUTCOMES[outcome]
+  const tone = isFailing(row) ? 'alarm' : icon === '✓' ? 'good' : ''
   const reason = reasonOf(row)
   const failure = row.inbox === null ? readFailure(detail?.attempts.at(-1)?.responseBody ?? '') : undefined
   const { last } = row
   const answer = row.inbox === null && last ? [last.result, last.code].filter(Boolean).join(' ') : ''
-  const advice = last?.isAcknowledged ? explainCode(last.code) : adviseOn(row, url, store.state?.settings)
+  const advice = adviseOn(row, url, store.state?.settings)
+  const why = withoutAnswer(reason?.text ?? '', last) || (reason?.text ?? '')
   const words = [
     reason?.handlers.length && `handler ${reason.handlers.join(', ')}`,
-    !reason?.text.startsWith(answer) && answer,
+    !why.startsWith(answer) && answer,
     describeTries(row),
     row.signing !== 'valid' && `signed wrong on purpose: ${nameSigning(row.signing)}`,
     /^(retrying|waiting)$/.test(outcome) && store.state?.clock.isManual && 'the clock stands still',
   ].filter(Boolean)
   return (
-    <div class={isBad ? 'verdict alarm column' : 'verdict column'}>
+    <div class={`verdict column ${tone}`}>
       <p>
         <OutcomeView row={row} />
-        {reason !== null && ' · '}
-        <b>{escapeHidden(reason?.text ?? '')}</b>
+        {why !== '' && ' · '}
+        <b>{escapeHidden(why)}</b>
         {escapeHidden(` · ${words.join(' · ')}`)}
       </p>
-      {failure === undefined && advice !== undefined && (row.inbox === null || last?.code === 'duplicate') && (
-        <p>{advice}</p>
-      )}
+      {failure === undefined && advice !== undefined && <p>{advice}</p>}
       <Actions row={row} onTry={onTry} />
       {failure !== undefined && failure.text !== reason?.text && <Stack text={failure.text} />}
     </div>

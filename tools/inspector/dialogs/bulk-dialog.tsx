@@ -1,24 +1,26 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Row } from '../../emulator/contract.ts'
 import { tryAgain, whyNotTried } from '../model/actions.ts'
+import { readAddress } from '../model/address.ts'
 import { describeError, NoAnswer } from '../model/api.ts'
+import { writeWord } from '../model/filter.ts'
+import { isFailing, statusOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
 import { Button, Field } from '../parts/fields.tsx'
+import { ViewLink } from '../parts/small.tsx'
 import { count } from '../text/show.ts'
 import { closeDialog, Dialog } from './dialog.tsx'
 
-/** One action on many deliveries or events. */
 export interface Bulk {
   readonly name: string
-  /** Calls in their order. Each rejects if it is refused. */
-  readonly calls: readonly (() => Promise<unknown>)[]
+  readonly rows: readonly Row[]
   readonly leftOut: ReadonlyMap<string, number>
 }
 
 /** Plans to try deliveries or events of the inbox again. @param rows newest first */
 export function bulkOf(rows: readonly Row[]): Bulk {
   const leftOut = new Map<string, number>()
-  const calls: Bulk['calls'][number][] = []
+  const tried: Row[] = []
   // Deliveries of one event of the inbox are tried by one replay.
   const keys = new Set<string>()
   for (const row of rows.toReversed()) {
@@ -26,21 +28,44 @@ export function bulkOf(rows: readonly Row[]): Bulk {
     const reason = whyNotTried(row) ?? (keys.has(key) ? 'the same event' : undefined)
     keys.add(key)
     if (reason !== undefined) leftOut.set(reason, (leftOut.get(reason) ?? 0) + 1)
-    else calls.push(() => tryAgain(row))
+    else tried.push(row)
   }
   const isInbox = rows[0]?.webhook === ''
-  const name = isInbox ? count(calls.length, 'event', 'events') : count(calls.length, 'delivery', 'deliveries')
-  return { name, calls, leftOut }
+  const name = isInbox ? count(tried.length, 'event', 'events') : count(tried.length, 'delivery', 'deliveries')
+  return { name, rows: tried, leftOut }
 }
 
 export function openBulk(bulk: Bulk): void {
   store.set({ dialog: () => <BulkDialog bulk={bulk} /> })
 }
 
-const START = { done: 0, refused: 0, lastError: '' }
+const START = { done: [] as readonly Row[], refused: 0, lastError: '' }
+
+const ENDS = ['handled', 'failed again', 'under way'] as const
+
+/** What became of a row that was tried again. An event that was handled is no longer in the inbox. */
+function endOf(row: Row): (typeof ENDS)[number] {
+  const now = store.find(row.id)
+  if (now === undefined || statusOf(now) === 'success') return 'handled'
+  const triesOf = ({ inbox, times }: Row) => inbox?.tried ?? times.length
+  return isFailing(now) && triesOf(now) > triesOf(row) ? 'failed again' : 'under way'
+}
+
+function Report({ rows }: { readonly rows: readonly Row[] }) {
+  const ends = rows.map(endOf)
+  const counts = ENDS.map((end) => [ends.filter((each) => each === end).length, end] as const)
+  const texts = counts.flatMap(([number, end]) => (number > 0 ? `${number.toLocaleString('en')} ${end}` : []))
+  const query = writeWord(writeWord(readAddress().query, 'status', undefined), 'cause', undefined)
+  return (
+    <>
+      : {texts.join(', ')}{' '}
+      {ends.includes('failed again') && <ViewLink view={{ query, isGrouped: true }}>Show what failed</ViewLink>}
+    </>
+  )
+}
 
 /** Runs one action on many targets. It shows first how many, and why some are left out. The user can stop it. */
-function BulkDialog({ bulk: { name, calls, leftOut } }: { readonly bulk: Bulk }) {
+function BulkDialog({ bulk: { name, rows, leftOut } }: { readonly bulk: Bulk }) {
   const [rate, setRate] = useState(20)
   const [{ done, refused, lastError }, setProgress] = useState(START)
   const [state, setState] = useState<'' | 'running' | 'over'>('')
@@ -50,12 +75,12 @@ function BulkDialog({ bulk: { name, calls, leftOut } }: { readonly bulk: Bulk })
   const start = async (): Promise<false> => {
     let now = START
     setState('running')
-    for (const call of calls) {
+    for (const row of rows) {
       if (isStopped.current) break
       const next = performance.now() + 1_000 / pace.current
       try {
-        await call()
-        now = { ...now, done: now.done + 1 }
+        await tryAgain(row)
+        now = { ...now, done: [...now.done, row] }
       } catch (error) {
         now = { ...now, refused: now.refused + 1, lastError: describeError(error) }
         if (error instanceof NoAnswer) break
@@ -65,7 +90,7 @@ function BulkDialog({ bulk: { name, calls, leftOut } }: { readonly bulk: Bulk })
       if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs))
     }
     setState('over')
-    if (isStopped.current) store.say(`stopped: ${now.done} of ${calls.length} done, ${now.refused} refused`)
+    if (isStopped.current) store.say(`stopped: ${now.done.length} of ${rows.length} done, ${now.refused} refused`)
     return false
   }
   const stop = () => {
@@ -73,11 +98,12 @@ function BulkDialog({ bulk: { name, calls, leftOut } }: { readonly bulk: Bulk })
   }
   useEffect(() => stop, []) // closing the dialog stops the calls
   const isOver = state === 'over'
+  const number = done.length + refused
   return (
     <Dialog
       title={`Try ${name} again`}
-      verb={isOver ? 'Close' : `Try again ${calls.length.toLocaleString('en')}`}
-      disabled={calls.length === 0 || state === 'running'}
+      verb={isOver ? 'Close' : `Try again ${rows.length.toLocaleString('en')}`}
+      disabled={rows.length === 0 || state === 'running'}
       buttons={
         !isOver && <Button label={state === '' ? 'Cancel' : 'Stop'} onClick={state === '' ? closeDialog : stop} />
       }
@@ -91,10 +117,13 @@ function BulkDialog({ bulk: { name, calls, leftOut } }: { readonly bulk: Bulk })
         <p key={reason}>{`${number.toLocaleString('en')} left out: ${reason}`}</p>
       ))}
       <Field label="Per second" max={500} value={rate} onInput={setRate} />
-      {state !== '' && <progress max={calls.length} value={done + refused} aria-label="Progress" />}
+      {state === 'running' && (
+        <progress max={rows.length} value={number} aria-label="Progress" style={{ width: '100%' }} />
+      )}
       <p role="status">
-        {state !== '' && `${done + refused} of ${calls.length}`}
+        {state !== '' && `${number} of ${rows.length}`}
         {refused > 0 && `, ${refused} refused: ${lastError}`}
+        {isOver && <Report rows={done} />}
       </p>
     </Dialog>
   )

@@ -7,7 +7,6 @@ import { Button, Fields, FormError } from '../parts/fields.tsx'
 interface DialogOptions {
   readonly title: string
   readonly children: ComponentChildren
-  /** Label of the button that submits the form; without it there is none. */
   readonly verb?: string | undefined
   readonly disabled?: boolean
   readonly isDangerous?: boolean | undefined
@@ -16,7 +15,6 @@ interface DialogOptions {
   readonly onSubmit?: () => Promise<unknown> | unknown
 }
 
-/** A dialog over the page, which Esc closes. */
 export function Dialog({ title, children, verb, disabled = false, isDangerous, buttons, onSubmit }: DialogOptions) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [error, setError] = useState('')
@@ -116,7 +114,6 @@ export function ask({ text, ...question }: Omit<DialogOptions, 'children'> & { r
   store.set({ dialog: draw })
 }
 
-/** Shows a text for copying by hand. */
 export function showText(title: string, text: string): void {
   const draw = () => (
     <Dialog title={title}>

@@ -27,7 +27,6 @@ function sendBody(account: string, text: string): Promise<Emitted> {
   return api('POST bodies', { ...(base64 === undefined ? { body } : { bodyBase64: base64 }), accountKey: account })
 }
 
-/** Opens a form for an event with data that the user can edit, or for a body that was recorded elsewhere. */
 export function openTrigger(): void {
   store.set({ dialog: () => <TriggerDialog /> })
 }
@@ -100,7 +99,6 @@ function useSample(type: string): { readonly list: readonly string[]; readonly s
   return { list, sample: sample.current }
 }
 
-/** The types of all webhooks, and then others. */
 function listTypes(others: readonly string[]): readonly string[] {
   const wanted = store.state?.webhooks.filter(({ active }) => active).flatMap(({ events }) => events) ?? []
   return [...new Set([...wanted, ...others])].filter((type) => !type.includes('*'))

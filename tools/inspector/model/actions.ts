@@ -7,10 +7,9 @@ import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
 import { changeInbox, hasInbox, isInboxWritable, refreshInbox } from './inbox.ts'
 import { release } from './list.ts'
-import { OUTCOMES, outcomeOf } from './outcome.ts'
+import { isFailing, OUTCOMES, outcomeOf } from './outcome.ts'
 import { store } from './store.ts'
 
-/** Runs an action of the user, and shows its error if it fails. */
 export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
     await work()
@@ -66,17 +65,16 @@ export function askToDrop({ type, record, event }: Row, key: string): void {
   })
 }
 
-/** Reason why a delivery cannot be tried again; undefined if it can. */
 export function whyNotTried(row: Row): string | undefined {
   const outcome = outcomeOf(row)
   if (outcome === 'repaired') return 'a copy of it was handled'
+  if (outcome === 'resending') return 'it is being sent'
   const isLater = row.inbox?.state === 'waiting' && Date.parse(row.inbox.dueAt ?? '') > Date.now()
-  if (!isLater && !/^(dead|failed|retrying)$/.test(outcome)) return `nothing has failed: it is ${OUTCOMES[outcome][1]}`
+  if (!isLater && !isFailing(row) && outcome !== 'ignored') return `nothing has failed: it is ${OUTCOMES[outcome][1]}`
   if (row.inbox === null) return whyNotSent(row)
   return isInboxWritable() ? undefined : 'the inbox is read-only'
 }
 
-/** Reason why a copy cannot be sent; undefined if it can. */
 export function whyNotSent({ webhook }: Row): string | undefined {
   return store.webhook(webhook) === undefined ? 'the webhook is deleted' : undefined
 }
@@ -86,9 +84,11 @@ export function tryAgain({ id, inbox }: Pick<Row, 'id' | 'inbox'>): Promise<unkn
   return inbox !== null ? changeInbox('replay', inbox.key) : api(`POST ${toPath(id)}/retry`)
 }
 
-/** Tries one delivery again, or says why it cannot. */
+/** Tries one delivery again, or says why it cannot. One that was ignored has succeeded, and is sent as a copy: a receiver does not remember its event. */
 export async function tryOnce(id: string, row = store.find(id)): Promise<boolean> {
   const reason = row && whyNotTried(row)
+  if (row && reason === undefined && outcomeOf(row) === 'ignored')
+    return actOnce(() => sendCopy(id), 'sent again as a copy')
   if (reason === undefined) return actOnce(() => tryAgain(row ?? { id, inbox: null }), 'tried again')
   store.say(reason, true)
   return false
@@ -99,7 +99,6 @@ export async function sendCopy(id: string, fields: { body?: string; sign?: strin
   openMade((await api<{ readonly id: string }>(`POST ${toPath(id)}/resend`, fields)).id)
 }
 
-/** Resumes a webhook; asks before it pauses one. */
 export function pauseOrResume({ id, url, active }: WebhookShape): void {
   const set = () => change(`PUT webhooks/${id}`, { active: !active }, active ? 'webhook paused' : 'webhook resumed')
   if (!active) act(set)

@@ -11,7 +11,6 @@ export type Screen = (typeof SCREENS)[number][0]
 
 const START: Screen = IS_ALONE ? 'inbox' : 'deliveries'
 
-/** The available screens, in the order of their keys. */
 export function listScreens(): readonly (typeof SCREENS)[number][] {
   if (IS_ALONE) return SCREENS.filter(([screen]) => screen === 'inbox')
   return store.state?.hasInbox ? SCREENS : SCREENS.filter(([screen]) => screen !== 'inbox')
@@ -22,7 +21,6 @@ export interface Address {
   readonly screen: Screen
   readonly query: string
   readonly isGrouped: boolean
-  /** The delivery that is open, or the key of the event of the inbox. */
   readonly open: string | undefined
 }
 
@@ -45,21 +43,20 @@ function parse(search: string): Address {
   }
 }
 
-/** The URL of a view. Parts that are as at the start are left out. */
 export function toPageUrl({ screen, query, isGrouped, open }: Address): string {
   const all = { screen: screen === START ? '' : screen, q: query, by: isGrouped ? 'cause' : '', d: open }
   const parts = Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : []))
   return parts.length === 0 ? location.pathname : `${location.pathname}?${new URLSearchParams(parts)}`
 }
 
-/** Shows another view. @param isStep true if the browser's Back returns to the previous one */
+/** Shows another view, without a dialog over it. @param isStep true if the browser's Back returns to the previous one */
 export function go(change: Partial<Address>, isStep = true): void {
   const url = toPageUrl({ ...readAddress(), ...change })
   if (url === location.pathname + location.search) return
   if (change.query !== undefined) store.heldFrom = Number.POSITIVE_INFINITY
   if (isStep) history.pushState(null, '', url)
   else history.replaceState(null, '', url)
-  store.changed()
+  store.set({ dialog: undefined })
 }
 
 /** Completes a view that a link shows: nothing is open in it, and no screen has the filter of another. */

@@ -2,7 +2,6 @@
 export const IS_ALONE: boolean = document.documentElement.dataset.subject === 'inbox'
 export class NoAnswer extends Error {}
 
-/** Name of the program that serves the page. */
 export const SERVER: string = IS_ALONE ? 'postern inbox serve' : 'the emulator'
 
 /** Timeout of a GET. Behind a tunnel whose other end sleeps, the page would otherwise wait forever and show an old state. */

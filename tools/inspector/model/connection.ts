@@ -11,7 +11,6 @@ const MORE_ROWS = 2_000
 /** Position in the emulator's changes. Undefined until the first rows are loaded, and after deliveries were removed or the emulator was restarted. */
 let position: string | undefined
 let lostAt: number | undefined
-/** Number of the oldest loaded row, until all are loaded. */
 let oldest: number | undefined
 
 /** Loads all rows, page by page, then what has changed, again and again. Streams of many tabs would use up the six connections that a browser opens to a host. */

@@ -38,7 +38,6 @@ const KEYS: Readonly<Record<string, readonly [string, (row: Row, value: string, 
     ],
   }
 
-/** Returns false for a value that means nothing. */
 function isMeant(key: string, value: string, { hasText }: FilterContext): boolean {
   if (value === '' || !Object.hasOwn(KEYS, key)) return false
   if (key === 'status') return STATUSES.includes(value.toLowerCase())
@@ -70,18 +69,15 @@ function splitWords(query: string): readonly string[] {
   return query.match(/-?(?:\w+:)?"(?:[^"\\]|\\.)*"|\S+/g) ?? []
 }
 
-/** Removes the quotes around a text, and the backslashes before quotes in it. */
 function unquote(word: string): string {
   return word.replace(/\\(["\\])|"/g, '$1')
 }
 
-/** The value of a key in a filter; undefined if it has none. */
 export function readWord(query: string, key: string): string | undefined {
   const word = splitWords(query).find((each) => each.startsWith(`${key}:`))
   return word && unquote(word).slice(key.length + 1)
 }
 
-/** The texts that a filter looks for in bodies and answers. */
 export function listTexts(query: string): readonly string[] {
   return splitWords(query).flatMap((word) => /^-?body:(.+)$/s.exec(unquote(word))?.[1] ?? [])
 }
@@ -111,7 +107,6 @@ function toTest(word: string, context: FilterContext): RowTest | undefined {
 
 const parts = new Map<string, readonly string[]>()
 
-/** A URL, its origin, its host and its path, in lower case. */
 function listParts(url: string): readonly string[] {
   const known = parts.get(url)
   if (known !== undefined || !URL.canParse(url)) return known ?? []

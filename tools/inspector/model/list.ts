@@ -14,7 +14,6 @@ export interface ShownList {
   readonly unknown: readonly string[]
 }
 
-/** The rows of the screen: the events of the inbox, or all deliveries. */
 function listRows(): readonly Row[] {
   return readAddress().screen !== 'inbox' ? store.rows.all : (hasInbox() && store.inbox.rows) || NONE
 }
@@ -70,12 +69,10 @@ export async function search(): Promise<void> {
   }
 }
 
-/** Holds new rows back, because the list is scrolled. */
 export function hold(): void {
   if (store.heldFrom === Number.POSITIVE_INFINITY) store.set({ heldFrom: store.rows.all[0]?.made ?? 0 })
 }
 
-/** Shows new rows again. */
 export function release(): void {
   if (store.heldFrom !== Number.POSITIVE_INFINITY) store.set({ heldFrom: Number.POSITIVE_INFINITY })
 }
@@ -96,7 +93,6 @@ function countBy(list: () => readonly Row[], readTest?: () => (row: Row) => bool
 
 export const countAll: () => Counts = countBy(() => store.rows.all)
 
-/** Counts the rows that match the filter but for its status. */
 export const countMatching: () => Counts = countBy(listRows, () => readAnyStatus().test)
 
 /** The failed deliveries of the list by cause: the largest group first, the newest of each first. */

@@ -5,7 +5,6 @@ import type { InboxCountsShape, InboxRows } from '../../emulator/inspector/inbox
 /** Limit of finished rows; the emulator keeps as many deliveries. */
 export const MOST_ROWS = 10_000
 
-/** The deliveries that the page knows. */
 export class Rows {
   /** In the order of their creation, the newest first: another array after each change. */
   all: readonly Row[] = []
@@ -32,7 +31,6 @@ type Link = 'connecting' | 'live' | 'reconnecting' | 'stopped'
 
 interface InboxData extends Partial<InboxRows> {
   readonly counts?: InboxCountsShape | undefined
-  /** Error of the last read; undefined if it succeeded. */
   readonly error?: string | undefined
 }
 

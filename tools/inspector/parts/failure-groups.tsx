@@ -1,7 +1,9 @@
 import { bulkOf, openBulk } from '../dialogs/bulk-dialog.tsx'
+import { tryOnce } from '../model/actions.ts'
 import { readAddress } from '../model/address.ts'
 import { writeWord } from '../model/filter.ts'
 import { groupFailures } from '../model/list.ts'
+import { reasonOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
 import { adviseOn } from '../text/explain.ts'
 import { escapeHidden } from '../text/show.ts'
@@ -11,7 +13,6 @@ import { Ago, nameWebhook, Table, ViewLink } from './small.tsx'
 
 const COLUMNS = [['Cause'], ['Failed', 'number'], ['First', 'number dim'], ['Last', 'number dim']] as const
 
-/** The failed deliveries of the list by cause: type and error. */
 export function FailureGroups() {
   const groups = groupFailures()
   if (groups.length === 0) return <NothingFailed />
@@ -29,18 +30,23 @@ function describeGroup([cause, rows]: ReturnType<typeof groupFailures>[number]) 
   const bulk = bulkOf(rows)
   const places = [...new Set(rows.map(({ account, webhook }) => (isEvent ? account : nameWebhook(webhook))))]
   const leftOut = [...bulk.leftOut].map(([reason, number]) => `${number.toLocaleString('en')}: ${reason}`)
-  const label = `Try again ${bulk.calls.length.toLocaleString('en')}…`
+  const [first, ...others] = bulk.rows
+  const label = others.length === 0 ? 'Try again' : `Try again ${bulk.rows.length.toLocaleString('en')}…`
   return {
     key: cause,
     cells: [
       <>
-        <ViewLink view={{ query, isGrouped: false }}>{escapeHidden(cause)}</ViewLink>
+        <ViewLink view={{ query, isGrouped: false }}>
+          {escapeHidden(newest ? `${newest.type} · ${reasonOf(newest)?.text}` : cause)}
+        </ViewLink>
         <small>{places.join(', ')}</small>
         <small>{newest && adviseOn(newest, store.urlOf(newest.webhook), store.state?.settings)}</small>
       </>,
       <>
         {rows.length.toLocaleString('en')}{' '}
-        {bulk.calls.length > 0 && <Button label={label} onClick={() => openBulk(bulk)} />}
+        {first && (
+          <Button label={label} onClick={() => (others.length === 0 ? tryOnce(first.id, first) : openBulk(bulk))} />
+        )}
         <small>{leftOut.join(', ')}</small>
       </>,
       <Ago at={rows.at(-1)?.at ?? null} isReal={isEvent} />,

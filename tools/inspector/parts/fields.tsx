@@ -7,7 +7,6 @@ interface ButtonOptions extends ButtonHTMLAttributes {
   readonly hotkey?: string | undefined
 }
 
-/** A button that submits no form unless its type is `submit`. */
 export function Button({ label, hotkey, ...attributes }: ButtonOptions) {
   return (
     <button type="button" data-hotkey={hotkey} {...attributes}>
@@ -25,10 +24,8 @@ type Value = string | number | boolean
 
 interface FieldShape extends Pick<InputHTMLAttributes, 'placeholder' | 'autofocus'> {
   readonly label: string
-  /** Values to choose from, each with its text if that differs. */
   readonly options?: readonly (string | readonly [value: string, text: string])[]
   readonly list?: readonly string[]
-  /** Height of a field for several lines. */
   readonly rows?: number
   readonly min?: number
   readonly max?: number
@@ -109,7 +106,6 @@ function Problem({ id, children }: { readonly id?: string; readonly children: Co
 export const FormError = createContext('')
 
 interface FieldsOptions<V> {
-  /** Shapes of the values that have a field. */
   readonly shapes: { readonly [Name in keyof V]?: FieldShape }
   readonly values: V
   readonly onInput: (values: V) => void

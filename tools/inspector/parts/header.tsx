@@ -13,7 +13,6 @@ const THEMES = [
   ['dark', '●', 'dark'],
 ] as const
 
-/** The top bar: screens, state of the connection, colours and help. */
 export function Header() {
   const { screen } = readAddress()
   const link = store.link

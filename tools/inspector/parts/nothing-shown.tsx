@@ -10,7 +10,6 @@ import { Empty, ViewLink } from './small.tsx'
 
 const COMMAND = 'npx postern dev --forward http://localhost:3000/webhooks --env .env.local'
 
-/** An empty list, with the next step. */
 export function NothingShown({ list: { total } }: { readonly list: ShownList }) {
   const { query, screen } = readAddress()
   if (screen === 'inbox' && total === 0) return <NothingInInbox />
@@ -41,7 +40,6 @@ export function NothingShown({ list: { total } }: { readonly list: ShownList }) 
   )
 }
 
-/** No delivery of the list has failed. Those that are tried again are one click away. */
 export function NothingFailed() {
   const { retrying } = countMatching()
   if (retrying === 0) return <Empty title="Nothing has failed" />
@@ -55,13 +53,11 @@ export function NothingFailed() {
 
 function NothingInInbox() {
   const { rows, error } = store.inbox
-  if (!hasInbox() && store.state !== undefined)
-    return (
-      <Empty title="The emulator has no inbox" text="Start it with --inbox, and the URL or the file of the inbox." />
-    )
-  if (rows !== undefined)
-    return (
-      <Empty title="The inbox is empty" text="An event waits here for a worker, and stays if it failed for good." />
-    )
-  return <Empty title={error === undefined ? 'Loading' : 'The inbox cannot be read'} text={error} />
+  const [title, text] =
+    !hasInbox() && store.state !== undefined
+      ? ['The emulator has no inbox', 'Start it with --inbox, and the URL or the file of the inbox.']
+      : rows !== undefined
+        ? ['The inbox is empty', 'An event waits here for a worker, and stays if it failed for good.']
+        : [error === undefined ? 'Loading' : 'The inbox cannot be read', error]
+  return <Empty title={title ?? ''} text={text} />
 }

@@ -1,10 +1,10 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { LastResult, Row } from '../../emulator/contract.ts'
+import type { Row } from '../../emulator/contract.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { hold, release } from '../model/list.ts'
 import { reasonOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
-import { adviseOn } from '../text/explain.ts'
+import { adviseOn, withoutAnswer } from '../text/explain.ts'
 import { escapeHidden } from '../text/show.ts'
 import { Ago, Head, nameWebhook, OutcomeView, Result } from './small.tsx'
 
@@ -32,7 +32,6 @@ function listColumns(width: number, isEvent: boolean) {
   return width < WIDE_PX ? all.slice(0, 6) : all
 }
 
-/** The list of deliveries, or of the events of an inbox, the newest first. */
 export function RowTable({ name, rows }: { readonly name: string; readonly rows: readonly Row[] }) {
   const scroll = useRef<HTMLDivElement>(null)
   const [{ top, size, width }, setView] = useState({ top: 0, size: 800, width: innerWidth })
@@ -189,14 +188,6 @@ function RowLine({ row, index, isCurrent, width }: LineOptions) {
 function explainShortly(row: Row, url: string): string {
   const { last } = row
   if (last?.code === 'ignored') return 'no handler for this type'
-  const advice = adviseOn(row, url, store.state?.settings)
+  const advice = last?.isAcknowledged ? '' : adviseOn(row, url, store.state?.settings)
   return withoutAnswer(reasonOf(row)?.text ?? '', last) || withoutAnswer(advice ?? '', last)
-}
-
-/** The part of a reason that the answer before it does not say. */
-function withoutAnswer(text: string, last: LastResult | null): string {
-  const [result = '', code = ''] = [last?.result, last?.code ?? '']
-  if (!text.startsWith(result)) return text
-  const rest = text.slice(result.length).replace(/^:? /, '')
-  return rest === code ? '' : rest
 }

@@ -11,9 +11,7 @@ interface TimeOptions {
   readonly isReal?: boolean
 }
 
-/** A time in the past, relative to now. Its tooltip shows the exact time. */
 export const Ago = (options: TimeOptions) => <Time {...options} show={showAgo} />
-/** A countdown. Its tooltip shows the exact time. */
 export const In = (options: TimeOptions) => <Time {...options} show={showIn} />
 
 function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn }) {
@@ -46,7 +44,6 @@ export function Icon({ sign }: { readonly sign: string }) {
   )
 }
 
-/** The status or the failure, and the code word: `401 unauthorized`, `refused`. */
 export function Result({ last }: { readonly last: LastResult | null }) {
   if (last === null) return <span class="dim">–</span>
   return (

@@ -6,7 +6,7 @@ import { openTrigger } from '../dialogs/trigger-dialog.tsx'
 import { whyNotTried } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import { nameZones, readWord, writeWord } from '../model/filter.ts'
-import { countMatching, listShown, release, type ShownList, search } from '../model/list.ts'
+import { countAll, countMatching, listShown, release, type ShownList, search } from '../model/list.ts'
 import { causeOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
 import { FailureGroups } from '../parts/failure-groups.tsx'
@@ -20,7 +20,6 @@ const SEARCH_EVERY_MS = 1_000
 /** Time without a further letter after which the filter is searched for: a search reads all bodies. */
 const TYPED_AFTER_MS = 300
 
-/** A screen of all deliveries, or of the events of the inbox, and the open one. */
 export function ListScreen() {
   const { screen, query, open, isGrouped } = readAddress()
   const list = listShown()
@@ -68,7 +67,6 @@ function HintLine({ list }: { readonly list: ShownList }) {
   )
 }
 
-/** Notes on the inbox beside the number of its events. */
 function InboxHints() {
   const { counts, error, rows, isWhole = true } = store.inbox
   return (
@@ -85,7 +83,6 @@ function InboxHints() {
   )
 }
 
-/** The statuses that a switch shows, on both screens and on one of them. */
 const CHIPS = [
   ['', 'All'],
   ['failed', 'Failed', 'deliveries'],
@@ -94,7 +91,6 @@ const CHIPS = [
   ['dead', 'Dead'],
 ] as const
 
-/** The toolbar of the list: what to show, the filter, and the actions. */
 function FilterBar({ isValid }: { readonly isValid: boolean }) {
   const { screen, query, isGrouped } = readAddress()
   const counts = countMatching()
@@ -103,7 +99,8 @@ function FilterBar({ isValid }: { readonly isValid: boolean }) {
   const options = CHIPS.flatMap(([name, word, only = screen]) =>
     only === screen ? [[name, name === '' ? word : `${word} ${counts[name].toLocaleString('en')}`] as const] : [],
   )
-  const isFailing = counts.failed + counts.dead > 0
+  const { failed, dead, retrying } = countAll()
+  const tone = failed + dead + retrying > 0 ? undefined : 'main'
   return (
     <div class="bar">
       <Switch
@@ -131,9 +128,7 @@ function FilterBar({ isValid }: { readonly isValid: boolean }) {
           }}
         />
         <Button label="By cause" hotkey="g" aria-pressed={isGrouped} onClick={() => go({ isGrouped: !isGrouped })} />
-        {screen === 'deliveries' && (
-          <Button class={isFailing ? undefined : 'main'} label="Trigger" hotkey="t" onClick={openTrigger} />
-        )}
+        {screen === 'deliveries' && <Button class={tone} label="Trigger" hotkey="t" onClick={openTrigger} />}
       </div>
     </div>
   )

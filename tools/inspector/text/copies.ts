@@ -4,7 +4,6 @@ import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
 import { readField } from './edit-body.ts'
 import { escapeHidden, fromBase64, isPlainText } from './show.ts'
 
-/** A delivery to be copied in one of several forms. */
 export type CopiedDelivery = Pick<DeliveryDetail, 'eventId' | 'eventType' | 'body'> &
   Pick<SignatureSteps, 'signatureHeader' | 'sent' | 'isRight' | 'answer'> & { readonly url: string }
 
@@ -68,7 +67,6 @@ test(${toLiteral(title)}, async () => {
 `
 }
 
-/** Writes a JavaScript string in single quotes. Nothing in it can end it or be invisible. */
 function toLiteral(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${escapeHidden(inner)}'`

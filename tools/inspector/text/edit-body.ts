@@ -1,6 +1,5 @@
 import { parseJson } from '../../../src/protocol/parse-json.ts'
 
-/** Makes an id of an event, in the emulator's form. */
 export function makeEventId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12))
   return `evt_${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
@@ -20,13 +19,11 @@ export function replaceId(body: string, id: string): string {
   return body
 }
 
-/** Reads a field of the envelope; undefined if it is not a string. */
 export function readField(body: string, name: string): string | undefined {
   const value: unknown = Object(parseJson(body))[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** Message of the parser about invalid JSON; undefined if the text is valid. */
 export function findJsonProblem(text: string): string | undefined {
   try {
     JSON.parse(text)
@@ -36,7 +33,6 @@ export function findJsonProblem(text: string): string | undefined {
   }
 }
 
-/** Problem with the data of an event; undefined if it is a JSON object. */
 export function findDataProblem(text: string): string | undefined {
   const value = parseJson(text)
   if (value === undefined) return `This is not JSON: ${findJsonProblem(text)}`

@@ -1,17 +1,14 @@
-import type { Row } from '../../emulator/contract.ts'
+import type { LastResult, Row } from '../../emulator/contract.ts'
 import { findHint } from '../../wire/find-hint.ts'
 import { SIGNINGS } from '../../wire/signings.ts'
+import { isRefused } from '../model/outcome.ts'
 
-/** Meanings of the code words of an acknowledged delivery. */
-const MEANINGS: Readonly<Record<string, string>> = {
-  handled: 'Every handler has finished.',
-  accepted: 'Stored durably in the inbox. A worker runs its handlers later.',
-  duplicate: 'The event was handled before, so no handler ran.',
-  ignored: 'No handler is registered for this type, so nothing was done.',
-}
-
-/** Advice by code word, status or failure. */
+/** Meanings of code words, and advice by code word, status or failure. */
 const ADVICE: Readonly<Record<string, string>> = {
+  handled: 'Every handler has finished.',
+  accepted: 'Stored durably in the inbox of its receiver, which is not shown here. A worker runs its handlers later.',
+  duplicate: 'The event was handled before, so no handler ran.',
+  ignored: 'No handler is registered for this type, so nothing was done. Once one is, try again.',
   '400':
     '400: the signature is valid, but the receiver cannot read the body as an event. Was the body edited? The receiver’s log says what is wrong.',
   '409': '409: another process is handling this event. The next attempt finds the result.',
@@ -30,26 +27,36 @@ const ADVICE: Readonly<Record<string, string>> = {
   paused: 'paused: the webhook was paused, and the attempt counts as failed (A32).',
 }
 
-/** The meaning of a code word; undefined if the receiver is not one of this package. */
-export function explainCode(code: string | null): string | undefined {
-  return code !== null && Object.hasOwn(MEANINGS, code) ? MEANINGS[code] : undefined
-}
-
-/** Advice on a delivery whose last attempt was not acknowledged. */
+/** The meaning of the answer to a delivery, or advice on a failure. */
 export function adviseOn(
-  { last, signing, reason, inbox }: Row,
+  row: Row,
   url: string,
   settings?: { readonly deadlineMs: number; readonly signatureHeader: string },
 ): string | undefined {
-  if (last === null || last.isAcknowledged || inbox !== null) return undefined
+  const { last, reason, inbox } = row
+  if (last === null || inbox !== null) return undefined
   // An error that the receiver reports needs no guess.
   if (reason !== null && (reason.handlers.length > 0 || !reason.text.startsWith(last.result))) return undefined
   const { result, code } = last
-  if (signing !== 'valid' && /^4\d\d$/.test(result))
-    return 'The signature was made wrong on purpose, and the receiver refused it, as it should.'
+  if (isRefused(row)) return 'The signature was made wrong on purpose, and the receiver refused it, as it should.'
   const known = [code ?? '', result].find((word) => Object.hasOwn(ADVICE, word))
+  // Neither does one whose answer says why it failed.
+  if (known === result && /^\d/.test(result) && !NO_REASON.test(withoutAnswer(reason?.text ?? '', last)))
+    return undefined
   if (known !== undefined) return ADVICE[known]
   return URL.canParse(url) ? findHint(result, new URL(url), settings?.deadlineMs, settings?.signatureHeader) : undefined
+}
+
+/** Texts of an answer that say no more than its status. */
+const NO_REASON =
+  /^(|bad request|conflict|unprocessable (entity|content)|internal server error|service unavailable)\.?$/i
+
+/** The part of a reason that the answer before it does not say. */
+export function withoutAnswer(text: string, last: LastResult | null): string {
+  const [result = '', code = ''] = [last?.result, last?.code ?? '']
+  if (!text.startsWith(result)) return text
+  const rest = text.slice(result.length).replace(/^:? /, '')
+  return rest === code ? '' : rest
 }
 
 /** Kinds of signatures: `valid`, and then those that are wrong in one way. */

@@ -2,7 +2,6 @@ import { showDuration } from '../../../src/host/duration.ts'
 import { escapeUnits } from '../../../src/host/escape.ts'
 import { isTime } from '../../../src/protocol/iso-time.ts'
 
-/** `1 delivery`, `12 deliveries`. */
 export function count(number: number, one: string, several: string): string {
   return `${number.toLocaleString('en')} ${number === 1 ? one : several}`
 }
@@ -34,7 +33,6 @@ export function isPlainText(text: string): boolean {
   return text.search(HIDDEN) < 0 && !text.includes('\ufffd')
 }
 
-/** `611 bytes`, `12.3 KiB`. */
 export function showSize(bytes: number): string {
   if (bytes < 1_024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
   return bytes < 1_024 * 1_024 ? `${(bytes / 1_024).toFixed(1)} KiB` : `${(bytes / 1_024 / 1_024).toFixed(1)} MiB`
@@ -46,11 +44,11 @@ export function showAgo(at: number, now: number): string {
   return now - at < 1_000 ? 'now' : `${showShortly(Math.floor((now - at) / 1_000))} ago`
 }
 
-/** A time in the future, relative to now: `now`, `in 12 s`, `in 5 min`. */
+/** A time in the future, relative to now: `in 12 s`, `in 5 min`; `due` once it has come. */
 export function showIn(at: number, now: number): string {
   if (!isTime(at)) return 'unknown'
   const ms = at - now
-  if (ms <= 0) return 'now'
+  if (ms <= 0) return 'due'
   return ms < 1_000 ? `in ${Math.round(ms)} ms` : `in ${showShortly(Math.ceil(ms / 1_000))}`
 }
 
