@@ -1,5 +1,5 @@
-import { mayBeModel, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
-import { findNearest } from '../protocol/nearest.ts'
+import { mayBeModel, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
+import { findMeantModel, findMeantType } from '../protocol/find-meant-type.ts'
 import { FLAG, HTTP_URL, type Kind, type Kinds, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import { readPages } from './read-pages.ts'
@@ -148,13 +148,15 @@ function checkCall(name: string, ids: object, options: CallOptions = {}): AbortS
 
 function warnOfTypes(events: readonly string[], { logger }: Settings): void {
   const unknown = events.filter((type) => !isDocumented(type))
-  if (unknown.length > 0)
-    logger.warn({ types: unknown }, 'these event types are not documented by the service, and may never be sent')
+  if (unknown.length === 0) return
+  const meant = unknown.map((type) => findMeantType(type)).filter((type) => type !== undefined)
+  const fix = meant.length === 0 ? '' : `; did you mean ${meant.join(', ')}?`
+  logger.warn({ types: unknown }, `these event types are not documented by the service, and may never be sent${fix}`)
 }
 
 /** Returns false for a type that the service does not document, or whose model resembles a known one. */
 function isDocumented(type: string): boolean {
   const model = splitType(type)?.model
   if (model === undefined) return SERVICE_EVENT_TYPES.some((known) => known === type)
-  return mayBeModel(model) && [undefined, model].includes(findNearest(model, NAMED_MODELS, 1))
+  return mayBeModel(model) && findMeantModel(model) === undefined
 }

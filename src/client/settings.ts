@@ -13,6 +13,7 @@ import {
   OptionChecker,
   whole,
 } from '../protocol/option-checker.ts'
+import { findWholeUrl, isUnset } from '../protocol/whole-url.ts'
 import { Redactor } from './redactor.ts'
 
 /** Longest pause between two reads of a log, in milliseconds. */
@@ -134,14 +135,23 @@ function checkText(name: string, value: unknown): string {
 
 function checkBaseUrl(value: unknown, allowHttp: boolean): string {
   const text = checkText('baseUrl', Object(value).href ?? value)
-  if (!URL.canParse(text))
-    throw check.invalid('baseUrl is not an absolute URL. Give one such as https://crm.example.com.')
+  const meant = findWholeUrl(text)
+  if (!URL.canParse(text) || (meant !== undefined && !/^https?:\/\//.test(text))) {
+    // Another value may be a password in the wrong option.
+    const isLocal = meant !== undefined && isLoopback(new URL(meant))
+    throw check.invalid(
+      `baseUrl is not an absolute URL. Give ${isLocal ? meant : 'one such as https://crm.example.com'}.`,
+    )
+  }
   const url = new URL(text)
   if (url.username !== '' || url.password !== '')
     throw check.invalid('baseUrl has credentials in it. Give them as email and password.')
   if (url.search !== '' || url.hash !== '') throw check.invalid('baseUrl has a query or a fragment. Give it without.')
   if (/\/api\/?$/.test(url.pathname))
     throw check.invalid('baseUrl ends in /api, which the client adds itself. Give it without.')
+  if (/\/api\/(integrations|identity|sales)(\/|$)/.test(url.pathname))
+    throw check.invalid('baseUrl has the path of a call in it, which the client adds itself. Give it without.')
+  if (isUnset(url)) throw check.invalid('baseUrl has no host. Is its environment variable set?')
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw check.invalid('baseUrl has to be https.')
   if (url.protocol === 'http:' && !allowHttp && !isLoopback(url))
     throw check.invalid(

@@ -2,6 +2,7 @@ import { ConfigurationError } from './errors.ts'
 import { findNearest } from './nearest.ts'
 import { ignoreRejection, isThenable } from './promises.ts'
 import { show } from './show.ts'
+import { findWholeUrl, isUnset } from './whole-url.ts'
 
 /** Checks a value: returns what is right, such as `a function`, if it is wrong, and otherwise undefined. */
 export type Kind = (value: unknown) => string | undefined
@@ -44,10 +45,12 @@ export function withMethods(...methods: readonly string[]): Kind {
   }
 }
 
-export const HTTP_URL = kind(
-  'a URL that begins with http:// or https://',
-  (value) => (isText(value) || isText(Object(value).href)) && isHttp(String(value)),
-)
+export const HTTP_URL: Kind = (value) => {
+  if ((isText(value) || isText(Object(value).href)) && isHttp(String(value)))
+    return isUnset(new URL(String(value))) ? 'a URL with a host: is the environment variable set?' : undefined
+  const meant = findWholeUrl(value)
+  return `a URL that begins with http:// or https://${meant === undefined ? '' : `: ${meant}`}`
+}
 export const SIGNAL = kind('an AbortSignal', (value) => withMethods('addEventListener')(value) === undefined)
 export const CLOCK = withMethods('now', 'monotonic', 'setTimeout', 'clearTimeout')
 export const LOGGER = withMethods('debug', 'info', 'warn', 'error')

@@ -57,7 +57,10 @@ describe('the place of an inbox in one word', () => {
 describe('an inbox', () => {
   it.each<[InboxOptions, string]>([
     [{}, 'Name the inbox: --sqlite FILE, --redis URL or --postgres URL.'],
-    [{ sqlite: 'a', redis: 'redis://h' }, 'Name the inbox: --sqlite FILE, --redis URL or --postgres URL.'],
+    [
+      { sqlite: 'a', redis: 'redis://h' },
+      'Name the inbox: --sqlite FILE, --redis URL or --postgres URL. --sqlite and --redis are several; give one.',
+    ],
     [{ sqlite: 'a', queue: 'q' }, '--queue is not for an inbox of --sqlite.'],
     [{ redis: 'redis://h', table: 't' }, '--table is not for an inbox of --redis.'],
     [{ redis: 'redis://h', schema: 's' }, '--schema is not for an inbox of --redis.'],

@@ -37,6 +37,11 @@ describe('the URL of a receiver', () => {
     expect(() => readTargetUrl(text, '--to', true)).toThrow(refusal)
   })
 
+  it('is completed in the message', () => {
+    for (const text of ['127.0.0.1:4000/hooks', '//127.0.0.1:4000/hooks', 'htp://127.0.0.1:4000/hooks'])
+      expect(() => readTargetUrl(text, '--to', true)).toThrow('write it whole: http://127.0.0.1:4000/hooks')
+  })
+
   it('is not repeated with a password, nor if a variable holds it', () => {
     expect(nameUrl('--to', 'ada:hunter2\n@x@crm\u001b')).toBe('--to ***@crm?')
     expect(nameUrl('POSTERN_BASE_URL', 'hunter2')).toBe('POSTERN_BASE_URL')

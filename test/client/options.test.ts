@@ -28,6 +28,8 @@ describe('options', () => {
     [{ baseUrl: undefined }, 'baseUrl is not given'],
     [{ baseUrl: '' }, 'baseUrl is not a string, empty, or not filled in'],
     [{ baseUrl: 'crm.example.test' }, 'baseUrl is not an absolute URL'],
+    [{ baseUrl: 'localhost:4010' }, 'baseUrl is not an absolute URL. Give http://localhost:4010/.'],
+    [{ baseUrl: 'crm.example.test:4010' }, 'baseUrl is not an absolute URL. Give one such as https://crm'],
     [{ baseUrl: 'ftp://crm.example.test' }, 'baseUrl has to be https'],
     [{ baseUrl: 'http://crm.example.test' }, 'baseUrl is http'],
     [{ baseUrl: 'http://127.0.0.1.example.test' }, 'baseUrl is http'],

@@ -70,8 +70,17 @@ describe.each([
 it.each([
   ['local', `https://example.com/${'x'.repeat(2_028)}`, undefined],
   ['local', `https://example.com/${'x'.repeat(2_029)}`, 'is longer than 2048 characters'],
-  ['local', '//example.com', 'is not an absolute URL'],
-  ['local', 'ftp://localhost/', 'must begin with https://'],
+  [
+    'local',
+    '//example.com',
+    'is "//example.com"; give a URL that begins with http:// or https://: https://example.com/',
+  ],
+  [
+    'local',
+    'localhost:3000/x',
+    'is "localhost:3000/x"; give a URL that begins with http:// or https://: http://localhost:3000/x',
+  ],
+  ['local', 'ftp://localhost/', 'is "ftp://localhost/"; give a URL that begins with http:// or https://'],
   ['local', 'https://user@localhost/', 'must not contain a user name or password'],
   ['any', 'http://169.254.169.254/', 'leads to a link-local or metadata address, which is never taken'],
   ['strict', 'https://169.254.169.254/', 'leads to a link-local or metadata address, which is never taken'],

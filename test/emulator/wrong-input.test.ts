@@ -18,12 +18,18 @@ circular.self = circular
 // test/wrong-calls.test.ts shows that each method refuses values of other types, and misspelt options.
 describe('a method refuses wrong arguments, and changes nothing', () => {
   it.each<[line: string, told: string, ...given: unknown[]]>([
-    ['webhooks.update', 'expected object', 'ID'],
+    ['webhooks.create', 'fields: url: must be a string, not undefined', { events: ['sync.failed'] }],
+    ['webhooks.create', 'fields: url: must be a string: its href, not', { url: new URL(URL_TAKEN), events: ['a.b'] }],
+    ['webhooks.create', 'events: must be a list, not "sync.failed"', { url: URL_TAKEN, events: 'sync.failed' }],
+    ['webhooks.create', 'active: must be true or false, not "no"', { url: URL_TAKEN, events: ['a.b'], active: 'no' }],
+    ['webhooks.create', 'fields: there is no "event". Did you mean "events"?', { url: URL_TAKEN, event: ['a.b'] }],
+    ['deliveries.resend', 'sign: must be "none", or one of', 'DELIVERY', { sign: 'nome' }],
+    ['webhooks.update', 'must be an object', 'ID'],
     ['events.emit', 'JSON', { type: 'sync.failed', data: circular }],
     ['events.emitMany', 'count', { type: 'nobody.asked' }, 1e9],
     ['records.create', 'JSON', 'contact', { total: 1n }],
     ['accounts.add', 'the user gus@globex.test', { key: 'shop', email: 'gus@globex.test', password: 'x' }],
-    ['webhooks.create', 'expected object', { url: URL_TAKEN, events: ['sync.failed'] }, 'globex'],
+    ['webhooks.create', 'must be an object', { url: URL_TAKEN, events: ['sync.failed'] }, 'globex'],
     ['webhooks.list', 'no account "nobody"', { accountKey: 'nobody' }],
   ])('%s: %s', async (line, told, ...given) => {
     const crm = await start({ port: false, assume: { A31: 'kept' } })
@@ -59,6 +65,25 @@ describe('the emulator', () => {
     crm.events.emit({ type: 'contact.craeted' })
     crm.events.emit({ type: 'nobody.asked' })
     expect(warn.mock.calls).toEqual([[{}, expect.stringContaining('did you mean contact.created?')]])
+  })
+
+  it('warns once of a record, and of a subscription, whose model is plural or misspelt', async () => {
+    const warn = vi.fn()
+    const crm = await start({ logger: { ...silentLogger, warn } })
+    crm.webhooks.create({ url: URL_TAKEN, events: ['ticket.created', 'contract.created'] })
+    crm.records.create('deal')
+    crm.records.create('contract')
+    const models = ['contacts', 'contacts', 'contcat', 'opportunities', 'tickets']
+    for (const model of models) crm.records.create(model)
+    expect(() => crm.records.get('contacts', '1')).toThrow('there is no such contacts; did you mean contact?')
+    crm.webhooks.create({ url: URL_TAKEN, events: ['contacts.created'] })
+    expect(warn.mock.calls.map(([, text]) => text)).toEqual([
+      'a record of a model "contacts" is created; did you mean contact?',
+      'a record of a model "contcat" is created; did you mean contact?',
+      'a record of a model "opportunities" is created; did you mean opportunity?',
+      'a record of a model "tickets" is created; did you mean ticket?',
+      '"contacts.created" is not a type of the service; did you mean contact.created?',
+    ])
   })
 
   it('returns separate objects: a change to one is no change of the emulator', async () => {

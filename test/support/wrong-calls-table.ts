@@ -77,7 +77,7 @@ export const ACCEPTING: Readonly<Record<string, string>> = {
   'manualClock().setTimeout': CONTRACT,
   'manualClock().clearTimeout': CONTRACT,
   'handled.clear': BARE,
-  'handled.checkType': 'for the matchers',
+  'handled.check*': 'for the matchers',
   'handled.dispatched.*': 'a set, for the matchers',
   'testReceiver().handled.*': 'as of recordHandlers()',
   'client.clock.*': CONTRACT,
@@ -751,6 +751,13 @@ export const MISTAKES: readonly Mistake[] = [
   ['hexDigest(bytes)', () => senders.hexDigest(Buffer.alloc(32) as never), /hexDigest takes the text of a header/],
   ['base64Digest(bytes)', () => senders.base64Digest(Buffer.alloc(32) as never), /base64Digest takes the text/],
   ['signed({ header })', () => testing.signed(event, { secret, header: 'X' } as never), /mean "signatureHeader"/],
+  ['signed({ secret }, event)', () => testing.signed({ secret } as never, event as never), /the event comes first/],
+  ['signed({ secret }, text)', () => testing.signed({ secret } as never, '{}' as never), /the event comes first/],
+  [
+    'signed({ sender, secret }, payload)',
+    () => testing.signed({ sender: senders.github(), secret }, { a: 1 } as never),
+    /the event comes first/,
+  ],
   ['signed().request(no scheme)', () => testing.signed('x', { secret }).request('localhost:3/x'), /begins with http/],
   [
     'urlProbe(no scheme)',

@@ -103,6 +103,11 @@ describe('the type that toHaveHandled takes', () => {
     ['invoice.pad', 'did you mean invoice.paid?', ['invoice.paid']],
     ['sync.complete', 'did you mean sync.completed?', ['*']],
     ['contact.*', 'give one type, not a pattern.', ['contact.*']],
+    ['contact.*', 'give one type, not a pattern.', ['*']],
+    ['contacts.create', 'did you mean contact.created?', ['*']],
+    ['contact', 'did you mean contact.created?', ['contact.created']],
+    ['contact.removed', 'give one of contact.created, contact.updated, contact.deleted.', ['contact.created']],
+    ['evt_1', 'it is the id of an event; give its type.', ['*']],
   ] as const)('is refused if it is misspelt, also under .not: %s, %s', (type, told, patterns) => {
     const { handled } = make(...patterns)
     expect(() => expect(handled).toHaveHandled(type)).toThrow(`there is no type ${type}: ${told}`)
@@ -125,6 +130,28 @@ describe('the type that toHaveHandled takes', () => {
     for (const { dispatch } of [closed, open]) await dispatch(events.raw('contact.create'))
     expect(closed.handled).not.toHaveHandled('contact.create')
     expect(open.handled).toHaveHandled('contact.create')
+  })
+
+  it.each([
+    ['contcat.created', 'contact.created', ['contact.*']],
+    ['contacts.created', 'contact.created', ['*']],
+    ['Contact.deleted', 'contact.deleted', ['contact.created']],
+    ['opportunities.updated', 'opportunity.updated', ['*']],
+    ['finance_invoice.created', 'financeInvoice.created', ['contact.*']],
+    ['tickets.created', 'ticket.created', ['*']],
+  ] as const)('is refused if its model is misspelt, as it would always pass: %s', async (type, meant, patterns) => {
+    const { handled, dispatch } = make(...patterns)
+    await dispatch(events.model('ticket').created())
+    const told = `there is no type ${type}: did you mean ${meant}?`
+    expect(() => expect(handled).not.toHaveHandled(type)).toThrow(told)
+    expect(() => handled.runsOfType(type)).toThrow(told)
+  })
+
+  it('is refused as the id of an event', () => {
+    const { handled } = make('*')
+    const told = '"contact.created" is a type; give the id of an event.'
+    expect(() => handled.runsOf('contact.created')).toThrow(told)
+    expect(() => expect(handled).not.toHaveHandledOnce('contact.created')).toThrow(told)
   })
 
   it('is told if another model was probably meant', () => {

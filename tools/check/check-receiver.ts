@@ -20,6 +20,7 @@ import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../../src/protocol/sched
 import { show } from '../../src/protocol/show.ts'
 import { importSecret, type Secret } from '../../src/protocol/signature.ts'
 import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
+import { findWholeUrl } from '../../src/protocol/whole-url.ts'
 import { showTarget } from '../wire/target.ts'
 import { GROUPS, type Maker } from './case.ts'
 import { CASES, type GroupedCase, nameFor } from './cases.ts'
@@ -211,7 +212,9 @@ function toPlainType(type = PLAIN_TYPE): string {
 
 function toUrl(checker: OptionChecker, target: string | URL, allowRemote: boolean): URL {
   if (HTTP_URL(target) !== undefined)
-    throw checker.invalid(`${show(target)} is not a URL of HTTP; write it whole: http://localhost:3000/webhooks`)
+    throw checker.invalid(
+      `${show(target)} is not a URL of HTTP; write it whole: ${findWholeUrl(target) ?? 'http://localhost:3000/webhooks'}`,
+    )
   const url = new URL(target)
   if (!allowRemote && !isLoopback(url))
     throw checker.invalid(

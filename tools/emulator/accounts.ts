@@ -1,3 +1,4 @@
+import { findNearest } from '../../src/protocol/nearest.ts'
 import type { Journal } from './journal.ts'
 import { Refusal } from './refusal.ts'
 
@@ -37,7 +38,10 @@ export function createAccounts(journal: Journal) {
     /** Returns the account with that key; the first account if none is given. */
     get(key: string | undefined): Account {
       const account = key === undefined ? list()[0] : byKey.get(key)
-      if (account === undefined) throw new Refusal('unknown', `there is no account ${JSON.stringify(key)}`)
+      if (account === undefined) {
+        const meant = findNearest(String(key), byKey.keys())
+        throw new Refusal('unknown', `there is no account ${JSON.stringify(key)}${meant ? `; did you mean ${meant}?` : ''}`)
+      }
       return account
     },
     find: (key: string): Account | undefined => byKey.get(key),

@@ -2,6 +2,8 @@ import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { BlockList, isIP } from 'node:net'
 import { isLoopback } from '../../src/protocol/loopback.ts'
+import { HTTP_URL } from '../../src/protocol/option-checker.ts'
+import { show } from '../../src/protocol/show.ts'
 import type { Assumed } from './assumptions.ts'
 
 /** Rule for the URLs of webhooks (A30). */
@@ -14,9 +16,9 @@ const MAX_URL_LENGTH = 2_048
 
 export function findUrlProblem(text: string, rule: UrlRule): string | undefined {
   if (text.length > MAX_URL_LENGTH) return `is longer than ${MAX_URL_LENGTH} characters`
-  if (!URL.canParse(text)) return 'is not an absolute URL'
+  const problem = HTTP_URL(text)
+  if (problem !== undefined) return `is ${show(text)}; give ${problem}`
   const url = new URL(text)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https://'
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password'
   return findHostProblem(url, rule)
 }

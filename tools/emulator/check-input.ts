@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { isBytes } from '../../src/protocol/is-bytes.ts'
-import { tellKnown } from '../../src/protocol/option-checker.ts'
+import { oneOf, tellKnown } from '../../src/protocol/option-checker.ts'
+import { isThenable } from '../../src/protocol/promises.ts'
+import { show } from '../../src/protocol/show.ts'
 import { parseDuration } from '../wire/parse-duration.ts'
 import { SIGNINGS } from '../wire/signings.ts'
 import type { Account } from './accounts.ts'
@@ -54,20 +56,68 @@ export const duration = z.custom<number | string>().transform((value, context) =
  * @param place the method and its argument, for the messages
  */
 export function checkInput<T>(value: unknown, shape: z.ZodType<T>, place?: string): T {
-  const checked = shape.safeParse(value)
+  if (isThenable(value)) throw new Refusal('invalid', `${place ?? 'the value'} is a promise: await it`)
+  const checked = shape.safeParse(value, { error: tellMust })
   if (checked.success) return checked.data
   const lines = tellIssues(checked.error, shape)
   throw new Refusal('invalid', ...(place === undefined ? lines : lines.map((line) => `${place}: ${line}`)))
 }
 
-/** Describes each issue, with the path of its field if it has one, and the nearest field of one that is not known. */
+/** Describes each issue, with the path of its field if it has one: fields that are not known, with the nearest one, before the others. */
 export function tellIssues({ issues }: z.ZodError, shape: z.ZodType): readonly string[] {
-  return issues.map((issue) => {
+  const isStray = ({ code }: z.core.$ZodIssue) => code === 'unrecognized_keys'
+  return [...issues.filter(isStray), ...issues.filter((issue) => !isStray(issue))].map((issue) => {
     const [stray = ''] = issue.code === 'unrecognized_keys' ? issue.keys : []
     const text =
       stray === '' ? issue.message : `there is no "${stray}". ${tellKnown(stray, namesAt(shape, issue.path))}`
     return issue.path.length > 0 ? `${issue.path.join('.')}: ${text}` : text
   })
+}
+
+/** Parameter of a shape whose values are no others: its message says what a value must be, and what it is. */
+export const must = (told: string) => ({ error: ({ input }: { readonly input: unknown }) => tellWrong(told, input) })
+
+/** Number of characters of a value to show. */
+const MAX_SHOWN = 100
+
+const tellWrong = (told: string, input: unknown) => `must be ${told}, not ${show(input).slice(0, MAX_SHOWN)}`
+
+/** Returns the message of an issue whose shape has none. */
+export const tellMust: z.core.$ZodErrorMap = (issue) => {
+  const told = expectationOf(issue)
+  const isSecret = issue.path?.at(-1) === 'password' || issue.path?.at(-1) === 'secret'
+  return isSecret ? `must be ${told}` : tellWrong(told, issue.input)
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  tuple: 'a list',
+}
+
+function expectationOf(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type': {
+      const told = TYPES[issue.expected] ?? issue.expected
+      const isUrl = issue.expected === 'string' && typeof Object(issue.input).href === 'string'
+      return isUrl ? `${told}: its href` : told
+    }
+    case 'invalid_value':
+      return oneOf(issue.values.map(String))(issue.input) ?? ''
+    case 'too_small':
+      return issue.origin === 'string' ? 'a string that is not empty' : `${issue.minimum} or more`
+    case 'too_big':
+      return issue.origin === 'number' || issue.origin === 'int'
+        ? `${issue.maximum} or less`
+        : `of ${issue.maximum} ${issue.origin === 'string' ? 'characters' : 'entries'} at most`
+    default:
+      return 'another value'
+  }
 }
 
 /** Returns the names of all fields of the object at a path of a shape. */

@@ -1,7 +1,9 @@
 import { type Clock, systemClock } from '../../src/host/clock.ts'
 import { ConfigurationError } from '../../src/protocol/errors.ts'
+import { show } from '../../src/protocol/show.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
 import { checkInput, duration } from './check-input.ts'
+import { Refusal } from './refusal.ts'
 
 /** Clock of the emulator, for delays, token expiry, rate windows and timestamps. */
 export interface EmulatorClock extends Clock {
@@ -69,7 +71,11 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
     clearTimeout: (timer) => base.clearTimeout(timer),
     track: (work) => manual?.track(work),
     advance: (by) => inTurn(() => advance(by)),
-    next: () => inTurn(toNext),
+    async next(none?: unknown) {
+      if (typeof none === 'string' || typeof none === 'number')
+        throw new Refusal('invalid', `clock.next: it takes nothing; to move by a time: advance(${show(none)})`)
+      return inTurn(toNext)
+    },
   }
 }
 

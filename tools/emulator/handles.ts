@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { isPlain } from '../../src/protocol/copy-plain.ts'
-import { ACTIONS, findSpelling, NAMED_MODELS, SERVICE_EVENT_TYPES, splitType } from '../../src/protocol/events.ts'
-import { findNearest } from '../../src/protocol/nearest.ts'
-import { account as accountShape, checkInput, eventFields, resendShape, webhookFields } from './check-input.ts'
+import { findSpelling, splitType } from '../../src/protocol/events.ts'
+import { findMeantModel, findMeantType } from '../../src/protocol/find-meant-type.ts'
+import { account as accountShape, checkInput, eventFields, must, resendShape, webhookFields } from './check-input.ts'
 import type { Emulator, OfAccount } from './emulator-api.ts'
 import type { EventInput } from './events.ts'
 import { LIMITS } from './limits.ts'
@@ -11,14 +11,15 @@ import type { Service } from './service.ts'
 import { isServiceEventType } from './subscription.ts'
 import type { WebhookChange } from './webhooks.ts'
 
+const OF_EVENT = 'that is the id of an event; emit() returns those of its deliveries'
 const MISPLACED = "records.create('contact', { email: 'zoe@example.test' }, { accountKey: 'globex' })"
 
 type Handles = Pick<Emulator, 'accounts' | 'webhooks' | 'deliveries' | 'records' | 'events' | 'login'>
 
-const COUNT = `must be a whole number from 1 to ${LIMITS.deliveriesPending}`
+const COUNT = must(`a whole number from 1 to ${LIMITS.deliveriesPending}`)
 const countShape = z.number(COUNT).int(COUNT).min(1, COUNT).max(LIMITS.deliveriesPending, COUNT)
 const fieldsShape = z.record(z.string(), z.unknown())
-const textShape = z.string('must be a string')
+const textShape = z.string()
 const accountFields = { accountKey: z.string().optional() }
 const ofAccountShape = z.strictObject(accountFields).optional()
 const creationShape = z.strictObject({ ...accountFields, secret: z.string().optional() }).optional()
@@ -32,15 +33,6 @@ const eventShape = z.strictObject({
   model: z.string().optional(),
   action: z.string().optional(),
 })
-
-/** Returns the type of the service that was probably meant by one that is misspelt, or whose model resembles a known one. */
-function findMeant(type: string): string | undefined {
-  const [model = '', ...rest] = type.split('.')
-  const named = findNearest(model, NAMED_MODELS, 1)
-  if (isServiceEventType(type)) return named === undefined || named === model ? undefined : [named, ...rest].join('.')
-  const ofModel = ACTIONS.map((action) => `${named ?? model}.${action}`)
-  return findNearest(type, [...SERVICE_EVENT_TYPES, ...ofModel])
-}
 
 /** Refuses an event that the service could not send. A body that it could not send goes with `deliveries.resend`. */
 function mustBeEvent(place: string, { type, data, timestamp, model, action }: z.infer<typeof eventShape>): void {
@@ -75,11 +67,12 @@ export function createHandles(service: Service): Handles {
     const given = checkInput(event, eventShape, `${method}: event`)
     mustBeEvent(`${method}: event`, given)
     const { accountKey, ...input } = given
-    const meant = findMeant(input.type)
-    if (meant !== undefined) service.feed.warn(`"${input.type}" is not a type of the service; did you mean ${meant}?`)
     return events.emit(keyOf(method, options, accountKey), input, checkInput(count, countShape, `${method}: count`))
   }
-  const findDelivery = (method: string, id: string) => deliveries.get(text(method, 'id', id))
+  const findDelivery = (method: string, id: string) => {
+    if (text(method, 'id', id).startsWith('evt_')) throw new Refusal('unknown', `${method}: ${OF_EVENT}`)
+    return deliveries.get(id)
+  }
   return {
     accounts: {
       list: () => accounts.list(),
@@ -104,7 +97,14 @@ export function createHandles(service: Service): Handles {
       },
     },
     deliveries: {
-      list: (filter = {}) => deliveries.list(checkInput(filter, filterShape, 'deliveries.list: filter')),
+      list(filter = {}) {
+        const wanted = checkInput(filter, filterShape, 'deliveries.list: filter')
+        if (wanted.webhookId?.startsWith('evt_'))
+          throw new Refusal('invalid', 'deliveries.list: webhookId is the id of an event; give it as eventId')
+        if (webhooks.find(wanted.eventId ?? '') !== undefined)
+          throw new Refusal('invalid', 'deliveries.list: eventId is the id of a webhook; give it as webhookId')
+        return deliveries.list(wanted)
+      },
       get: (id) => findDelivery('deliveries.get', id),
       retry(id) {
         const { accountKey, webhookId } = findDelivery('deliveries.retry', id)
@@ -112,7 +112,7 @@ export function createHandles(service: Service): Handles {
       },
       resend(id, options = {}) {
         const wanted = checkInput(options, resendShape, 'deliveries.resend: options')
-        return deliveries.resend(text('deliveries.resend', 'id', id), wanted)
+        return deliveries.resend(findDelivery('deliveries.resend', id).id, wanted)
       },
       whenIdle: () => engine.whenIdle(),
     },
@@ -126,7 +126,7 @@ export function createHandles(service: Service): Handles {
       emitMany: (event, count, options) => emit('events.emitMany', event, count, options),
       sampleOf(type) {
         const meant =
-          findMeant(text('events.sampleOf', 'type', type)) ?? (type.includes('.') ? undefined : `${type}.created`)
+          findMeantType(text('events.sampleOf', 'type', type)) ?? (type.includes('.') ? undefined : `${type}.created`)
         if (meant === undefined || isServiceEventType(type)) return events.sampleOf(type)
         throw new Refusal('invalid', `events.sampleOf: there is no type "${type}"; did you mean ${meant}?`)
       },
@@ -147,14 +147,17 @@ function createRecordHandles({ accounts, records }: Service): Handles['records']
   return {
     list(model, options) {
       const found = records.list(place('list', { model }, options), model)
-      const meant = found.length > 0 || NAMED_MODELS.includes(model) ? undefined : findNearest(model, NAMED_MODELS)
+      const meant = found.length > 0 ? undefined : findMeantModel(model)
       if (meant === undefined) return give(found)
       throw new Refusal('invalid', `records.list: there are no records of a model "${model}"; did you mean ${meant}?`)
     },
     get: (model, id, options) => give(records.get(place('get', { model, id }, options), model, id)),
     create(model, fields = {}, options) {
       const accountKey = place('create', { model }, options)
-      const misplaced = ['accountKey', 'record'].find((name) => name in Object(fields))
+      const names = Object.keys(Object(fields))
+      const misplaced = ['accountKey', 'record', 'data'].find(
+        (name) => names.includes(name) && (name !== 'data' || (names.length === 1 && isPlain(fields[name]))),
+      )
       if (misplaced !== undefined)
         throw new Refusal('invalid', `records.create: fields: ${misplaced} is no field: ${MISPLACED}`)
       return give(records.create(accountKey, model, check('create', fields)))

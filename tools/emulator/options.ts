@@ -10,7 +10,7 @@ import { SIGNATURE_NAME } from '../../src/protocol/signature-name.ts'
 import { BODY_FORMATS, type BodyFormat } from '../wire/json-forms.ts'
 import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
 import type { AssumedOptions } from './assumptions.ts'
-import { account, duration, namesAt, tellIssues } from './check-input.ts'
+import { account, duration, must, namesAt, tellIssues, tellMust } from './check-input.ts'
 import { assumeAll, type Dialect } from './dialects.ts'
 import type { EmulatorDatabase } from './journal.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -86,7 +86,8 @@ const positive = duration.refine((ms) => ms > 0, NOTHING)
 const TOO_LONG = `must be at most ${LONGEST_TIMER_MS} ms, the longest time that a timer takes`
 const timed = duration.refine((ms) => ms <= LONGEST_TIMER_MS, TOO_LONG)
 
-const rateLimit = z.string().transform((text, context): RateLimit => {
+const RATE = must('text such as "600/60s"')
+const rateLimit = z.string(RATE).transform((text, context): RateLimit => {
   const [, limit = '', window = ''] = /^(\d+)\/(.+)$/.exec(text) ?? []
   const windowMs = duration.safeParse(window)
   if (Number(limit) > 0 && windowMs.success && windowMs.data > 0)
@@ -95,8 +96,10 @@ const rateLimit = z.string().transform((text, context): RateLimit => {
   return z.NEVER
 })
 
-const share = z.number().min(0).max(1)
+const SHARE = must('a number from 0 to 1')
+const share = z.number(SHARE).min(0, SHARE).max(1, SHARE)
 const range = z.tuple([timed, timed]).readonly()
+const LATENCY = must(`a duration, such as "200ms", or two, the longest ${LONGEST_TIMER_MS} ms`)
 
 /** Schema of delivery faults, also for `POST /_emulator/faults`. */
 export const deliveryFaults = z
@@ -104,7 +107,7 @@ export const deliveryFaults = z
     fail: share.default(0),
     duplicate: share.default(0),
     shuffle: z.boolean().default(false),
-    latency: z.union([range, timed.transform((ms): z.output<typeof range> => [ms, ms])]).optional(),
+    latency: z.union([range, timed.transform((ms): z.output<typeof range> => [ms, ms])], LATENCY).optional(),
   })
   .transform(({ latency, ...rest }) => ({ ...rest, latencyMs: latency }))
 
@@ -134,12 +137,17 @@ const accounts = z
   .refine((added) => new Set(added.map(({ key }) => key)).size === added.length, 'must have different keys')
   .transform((added): readonly Account[] => [...SEEDED_ACCOUNTS, ...added])
 
+const PORT = must('a whole number from 0 to 65535, or false')
+const PORT_NUMBER = z.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT)
+const SCALE = must('a number from 0.001')
+
+const HOST = must('a name or an address, without a scheme and a port')
+const hostName = z.string(HOST).min(1, HOST).regex(/^[^/:]+$|^\[?[\da-f]*:[\da-f:.]*:[\da-f:.]*\]?$/i, HOST)
+
 const schema = z.strictObject({
-  port: z
-    .union([z.literal(false), z.number().int().min(0).max(65_535)], 'must be a whole number from 0 to 65535, or false')
-    .default(0),
-  host: z.string().min(1).default('127.0.0.1'),
-  hostAllow: z.array(z.string().min(1)).default([]),
+  port: z.union([z.literal(false), PORT_NUMBER], PORT).default(0),
+  host: hostName.default('127.0.0.1'),
+  hostAllow: z.array(hostName).default([]),
   clock: z
     .union(
       [z.literal('manual'), withMethods<Clock>('', CLOCK)],
@@ -147,7 +155,7 @@ const schema = z.strictObject({
     )
     .optional(),
   // With a smaller value, the times of attempts would exceed the range of dates.
-  retryScale: z.number().min(0.001).finite().default(1),
+  retryScale: z.number(SCALE).min(0.001, SCALE).finite(SCALE).default(1),
   deadline: timed.refine((ms) => ms > 0, NOTHING).default(SERVICE_DEADLINE_MS),
   tokenTtl: positive.default(3_600_000),
   rateLimit: rateLimit.default({ limit: 600, windowMs: 60_000 }),
@@ -161,7 +169,7 @@ const schema = z.strictObject({
     .optional(),
   ordered: z.boolean().default(false),
   faults: deliveryFaults.prefault({}),
-  seed: z.union([z.string(), z.number()]).transform(String).optional(),
+  seed: z.union([z.string(), z.number()], must('a string or a number')).transform(String).optional(),
   dialect: z.string().default('default'),
   assume: z.record(z.string(), z.string()).default({}),
   accounts,
@@ -188,10 +196,17 @@ export type EmulatorSettings = ReturnType<typeof checkEmulatorOptions>
 export function checkEmulatorOptions(options: EmulatorOptions) {
   const check = new OptionChecker('startEmulator')
   check.mustBeObject(options, '{ port: 4010 }')
-  const checked = schema.safeParse(options)
+  const checked = schema.safeParse(options, { error: tellMust })
   if (!checked.success) throw toError(checked.error)
   check.mustBe('signatureHeader', checked.data.signatureHeader, SIGNATURE_HEADER)
   const { deadline: deadlineMs, tokenTtl: tokenTtlMs, assume, ...rest } = checked.data
+  const { logger } = rest
+  const given = { deadline: options.deadline, tokenTtl: options.tokenTtl }
+  for (const [name, least] of Object.entries({ deadline: 100, tokenTtl: 10_000 })) {
+    const ms = Reflect.get(given, name)
+    if (typeof ms === 'number' && ms < least)
+      logger.warn({}, `startEmulator: ${name} is ${ms} milliseconds; if seconds are meant, give "${ms}s"`)
+  }
   return { ...rest, deadlineMs, tokenTtlMs, assumed: assumeAll(rest.dialect, assume) }
 }
 
@@ -201,6 +216,8 @@ function toError(error: z.ZodError): ConfigurationError {
     return new ConfigurationError('option_invalid', `startEmulator: ${tellIssues(error, schema).join('; ')}`)
   const [name = ''] = stray.keys
   const where = stray.path.length > 0 ? ` in ${stray.path.join('.')}` : ''
-  const fix = tellKnown(name, namesAt(schema, stray.path))
+  const isFault = stray.path.length === 0 && namesAt(schema, ['faults']).includes(name)
+  const hint = isFault ? `It is an option of faults: { ${name} }.` : undefined
+  const fix = tellKnown(name, namesAt(schema, stray.path), hint)
   return new ConfigurationError('option_unknown', `startEmulator has no option "${name}"${where}. ${fix}`)
 }

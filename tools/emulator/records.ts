@@ -1,4 +1,5 @@
-import type { Action } from '../../src/protocol/events.ts'
+import { type Action, NAMED_MODELS } from '../../src/protocol/events.ts'
+import { findMeantModel } from '../../src/protocol/find-meant-type.ts'
 import { MODEL_KEY } from '../wire/model-of.ts'
 import { writeAsJson } from './check-input.ts'
 import type { Core } from './core.ts'
@@ -26,14 +27,25 @@ const MAX_ID_LENGTH = 256
 /**
  * Creates the records of all accounts. Each change emits an event. Service text, section 6.
  *
+ * @param listSubscribed returns the models of the types that webhooks are subscribed to
  * @param announce emits the event of a change, and calls `write` in the transaction that writes the deliveries; or throws and changes nothing
  */
-export function createRecords({ journal, ids }: Core, announce: (change: RecordChange, write: () => void) => void) {
+export function createRecords(
+  { journal, ids, feed }: Core,
+  announce: (change: RecordChange, write: () => void) => void,
+  listSubscribed: () => readonly string[],
+) {
+  const warned = new Set<string>()
+  const tellMeant = (model: string) => {
+    const meant = findMeantModel(model, [...NAMED_MODELS, ...listSubscribed()])
+    return meant === undefined ? undefined : `did you mean ${meant}?`
+  }
   const all = new Map(journal.load<WrittenRecord>('record').map(({ id, value }) => [id, value]))
   const get = (accountKey: string, model: string, id: string): EmulatorRecord => {
     mustBeModel(model)
     const found = all.get(keyOf(accountKey, model, id))
-    if (found === undefined) throw new Refusal('unknown', `there is no such ${model}`)
+    if (found === undefined)
+      throw new Refusal('unknown', ...[`there is no such ${model}`, tellMeant(model) ?? []].flat())
     return found.record
   }
   const put = (accountKey: string, model: string, action: Action, given: EmulatorRecord): EmulatorRecord => {
@@ -61,6 +73,9 @@ export function createRecords({ journal, ids }: Core, announce: (change: RecordC
       if (all.has(keyOf(accountKey, model, id))) throw new Refusal('exists', `there is a ${model} ${id} already`)
       if (all.size >= LIMITS.records)
         throw new Refusal('full', `the emulator takes ${LIMITS.records} records at most; delete some`)
+      const fix = warned.has(model) ? undefined : tellMeant(model)
+      if (fix !== undefined) feed.warn(`a record of a model "${model}" is created; ${fix}`)
+      warned.add(model)
       return put(accountKey, model, 'created', { _id: id, ...rest })
     },
     update(accountKey: string, model: string, id: string, fields: Readonly<Record<string, unknown>>): EmulatorRecord {

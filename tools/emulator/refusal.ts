@@ -27,6 +27,9 @@ export type RefusalKind = keyof typeof STATUS_OF
 
 export type RefusalStatus = (typeof STATUS_OF)[RefusalKind]
 
+/** Joins lines, some of which end a sentence. */
+const join = (lines: readonly string[]) => lines.join('; ').replaceAll('.; ', '; ')
+
 /** Refused call: an error status over HTTP, an exception in code. */
 export class Refusal extends PosternError {
   readonly kind: RefusalKind
@@ -34,7 +37,7 @@ export class Refusal extends PosternError {
   readonly messages: readonly string[]
 
   constructor(kind: RefusalKind, ...messages: readonly string[]) {
-    super('emulator_refused', messages.join('; '))
+    super('emulator_refused', join(messages))
     this.kind = kind
     this.messages = messages
   }
@@ -63,7 +66,7 @@ export function showError(
   form: Assumed['errorBody'],
 ) {
   const error = STATUS_CODES[status] ?? 'Error'
-  const message = messages.join('; ')
+  const message = join(messages)
   const json = (value: object, contentType = 'application/json') => ({ body: JSON.stringify(value), contentType })
   switch (form) {
     case 'flat':

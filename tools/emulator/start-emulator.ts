@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { isPlain } from '../../src/protocol/copy-plain.ts'
-import { checkInput } from './check-input.ts'
+import { checkInput, must } from './check-input.ts'
 import type { Emulator } from './emulator-api.ts'
 import type { FeedListener } from './feed.ts'
 import { createHandles } from './handles.ts'
@@ -10,8 +10,8 @@ import { checkEmulatorOptions, type EmulatorOptions } from './options.ts'
 import { Refusal } from './refusal.ts'
 import { createService } from './service.ts'
 
-const requestShape = z.custom<Request>((value) => typeof Object(value).url === 'string', 'must be a Request')
-const listenerShape = z.custom<FeedListener>((value) => typeof value === 'function', 'must be a function')
+const requestShape = z.custom<Request>((value) => typeof Object(value).url === 'string', must('a Request'))
+const listenerShape = z.custom<FeedListener>((value) => typeof value === 'function', must('a function'))
 
 /**
  * Starts an emulator of the service in this process: its endpoints, its signed deliveries with five attempts, and a control interface

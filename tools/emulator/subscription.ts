@@ -1,4 +1,5 @@
 import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
+import { findMeantType } from '../../src/protocol/find-meant-type.ts'
 import { modelOf } from '../wire/model-of.ts'
 import type { Assumed } from './assumptions.ts'
 import { Refusal } from './refusal.ts'
@@ -20,6 +21,8 @@ export function checkSubscription(
     throw new Refusal('invalid', 'events must name a type at least')
   const distinct = [...new Set(types)]
   for (const type of distinct) {
+    const meant = findMeantType(type)
+    if (meant !== undefined) warn(`"${type}" is not a type of the service; did you mean ${meant}?`)
     if (isServiceEventType(type)) continue
     if (WILDCARD.test(type)) {
       if (assumed.wildcards === 'literal')
@@ -29,7 +32,8 @@ export function checkSubscription(
         'invalid',
         `events: ${JSON.stringify(type)} is no type of event; write {model}.created, .updated or .deleted`,
       )
-    else warn(`"${type}" is not among the types of the service: it fires only when it is triggered by hand (A27)`)
+    else if (meant === undefined)
+      warn(`"${type}" is not among the types of the service: it fires only when it is triggered by hand (A27)`)
   }
   return distinct
 }

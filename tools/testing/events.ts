@@ -21,6 +21,7 @@ import {
   TEXT,
   withMethods,
 } from '../../src/protocol/option-checker.ts'
+import { findMeantModel } from '../../src/protocol/find-meant-type.ts'
 import { SAMPLES } from '../wire/samples.ts'
 import { findMisspelt } from './find-misspelt.ts'
 
@@ -76,9 +77,15 @@ const ENVELOPE: Readonly<Record<keyof EnvelopeOptions, Kind>> = {
   timestamp: TEXT,
 }
 
+/** A model that is none misspelt goes by `raw`. */
+function findModel(key: string): string | undefined {
+  const meant = findMeantModel(key)
+  return meant && `"${meant}"; if there is such a model, use events.raw("${key}.created", { record })`
+}
+
 const MODEL_KEY: Kind = (value) =>
   typeof value === 'string' && /^[^.\s]+$/.test(value)
-    ? findSpelling(value)
+    ? (findSpelling(value) ?? findModel(value))
     : 'the key of a model, such as "opportunity"'
 
 /** Fields of a record. The record in a field is the `data` of an event. */
@@ -106,6 +113,8 @@ const LEAST_LETTERS = 5
 
 function mustNameFields(builder: string, record: object, known: readonly string[]): void {
   const names = Object.keys(record).filter((name) => name.length >= LEAST_LETTERS)
+  if (known.length > 0 && 'id' in record && !('_id' in record))
+    throw new OptionChecker(builder).invalid('a record has no field "id"; did you mean "_id"?')
   const misspelt = findMisspelt(names, known)
   if (misspelt !== undefined) throw new OptionChecker(builder).invalid(`a record has no ${misspelt}`)
 }

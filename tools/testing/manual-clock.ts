@@ -1,6 +1,7 @@
 import type { Clock } from '../../src/host/clock.ts'
 import { type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
+import { show } from '../../src/protocol/show.ts'
 import { parseDuration } from '../wire/parse-duration.ts'
 
 /** A clock that stands still until the test moves it. */
@@ -125,12 +126,15 @@ export function manualClock(start: string | number | Date = '2025-01-01T00:00:00
         elapsed = end
       })
     },
-    next: () =>
-      move(async () => {
+    async next(none?: unknown) {
+      if (typeof none === 'string' || typeof none === 'number')
+        throw new OptionChecker('clock.next').invalid(`it takes nothing; to move by a time: advance(${show(none)}).`)
+      return move(async () => {
         const due = nextAt()
         if (due !== undefined) await runDue(due)
         return due !== undefined
-      }),
+      })
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { showDuration } from '../../src/host/duration.ts'
+import { isPlain } from '../../src/protocol/copy-plain.ts'
 import { FILLED_TEXT, type Kind, OBJECT, OptionChecker, whole } from '../../src/protocol/option-checker.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
 import { isError, show } from '../../src/protocol/show.ts'
@@ -71,7 +72,8 @@ export const matchers = {
     const { runs } = asRecorder(received, 'toHaveHandled')
     mustBe('toHaveHandled', 'type', type, FILLED_TEXT)
     mustBe('toHaveHandled', 'partial', partial, OBJECT)
-    const meant = received instanceof Recorder ? received.checkType('toHaveHandled', type) : undefined
+    const isNegated = this.isNot === true
+    const meant = received instanceof Recorder ? received.checkType('toHaveHandled', type, isNegated) : undefined
     const finished = runs.filter(({ event, state }) => state === 'finished' && event.type === type)
     const differences = finished.map(({ event: { id, data } }) => {
       const { record = data } = Object(data)
@@ -79,7 +81,7 @@ export const matchers = {
       return compare(this, data, partial, id).length === 0 ? [] : lines // another sender's data may have a field of this name
     })
     const pass = differences.some((lines) => lines.length === 0)
-    if (this.isNot) mustNameFields('toHaveHandled', partial, finished)
+    if (isNegated) mustNameFields('toHaveHandled', partial, finished)
     const last = pass ? [] : ['', ...(differences.at(-1) ?? []), ...(meant ? [`  did you mean ${meant}?`] : [])]
     return say(this, pass, `to have handled ${type} with ${write(partial)}`, tell(runs) + last.join('\n'))
   },
@@ -87,6 +89,7 @@ export const matchers = {
   toHaveHandledOnce(this: MatcherContext, received: unknown, eventId: string): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandledOnce')
     mustBe('toHaveHandledOnce', 'eventId', eventId, FILLED_TEXT)
+    if (received instanceof Recorder) received.checkId('toHaveHandledOnce', eventId)
     if (runs.some(({ event }) => event.type === eventId))
       throw new OptionChecker('toHaveHandledOnce').invalid(`${show(eventId)} is a type; give the id of an event.`)
     const finished = runs.filter(({ event, state }) => event.id === eventId && state === 'finished')
@@ -97,7 +100,7 @@ export const matchers = {
 
   toHaveScheduledNext(this: MatcherContext, received: unknown, delay: number | string): MatcherResult {
     const { status, next } = asDelivery(received, 'toHaveScheduledNext')
-    mustBe('toHaveScheduledNext', 'delay', delay, DURATION)
+    mustBe('toHaveScheduledNext', 'delay', delay, DELAY)
     const text =
       next === undefined ? `nothing is scheduled: it is ${status}` : `it comes ${showDuration(next.delayMs)} after`
     return say(this, next?.delayMs === parseDuration(delay), `to be tried again ${delay} after its last attempt`, text)
@@ -111,11 +114,28 @@ function mustBe(matcher: string, name: string, value: unknown, kind: Kind): void
 
 /** Refuses a misspelt field of a negated matcher, which would pass. */
 function mustNameFields(matcher: string, partial: object, runs: readonly HandlerRun[]): void {
-  const fields = runs.flatMap(({ event: { data } }) => Object.keys(Object(Object(data).record ?? data)))
-  const misspelt = findMisspelt(Object.keys(partial), fields)
+  const records = runs.map(({ event: { data } }) => Object(data).record ?? data)
+  const [only, ...others] = Object.keys(partial)
+  if (only === 'data' && others.length === 0 && !records.some((record) => only in Object(record)))
+    throw new OptionChecker(matcher).invalid('give the fields of the record itself, not { data }.')
+  const misspelt = findMisspeltWithin(partial, records)
   if (misspelt !== undefined) throw new OptionChecker(matcher).invalid(`no record has a ${misspelt}`)
 }
 
+/** Finds a misspelt field, also of an object within. */
+function findMisspeltWithin(partial: object, values: readonly unknown[]): string | undefined {
+  const fields = values.flatMap((value) => Object.keys(Object(value)))
+  const misspelt = findMisspelt(Object.keys(partial), fields)
+  if (misspelt !== undefined) return misspelt
+  const inner = Object.entries(partial).filter(([, value]) => isPlain(value))
+  return inner
+    .map(([name, value]) => findMisspeltWithin(value, values.map((each) => Object(each)[name])))
+    .find((found) => found !== undefined)
+}
+
+/** No sender retries after less than a second. */
+const DELAY: Kind = (value) =>
+  DURATION(value) ?? (typeof value === 'number' && value > 0 && value < 1_000 ? `milliseconds, or "${value}s"` : undefined)
 const NONE: Kind = (value) => (value === undefined ? undefined : 'none, or use toBeRejected(status)')
 const REFUSAL: Kind = (value) => (isIn(value, 400) ? undefined : 'a 4xx status: an event is rejected with no other')
 

@@ -1,8 +1,10 @@
-import { ACTIONS, type AnyEvent, SERVICE_EVENT_TYPES, type WebhookEvent } from '../../src/protocol/events.ts'
+import { type AnyEvent, NAMED_TYPES, splitType, type WebhookEvent } from '../../src/protocol/events.ts'
+import { findMeantType } from '../../src/protocol/find-meant-type.ts'
 import { findNearest } from '../../src/protocol/nearest.ts'
 import { FILLED_TEXT, type Kind, OptionChecker, whole, withMethods } from '../../src/protocol/option-checker.ts'
 import type { Outcome } from '../../src/protocol/outcome.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
+import { show } from '../../src/protocol/show.ts'
 import type { Interceptor } from '../../src/receiver/intercept.ts'
 
 /** Run of one handler. */
@@ -85,6 +87,16 @@ const receiverWith =
 const COUNT: Kind = (value) =>
   value === Number.POSITIVE_INFINITY ? undefined : whole(0, Number.MAX_SAFE_INTEGER)(value)
 
+/** Returns what to do about a type that no event has: a pattern, an id, a model, or a model with another action. */
+function findFix(type: string, known: readonly string[], isOpen: boolean): string | undefined {
+  if (type.includes('*')) return 'give one type, not a pattern.'
+  if (type.startsWith('evt_')) return 'it is the id of an event; give its type.'
+  const [word = '', ...rest] = type.split('.')
+  const others = [...new Set([...known, ...NAMED_TYPES])].filter((each) => each.startsWith(`${word}.`))
+  const isOfModel = !isOpen && others.every((each) => splitType(each) !== undefined)
+  return others.length > 0 && (rest.length === 0 || isOfModel) ? `give one of ${others.join(', ')}.` : undefined
+}
+
 interface OpenRun extends HandlerRun {
   state: 'running' | 'finished' | 'failed'
   error?: unknown
@@ -107,16 +119,12 @@ export class Recorder implements HandlerRecorder {
   }
 
   runsOf(eventId: string): readonly HandlerRun[] {
-    new OptionChecker('handled.runsOf').mustBe('eventId', eventId, FILLED_TEXT)
+    this.checkId('handled.runsOf', eventId)
     return this.#runs.filter(({ event }) => event.id === eventId)
   }
 
   runsOfType(type: string): readonly HandlerRun[] {
     this.checkType('handled.runsOfType', type)
-    return this.#ofType(type)
-  }
-
-  #ofType(type: string): readonly HandlerRun[] {
     return this.#runs.filter(({ event }) => event.type === type)
   }
 
@@ -130,19 +138,31 @@ export class Recorder implements HandlerRecorder {
     this.#failures = []
   }
 
-  /** Throws for a misspelt type. Returns the type that may have been meant by one that the service can send. */
-  checkType(method: string, type: string): string | undefined {
+  /**
+   * Throws for a type that no event has: a misspelt one, a pattern or an id.
+   *
+   * @param isCertain false to return what was meant by a type that the service can send
+   */
+  checkType(method: string, type: string, isCertain = true): string | undefined {
     const check = new OptionChecker(method)
     check.mustBe('type', type, FILLED_TEXT)
     const { types, open } = this.#receiver.eventTypes?.() ?? { types: [type], open: true }
-    if (types.includes(type) || this.dispatched.has(type) || this.#ofType(type).length > 0) return undefined
-    const ofModel = ACTIONS.map((action) => `${type.split('.')[0]}.${action}`)
-    const ofService: readonly string[] = [...SERVICE_EVENT_TYPES, ...ofModel]
-    if (ofService.includes(type)) return findNearest(type, types)
-    const meant = findNearest(type, [...types, ...ofService])
-    if (meant === undefined && (open || !type.includes('*'))) return undefined
-    const why = meant === undefined ? 'give one type, not a pattern.' : `did you mean ${meant}?`
-    throw check.invalid(`there is no type ${type}: ${why}`)
+    const known = [...types, ...this.dispatched, ...this.#runs.map(({ event }) => event.type)]
+    if (known.includes(type)) return undefined
+    const isSendable = splitType(type) !== undefined || NAMED_TYPES.includes(type)
+    const meant = findMeantType(type, known)
+    if (isSendable && !(isCertain && meant !== undefined)) return meant ?? findNearest(type, types)
+    const fix = meant === undefined ? findFix(type, known, open) : `did you mean ${meant}?`
+    if (fix !== undefined) throw check.invalid(`there is no type ${type}: ${fix}`)
+    return undefined
+  }
+
+  /** Throws for a type in the place of an id. */
+  checkId(method: string, eventId: string): void {
+    const check = new OptionChecker(method)
+    check.mustBe('eventId', eventId, FILLED_TEXT)
+    const types = [...NAMED_TYPES, ...this.dispatched, ...(this.#receiver.eventTypes?.().types ?? [])]
+    if (types.includes(eventId)) throw check.invalid(`${show(eventId)} is a type; give the id of an event.`)
   }
 
   #record(run: () => unknown, event: AnyEvent<unknown>, handlerName: string): unknown {

@@ -110,6 +110,9 @@ export function createSender(options: SenderOptions): Sender
 export function createSender(options: SenderOptions | SenderFromOptions): Sender<Payload, object> {
   const check = new OptionChecker('createSender')
   check.mustBeObject(options, '{ target, secret }')
+  if (!('target' in options) && TARGET(options) === undefined)
+    throw check.invalid('it takes one object of options: { target, secret }.')
+  if ('path' in options) throw check.invalid('path is an option of the target: nodeTarget(app, { path }).')
   const speaker = pickSpeaker(check, options)
   const kinds = { target: TARGET, clock: CLOCK, ...speaker.sendOptions, sender: SENDER }
   if (!('sender' in options)) mustBeOfService(check, options, Object.keys(kinds))

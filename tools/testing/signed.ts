@@ -1,4 +1,4 @@
-import { type ModelEvent, splitType, type WebhookEvent } from '../../src/protocol/events.ts'
+import { type ModelEvent, NAMED_TYPES, splitType, type WebhookEvent } from '../../src/protocol/events.ts'
 import { SIGNATURE_HEADER } from '../../src/protocol/head.ts'
 import { type Kind, OptionChecker, oneOf } from '../../src/protocol/option-checker.ts'
 import type { OpenTypes } from '../../src/protocol/sender.ts'
@@ -50,6 +50,8 @@ export function signed<Types = OpenTypes>(given: Payload, options: SignedFromOpt
 export function signed(given: Sendable, options: SignedOptions): SignedDelivery
 export function signed(given: Payload, options: SignedOptions | SignedFromOptions): SignedDelivery {
   const check = new OptionChecker('signed')
+  const isSwapped = 'secret' in Object(given) && (isRaw(options) || !('secret' in Object(options)))
+  if (isSwapped) throw check.invalid('the event comes first: signed(event, { secret }).')
   check.mustBeObject(options, '{ secret }')
   return 'sender' in options ? signFrom(given, options) : signEvent(check, given as Sendable, options) // checked there
 }
@@ -68,7 +70,7 @@ function signEvent(check: OptionChecker, given: Sendable, options: SignedOptions
 
 /** An event has a type: signed deliveries, lists and promises have none. */
 export const SENDABLE: Kind = (value) =>
-  isRaw(value) || (typeof value === 'object' && typeof Object(value).type === 'string')
+  (isRaw(value) && !NAMED_TYPES.includes(String(value))) || (typeof value === 'object' && typeof Object(value).type === 'string')
     ? undefined
     : 'an event, such as events.contact.created(), text or bytes; anything that is not an event as text'
 

@@ -11,6 +11,7 @@ export function urlTarget(url: string | URL): Target
 export function urlTarget(url: string | URL, options?: unknown): Target {
   const check = new OptionChecker('urlTarget')
   check.mustBe('url', url, HTTP_URL)
+  if (typeof options === 'string') throw check.invalid('it takes the URL with its path, and nothing else.')
   if (typeof options === 'object') check.mustHaveOnly(Object(options), [], () => 'The path is that of the URL.')
   const address = new URL(url)
   return { send: (request) => sendOverHttp(address, request, { agent: false }) }

@@ -3,6 +3,7 @@ import { SIGNATURE_HEADER } from '../../../src/protocol/head.ts'
 import { isLoopback } from '../../../src/protocol/loopback.ts'
 import { OptionChecker } from '../../../src/protocol/option-checker.ts'
 import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
+import { findWholeUrl } from '../../../src/protocol/whole-url.ts'
 import { parseDuration } from '../../wire/parse-duration.ts'
 import { usageError } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
@@ -74,6 +75,12 @@ export function nameUrl(name: string, text: string): string {
   return name.startsWith('--') ? `${name} ${toPrintable(text.replace(/^.*@/s, '***@'))}` : name
 }
 
+/** Returns the URL that was probably meant, with the path of the example if it has none; or the example. The value of a variable is not repeated. */
+export function wholeUrl(name: string, text: string, example = 'http://localhost:3000/webhooks'): string {
+  const meant = name.startsWith('--') ? findWholeUrl(text) : undefined
+  return meant?.replace(/^(\w+:\/\/[^/]+)\/$/, `$1${new URL(example).pathname}`) ?? example
+}
+
 /**
  * Reads a URL to which events may be sent.
  *
@@ -84,7 +91,7 @@ export function nameUrl(name: string, text: string): string {
 export function readTargetUrl(text: string, option: string, allowRemote: boolean, remedy = '--yes'): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw usageError(`${nameUrl(option, text)} is not a URL; write it whole: http://localhost:3000/webhooks`)
+    throw usageError(`${nameUrl(option, text)} is not a URL; write it whole: ${wholeUrl(option, text)}`)
   if (!allowRemote && !isLoopback(url))
     throw usageError(
       `${url.hostname} is not this machine, and the events look real. If this is intended, add ${remedy}.`,

@@ -114,12 +114,16 @@ function mustBeUrl(engine: Engine, text: string): void {
 }
 
 function findPlace(options: InboxOptions) {
-  const [place, ...others] = NAMES.flatMap((engine) => {
+  const given = NAMES.flatMap((engine) => {
     const address = options[engine]
     return address === undefined ? [] : [{ engine, address }]
   })
-  if (place === undefined || others.length > 0)
-    throw usageError('Name the inbox: --sqlite FILE, --redis URL or --postgres URL.')
+  const [place, ...others] = given
+  if (place === undefined || others.length > 0) {
+    const names = given.map(({ engine }) => `--${engine}`).join(' and ')
+    const fix = place === undefined ? '' : ` ${names} are several; give one.`
+    throw usageError(`Name the inbox: --sqlite FILE, --redis URL or --postgres URL.${fix}`)
+  }
   const allowed: readonly Detail[] = ENGINES[place.engine].details
   const stray = DETAILS.find((name) => options[name] !== undefined && !allowed.includes(name))
   if (stray !== undefined) throw usageError(`--${stray} is not for an inbox of --${place.engine}.`)

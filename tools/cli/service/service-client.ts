@@ -4,7 +4,7 @@ import { showDuration } from '../../../src/host/duration.ts'
 import { isLoopback } from '../../../src/protocol/loopback.ts'
 import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
 import { addEnvOption, type EnvOptions, inFile, readVariables } from '../input/env-file.ts'
-import { nameUrl, numberReader, WHOLE } from '../input/read-option.ts'
+import { nameUrl, numberReader, WHOLE, wholeUrl } from '../input/read-option.ts'
 import { readSecret, readVariableName } from '../input/secret.ts'
 import { type Io, tell, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
@@ -122,9 +122,10 @@ function readPassword(options: ServiceOptions, io: Io): Promise<string> {
 
 /** Ends the command if the address is unsafe: the messages of the client are about code. */
 function mustBeSafe(baseUrl: string, options: ServiceOptions): void {
+  const name = options.baseUrl === undefined ? BASE_URL : '--base-url'
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
     throw usageError(
-      `${nameUrl(options.baseUrl === undefined ? BASE_URL : '--base-url', baseUrl)} is not a URL of a service; write it whole: https://crm.example.com`,
+      `${nameUrl(name, baseUrl)} is not a URL of a service; write it whole: ${wholeUrl(name, baseUrl, 'https://crm.example.com')}`,
     )
   const url = new URL(baseUrl)
   if (url.protocol === 'http:' && !options.allowHttp && !isLoopback(url))

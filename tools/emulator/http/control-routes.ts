@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import * as z from 'zod'
-import { account as accountShape, eventFields, signingShape } from '../check-input.ts'
+import { account as accountShape, eventFields, must, signingShape } from '../check-input.ts'
 import type { DeliveryDetail } from '../contract.ts'
 import { CallLog } from '../inspector/batches.ts'
 import { createInspectorRoutes } from '../inspector/inspector-routes.ts'
@@ -13,16 +13,19 @@ import type { Env } from './env.ts'
 import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from './read-json.ts'
 import { createStreamRoute } from './stream-route.ts'
 
-const move = z.union([
-  z.strictObject({ advance: z.union([z.string(), z.number()]) }),
-  z.strictObject({ next: z.literal(true) }),
-])
+const move = z.union(
+  [z.strictObject({ advance: z.union([z.string(), z.number()]) }), z.strictObject({ next: z.literal(true) })],
+  must('{ "advance": "30s" } or { "next": true }'),
+)
 const event = z.strictObject({
   ...eventFields,
   accountKey: z.string().optional(),
   count: z.number().int().min(1).max(1_000).default(1),
 })
-const fault = z.union([answerFault, z.strictObject({ deliveries: deliveryFaults })])
+const fault = z.union(
+  [answerFault, z.strictObject({ deliveries: deliveryFaults })],
+  must('{ "answer": "429", "count": 1 }, or { "deliveries": { "fail": 0.2 } }'),
+)
 const resend = z.strictObject({ body: z.string().optional(), sign: signingShape })
 
 const MAX_LISTED = 500

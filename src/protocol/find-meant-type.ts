@@ -1,0 +1,29 @@
+import { ACTIONS, NAMED_MODELS, NAMED_TYPES, SERVICE_EVENT_TYPES, splitType } from './events.ts'
+import { findNearest } from './nearest.ts'
+
+/** Usual models that differ in a letter from one that the service names. */
+const UNLIKE = ['contract']
+
+/** Returns the model that was probably meant by a plural or misspelt one; undefined if this one may be correct. */
+export function findMeantModel(model: string, known: readonly string[] = NAMED_MODELS): string | undefined {
+  if (known.includes(model) || UNLIKE.includes(model) || /\d/.test(model)) return undefined
+  const limit = model.length < 5 ? 0 : model.length < 9 ? 1 : 2
+  const singular = model.replace(/ies$/i, 'y').replace(/s$/i, '')
+  return findNearest(singular, known, limit) ?? findNearest(model, known, limit)
+}
+
+/**
+ * Returns the type that was probably meant by a misspelt one, or by a model alone; undefined if this one may be correct.
+ *
+ * @param known types besides those that the service names
+ */
+export function findMeantType(type: string, known: readonly string[] = []): string | undefined {
+  if (NAMED_TYPES.includes(type) || known.includes(type)) return undefined
+  const [word = '', ...rest] = type.split('.')
+  const models = [...NAMED_MODELS, ...known.flatMap((each) => splitType(each)?.model ?? [])]
+  const model = findMeantModel(word, models)
+  if (splitType(type) !== undefined) return model && [model, ...rest].join('.')
+  if (rest.length === 0 && (model !== undefined || models.includes(word))) return `${model ?? word}.created`
+  const ofModel = ACTIONS.map((action) => `${model ?? word}.${action}`)
+  return findNearest(type, [...known, ...SERVICE_EVENT_TYPES, ...ofModel])
+}
