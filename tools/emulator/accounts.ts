@@ -40,7 +40,10 @@ export function createAccounts(journal: Journal) {
       const account = key === undefined ? list()[0] : byKey.get(key)
       if (account === undefined) {
         const meant = findNearest(String(key), byKey.keys())
-        throw new Refusal('unknown', `there is no account ${JSON.stringify(key)}${meant ? `; did you mean ${meant}?` : ''}`)
+        throw new Refusal(
+          'unknown',
+          `there is no account ${JSON.stringify(key)}${meant ? `; did you mean ${meant}?` : ''}`,
+        )
       }
       return account
     },

@@ -48,6 +48,16 @@ function mustBeEvent(place: string, { type, data, timestamp, model, action }: z.
     throw refuse(`data: must be { record: { _id, … } } for "${type}"`)
 }
 
+/** Refuses the id of an event in the place of that of a webhook, and the reverse. */
+function checkFilter({ webhooks }: Service, filter: object): z.infer<typeof filterShape> {
+  const wanted = checkInput(filter, filterShape, 'deliveries.list: filter')
+  if (wanted.webhookId?.startsWith('evt_'))
+    throw new Refusal('invalid', 'deliveries.list: webhookId is the id of an event; give it as eventId')
+  if (webhooks.find(wanted.eventId ?? '') !== undefined)
+    throw new Refusal('invalid', 'deliveries.list: eventId is the id of a webhook; give it as webhookId')
+  return wanted
+}
+
 export function createHandles(service: Service): Handles {
   const { accounts, webhooks, deliveries, engine, events, tokens } = service
   const keyOf = (method: string, options: OfAccount | undefined, otherwise?: string) =>
@@ -97,14 +107,7 @@ export function createHandles(service: Service): Handles {
       },
     },
     deliveries: {
-      list(filter = {}) {
-        const wanted = checkInput(filter, filterShape, 'deliveries.list: filter')
-        if (wanted.webhookId?.startsWith('evt_'))
-          throw new Refusal('invalid', 'deliveries.list: webhookId is the id of an event; give it as eventId')
-        if (webhooks.find(wanted.eventId ?? '') !== undefined)
-          throw new Refusal('invalid', 'deliveries.list: eventId is the id of a webhook; give it as webhookId')
-        return deliveries.list(wanted)
-      },
+      list: (filter = {}) => deliveries.list(checkFilter(service, filter)),
       get: (id) => findDelivery('deliveries.get', id),
       retry(id) {
         const { accountKey, webhookId } = findDelivery('deliveries.retry', id)

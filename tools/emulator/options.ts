@@ -142,7 +142,10 @@ const PORT_NUMBER = z.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT)
 const SCALE = must('a number from 0.001')
 
 const HOST = must('a name or an address, without a scheme and a port')
-const hostName = z.string(HOST).min(1, HOST).regex(/^[^/:]+$|^\[?[\da-f]*:[\da-f:.]*:[\da-f:.]*\]?$/i, HOST)
+const hostName = z
+  .string(HOST)
+  .min(1, HOST)
+  .regex(/^[^/:]+$|^\[?[\da-f]*:[\da-f:.]*:[\da-f:.]*\]?$/i, HOST)
 
 const schema = z.strictObject({
   port: z.union([z.literal(false), PORT_NUMBER], PORT).default(0),

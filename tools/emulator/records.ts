@@ -1,4 +1,4 @@
-import { type Action, NAMED_MODELS } from '../../src/protocol/events.ts'
+import { type Action, NAMED_MODELS, splitType } from '../../src/protocol/events.ts'
 import { findMeantModel } from '../../src/protocol/find-meant-type.ts'
 import { MODEL_KEY } from '../wire/model-of.ts'
 import { writeAsJson } from './check-input.ts'
@@ -27,7 +27,7 @@ const MAX_ID_LENGTH = 256
 /**
  * Creates the records of all accounts. Each change emits an event. Service text, section 6.
  *
- * @param listSubscribed returns the models of the types that webhooks are subscribed to
+ * @param listSubscribed returns the types that webhooks are subscribed to
  * @param announce emits the event of a change, and calls `write` in the transaction that writes the deliveries; or throws and changes nothing
  */
 export function createRecords(
@@ -37,7 +37,8 @@ export function createRecords(
 ) {
   const warned = new Set<string>()
   const tellMeant = (model: string) => {
-    const meant = findMeantModel(model, [...NAMED_MODELS, ...listSubscribed()])
+    const subscribed = listSubscribed().flatMap((type) => splitType(type)?.model ?? [])
+    const meant = findMeantModel(model, [...NAMED_MODELS, ...subscribed])
     return meant === undefined ? undefined : `did you mean ${meant}?`
   }
   const all = new Map(journal.load<WrittenRecord>('record').map(({ id, value }) => [id, value]))

@@ -56,7 +56,7 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
   })
   const parts = { ...core, webhooks, log, engine, format }
   const events = createEvents(parts)
-  const records = createRecords(core, events.announce, webhooks.listModels)
+  const records = createRecords(core, events.announce, () => webhooks.list().flatMap(({ events }) => events))
   const deliveries = createDeliveryActions(parts)
   const rate = createRateLimiter(clock, settings.rateLimit)
   const loginRate = createRateLimiter(clock, settings.loginRateLimit)

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { splitType } from '../../src/protocol/events.ts'
 import { importSecret } from '../../src/protocol/signature.ts'
 import { findUrlProblem, type UrlRule } from './addresses.ts'
 import type { WebhookShape } from './contract.ts'
@@ -53,8 +52,6 @@ export function createWebhooks({ journal, clock, ids, assumed, feed }: Core) {
   return {
     list,
     get,
-    /** Lists the models of the types that webhooks are subscribed to. */
-    listModels: () => list().flatMap(({ events }) => events.flatMap((type) => splitType(type)?.model ?? [])),
     find: (id: string): Webhook | undefined => byId.get(id),
     /** Checks that the account may read the log of that webhook; refuses if not. */
     mustHaveLog(accountKey: string, id: string): void {

@@ -12,6 +12,7 @@ import {
   splitType,
   type WebhookEvent,
 } from '../../src/protocol/events.ts'
+import { findMeantModel } from '../../src/protocol/find-meant-type.ts'
 import {
   FILLED_TEXT,
   type Kind,
@@ -21,7 +22,6 @@ import {
   TEXT,
   withMethods,
 } from '../../src/protocol/option-checker.ts'
-import { findMeantModel } from '../../src/protocol/find-meant-type.ts'
 import { SAMPLES } from '../wire/samples.ts'
 import { findMisspelt } from './find-misspelt.ts'
 

@@ -129,13 +129,19 @@ function findMisspeltWithin(partial: object, values: readonly unknown[]): string
   if (misspelt !== undefined) return misspelt
   const inner = Object.entries(partial).filter(([, value]) => isPlain(value))
   return inner
-    .map(([name, value]) => findMisspeltWithin(value, values.map((each) => Object(each)[name])))
+    .map(([name, value]) =>
+      findMisspeltWithin(
+        value,
+        values.map((each) => Object(each)[name]),
+      ),
+    )
     .find((found) => found !== undefined)
 }
 
 /** No sender retries after less than a second. */
 const DELAY: Kind = (value) =>
-  DURATION(value) ?? (typeof value === 'number' && value > 0 && value < 1_000 ? `milliseconds, or "${value}s"` : undefined)
+  DURATION(value) ??
+  (typeof value === 'number' && value > 0 && value < 1_000 ? `milliseconds, or "${value}s"` : undefined)
 const NONE: Kind = (value) => (value === undefined ? undefined : 'none, or use toBeRejected(status)')
 const REFUSAL: Kind = (value) => (isIn(value, 400) ? undefined : 'a 4xx status: an event is rejected with no other')
 

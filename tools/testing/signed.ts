@@ -70,7 +70,8 @@ function signEvent(check: OptionChecker, given: Sendable, options: SignedOptions
 
 /** An event has a type: signed deliveries, lists and promises have none. */
 export const SENDABLE: Kind = (value) =>
-  (isRaw(value) && !NAMED_TYPES.includes(String(value))) || (typeof value === 'object' && typeof Object(value).type === 'string')
+  (isRaw(value) && !NAMED_TYPES.includes(String(value))) ||
+  (typeof value === 'object' && typeof Object(value).type === 'string')
     ? undefined
     : 'an event, such as events.contact.created(), text or bytes; anything that is not an event as text'
 
