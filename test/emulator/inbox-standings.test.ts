@@ -4,8 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { Scene, until } from '../inbox/scene.ts'
 import { call, serve, start } from './support.ts'
 
-// What became of an accepted event, as far as the one inbox that the emulator knows can say it.
-
 describe('the place of an accepted event in the inbox', () => {
   const keyOf = (id: string) => `7:default4:acme${id.length}:${id}`
 

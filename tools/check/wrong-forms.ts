@@ -77,7 +77,9 @@ export function listWrongForms(secret: Buffer, header: string): readonly WrongFo
       text: 'The receiver normalizes text (Unicode NFD or NFKD) before it computes the digest. Sign the raw bytes.',
       deliver: (make) => {
         const { body } = make.delivery(make.event())
-        return [make.delivery(body, { signature: () => sign(Buffer.from(`${Buffer.from(body)}`.normalize('NFD')), secret) })]
+        return [
+          make.delivery(body, { signature: () => sign(Buffer.from(`${Buffer.from(body)}`.normalize('NFD')), secret) }),
+        ]
       },
     },
     {

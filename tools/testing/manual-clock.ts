@@ -32,6 +32,7 @@ const TURNS = 8
 const BUSY_TURNS = 200
 /** The number of times that timers may go off one after the other while the time stands still. */
 const MAX_ROUNDS = 1_000
+const ENDLESS = `${MAX_ROUNDS} timers of 0 ms in a row: they keep setting each other.`
 
 // Keeps the real timers, so that a test that fakes the global ones later does not stop this clock.
 const real = { setImmediate, setTimeout, performance }
@@ -118,8 +119,7 @@ export function manualClock(start: string | number | Date = '2025-01-01T00:00:00
         let [last, rounds] = [Number.NaN, 0]
         for (let due = nextAt(); due !== undefined && due <= end; due = nextAt()) {
           rounds = due === last ? rounds + 1 : 0
-          if (rounds === MAX_ROUNDS)
-            throw new Error(`${MAX_ROUNDS} timers of 0 ms in a row: they keep setting each other.`)
+          if (rounds === MAX_ROUNDS) throw new Error(ENDLESS)
           last = due
           await runDue(due)
         }
@@ -127,8 +127,7 @@ export function manualClock(start: string | number | Date = '2025-01-01T00:00:00
       })
     },
     async next(none?: unknown) {
-      if (typeof none === 'string' || typeof none === 'number')
-        throw new OptionChecker('clock.next').invalid(`it takes nothing; to move by a time: advance(${show(none)}).`)
+      mustBeNoTime(none)
       return move(async () => {
         const due = nextAt()
         if (due !== undefined) await runDue(due)
@@ -136,6 +135,11 @@ export function manualClock(start: string | number | Date = '2025-01-01T00:00:00
       })
     },
   }
+}
+
+function mustBeNoTime(none: unknown): void {
+  if (typeof none === 'string' || typeof none === 'number')
+    throw new OptionChecker('clock.next').invalid(`it takes nothing; to move by a time: advance(${show(none)}).`)
 }
 
 /** Returns undefined if no timer goes off ever. */

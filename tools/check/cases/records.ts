@@ -34,7 +34,7 @@ const inTurn =
   }
 
 /** Properties that every object of JavaScript has, and that a model, a field or an id may be called. */
-export const PROPERTIES = ['constructor', 'toString', 'hasOwnProperty']
+const PROPERTIES = ['constructor', 'toString', 'hasOwnProperty']
 /** Names for ids as well: as a field, `__proto__` is refused by a usual protection of parsers. */
 export const IDS_OF_PROPERTIES: readonly string[] = [...PROPERTIES, '__proto__']
 

@@ -39,11 +39,13 @@ export function openBulk(bulk: Bulk): void {
   store.set({ dialog: () => <BulkDialog bulk={bulk} /> })
 }
 
+const ABOUT =
+  'The oldest first. A failed delivery gets one more attempt, a waiting event its next try, and a dead letter all of its tries; handlers that had finished do not run again.'
 const START = { done: [] as readonly Row[], refused: 0, lastError: '' }
 
 const ENDS = ['handled', 'failed again', 'under way'] as const
 
-/** What became of a row that was tried again. An event that was handled is no longer in the inbox. */
+/** Returns how the try of a row ended. An event that was handled is no longer in the inbox. */
 function endOf(row: Row): (typeof ENDS)[number] {
   const now = store.find(row.id)
   if (now === undefined || statusOf(now) === 'success') return 'handled'
@@ -109,10 +111,7 @@ function BulkDialog({ bulk: { name, rows, leftOut } }: { readonly bulk: Bulk }) 
       }
       onSubmit={() => isOver || start()}
     >
-      <p class="dim">
-        The oldest first. A failed delivery gets one more attempt, a waiting event its next try, and a dead letter all
-        of its tries; handlers that had finished do not run again.
-      </p>
+      <p class="dim">{ABOUT}</p>
       {[...leftOut].map(([reason, number]) => (
         <p key={reason}>{`${number.toLocaleString('en')} left out: ${reason}`}</p>
       ))}
