@@ -46,9 +46,9 @@ function hold(...numbers: readonly number[]) {
 
 describe('a run', () => {
   it.each<readonly [concurrency: number | undefined, held: readonly number[]]>([
-    [undefined, [8, 2]],
+    [undefined, [8, 3]],
     [1, Array(10).fill(1)],
-    [3, [3, 3, 3, 1]],
+    [3, [3, 3, 3, 2]],
   ])('with the concurrency %s has %j checks under way', async (concurrency, expected) => {
     const { held, listener } = hold(...expected)
     await checkAt(listener, { only: ['bytes'], ...(concurrency !== undefined && { concurrency }) })

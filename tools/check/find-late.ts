@@ -1,6 +1,7 @@
 import { showTarget } from '../wire/target.ts'
 import type { Answer, TestDelivery, TestEvent, Verdict } from './case.ts'
 import { holdBack } from './cases/send-at-once.ts'
+import type { Refusals } from './refusals.ts'
 import type { CheckResult, Diagnosis, LossCode } from './report.ts'
 import type { RunScene } from './scene.ts'
 import { describe, findPutOff, isRefusal, isSuccess } from './verdict.ts'
@@ -24,10 +25,12 @@ export async function findLate(scene: RunScene, checks: readonly Judged[]): Prom
   // A receiver that answers again at the end has not been judged by the checks that were left out.
   if (scene.isSilent() || checks.some(({ cause }) => cause === 'hangs')) return findSilence(checks)
   const limit = scene.putOffBy.size > 0 ? findLimit(checks, scene.putOffBy.has(429)) : undefined
-  if (limit !== undefined || scene.refusals.areForGood) return limit ?? findShut(scene, checks)
+  const { refusals } = scene
+  if (limit !== undefined || refusals.areForGood) return limit ?? findShut(refusals, checks)
   // Requests that share something may be refused as well.
-  return (await findLoss(scene, checks)) ?? findShut(scene, checks)
+  return (await findLoss(scene, checks)) ?? findShut(refusals, checks)
 }
+
 const isSilence = ({ failureKind }: Answer) => failureKind === 'timeout'
 const isEnd = ({ isUnreachable }: Answer) => isUnreachable
 
@@ -75,8 +78,7 @@ function findLimit(checks: readonly Judged[], isLimiting: boolean): Finding | un
 }
 
 /** Makes the finding for a receiver that refuses plain deliveries by now, or did so for a time after forgeries. */
-function findShut({ refusals }: RunScene, checks: readonly Judged[]): Finding | undefined {
-  const { by, after, areForGood } = refusals
+function findShut({ by, after, areForGood }: Refusals, checks: readonly Judged[]): Finding | undefined {
   if (by === undefined) return undefined
   const isLocked = isRefusal(by)
   // A receiver that fails for a time, and recovers, is judged by each check.

@@ -6,9 +6,11 @@ import { isSuccess, isUnjudged } from './verdict.ts'
 const [REFUSED_IN_A_ROW, FORGED_IN_A_ROW] = [6, 24]
 /** Part of the patience in which the receiver has to accept a plain delivery again, and the time between two of them. */
 const [REOPENING, REOPENING_STEP_MS] = [1 / 3, 500]
+/** Least time for it: deliveries that are under way at first may be why it refuses others. */
+const LEAST_REOPENING_MS = 1_000
 
 /** Refusals of plain deliveries by a receiver that accepted some before. */
-interface Refusals {
+export interface Refusals {
   /** One of them. */
   by: Answer | undefined
   /** Number of forgeries that came before the first of them. */
@@ -30,7 +32,7 @@ export function watchRefusals(
   /** Result of asking a receiver that has refused many deliveries if it accepts a plain one. */
   let reopening: Promise<void> | undefined
   const reopen = async (): Promise<void> => {
-    const end = performance.now() + patienceMs * REOPENING
+    const end = performance.now() + Math.max(patienceMs * REOPENING, LEAST_REOPENING_MS)
     const before = forged
     while (!refusals.areForGood) {
       const answer = await deliver(make.delivery(make.event()))
