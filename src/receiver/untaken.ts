@@ -1,4 +1,6 @@
 import type { Logger } from '../host/logger.ts'
+import { NAMED_MODELS, splitType } from '../protocol/events.ts'
+import { findMeantModel } from '../protocol/find-meant-type.ts'
 import { findNearest } from '../protocol/nearest.ts'
 import type { EventPattern } from '../protocol/pattern.ts'
 import { quote } from '../protocol/show.ts'
@@ -38,7 +40,7 @@ export class Untaken {
       this.#compared.add(type)
       const near = registrations
         .flatMap(({ patterns }) => patterns)
-        .find((pattern) => isNear(pattern, type) && !this.#isRight(pattern))
+        .find((pattern) => isNear(pattern, type) && !this.#isRight(pattern, type))
       if (near !== undefined)
         this.#warn(`An event ${quote(type)} was ignored, since no handler takes it. Did you mean it by '${near.text}'?`)
     }
@@ -51,9 +53,15 @@ export class Untaken {
     this.#first = undefined
   }
 
-  /** Returns true for a pattern of a declared model, or one that has taken an event. */
-  #isRight(pattern: EventPattern): boolean {
-    if ('model' in pattern && this.#models.has(pattern.model ?? '')) return true
+  /** Returns true for a pattern that has taken an event, of a documented model, or of a declared one that is no other form of the type's. */
+  #isRight(pattern: EventPattern, type: string): boolean {
+    const { model } = { model: undefined, ...pattern }
+    const came = splitType(type)?.model
+    if (model !== undefined && NAMED_MODELS.includes(model)) return true
+    if (model !== undefined && this.#models.has(model))
+      return (
+        came === undefined || !NAMED_MODELS.includes(came) || !(findMeantModel(model) === came || isPartOf(model, came))
+      )
     return pattern.kind === 'model'
       ? [...this.#taken].some((type) => type.startsWith(`${pattern.model}.`))
       : this.#taken.has(pattern.text)
@@ -73,13 +81,21 @@ interface Registered {
 function isNear(pattern: EventPattern, type: string): boolean {
   if (pattern.kind !== 'type' && pattern.kind !== 'model') return false
   const text = pattern.kind === 'model' ? `${pattern.model}${type.slice(type.indexOf('.'))}` : pattern.text
+  if (squeeze(text) === squeeze(type)) return true
   const [ours, theirs] = [text.split(SEPARATOR), type.split(SEPARATOR)]
   if (ours.length < theirs.length) return type.startsWith(`${text}.`) || type.endsWith(`.${text}`)
   return ours.length === theirs.length && ours.every((word, index) => areForms(word, theirs[index] ?? ''))
 }
 
+const squeeze = (text: string) => text.replace(/[_-]/g, '').toLowerCase()
+
+/** Returns true for the last words of a name, such as `invoice` for `financeInvoice`, however they are joined. */
+function isPartOf(word: string, other: string): boolean {
+  return squeeze(word) === squeeze(other) || other.endsWith(word.replace(/^./, (first) => first.toUpperCase()))
+}
+
 function areForms(word: string, other: string): boolean {
-  if (word === other || other.endsWith(word.replace(/^./, (first) => first.toUpperCase()))) return true
+  if (word === other || isPartOf(word, other)) return true
   if (word.length > 3 && findNearest(word, [other], 1) !== undefined) return true
   let shared = 0
   while (shared < word.length && word[shared] === other[shared]) shared++

@@ -101,6 +101,8 @@ describe('postern', () => {
     ['inbox waiting', 'Did you mean list --state waiting?'],
     ['deliveries list w1 failed', 'Did you mean --failed?'],
     ['dev --forwad http://localhost:3000/webhooks', 'Did you mean --forward?'],
+    ['replay --webhook w1 --journal --dry-run', '--journal needs a value, and --dry-run is an option'],
+    ['check http://localhost:3000 --junit --strict', '--junit needs a value, and --strict is an option'],
     ['emulator --assume urlRul=any', 'a name such as urlRule'],
     ['dev --port 0 --yes --forward http://app:3000/webhooks', 'add --assume urlRule=any'],
   ])('tells the remedy: %s', async (line, told) => {

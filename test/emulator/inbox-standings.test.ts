@@ -51,6 +51,22 @@ describe('the place of an accepted event in the inbox', () => {
     expect(await read(other)).toEqual([undefined, undefined])
   })
 
+  it('is that of its own receiver, if receivers of several names share the inbox', async () => {
+    const { scene, register, emit, read } = await begin(['evt_both', 'evt_one'], die)
+    for (const id of ['evt_both', 'evt_two']) {
+      const bytes = Buffer.from(JSON.stringify(events.contact.created({}, { id })))
+      const more = { accountKey: 'acme', id, type: 'contact.created', receivedAt: Date.now() }
+      await scene.inbox.put({ key: keyOf(id).replace('7:default', '5:other'), bytes, ...more })
+    }
+    const one = await register('contact.created', 'contact.updated')
+    const other = await register('contact.created', 'contact.deleted')
+    await emit('contact.created', 'evt_both')
+    await emit('contact.updated', 'evt_one')
+    await emit('contact.deleted', 'evt_two')
+    await expect.poll(() => read(one), { timeout: 10_000 }).toEqual(['dead', 'dead'])
+    await expect.poll(() => read(other), { timeout: 10_000 }).toEqual(['waiting', 'waiting'])
+  })
+
   it('is that of a receiver which alone accepts events, until another does', async () => {
     const { register, emit, read } = await begin([], die)
     const one = await register('contact.created')

@@ -90,7 +90,7 @@ describe.skipIf(CHROMIUM === undefined)('the need to try again, in the inspector
     const dialog = page.getByRole('dialog', { name: 'Try 2 deliveries again' })
     await dialog.getByRole('button', { name: 'Try again 2' }).click()
     await dialog.getByText('2 of 2').waitFor()
-    expect(await dialog.getByRole('progressbar').count()).toBe(0)
+    await dialog.getByRole('progressbar').waitFor({ state: 'detached' })
     await crm.clock.advance(0)
     await dialog.getByText('2 of 2: 1 handled, 1 failed again').waitFor()
     await dialog.getByRole('link', { name: 'Show what failed' }).click()

@@ -9,7 +9,19 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { escapeHidden } from '../../tools/inspector/text/show.ts'
 import { type RunningCli, startCli } from '../cli/run-cli.ts'
 import { Scene, SECRET, until } from '../inbox/scene.ts'
-import { beginEach, CHROMIUM, context, findViolations, leave, open, openAt, serve, start, widthOf } from './support.ts'
+import {
+  beginEach,
+  CHROMIUM,
+  context,
+  findViolations,
+  leave,
+  open,
+  openAt,
+  rowsOf,
+  serve,
+  start,
+  widthOf,
+} from './support.ts'
 
 // The inbox in the page: a real receiver with its worker on SQLite, joined with the emulator's deliveries, and alone.
 
@@ -84,7 +96,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(page.url()).not.toContain('token')
     await press(page, /^Dead 1/)
     await expect.poll(() => linksOf(page).count()).toBe(1)
-    expect(await page.locator('.rows tbody').innerText()).toMatch(
+    expect(await rowsOf(page).innerText()).toMatch(
       /^✕ dead\s+(?:now|\d+ s ago)\s+contact.created\s+evt_dead\s+acme\s+dead_letter DeadLetter: no such customer[\s\S]*1$/,
     )
     await page.keyboard.press('j')

@@ -35,7 +35,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     crm.events.emit({ type: 'contact.created' })
     await rowsOf(page).getByText('handled', { exact: true }).first().waitFor()
     expect(await rowsOf(page).innerText()).toMatch(
-      /^✓ handled\s+(?:now|\d+ s ago)\s+contact\.created\s+\w{24}\s+:\d+\/hooks\s+200 handled\s+1\/5\s+\d+$/,
+      /^✓ handled\s+(?:now|\d+ s ago)\s+contact\.created\s+…\w{8}\s+:\d+\/hooks\s+200 handled\s+1\/5\s+\d+$/,
     )
     expect(complaints).toEqual([])
   })

@@ -130,6 +130,12 @@ describe('patterns', () => {
     ['contract.created', ['contact.created'], { models: { contract: record() } }, false],
     ['contract.created', ['contact.updated', 'company.created'], {}, false],
     ['contact.created', ['contact.created', 'contactGroup.created'], {}, false],
+    ['contact.*', ['contract.created'], {}, false],
+    ['finance_invoice.created', ['financeInvoice.created'], {}, true],
+    ['contacts.created', ['contact.created'], { models: { contacts: record() } }, true],
+    ['invoice.*', ['financeInvoice.created'], { models: { invoice: record() } }, true],
+    ['finance_invoice.created', ['financeInvoice.created'], { models: { finance_invoice: record() } }, true],
+    ['deal.created', ['contact.created'], { models: { deal: record() } }, false],
   ])('of %s are doubted after events of %s', async (pattern, types, options, isDoubted) => {
     const lines: Line[] = []
     const bench = new Bench({ ...options, logger: linesInto(lines) })

@@ -30,6 +30,7 @@ export async function run(args: readonly string[], given: Process): Promise<numb
   try {
     mustBeOfNoGroup(program, args)
     mustBeKnown(program, args)
+    mustHaveValues(program, args)
     await program.parseAsync(args, { from: 'user' })
     return EXIT.done
   } catch (error) {
@@ -85,6 +86,17 @@ function mustBeKnown(program: Command, args: readonly string[]): void {
   if (!isMissing && longer.length === 0) return
   const meant = longer.length > 0 ? longer.join(', ') : findNearest(stray, known)
   throw usageError(`unknown option '${stray}'.${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
+}
+
+/** Ends the command at an option whose value is missing: Commander would take the next option for the value. */
+function mustHaveValues(program: Command, args: readonly string[]): void {
+  const { options } = findCommand(program, args)
+  for (const [index, arg] of args.entries()) {
+    if (arg === '--') return
+    const next = args[index + 1] ?? ''
+    if (/^--\w/.test(next) && options.some(({ long, required }) => required && long === arg))
+      throw usageError(`${arg} needs a value, and ${next} is an option. If it is the value: ${arg}=${next}`)
+  }
 }
 
 /** Returns the command that a command line names. */

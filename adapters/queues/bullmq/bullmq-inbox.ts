@@ -11,7 +11,7 @@ import { ask, findGaps } from './durability.ts'
 import { toJobId } from './job-data.ts'
 import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
 import { readCounts, readNextTurn, readPage } from './look.ts'
-import { createMissingWarning } from './missing-queue.ts'
+import { createMissingWarning, describeMissing } from './missing-queue.ts'
 import { type BullmqInboxOptions, checkOptions } from './options.ts'
 import { createRedisTime } from './redis-time.ts'
 import { createTurns } from './turns.ts'
@@ -23,6 +23,8 @@ export type { BullmqInboxOptions } from './options.ts'
 export interface BullmqInbox extends Inbox {
   /** Closes the inbox's connections. Call it after `receiver.close()`: every later call to the inbox rejects. */
   close(): Promise<void>
+  /** Returns a sentence if no event was accepted into the queue yet, and no worker started: its name may be misspelt. */
+  findMissing(): Promise<string | undefined>
 }
 
 const SWEEP_BATCH = 1_000
@@ -62,6 +64,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   )
   return {
     commandOptions: toCommandOptions(checked),
+    findMissing: async () => describeMissing(await connection.get(), checked),
     async put(item: InboxItem) {
       warning.end()
       const [backend, turn] = await Promise.all([connection.get(), nextTurn(item.accountKey)])

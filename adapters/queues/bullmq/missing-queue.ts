@@ -1,9 +1,7 @@
 import type { RedisQueueBackend } from 'bullmq'
 import { consoleLogger, findNearest } from '../../../src/engine.ts'
-import { createConnection } from './connection.ts'
 import { call } from './durability.ts'
-import { type BullmqInboxOptions, type Checked, checkOptions } from './options.ts'
-import { createRedisTime } from './redis-time.ts'
+import type { Checked } from './options.ts'
 
 /** Keys that are looked at to name the queues of a Redis. */
 const MOST_KEYS = 20_000
@@ -11,7 +9,7 @@ const PAGE = 1_000
 const MOST_NAMED = 10
 
 /** Returns a sentence if a queue was never used: its worker never started, and no event was accepted. */
-async function describeMissing(
+export async function describeMissing(
   backend: RedisQueueBackend,
   { queue, prefix }: Pick<Checked, 'queue' | 'prefix'>,
 ): Promise<string | undefined> {
@@ -38,17 +36,6 @@ async function findQueues(backend: RedisQueueBackend, ownPrefix: string): Promis
     if (cursor === '0') break
   }
   return [...names].sort()
-}
-
-/** Returns a sentence if a queue was never used. Opens a connection for it. */
-export async function findMissing(options: BullmqInboxOptions): Promise<string | undefined> {
-  const checked = checkOptions(options)
-  const connection = createConnection(checked, createRedisTime(), () => {})
-  try {
-    return await describeMissing(await connection.get(), checked)
-  } finally {
-    await connection.close()
-  }
 }
 
 /** Creates a warning of a queue that was never used, for an inbox that only looks. A receiver makes its queue itself. */

@@ -1,5 +1,4 @@
 import { bullmqInbox } from '../../../adapters/queues/bullmq/bullmq-inbox.ts'
-import { findMissing } from '../../../adapters/queues/bullmq/missing-queue.ts'
 import type { BullmqInboxOptions } from '../../../adapters/queues/bullmq/options.ts'
 import { type EngineInbox, toUnreachable } from './engine-inbox.ts'
 
@@ -17,7 +16,7 @@ export async function openBullmqInbox(options: BullmqInboxOptions): Promise<Engi
   inbox.reportTo?.(SILENT)
   try {
     await inbox.get('')
-    return { inbox, close: inbox.close, missing: await findMissing(options) }
+    return { inbox, close: inbox.close, missing: await inbox.findMissing() }
   } catch (cause) {
     await inbox.close()
     throw toUnreachable(cause)

@@ -1,4 +1,5 @@
 import { ACTIONS, NAMED_MODELS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
+import { findMeantModel } from '../../../src/protocol/find-meant-type.ts'
 import { findNearest } from '../../../src/protocol/nearest.ts'
 import { MAX_TYPE_LENGTH } from '../../../src/protocol/schedule.ts'
 import { modelOf } from '../../wire/model-of.ts'
@@ -35,13 +36,13 @@ export function mustBeType(type: string, isAny: boolean): void {
 export function findMeant(type: string): string | undefined {
   if (type.endsWith('.*')) {
     const group = type.slice(0, -2)
-    const named = GROUPS.includes(group) ? undefined : findNearest(group, GROUPS)
+    const named = GROUPS.includes(group) ? undefined : (findMeantModel(group, GROUPS) ?? findNearest(group, GROUPS))
     return named === undefined ? undefined : `${named}.*`
   }
   if (KNOWN_TYPES.includes(type)) return undefined
   const model = modelOf(type)
   if (model === undefined) return findNearest(type, KNOWN_TYPES)
-  const named = NAMED_MODELS.includes(model) ? undefined : findNearest(model, NAMED_MODELS)
+  const named = NAMED_MODELS.includes(model) ? undefined : (findMeantModel(model) ?? findNearest(model, NAMED_MODELS))
   return named === undefined ? undefined : type.replace(model, named)
 }
 

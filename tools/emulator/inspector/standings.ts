@@ -18,8 +18,8 @@ export class Standings {
   readonly list: InboxList
   readonly #inbox: InboxView
   readonly #log: DeliveryLog
-  /** URLs of receivers that use the inbox, as was proven. */
-  readonly #users = new Set<string>()
+  /** URLs of receivers that use the inbox, as was proven, and the starts of the keys of their events. */
+  readonly #users = new Map<string, Set<string>>()
   #reading: Promise<void> | undefined
   #nextAt = 0
   #actions = 0
@@ -61,13 +61,18 @@ export class Standings {
     const { rows } = await this.list.read()
     // What was read before an action may no longer hold.
     if (actions !== this.#actions) return this.#read()
-    const found = new Map(rows.map(({ account, event, inbox }) => [nameEvent(account, event), inbox]))
+    const found = new Map<string, Standing[]>()
+    for (const { account, event, inbox } of rows) {
+      const name = nameEvent(account, event)
+      if (inbox !== null) found.set(name, [...(found.get(name) ?? []), inbox])
+    }
     this.#findUsers(found)
     const urls = new Set(accepted.map(urlOf))
     const missing: StoredDelivery[] = []
     for (const delivery of accepted) {
-      const isOurs = this.#users.has(urlOf(delivery)) || (this.#users.size === 0 && urls.size === 1)
-      const standing = found.get(nameOf(delivery))
+      const keys = this.#users.get(urlOf(delivery))
+      const isOurs = keys !== undefined || (this.#users.size === 0 && urls.size === 1)
+      const standing = found.get(nameOf(delivery))?.find(({ key }) => keys?.has(startOf(key)))
       if (!isOurs) this.#note(delivery, undefined)
       else if (standing) this.#note(delivery, standing)
       else if (!/^(gone|left|dropped)$/.test(delivery.standing?.state ?? '')) missing.push(delivery)
@@ -81,18 +86,24 @@ export class Standings {
   }
 
   /** A receiver uses the inbox if an event is there that no other can have put there. Other receivers may have inboxes of their own. */
-  #findUsers(found: ReadonlyMap<string, unknown>): void {
+  #findUsers(found: ReadonlyMap<string, readonly Standing[]>): void {
     const takers = new Map<string, Set<string>>()
     for (const delivery of this.#log.list()) {
       const name = nameOf(delivery)
       if (found.has(name) && isMaybeTaken(delivery))
         takers.set(name, (takers.get(name) ?? new Set()).add(urlOf(delivery)))
     }
-    for (const [url, ...others] of takers.values()) if (url !== undefined && others.length === 0) this.#users.add(url)
+    for (const [name, [url = '', ...others]] of takers) {
+      const [standing, ...more] = found.get(name) ?? []
+      if (standing === undefined || others.length + more.length > 0) continue
+      this.#users.set(url, (this.#users.get(url) ?? new Set()).add(startOf(standing.key)))
+    }
   }
 
-  #listKeys({ accountKey, eventId }: StoredDelivery): readonly string[] {
-    return this.list.listNames().map((name) => siblingKey(name, accountKey, eventId))
+  #listKeys(delivery: StoredDelivery): readonly string[] {
+    const { accountKey, eventId } = delivery
+    const starts = this.#users.get(urlOf(delivery)) ?? this.list.listNames()
+    return [...starts].map((start) => siblingKey(start, accountKey, eventId))
   }
 
   #note(delivery: StoredDelivery, standing: Standing | undefined): void {
@@ -119,6 +130,11 @@ function endOf(seen: Standing | undefined, key = ''): Standing {
   const isLater = seen?.state === 'waiting' && seen.tried > 0 && Date.parse(seen.dueAt ?? '') > Date.now()
   if (seen?.state === 'dead' || isLater) return { ...seen, state: 'left' }
   return { state: 'gone', key, dueAt: null, failures: 0, tried: 0, reason: null }
+}
+
+/** The start of a key, which names its receiver. */
+function startOf(key: string): string {
+  return siblingKey(key, '', '')
 }
 
 function urlOf({ attempts }: StoredDelivery): string {

@@ -6,7 +6,8 @@ import { isRefused } from '../model/outcome.ts'
 /** Meanings of code words, and advice by code word, status or failure. */
 const ADVICE: Readonly<Record<string, string>> = {
   handled: 'Every handler has finished.',
-  accepted: 'Stored durably in the inbox of its receiver, which is not shown here. A worker runs its handlers later.',
+  accepted:
+    'Stored durably in the inbox of its receiver. It was not seen in the inbox that is shown here: it was handled before, or its inbox is another one.',
   duplicate: 'The event was handled before, so no handler ran.',
   ignored: 'No handler is registered for this type, so nothing was done. Once one is, try again.',
   '400':
