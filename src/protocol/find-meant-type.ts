@@ -25,5 +25,6 @@ export function findMeantType(type: string, known: readonly string[] = []): stri
   if (splitType(type) !== undefined) return model && [model, ...rest].join('.')
   if (rest.length === 0 && (model !== undefined || models.includes(word))) return `${model ?? word}.created`
   const ofModel = ACTIONS.map((action) => `${model ?? word}.${action}`)
-  return findNearest(type, [...known, ...SERVICE_EVENT_TYPES, ...ofModel])
+  const whole = SERVICE_EVENT_TYPES.find((each) => each.endsWith(`.${type}`))
+  return whole ?? findNearest(type, [...known, ...SERVICE_EVENT_TYPES, ...ofModel])
 }

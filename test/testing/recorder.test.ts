@@ -102,6 +102,7 @@ describe('the type that toHaveHandled takes', () => {
     ['opportunity.update', 'did you mean opportunity.updated?', ['contact.created']],
     ['invoice.pad', 'did you mean invoice.paid?', ['invoice.paid']],
     ['sync.complete', 'did you mean sync.completed?', ['*']],
+    ['payment.failed', 'did you mean finance.payment.failed?', ['*']],
     ['contact.*', 'give one type, not a pattern.', ['contact.*']],
     ['contact.*', 'give one type, not a pattern.', ['*']],
     ['contacts.create', 'did you mean contact.created?', ['*']],

@@ -45,13 +45,13 @@ export interface MatcherResult {
  */
 export const matchers = {
   toBeAcknowledged(this: MatcherContext, received: unknown, none?: undefined): MatcherResult {
-    const { status, text } = statusOf(received, 'toBeAcknowledged')
+    const { status, text } = statusOf(this, received, 'toBeAcknowledged')
     mustBe('toBeAcknowledged', 'the argument', none, NONE)
     return say(this, isIn(status, 200), 'to be acknowledged', text)
   },
 
   toBeRejected(this: MatcherContext, received: unknown, expected?: number): MatcherResult {
-    const { status, text } = statusOf(received, 'toBeRejected')
+    const { status, text } = statusOf(this, received, 'toBeRejected')
     if (expected !== undefined) mustBe('toBeRejected', 'status', expected, REFUSAL)
     const pass = isIn(status, 400) && (expected === undefined || status === expected)
     return say(this, pass, `to be rejected with ${expected ?? 'a 4xx status'}`, text)
@@ -153,9 +153,18 @@ function isIn(status: unknown, from: number): boolean {
   return typeof status === 'number' && status >= from && status < from + 100
 }
 
-function statusOf(received: unknown, matcher: string): { readonly status: unknown; readonly text: string } {
+function statusOf(
+  { isNot }: MatcherContext,
+  received: unknown,
+  matcher: string,
+): { readonly status: unknown; readonly text: string } {
   const answer = isDelivery(received) ? received.attempts.at(-1) : received
-  if (isDelivery(received) && answer === undefined) return { status: undefined, text: 'no attempt has ended yet' }
+  if (isDelivery(received) && answer === undefined) {
+    const text = 'no attempt has ended yet'
+    // Negated, it would pass.
+    if (isNot && received.status === 'pending') throw new OptionChecker(matcher).invalid(`${text}: await the delivery.`)
+    return { status: undefined, text }
+  }
   if (!isObject(answer) || !('status' in answer))
     throw new OptionChecker(matcher).invalid(
       isThenable(received)
