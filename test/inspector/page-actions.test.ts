@@ -104,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.locator('dialog select').selectOption('flip-bit')
     await page.keyboard.press('Control+Enter')
     await page.locator('.verdict').getByText('401 unauthorized').waitFor()
-    expect(await page.locator('.verdict').innerText()).toContain('as it should')
+    expect(await page.locator('.verdict').innerText()).toContain('wrong on purpose, and was refused')
     const wrong = await copy(page, 'vitest test')
     const made = crm.deliveries.resend(crm.deliveries.list()[0]?.id ?? '', { body: '{"id":"evt_1","data":[]}' })
     await page.goto(`${crm.url}/_inspector?d=${made.id}`)

@@ -40,7 +40,7 @@ export function openBulk(bulk: Bulk): void {
 }
 
 const ABOUT =
-  'The oldest first. A failed delivery gets one more attempt, a waiting event its next try, and a dead letter all of its tries; handlers that had finished do not run again.'
+  'The oldest first. A dead letter gets all of its tries again. Handlers that had finished do not run again.'
 const START = { done: [] as readonly Row[], refused: 0, lastError: '' }
 
 const ENDS = ['handled', 'failed again', 'under way'] as const

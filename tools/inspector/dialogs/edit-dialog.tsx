@@ -26,7 +26,7 @@ function EditDialog({ id }: { readonly id: string }) {
 }
 
 const NOT_UTF8 =
-  'Parts of this body are not UTF-8. Any edit changes them; the exact form without an edit sends the exact bytes.'
+  'Parts of this body are not UTF-8, and any edit changes them. The exact form, unedited, sends the exact bytes.'
 
 function EditForm({ detail: { id, body } }: { readonly detail: DeliveryDetail }) {
   const original = body.text

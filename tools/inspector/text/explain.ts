@@ -6,23 +6,21 @@ import { isRefused } from '../model/outcome.ts'
 /** Meanings of code words, and advice by code word, status or failure. */
 const ADVICE: Readonly<Record<string, string>> = {
   handled: 'Every handler has finished.',
-  accepted:
-    'Stored durably in the inbox of its receiver. It was not seen in the inbox that is shown here: it was handled before, or its inbox is another one.',
+  accepted: 'Stored in an inbox, and not seen in the one shown here: it was handled before, or is in another one.',
   duplicate: 'The event was handled before, so no handler ran.',
-  ignored: 'No handler is registered for this type, so nothing was done. Once one is, try again.',
+  ignored: 'No handler is registered for this type. Once one is, try again.',
   '400':
-    '400: the signature is valid, but the receiver cannot read the body as an event. Was the body edited? The receiver’s log says what is wrong.',
+    '400: the signature is valid, but the body is no event that the receiver can read. Its log says what is wrong.',
   '409': '409: another process is handling this event. The next attempt finds the result.',
   '422':
-    '422: the schema refuses this record, or the event is too old for the receiver. The receiver’s log names the field. Edit the body and send it.',
+    '422: the schema refuses this record, or the event is too old. The receiver’s log says which. Edit the body and send it.',
   '500': '500: the receiver threw while it handled the event. The error is in its log.',
   handler_failed:
-    '500: a handler threw. The error is in the log of the receiver; it appears here if its environment has the POSTERN_DEV of “postern dev”.',
-  '503':
-    '503: the receiver cannot take the event now: it is busy, closing, or its store does not answer. Its log says which.',
-  no_handlers: '500: no handler is registered in the receiver. Is the module that registers them loaded?',
+    '500: a handler threw. The error is in the receiver’s log, and here if that has the POSTERN_DEV of “postern dev”.',
+  '503': '503: the receiver is busy or closing, or its store does not answer. Its log says which.',
+  no_handlers: '500: the receiver has no handlers. Is the module that registers them loaded?',
   body_consumed:
-    '500: a body parser ran before the receiver and consumed the body. Mount the receiver above the app’s JSON parser, or turn off the framework’s body parsing.',
+    '500: a body parser ran before the receiver. Mount the receiver above it, or turn off the framework’s body parsing.',
   late: '503: the handlers were still running at the deadline. They continue, and the next attempt finds the result.',
   'blocked-url': 'blocked-url: the emulator delivers to loopback and public hosts only (A30).',
   paused: 'paused: the webhook was paused, and the attempt counts as failed (A32).',
@@ -39,7 +37,7 @@ export function adviseOn(
   // An error that the receiver reports needs no guess.
   if (reason !== null && (reason.handlers.length > 0 || !reason.text.startsWith(last.result))) return undefined
   const { result, code } = last
-  if (isRefused(row)) return 'The signature was made wrong on purpose, and the receiver refused it, as it should.'
+  if (isRefused(row)) return 'The signature is wrong on purpose, and was refused.'
   const known = [code ?? '', result].find((word) => Object.hasOwn(ADVICE, word))
   // Neither does one whose answer says why it failed.
   if (known === result && /^\d/.test(result) && !NO_REASON.test(withoutAnswer(reason?.text ?? '', last)))
