@@ -94,7 +94,7 @@ describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
     const server = await startRedis('--appendfsync', 'always')
     onTestFinished(() => server.remove())
     const run = (command: string) => runCli(`inbox ${command} --redis ${server.url}`)
-    expect(await run('counts')).toEqual(ended(3, 'no queue "postern" with the prefix "bull". It has none.'))
+    expect(await run('counts')).toMatchObject({ code: 0 }) // nothing was accepted yet
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
     onTestFinished(() => warned.mockRestore())
     const inbox = bullmqInbox({ connection: server.url, queue: 'crm' })

@@ -116,6 +116,6 @@ describe.skipIf(CHROMIUM === undefined)('the need to try again, in the inspector
     crm.events.emit({ type: 'sync.completed' })
     await expect.poll(() => rowsOf(page).getByText('in an inbox').count()).toBe(2)
     await rowsOf(page).first().click()
-    await verdict(page).getByText('which is not shown here').waitFor()
+    await verdict(page).getByText('not seen in the one shown here').waitFor()
   })
 })

@@ -8,17 +8,18 @@ const MOST_KEYS = 20_000
 const PAGE = 1_000
 const MOST_NAMED = 10
 
-/** Returns a sentence if a queue was never used: its worker never started, and no event was accepted. */
+/** Returns a sentence if a queue was never used, by a worker or an accepted event, and others of the same Redis were. */
 export async function describeMissing(
   backend: RedisQueueBackend,
   { queue, prefix }: Pick<Checked, 'queue' | 'prefix'>,
 ): Promise<string | undefined> {
   if ((await call(backend, 'EXISTS', backend.toKey('meta'), backend.toKey('id'))) !== 0) return undefined
   const found = await findQueues(backend, prefix)
+  if (found.length === 0) return undefined
   const nearest = findNearest(queue, found) ?? found.find((name) => name.startsWith(`${queue} `))
   const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`
-  const others = found.length === 0 ? 'It has none.' : `Queues there: ${found.slice(0, MOST_NAMED).join(', ')}.`
-  return `This Redis has no queue "${queue}" with the prefix "${prefix}".${meant} ${others} The app makes its queue when its worker starts, or with the first event.`
+  const others = found.slice(0, MOST_NAMED).join(', ')
+  return `This Redis has no queue "${queue}" with the prefix "${prefix}".${meant} Queues there: ${others}. The app makes its queue when its worker starts, or with the first event.`
 }
 
 /** Finds the names of queues, with their prefix if it is another one. */
