@@ -35,7 +35,7 @@ const npm = (folder: string, ...args: readonly string[]) =>
 describe.skipIf(!hasRegistry)('an install for production', () => {
   // Whatever an app has for development only, and Postern works with.
   const devDependencies = Object.fromEntries(
-    ['better-sqlite3', 'libsql', 'pg', 'redis', 'typescript', 'vitest'].map((name) => [name, '*']),
+    ['better-sqlite3', 'libsql', 'pg', 'redis', 'typescript'].map((name) => [name, '*']),
   )
 
   it('brings no tool of development, and 14 MB at most', async () => {
