@@ -6,9 +6,9 @@ const UNLIKE = ['contract']
 
 /** Returns the model that was probably meant by a plural or misspelt one; undefined if this one may be correct. */
 export function findMeantModel(model: string, known: readonly string[] = NAMED_MODELS): string | undefined {
-  if (known.includes(model) || UNLIKE.includes(model) || /\d/.test(model)) return undefined
-  const limit = model.length < 5 ? 0 : model.length < 9 ? 1 : 2
   const singular = model.replace(/ies$/i, 'y').replace(/s$/i, '')
+  if (known.includes(model) || UNLIKE.includes(singular) || /\d/.test(model)) return undefined
+  const limit = model.length < 5 ? 0 : model.length < 9 ? 1 : 2
   return findNearest(singular, known, limit) ?? findNearest(model, known, limit)
 }
 

@@ -22,7 +22,7 @@ export class Untaken {
   /** Types of events that were handled. */
   readonly #taken = new Set<string>()
 
-  /** @param models the declared models: their patterns are meant as they are */
+  /** @param models the declared models */
   constructor(logger: Logger, models: ReadonlyMap<string, unknown> = new Map()) {
     this.#logger = logger
     this.#models = models
@@ -55,7 +55,7 @@ export class Untaken {
 
   /** Returns true for a pattern that has taken an event, of a documented model, or of a declared one that is no other form of the type's. */
   #isRight(pattern: EventPattern, type: string): boolean {
-    const { model } = { model: undefined, ...pattern }
+    const model = 'model' in pattern ? pattern.model : undefined
     const came = splitType(type)?.model
     if (model !== undefined && NAMED_MODELS.includes(model)) return true
     if (model !== undefined && this.#models.has(model))

@@ -72,7 +72,7 @@ describe('the emulator', () => {
     const crm = await start({ logger: { ...silentLogger, warn } })
     crm.webhooks.create({ url: URL_TAKEN, events: ['ticket.created', 'contract.created'] })
     crm.records.create('deal')
-    crm.records.create('contract')
+    for (const model of ['contract', 'contracts']) crm.records.create(model)
     const models = ['contacts', 'contacts', 'contcat', 'opportunities', 'tickets']
     for (const model of models) crm.records.create(model)
     expect(() => crm.records.get('contacts', '1')).toThrow('there is no such contacts; did you mean contact?')
