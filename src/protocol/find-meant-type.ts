@@ -4,9 +4,13 @@ import { findNearest } from './nearest.ts'
 /** Usual models that differ in a letter from one that the service names. */
 const UNLIKE = ['contract']
 
+export function toSingular(word: string): string {
+  return word.replace(/ies$/i, 'y').replace(/s$/i, '')
+}
+
 /** Returns the model that was probably meant by a plural or misspelt one; undefined if this one may be correct. */
 export function findMeantModel(model: string, known: readonly string[] = NAMED_MODELS): string | undefined {
-  const singular = model.replace(/ies$/i, 'y').replace(/s$/i, '')
+  const singular = toSingular(model)
   if (known.includes(model) || UNLIKE.includes(singular) || /\d/.test(model)) return undefined
   const limit = model.length < 5 ? 0 : model.length < 9 ? 1 : 2
   return findNearest(singular, known, limit) ?? findNearest(model, known, limit)

@@ -1,5 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 import { ACTIONS, type Action, mayBeModel, NAMED_MODELS, SERVICE_EVENT_TYPES } from './events.ts'
+import { toSingular } from './find-meant-type.ts'
 import { findNearest, findSlip } from './nearest.ts'
 import type { Sender } from './sender.ts'
 import { show } from './show.ts'
@@ -77,18 +78,14 @@ export function findDoubt(pattern: EventPattern): string | undefined {
   const meant =
     findSlip(model, NAMED_MODELS) ??
     NAMED_MODELS.find((named) => toBare(named) === toBare(model)) ??
-    SERVICE_EVENT_TYPES.find((type) => type.split('.').includes(toSingular(model)))
+    SERVICE_EVENT_TYPES.find((type) => type.split('.').includes(toSingular(model).toLowerCase()))
   if (meant === undefined) return undefined
   return `The pattern "${pattern.text}" names a model "${model}". Did you mean '${meant}'? If there is such a model, declare it: models: { ${model}: … }.`
 }
 
 /** Returns a model without the module that it belongs to: `invoice` of `financeInvoice`. */
 function toBare(model: string): string {
-  return toSingular(model.replace(/^(finance|sales|crm)(?=[A-Z])/, ''))
-}
-
-function toSingular(word: string): string {
-  return word.toLowerCase().replace(/ies$/, 'y').replace(/s$/, '')
+  return toSingular(model.replace(/^(finance|sales|crm)(?=[A-Z])/, '')).toLowerCase()
 }
 
 /** Finds the pattern that was probably meant. */
