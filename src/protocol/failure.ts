@@ -13,14 +13,24 @@ const MOST_CAUSES = 5
 /** Limit of the text, so that the emulator keeps the whole answer. */
 const LONGEST_TEXT = 8_192
 
+/** Receiver, and the options with which `postern inbox` opens its inbox. */
+interface Accepting {
+  readonly name: string
+  readonly inbox?: { readonly commandOptions?: readonly string[] | undefined } | undefined
+}
+
 /**
- * Adds why the event of a delivery failed. Only for `postern dev`, and only if the signature held: a sender without a secret learns nothing
- * more.
+ * Adds why the event of a delivery failed, or which inbox has accepted it. Only for `postern dev`, and only if the signature held: a sender
+ * without a secret learns nothing more.
  */
-export function withFailure(reply: Reply, outcome: Outcome): Reply {
-  const failure = outcome.id === undefined ? undefined : failureOf(outcome)
-  if (failure === undefined) return reply
-  return { ...reply, body: `${reply.body.slice(0, -1)},"error":${JSON.stringify(failure)}}` }
+export function withDetails(reply: Reply, outcome: Outcome, { name, inbox }: Accepting): Reply {
+  if (outcome.id === undefined) return reply
+  const details =
+    outcome.outcome === 'accepted'
+      ? { inbox: { name, place: inbox?.commandOptions ?? [] } }
+      : { error: failureOf(outcome) }
+  const added = JSON.stringify(details).slice(1)
+  return added === '}' ? reply : { ...reply, body: `${reply.body.slice(0, -1)},${added}` }
 }
 
 /** Describes the failure of an outcome; undefined if it has none. */

@@ -4,7 +4,7 @@ import { authenticate } from '../protocol/authenticate.ts'
 import { type Envelope, type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
-import { withFailure } from '../protocol/failure.ts'
+import { withDetails } from '../protocol/failure.ts'
 import { checkHead, declaredLength } from '../protocol/head.ts'
 import { isBytes } from '../protocol/is-bytes.ts'
 import { checkMs } from '../protocol/option-checker.ts'
@@ -85,7 +85,7 @@ export class DeliveryPath {
       const isOfDev = this.#devToken !== undefined && request.header('x-postern-dev') === this.#devToken
       const outcome = isThenable(answering) ? await answering : answering
       const reply = this.#reply(outcome, delivery)
-      return isOfDev ? withFailure(reply, outcome) : reply
+      return isOfDev ? withDetails(reply, outcome, settings) : reply
     } catch (cause) {
       return toReply(this.#report(this.#toUnexpected(cause), delivery), true, DRAIN_MS)
     } finally {

@@ -53,6 +53,18 @@ describe('an answer to `postern dev`', () => {
     })
   })
 
+  it('names the inbox that has accepted the event, to nobody else', async () => {
+    vi.stubEnv('POSTERN_DEV', TOKEN)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const inbox = { put() {}, work() {}, counts: async () => ({}), list() {}, get() {}, replay() {}, drop() {} }
+    const bench = new Bench({ name: 'crm', inbox: { ...inbox, commandOptions: ['--sqlite', '/data/app.db'] } })
+    bench.receiver.on('contact.*', () => {})
+    const deliver = async (headers: object) =>
+      (await bench.receiver.handle(request(events.contact.created(), { headers: { ...headers } }))).body
+    expect(JSON.parse(await deliver(dev)).inbox).toEqual({ name: 'crm', place: ['--sqlite', '/data/app.db'] })
+    expect(await deliver({})).not.toContain('inbox')
+  })
+
   const silent: readonly (readonly [string, ...Parameters<typeof deliver>])[] = [
     ['without the variable', { POSTERN_DEV: undefined }, dev],
     ['in production', { POSTERN_DEV: TOKEN, NODE_ENV: 'production' }, dev],
