@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Page } from 'playwright-core'
+import { RetryLater } from 'postern'
+import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Scene } from '../inbox/scene.ts'
-import { answer, beginEach, CHROMIUM, open, reading, rowsOf, startWith } from './support.ts'
+import { Scene, until } from '../inbox/scene.ts'
+import { answer, beginEach, CHROMIUM, open, reading, rowsOf, serve, start, startWith } from './support.ts'
 
 // Why an event failed, and whether it is still to be tried again.
 
@@ -104,18 +106,57 @@ describe.skipIf(CHROMIUM === undefined)('the need to try again, in the inspector
     expect(await isPrimary(page)).toBe(false)
   })
 
-  it('does not take an event for handled that another inbox has accepted', async () => {
-    const crm = await startWith(['sync.failed'], answer(200, 'accepted'), { inbox: new Scene().inbox })
-    crm.events.emit({ type: 'sync.failed' })
+  it('does not take an event for handled that was accepted into an inbox which is not shown, and says which one is', async () => {
+    const place = ['--sqlite', '/data/mistyped.db']
+    const body = JSON.stringify({ code: 'accepted', inbox: { name: 'default', place } })
+    const receiver = reading((_body, _request, response) => response.end(body))
+    const shown = new Scene()
+    const crm = await startWith(['sync.failed'], receiver, { inbox: shown.inbox, logger: silentLogger })
+    crm.webhooks.create({ url: await serve((_request, response) => response.end('OK')), events: ['sync.completed'] })
     const { page } = await open(crm)
-    await rowsOf(page).getByText('handled', { exact: true }).waitFor() // it is that of the only receiver
-    const other = await startWith(['sync.completed'], answer(200, 'accepted'))
-    other.events.emit({ type: 'sync.completed' })
-    const [webhook] = other.webhooks.list()
-    crm.webhooks.create({ url: webhook?.url ?? '', events: ['sync.completed'] })
+    crm.events.emit({ type: 'sync.failed' })
+    await page.getByRole('status').getByText('the app accepts events into the inbox sqlite:/data/mistyped.db').waitFor()
+    expect(await page.getByRole('status').innerText()).toContain(`the inbox shown is sqlite:${shown.path}`)
     crm.events.emit({ type: 'sync.completed' })
-    await expect.poll(() => rowsOf(page).getByText('in an inbox').count()).toBe(2)
-    await rowsOf(page).first().click()
-    await verdict(page).getByText('not seen in the one shown here').waitFor()
+    await expect.poll(() => page.locator('.row .outcome').allInnerTexts()).toEqual(['✓ delivered', '… in an inbox'])
+    await rowsOf(page).getByText('start with --inbox sqlite:/data/mistyped.db').waitFor()
+    await page.keyboard.press('3')
+    const webhooks = page.getByRole('table', { name: 'Webhooks' })
+    await webhooks.getByText('unknown').waitFor()
+    await webhooks.getByText('healthy').waitFor()
+  })
+
+  it('says that a delivery which is tried again was handled by a copy, does not count it, and stops its schedule', async () => {
+    let status = 500
+    const crm = await startWith(['sync.failed'], (...args) => answer(status, 'handled')(...args), { clock: 'manual' })
+    crm.events.emit({ type: 'sync.failed' })
+    await crm.clock.advance(0)
+    status = 200
+    crm.deliveries.resend(crm.deliveries.list()[0]?.id ?? '')
+    await crm.clock.advance(0)
+    const { page } = await open(crm)
+    await button(page, /^Retrying 0/).waitFor()
+    await rowsOf(page).getByText('handled by a copy, next try in 30 s').click()
+    await button(page, 'Stop the retries').click()
+    await page.getByRole('status').getByText('no further attempt is made').waitFor()
+    await verdict(page).getByText('failed, then handled by a copy').waitFor()
+    await crm.clock.advance('3h')
+    expect(crm.deliveries.list().map(({ attempts }) => attempts.length)).toEqual([1, 1])
+    await page.keyboard.press('2')
+    await page.locator('.health').getByText('healthy').waitFor()
+  })
+
+  it('says why an event of the inbox was put off', async () => {
+    const scene = new Scene()
+    scene.receiver.on('contact.created', () => {
+      throw new RetryLater(3_600_000, 'the quota is used up')
+    })
+    await scene.deliver(events.contact.created({}, { id: 'evt_1' }))
+    scene.work()
+    await until('it was tried', async () => (await scene.inbox.list('waiting')).entries[0]?.tries.length === 1)
+    const { page } = await open(await start({ inbox: scene.inbox }), '?screen=inbox')
+    await rowsOf(page).getByText('RetryLater: the quota is used up').waitFor()
+    await rowsOf(page).click()
+    await verdict(page).getByText('RetryLater').waitFor()
   })
 })

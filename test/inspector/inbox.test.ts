@@ -6,7 +6,7 @@ import { startEmulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { escapeHidden } from '../../tools/inspector/text/show.ts'
+import { escapeHidden } from '../../tools/wire/hidden.ts'
 import { type RunningCli, startCli } from '../cli/run-cli.ts'
 import { Scene, SECRET, until } from '../inbox/scene.ts'
 import {

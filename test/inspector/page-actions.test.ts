@@ -10,7 +10,7 @@ import type { Emulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { toCurl } from '../../tools/inspector/text/copies.ts'
+import { toCurl } from '../../tools/emulator/inspector/copies.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import {
   answer,

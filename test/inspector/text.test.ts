@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { readDelivery } from '../../tools/cli/input/read-delivery.ts'
 import type { Row } from '../../tools/emulator/contract.ts'
+import { toFixture, toVitest } from '../../tools/emulator/inspector/copies.ts'
 import { listTexts, nameZones, readFilter, readWord, writeWord } from '../../tools/inspector/model/filter.ts'
-import { toFixture, toVitest } from '../../tools/inspector/text/copies.ts'
 import { readPasted, replaceId } from '../../tools/inspector/text/edit-body.ts'
 import { showAgo, showExact, showExactly, showIn } from '../../tools/inspector/text/show.ts'
 
@@ -19,6 +19,7 @@ const ROW: Row = {
     status: 'pending',
   },
   record: 'c1',
+  advice: null,
   reason: { text: 'Mailchimp said "no", 502', handlers: ['audit'] },
   inbox: null,
   signing: 'valid',

@@ -102,6 +102,8 @@ export interface Row {
   readonly record: string | null
   /** Reason why the last attempt failed. */
   readonly reason: Reason | null
+  /** Advice on a failure, or the meaning of an answer. */
+  readonly advice: string | null
   /** Place of the event in the inbox of the receiver, as far as it is known. */
   readonly inbox: Standing | null
 }

@@ -20,10 +20,10 @@ export type DeliveryChange = Pick<StoredDelivery, 'status' | 'nextAttemptAt'> &
   Partial<Pick<StoredDelivery, 'attempts' | 'note' | 'remaining' | 'bytes'>>
 
 /** Part of a delivery that is written at each change; its bytes are written separately, and once. */
-type WrittenDelivery = Omit<
-  StoredDelivery,
-  'bytes' | 'signedBytes' | 'standing' | 'isInFlight' | 'made' | 'change' | 'ticket'
->
+type WrittenDelivery = Omit<StoredDelivery, 'bytes' | 'signedBytes' | 'isInFlight' | 'made' | 'change' | 'ticket'>
+
+/** A delivery, and the place of its event in the inbox. */
+export type Placed = readonly [delivery: StoredDelivery, standing: Standing | undefined]
 
 export class DeliveryLog {
   readonly #all = new Map<string, StoredDelivery>()
@@ -135,10 +135,17 @@ export class DeliveryLog {
     }
   }
 
-  /** Notes the place of an accepted event in the inbox, in memory only. */
-  place(delivery: StoredDelivery, standing: Standing | undefined): void {
-    delivery.standing = standing
-    delivery.change = ++this.#changeCount
+  /** Notes the places of accepted events in the inbox, then writes them in one transaction. */
+  place(places: readonly Placed[]): void {
+    const known = places.filter(([delivery]) => this.has(delivery))
+    for (const [delivery, standing] of known) {
+      delivery.standing = standing
+      delivery.change = ++this.#changeCount
+    }
+    if (known.length === 0) return
+    this.#journal.together(() => {
+      for (const [delivery] of known) this.#write(delivery, false)
+    })
   }
 
   removeWebhook(webhookId: string, alongside: () => void): void {
@@ -203,7 +210,6 @@ export class DeliveryLog {
     const {
       bytes,
       signedBytes,
-      standing: _standing,
       isInFlight: _isInFlight,
       made: _made,
       change: _change,

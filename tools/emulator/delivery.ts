@@ -116,4 +116,6 @@ export interface Standing {
   readonly tried: number
   /** Reason why the last try of a worker failed. */
   readonly reason: Reason | null
+  /** Reason for which it waits if its last try did not count as failed, such as that another process handles it. */
+  readonly putOff: string | null
 }

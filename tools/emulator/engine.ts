@@ -153,7 +153,7 @@ export class Engine {
     const retries = [...lane.due].filter(({ attempts }) => attempts.length > 0)
     for (const delivery of retries) {
       lane.due.delete(delivery)
-      if (rule === 'dropped') this.#abandon(delivery, 'the webhook was paused')
+      if (rule === 'dropped') this.abandon(delivery, 'the webhook was paused')
       else this.#conclude(delivery, missAttempt(delivery, webhook, this.#parts.clock.now()))
     }
     return false
@@ -194,7 +194,8 @@ export class Engine {
     return from + (ATTEMPT_DELAYS_MS[MAX_ATTEMPTS - remaining] ?? 0) / retryScale
   }
 
-  #abandon(delivery: StoredDelivery, note: string): void {
+  /** Ends a pending delivery without further attempts. */
+  abandon(delivery: StoredDelivery, note: string): void {
     this.#change(delivery, { status: 'failed', nextAttemptAt: undefined, note })
     this.#parts.feed.publish({ type: 'delivery', delivery })
   }

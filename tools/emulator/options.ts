@@ -16,7 +16,7 @@ import type { EmulatorDatabase } from './journal.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /** Part of an inbox that the inspector reads, and changes by hand. */
-export type InboxView = Pick<Inbox, 'counts' | 'list' | 'get' | 'replay' | 'drop'>
+export type InboxView = Pick<Inbox, 'counts' | 'list' | 'get' | 'replay' | 'drop' | 'commandOptions'>
 
 /** Duration: milliseconds, or text such as `30s`, `5m30s` or `2h`. */
 export type Duration = number | string

@@ -7,6 +7,7 @@ import { Engine } from './engine.ts'
 import { createEvents } from './events.ts'
 import { createFaults } from './faults.ts'
 import { createFeed, type Feed } from './feed.ts'
+import { Standings } from './inspector/standings.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { LIMITS } from './limits.ts'
 import { createAttempts } from './make-attempt.ts'
@@ -44,6 +45,7 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
   const faults = createFaults(random, settings.faults)
   const { deliveriesKept: kept, deliveriesPending: pending, deliveryBytes: bytes } = LIMITS
   const log = new DeliveryLog(journal, { kept, pending, bytes })
+  const standings = settings.inbox && new Standings(settings.inbox, { log, feed, journal })
   const engine = new Engine({
     ...core,
     log,
@@ -70,6 +72,7 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
     events,
     deliveries,
     log,
+    standings,
     engine,
     faults,
     feed,
@@ -91,6 +94,7 @@ function createOn(journal: Journal, settings: EmulatorSettings) {
     /** Aborts attempts in progress, and releases the database. */
     async close(): Promise<void> {
       await engine.close()
+      standings?.close()
       journal.close()
     },
   }

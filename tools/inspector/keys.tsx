@@ -95,7 +95,7 @@ function move(key: string): unknown {
   const { rows } = listShown()
   const from = store.wanted ?? open ?? readFocused()
   const at = rows.findIndex(({ id }) => id === from)
-  const row = rows[stepFrom(at, step, rows.length)]
+  const row = rows[at < 0 ? Math.min(store.place, rows.length - 1) : stepFrom(at, step, rows.length)]
   if (row === undefined) return false
   if (open !== undefined) go({ open: row.id }, false)
   return store.set({ wanted: row.id })

@@ -13,3 +13,9 @@ export const SIGNINGS = {
   'non-hex': 'a character that is not a hex digit',
   'two-headers': 'two headers, only the first one right',
 } as const
+
+export const SIGNING_OPTIONS: readonly (readonly [name: string, text: string])[] = Object.entries(SIGNINGS)
+
+export function nameSigning(signing: string): string {
+  return SIGNING_OPTIONS.find(([name]) => name === signing)?.[1] ?? signing
+}

@@ -145,9 +145,16 @@ async function loadBullmq() {
 
 /** Writes these options for a shell. Passwords are left out. */
 export function writeInboxOptions(options: InboxOptions): string {
-  return [...NAMES, ...DETAILS]
-    .flatMap((name) => (options[name] === undefined ? [] : [`--${name} ${toWord(withoutPassword(options[name]))}`]))
+  return listInboxOptions(options)
+    .map((word, index) => (index % 2 === 0 ? word : toWord(word)))
     .join(' ')
+}
+
+/** Lists these options with their values. Passwords are left out. */
+export function listInboxOptions(options: InboxOptions): readonly string[] {
+  return [...NAMES, ...DETAILS].flatMap((name) =>
+    options[name] === undefined ? [] : [`--${name}`, withoutPassword(options[name])],
+  )
 }
 
 /** Both drivers take a password in the query as well. */

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { InboxView } from '../../emulator/emulator.ts'
-import { type Env, type InboxOptions, type OpenInbox, openInboxOf } from './inbox-options.ts'
+import { type Env, type InboxOptions, listInboxOptions, type OpenInbox, openInboxOf } from './inbox-options.ts'
 
 /**
  * Creates an inbox that is opened at the first call, and again after a call has failed or its file was replaced.
@@ -10,6 +11,9 @@ import { type Env, type InboxOptions, type OpenInbox, openInboxOf } from './inbo
 export function createLateInbox(options: InboxOptions, env: Env = {}): InboxView & AsyncDisposable {
   let opening: Promise<OpenInbox> | undefined
   let openFile: string | undefined
+  const { sqlite } = options
+  // As the engine writes it, once it is open.
+  let commandOptions = listInboxOptions({ ...options, ...(sqlite !== undefined && { sqlite: resolve(sqlite) }) })
   const close = async () => {
     const closing = opening
     opening = undefined
@@ -17,7 +21,7 @@ export function createLateInbox(options: InboxOptions, env: Env = {}): InboxView
     await inbox?.[Symbol.asyncDispose]()
   }
   const ask = async <T>(question: (inbox: InboxView) => Promise<T>): Promise<T> => {
-    const file = await identify(options.sqlite)
+    const file = await identify(sqlite)
     if (file !== openFile) {
       openFile = file
       await close()
@@ -26,13 +30,18 @@ export function createLateInbox(options: InboxOptions, env: Env = {}): InboxView
     opening ??= openInboxOf(options, env, 0)
     const asked = opening
     try {
-      return await question(await asked)
+      const inbox = await asked
+      commandOptions = inbox.commandOptions ?? commandOptions
+      return await question(inbox)
     } catch (error) {
       if (opening === asked) await close()
       throw error
     }
   }
   return {
+    get commandOptions() {
+      return commandOptions
+    },
     counts: () => ask((inbox) => inbox.counts()),
     list: (state, page) => ask((inbox) => inbox.list(state, page)),
     get: (key) => ask((inbox) => inbox.get(key)),

@@ -4,7 +4,6 @@ import { account as accountShape, eventFields, must, signingShape } from '../che
 import type { DeliveryDetail } from '../contract.ts'
 import { CallLog } from '../inspector/batches.ts'
 import { createInspectorRoutes } from '../inspector/inspector-routes.ts'
-import type { Standings } from '../inspector/standings.ts'
 import { answerFault, deliveryFaults } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
@@ -31,7 +30,7 @@ const resend = z.strictObject({ body: z.string().optional(), sign: signingShape 
 const MAX_LISTED = 500
 
 /** Creates the control interface below `/_emulator`, which the real service does not have. */
-export function createControlRoutes(service: Service, readyLine: () => object, standings?: Standings): Hono<Env> {
+export function createControlRoutes(service: Service, readyLine: () => object): Hono<Env> {
   const { clock, accounts, events, faults } = service
   const app = new Hono<Env>()
   const calls = new CallLog(service)
@@ -79,7 +78,7 @@ export function createControlRoutes(service: Service, readyLine: () => object, s
   addRecordRoutes(app, service)
   addDeliveryRoutes(app, service)
   app.route('/stream', createStreamRoute(service))
-  app.route('/', createInspectorRoutes(service, calls, standings))
+  app.route('/', createInspectorRoutes(service, calls))
   return app
 }
 

@@ -4,7 +4,6 @@ import { secureHeaders } from 'hono/secure-headers'
 import { PosternError } from '../../../src/protocol/errors.ts'
 import { createInboxRoutes } from '../inspector/inbox-routes.ts'
 import { createPageRoute } from '../inspector/page-route.ts'
-import { Standings } from '../inspector/standings.ts'
 import { assumedStatusOf, Refusal, STATUS_OF, showError } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { createControlRoutes } from './control-routes.ts'
@@ -14,8 +13,7 @@ import { ConnectionCut, createServiceGate, rateHeaders } from './service-gate.ts
 import { createServiceRoutes } from './service-routes.ts'
 
 export function createApp(service: Service, readyLine: () => object): Hono<Env> {
-  const { settings, feed, log } = service
-  const standings = settings.inbox && new Standings(settings.inbox, log)
+  const { settings, feed, standings } = service
   const app = new Hono<Env>()
   const refuse = (c: Context<Env>, refusal: Refusal) => {
     const isControl = c.req.path.startsWith('/_')
@@ -54,7 +52,7 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   )
   app.use('/api/*', createServiceGate(service))
   app.route('/api', createServiceRoutes(service))
-  app.route('/_emulator', createControlRoutes(service, readyLine, standings))
+  app.route('/_emulator', createControlRoutes(service, readyLine))
   app.route('/_inspector', createPageRoute('emulator'))
   app.get('/_inspector/', (c) => c.redirect(`/_inspector${new URL(c.req.url).search}`))
   if (settings.inbox !== undefined && standings !== undefined) {

@@ -11,6 +11,7 @@ import type {
 } from '../contract.ts'
 import type { AttemptPhases, DeliveryAttempt, EmulatorDelivery, StoredDelivery } from '../delivery.ts'
 import type { FeedMessage } from '../feed.ts'
+import { adviseOn } from '../inspector/advice.ts'
 import { reasonOf } from '../inspector/reason.ts'
 import type { Service } from '../service.ts'
 import type { Webhook } from '../webhooks.ts'
@@ -44,22 +45,14 @@ function describeAttempt(attempt: DeliveryAttempt): AttemptDetail {
 }
 
 /** Describes a delivery as a line of the page's list, without bodies and headers, so that ten thousand can be sent. */
-export function describeRow(delivery: StoredDelivery): Row {
-  const {
-    id,
-    made,
-    change,
-    attempts,
-    status,
-    bytes,
-    standing,
-    signing,
-    resendOf = null,
-    note = null,
-    nextAttemptAt,
-  } = delivery
+export function describeRow(
+  { settings, webhooks }: Pick<Service, 'settings' | 'webhooks'>,
+  delivery: StoredDelivery,
+): Row {
+  const { id, made, change, attempts, status, bytes, signing, resendOf = null, note = null, nextAttemptAt } = delivery
   const last = attempts.at(-1)
-  return {
+  const url = last?.url ?? webhooks.find(delivery.webhookId)?.url ?? ''
+  const row = {
     id,
     made,
     change,
@@ -76,7 +69,7 @@ export function describeRow(delivery: StoredDelivery): Row {
     times: attempts.map(({ durationMs }) => Math.round(durationMs)),
     record: recordOf(bytes),
     reason: last ? reasonOf(last) : null,
-    inbox: standing ?? null,
+    inbox: (settings.inbox && delivery.standing) ?? null,
     last:
       last === undefined
         ? null
@@ -87,6 +80,7 @@ export function describeRow(delivery: StoredDelivery): Row {
             at: writeTime(last.at),
           },
   }
+  return { ...row, advice: adviseOn(row, url, settings, last?.responseBody) ?? null }
 }
 
 const LONGEST_ID = 100

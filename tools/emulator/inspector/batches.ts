@@ -6,10 +6,14 @@ import type { Service } from '../service.ts'
 const MOST_CALLS = 500
 const MOST_ROWS = 2_000
 
-type Parts = Pick<Service, 'clock' | 'log' | 'bootId'>
+type Parts = Pick<Service, 'clock' | 'log' | 'bootId' | 'settings' | 'webhooks'>
 
 /** Writes the present position in all changes. */
-export function writeCursor({ bootId, log }: Parts, calls: CallLog, change = log.lastChange): string {
+export function writeCursor(
+  { bootId, log }: Pick<Parts, 'bootId' | 'log'>,
+  calls: CallLog,
+  change = log.lastChange,
+): string {
   return `${bootId}.${change}.${calls.lastId}.${calls.stateChanges}`
 }
 
@@ -19,7 +23,8 @@ export function writeCursor({ bootId, log }: Parts, calls: CallLog, change = log
  *
  * @param after cursor of the batch or of the list that the page has
  */
-export function readBatch({ clock, log, bootId }: Parts, calls: CallLog, after: string): Batch {
+export function readBatch(parts: Parts, calls: CallLog, after: string): Batch {
+  const { clock, log, bootId } = parts
   const [, boot, ...numbers] = /^(\w+)\.(\d+)\.(\d+)\.(\d+)$/.exec(after) ?? []
   // A position of another run is before everything.
   const [change = -1, warning = 0, state = -1] = boot === bootId ? numbers.map(Number) : []
@@ -27,11 +32,11 @@ export function readBatch({ clock, log, bootId }: Parts, calls: CallLog, after: 
   const rows = (changes ?? []).slice(0, MOST_ROWS)
   const isCut = changes !== undefined && rows.length < changes.length
   return {
-    cursor: writeCursor({ clock, log, bootId }, calls, isCut ? rows.at(-1)?.change : log.lastChange),
+    cursor: writeCursor(parts, calls, isCut ? rows.at(-1)?.change : log.lastChange),
     now: writeTime(clock.now()),
     mustReload: changes === undefined,
     isStateNew: state !== calls.stateChanges,
-    rows: rows.map(describeRow),
+    rows: rows.map((delivery) => describeRow(parts, delivery)),
     warnings: calls.warnings.flatMap(({ id, text }) => (id > warning ? [text] : [])),
     total: log.size,
   }

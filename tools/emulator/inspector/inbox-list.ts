@@ -80,6 +80,8 @@ export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, fai
   // A try that found the event busy does not say why it failed before.
   const why = tries.findLast(({ error }) => error !== undefined) ?? last
   const reason = why && (state === 'dead' || failures > 0) ? toReason(why.error || why.code, why.handlers) : null
+  const putOff =
+    last && state === 'waiting' && reason === null ? toReason(last.error || nameCode(last.code)).text : null
   const due = writeInboxTime(dueAt)
   return {
     id: key,
@@ -101,8 +103,15 @@ export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, fai
       : null,
     record: null,
     reason: null,
-    inbox: { state, key, dueAt: due, failures, tried: last?.n ?? 0, reason },
+    advice: putOff,
+    inbox: { state, key, dueAt: due, failures, tried: last?.n ?? 0, reason, putOff },
   }
+}
+
+/** Words for the codes of tries that ran no handler. */
+function nameCode(code: string): string {
+  if (code === 'busy') return 'busy: another process is handling this event'
+  return code === 'store_unavailable' ? 'store_unavailable: the store did not answer' : code
 }
 
 /** A time of an engine in ISO 8601; null if it is none. */

@@ -4,13 +4,21 @@ import { ACTIONS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
 import { webhookChangeShape, webhookFields } from '../check-input.ts'
 import type { Found, RowPage } from '../contract.ts'
 import { createHandles } from '../handles.ts'
-import { describeDelivery, describeRow, describeState, describeWebhook, writeTime } from '../http/describe.ts'
+import {
+  describeBody,
+  describeDelivery,
+  describeRow,
+  describeState,
+  describeWebhook,
+  writeTime,
+} from '../http/describe.ts'
 import type { Env } from '../http/env.ts'
 import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from '../http/read-json.ts'
+import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { type CallLog, readBatch, writeCursor } from './batches.ts'
+import { COPIES } from './copies.ts'
 import { explainSignature } from './explain-signature.ts'
-import type { Standings } from './standings.ts'
 
 const MOST_ROWS = 10_000
 const MODELS = ['contact', 'opportunity', 'financeInvoice']
@@ -23,8 +31,8 @@ const recorded = z.union([
 ])
 
 /** Routes of the control interface that the page needs beside those that programs use. */
-export function createInspectorRoutes(service: Service, calls: CallLog, standings: Standings | undefined): Hono<Env> {
-  const { deliveries, events, settings, webhooks } = service
+export function createInspectorRoutes(service: Service, calls: CallLog): Hono<Env> {
+  const { deliveries, events, settings, standings, webhooks } = service
   const handles = createHandles(service)
   const app = new Hono<Env>()
 
@@ -35,7 +43,7 @@ export function createInspectorRoutes(service: Service, calls: CallLog, standing
     )
     return c.json(listRows(service, calls, limit, before))
   })
-  app.get('/rows/:id', (c) => c.json(describeRow(deliveries.get(c.req.param('id')))))
+  app.get('/rows/:id', (c) => c.json(describeRow(service, deliveries.get(c.req.param('id')))))
   app.get('/search', (c) => c.json(search(service, c.req.query('text') ?? '', Number(c.req.query('after')) || 0)))
   app.get('/changes', async (c) => {
     await standings?.refresh()
@@ -54,6 +62,25 @@ export function createInspectorRoutes(service: Service, calls: CallLog, standing
   app.get('/deliveries/:id/signature', (c) => {
     const delivery = deliveries.get(c.req.param('id'))
     return c.json(explainSignature(delivery, webhooks.find(delivery.webhookId), settings))
+  })
+  app.get('/deliveries/:id/copies/:form', (c) => {
+    const form = c.req.param('form')
+    const write = Object.hasOwn(COPIES, form) ? COPIES[form] : undefined
+    if (write === undefined) throw new Refusal('unknown', 'there is no such form of a copy')
+    const delivery = deliveries.get(c.req.param('id'))
+    const { eventId, eventType, attempts, webhookId } = delivery
+    const webhook = webhooks.find(webhookId)
+    const steps = explainSignature(delivery, webhook, settings)
+    const url = attempts.at(-1)?.url ?? webhook?.url ?? ''
+    return c.json({ text: write({ ...steps, eventId, eventType, body: describeBody(delivery), url }) })
+  })
+  app.post('/deliveries/:id/stop', async (c) => {
+    await readObject(c)
+    const delivery = deliveries.get(c.req.param('id'))
+    if (delivery.status !== 'pending' || delivery.isInFlight)
+      throw new Refusal('not-failed', 'the delivery is being sent, or no attempt of it is to come')
+    service.engine.abandon(delivery, 'stopped by hand')
+    return c.json(describeDelivery(delivery))
   })
   app.post('/deliveries/:id/retry', async (c) => {
     await readObject(c)
@@ -92,7 +119,7 @@ function listRows(service: Service, calls: CallLog, limit: number, before: numbe
       .filter(({ made }) => made < before)
       .slice(-Math.min(limit, MOST_ROWS))
       .toReversed()
-      .map(describeRow),
+      .map((delivery) => describeRow(service, delivery)),
   }
 }
 

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DeliveryDetail, Row, SignatureSteps } from '../../emulator/contract.ts'
 import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
+import { escapeHidden } from '../../wire/hidden.ts'
 import { closeDetail } from '../model/actions.ts'
 import { readAddress } from '../model/address.ts'
 import { toPath } from '../model/api.ts'
@@ -8,7 +9,6 @@ import { toItemPath } from '../model/inbox.ts'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { Empty, Url } from '../parts/small.tsx'
-import { escapeHidden } from '../text/show.ts'
 import { AnswerView, Attempts } from './attempts.tsx'
 import { BytesView, Copy, Headers } from './body-view.tsx'
 import { BodyOnRequest, InboxPart } from './inbox-part.tsx'
@@ -35,7 +35,7 @@ export function Detail({ id }: { readonly id: string }) {
     <section class="detail column" aria-label={isEvent ? 'Event of the inbox' : 'Delivery'} data-id={id}>
       <Title id={id} row={row} url={url} />
       {row !== undefined && isLoaded ? (
-        <Parts {...{ row, url }} detail={delivery.value} item={item.value} />
+        <Parts row={row} detail={delivery.value} item={item.value} />
       ) : (
         <div class="scroll">
           <Empty title={error ?? 'Loading'} text={error && !isEvent ? KEPT : undefined}>
@@ -50,18 +50,17 @@ export function Detail({ id }: { readonly id: string }) {
 
 interface PartsOptions {
   readonly row: Row
-  readonly url: string
   readonly detail: DeliveryDetail | undefined
   readonly item: InboxDetail | undefined
 }
 
-function Parts({ row, url, detail, item }: PartsOptions) {
+function Parts({ row, detail, item }: PartsOptions) {
   const signature = useCall<SignatureSteps>(detail && `GET ${toPath(detail.id)}/signature`, '')
   const [chosen, setChosen] = useState<number>()
   const shown = detail?.attempts.find(({ number }) => number === chosen) ?? detail?.attempts.at(-1)
   return (
     <div class="parts column">
-      <Verdict {...{ row, detail, url }} onTry={() => setChosen(undefined)} />
+      <Verdict {...{ row, detail }} onTry={() => setChosen(undefined)} />
       {item !== undefined && <InboxPart item={item} />}
       {detail === undefined ? (
         <BodyOnRequest itemKey={row.id} />

@@ -1,6 +1,6 @@
 import type { SignatureSteps } from '../../emulator/contract.ts'
+import { nameSigning } from '../../wire/signings.ts'
 import { Facts, Icon } from '../parts/small.tsx'
-import { nameSigning } from '../text/explain.ts'
 import type { Loaded } from './use-detail.ts'
 
 interface SignatureOptions {

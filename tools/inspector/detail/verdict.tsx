@@ -1,34 +1,43 @@
 import { MAX_ATTEMPTS } from '../../../src/protocol/schedule.ts'
 import type { DeliveryDetail, Row } from '../../emulator/contract.ts'
-import { readFailure } from '../../wire/code-word.ts'
+import { readFailure, withoutAnswer } from '../../wire/code-word.ts'
+import { escapeHidden } from '../../wire/hidden.ts'
+import { nameSigning } from '../../wire/signings.ts'
 import { openEdit } from '../dialogs/edit-dialog.tsx'
-import { act, askToDrop, COPIES, copyDelivery, sendCopy, tryOnce, whyNotSent, whyNotTried } from '../model/actions.ts'
+import {
+  act,
+  askToDrop,
+  COPIES,
+  copyDelivery,
+  sendCopy,
+  stopRetries,
+  tryOnce,
+  whyNotSent,
+  whyNotTried,
+} from '../model/actions.ts'
 import { isInboxWritable } from '../model/inbox.ts'
 import { isFailing, OUTCOMES, outcomeOf, reasonOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { OutcomeView } from '../parts/small.tsx'
-import { adviseOn, nameSigning, withoutAnswer } from '../text/explain.ts'
-import { count, escapeHidden } from '../text/show.ts'
+import { count } from '../text/show.ts'
 import { Stack } from './body-view.tsx'
 
 interface VerdictOptions {
   readonly row: Row
   readonly detail: DeliveryDetail | undefined
-  readonly url: string
   readonly onTry: () => void
 }
 
 /** Outcome of the event and its reason, in one line, then advice and the actions, or these and the error of the handler. */
-export function Verdict({ row, detail, url, onTry }: VerdictOptions) {
+export function Verdict({ row, detail, onTry }: VerdictOptions) {
   const outcome = outcomeOf(row)
   const [icon] = OUTCOMES[outcome]
   const tone = isFailing(row) ? 'alarm' : icon === '✓' ? 'good' : ''
   const reason = reasonOf(row)
   const failure = row.inbox === null ? readFailure(detail?.attempts.at(-1)?.responseBody ?? '') : undefined
-  const { last } = row
+  const { last, advice } = row
   const answer = row.inbox === null && last ? [last.result, last.code].filter(Boolean).join(' ') : ''
-  const advice = adviseOn(row, url, store.state?.settings)
   const why = withoutAnswer(reason?.text ?? '', last) || (reason?.text ?? '')
   const words = [
     reason?.handlers.length && `handler ${reason.handlers.join(', ')}`,
@@ -45,7 +54,7 @@ export function Verdict({ row, detail, url, onTry }: VerdictOptions) {
         <b>{escapeHidden(why)}</b>
         {escapeHidden(` · ${words.join(' · ')}`)}
       </p>
-      {failure === undefined && advice !== undefined && <p>{advice}</p>}
+      {failure === undefined && advice !== null && <p>{escapeHidden(advice)}</p>}
       <Actions row={row} onTry={onTry} />
       {failure !== undefined && failure.text !== reason?.text && <Stack text={failure.text} />}
     </div>
@@ -78,6 +87,8 @@ function Actions({ row, onTry }: Pick<VerdictOptions, 'row' | 'onTry'>) {
           onClick={async (click) => click.detail <= 1 && (await tryOnce(id, row)) && onTry()}
         />
       )}
+      {canDrop && key !== undefined && <Button class="danger" label="Drop…" onClick={() => askToDrop(row, key)} />}
+      {outcomeOf(row) === 'copied' && <Button class="main" label="Stop the retries" onClick={() => stopRetries(id)} />}
       {row.webhook !== '' && (
         <>
           <Button label="Edit and send" hotkey="e" {...{ disabled, title }} onClick={() => openEdit(id)} />
@@ -86,13 +97,12 @@ function Actions({ row, onTry }: Pick<VerdictOptions, 'row' | 'onTry'>) {
             <div class="bar">
               <Button label="Send a copy" {...{ disabled, title }} onClick={() => act(() => sendCopy(id))} />
               {forms.map((form) => (
-                <Button key={form} label={`Copy ${COPIES[form][0]}`} onClick={() => copyDelivery(id, form)} />
+                <Button key={form} label={`Copy ${COPIES[form]}`} onClick={() => copyDelivery(id, form)} />
               ))}
             </div>
           </details>
         </>
       )}
-      {canDrop && key !== undefined && <Button class="danger" label="Drop…" onClick={() => askToDrop(row, key)} />}
     </div>
   )
 }

@@ -1,12 +1,12 @@
 import type { DeliveryDetail } from '../../emulator/contract.ts'
 import { toPretty } from '../../wire/json.ts'
+import { SIGNING_OPTIONS } from '../../wire/signings.ts'
 import { BODY_FORMS } from '../detail/body-view.tsx'
 import { useDetail } from '../detail/use-detail.ts'
 import { sendCopy } from '../model/actions.ts'
 import { store } from '../model/store.ts'
 import { Fields, Switch } from '../parts/fields.tsx'
 import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
-import { SIGNING_OPTIONS } from '../text/explain.ts'
 import { Dialog, useDraft } from './dialog.tsx'
 
 /** Opens the body of a delivery, to edit it and send it, with a new signature or one that is wrong in one way. */

@@ -1,7 +1,6 @@
-import type { DeliveryDetail, Row, SignatureSteps, WebhookShape } from '../../emulator/contract.ts'
+import type { Row, WebhookShape } from '../../emulator/contract.ts'
+import { escapeHidden } from '../../wire/hidden.ts'
 import { ask, showText } from '../dialogs/dialog.tsx'
-import { toCurl, toFixture, toVitest } from '../text/copies.ts'
-import { escapeHidden } from '../text/show.ts'
 import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
@@ -67,7 +66,7 @@ export function askToDrop({ type, record, event }: Row, key: string): void {
 
 export function whyNotTried(row: Row): string | undefined {
   const outcome = outcomeOf(row)
-  if (outcome === 'repaired') return 'a copy of it was handled'
+  if (outcome === 'repaired' || outcome === 'copied') return 'a copy of it was handled'
   if (outcome === 'resending') return 'it is being sent'
   const isLater = row.inbox?.state === 'waiting' && Date.parse(row.inbox.dueAt ?? '') > Date.now()
   if (!isLater && !isFailing(row) && outcome !== 'ignored') return `nothing has failed: it is ${OUTCOMES[outcome][1]}`
@@ -117,22 +116,18 @@ export async function moveClock(move: { readonly advance: string } | { readonly 
   await reloadState()
 }
 
-export const COPIES = {
-  curl: ['curl command', toCurl],
-  test: ['vitest test', toVitest],
-  fixture: ['fixture line', toFixture],
-} as const
+export const COPIES = { curl: 'curl command', test: 'vitest test', fixture: 'fixture line' } as const
 
 export function copyDelivery(id: string, form: keyof typeof COPIES): Promise<boolean> {
   return act(async () => {
-    const [detail, steps] = await Promise.all([
-      api<DeliveryDetail>(`GET ${toPath(id)}`),
-      api<SignatureSteps>(`GET ${toPath(id)}/signature`),
-    ])
-    const [name, write] = COPIES[form]
-    const url = detail.attempts.at(-1)?.url ?? store.urlOf(detail.webhookId)
-    await copyText(write({ ...detail, ...steps, url }), name)
+    const { text } = await api<{ readonly text: string }>(`GET ${toPath(id)}/copies/${form}`)
+    await copyText(text, COPIES[form])
   })
+}
+
+/** Ends the schedule of a delivery. What was handled by a copy needs no further attempt. */
+export function stopRetries(id: string): Promise<boolean> {
+  return act(() => api(`POST ${toPath(id)}/stop`), 'stopped: no further attempt is made')
 }
 
 /** Copies a text. Without a clipboard, as outside of a secure context, shows it for copying by hand. */

@@ -6,6 +6,7 @@ export const OUTCOMES = {
   dead: ['✕', 'dead', 'dead'],
   failed: ['✕', 'failed', 'failed'],
   repaired: ['–', 'failed, then handled by a copy', 'success'],
+  copied: ['–', 'handled by a copy, next try', 'success'],
   refused: ['–', 'refused, as asked', 'success'],
   retrying: ['↻', 'next try', 'retrying'],
   resending: ['◌', 'sending', 'retrying'],
@@ -19,7 +20,7 @@ export const OUTCOMES = {
   delivered: ['✓', 'delivered', 'success'],
   ignored: ['–', 'ignored', 'success'],
   dropped: ['–', 'dropped', 'success'],
-  left: ['–', 'dropped or replayed elsewhere', 'success'],
+  left: ['–', 'left the inbox', 'success'],
 } as const
 
 export type Outcome = keyof typeof OUTCOMES
@@ -30,12 +31,13 @@ export type Status = (typeof OUTCOMES)[Outcome][2]
 export function outcomeOf(row: Row): Outcome {
   if (row.status === 'success') return outcomeOfAnswer(row)
   if (row.status === 'failed') return isRefused(row) ? 'refused' : listRepaired().has(row.id) ? 'repaired' : 'failed'
+  if (listRepaired().has(row.id)) return 'copied'
   if (store.webhook(row.webhook)?.active === false) return 'paused'
   const [later, now] = row.times.length > 0 ? (['retrying', 'resending'] as const) : (['waiting', 'sending'] as const)
   return Date.parse(row.nextAt ?? '') <= store.now() ? now : later
 }
 
-export function isRefused({ signing, last }: Row): boolean {
+function isRefused({ signing, last }: Row): boolean {
   return signing !== 'valid' && /^4\d\d$/.test(last?.result ?? '')
 }
 
@@ -69,11 +71,8 @@ const listRepaired: () => ReadonlySet<string> = remember(
   },
 )
 
-/** Without the inbox of its receiver, an accepted event counts as handled. */
 function isHandled(row: Row): boolean {
-  if (row.status !== 'success') return false
-  const outcome = outcomeOfAnswer(row)
-  return outcome === 'handled' || outcome === 'delivered' || row.inbox === null
+  return row.status === 'success' && OUTCOMES[outcomeOfAnswer(row)][0] === '✓'
 }
 
 /** Reason why the event was not handled: that of the receiver's worker, or of the last attempt. */

@@ -52,6 +52,8 @@ class Store {
   heldFrom: number = Number.POSITIVE_INFINITY
   /** The row to which a key moves the focus, until it has it. */
   wanted: string | undefined
+  /** Place of the row that has left the list with the focus: the next one has it now. */
+  place = 0
   /** Number of the chosen colours: those of the system, light or dark. */
   theme = Number(localStorage.getItem('postern.theme'))
   /** The emulator's time minus the machine's. `#manualNow` is the time of a manual clock. */

@@ -1,12 +1,10 @@
+import { escapeHidden } from '../../wire/hidden.ts'
 import { bulkOf, openBulk } from '../dialogs/bulk-dialog.tsx'
 import { tryOnce } from '../model/actions.ts'
 import { readAddress } from '../model/address.ts'
 import { writeWord } from '../model/filter.ts'
 import { groupFailures } from '../model/list.ts'
 import { reasonOf } from '../model/outcome.ts'
-import { store } from '../model/store.ts'
-import { adviseOn } from '../text/explain.ts'
-import { escapeHidden } from '../text/show.ts'
 import { Button } from './fields.tsx'
 import { NothingFailed } from './nothing-shown.tsx'
 import { Ago, nameWebhook, Table, ViewLink } from './small.tsx'
@@ -40,7 +38,7 @@ function describeGroup([cause, rows]: ReturnType<typeof groupFailures>[number]) 
           {escapeHidden(newest ? `${newest.type} · ${reasonOf(newest)?.text}` : cause)}
         </ViewLink>
         <small>{places.join(', ')}</small>
-        <small>{newest && adviseOn(newest, store.urlOf(newest.webhook), store.state?.settings)}</small>
+        <small>{newest?.advice}</small>
       </>,
       <>
         {rows.length.toLocaleString('en')}{' '}

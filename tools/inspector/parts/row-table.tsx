@@ -1,34 +1,31 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Row } from '../../emulator/contract.ts'
+import { withoutAnswer } from '../../wire/code-word.ts'
+import { escapeHidden } from '../../wire/hidden.ts'
 import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { hold, release } from '../model/list.ts'
-import { reasonOf } from '../model/outcome.ts'
+import { OUTCOMES, outcomeOf, reasonOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
-import { adviseOn, withoutAnswer } from '../text/explain.ts'
-import { escapeHidden } from '../text/show.ts'
 import { Ago, Head, nameWebhook, OutcomeView, Result } from './small.tsx'
 
 /** Heights of a row in pixels, of one line and of two, as in the style. There may be ten thousand rows, so only those around the visible ones are drawn. */
 const LINE_PX = 28
 const TWO_LINES_PX = 44
-/** Widths below which a row has two lines, or leaves the room of its last columns to the reason. */
+/** Widths below which a row has two lines, so that the reason has one of its own, or leaves the room of its last columns to the reason. */
 const NARROW_PX = 900
-/** Width below which the answer stands beside the type. */
-const PHONE_PX = 560
 const WIDE_PX = 1_200
 const ROWS_AROUND = 15
 
 const OF_DELIVERIES = ['Record', 'Webhook', 'Answer', 'Attempts', 'ms']
 const OF_EVENTS = ['Event', 'Account', 'Last try', 'Tries']
 const CLASSES = ['', 'dim', '', 'mono', 'dim', '', 'number', 'number']
-const WIDTHS = ['max(106px, 12cqi)', '86px', 'max(210px, 13cqi)', '108px', '15cqi', '', '82px', '82px']
+const WIDTHS = ['max(140px, 14cqi)', '86px', 'max(210px, 13cqi)', '108px', '15cqi', '', '82px', '82px']
 
 function listColumns(width: number, isEvent: boolean) {
   const all = ['Outcome', 'Time', 'Type', ...(isEvent ? OF_EVENTS : OF_DELIVERIES)].map(
-    (name, index) => [name, CLASSES[index], index === 2 && width < PHONE_PX ? '' : WIDTHS[index]] as const,
+    (name, index) => [name, CLASSES[index], index === 2 && width < NARROW_PX ? '' : WIDTHS[index]] as const,
   )
-  if (width < PHONE_PX) return all.filter((_, index) => index === 0 || index === 2)
-  if (width < NARROW_PX) return all.filter((_, index) => index === 0 || index === 2 || index === 5)
+  if (width < NARROW_PX) return all.filter((_, index) => index === 0 || index === 2)
   return width < WIDE_PX ? all.slice(0, 6) : all
 }
 
@@ -61,7 +58,7 @@ export function RowTable({ name, rows }: { readonly name: string; readonly rows:
   const last = Math.min(rows.length, Math.ceil((from + size) / height) + ROWS_AROUND)
   useWanted(scroll, rows, height, measure)
   return (
-    <div ref={scroll} class="scroll" onScroll={measure}>
+    <div ref={scroll} class="scroll" tabIndex={-1} onScroll={measure}>
       <table
         class={width < NARROW_PX ? 'rows tight narrow' : width < WIDE_PX ? 'rows tight' : 'rows'}
         aria-label={name}
@@ -101,18 +98,14 @@ export function readFocused(): string | undefined {
   return (document.activeElement as HTMLElement | null)?.dataset.key // a page has HTML only
 }
 
-/** Brings a row into view: the open one, also far down, or the one to which a key moves the focus. The next one gets it if a row with the focus has left the list. */
+/** Brings a row into view: the open one, also far down, or the one to which a key moves the focus. A row that leaves the list leaves the focus to the list: no key acts on another row. */
 function useWanted(scroll: Scroll, rows: readonly Row[], height: number, measure: () => void): void {
-  const last = useRef<{ open?: string | undefined; focused?: string | undefined; at: number }>({ at: 0 })
+  const shown = useRef<string | undefined>(undefined)
+  const focused = useRef<{ readonly key?: string | undefined; readonly at: number }>({ at: 0 })
   useLayoutEffect(() => {
     const { open } = readAddress()
-    const { focused, at, open: shown } = last.current
     const indexOf = (key: string | undefined) => rows.findIndex(({ id }) => id === key)
-    const hasNone = document.activeElement === document.body && store.dialog === undefined
-    const next =
-      hasNone && focused !== undefined && indexOf(focused) < 0 ? rows[Math.min(at, rows.length - 1)]?.id : undefined
-    const toFocus = store.wanted ?? next
-    const key = toFocus ?? (open === shown ? undefined : open)
+    const key = store.wanted ?? (open === shown.current ? undefined : open)
     const index = indexOf(key)
     if (scroll.current !== null && index >= 0) {
       const link = scroll.current.querySelector<HTMLElement>(`[data-key="${CSS.escape(key ?? '')}"]`)
@@ -121,12 +114,18 @@ function useWanted(scroll: Scroll, rows: readonly Row[], height: number, measure
         return measure() // it is drawn next
       }
       link.closest('tr')?.scrollIntoView({ block: 'nearest' })
-      if (toFocus !== undefined) link.focus({ preventScroll: true })
-      last.current.open = open
+      if (store.wanted !== undefined) link.focus({ preventScroll: true })
+      shown.current = open
       store.wanted = undefined
     }
+    const hasNone = document.activeElement === document.body && store.dialog === undefined
+    const before = focused.current
+    if (hasNone && before.key !== undefined && indexOf(before.key) < 0) {
+      scroll.current?.focus({ preventScroll: true })
+      store.place = before.at
+    } else if (document.activeElement !== scroll.current) store.place = 0
     const now = readFocused()
-    if (now !== undefined || !hasNone) last.current = { ...last.current, focused: now, at: indexOf(now) }
+    if (now !== undefined || !hasNone) focused.current = { key: now, at: indexOf(now) }
   })
 }
 
@@ -144,7 +143,7 @@ function RowLine({ row, index, isCurrent, width }: LineOptions) {
   const attempts = isEvent ? inbox?.tried : resendOf === null ? `${times.length}/5` : 'copy'
   const place = isEvent ? account : nameWebhook(webhook)
   const ms = times.at(-1)
-  const why = escapeHidden(explainShortly(row, url))
+  const why = escapeHidden(explainShortly(row))
   const about = record ?? event
   const subject = escapeHidden(about.length > 12 ? `…${about.slice(-8)}` : about)
   const outcome = <OutcomeView row={row} />
@@ -163,9 +162,15 @@ function RowLine({ row, index, isCurrent, width }: LineOptions) {
     </>
   )
   const numbers = [attempts, ...(ms === undefined ? [] : [`${ms} ms`]), place].join(' · ')
-  const title = columns.length > 2 ? link : [link, ' ', answer]
-  const cells = isNarrow ? [outcome, title, answer] : [outcome, time, link, subject, place, answer, attempts, ms ?? '–']
-  const below = [time, why === '' ? `${account} · ${subject}` : reason, numbers]
+  // The link stays the same element, with the focus, when the width changes.
+  const title = (
+    <>
+      {link}
+      {isNarrow && [' ', answer, ' ', <span class="dim">{numbers}</span>]}
+    </>
+  )
+  const cells = isNarrow ? [outcome, title] : [outcome, time, title, subject, place, answer, attempts, ms ?? '–']
+  const below = [time, why === '' ? `${account} · ${subject}` : reason]
   return (
     <tr
       class="row"
@@ -185,9 +190,8 @@ function RowLine({ row, index, isCurrent, width }: LineOptions) {
 }
 
 /** The reason, or advice, without what the answer beside it says. */
-function explainShortly(row: Row, url: string): string {
-  const { last } = row
-  if (last?.code === 'ignored') return 'no handler for this type'
-  const advice = last?.isAcknowledged ? '' : adviseOn(row, url, store.state?.settings)
-  return withoutAnswer(reasonOf(row)?.text ?? '', last) || withoutAnswer(advice ?? '', last)
+function explainShortly(row: Row): string {
+  const { last, advice } = row
+  const isDone = OUTCOMES[outcomeOf(row)][0] === '✓'
+  return withoutAnswer(reasonOf(row)?.text ?? '', last) || (isDone ? '' : withoutAnswer(advice ?? '', last))
 }

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import type { LastResult, Row } from '../../emulator/contract.ts'
+import { escapeHidden } from '../../wire/hidden.ts'
 import { type Address, follow, go, readAddress, toPageUrl, toView } from '../model/address.ts'
 import { OUTCOMES, outcomeOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
-import { escapeHidden, showAgo, showExact, showIn } from '../text/show.ts'
+import { showAgo, showExact, showIn } from '../text/show.ts'
 
 interface TimeOptions {
   readonly at: string | null
@@ -31,7 +32,7 @@ export function OutcomeView({ row }: { readonly row: Row }) {
     <span class={`outcome ${icon === '–' ? 'nothing' : status}`}>
       <Icon sign={icon} /> <span class="word">{word}</span>{' '}
       {outcome === 'retrying' && inbox !== null && <In at={inbox.dueAt} isReal />}
-      {/^(retrying|waiting)$/.test(outcome) && inbox === null && <In at={nextAt} />}
+      {/^(retrying|waiting|copied)$/.test(outcome) && inbox === null && <In at={nextAt} />}
     </span>
   )
 }

@@ -1,4 +1,5 @@
 import type { ApiCall, Row, WebhookShape } from '../../emulator/contract.ts'
+import { escapeHidden } from '../../wire/hidden.ts'
 import { useCall } from '../detail/use-detail.ts'
 import { ask, Dialog, showText, useDraft } from '../dialogs/dialog.tsx'
 import { act, change, pauseOrResume } from '../model/actions.ts'
@@ -7,7 +8,7 @@ import { causeOf, reasonOf, statusOf } from '../model/outcome.ts'
 import { remember, store } from '../model/store.ts'
 import { Button, Fields } from '../parts/fields.tsx'
 import { Ago, Empty, Icon, Table, Url, ViewLink } from '../parts/small.tsx'
-import { count, escapeHidden } from '../text/show.ts'
+import { count } from '../text/show.ts'
 
 const COLUMNS = [['Webhook'], ['State'], ['Handled', 'number'], ['p95', 'number']] as const
 const TO_REGISTER = "Your client can register one through the service's API, and you by “New webhook”."
@@ -72,7 +73,8 @@ function findP95(times: readonly number[]): string {
 /** The row of a webhook. It is failing if its last delivery failed, and degraded if an earlier one did and was not handled since. */
 function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, ...counts }: Figures) {
   const { id, accountKey, url, active, events, description } = webhook
-  const health = worst === undefined ? 'healthy' : worst === newest ? 'failing' : 'degraded'
+  const isUnknown = newest === undefined && counts.pending > 0
+  const health = worst === undefined ? (isUnknown ? 'unknown' : 'healthy') : worst === newest ? 'failing' : 'degraded'
   const state = active ? health : 'paused'
   const bad = (['dead', 'failed', 'retrying'] as const).filter((status) => counts[status] > 0)
   const tried = bad.reduce((sum, status) => sum + counts[status], counts.success)
@@ -100,8 +102,9 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, .
       </>,
       <>
         <span class={`health ${state}`}>
-          <Icon sign={{ healthy: '✓', degraded: '!', failing: '✕', paused: '‖' }[state]} /> {state}
+          <Icon sign={{ healthy: '✓', degraded: '!', failing: '✕', paused: '‖', unknown: '…' }[state]} /> {state}
         </span>
+        {isUnknown && <small>it accepts events, and none was seen to be handled</small>}
         {worst !== undefined && (
           <small>
             <ViewLink view={{ screen: 'deliveries', open: worst.id }}>

@@ -1,6 +1,6 @@
 import { showDuration } from '../../../src/host/duration.ts'
-import { escapeUnits } from '../../../src/host/escape.ts'
 import { isTime } from '../../../src/protocol/iso-time.ts'
+import { escapeHidden } from '../../wire/hidden.ts'
 
 export function count(number: number, one: string, several: string): string {
   return `${number.toLocaleString('en')} ${number === 1 ? one : several}`
@@ -18,19 +18,6 @@ export function showExactly(text: string): string {
 /** Acts as `showExactly` on formatted text, whose line breaks are not part of the original. */
 export function showReadably(text: string): string {
   return showExactly(text).replaceAll('⏎\n', '\n')
-}
-
-/** Control characters except the line feed, invisible ones, and those that change the direction. */
-const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-
-/** Writes hidden characters as escapes, as in a JavaScript string. */
-export function escapeHidden(text: string): string {
-  return escapeUnits(text, HIDDEN)
-}
-
-/** Returns true if a shell and a terminal leave the text unchanged: it consists of printable characters and line breaks. */
-export function isPlainText(text: string): boolean {
-  return text.search(HIDDEN) < 0 && !text.includes('\ufffd')
 }
 
 export function showSize(bytes: number): string {

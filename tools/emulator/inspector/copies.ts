@@ -1,10 +1,10 @@
+import { parseJson } from '../../../src/protocol/parse-json.ts'
 import { quoteForShell } from '../../../src/protocol/show.ts'
 import { SIGNATURE_NAME } from '../../../src/protocol/signature-name.ts'
-import type { DeliveryDetail, SignatureSteps } from '../../emulator/contract.ts'
-import { readField } from './edit-body.ts'
-import { escapeHidden, fromBase64, isPlainText } from './show.ts'
+import { escapeHidden, isPlainText } from '../../wire/hidden.ts'
+import type { DeliveryDetail, SignatureSteps } from '../contract.ts'
 
-export type CopiedDelivery = Pick<DeliveryDetail, 'eventId' | 'eventType' | 'body'> &
+type CopiedDelivery = Pick<DeliveryDetail, 'eventId' | 'eventType' | 'body'> &
   Pick<SignatureSteps, 'signatureHeader' | 'sent' | 'isRight' | 'answer'> & { readonly url: string }
 
 /** Limit of one argument of a program. Linux takes 128 KiB. */
@@ -23,9 +23,7 @@ export function toCurl({ url, body, signatureHeader, sent }: CopiedDelivery): st
 
 /** Returns true if the text encodes to the exact bytes. Bytes that are not UTF-8 became U+FFFD in it. */
 function isWhole({ text, base64 }: CopiedDelivery['body']): boolean {
-  const bytes = new TextEncoder().encode(text)
-  const exact = fromBase64(base64)
-  return bytes.length === exact.length && bytes.every((byte, at) => byte === exact[at])
+  return Buffer.from(text).equals(Buffer.from(base64, 'base64'))
 }
 
 /** Writes one JSON object on a line. `postern verify --delivery` reads it, and so does the page's field for a recorded body. */
@@ -48,7 +46,8 @@ export function toVitest({ eventId, eventType, body, signatureHeader, isRight, a
   const title = status === 200 ? `handles ${eventType} ${eventId}` : `refuses ${eventType} ${eventId}${why}`
   const signature = isRight ? 'sign(body, secret)' : "sign(body, 'another secret')"
   const named = signatureHeader === SIGNATURE_NAME ? '' : `, signatureHeader: ${toLiteral(signatureHeader)}`
-  const id = readField(body.text, 'id') ?? eventId
+  const own: unknown = Object(parseJson(body.text)).id
+  const id = typeof own === 'string' ? own : eventId
   return `import { createReceiver, sign } from 'postern'
 import { expect, test } from 'vitest'
 
@@ -70,4 +69,11 @@ test(${toLiteral(title)}, async () => {
 function toLiteral(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${escapeHidden(inner)}'`
+}
+
+/** Forms in which the page copies a delivery. */
+export const COPIES: Readonly<Record<string, (delivery: CopiedDelivery) => string>> = {
+  curl: toCurl,
+  test: toVitest,
+  fixture: toFixture,
 }
