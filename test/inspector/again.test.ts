@@ -120,6 +120,14 @@ describe.skipIf(CHROMIUM === undefined)('the need to try again, in the inspector
     crm.events.emit({ type: 'sync.completed' })
     await expect.poll(() => page.locator('.row .outcome').allInnerTexts()).toEqual(['✓ delivered', '… in an inbox'])
     await rowsOf(page).getByText('start with --inbox sqlite:/data/mistyped.db').waitFor()
+    await rowsOf(page).last().click()
+    await verdict(page).getByText('start with --inbox sqlite:/data/mistyped.db').waitFor()
+    // The narrow list beside it cuts neither the outcome nor a reason of usual length.
+    expect(
+      await page
+        .locator('.row td:first-child')
+        .evaluateAll((all) => all.filter((cell) => cell.scrollWidth > cell.clientWidth).length),
+    ).toBe(0)
     await page.keyboard.press('3')
     const webhooks = page.getByRole('table', { name: 'Webhooks' })
     await webhooks.getByText('unknown').waitFor()

@@ -56,6 +56,19 @@ describe.skipIf(CHROMIUM === undefined)('the outcome of an event in the inspecto
     await verdict(page)
       .getByText('✕ dead · DeadLetter: Mailchimp answered 502 for rec1316 · handler audit · after 1 try')
       .waitFor()
+    // The menu lies over the page, and moves no button beside it.
+    const before = await button(page, 'Drop…').boundingBox()
+    await page.getByText('More', { exact: true }).click()
+    await button(page, 'Send a copy').waitFor()
+    expect(await button(page, 'Drop…').boundingBox()).toEqual(before)
+    const reason = page.locator('.row .why', { hasText: 'DeadLetter: Mailchimp answered 502 for rec1316' })
+    expect(
+      await reason.evaluate((each) =>
+        [each.closest('small'), each.closest('td')].some(
+          (box) => box !== null && each.getBoundingClientRect().right > box.getBoundingClientRect().right,
+        ),
+      ),
+    ).toBe(false)
     repair()
     await page.keyboard.press('r')
     await verdict(page).getByText('handled', { exact: true }).waitFor()

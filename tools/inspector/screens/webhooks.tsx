@@ -36,6 +36,8 @@ export function WebhooksScreen() {
 
 const NONE = {
   ...{ known: 0, dead: 0, failed: 0, retrying: 0, pending: 0, success: 0 },
+  /** Events that wait in an inbox, or whose inbox is not shown. */
+  accepted: 0,
   times: [] as number[],
   /** The newest delivery that came to something, and the newest that failed. */
   newest: undefined as Row | undefined,
@@ -58,6 +60,7 @@ const countDeliveries = remember(
       figures[status]++
       figures.times.push(...times)
       if (status !== 'pending') figures.newest ??= row
+      else if (row.status === 'success') figures.accepted++
       if (causeOf(row) !== undefined) figures.worst ??= row
     }
     return found
@@ -73,7 +76,7 @@ function findP95(times: readonly number[]): string {
 /** The row of a webhook. It is failing if its last delivery failed, and degraded if an earlier one did and was not handled since. */
 function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, ...counts }: Figures) {
   const { id, accountKey, url, active, events, description } = webhook
-  const isUnknown = newest === undefined && counts.pending > 0
+  const isUnknown = active && newest === undefined && counts.accepted > 0
   const health = worst === undefined ? (isUnknown ? 'unknown' : 'healthy') : worst === newest ? 'failing' : 'degraded'
   const state = active ? health : 'paused'
   const bad = (['dead', 'failed', 'retrying'] as const).filter((status) => counts[status] > 0)
