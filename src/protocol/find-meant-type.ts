@@ -1,10 +1,10 @@
 import { ACTIONS, NAMED_MODELS, NAMED_TYPES, SERVICE_EVENT_TYPES, splitType } from './events.ts'
-import { findNearest } from './nearest.ts'
+import { findNearest, findSlip } from './nearest.ts'
 
 /** Usual models that differ in a letter from one that the service names. */
 const UNLIKE = ['contract']
 
-export function toSingular(word: string): string {
+function toSingular(word: string): string {
   return word.replace(/ies$/i, 'y').replace(/s$/i, '')
 }
 
@@ -31,4 +31,26 @@ export function findMeantType(type: string, known: readonly string[] = []): stri
   const ofModel = ACTIONS.map((action) => `${model ?? word}.${action}`)
   const whole = SERVICE_EVENT_TYPES.find((each) => each.endsWith(`.${type}`))
   return whole ?? findNearest(type, [...known, ...SERVICE_EVENT_TYPES, ...ofModel])
+}
+
+/** Returns the model or the type of the service that a model resembles, such as `financeInvoice` for `invoice`. There may be both. */
+export function findLike(model: string): string | undefined {
+  if (NAMED_MODELS.includes(model)) return undefined
+  return (
+    findSlip(model, NAMED_MODELS) ??
+    NAMED_MODELS.find((named) => toBare(named) === toBare(model)) ??
+    SERVICE_EVENT_TYPES.find((type) => type.split('.').includes(toSingular(model).toLowerCase()))
+  )
+}
+
+/** Returns a model without the module that it belongs to: `invoice` of `financeInvoice`. */
+function toBare(model: string): string {
+  return toSingular(model.replace(/^(finance|sales|crm)(?=[A-Z])/, '')).toLowerCase()
+}
+
+/** Returns the type that a misspelt one resembles, or one of a model that resembles another. It is for warnings: both may be correct. */
+export function findLikeType(type: string): string | undefined {
+  const about = splitType(type)
+  const like = about && findLike(about.model)
+  return findMeantType(type) ?? (like === undefined || like.includes('.') ? like : `${like}.${about?.action}`)
 }

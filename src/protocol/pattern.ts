@@ -1,6 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 import { ACTIONS, type Action, mayBeModel, NAMED_MODELS, SERVICE_EVENT_TYPES } from './events.ts'
-import { toSingular } from './find-meant-type.ts'
+import { findLike } from './find-meant-type.ts'
 import { findNearest, findSlip } from './nearest.ts'
 import type { Sender } from './sender.ts'
 import { show } from './show.ts'
@@ -74,18 +74,9 @@ export function findMisspelt({ text }: EventPattern, events: Keys): string | und
 /** Returns a warning of a pattern whose model is not declared, and resembles what the service names. */
 export function findDoubt(pattern: EventPattern): string | undefined {
   const model = 'model' in pattern ? (pattern.model ?? '') : ''
-  if (model === '' || NAMED_MODELS.includes(model)) return undefined
-  const meant =
-    findSlip(model, NAMED_MODELS) ??
-    NAMED_MODELS.find((named) => toBare(named) === toBare(model)) ??
-    SERVICE_EVENT_TYPES.find((type) => type.split('.').includes(toSingular(model).toLowerCase()))
+  const meant = model === '' ? undefined : findLike(model)
   if (meant === undefined) return undefined
   return `The pattern "${pattern.text}" names a model "${model}". Did you mean '${meant}'? If there is such a model, declare it: models: { ${model}: … }.`
-}
-
-/** Returns a model without the module that it belongs to: `invoice` of `financeInvoice`. */
-function toBare(model: string): string {
-  return toSingular(model.replace(/^(finance|sales|crm)(?=[A-Z])/, '')).toLowerCase()
 }
 
 /** Finds the pattern that was probably meant. */
@@ -122,7 +113,7 @@ export function parsePlainPattern(text: unknown, events: Keys, sender: Sender<un
 const LIST = /^[^\s,]+[./][^\s,]+(\s*,\s*[^\s,]+[./][^\s,]+)+$/
 
 /** Returns text that is the same for all spellings of a type. */
-function fold(type: string): string {
+export function fold(type: string): string {
   return type.toLowerCase().replace(/[\s._:/-]+/g, '')
 }
 

@@ -31,7 +31,8 @@ export function refuseUnfinished<T>(result: T, who = 'The handler', isUsed = fal
   if (why !== undefined) throw new TypeError(`${who} returned ${why}`)
   const all: readonly unknown[] = [result, ...parts]
   const error = all.find(isErrorObject)
-  const rejected = error === undefined ? all.find((part) => isRejected(part, isUsed)) : undefined
+  const isList = !isUsed && parts.length > 0 && parts.every(isSettled)
+  const rejected = error === undefined ? all.find((part) => isRejected(part, isList)) : undefined
   if (error === undefined && rejected === undefined) return result
   const thrown = error ?? rejected?.reason ?? new Error('A promise was rejected without a reason.')
   if (typeof thrown === 'object')
@@ -45,11 +46,16 @@ export function explainReturned(errors: readonly unknown[]): string {
   return fix === undefined ? '' : ` Its error was returned, and counts as thrown: ${fix}`
 }
 
-/** Returns true for a result of `Promise.allSettled`, which has these two fields and no other. Records may have them among others. */
-function isRejected(value: unknown, isUsed: boolean): value is PromiseRejectedResult {
+/** Returns true for what may be a result of `Promise.allSettled`, which has two fields. Records may have them among others. */
+function isSettled(value: unknown): value is PromiseSettledResult<unknown> {
   if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return false
-  const { status, reason } = value as Partial<PromiseRejectedResult> // any object may be asked
-  return status === 'rejected' && 'reason' in value && (!isUsed || isErrorObject(reason))
+  const { status } = value as Partial<PromiseSettledResult<unknown>> // any object may be asked
+  return status === 'rejected' ? 'reason' in value : status === 'fulfilled' && 'value' in value
+}
+
+/** Returns true for a rejection. The reason of a single one is an error: a record may say why it was rejected. */
+function isRejected(value: unknown, isInList: boolean): value is PromiseRejectedResult {
+  return isSettled(value) && value.status === 'rejected' && (isInList || isErrorObject(value.reason))
 }
 
 /** Returns true for an error of any realm, and not for a record with its fields. */

@@ -90,9 +90,9 @@ function readHead(
   }
   const refuse = (why: string, code: RejectionCode = 'signature_malformed') =>
     new Rejection(code, `readHead() of ${sender.name} ${why}`)
-  const findStray = () => findStrayHeader(sender, headers, (watched) => sender.readHead(watched))
+  const { watched, findStray } = watchHeaders(sender, headers)
   try {
-    const signed = mustBeNow(sender, 'readHead', sender.readHead(headers))
+    const signed = mustBeNow(sender, 'readHead', sender.readHead(watched))
     const wrong = signed == null ? undefined : findWrong(signed)
     if (signed == null || wrong !== undefined) {
       const why = findStray() ?? wrong
@@ -146,31 +146,24 @@ function findWrong({ digests, before = '', after = '' }: SignedHead): string | u
 
 const AS_DIGESTS = `A sender returns { digests }, a list of ${DIGEST_BYTES} bytes each, which hexDigest() and base64Digest() read from text.`
 
-/** Finds a header that a method of a sender reads by a name under which there is none. */
-function findStrayHeader(
-  { headers, optionalHeaders = [] }: Sender<unknown>,
-  given: SenderHeaders,
-  read: (headers: SenderHeaders) => unknown,
-): string | undefined {
+/** Returns headers for a method of a sender, and a function that finds one which it read by a name under which there is none. */
+function watchHeaders({ headers, optionalHeaders = [] }: Sender<unknown>, given: SenderHeaders) {
   const known: readonly unknown[] = [...headers, ...optionalHeaders]
-  const strays: string[] = []
+  let stray: string | undefined
   const watched = new Proxy(given, {
     get(target, name) {
-      if (typeof name === 'string' && !known.includes(name)) strays.push(name)
+      if (typeof name === 'string' && !known.includes(name)) stray ??= name
       return Reflect.get(target, name)
     },
   })
-  try {
-    ignoreRejection(read(watched))
-  } catch {
-    // Its error is reported if it has read no such header.
+  const findStray = () => {
+    if (stray === undefined) return undefined
+    const fix = known.includes(stray.toLowerCase())
+      ? `give its name in lower case, headers['${stray.toLowerCase()}'].`
+      : 'name it in the headers or the optionalHeaders of the sender.'
+    return `reads the header "${stray}", which it does not get: ${fix}`
   }
-  const [stray] = strays
-  if (stray === undefined) return undefined
-  const fix = known.includes(stray.toLowerCase())
-    ? `give its name in lower case, headers['${stray.toLowerCase()}'].`
-    : 'name it in the headers or the optionalHeaders of the sender.'
-  return `reads the header "${stray}", which it does not get: ${fix}`
+  return { watched, findStray }
 }
 
 function matchesDigest(body: Uint8Array, { signed }: SenderHead, key: KeyObject): boolean {
@@ -197,9 +190,10 @@ function parseEvent(
   if (!isObject(data)) return refuse('it is not an object.')
   const digest = () => createHash('sha256').update(body).digest('hex')
   const facts = { signedAt: signed.signedAt, receivedAt, digest }
-  const names = mustBeNow(sender, 'nameEvent', sender.nameEvent(data, headers, facts))
+  const { watched, findStray } = watchHeaders(sender, headers)
+  const names = mustBeNow(sender, 'nameEvent', sender.nameEvent(data, watched, facts))
   const explain = (why: string) => {
-    const stray = findStrayHeader(sender, headers, (watched) => sender.nameEvent(data, watched, facts))
+    const stray = findStray()
     return stray === undefined ? why : `${why} nameEvent() ${stray}`
   }
   if (names == null) return refuse(explain('its type or id is missing.'))

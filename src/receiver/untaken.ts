@@ -2,7 +2,7 @@ import type { Logger } from '../host/logger.ts'
 import { NAMED_MODELS, splitType } from '../protocol/events.ts'
 import { findMeantModel } from '../protocol/find-meant-type.ts'
 import { findNearest } from '../protocol/nearest.ts'
-import type { EventPattern } from '../protocol/pattern.ts'
+import { type EventPattern, fold } from '../protocol/pattern.ts'
 import { quote } from '../protocol/show.ts'
 
 const MOST_UNTAKEN = 10
@@ -81,17 +81,15 @@ interface Registered {
 function isNear(pattern: EventPattern, type: string): boolean {
   if (pattern.kind !== 'type' && pattern.kind !== 'model') return false
   const text = pattern.kind === 'model' ? `${pattern.model}${type.slice(type.indexOf('.'))}` : pattern.text
-  if (squeeze(text) === squeeze(type)) return true
+  if (fold(text) === fold(type)) return true
   const [ours, theirs] = [text.split(SEPARATOR), type.split(SEPARATOR)]
   if (ours.length < theirs.length) return type.startsWith(`${text}.`) || type.endsWith(`.${text}`)
   return ours.length === theirs.length && ours.every((word, index) => areForms(word, theirs[index] ?? ''))
 }
 
-const squeeze = (text: string) => text.replace(/[_-]/g, '').toLowerCase()
-
 /** Returns true for the last words of a name, such as `invoice` for `financeInvoice`, however they are joined. */
 function isPartOf(word: string, other: string): boolean {
-  return squeeze(word) === squeeze(other) || other.endsWith(word.replace(/^./, (first) => first.toUpperCase()))
+  return fold(word) === fold(other) || other.endsWith(word.replace(/^./, (first) => first.toUpperCase()))
 }
 
 function areForms(word: string, other: string): boolean {

@@ -87,6 +87,8 @@ it.each<[string, unknown]>([
   ['a record with a status', { _id: 'a', status: 502 }],
   ['a record with a status that is none of HTTP', { status: 4 }],
   ['a record that was rejected', { _id: 'a', status: 'rejected', reason: 'no' }],
+  ['a decision', { status: 'rejected', reason: 'no' }],
+  ['a decision among records', [{ status: 'rejected', reason: 'no' }, { status: 'open' }]],
   ['a response that is ok', { status: 204 }],
   ['results that were fulfilled', [{ status: 'fulfilled', value: 1 }]],
   ['a web stream', new Blob(['a']).stream()],

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { memoryStore, type Outcome, type PosternError, receiveFrom, record } from 'postern'
 import { github, hexDigest, type Sender, shopify, standardWebhooks, stripe } from 'postern/senders'
 import { silentLogger } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { failure, type Line, linesInto } from '../receiver/support.ts'
 
@@ -65,7 +65,9 @@ describe('an own sender', () => {
     ['signs a number', () => ({ digests: [new Uint8Array(32)], before: { toString: () => 1 } })],
     ['returns a time that nothing judges', () => ({ digests: [new Uint8Array(32)], signedAt: Date.now() })],
   ])('is refused unread if its readHead %s', async (_how, readHead) => {
-    expect((await send({ readHead })).outcome).toMatchObject({ code: 'signature_malformed', status: 401 })
+    const spy = vi.fn(readHead)
+    expect((await send({ readHead: spy })).outcome).toMatchObject({ code: 'signature_malformed', status: 401 })
+    expect(spy).toHaveBeenCalledOnce()
   })
 
   const bytes = Buffer.from(headers['x-own-signature'], 'hex')
