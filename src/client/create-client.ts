@@ -1,6 +1,7 @@
 import { mayBeModel, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
-import { findMeantModel, findMeantType } from '../protocol/find-meant-type.ts'
+import { findLikeType } from '../protocol/find-meant-type.ts'
 import { FLAG, HTTP_URL, type Kind, type Kinds, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
+import { show } from '../protocol/show.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import { readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
@@ -127,10 +128,12 @@ const ID: Kind = (value) =>
     ? undefined
     : 'the id of a webhook or delivery, as the service wrote it'
 export const WEBHOOK_URL: Kind = (value) => TEXT(value) ?? HTTP_URL(value)
-export const EVENT_TYPES: Kind = (value) =>
-  Array.isArray(value) && value.length > 0 && value.every((type) => typeof type === 'string' && type !== '')
-    ? undefined
-    : 'a list of at least one event type'
+export const EVENT_TYPES: Kind = (value) => {
+  if (!Array.isArray(value) || value.length === 0 || !value.every((type) => typeof type === 'string' && type !== ''))
+    return 'a list of at least one event type'
+  const joined = value.find((type) => /[\s,]/.test(type))
+  return joined && `each type by itself, without blanks and commas, not ${show(joined)}`
+}
 const WEBHOOK_CHANGES: Kinds<WebhookChanges> = {
   url: WEBHOOK_URL,
   events: EVENT_TYPES,
@@ -149,7 +152,7 @@ function checkCall(name: string, ids: object, options: CallOptions = {}): AbortS
 function warnOfTypes(events: readonly string[], { logger }: Settings): void {
   const unknown = events.filter((type) => !isDocumented(type))
   if (unknown.length === 0) return
-  const meant = unknown.map((type) => findMeantType(type)).filter((type) => type !== undefined)
+  const meant = unknown.map((type) => findLikeType(type)).filter((type) => type !== undefined)
   const fix = meant.length === 0 ? '' : `; did you mean ${meant.join(', ')}?`
   logger.warn({ types: unknown }, `these event types are not documented by the service, and may never be sent${fix}`)
 }
@@ -158,5 +161,5 @@ function warnOfTypes(events: readonly string[], { logger }: Settings): void {
 function isDocumented(type: string): boolean {
   const model = splitType(type)?.model
   if (model === undefined) return SERVICE_EVENT_TYPES.some((known) => known === type)
-  return mayBeModel(model) && findMeantModel(model) === undefined
+  return mayBeModel(model) && findLikeType(type) === undefined
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { copyPlain } from './copy-plain.ts'
 import type { AnyEvent, OpenData } from './events.ts'
+import { isBytes } from './is-bytes.ts'
 import { Rejection } from './outcome.ts'
 import type { About } from './pattern.ts'
 import { ignoreRejection, isThenable } from './promises.ts'
@@ -21,6 +22,10 @@ const NOT_UTF8 = new Rejection(
 )
 const NOT_JSON = new Rejection('invalid_json', 'The body is signed, but it is not JSON.')
 const NOT_AN_OBJECT = new Rejection('invalid_envelope', 'The event is not an object.')
+const NOT_ONE_EVENT = new Rejection(
+  'invalid_envelope',
+  'It takes one object, { id, type, timestamp, accountKey, data }. Parse text before, and give the events of a list one by one.',
+)
 const NO_ID = refuseText('id', MAX_ID_LENGTH)
 const NO_TYPE = refuseText('type', MAX_TYPE_LENGTH)
 const NO_TIMESTAMP = new Rejection('invalid_envelope', '"timestamp" must be a string.')
@@ -61,7 +66,7 @@ export function checkEnvelope(value: unknown): ParsedEvent | Rejection {
 /** Returns a copy of an event of the app, which handlers may change. Data that is not plain is shared: a copy would lack its methods. */
 export function toOwnEvent(event: unknown): ParsedEvent | Rejection {
   if (isThenable(event)) return refusePromise('The event', event)
-  if (!isObject(event)) return NOT_AN_OBJECT
+  if (!isObject(event) || isBytes(event)) return NOT_ONE_EVENT
   const { id, type, timestamp, accountKey, data } = event // some may be getters of its class
   if (isThenable(data)) return refusePromise('Its data', data)
   if (isObject(data) && isThenable(data.record)) return refusePromise('Its data.record', data.record)

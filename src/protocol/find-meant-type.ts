@@ -17,7 +17,8 @@ export function findMeantModel(model: string, known: readonly string[] = NAMED_M
 }
 
 /**
- * Returns the type that was probably meant by a misspelt one, or by a model alone; undefined if this one may be correct.
+ * Returns the type that was probably meant by a misspelt one, or by a model alone, or the pattern by one such as `contacts.*`; undefined if
+ * this one may be correct.
  *
  * @param known types besides those that the service names
  */
@@ -25,6 +26,10 @@ export function findMeantType(type: string, known: readonly string[] = []): stri
   if (NAMED_TYPES.includes(type) || known.includes(type)) return undefined
   const [word = '', ...rest] = type.split('.')
   const models = [...NAMED_MODELS, ...known.flatMap((each) => splitType(each)?.model ?? [])]
+  if (type === `${word}.*`) {
+    const group = findMeantModel(word, [...models, ...SERVICE_EVENT_TYPES.map((each) => each.replace(/\..*/, ''))])
+    return group && `${group}.*`
+  }
   const model = findMeantModel(word, models)
   if (splitType(type) !== undefined) return model && [model, ...rest].join('.')
   if (rest.length === 0 && (model !== undefined || models.includes(word))) return `${model ?? word}.created`
@@ -48,9 +53,13 @@ function toBare(model: string): string {
   return toSingular(model.replace(/^(finance|sales|crm)(?=[A-Z])/, '')).toLowerCase()
 }
 
-/** Returns the type that a misspelt one resembles, or one of a model that resembles another. It is for warnings: both may be correct. */
-export function findLikeType(type: string): string | undefined {
-  const about = splitType(type)
-  const like = about && findLike(about.model)
-  return findMeantType(type) ?? (like === undefined || like.includes('.') ? like : `${like}.${about?.action}`)
+/**
+ * Returns the type that was probably meant, also by one of a model that resembles a documented one, such as `invoice.created`. Both may be
+ * correct.
+ */
+export function findLikeType(type: string, known: readonly string[] = []): string | undefined {
+  const { model, action } = splitType(type) ?? {}
+  const isKnown = model === undefined || known.some((each) => splitType(each)?.model === model)
+  const like = isKnown ? undefined : findLike(model)
+  return findMeantType(type, known) ?? (like === undefined || like.includes('.') ? like : `${like}.${action}`)
 }

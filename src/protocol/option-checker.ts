@@ -133,6 +133,16 @@ export class OptionChecker {
   }
 
   /**
+   * Refuses an object or a function behind the last argument, which nothing would read. A number may be the index that `map` passes.
+   *
+   * @throws ConfigurationError `option_invalid`
+   */
+  mustEnd(next: unknown, fix: string): void {
+    if (typeof next === 'function' || (typeof next === 'object' && next !== null))
+      throw this.invalid(`${show(next)} follows its last argument; ${fix}.`)
+  }
+
+  /**
    * @param options all options, or those that are left
    * @param hint a sentence for one that is not known
    * @throws ConfigurationError `option_unknown` if there is one

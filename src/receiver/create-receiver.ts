@@ -5,7 +5,7 @@ import { checkLimits, type WorkedOnce, type WorkOnceOptions, workOnce } from '..
 import { startWorker, type Worker, type WorkerParts } from '../inbox/worker.ts'
 import { ConfigurationError, type PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
-import { checkMs } from '../protocol/option-checker.ts'
+import { checkMs, OptionChecker } from '../protocol/option-checker.ts'
 import type { Outcome, Reply } from '../protocol/outcome.ts'
 import { type NameHolder, releaseName, takeName } from '../store/names.ts'
 import type { Store } from '../store/store.ts'
@@ -54,9 +54,10 @@ export function createReceiver<
   M extends ModelSchemas = OpenModels,
   E extends EventSchemas = NoEvents,
   S extends Store = Store,
->(options: ReceiverOptions<M, E, S>): Receiver<M, E, ContextOf<S>> {
-  // The type parameters concern handlers only; patterns and schemas are also checked at run time.
-  return new WebhookReceiver(checkReceiverOptions(options)) as Receiver<M, E, ContextOf<S>>
+>(options: ReceiverOptions<M, E, S>): Receiver<M, E, ContextOf<S>>
+// The type parameters concern handlers only; patterns and schemas are also checked at run time.
+export function createReceiver(options: ReceiverOptions<ModelSchemas, EventSchemas>, next?: unknown): unknown {
+  return new WebhookReceiver(checkReceiverOptions(options, next))
 }
 
 /** A receiver of any sender. What it takes is checked at run time; the types of `on` and `receive` are those of its maker. */
@@ -93,13 +94,15 @@ export class WebhookReceiver implements NameHolder, Observable {
   }
 
   on(pattern: unknown, ...rest: readonly unknown[]): this {
-    const [options, handler] = rest.length > 1 ? rest : [{}, rest[0]]
+    const [options, handler, next] = rest.length > 1 ? rest : [{}, rest[0]]
+    new OptionChecker('.on()').mustEnd(next, 'register each handler by a call of its own, with a name')
     this.#routes.add(pattern, options, handler)
     return this
   }
 
-  intercept(interceptor: Interceptor): this {
+  intercept(interceptor: Interceptor, next?: unknown): this {
     this.#routes.intercept(interceptor)
+    new OptionChecker('.intercept()').mustEnd(next, 'register each interceptor by a call of its own')
     return this
   }
 
@@ -136,8 +139,8 @@ export class WebhookReceiver implements NameHolder, Observable {
 
   readonly report = (error: PosternError): void => this.#shared.reporter.errorOnce(error)
 
-  readonly receive = (delivery: GivenDelivery): Promise<Outcome> =>
-    this.#shared.reporter.watch('delivery', (watch) => this.#path.receive(delivery, watch))
+  readonly receive = (delivery: GivenDelivery, next?: unknown): Promise<Outcome> =>
+    this.#shared.reporter.watch('delivery', (watch) => this.#path.receive(delivery, next, watch))
   readonly dispatch = (event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome> =>
     this.#path.dispatch(event, options)
 

@@ -94,7 +94,7 @@ export class DeliveryPath {
   }
 
   /** Handles bytes. Never rejects. */
-  receive(received: GivenDelivery, watch: Watch | undefined): Promise<Outcome> {
+  receive(received: GivenDelivery, next: unknown, watch: Watch | undefined): Promise<Outcome> {
     const { activity, settings } = this.#shared
     let delivery: EventRequest | undefined
     activity.begin()
@@ -109,7 +109,7 @@ export class DeliveryPath {
       if (closed !== undefined) return closed
       if (source instanceof PosternError) return this.#failSecrets(source)
       if (mistake !== undefined) return this.#bodies.refuse(mistake)
-      if (this.#checked++ < MOST_CHECKED) this.#reportStray(received)
+      if (this.#checked++ < MOST_CHECKED) this.#reportStray(received, next)
       const bytes = this.#bodies.toBytes(body)
       if (!isBytes(bytes)) return bytes
       const head = settings.protocol.readGiven({ signature, headers }, delivery.receivedAt) // 1
@@ -118,9 +118,9 @@ export class DeliveryPath {
     return this.#end(answering, delivery ?? this.#toDelivery(settings.clock.monotonic(), undefined, undefined, watch))
   }
 
-  /** Reports a field that `receive` does not know. The delivery is handled without it. */
-  #reportStray(received: GivenDelivery): void {
-    const stray = findStray(received)
+  /** Reports a field, or an argument, that `receive` does not know. The delivery is handled without it. */
+  #reportStray(received: GivenDelivery, next: unknown): void {
+    const stray = findStray(received, next)
     if (stray !== undefined) this.#shared.reporter.errorOnce(new PosternError('option_unknown', stray))
   }
 
@@ -160,9 +160,9 @@ export class DeliveryPath {
 
   async #checkAndDispatch(event: ParsedEvent | Rejection, options: DispatchOptions): Promise<Outcome> {
     const { reporter, settings } = this.#shared
-    const waitMs = checkMs('dispatch', 'waitMs', options, settings.deadlineMs, LONGEST_TIMER_MS)
     if (event instanceof Rejection)
       throw new PosternError('event_invalid', `dispatch() was given something that is not an event: ${event.reason}`)
+    const waitMs = checkMs('dispatch', 'waitMs', options, settings.deadlineMs, LONGEST_TIMER_MS)
     return reporter.watch('dispatch', (watch) => this.#dispatch(event, waitMs, watch))
   }
 

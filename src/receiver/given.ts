@@ -34,9 +34,11 @@ export function refuseGiven(given: unknown, isOfService: boolean): string | unde
     : `This receiver takes ${form}. It was given ${Object.keys(Object(given)).map(quote).join(', ')}.`
 }
 
-/** Returns a sentence about a field that `receive` cannot use, if there is one. */
-export function findStray(given: unknown): string | undefined {
+/** Returns a sentence about a field, or an argument behind the first, that `receive` cannot use, if there is one. */
+export function findStray(given: unknown, next?: unknown): string | undefined {
   if (typeof given !== 'object' || given === null) return undefined
+  if (typeof next === 'object' && next !== null)
+    return `receive() takes one object, and was given ${show(next)} behind it: all fields go into the first.`
   const { waitUntil } = given as { readonly waitUntil?: unknown } // any object may be asked
   if (waitUntil !== undefined && typeof waitUntil !== 'function')
     return `receive(): waitUntil is ${show(waitUntil)}; give a function.`

@@ -129,9 +129,13 @@ export interface SenderTerms {
 }
 
 /** Checks the options of `createReceiver`, and throws with the fix if one cannot work. */
-export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): ReceiverSettings {
+export function checkReceiverOptions(
+  options: ReceiverOptions<ModelSchemas, EventSchemas>,
+  next?: unknown,
+): ReceiverSettings {
   const check = new OptionChecker('createReceiver')
   check.mustFit(options, OPTIONS, ['secret'], hintFor)
+  check.mustEnd(next, ONE_OBJECT)
   return checkOptions(options, {
     check,
     protocol: serviceProtocol(options.signatureHeader ?? SIGNATURE_NAME),
@@ -228,6 +232,8 @@ export const OPTIONS: Kinds<ReceiverOptions> = {
     value === 'record' ? undefined : FUNCTION(value) && "'record', or a function that returns the lane of an event",
   onDeadLetter: FUNCTION,
 }
+
+export const ONE_OBJECT = 'all options go into one object, and handlers into receiver.on()'
 
 const OF_ON = 'Handlers are registered by receiver.on().'
 const OF_WORKER = 'It is an option of receiver.work().'

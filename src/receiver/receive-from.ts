@@ -18,7 +18,7 @@ import { SENDER, toProtocol } from '../protocol/sender-protocol.ts'
 import type { Store } from '../store/store.ts'
 import { WebhookReceiver } from './create-receiver.ts'
 import type { ContextOf } from './handler.ts'
-import { checkOptions, hintFor, OPTIONS, type ReceiverOptions } from './options.ts'
+import { checkOptions, hintFor, ONE_OBJECT, OPTIONS, type ReceiverOptions } from './options.ts'
 import type { SenderReceiver, SenderReceiverOptions } from './sender-receiver.ts'
 
 const DAY_MS = 86_400_000
@@ -36,11 +36,18 @@ const ONE_ATTEMPT = 'makes one attempt: without an inbox, an event that fails is
 export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents, S extends Store = Store>(
   sender: Sender<Types>,
   options: SenderReceiverOptions<E, S>,
-): SenderReceiver<Types, E, ContextOf<S>> {
+): SenderReceiver<Types, E, ContextOf<S>>
+// The types concern handlers only; patterns and schemas are also checked at run time.
+export function receiveFrom(
+  sender: Sender<unknown>,
+  options: SenderReceiverOptions<EventSchemas, Store>,
+  next?: unknown,
+): unknown {
   const check = new OptionChecker('receiveFrom')
   check.mustBe('sender', sender, SENDER)
   checkSender(sender)
   check.mustFit(options, OPTIONS_OF_SENDERS, ['secret'], hintForSender)
+  check.mustEnd(next, ONE_OBJECT)
   const settings = checkOptions(options as ReceiverOptions<ModelSchemas, EventSchemas>, {
     check,
     protocol: toProtocol(sender),
@@ -62,8 +69,7 @@ export function receiveFrom<Types = OpenTypes, E extends EventSchemas = NoEvents
   })
   if (sender.attempts === 1 && settings.inbox === undefined)
     settings.logger.warn({ receiver: settings.name }, `${sender.name} ${ONE_ATTEMPT}`)
-  const receiver: unknown = new WebhookReceiver(settings)
-  return receiver as SenderReceiver<Types, E, ContextOf<S>> // the types concern handlers only; patterns and schemas are also checked at run time
+  return new WebhookReceiver(settings)
 }
 
 /** Options about events of the CRM service. */

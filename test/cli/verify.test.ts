@@ -83,7 +83,7 @@ describe('postern verify --delivery', () => {
     const text = JSON.stringify(delivery, null, 2)
     const right = { code: 0, stdout: '', stderr: 'the signature is right\n' }
     await folder.write('line.json', `\ufeff${text}`)
-    for (const given of [text, '@-', `@${folder.at('line.json')}`])
+    for (const given of [text, '-', '@-', `@${folder.at('line.json')}`])
       expect(await runCli(['verify', '--delivery', given], { stdin: text })).toEqual(right)
   })
 
@@ -100,7 +100,11 @@ describe('postern verify --delivery', () => {
   })
 
   it.each<[string, readonly string[], string]>([
-    ['no JSON', ['--delivery', 'line.json'], 'needs one JSON object'],
+    [
+      'no JSON',
+      ['--delivery', 'line.json'],
+      'needs one JSON object, on one line or several. If that is a file, write @line.json.',
+    ],
     ['a parsed body', ['--delivery', JSON.stringify({ headers, body: {} })], 'not what a parser made of it'],
     ['a body that is not base64', ['--delivery', JSON.stringify({ headers, bodyBase64: '!!!' })], 'base64 as'],
     ['headers that are none', ['--delivery', '{"headers":7,"body":""}'], '"headers", an object'],

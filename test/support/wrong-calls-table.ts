@@ -745,6 +745,32 @@ const MISNAMED: readonly Mistake[] = [
 /** Further mistakes. */
 export const MISTAKES: readonly Mistake[] = [
   ['handle(a request of Fetch)', () => crm.handle(new Request(url) as never), /fetchHandler\(receiver\)/],
+  [
+    "dispatch('contact.created', { record })",
+    () => crm.dispatch('contact.created' as never, { record: {} } as never),
+    /It takes one object, \{ id, type, timestamp, accountKey, data \}/,
+  ],
+  ['dispatch(text)', () => crm.dispatch(JSON.stringify(event) as never), /Parse text before/],
+  [
+    'createReceiver({ secret }, handlers)',
+    () => Reflect.apply(core.createReceiver as () => unknown, undefined, [{ secret }, { 'contact.created': nothing }]),
+    /an object follows its last argument; all options go into one object, and handlers into receiver\.on\(\)/,
+  ],
+  [
+    'receiveFrom(sender, { secret }, { store })',
+    () => Reflect.apply(core.receiveFrom, undefined, [senders.github(), { secret }, { store: {} }]),
+    /an object follows its last argument/,
+  ],
+  [
+    'on(pattern, options, handler, handler)',
+    () => bound(newReceiver(), 'on')('contact.*', { name: 'a' }, nothing, nothing),
+    /register each handler by a call of its own, with a name/,
+  ],
+  [
+    'intercept(interceptor, interceptor)',
+    () => bound(newReceiver(), 'intercept')(nothing, nothing),
+    /register each interceptor by a call of its own/,
+  ],
   ['on([])', () => crm.on([] as never, nothing), /not an empty list/],
   ['dispatch(a signed delivery)', () => crm.dispatch(testing.signed('{}', { secret }) as never), /not an event/],
   ['nextHandler(promise)', () => nextHandler(Promise.resolve(crm) as never), /got a promise.* await it/],
@@ -780,6 +806,11 @@ export const MISTAKES: readonly Mistake[] = [
     'webhooks.create({ events: [] })',
     () => newClient().webhooks.create({ url, events: [] }),
     /events is an empty list/,
+  ],
+  [
+    'webhooks.create(types in one text)',
+    () => newClient().webhooks.create({ url, events: ['contact.created, contact.updated'] }),
+    /each type by itself, without blanks and commas, not "contact\.created, contact\.updated"/,
   ],
   [
     'webhooks.create(no scheme)',
@@ -848,6 +879,17 @@ export const MISTAKES: readonly Mistake[] = [
     'fetchTarget(maker of a handler)',
     () => testing.createSender({ target: testing.fetchTarget((() => fetchHandler(crm)) as never), secret }).send(event),
     /the result of the handler is a function; give a Response/,
+  ],
+  ['checkReceiver(plural)', () => check.checkReceiver(url, { secret, type: 'contacts.*' }), /give "contact\.\*"/],
+  [
+    'contact.created({ emails })',
+    () => events.contact.created({ emails: [] } as never),
+    /did you mean "email"\? A field of the account goes by events\.raw\("contact\.created", \{ record \}\)/,
+  ],
+  [
+    'contact.created(a time in words)',
+    () => events.contact.created({}, { timestamp: 'yesterday' }),
+    /timestamp is "yesterday"; give ISO 8601/,
   ],
   [
     'contact.created({ record })',
@@ -1119,6 +1161,24 @@ export const WARNED: readonly (readonly [string, Warned, RegExp])[] = [
       )
     },
     /"payment_intent\.succeeded" was ignored.*'payment_intent\.success'\?/,
+  ],
+  [
+    'an argument behind the delivery of receive',
+    (logger) => {
+      const { receive } = core.createReceiver({ secret, logger }).on('*', nothing)
+      return Reflect.apply(receive, undefined, [testing.signed(event, { secret }), { source: 'acme' }])
+    },
+    /all fields go into the first/,
+  ],
+  [
+    'a webhook for a model that resembles a documented one',
+    (logger) => {
+      const answer = { id: 'w', secret: 's', accessToken: 't' }
+      const fetch = async () => new Response(JSON.stringify(answer))
+      const client = api.createClient({ baseUrl: 'https://crm.example.test', email: 'a', password: 'p', logger, fetch })
+      return client.webhooks.create({ url, events: ['invoice.created'] })
+    },
+    /did you mean financeInvoice\.created\?/,
   ],
   [
     'a misspelt field of receive beside those of signed()',

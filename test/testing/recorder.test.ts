@@ -118,6 +118,7 @@ describe('the type that toHaveHandled takes', () => {
   it.each([
     ['contact.updated', ['contact.created']],
     ['contract.created', ['contact.created']],
+    ['invoice.created', ['*']],
     ['opportunity.deleted', ['*.deleted']],
     ['finance.payment.failed', ['contact.*']],
     ['invoice.paid', ['invoice.paid']],
@@ -140,6 +141,8 @@ describe('the type that toHaveHandled takes', () => {
     ['opportunities.updated', 'opportunity.updated', ['*']],
     ['finance_invoice.created', 'financeInvoice.created', ['contact.*']],
     ['tickets.created', 'ticket.created', ['*']],
+    ['invoice.created', 'financeInvoice.created', ['contact.created']],
+    ['payment.deleted', 'finance.payment.completed', ['contact.*']],
   ] as const)('is refused if its model is misspelt, as it would always pass: %s', async (type, meant, patterns) => {
     const { handled, dispatch } = make(...patterns)
     await dispatch(events.model('ticket').created())

@@ -1,5 +1,6 @@
 import { LONGEST_TIMER_MS } from '../../src/host/clock.ts'
-import { NAMED_TYPES, SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
+import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
+import { findMeantType } from '../../src/protocol/find-meant-type.ts'
 import { SIGNATURE_HEADER } from '../../src/protocol/head.ts'
 import { isLoopback } from '../../src/protocol/loopback.ts'
 import { findNearest } from '../../src/protocol/nearest.ts'
@@ -86,8 +87,8 @@ const TIME_LIMIT = number(100, LONGEST_TIMER_MS, 'it is in milliseconds')
 const PLAIN: Kind = (value) => {
   if (typeof value !== 'string' || !/^\w+(\.\w+)*\.(\w+|\*)$/.test(value))
     return 'a type, such as "finance.payment.completed", or all of a model, "contact.*"'
-  const nearest = findNearest(value, NAMED_TYPES, 1)
-  return nearest === undefined || nearest === value ? undefined : show(nearest)
+  const meant = findMeantType(value)
+  return meant && show(meant)
 }
 const OPTIONS: Readonly<Record<keyof CheckOptions, Kind>> = {
   secret: ANY,

@@ -1,5 +1,5 @@
 import { splitType } from '../../src/protocol/events.ts'
-import { findMeantType } from '../../src/protocol/find-meant-type.ts'
+import { findLikeType } from '../../src/protocol/find-meant-type.ts'
 import { MAX_ATTEMPTS, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../../src/protocol/schedule.ts'
 import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
 import { SAMPLES } from '../wire/samples.ts'
@@ -84,7 +84,7 @@ export function createEvents({ clock, assumed, ids, webhooks, log, engine, feed,
     emit(accountKey: string, input: EventInput, count = 1): readonly EmittedEvent[] {
       const data = input.data === undefined ? sampleOf(input.type) : input.data
       const found = findWebhooks(accountKey, input.type)
-      const meant = found.length > 0 ? undefined : findMeantType(input.type)
+      const meant = found.length > 0 ? undefined : findLikeType(input.type)
       if (meant !== undefined) feed.warn(`"${input.type}" is not a type of the service; did you mean ${meant}?`)
       const makeOne = () => make(accountKey, { ...input, data }, found)
       const first = makeOne()

@@ -1,5 +1,5 @@
 import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
-import { findMeantType } from '../../src/protocol/find-meant-type.ts'
+import { findLikeType } from '../../src/protocol/find-meant-type.ts'
 import { modelOf } from '../wire/model-of.ts'
 import type { Assumed } from './assumptions.ts'
 import { Refusal } from './refusal.ts'
@@ -21,7 +21,7 @@ export function checkSubscription(
     throw new Refusal('invalid', 'events must name a type at least')
   const distinct = [...new Set(types)]
   for (const type of distinct) {
-    const meant = findMeantType(type)
+    const meant = findLikeType(type)
     if (meant !== undefined) warn(`"${type}" is not a type of the service; did you mean ${meant}?`)
     if (isServiceEventType(type)) continue
     if (WILDCARD.test(type)) {

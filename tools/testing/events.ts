@@ -13,15 +13,7 @@ import {
   type WebhookEvent,
 } from '../../src/protocol/events.ts'
 import { findMeantModel } from '../../src/protocol/find-meant-type.ts'
-import {
-  FILLED_TEXT,
-  type Kind,
-  OBJECT,
-  OptionChecker,
-  SEED,
-  TEXT,
-  withMethods,
-} from '../../src/protocol/option-checker.ts'
+import { FILLED_TEXT, type Kind, OBJECT, OptionChecker, SEED, withMethods } from '../../src/protocol/option-checker.ts'
 import { SAMPLES } from '../wire/samples.ts'
 import { findMisspelt } from './find-misspelt.ts'
 
@@ -71,10 +63,12 @@ export interface EventsOptions {
 }
 
 const SEEDED_START = Date.UTC(2025, 0, 1)
+const TIME: Kind = (value) =>
+  typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? undefined : 'ISO 8601, such as date.toISOString()'
 const ENVELOPE: Readonly<Record<keyof EnvelopeOptions, Kind>> = {
   id: FILLED_TEXT,
   accountKey: FILLED_TEXT,
-  timestamp: TEXT,
+  timestamp: TIME,
 }
 
 /** A model that is none misspelt goes by `raw`. */
@@ -116,7 +110,11 @@ function mustNameFields(builder: string, record: object, known: readonly string[
   if (known.length > 0 && 'id' in record && !('_id' in record))
     throw new OptionChecker(builder).invalid('a record has no field "id"; did you mean "_id"?')
   const misspelt = findMisspelt(names, known)
-  if (misspelt !== undefined) throw new OptionChecker(builder).invalid(`a record has no ${misspelt}`)
+  if (misspelt === undefined) return
+  const [type] = builder.match(/\w+\.\w+$/) ?? []
+  throw new OptionChecker(builder).invalid(
+    `the service names no ${misspelt} A field of the account goes by events.raw("${type}", { record }).`,
+  )
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type AnyEvent, NAMED_TYPES, splitType, type WebhookEvent } from '../../src/protocol/events.ts'
-import { findMeantType } from '../../src/protocol/find-meant-type.ts'
+import { findLikeType, findMeantType } from '../../src/protocol/find-meant-type.ts'
 import { findNearest } from '../../src/protocol/nearest.ts'
 import { FILLED_TEXT, type Kind, OptionChecker, whole, withMethods } from '../../src/protocol/option-checker.ts'
 import type { Outcome } from '../../src/protocol/outcome.ts'
@@ -150,7 +150,7 @@ export class Recorder implements HandlerRecorder {
     const known = [...types, ...this.dispatched, ...this.#runs.map(({ event }) => event.type)]
     if (known.includes(type)) return undefined
     const isSendable = splitType(type) !== undefined || NAMED_TYPES.includes(type)
-    const meant = findMeantType(type, known)
+    const meant = open ? findMeantType(type, known) : findLikeType(type, known)
     if (isSendable && !(isCertain && meant !== undefined)) return meant ?? findNearest(type, types)
     const fix = meant === undefined ? findFix(type, known, open) : `did you mean ${meant}?`
     if (fix !== undefined) throw check.invalid(`there is no type ${type}: ${fix}`)

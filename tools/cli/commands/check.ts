@@ -18,7 +18,6 @@ import { PLAIN_TYPE } from '../../check/maker.ts'
 import { toPage } from '../../check/page.ts'
 import { listOwn, showFollowing, showSummary, sortByStatus } from '../../check/report.ts'
 import { listUnjudged } from '../../check/unchecked.ts'
-import { findMeant } from '../input/event-types.ts'
 import { collectWords, readCount, readDuration, signatureHeaderOption } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, endIfInterrupted, hasColour, type Io, messageOf, tell, usageError } from '../io.ts'
@@ -93,8 +92,6 @@ export function addCheck(program: Command, io: Io): void {
 
 async function check(url: string, options: CheckCommandOptions, io: Io): Promise<void> {
   const { timeout, patience, concurrency, only, skip, accountKey, signatureHeader, type, yes } = options
-  const meant = type === undefined ? undefined : findMeant(type)
-  if (meant !== undefined) tell(io, `The type is ${type}. If ${meant} is meant, stop and correct it.`)
   const probe = toProbe(options)
   const secret = await readSecret(options, io)
   let standing: CheckProgress = { done: 0, total: 0, running: [] }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import type { Delivery } from '../../../src/client/client.ts'
-import { findMeant } from './event-types.ts'
+import { findMeantType } from '../../../src/protocol/find-meant-type.ts'
 import { collectWords, tryDuration } from './read-option.ts'
 
 /** Returns a filter for events of these types. `*` stands for any text: `contact.*`, `*.deleted`. Undefined passes all events. */
@@ -15,7 +15,7 @@ export function collectTypes(value: string, before: readonly string[] = []): rea
   const types = collectWords(value)
   for (const type of types) {
     const stem = type.replace(/\.\*$/, '')
-    const meant = stem.includes('*') ? undefined : findMeant(type)
+    const meant = stem.includes('*') ? undefined : findMeantType(type)
     if (meant !== undefined) throw new InvalidArgumentError(`Did you mean ${meant}? If it is intended, write ${stem}*.`)
   }
   return [...before, ...types]

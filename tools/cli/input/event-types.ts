@@ -1,6 +1,5 @@
 import { ACTIONS, NAMED_MODELS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
-import { findMeantModel } from '../../../src/protocol/find-meant-type.ts'
-import { findNearest } from '../../../src/protocol/nearest.ts'
+import { findMeantType } from '../../../src/protocol/find-meant-type.ts'
 import { MAX_TYPE_LENGTH } from '../../../src/protocol/schedule.ts'
 import { modelOf } from '../../wire/model-of.ts'
 import { usageError } from '../io.ts'
@@ -10,9 +9,6 @@ export function typesOf(model: string): readonly string[] {
 }
 
 export const KNOWN_TYPES: readonly string[] = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
-/** Names allowed before `.*`. */
-const GROUPS = [...NAMED_MODELS, 'finance.payment', ...SERVICE_EVENT_TYPES.map((type) => type.replace(/\..*/, ''))]
-
 /**
  * Ends the command if a type is probably misspelt. Any model may exist, but a name that differs from `contact` in one letter is more likely
  * a typo.
@@ -23,27 +19,13 @@ export function mustBeType(type: string, isAny: boolean): void {
   if (type === '' || type.length > MAX_TYPE_LENGTH)
     throw usageError(`An event type has 1 to ${MAX_TYPE_LENGTH} characters.`)
   if (isAny || KNOWN_TYPES.includes(type)) return
-  const meant = findMeant(type)
+  const meant = findMeantType(type)
   if (meant === undefined && modelOf(type) !== undefined) return
   const types = `{model}.created, {model}.updated, {model}.deleted, ${SERVICE_EVENT_TYPES.join(', ')}`
   const advice = meant === undefined ? `The service names ${types}.` : `Did you mean ${meant}?`
   throw usageError(
     `${JSON.stringify(type)} is not a type of the service. ${advice} If the type is intended, add --any-type.`,
   )
-}
-
-/** Returns the known type or pattern, such as `contact.*`, that was probably meant; undefined if this one may be correct. */
-export function findMeant(type: string): string | undefined {
-  if (type.endsWith('.*')) {
-    const group = type.slice(0, -2)
-    const named = GROUPS.includes(group) ? undefined : (findMeantModel(group, GROUPS) ?? findNearest(group, GROUPS))
-    return named === undefined ? undefined : `${named}.*`
-  }
-  if (KNOWN_TYPES.includes(type)) return undefined
-  const model = modelOf(type)
-  if (model === undefined) return findNearest(type, KNOWN_TYPES)
-  const named = NAMED_MODELS.includes(model) ? undefined : (findMeantModel(model) ?? findNearest(model, NAMED_MODELS))
-  return named === undefined ? undefined : type.replace(model, named)
 }
 
 /**

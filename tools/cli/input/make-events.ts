@@ -5,11 +5,11 @@ import { createEvents, type EnvelopeOptions, type EventBuilders } from '../../te
 import { SAMPLES } from '../../wire/samples.ts'
 import { type Io, messageOf, usageError } from '../io.ts'
 import { mustBeType } from './event-types.ts'
-import { readBytes, readStdin, toText } from './read-bytes.ts'
 import { collect, readCount, readDuration } from './read-option.ts'
+import { adviseFile, readJsonText, type SecretOptions } from './secret.ts'
 import { setValues } from './set-values.ts'
 
-export interface EventOptions {
+export interface EventOptions extends Pick<SecretOptions, 'secretStdin'> {
   readonly set?: readonly string[]
   readonly data?: string
   readonly count: number
@@ -31,7 +31,7 @@ export function addEventOptions(command: Command): Command {
 export async function makeEvents(type: string, options: EventOptions, io: Io): Promise<readonly WebhookEvent[]> {
   const { count, late = 0, account, set = [] } = options
   mustBeType(type, options.anyType === true)
-  const data = options.data === undefined ? undefined : await readData(options.data, io)
+  const data = options.data === undefined ? undefined : await readData(options.data, options, io)
   const builders = createEvents()
   return Array.from({ length: count }, () => {
     const timestamp = new Date(Date.now() - late).toISOString()
@@ -44,14 +44,13 @@ export async function makeEvents(type: string, options: EventOptions, io: Io): P
 }
 
 /** Reads the value of `--data`, a file or standard input as JSON text. Ends the command if it is not the data of an event. */
-async function readData(given: string, io: Io): Promise<string> {
-  const file = given === '-' ? await readStdin(io) : given.startsWith('@') ? await readBytes(given.slice(1)) : undefined
-  const text = file === undefined ? given : toText(file)
+async function readData(given: string, secret: EventOptions, io: Io): Promise<string> {
+  const text = await readJsonText(given, secret, io)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw usageError(`--data is not JSON: ${messageOf(error)}`)
+    throw usageError(`--data is not JSON: ${messageOf(error)}.${adviseFile(given)}`)
   }
   if (!isObject(value)) throw usageError('--data is an object, such as {"record":{"_id":"1"}} for an event.')
   if ('type' in value && 'id' in value && 'data' in value)

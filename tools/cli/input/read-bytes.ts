@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { type Io, refuseFile, tell } from '../io.ts'
+import { type Io, messageOf, refuseFile, tell } from '../io.ts'
 
 /** Reads standard input to its end. Rejects at Ctrl-C. */
 export async function readStdin(io: Io): Promise<Buffer> {
@@ -18,7 +18,8 @@ export async function readBytes(file: string): Promise<Buffer> {
   try {
     return await readFile(file)
   } catch (error) {
-    throw refuseFile(file, 'read', error)
+    const advice = file.startsWith('@') ? '. Write its name without the @.' : ''
+    throw refuseFile(file, 'read', `${messageOf(error)}${advice}`)
   }
 }
 

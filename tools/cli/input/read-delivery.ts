@@ -1,8 +1,7 @@
 import { isObject } from '../../../src/protocol/envelope.ts'
 import { parseJson } from '../../../src/protocol/parse-json.ts'
 import { type ExitError, type Io, usageError } from '../io.ts'
-import { toText } from './read-bytes.ts'
-import { readBody, type SecretOptions } from './secret.ts'
+import { adviseFile, readJsonText, type SecretOptions } from './secret.ts'
 
 export interface RecordedDelivery {
   readonly body: Buffer
@@ -14,7 +13,7 @@ export interface RecordedDelivery {
  * Reads a delivery from one JSON object: its body as `bodyBase64` or else as the text `body`, and `headers`, or the one value as
  * `signature`.
  *
- * @param given the JSON itself, `@FILE`, or `@-` for standard input
+ * @param given the JSON itself, `@FILE`, or `-` or `@-` for standard input
  * @param name the name of the signature header
  */
 export async function readDelivery(
@@ -23,9 +22,8 @@ export async function readDelivery(
   secret: SecretOptions,
   io: Io,
 ): Promise<RecordedDelivery> {
-  const text = given.startsWith('@') ? toText(await readBody(given.slice(1), secret, io)) : given
-  const value = parseJson(text)
-  if (!isObject(value)) throw unusable('one JSON object, on one line or several')
+  const value = parseJson(await readJsonText(given, secret, io))
+  if (!isObject(value)) throw unusable('one JSON object, on one line or several', adviseFile(given))
   const { headers = {}, signature = headerOf(headers, name), body, bodyBase64 } = value
   if (typeof signature !== 'string') throw unusable('"headers", an object, or "signature", text')
   if (typeof bodyBase64 === 'string') {
@@ -46,8 +44,8 @@ function headerOf(headers: unknown, wanted: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : ''
 }
 
-function unusable(what: string): ExitError {
+function unusable(what: string, advice = ''): ExitError {
   return usageError(
-    `--delivery needs ${what}. Example: {"headers":{"x-service-signature":"sha256=..."},"bodyBase64":"eyJ..."}`,
+    `--delivery needs ${what}.${advice} Example: {"headers":{"x-service-signature":"sha256=..."},"bodyBase64":"eyJ..."}`,
   )
 }

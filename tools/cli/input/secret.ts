@@ -37,10 +37,24 @@ export async function readSecret(options: SecretOptions, io: Io): Promise<string
 }
 
 /** Reads a body from a file, or else from standard input, unless that holds the secret. */
-export async function readBody(file: string | undefined, { secretStdin }: SecretOptions, io: Io): Promise<Buffer> {
+export async function readBody(
+  file: string | undefined,
+  { secretStdin }: Pick<SecretOptions, 'secretStdin'>,
+  io: Io,
+): Promise<Buffer> {
   if (file !== undefined && file !== '-') return readBytes(file)
   if (secretStdin) throw usageError('Standard input holds the secret: name the file of the body.')
   return readStdin(io)
+}
+
+/** Reads the text of an option that takes JSON itself, `@FILE`, or `-` or `@-` for standard input. */
+export async function readJsonText(given: string, secret: Pick<SecretOptions, 'secretStdin'>, io: Io): Promise<string> {
+  return /^(@|-$)/.test(given) ? toText(await readBody(given.replace('@', ''), secret, io)) : given
+}
+
+/** Returns a sentence about the value of such an option that may be the name of a file. */
+export function adviseFile(given: string): string {
+  return /^[\w.~:\\/][\w.~:\\/-]*$/.test(given) ? ` If that is a file, write @${given}.` : ''
 }
 
 /** Ends the command if the bytes are not UTF-8, such as the UTF-16 of some shells of Windows: decoded, they would be another secret. */

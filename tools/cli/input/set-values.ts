@@ -38,6 +38,7 @@ function setValue(event: object, path: string, names: readonly string[], text: s
       const nearest = known.includes(name) ? undefined : findNearest(name, known)
       if (nearest !== undefined)
         throw refuse(path, `Did you mean ${join(before, nearest)}? A field of that very name goes with --data.`)
+      mustFitEnvelope(path, text)
       define(object, name, toValue(text, read(object, name)))
       return
     }
@@ -77,6 +78,12 @@ function toValue(text: string, before: unknown): unknown {
   } catch {
     return text
   }
+}
+
+function mustFitEnvelope(path: string, text: string): void {
+  if (path === 'timestamp' && text !== 'null' && Number.isNaN(Date.parse(text)))
+    throw refuse(path, 'It is a time: 2025-01-31T12:00:00Z; or write how long ago it was: --late 24h.')
+  if (/^(id|accountKey)$/.test(path) && text === '') throw refuse(path, 'It must not be empty.')
 }
 
 /** Reads an own field, so that `__proto__` and `constructor` are ordinary names. */
