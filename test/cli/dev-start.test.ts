@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
+import { findFreePort } from '../support/programs.ts'
 import { useFolder } from './folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { recordDeliveries } from './recording-server.ts'
@@ -66,6 +67,12 @@ describe('the start of postern dev', () => {
   it('delivers to a host that is not this machine only with --yes', async () => {
     const forward = ['--forward', 'https://hooks.example.test/']
     expect(await readWebhook([...forward, '--yes'])).toMatchObject({ url: 'https://hooks.example.test/' })
+  })
+
+  it('does not deliver to itself', async () => {
+    const port = String(await findFreePort())
+    const dev = ['dev', '--port', port, '--forward', `http://localhost:${port}/webhooks`]
+    expect(await runCli(dev, { env: {} })).toEqual(ended(2, `port ${port}, where the emulator itself listens`))
   })
 
   it('names all options that a container of another name takes, and delivers there with them', async () => {

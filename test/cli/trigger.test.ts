@@ -69,6 +69,8 @@ describe('postern trigger --to', () => {
     ['data that is a number', 'contact.created --data 5', 'is an object'],
     ['data that is null', 'contact.created --data null', 'is an object'],
     ['data that is a whole event', 'contact.created --data {"id":"1","type":"x","data":{}}', 'whole event'],
+    ['data that is a record', 'contact.created --data {"email":"a@b.test"}', 'has the record in it: {"record"'],
+    ['data of a file without an @', 'contact.created --data data.json', 'write @data.json'],
     ['data of a file that is not there', 'contact.created --data @/nowhere', 'cannot be read'],
     ['standard input twice', 'contact.created --data - --secret-stdin', 'either the secret or the data'],
     ['too much', 'contact.created --count 1000 --duplicate 1000', 'more than 100000'],

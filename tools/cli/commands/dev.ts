@@ -65,6 +65,8 @@ async function develop(options: DevOptions, io: Io): Promise<void> {
   const known = await readDevToken(options, io)
   const token = known ?? randomBytes(18).toString('base64url')
   await using emulator = await openEmulator(options, io, token)
+  if (isLoopback(url) && url.port === new URL(emulator.url).port)
+    throw usageError(`--forward leads to port ${url.port}, where the emulator itself listens: give --port another one.`)
   // With a data file, attempts of the last run may be due immediately.
   const display = createDeliveryDisplay(options, io)
   const stop = emulator.subscribe(display.show)

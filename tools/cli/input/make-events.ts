@@ -31,7 +31,7 @@ export function addEventOptions(command: Command): Command {
 export async function makeEvents(type: string, options: EventOptions, io: Io): Promise<readonly WebhookEvent[]> {
   const { count, late = 0, account, set = [] } = options
   mustBeType(type, options.anyType === true)
-  const data = options.data === undefined ? undefined : await readData(options.data, options, io)
+  const data = options.data === undefined ? undefined : await readData(type, options.data, options, io)
   const builders = createEvents()
   return Array.from({ length: count }, () => {
     const timestamp = new Date(Date.now() - late).toISOString()
@@ -44,7 +44,7 @@ export async function makeEvents(type: string, options: EventOptions, io: Io): P
 }
 
 /** Reads the value of `--data`, a file or standard input as JSON text. Ends the command if it is not the data of an event. */
-async function readData(given: string, secret: EventOptions, io: Io): Promise<string> {
+async function readData(type: string, given: string, secret: EventOptions, io: Io): Promise<string> {
   const text = await readJsonText(given, secret, io)
   let value: unknown
   try {
@@ -55,6 +55,8 @@ async function readData(given: string, secret: EventOptions, io: Io): Promise<st
   if (!isObject(value)) throw usageError('--data is an object, such as {"record":{"_id":"1"}} for an event.')
   if ('type' in value && 'id' in value && 'data' in value)
     throw usageError('--data is a whole event. Give only its "data"; the rest comes from the arguments.')
+  if (splitType(type) !== undefined && Object.keys(value).length > 0 && !('record' in value))
+    throw usageError(`--data of ${type} has the record in it: {"record":{"_id":"1"}}.`)
   return text
 }
 
