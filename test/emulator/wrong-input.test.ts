@@ -103,3 +103,25 @@ describe('the emulator', () => {
     expect(crm.records.get('contact', record._id)).toMatchObject({ address: { city: 'Oslo' }, seen: true })
   })
 })
+
+describe('the control interface', () => {
+  it.each<[string, string, object?]>([
+    ['GET /records/contact?account=globex', 'mean \\"accountKey\\"?'],
+    ['GET /records/contacts', 'did you mean contact?'],
+    ['POST /records/Contact', 'did you mean contact?', {}],
+    ['GET /deliveries?webhook=w', 'mean \\"webhookId\\"?'],
+    ['POST /events', 'timestamp: must be ISO 8601', { type: 'contact.created', timestamp: 'yesterday' }],
+    ['POST /events', 'must be { record: { _id, … } }', { type: 'contact.created', data: { email: 'x' } }],
+    ['POST /faults', 'mean \\"count\\"?', { answer: '429', cuont: 3 }],
+    ['POST /bodies', 'bodyBase64', { body: {} }],
+    ['PUT /webhooks/ID', 'mean \\"active\\"?', { activ: false }],
+  ])('refuses %s: %s', async (line, told, body) => {
+    const crm = await start({ port: false })
+    const { id } = crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'] })
+    const [method = '', path = ''] = line.replace('ID', id).split(' ')
+    const headers = { 'content-type': 'application/json' }
+    const init = body === undefined ? { method } : { method, headers, body: JSON.stringify(body) }
+    const response = await crm.fetch(new Request(`http://localhost/_emulator${path}`, init))
+    expect([response.status, await response.text()]).toEqual([422, expect.stringContaining(told)])
+  })
+})

@@ -120,20 +120,25 @@ function expectationOf(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** Returns the names of all fields of the object at a path of a shape. */
+/** Returns the names of all fields of the object, or of those of a union, at a path of a shape. */
 export function namesAt(shape: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
-  let at: z.core.$ZodType | undefined = unwrap(shape)
+  let at = unwrap(shape)
   for (const name of path)
-    at = unwrap(at instanceof z.ZodObject ? at.shape[String(name)] : at instanceof z.ZodArray ? at.element : undefined)
-  return at instanceof z.ZodObject ? Object.keys(at.shape) : []
+    at = at.flatMap((each) =>
+      unwrap(
+        each instanceof z.ZodObject ? each.shape[String(name)] : each instanceof z.ZodArray ? each.element : undefined,
+      ),
+    )
+  return [...new Set(at.flatMap((each) => (each instanceof z.ZodObject ? Object.keys(each.shape) : [])))]
 }
 
-/** Returns the schema inside those that make it optional or transform it. */
-function unwrap(shape: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
+/** Returns the schemas inside those that make one optional, transform it, or are a union. */
+function unwrap(shape: z.core.$ZodType | undefined): readonly z.core.$ZodType[] {
+  if (shape instanceof z.ZodUnion) return shape.options.flatMap(unwrap)
   if (shape instanceof z.ZodPipe) return unwrap(shape.def.in)
   if (shape instanceof z.ZodOptional || shape instanceof z.ZodDefault || shape instanceof z.ZodPrefault)
     return unwrap(shape.def.innerType)
-  return shape
+  return shape === undefined ? [] : [shape]
 }
 
 /** Serializes JSON, and refuses a value that JSON cannot hold, such as a bigint. */

@@ -14,7 +14,7 @@ import type { WebhookChange } from './webhooks.ts'
 const OF_EVENT = 'that is the id of an event; emit() returns those of its deliveries'
 const MISPLACED = "records.create('contact', { email: 'zoe@example.test' }, { accountKey: 'globex' })"
 
-type Handles = Pick<Emulator, 'accounts' | 'webhooks' | 'deliveries' | 'records' | 'events' | 'login'>
+export type Handles = Pick<Emulator, 'accounts' | 'webhooks' | 'deliveries' | 'records' | 'events' | 'login'>
 
 const COUNT = must(`a whole number from 1 to ${LIMITS.deliveriesPending}`)
 const countShape = z.number(COUNT).int(COUNT).min(1, COUNT).max(LIMITS.deliveriesPending, COUNT)
@@ -145,7 +145,11 @@ function createRecordHandles({ accounts, records }: Service): Handles['records']
     if (spelling !== undefined) throw new Refusal('invalid', `records.${method}: model: did you mean ${spelling}?`)
     return accounts.get(checkInput(options, ofAccountShape, `records.${method}: options`)?.accountKey).key
   }
-  const check = (method: string, fields: unknown) => checkInput(fields, fieldsShape, `records.${method}: fields`)
+  // Returns the fields themselves: the shape would leave out one with the name __proto__.
+  const check = (method: string, fields: Readonly<Record<string, unknown>>) => {
+    checkInput(fields, fieldsShape, `records.${method}: fields`)
+    return fields
+  }
   const give = <T>(value: T): T => structuredClone(value)
   return {
     list(model, options) {

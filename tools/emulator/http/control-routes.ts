@@ -1,7 +1,8 @@
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import * as z from 'zod'
 import { account as accountShape, eventFields, must, signingShape } from '../check-input.ts'
 import type { DeliveryDetail } from '../contract.ts'
+import { createHandles, type Handles } from '../handles.ts'
 import { CallLog } from '../inspector/batches.ts'
 import { createInspectorRoutes } from '../inspector/inspector-routes.ts'
 import { answerFault, deliveryFaults } from '../options.ts'
@@ -31,7 +32,8 @@ const MAX_LISTED = 500
 
 /** Creates the control interface below `/_emulator`, which the real service does not have. */
 export function createControlRoutes(service: Service, readyLine: () => object): Hono<Env> {
-  const { clock, accounts, events, faults } = service
+  const { clock, accounts, faults } = service
+  const handles = createHandles(service)
   const app = new Hono<Env>()
   const calls = new CallLog(service)
 
@@ -59,8 +61,8 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
   })
 
   app.post('/events', async (c) => {
-    const { accountKey, count, ...input } = await readJson(c, event)
-    return c.json({ events: events.emit(accounts.get(accountKey).key, input, count) }, 202)
+    const { count, ...input } = await readJson(c, event)
+    return c.json({ events: handles.events.emitMany(input, count) }, 202)
   })
 
   app.post('/faults', async (c) => {
@@ -75,39 +77,35 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
     return c.json(describeFaults(service))
   })
 
-  addRecordRoutes(app, service)
-  addDeliveryRoutes(app, service)
+  addRecordRoutes(app, handles)
+  addDeliveryRoutes(app, handles, service)
   app.route('/stream', createStreamRoute(service))
   app.route('/', createInspectorRoutes(service, calls))
   return app
 }
 
 /** Adds the routes of records of any model, of the first account unless the query names another. Each change emits an event. */
-function addRecordRoutes(app: Hono<Env>, { accounts, records }: Service): void {
-  const placeOf = (c: Context<Env>) => {
-    const { model = '', id = '' } = c.req.param()
-    return [accounts.get(c.req.query('accountKey')).key, model, id] as const
-  }
-
-  app.get('/records/:model', (c) => {
-    const [accountKey, model] = placeOf(c)
-    return c.json(records.list(accountKey, model))
-  })
-  app.get('/records/:model/:id', (c) => c.json(records.get(...placeOf(c))))
+function addRecordRoutes(app: Hono<Env>, { records }: Handles): void {
+  app.get('/records/:model', (c) => c.json(records.list(c.req.param('model'), c.req.query())))
   app.post('/records/:model', async (c) => {
-    const [accountKey, model] = placeOf(c)
-    return c.json(records.create(accountKey, model, await readObject(c)), 201)
+    const fields = await readObject(c)
+    return c.json(records.create(c.req.param('model'), fields, c.req.query()), 201)
   })
-  app.put('/records/:model/:id', async (c) => c.json(records.update(...placeOf(c), await readObject(c))))
-  app.delete('/records/:model/:id', (c) => {
-    records.delete(...placeOf(c))
+  const path = '/records/:model/:id'
+  app.get(path, (c) => c.json(records.get(c.req.param('model'), c.req.param('id'), c.req.query())))
+  app.put(path, async (c) => {
+    const fields = await readObject(c)
+    return c.json(records.update(c.req.param('model'), c.req.param('id'), fields, c.req.query()))
+  })
+  app.delete(path, (c) => {
+    records.delete(c.req.param('model'), c.req.param('id'), c.req.query())
     return c.body(null, 204)
   })
 }
 
-function addDeliveryRoutes(app: Hono<Env>, { deliveries }: Service): void {
+function addDeliveryRoutes(app: Hono<Env>, handles: Handles, { deliveries }: Service): void {
   app.get('/deliveries', (c) => {
-    const all = deliveries.list({ webhookId: c.req.query('webhookId'), eventId: c.req.query('eventId') })
+    const all = handles.deliveries.list(c.req.query())
     return c.json(all.slice(-MAX_LISTED).toReversed().map(describeDelivery))
   })
   app.get('/deliveries/:id', (c) => {

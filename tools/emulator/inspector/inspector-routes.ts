@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
 import { ACTIONS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
-import { webhookChangeShape, webhookFields } from '../check-input.ts'
+import { must, webhookFields } from '../check-input.ts'
 import type { Found, RowPage } from '../contract.ts'
 import { createHandles } from '../handles.ts'
 import {
@@ -25,10 +25,13 @@ const MODELS = ['contact', 'opportunity', 'financeInvoice']
 const TYPES = [...MODELS.flatMap((model) => ACTIONS.map((action) => `${model}.${action}`)), ...SERVICE_EVENT_TYPES]
 const registration = z.strictObject({ ...webhookFields, accountKey: z.string().optional() })
 const accountKey = z.string().optional()
-const recorded = z.union([
-  z.strictObject({ body: z.string(), accountKey }),
-  z.strictObject({ bodyBase64: z.base64(), accountKey }),
-])
+const recorded = z.union(
+  [
+    z.strictObject({ body: z.string(), accountKey }),
+    z.strictObject({ bodyBase64: z.base64(must('base64')), accountKey }),
+  ],
+  must('{ "body": "…" } or { "bodyBase64": "…" }'),
+)
 
 /** Routes of the control interface that the page needs beside those that programs use. */
 export function createInspectorRoutes(service: Service, calls: CallLog): Hono<Env> {
@@ -92,7 +95,7 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
     return c.json(describeWebhook(handles.webhooks.create(fields, { accountKey })), 201)
   })
   app.put('/webhooks/:id', async (c) =>
-    c.json(describeWebhook(handles.webhooks.update(c.req.param('id'), await readJson(c, webhookChangeShape)))),
+    c.json(describeWebhook(handles.webhooks.update(c.req.param('id'), await readObject(c)))),
   )
   app.delete('/webhooks/:id', (c) => {
     handles.webhooks.delete(c.req.param('id'))
