@@ -145,7 +145,7 @@ describe('the diagnosis', () => {
     expect(report.diagnosis?.follows).toEqual(Object.keys(told(report, 'fail', 'warn')))
     expect(report.diagnosis?.follows.length).toBeGreaterThan(2)
     // Most checks would only wait.
-    expect(told(report, 'skipped')).toMatchObject({ 'late-retry': 'the receiver hangs' })
+    expect(told(report, 'skipped')).toMatchObject({ 'late-retry': 'the receiver answers nothing in time any more' })
   })
 
   it('is no_answer for a receiver that hung, though it answers again at the end', async () => {
@@ -162,7 +162,7 @@ describe('the diagnosis', () => {
     }
     const only = ['accepts-valid', 'bytes', 'alive-after-all']
     const report = await check(new Blocked(), { only, concurrency: 1 })
-    expect(told(report, 'skipped')).toMatchObject({ 'bytes-chunked': 'the receiver hangs' })
+    expect(told(report, 'skipped')).toMatchObject({ 'bytes-chunked': 'the receiver answers nothing in time any more' })
     expect(told(report, 'pass')).toHaveProperty('alive-after-all')
     expect(report.diagnosis).toMatchObject({ code: 'no_answer', text: expect.stringContaining('concurrency') })
     expect(report.diagnosis?.follows).toEqual(Object.keys(told(report, 'fail', 'warn')))

@@ -30,4 +30,23 @@ describe('a receiver that accepted deliveries at first', () => {
       expect(await codeOf(200, checks)).toEqual([undefined, 2])
     },
   )
+
+  it.each<readonly [what: string, ms: number, text: RegExp]>([
+    ['hangs', 5, /: it hangs, or still works/],
+    [
+      'works on one delivery after the other',
+      1_000,
+      /: no answer took less than 1\.0 s, .*one delivery after the other/,
+    ],
+  ])('%s, by the shortest time of an answer', async (_what, ms, text) => {
+    const { scene } = await play([200])
+    const silent = { status: undefined, failureKind: 'timeout' } as const
+    const checks = [
+      toJudged('accepts-valid', [toAnswer({ ms })], { status: 'pass' }),
+      toJudged('burst', [toAnswer({ ms: ms * 9 }), toAnswer({ ...silent, ms: 10_000 })]),
+      toJudged('late-retry', [], { status: 'skipped', cause: 'hangs' }),
+    ]
+    const finding = await findLate(scene, checks)
+    expect(finding).toMatchObject({ code: 'no_answer', text: expect.stringMatching(text) })
+  })
 })

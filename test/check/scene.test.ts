@@ -21,7 +21,10 @@ describe('the scene of a run', () => {
     const { scene, send, seen } = await play([200, 'never'])
     for (let count = 0; count < 15; count++) await send()
     expect(seen).toHaveLength(1 + 8 + 1)
-    expect(await send()).toMatchObject({ failureKind: 'timeout', failure: 'not sent, since the receiver hangs' })
+    expect(await send()).toMatchObject({
+      failureKind: 'timeout',
+      failure: 'not sent, since the receiver answered nothing in time',
+    })
     scene.wake()
     for (let count = 0; count < 3; count++) await send()
     expect(seen).toHaveLength(1 + 8 + 2)

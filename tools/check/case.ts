@@ -20,7 +20,7 @@ export const CAUSES = {
   interrupted: 'interrupted',
   unreachable: 'nothing answers there',
   absent: 'no receiver answers there',
-  hangs: 'the receiver hangs',
+  hangs: 'the receiver answers nothing in time any more',
   plain_refused: 'a plain delivery is not accepted',
   shut: 'plain deliveries are no longer accepted',
   no_probe: 'not observable without a probe',

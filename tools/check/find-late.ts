@@ -1,3 +1,4 @@
+import { SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
 import { showTarget } from '../wire/target.ts'
 import type { Answer, TestDelivery, TestEvent, Verdict } from './case.ts'
 import { holdBack } from './cases/send-at-once.ts'
@@ -31,6 +32,8 @@ export async function findLate(scene: RunScene, checks: readonly Judged[]): Prom
   return (await findLoss(scene, checks)) ?? findShut(refusals, checks)
 }
 
+const showSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+
 const isSilence = ({ failureKind }: Answer) => failureKind === 'timeout'
 const isEnd = ({ isUnreachable }: Answer) => isUnreachable
 
@@ -59,9 +62,16 @@ function findEnd(target: URL, checks: readonly Judged[]): Finding {
   return toFinding('ended', text, also)
 }
 
+/** A receiver that needs so long for one delivery needs more than the deadline for a burst, if it works on one after the other. */
+const SLOW_MS = SERVICE_DEADLINE_MS / 50
+
 function findSilence(checks: readonly Judged[]): Finding {
+  const answered = checks.flatMap(({ answers }) => answers).filter(({ status }) => status !== undefined)
+  const leastMs = Math.min(...answered.map(({ ms }) => ms))
   const text =
-    'The receiver answered, and then no delivery got an answer in time any more: it hangs, or still works on earlier requests. Often it waits for something that these hold, such as connections to its database or a lock. Every way out of a request has to release them, refusals and errors too. If it only works on one request after the other, lower the concurrency of the checks.'
+    leastMs > SLOW_MS && leastMs < Infinity
+      ? `The receiver answered, and then no delivery got an answer in time any more: no answer took less than ${showSeconds(leastMs)}, and it seems to work on one delivery after the other, so that some arrive faster than it answers. An import sends hundreds in a moment. Answer when the event is safely stored, and do the work afterwards; or work on several at the same time. To judge it as it is, lower the concurrency of the checks.`
+      : 'The receiver answered, and then no delivery got an answer in time any more: it hangs, or still works on earlier requests. Often it waits for something that these hold, such as connections to its database or a lock. Every way out of a request has to release them, refusals, errors and cut connections too. If it only works on one request after the other, lower the concurrency of the checks.'
   // A receiver that accepted some of a burst did not hang before it.
   const also = checks.filter(({ answers }) => answers.some(isSilence) && !answers.some(isSuccess))
   return toFinding('no_answer', text, also)
@@ -144,8 +154,11 @@ async function findKind(scene: RunScene): Promise<LossCode | undefined> {
   const apart = await sendApart(make.delivery, APART)
   if (apart > 0 && apart < APART) return undefined
   const toOther = (event: TestEvent) => make.delivery({ ...event, id: `chk_${[...event.id].reverse().join('')}` })
-  if (apart === APART)
-    return (await sendApart(toOther)) === 0 ? 'similar_ids' : (await isFirstDone(scene)) ? 'no_more_work' : undefined
+  if (apart === APART) {
+    if ((await sendApart(toOther)) > 0) return (await isFirstDone(scene)) ? 'no_more_work' : undefined
+    // A queue that was held up may have moved on in the meantime.
+    return (await sendApart(make.delivery)) > 0 ? 'similar_ids' : 'no_more_work'
+  }
   if ((await sendApart(split)) > 0) return 'first_part'
   const { timestamp } = make.event()
   if ((await sendApart((event) => make.delivery({ ...event, timestamp }))) > 0) return 'same_time'
@@ -184,7 +197,7 @@ async function watchLosses(scene: RunScene) {
 /** Texts of the kinds of deliveries that get lost. */
 const LOSSES: Readonly<Record<LossCode, string>> = {
   no_more_work:
-    'The receiver did the work of the first events, and then acknowledged events whose work it no longer did. Often a circuit breaker that opens after failures answers 2xx all the same (some checks make work fail on purpose), a worker has ended, or a queue is full. Answer 503 as long as the work cannot be done, and let the service retry.',
+    'The receiver did the work of the first events, and then acknowledged events whose work it no longer did. Often a circuit breaker that opens after failures answers 2xx all the same (some checks make work fail on purpose), a worker has ended, a queue is full, or a failed event at its head holds up all that follow, until it succeeds or for as long as its retries wait. Let other events pass a failed one. Answer 503 as long as the work cannot be done, and let the service retry.',
   similar_ids:
     'The receiver takes events for duplicates of others whose ids begin alike: it compares the first characters of an id, or a column of its database is too short and cuts it. All events of this run have ids that begin alike, and hardly any was worked on. Compare whole ids.',
   first_part:
@@ -192,7 +205,7 @@ const LOSSES: Readonly<Record<LossCode, string>> = {
   same_time:
     'The receiver takes events of one type that have the same timestamp for duplicates. An import changes many records in one millisecond. Compare the ids of events, and nothing else of them.',
   side_by_side:
-    'The receiver takes deliveries that come one after the other, and fails at some of those that come side by side: requests share something. Often it is a variable outside of the handler, or a field of an object that handles all requests, that holds the raw body, the signature or the event while another request replaces it; or one connection or transaction for all. Keep what belongs to a request in local variables, or on its own request object.',
+    'The receiver takes deliveries that come one after the other, and fails at some of those that come side by side: requests share something. Often it is a variable outside of the handler, or a field of an object that handles all requests, that holds the raw body, the signature or the event while another request replaces it; or one connection or transaction for all; or one waits for a lock of the database for so long that it gives up ("database is locked", a lock timeout). Keep what belongs to a request in local variables, or on its own request object; hold a lock for as short a time as possible, and try again when it was not free.',
   too_many:
-    'The receiver takes two deliveries side by side, and fails at some of many: a queue, a pool or a limit is full, and what comes on top is refused, or acknowledged and dropped. Wait for a free place, or answer 503 with Retry-After; never 2xx. If nothing is limited: requests share something for a very short time.',
+    'The receiver takes two deliveries side by side, and fails at some of many: a queue, a pool or a limit is full, and what comes on top is refused, or acknowledged and dropped; or a lock is taken one after the other, and the last ones no longer wait for it. Wait for a free place, or answer 503 with Retry-After; never 2xx. If nothing is limited: requests share something for a very short time.',
 }

@@ -17,10 +17,10 @@ export interface SceneOptions extends MakerOptions, Pick<Scene, 'target' | 'pati
   readonly signal: AbortSignal | undefined
 }
 
-/** Answer to a delivery that is not sent, since the receiver hangs. */
+/** Answer to a delivery that is not sent, since the receiver answers nothing in time. */
 const SILENCE: Answer = {
   status: undefined,
-  failure: 'not sent, since the receiver hangs',
+  failure: 'not sent, since the receiver answered nothing in time',
   failureKind: 'timeout',
   isUnreachable: false,
   words: '',
