@@ -62,11 +62,11 @@ describe('a check with a probe', () => {
     ['effect-retry-after-failure', [200], [0], 'fail: 200; the work was done 0 times'],
     [
       'effect-each-event',
-      [200, FULL],
-      [1, 0],
-      'fail: first 200, then 503, put off for 60 s; the work was done 0 times',
+      [...Array(8).fill(200), FULL],
+      [1],
+      'fail: first 200, then 503, put off for 60 s; the work was done 0 times; a few milliseconds apart, with fractions of 0, 1 and 2 digits',
     ],
-    ['effect-each-event', [200], [0], 'skipped: the probe counts no such work: 200'],
+    ['effect-each-event', [200], [0], 'skipped: the probe counts no such work'],
     ['effect-each-event', [401], [1], 'skipped: the event was not accepted: 401'],
     ['effect-similar-ids', [401], [1], 'skipped: the probe counts no such work'],
     ['effect-similar-ids', [200], [0], 'skipped: the probe counts no such work'],
@@ -115,6 +115,16 @@ describe('the events of a check with a probe', () => {
     const ids = idsOf(events)
     expect(ids.lastIndexOf(ids[0] ?? '')).toBe(1_051)
     expect(new Set(ids).size).toBe(1 + 1_050 + 3)
+  })
+
+  it.each([
+    ['450', 'does the work of 50', 450, 0, 1],
+    ['50', 'has not done the work of 50', 50, 500, 0],
+  ])('of a burst are %s for a receiver that %s within 3 s', async (_number, _what, size, stepMs, runs) => {
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => (now += stepMs))
+    const { events } = await judgeEffect('burst', [200], [runs])
+    expect(new Set(idsOf(events)).size).toBe(size)
   })
 
   it('are not waited for if the receiver refuses the marker', async () => {

@@ -18,7 +18,7 @@ const WARNINGS: Readonly<Record<keyof typeof architectures, readonly string[]>> 
   HoldsDuplicates: [],
   Inbox: [],
   KnowsItsRecords: ['effect-updated-before-created'],
-  LastWriteWins: [],
+  LastWriteWins: ['effect-each-event'],
   LimitsItself: ['duplicates-at-once', 'burst', 'stalled-bodies'],
   NeedsUserAgent: [],
   OneAtATime: ['stalled-bodies'],

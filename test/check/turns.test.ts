@@ -112,13 +112,21 @@ describe('a check of several deliveries', () => {
     const { scene } = await play([200])
     const types: unknown[] = []
     const send = async ({ body, signatures }: TestDelivery) => {
-      const { type } = JSON.parse(Buffer.from(body).toString())
-      types.push(type)
+      const { type, test } = JSON.parse(Buffer.from(body).toString())
+      types.push(test === true ? 'a test' : type)
       return toAnswer({ status: type === 'sync.failed' && signatures.length === 0 ? 200 : 401 })
     }
     const verdict = await runIn({ ...scene, send }, 'signature-other-types')
     expect(showVerdict(verdict)).toBe('fail: 200; sync.failed without a signature')
-    const sent = [...listTypes(scene.make), 'checkThing.deleted', 'check.unheard.of', 'ping', 'webhook.test', undefined]
+    const sent = [
+      ...listTypes(scene.make),
+      'checkThing.deleted',
+      'check.unheard.of',
+      'ping',
+      'webhook.test',
+      'a test',
+      undefined,
+    ]
     for (const type of sent) expect(types.filter((each) => each === type)).toHaveLength(2)
   })
 

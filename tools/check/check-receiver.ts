@@ -107,7 +107,7 @@ const OPTIONS: Readonly<Record<keyof CheckOptions, Kind>> = {
 }
 
 /**
- * Judges a receiver in any language by its answers over HTTP. Sends some 600 deliveries of test events, and some 1,200 with a probe, to the
+ * Judges a receiver in any language by its answers over HTTP. Sends some 1,100 deliveries of test events, and up to 2,700 with a probe, to the
  * given URL and nowhere else; their ids begin with `evt_chk_`, except for a few such as `constructor`.
  *
  * Never rejects because of the receiver: see `isReachable` and `summary` of the report.

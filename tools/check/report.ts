@@ -62,7 +62,17 @@ export const LATE: readonly DiagnosisCode[] = [
 /** Something that no check of this run has judged. */
 export interface Unchecked {
   /** `work` and `skipped` depend on the run; the others stand in every report. */
-  readonly code: 'crash' | 'work' | 'skipped' | 'stored' | 'accounts' | 'tries' | 'processes' | 'retention' | 'timing'
+  readonly code:
+    | 'crash'
+    | 'work'
+    | 'skipped'
+    | 'stored'
+    | 'accounts'
+    | 'tries'
+    | 'processes'
+    | 'bursts'
+    | 'retention'
+    | 'timing'
   readonly text: string
 }
 

@@ -48,6 +48,10 @@ export function listUnchecked(checks: readonly CheckResult[]): readonly Unchecke
       text: 'Several processes: if more than one receives events, duplicates have to be recognized by all of them, in a database.',
     },
     {
+      code: 'bursts',
+      text: 'Bursts of more than 450 events: a queue in memory that holds more, and drops what it cannot take, loses the rest of an import.',
+    },
+    {
       code: 'retention',
       text: 'How long ids are kept: a duplicate may come three hours after its event, or days after it if a person retries it. The checks send one after 1,050 events or 21 s, and hardly later.',
     },

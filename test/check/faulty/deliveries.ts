@@ -187,6 +187,37 @@ export class DiesOfCuts extends HandWritten {
   }
 }
 
+/** Has a pool of ten places, and gets a place back by its answer, which a cut connection never gets. */
+class Pooled extends HandWritten {
+  #free = 10
+  readonly #waiting: (() => void)[] = []
+
+  async inPool(request: IncomingMessage, work: () => Promise<Answer>): Promise<Answer> {
+    while (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    this.#free--
+    const answer = await work()
+    if (request.socket.destroyed) return answer
+    this.#free++
+    this.#waiting.shift()?.()
+    return answer
+  }
+}
+
+export class KeepsPlacesOfCuts extends Pooled {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    return this.inPool(request, () => super.answer(request))
+  }
+}
+
+export class KeepsConnectionsOfCuts extends Pooled {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    const body = await this.read(request)
+    const event = this.isGenuine(body, request) ? this.parse(body) : undefined
+    if (event === undefined) return this.refuse(body)
+    return this.inPool(request, () => sleep(20).then(() => this.receive(event)))
+  }
+}
+
 export class NeverAnswers extends HandWritten {
   override answer(): Promise<Answer> {
     return new Promise(() => {})

@@ -9,6 +9,19 @@ export class DedupesByRecord extends HandWritten {
   }
 }
 
+/** Makes a receiver that recognizes duplicates by the record and so many characters of the time. */
+const byRecordAndTime = (length: number, ofType = '') =>
+  class extends HandWritten {
+    override keyOf({ id, type, timestamp, data }: Event): string {
+      const record = data?.record?._id
+      return record === undefined ? id : `${ofType && type} ${record} ${timestamp.slice(0, length)}`
+    }
+  }
+
+export const DedupesByRecordAndSecond = byRecordAndTime('2025-01-01T00:00:00'.length)
+export const DedupesByRecordAndMinute = byRecordAndTime('2025-01-01T00:00'.length)
+export const DedupesByTypeRecordAndSecond = byRecordAndTime('2025-01-01T00:00:00'.length, 'with the type')
+
 /** Recognizes duplicates by what a record contains. */
 export class DedupesByContent extends HandWritten {
   override keyOf({ id, type, data }: Event): string {

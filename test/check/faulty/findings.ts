@@ -104,7 +104,7 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   ConflictOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   UnauthorizedOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   SmallLimit: { fail: ['large-body'] },
-  CutsSlowBodies: { fail: ['slow-body'] },
+  CutsSlowBodies: { fail: ['slow-body'], beside: /^huge-body$/ },
   HasFirewall: { fail: ['text-markup'], among: ['text-markup', 'text-quotes', 'number-large'] },
   AcksBeforeWork: { fail: ['effect-ack-after-work'], beside: /^effect-(copies|once|retry)/ },
   NotesBeforeWork: { fail: ['effect-copies-of-failure', 'effect-retry-after-failure'], beside: /^effect-ack/ },
@@ -136,12 +136,17 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   StoresThreeBytes: { fail: ['bytes-four-byte-characters'] },
   KeepsAnyBody: { warn: ['endless-body'] },
   DiesOfCuts: { fail: ['cut-connection'], among: ['cut-connection'] },
+  KeepsPlacesOfCuts: { fail: ['cut-connection'], among: ['cut-connection'], options: { timeoutMs: 2_000 } },
+  KeepsConnectionsOfCuts: { fail: ['cut-connection'], among: ['cut-connection'], options: { timeoutMs: 2_000 } },
   NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], skip: [], timeoutMs: 500 } },
 }
 
 const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   ClaimsForAMoment: { fail: ['effect-once-while-working'], among: ['effect-once-while-working', 'effect-once'] },
   DedupesByRecord: { fail: ['effect-each-event'], beside: /^effect-/ },
+  DedupesByRecordAndSecond: { fail: ['effect-each-event'], beside: /^effect-/ },
+  DedupesByRecordAndMinute: { fail: ['effect-each-event'], beside: /^effect-/ },
+  DedupesByTypeRecordAndSecond: { fail: ['effect-each-event'], beside: /^effect-/ },
   DedupesByContent: { fail: ['effect-each-event'], among: ['effect-each-event'] },
   DedupesByBody: { fail: ['effect-once-other-bytes'] },
   DedupesByIdAndTime: { fail: ['effect-once-other-bytes'] },
@@ -182,6 +187,7 @@ const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
   ForgetsDeletions: { fail: ['signature-other-types'] },
   ForgetsImports: { fail: ['signature-other-types'] },
   AnswersTrials: { fail: ['signature-other-types'] },
+  TrustsTests: { fail: ['signature-other-types'] },
   EmptySecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
   UndefinedSecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
   NoneSecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
@@ -213,6 +219,10 @@ const LOSSES: Readonly<Record<keyof typeof losses, Finding>> = {
   KnowsWhatFailedTwice: { fail: ['effect-ack-after-work'] },
   AcksAfterTwoTries: { fail: ['effect-ack-after-work'] },
   DropsUpdates: { warn: ['effect-types'] },
+  TakesEqualTimesForOld: { warn: ['effect-each-event'] },
+  ComparesTimesAsText: { fail: ['effect-each-event'] },
+  StoresWholeSeconds: { fail: ['effect-each-event'], beside: /^effect-/ },
+  DropsOffsets: { warn: ['effect-each-event'] },
   TriesOnceMore: { fail: ['effect-ack-after-work'], beside: /^effect-(copies|once|retry)/ },
 }
 
@@ -265,6 +275,12 @@ const NAMES: Readonly<Record<keyof typeof names, Finding>> = {
   TrimsIds: { warn: ['effect-similar-ids'] },
   StoresUuids: { fail: ['effect-similar-ids'] },
   HashesIdsAsJava: { fail: ['effect-similar-ids'] },
+  TakesHyphensForUnderscores: { fail: ['effect-similar-ids'] },
+  DropsHyphens: { fail: ['effect-similar-ids'] },
+  DropsUnderscores: { fail: ['effect-similar-ids'] },
+  NormalizesIds: { warn: ['effect-similar-ids'] },
+  NamesFilesByIds: { warn: ['id-long', 'id-form'] },
+  NamesFilesByEndsOfIds: { warn: ['id-long', 'effect-similar-ids'] },
 }
 
 const PARTS: Readonly<Record<keyof typeof parts, Finding>> = {

@@ -38,6 +38,14 @@ export class AnswersTrials extends HandWritten {
   }
 }
 
+/** Has a back door for its own tests. */
+export class TrustsTests extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    const event = { test: false, ...this.parse(body) }
+    return event.test || super.isGenuine(body, request)
+  }
+}
+
 const SECRETS: Readonly<Record<string, string>> = { check: SECRET }
 
 /** Makes a receiver that signs with this secret if it knows none of the account. */

@@ -120,3 +120,25 @@ export class DropsUpdates extends HandWritten {
     if (!event.type.endsWith('.updated')) await super.work(event)
   }
 }
+
+/** Makes a receiver that acknowledges and drops an event of a record that, by this comparison, is no newer than the last one. */
+const guarding = (isOld: (timestamp: string, last: string) => boolean) =>
+  class extends HandWritten {
+    readonly #last = new Map<unknown, string>()
+
+    override async handle(event: Event): Promise<Answer> {
+      const { _id } = event.data?.record ?? {}
+      const last = this.#last.get(_id)
+      if (last !== undefined && isOld(event.timestamp, last)) return { status: 200 }
+      const answer = await super.handle(event)
+      if (_id !== undefined) this.#last.set(_id, event.timestamp)
+      return answer
+    }
+  }
+
+const secondOf = (timestamp: string) => timestamp.slice(0, '2025-01-01T00:00:00'.length)
+
+export const TakesEqualTimesForOld = guarding((timestamp, last) => Date.parse(timestamp) <= Date.parse(last))
+export const ComparesTimesAsText = guarding((timestamp, last) => timestamp < last)
+export const StoresWholeSeconds = guarding((timestamp, last) => secondOf(timestamp) <= secondOf(last))
+export const DropsOffsets = guarding((timestamp, last) => secondOf(timestamp) < secondOf(last))

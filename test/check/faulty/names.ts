@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { KnowsItsRecords } from '../architectures.ts'
 import { type Answer, type Event, HandWritten } from './hand-written.ts'
 
@@ -54,3 +55,25 @@ const hash = (id: string, factor: number) => [...Buffer.from(id)].reduce((sum, b
 export const TrimsIds = keyed(({ id }) => id.trim())
 export const StoresUuids = keyed(({ id }) => id.slice(0, 36))
 export const HashesIdsAsJava = keyed(({ id }) => String(hash(id, 31)))
+
+export const TakesHyphensForUnderscores = keyed(({ id }) => id.replaceAll('-', '_'))
+export const DropsHyphens = keyed(({ id }) => id.replaceAll('-', ''))
+export const DropsUnderscores = keyed(({ id }) => id.replaceAll('_', ''))
+export const NormalizesIds = keyed(({ id }) => id.normalize('NFKC'))
+
+/** Makes a receiver that stores each event in a file of such a name. */
+const filing = (toName: (id: string) => string) =>
+  class extends HandWritten {
+    override keyOf({ id }: Event): string {
+      return toName(id)
+    }
+
+    override write({ id }: Event): void {
+      const name = toName(id)
+      if (name.includes('/')) throw new Error('ENOENT')
+      if (`${name}.json`.length > 255) throw new Error('ENAMETOOLONG')
+    }
+  }
+
+export const NamesFilesByIds = filing((id) => id)
+export const NamesFilesByEndsOfIds = filing(basename)

@@ -140,13 +140,11 @@ export const effectOnce: readonly Case[] = [
   },
   {
     id: 'effect-once-other-bytes',
-    sends: 'An event, and then the same id with another timestamp, and therefore other bytes and another signature.',
+    sends: 'An event, and then the same id with an earlier timestamp, and therefore other bytes and another signature.',
     expects: '2xx both times, and the probe reports that its work was done once.',
     why: 'Only the id identifies an event. The service does not document that a retry has the same bytes as the first attempt.',
     fix: 'Remember the id of the event, not a hash of the body, the signature or several fields.',
-    run: onceCounted(({ make, send }, event) =>
-      send(make.delivery({ ...event, timestamp: new Date(Date.now() + 1_000).toISOString() })),
-    ),
+    run: onceCounted(({ make, send }, event) => send(make.delivery({ ...event, timestamp: fromNow(-1_000) }))),
   },
   {
     id: 'effect-once-after-others',

@@ -17,18 +17,18 @@ import {
   withCounted,
   withProbe,
 } from '../work.ts'
-import { listPairs, makePair, type Pair } from './pairs.ts'
+import { KINDS_OF_SEQUENCES, listPairs, makePair, makeSequence, type Pair, UNLIKELY_SEQUENCES } from './pairs.ts'
 import { IDS_OF_PROPERTIES } from './records.ts'
 
 /** Returns true if the receiver has not processed the delivery: nothing listens, or it put the delivery off. */
 const isUnseen = (answer: Answer) => answer.isUnreachable || isPutOff(answer)
 
 /** Wraps a check that judges each model of which the work of some events is counted. */
-const forEachModel = (judge: (scene: ProbedScene, model: string) => Promise<Verdict>) =>
+const forEachModel = (judge: (scene: ProbedScene, model: string, isFirst: boolean) => Promise<Verdict>) =>
   withProbe(async (scene) => {
     const types = await scene.counting().types
-    const models = new Set(types.flatMap((type) => splitType(type)?.model ?? []))
-    return judgeAll([...models], (model) => judge(scene, model))
+    const models = [...new Set(types.flatMap((type) => splitType(type)?.model ?? []))]
+    return judgeAll(models, (model) => judge(scene, model, model === models[0]))
   })
 
 /** Id that every run sends. */
@@ -37,17 +37,20 @@ const FIXED = 'evt_chk_each_run'
 /** Returns the part of a type that its model, or its process, shares. */
 const familyOf = (type: string) => type.slice(0, type.lastIndexOf('.'))
 
-const NEW_UPDATES = { name: '', isKnown: false, actions: ['updated', 'updated'], isReversed: false } as const
+/** Returns true if the work of a change is done though nothing is known of its record: a receiver may have nothing to do then. */
+async function worksForUnknown(scene: ProbedScene, model: string): Promise<boolean> {
+  const alone = scene.make.event({ type: `${model}.updated` })
+  await scene.send(scene.make.delivery(alone))
+  const [runs = 0] = await readSettled(scene, alone.id)
+  return runs > 0
+}
 
 /** Lists the pairs whose later event leaves a receiver no choice: it does the work of such events, one by one. */
 async function findDuePairs(scene: ProbedScene, model: string): Promise<readonly Pair[]> {
   const types = await scene.counting().types
-  const alone = scene.make.event({ type: `${model}.updated` })
-  await scene.send(scene.make.delivery(alone))
-  // A receiver may have nothing to do for a change of a record that it does not know.
-  const [runs = 0] = await readSettled(scene, alone.id)
+  const areNewDue = await worksForUnknown(scene, model)
   return listPairs(model).filter(({ isKnown, actions: [, later] }) =>
-    isKnown ? types.includes(`${model}.${later}`) : runs > 0,
+    isKnown ? types.includes(`${model}.${later}`) : areNewDue,
   )
 }
 
@@ -55,11 +58,16 @@ async function findDuePairs(scene: ProbedScene, model: string): Promise<readonly
 const LONG = 'differ after 180 characters'
 const TAIL = 'x'.repeat(40)
 const BLANK = 'differ in a space at the end'
-/** Differences that only undocumented forms of ids have. */
-const UNLIKELY = [LONG, BLANK]
+const UNICODE = 'write a letter in two forms of Unicode'
+const PATH = 'have the same end after "/../"'
+/** Differences that only unlikely forms of ids have. */
+const UNLIKELY = [LONG, BLANK, UNICODE, PATH]
 /** Ends of two ids of one start, by what differs between them. */
 const SIMILAR: Readonly<Record<string, readonly [first: string, second: string]>> = {
   'differ in the case of a letter': ['_a', '_A'],
+  'have a hyphen and an underscore at the same place': ['_a-b', '_a_b'],
+  'have a hyphen at different places': ['_a-bc', '_ab-c'],
+  'have an underscore at different places': ['_a_bc', '_ab_c'],
   'have the same digits and other letters': ['_a1b2', '_c1d2'],
   'differ in the last of 20 digits': ['_90071992547409910001', '_90071992547409910002'],
   'have the same 40 last characters': [`_a_${TAIL}`, `_b_${TAIL}`],
@@ -69,6 +77,8 @@ const SIMILAR: Readonly<Record<string, readonly [first: string, second: string]>
   'have the same hash of 32 bits, by the factor 33': ['_Ac', '_BB'],
   'have the same CRC-32': ['_xs4ibwwl', '_adwoqc8j'],
   [BLANK]: ['_e', '_e '],
+  [UNICODE]: ['_\u00e9', '_e\u0301'],
+  [PATH]: ['_a/../x', '_b/../x'],
   [LONG]: [`_${TAIL.repeat(4)}_a`, `_${TAIL.repeat(4)}_b`],
 }
 
@@ -128,23 +138,30 @@ export const effect: readonly Case[] = [
   },
   {
     id: 'effect-each-event',
-    sends:
-      'Three contact.updated events of the same record, one after the other, each with its own id: the second changes the name, and the third changes it back.',
-    expects: 'The probe reports that the work of each was done.',
-    why: 'A record changes more than once. A receiver that remembers the id of the record, or a hash of its data, takes a change for a duplicate, and loses it.',
-    fix: 'Remember the id of the event, not the _id of its record, nor what it contains.',
-    run: forEachModel(async (scene, model) => {
-      const { make, send } = scene
-      const { earlier, later } = await makePair(scene, { ...NEW_UPDATES, model })
-      const first = await send(make.delivery(earlier))
-      if (!isSuccess(first)) return notAccepted(first)
-      const [done = 0] = await readSettled(scene, earlier.id)
-      if (done === 0) return toVerdict('skipped', first, { cause: 'not_counted' })
-      const second = await sendEvent(scene, later)
-      const back = make.event({ type: earlier.type, data: earlier.data })
-      const sent = second.runs === 0 ? [second] : [second, await sendEvent(scene, back)]
-      const runs = sent.at(-1)?.runs ?? 0
-      return toVerdict(runs > 0 ? 'pass' : 'fail', [first, ...sent.map(({ answer }) => answer)], { runs })
+    sends: `Several contact.updated events of one record, one after the other, each with its own id: the second changes the name, and a third changes it back. Their timestamps lie within a second: ${KINDS_OF_SEQUENCES.join(', ')}; the first of these of each model.`,
+    expects: `The probe reports that the work of each was done; a warning for those ${UNLIKELY_SEQUENCES.join(', and ')}.`,
+    why: 'A record changes more than once, and within a second. A receiver that remembers the id of the record, with its data or the second of the event, takes a change for a duplicate. One that skips what is not newer loses the last change if it compares texts ("00Z" is more than "00.5Z"), keeps whole seconds, or skips equal times.',
+    fix: 'Remember the id of the event, not the _id of its record, nor what it contains. To skip older events, parse the timestamps, keep all of their digits, and let an event with an equal one pass.',
+    run: forEachModel(async (scene, model, isFirst) => {
+      const isKnown = !(await worksForUnknown(scene, model))
+      if (isKnown && !(await scene.counting().types).includes(`${model}.updated`))
+        return toVerdict('skipped', [], { cause: 'not_counted' })
+      // A guard is mostly shared by all models.
+      return judgeAll(KINDS_OF_SEQUENCES.slice(0, isFirst ? undefined : 1), async (kind) => {
+        const { creation, events } = makeSequence(scene.make, model, kind)
+        if (isKnown) await sendEvent(scene, creation)
+        const answers: Answer[] = []
+        for (const event of events) {
+          const { answer, runs } = await sendEvent(scene, event)
+          answers.push(answer)
+          if (runs > 0) continue
+          // Other checks report the loss of a first event.
+          if (answers.length === 1)
+            return isSuccess(answer) ? toVerdict('skipped', answer, { cause: 'not_counted' }) : notAccepted(answer)
+          return toVerdict(UNLIKELY_SEQUENCES.includes(kind) ? 'warn' : 'fail', answers, { runs })
+        }
+        return toVerdict('pass', answers)
+      })
     }),
   },
   {
@@ -241,8 +258,8 @@ export const effect: readonly Case[] = [
   {
     id: 'effect-similar-ids',
     sends: `Pairs of events whose ids ${Object.keys(SIMILAR).join(', ')}.`,
-    expects: `The probe reports that the work of each was done; a warning for long ids, and for a space at the end.`,
-    why: 'The form of ids is not documented. Many databases ignore case and spaces at the end when they compare text (MySQL, SQL Server), or truncate it, and code may take only the digits of it, or a short hash: the receiver then takes one event for a duplicate of another, answers 2xx, and loses it.',
+    expects: `The probe reports that the work of each was done; a warning for long ids, spaces, other letters than ASCII, and paths.`,
+    why: 'The form of ids is not documented. Many databases ignore case and spaces at the end when they compare text (MySQL, SQL Server), or truncate it, and code may take only the digits of it or a short hash, remove or replace punctuation, or use it as the name of a file: the receiver then takes one event for a duplicate of another, answers 2xx, and loses it.',
     fix: 'Compare ids byte by byte (with a binary collation, such as utf8mb4_bin) in a column that is long enough, or store a hash of the id that has at least 128 bits, such as SHA-256.',
     run: withCounted(async (wide, makeEvent) => {
       const scene = narrow(wide)

@@ -103,12 +103,32 @@ export const meaning: readonly Case[] = [
   {
     id: 'id-long',
     ...SHOULD_BE_ACCEPTED,
-    sends: 'An event whose id has 200 characters.',
-    why: 'The id is text, and its length is not documented. A column that is too short refuses the event on every attempt.',
+    sends: 'An event whose id has 255 characters.',
+    why: 'The id is text, and its length is not documented. A column that is too short, or the name of a file with an ending, refuses the event on every attempt.',
     fix: 'Make the id column at least 255 characters long, or store a hash of the id.',
     deliver: (make) => {
       const event = make.event()
-      return make.delivery({ ...event, id: `${event.id}_`.padEnd(200, 'x') })
+      return make.delivery({ ...event, id: `${event.id}_`.padEnd(255, 'x') })
+    },
+  },
+  {
+    id: 'id-form',
+    level: 'warn',
+    sends: 'Events whose ids have marks in them: "../" at the start, and those of Base64, "+/=", at the end.',
+    expects: '2xx to each; otherwise a warning.',
+    why: 'The id is text, and its form is not documented. In the name of a file, or in a path, a slash leads elsewhere.',
+    fix: 'Use a hash of the id for names of files, and encode the id in URLs.',
+    run: (scene) => {
+      const { make } = scene
+      const toDelivery = (start: string, end: string) => {
+        const event = make.event()
+        return make.delivery({ ...event, id: start + event.id + end })
+      }
+      const deliveries = [
+        ['"../"', toDelivery('../', '')],
+        ['"+/="', toDelivery('', '+/=')],
+      ] as const
+      return judgeEach(scene, deliveries, mustBeAccepted)
     },
   },
   {
@@ -145,7 +165,7 @@ export const meaning: readonly Case[] = [
     sends: `The same event ${COPIES} times concurrently, of each type, ${WIDTH} types at a time.`,
     expects: '2xx to all; a warning if some get 409, 425, 429 or 503 while another gets 2xx.',
     why: 'A duplicate can arrive while the first delivery is still being handled. A refusal costs one of five attempts.',
-    fix: 'Let the duplicate wait for the result of the first delivery.',
+    fix: 'Let the duplicate wait for the result of the first delivery. If it fails because a lock is not free in time, wait longer for it, or hold it no longer than to claim the id.',
     alone: true,
     run: (scene) => {
       const judge = async (type: string) => {
@@ -163,7 +183,7 @@ export const meaning: readonly Case[] = [
       'Two events of one record concurrently, for records that exist and for new ones: its creation and an update, two updates, an update and its deletion; for the models contact and opportunity.',
     expects: '2xx to both; a warning if one gets 409, 425, 429 or 503 while the other gets 2xx.',
     why: 'The service guarantees no order and sends events side by side. A receiver that searches for a record and then creates it creates it twice, or fails at a unique key.',
-    fix: 'Insert or update in one statement (an upsert), or lock the record. Try again if the database reports a conflict.',
+    fix: 'Insert or update in one statement (an upsert), or lock the record. Try again if the database reports a conflict, or that a lock was not free in time.',
     alone: true,
     run: async (scene) => {
       const models = [...new Set([scene.make.model, 'opportunity'])]

@@ -96,6 +96,17 @@ const TRIALS = [
   ...['verification', 'url_verification', 'webhook.verify', 'endpoint.verification', 'challenge', 'handshake', 'setup'],
 ]
 const [NO_TYPE, UNSIGNED] = ['without a type', ' without a signature']
+/** Fields by which an event may say that it is a test. */
+const TEST = {
+  test: true,
+  testMode: true,
+  isTest: true,
+  livemode: false,
+  debug: true,
+  dryRun: true,
+  environment: 'test',
+}
+const MARKED = `marked by "test": true`
 
 const refuseAll = (scene: Scene, deliveries: Parameters<typeof judgeEach>[1]) =>
   judgeEach(scene, deliveries, mustBeRefused)
@@ -181,17 +192,18 @@ export const signature: readonly Case[] = [
   {
     id: 'signature-other-types',
     sends:
-      'Events with a wrong signature, and without any: of each type that a check sends, of types such as "ping" and "webhook.test", by which other services try a URL, and of none.',
+      'Events with a wrong signature, and without any: of each type that a check sends, of types such as "ping" and "webhook.test", by which other services try a URL, and of none; and a plain one with fields that mark it as a test, such as "test": true.',
     expects: REFUSED,
-    why: `${WHY} A check that each route or type repeats is forgotten for the next one. The service sends no events to try a URL, and anyone can call an event so.`,
+    why: `${WHY} A check that each route or type repeats is forgotten for the next one. The service sends no events to try a URL, and anyone can call or mark an event so.`,
     fix: 'Check the signature in one place, before reading the type, and make no exception.',
     run: (scene) => {
       const { make, send } = narrow(scene)
-      const types = [...listTypes(make, [...UNKNOWN_TYPES, ...TRIALS]), NO_TYPE]
+      const types = [...listTypes(make, [...UNKNOWN_TYPES, ...TRIALS]), NO_TYPE, MARKED]
       const names = types.flatMap((type) => [type, `${type}${UNSIGNED}`])
       return judgeAll(names, async (name) => {
         const type = name.replace(UNSIGNED, '')
-        const event = make.event({ type: type === NO_TYPE ? undefined : type, challenge: 'check' })
+        const marks = type === MARKED ? TEST : { type: type === NO_TYPE ? undefined : type }
+        const event = make.event({ challenge: 'check', ...marks })
         const changes = name === type ? FORGED : { signature: () => undefined }
         return mustBeRefused(await send(make.delivery(event, changes)))
       })

@@ -45,7 +45,7 @@ export const time: readonly Case[] = [
     why: 'The timestamp is ISO 8601, and the service does not document how many fractional digits it has. "%S.%fZ" of Python takes six at most, some other functions only three or six.',
     fix: 'Parse it with a function for ISO 8601 that takes any number of digits, or keep it as text.',
     run: (scene) => {
-      const seconds = fromNow(0).slice(0, '2025-01-01T00:00:00'.length)
+      const seconds = fromNow(-1_000).slice(0, '2025-01-01T00:00:00'.length)
       const deliveries = [1, 2, 6, 7, 9].map((digits) => {
         const timestamp = `${seconds}.${'123456789'.slice(0, digits)}Z`
         return [`${digits} digits`, scene.make.delivery(scene.make.event({ timestamp }))] as const
