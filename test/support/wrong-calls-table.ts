@@ -887,11 +887,6 @@ export const MISTAKES: readonly Mistake[] = [
     /did you mean "email"\? A field of the account goes by events\.raw\("contact\.created", \{ record \}\)/,
   ],
   [
-    'contact.created(a time in words)',
-    () => events.contact.created({}, { timestamp: 'yesterday' }),
-    /timestamp is "yesterday"; give ISO 8601/,
-  ],
-  [
     'contact.created({ record })',
     () => events.contact.created({ record: { a: 1 } } as never),
     /itself, not \{ record \}/,

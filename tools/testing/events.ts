@@ -13,7 +13,15 @@ import {
   type WebhookEvent,
 } from '../../src/protocol/events.ts'
 import { findMeantModel } from '../../src/protocol/find-meant-type.ts'
-import { FILLED_TEXT, type Kind, OBJECT, OptionChecker, SEED, withMethods } from '../../src/protocol/option-checker.ts'
+import {
+  FILLED_TEXT,
+  type Kind,
+  OBJECT,
+  OptionChecker,
+  SEED,
+  TEXT,
+  withMethods,
+} from '../../src/protocol/option-checker.ts'
 import { SAMPLES } from '../wire/samples.ts'
 import { findMisspelt } from './find-misspelt.ts'
 
@@ -63,12 +71,10 @@ export interface EventsOptions {
 }
 
 const SEEDED_START = Date.UTC(2025, 0, 1)
-const TIME: Kind = (value) =>
-  typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? undefined : 'ISO 8601, such as date.toISOString()'
 const ENVELOPE: Readonly<Record<keyof EnvelopeOptions, Kind>> = {
   id: FILLED_TEXT,
   accountKey: FILLED_TEXT,
-  timestamp: TIME,
+  timestamp: TEXT,
 }
 
 /** A model that is none misspelt goes by `raw`. */
