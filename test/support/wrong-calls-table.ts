@@ -79,6 +79,7 @@ export const ACCEPTING: Readonly<Record<string, string>> = {
   'handled.clear': BARE,
   'handled.check*': 'for the matchers',
   'handled.dispatched.*': 'a set, for the matchers',
+  'handled.pending.*': 'a set, for the matchers',
   'testReceiver().handled.*': 'as of recordHandlers()',
   'client.clock.*': CONTRACT,
   '*Store().*': CONTRACT,
@@ -785,6 +786,16 @@ export const MISTAKES: readonly Mistake[] = [
     () => testing.signed({ sender: senders.github(), secret }, { a: 1 } as never),
     /the event comes first/,
   ],
+  ...(
+    [
+      [senders.github, 'issue.opened', 'issues.opened'],
+      [senders.github, 'Issues.opened', 'issues.opened'],
+      [senders.shopify, 'orders/created', 'orders/create'],
+    ] as const
+  ).map(([sender, type, spelt]): Mistake => {
+    const make = () => testing.signed('{}', { sender: sender() as never, secret, type: type as never })
+    return [`signed({ type: '${type}' })`, make, new RegExp(`type is "${type}", which .* spells "${spelt}"`)]
+  }),
   ['signed().request(no scheme)', () => testing.signed('x', { secret }).request('localhost:3/x'), /begins with http/],
   [
     'urlProbe(no scheme)',

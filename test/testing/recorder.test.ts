@@ -1,8 +1,18 @@
 import { createReceiver } from 'postern'
 import { contact } from 'postern/models'
-import { events, recordHandlers, silentLogger, testReceiver } from 'postern/testing'
+import {
+  createSender,
+  events,
+  fetchTarget,
+  type HandlerRecorder,
+  manualClock,
+  recordHandlers,
+  silentLogger,
+  testReceiver,
+} from 'postern/testing'
 import 'postern/testing/vitest'
-import { describe, expect, it } from 'vitest'
+import { fetchHandler } from 'postern/web'
+import { describe, expect, it, vi } from 'vitest'
 import { Gate } from '../support/gate.ts'
 import { newReceiver, secret } from './support.ts'
 
@@ -163,5 +173,45 @@ describe('the type that toHaveHandled takes', () => {
     expect(() => expect(handled).toHaveHandled('contcat.created')).toThrow(
       /no handler ran\n {2}did you mean contact\.created\?/,
     )
+  })
+})
+
+describe('a negated matcher, which would pass before the event is handled', () => {
+  const expectNot = (handled: HandlerRecorder) => () => expect(handled).not.toHaveHandled('contact.created')
+
+  it('is refused while dispatch() is not awaited', async () => {
+    const receiver = newReceiver().on('contact.*', async () => {})
+    const { dispatch, handled } = testReceiver(receiver)
+    const event = events.contact.created()
+    const pending = dispatch(event)
+    expect(expectNot(handled)).toThrow(/contact\.created is still under way: await dispatch\(\)/)
+    expect(() => expect(handled).not.toHaveHandledOnce(event.id)).toThrow(/still under way/)
+    expect(handled).not.toHaveHandled('contact.deleted')
+    await pending
+    expect(expectNot(handled)).toThrow(/not to have handled contact\.created/)
+  })
+
+  it('is refused while a delivery is not awaited', async () => {
+    const gate = new Gate()
+    const receiver = newReceiver().on('contact.*', () => gate.promise)
+    const { handled } = testReceiver(receiver)
+    const sender = createSender({ target: fetchTarget(fetchHandler(receiver)), secret })
+    const pending = sender.send(events.contact.created())
+    expect(expectNot(handled)).toThrow(/a delivery has only begun: await it first/)
+    await vi.waitFor(() => expect(handled.runs).toHaveLength(1))
+    expect(expectNot(handled)).toThrow(/still under way: await dispatch\(\), or the delivery/)
+    gate.open()
+    await pending
+  })
+
+  it('may follow a handler that timed out', async () => {
+    const clock = manualClock()
+    const receiver = createReceiver({ secret, clock, logger: silentLogger }).on('*', () => new Promise(() => {}))
+    const { dispatch, handled } = testReceiver(receiver)
+    const pending = dispatch(events.contact.created())
+    await clock.advance('1h')
+    await pending
+    expect(handled.runs).toMatchObject([{ state: 'running' }])
+    expectNot(handled)()
   })
 })

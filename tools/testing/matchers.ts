@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { showDuration } from '../../src/host/duration.ts'
 import { isPlain } from '../../src/protocol/copy-plain.ts'
+import type { AnyEvent } from '../../src/protocol/events.ts'
 import { FILLED_TEXT, type Kind, OBJECT, OptionChecker, whole } from '../../src/protocol/option-checker.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
 import { isError, show } from '../../src/protocol/show.ts'
@@ -8,7 +9,7 @@ import { parseDuration } from '../wire/parse-duration.ts'
 import { findMisspelt } from './find-misspelt.ts'
 import { DURATION } from './manual-clock.ts'
 import { type HandlerRecorder, type HandlerRun, Recorder } from './recorder.ts'
-import type { DeliveryResult } from './sender.ts'
+import { begun, type DeliveryResult } from './sender.ts'
 
 /** Assertions that `expect.extend(matchers)` adds to the `expect` of a test runner. */
 export interface PosternMatchers<R = void> {
@@ -81,7 +82,10 @@ export const matchers = {
       return compare(this, data, partial, id).length === 0 ? [] : lines // another sender's data may have a field of this name
     })
     const pass = differences.some((lines) => lines.length === 0)
-    if (isNegated) mustNameFields('toHaveHandled', partial, finished)
+    if (isNegated) {
+      mustBeOver('toHaveHandled', received, (event) => event.type === type)
+      mustNameFields('toHaveHandled', type, partial, finished)
+    }
     const last = pass ? [] : ['', ...(differences.at(-1) ?? []), ...(meant ? [`  did you mean ${meant}?`] : [])]
     return say(this, pass, `to have handled ${type} with ${write(partial)}`, tell(runs) + last.join('\n'))
   },
@@ -93,6 +97,7 @@ export const matchers = {
     if (runs.some(({ event }) => event.type === eventId))
       throw new OptionChecker('toHaveHandledOnce').invalid(`${show(eventId)} is a type; give the id of an event.`)
     const finished = runs.filter(({ event, state }) => event.id === eventId && state === 'finished')
+    if (this.isNot) mustBeOver('toHaveHandledOnce', received, ({ id }) => id === eventId)
     const names = new Set(finished.map(({ handlerName }) => handlerName))
     const pass = names.size > 0 && names.size === finished.length
     return say(this, pass, `to have handled ${eventId} once`, tell(runs))
@@ -112,14 +117,30 @@ function mustBe(matcher: string, name: string, value: unknown, kind: Kind): void
   new OptionChecker(matcher).mustBe(name, value, kind)
 }
 
+/** Refuses a negated matcher before the event is handled: it would pass. */
+function mustBeOver(matcher: string, received: unknown, isMeant: (event: AnyEvent<unknown>) => boolean): void {
+  if (begun.isNow) throw new OptionChecker(matcher).invalid('a delivery has only begun: await it first.')
+  if (received instanceof Recorder) received.checkOver(matcher, isMeant)
+}
+
 /** Refuses a misspelt field of a negated matcher, which would pass. */
-function mustNameFields(matcher: string, partial: object, runs: readonly HandlerRun[]): void {
+function mustNameFields(matcher: string, type: string, partial: object, runs: readonly HandlerRun[]): void {
+  const check = new OptionChecker(matcher)
   const records = runs.map(({ event: { data } }) => Object(data).record ?? data)
   const [only, ...others] = Object.keys(partial)
   if (only === 'data' && others.length === 0 && !records.some((record) => only in Object(record)))
-    throw new OptionChecker(matcher).invalid('give the fields of the record itself, not { data }.')
+    throw check.invalid('give the fields of the record itself, not { data }.')
+  const unset = Object.keys(partial).find((name) => Object(partial)[name] === undefined)
+  if (unset !== undefined) throw check.invalid(`${unset} is undefined, which no field of an event is.`)
+  const ofEnvelope = Object.keys(partial).find(
+    (name) => ENVELOPE.includes(name) && !records.some((record) => name in Object(record)),
+  )
+  if (ofEnvelope !== undefined && runs.length > 0)
+    throw check.invalid(
+      `${ofEnvelope} is not in the record, but beside the data of the event: look at handled.runsOfType("${type}").`,
+    )
   const misspelt = findMisspeltWithin(partial, records)
-  if (misspelt !== undefined) throw new OptionChecker(matcher).invalid(`no record has a ${misspelt}`)
+  if (misspelt !== undefined) throw check.invalid(`no record has a ${misspelt}`)
 }
 
 /** Finds a misspelt field, also of an object within. */
@@ -137,6 +158,9 @@ function findMisspeltWithin(partial: object, values: readonly unknown[]): string
     )
     .find((found) => found !== undefined)
 }
+
+/** Fields of an event beside its data. */
+const ENVELOPE = ['type', 'timestamp', 'accountKey', 'model', 'action']
 
 /** No sender retries after less than a second. */
 const DELAY: Kind = (value) =>

@@ -5,6 +5,7 @@ import { FILLED_TEXT, type Kind, OptionChecker, whole, withMethods } from '../..
 import type { Outcome } from '../../src/protocol/outcome.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
 import { show } from '../../src/protocol/show.ts'
+import type { HandlerContext } from '../../src/receiver/handler.ts'
 import type { Interceptor } from '../../src/receiver/intercept.ts'
 
 /** Run of one handler. */
@@ -71,9 +72,15 @@ export function testReceiver(
 ): TestedReceiver {
   new OptionChecker('testReceiver').mustBe('receiver', receiver, receiverWith('intercept', 'dispatch'))
   const handled = new Recorder(receiver)
-  const dispatch = (event: WebhookEvent<string, unknown>) => {
+  const dispatch = async (event: WebhookEvent<string, unknown>) => {
     handled.dispatched.add(Object(event).type) // the receiver refuses what is no event
-    return receiver.dispatch(event)
+    const pending = { event }
+    handled.pending.add(pending)
+    try {
+      return await receiver.dispatch(event)
+    } finally {
+      handled.pending.delete(pending)
+    }
   }
   return { handled, dispatch }
 }
@@ -105,13 +112,16 @@ interface OpenRun extends HandlerRun {
 /** Recorder that also knows which types of events there are. */
 export class Recorder implements HandlerRecorder {
   readonly dispatched = new Set<string>()
+  /** Dispatches that have not ended. */
+  readonly pending = new Set<{ readonly event: AnyEvent<unknown> }>()
   readonly #receiver: RecordedReceiver
+  readonly #contexts = new WeakMap<HandlerRun, HandlerContext>()
   #runs: OpenRun[] = []
   #failures: { readonly count: number; readonly error: unknown; readonly used: Map<string, number> }[] = []
 
   constructor(receiver: RecordedReceiver) {
     this.#receiver = receiver
-    receiver.intercept((run, event, _context, handlerName) => this.#record(run, event, handlerName))
+    receiver.intercept((run, event, context, handlerName) => this.#record(run, event, context, handlerName))
   }
 
   get runs(): readonly HandlerRun[] {
@@ -165,9 +175,20 @@ export class Recorder implements HandlerRecorder {
     if (types.includes(eventId)) throw check.invalid(`${show(eventId)} is a type; give the id of an event.`)
   }
 
-  #record(run: () => unknown, event: AnyEvent<unknown>, handlerName: string): unknown {
+  /** Throws if such an event is under way, which its handlers may still finish. A handler that timed out is not awaited. */
+  checkOver(method: string, isMeant: (event: AnyEvent<unknown>) => boolean): void {
+    const isRunning = (run: HandlerRun) => run.state === 'running' && this.#contexts.get(run)?.signal.aborted !== true
+    const open = [...this.pending, ...this.#runs.filter(isRunning)].find(({ event }) => isMeant(Object(event)))
+    if (open !== undefined)
+      throw new OptionChecker(method).invalid(
+        `${open.event.type} is still under way: await dispatch(), or the delivery, first. The runs so far are in handled.runs.`,
+      )
+  }
+
+  #record(run: () => unknown, event: AnyEvent<unknown>, context: HandlerContext, handlerName: string): unknown {
     const entry: OpenRun = { event, handlerName, state: 'running' }
     this.#runs.push(entry)
+    this.#contexts.set(entry, context)
     const finish = (value: unknown) => {
       entry.state = 'finished'
       return value

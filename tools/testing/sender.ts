@@ -89,6 +89,9 @@ export interface DeliverOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** True if an attempt began in the code that runs now, so that it was not awaited. */
+export const begun = { isNow: false }
+
 const COUNT = whole(1, 100_000)
 const TARGET: Kind = (value) =>
   typeof Object(value).send === 'function'
@@ -133,8 +136,14 @@ export function createSender(options: SenderOptions | SenderFromOptions): Sender
     return speaker.prepare(event, { ...defaults, ...Object.fromEntries(given) })
   }
   type Prepared = ReturnType<typeof prepare>
-  const attempt = (signAt: Prepared, shape: Partial<Shape> = {}) =>
-    makeAttempt(target, clock, toPlan(signAt(clock.now()), { waitsMs: speaker.waitsMs, ...shape }))
+  const attempt = (signAt: Prepared, shape: Partial<Shape> = {}) => {
+    const plan = toPlan(signAt(clock.now()), { waitsMs: speaker.waitsMs, ...shape })
+    begun.isNow = true
+    queueMicrotask(() => {
+      begun.isNow = false
+    })
+    return makeAttempt(target, clock, plan)
+  }
 
   return {
     async send(event, options) {

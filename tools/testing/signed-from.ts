@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { FILLED_TEXT, type Kind, number, OptionChecker, oneOf } from '../../src/protocol/option-checker.ts'
 import { Rejection } from '../../src/protocol/outcome.ts'
+import { findSpelt } from '../../src/protocol/pattern.ts'
 import type { Protocol } from '../../src/protocol/protocol.ts'
 import type { OpenTypes, Sender as WebhookSender } from '../../src/protocol/sender.ts'
 import { SENDER, toProtocol } from '../../src/protocol/sender-protocol.ts'
@@ -84,6 +85,8 @@ export function signFrom<Types>(payload: Payload, options: SignedFromOptions<Typ
   check.mustBe('payload', payload, PAYLOAD)
   const { sender, secret, tamper = 'none', at = Date.now() } = options
   const { toleranceMs } = sender
+  const spelt = options.type && findSpelt(options.type, sender)
+  if (spelt) throw check.invalid(`type is "${options.type}", which ${sender.name} spells "${spelt}".`)
   if (tamper === 'expired' && toleranceMs === undefined)
     throw check.invalid(`the tamper "expired" needs a time that is signed, and ${sender.name} signs none.`)
   const protocol = toProtocol(sender)
