@@ -81,7 +81,7 @@ const FLOORS: Floors = {
         'hono/cookie',
         'hono/jwt',
       ],
-      ...['hono/method-not-allowed', 'hono/secure-headers', 'node:crypto', 'node:dns', 'node:events'],
+      ...['hono/method-not-allowed', 'hono/route', 'hono/secure-headers', 'node:crypto', 'node:dns', 'node:events'],
       ...['node:http', 'node:net', 'node:url', 'zod'],
       'esbuild', // if run from its source: in the package, the built page replaces it
     ],

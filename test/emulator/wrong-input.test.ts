@@ -114,6 +114,17 @@ describe('the control interface', () => {
     ['POST /events', 'must be { record: { _id, … } }', { type: 'contact.created', data: { email: 'x' } }],
     ['POST /faults', 'mean \\"count\\"?', { answer: '429', cuont: 3 }],
     ['POST /bodies', 'bodyBase64', { body: {} }],
+    [
+      'POST /events?accountKey=globex',
+      'no query \\"accountKey\\". The fields go into the JSON of the body',
+      { type: 'a.b' },
+    ],
+    ['POST /events?count=3', 'no query \\"count\\"', { type: 'a.b' }],
+    ['POST /webhooks?accountKey=globex', 'no query', { url: URL_TAKEN, events: ['a.b'] }],
+    ['DELETE /webhooks/ID?accountKey=globex', 'no query'],
+    ['POST /reset?keep=records', 'no query', {}],
+    ['GET /search?txt=x', 'mean \\"text\\"?'],
+    ['GET /state?accountKey=globex', 'no query \\"accountKey\\". It takes none.'],
     ['PUT /webhooks/ID', 'mean \\"active\\"?', { activ: false }],
   ])('refuses %s: %s', async (line, told, body) => {
     const crm = await start({ port: false })

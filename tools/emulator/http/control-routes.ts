@@ -1,5 +1,7 @@
-import { Hono } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { matchedRoutes } from 'hono/route'
 import * as z from 'zod'
+import { tellKnown } from '../../../src/protocol/option-checker.ts'
 import { account as accountShape, eventFields, must, signingShape } from '../check-input.ts'
 import type { DeliveryDetail } from '../contract.ts'
 import { createHandles, type Handles } from '../handles.ts'
@@ -30,6 +32,27 @@ const resend = z.strictObject({ body: z.string().optional(), sign: signingShape 
 
 const MAX_LISTED = 500
 
+/** Queries of the routes whose method does not check them itself; of the others there are none. */
+const QUERIES: Readonly<Record<string, readonly string[]>> = {
+  'GET /rows': ['limit', 'before'],
+  'GET /search': ['text', 'after'],
+  'GET /changes': ['after'],
+}
+const CHECKED = /^(GET \/deliveries|\w+ \/records\/.*)$/
+
+/** Refuses a query that the route would ignore. */
+const guardQuery: MiddlewareHandler<Env> = async (c, next) => {
+  const { method, path } = matchedRoutes(c).findLast(({ method }) => method !== 'ALL') ?? {}
+  const route = `${method} ${path?.replace('/_emulator', '')}`
+  const known = QUERIES[route] ?? []
+  const stray = Object.keys(c.req.query()).find((name) => !known.includes(name))
+  if (stray !== undefined && path !== undefined && !CHECKED.test(route)) {
+    const fix = method === 'GET' ? tellKnown(stray, known) : 'The fields go into the JSON of the body.'
+    throw new Refusal('invalid', `there is no query "${stray}". ${fix}`)
+  }
+  await next()
+}
+
 /** Creates the control interface below `/_emulator`, which the real service does not have. */
 export function createControlRoutes(service: Service, readyLine: () => object): Hono<Env> {
   const { clock, accounts, faults } = service
@@ -37,6 +60,7 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
   const app = new Hono<Env>()
   const calls = new CallLog(service)
 
+  app.use(guardQuery)
   app.get('/ready', (c) => c.json(readyLine()))
   app.get('/state', (c) => c.json(describeState(service)))
   app.post('/reset', async (c) => {
