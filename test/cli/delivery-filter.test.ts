@@ -22,6 +22,14 @@ describe('the types of a filter', () => {
   })
 })
 
+it.each([
+  ['*.delete', '*.deleted'],
+  ['*.create', '*.created'],
+  ['*.Updated', '*.updated'],
+])('a filter by %s means %s', (type, meant) => {
+  expect(() => collectTypes(type)).toThrow(`Did you mean ${meant}? If it is intended, write ${type}*.`)
+})
+
 describe('a point in time', () => {
   it.each([
     ['2025-01-31', '2025-01-31T00:00:00.000Z'],

@@ -182,7 +182,9 @@ describe('postern inbox drop', () => {
     await makeDeadLetters(file, [{ id: 'evt_2' }])
     expect(await inbox('drop', keyOf('evt_2'), '--yes')).toEqual(ended(0, 'contact.created evt_2 is deleted\n'))
     const again = await inbox('drop', keyOf('evt_1'), '--yes')
-    expect(again).toEqual(ended(1, /has no event of the key .* npx postern inbox list/))
+    expect(again).toEqual(ended(1, /has no event of the key .* handled or dropped.* npx postern inbox list/))
+    for (const command of ['show', 'replay', 'drop'])
+      expect(await inbox(command, 'evt_1')).toEqual(ended(1, /of the key evt_1: a key, such as .* column KEY .* list/))
   })
 
   it('deletes all of an account, counted and asked for, and nothing of another', async () => {

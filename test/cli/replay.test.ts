@@ -37,6 +37,16 @@ describe('postern replay', () => {
     expect(await run()).toEqual({ code: 0, stdout: '', stderr: 'nothing to retry\n' })
   })
 
+  it('asks for none with --limit 0, and counts those that it could', async () => {
+    const { run, retried } = await serveFailures(3)
+    expect(await run('--limit', '0')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '3 to retry, none asked for (--limit 0)\n',
+    })
+    expect(retried).toEqual([])
+  })
+
   it('sends no event that was delivered, or is on its way', async () => {
     const { run, service, retried } = await serveFailures(1)
     service.fail('w1', 'e0', { status: 'success' })

@@ -47,6 +47,10 @@ describe('a setting', () => {
       'data.record.emial=1',
       'data.record.emial cannot be set. Did you mean data.record.email? A field of that very name',
     ],
+    [
+      'data.email=1',
+      'data.email cannot be set. Did you mean data.record.email? A field beside the record goes with --data.',
+    ],
     ['data.recrod.email=1', 'data.recrod.email cannot be set. Did you mean data.record?'],
     ['data.record.email.x=1', 'data.record.email.x cannot be set. data.record.email has no fields.'],
     ['data.list.0=1', 'data.list.0 cannot be set. data.list is a list: give it whole, as JSON.'],

@@ -46,6 +46,18 @@ it.each([
   expect(refused).toEqual(ended(2, `postern: ${folder.at('other.txt')} is not UTF-8 text.\n`))
 })
 
+it('an empty body is named as such', async () => {
+  const signed = {
+    code: 0,
+    stdout: `${sign('', SECRET)}\n`,
+    stderr: 'standard input is empty: this signs an empty body\n',
+  }
+  expect(await runCli('sign', { stdin: '' })).toEqual(signed)
+  expect(await runCli(['verify', '--header', sign('', SECRET)], { stdin: '' })).toMatchObject({ code: 0 })
+  const refused = await runCli(['verify', '--header', sign(BODY, SECRET)], { stdin: '' })
+  expect(refused).toEqual(ended(1, /^the signature does not verify\n {2}The body is empty: [^\n]*\n$/))
+})
+
 it('postern sign --json prints one object', async () => {
   const { stdout } = await runCli(['sign', '--json'], { stdin: BODY })
   expect(JSON.parse(stdout)).toEqual({ signature: sign(BODY, SECRET) })
@@ -112,6 +124,11 @@ describe('postern verify --delivery', () => {
     ['a header beside it', ['--delivery', '{}', '--header', signature], 'Give --header and the body, or --delivery'],
     ['a body beside it', ['body.bin', '--delivery', '{}'], 'Give --header and the body, or --delivery'],
     ['standard input twice', ['--delivery', '@-', '--secret-stdin'], 'name the file'],
+    [
+      'another header',
+      ['--header', 'X-Hub-Signature-256: sha256=00'],
+      'stands in X-Service-Signature. If it stands in that one, add --signature-header X-Hub-Signature-256.',
+    ],
   ])('refuses %s', async (_what, args, text) => {
     expect(await runCli(['verify', ...args], { stdin: SECRET })).toEqual(ended(2, text))
   })

@@ -88,11 +88,14 @@ function mustBeKnown(program: Command, args: readonly string[]): void {
   throw usageError(`unknown option '${stray}'.${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
 }
 
-/** Ends the command at an option whose value is missing: Commander would take the next option for the value. */
+/** Ends the command at an option with a value that it does not take, or without one that it needs: Commander would take the next option for it. */
 function mustHaveValues(program: Command, args: readonly string[]): void {
   const { options } = findCommand(program, args)
   for (const [index, arg] of args.entries()) {
     if (arg === '--') return
+    const [flag = ''] = arg.split('=')
+    if (flag !== arg && options.some(({ long, required, optional }) => !required && !optional && long === flag))
+      throw usageError(`${flag} takes no value: write it alone, or leave it out.`)
     const next = args[index + 1] ?? ''
     if (/^--\w/.test(next) && options.some(({ long, required }) => required && long === arg))
       throw usageError(`${arg} needs a value, and ${next} is an option. If it is the value: ${arg}=${next}`)

@@ -104,6 +104,7 @@ async function replayWith(journal: ReplayJournal | undefined, options: ReplayCom
     if (display.progress !== undefined || io.interrupt.aborted) tellBreak(display, options, io)
     throw error
   })
+  if (isIdle(options)) return tellResult({ ...result, events: [] }, options, io, result.events.length)
   tellResult(result, options, io)
   const { failed, not_retriable: refused, gone, unresolved } = countOutcomes(result.events)
   if (failed + refused + gone > 0) throw new ExitError('failed')
@@ -112,14 +113,20 @@ async function replayWith(journal: ReplayJournal | undefined, options: ReplayCom
   throw new ExitError('gave_up')
 }
 
+/** Returns true if no event is asked for: those that are due are then counted. */
+function isIdle({ limit, journal }: ReplayCommandOptions): boolean {
+  return limit === 0 && journal === undefined
+}
+
 /** Retries the failed deliveries, or only lists them on a dry run. Asks before it retries many. */
 async function retryAll(
   client: Client,
   journal: ReplayJournal | undefined,
   display: ReplayDisplay,
-  { webhook: webhookId, since, type, limit, concurrency, timeout: waitMs, dryRun, yes }: ReplayCommandOptions,
+  options: ReplayCommandOptions,
   io: Io,
 ): Promise<ReplayResult> {
+  const { webhook: webhookId, since, type, limit, concurrency, timeout: waitMs, dryRun, yes } = options
   const wanted = {
     webhookId,
     since,
@@ -133,6 +140,7 @@ async function retryAll(
   const run = (more: Partial<Parameters<typeof replayFailed>[1]>) => replayFailed(client, { ...wanted, ...more })
   let end = display.show()
   try {
+    if (isIdle(options)) return await run({ dryRun: true, limit: undefined })
     if (dryRun) return await run({ dryRun })
     const plan = yes ? undefined : await run({ dryRun: true })
     end()
@@ -157,7 +165,7 @@ function addSkipped(result: ReplayResult, { skipped }: ReplayResult): ReplayResu
   return { ...result, skipped: { delivered: delivered + skipped.delivered, pending: pending + skipped.pending } }
 }
 
-function tellResult(result: ReplayResult, { since }: ReplayCommandOptions, io: Io): void {
+function tellResult(result: ReplayResult, { since }: ReplayCommandOptions, io: Io, due = 0): void {
   const { events, retried, resumed, skipped } = result
   const rows = events
     .filter(({ outcome }) => outcome !== 'succeeded')
@@ -168,7 +176,7 @@ function tellResult(result: ReplayResult, { since }: ReplayCommandOptions, io: I
   emit(io, summary, rows.length === 0 ? undefined : formatTable(['OUTCOME', ...COLUMNS], rows))
   if (since?.getTime() !== result.since?.getTime())
     tell(io, `deliveries ${toWindow(result.since)}, as when the journal was begun`)
-  tell(io, formatSummary(result))
+  tell(io, formatSummary(result, due))
 }
 
 function toWindow(since: Date | undefined): string {

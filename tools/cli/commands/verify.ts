@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
+import { SIGNATURE_HEADER } from '../../../src/protocol/head.ts'
 import { sign } from '../../../src/protocol/signature.ts'
 import { type RecordedDelivery, readDelivery } from '../input/read-delivery.ts'
 import { signatureHeaderOption } from '../input/read-option.ts'
 import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../input/secret.ts'
-import { ExitError, emit, type Io, usageError } from '../io.ts'
+import { ExitError, emit, type Io, tell, usageError } from '../io.ts'
 import { explainMismatch } from '../output/explain-mismatch.ts'
 import { addCommand } from './add-group.ts'
 
@@ -27,7 +28,9 @@ export function addSign(program: Command, io: Io): void {
     .option('--json', 'print one JSON object to standard output')
     .action(async (file: string | undefined, options: SecretOptions) => {
       const secret = await readSecret(options, io)
-      const signature = sign(await readBody(file, options, io), secret)
+      const body = await readBody(file, options, io)
+      if (body.length === 0) tell(io, `${file ?? 'standard input'} is empty: this signs an empty body`)
+      const signature = sign(body, secret)
       emit(io, { signature }, signature)
     })
 }
@@ -71,5 +74,9 @@ async function readSubject(
   // As it stands in the files of `postern fixtures`, and in logs.
   const [name = '', ...values] = header.split(':')
   const isNamed = name.trim().toLowerCase() === signatureHeader.toLowerCase()
+  if (!isNamed && values.length > 0 && SIGNATURE_HEADER(name.trim()) === undefined)
+    throw usageError(
+      `--header is the header ${name.trim()}, and the signature stands in ${signatureHeader}. If it stands in that one, add --signature-header ${name.trim()}.`,
+    )
   return { body: await readBody(file, secret, io), header: isNamed ? values.join(':') : header }
 }

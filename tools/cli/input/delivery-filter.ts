@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import type { Delivery } from '../../../src/client/client.ts'
+import { ACTIONS } from '../../../src/protocol/events.ts'
 import { findMeantType } from '../../../src/protocol/find-meant-type.ts'
 import { collectWords, tryDuration } from './read-option.ts'
 
@@ -15,10 +16,17 @@ export function collectTypes(value: string, before: readonly string[] = []): rea
   const types = collectWords(value)
   for (const type of types) {
     const stem = type.replace(/\.\*$/, '')
-    const meant = stem.includes('*') ? undefined : findMeantType(type)
+    const meant = stem.includes('*') ? findMeantAction(type) : findMeantType(type)
     if (meant !== undefined) throw new InvalidArgumentError(`Did you mean ${meant}? If it is intended, write ${stem}*.`)
   }
   return [...before, ...types]
+}
+
+/** Returns the pattern that was meant by one such as `*.delete`; undefined if this one may be correct. */
+function findMeantAction(pattern: string): string | undefined {
+  const word = pattern.startsWith('*.') ? pattern.slice(2).toLowerCase() : ''
+  const meant = word.length < 5 ? undefined : ACTIONS.find((action) => action.startsWith(word))
+  return meant === undefined || pattern === `*.${meant}` ? undefined : `*.${meant}`
 }
 
 function escapeRegExp(text: string): string {

@@ -78,7 +78,14 @@ export function nameUrl(name: string, text: string): string {
 /** Returns the URL that was probably meant, with the path of the example if it has none; or the example. The value of a variable is not repeated. */
 export function wholeUrl(name: string, text: string, example = 'http://localhost:3000/webhooks'): string {
   const meant = name.startsWith('--') ? findWholeUrl(text) : undefined
-  return meant?.replace(/^(\w+:\/\/[^/]+)\/$/, `$1${new URL(example).pathname}`) ?? example
+  return meant?.replace(/^(\w+:\/\/[^/]+)\/$/, `$1${example.replace(/^\w+:\/\/[^/]+/, '')}`) ?? example
+}
+
+/** Reads a URL of HTTP. @param example has the path of such a URL */
+export function readUrl(text: string, option: string, example?: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
+  throw usageError(`${nameUrl(option, text)} is not a URL; write it whole: ${wholeUrl(option, text, example)}`)
 }
 
 /**
@@ -89,9 +96,7 @@ export function wholeUrl(name: string, text: string, example = 'http://localhost
  * @param remedy the options that allow it
  */
 export function readTargetUrl(text: string, option: string, allowRemote: boolean, remedy = '--yes'): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw usageError(`${nameUrl(option, text)} is not a URL; write it whole: ${wholeUrl(option, text)}`)
+  const url = readUrl(text, option)
   if (!allowRemote && !isLoopback(url))
     throw usageError(
       `${url.hostname} is not this machine, and the events look real. If this is intended, add ${remedy}.`,

@@ -38,6 +38,8 @@ function setValue(event: object, path: string, names: readonly string[], text: s
       const nearest = known.includes(name) ? undefined : findNearest(name, known)
       if (nearest !== undefined)
         throw refuse(path, `Did you mean ${join(before, nearest)}? A field of that very name goes with --data.`)
+      if (before === 'data' && known.includes('record') && !known.includes(name))
+        throw refuse(path, `Did you mean data.record.${name}? A field beside the record goes with --data.`)
       mustFitEnvelope(path, text)
       define(object, name, toValue(text, read(object, name)))
       return

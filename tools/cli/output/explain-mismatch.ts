@@ -17,6 +17,7 @@ const TEXTS = {
   secret_blanks: 'The secret has blanks or a line break around it: trim it.',
   decoded:
     'The body contains U+FFFD, the replacement for an invalid byte: it was probably decoded to text before it came here.',
+  empty_body: 'The body is empty: what should have written it, to standard input or to its file, wrote nothing.',
   no_match:
     'It matches neither this body nor one of the usual rewritings of it: the secret is another one (each registration has its own), or the body is.',
 } as const
@@ -33,7 +34,7 @@ export function explainMismatch(body: Uint8Array, header: string, secret: string
     const isRight = verify(body, signature, trimmed)
     const mistake = isRight ? undefined : findMistake(body, signature, trimmed)
     if (!isRight && mistake === undefined && Buffer.from(body).includes('\ufffd')) codes.push('decoded')
-    if (!isRight) codes.push(mistake ?? 'no_match')
+    if (!isRight) codes.push(mistake ?? (body.length === 0 ? 'empty_body' : 'no_match'))
     // HTTP ignores blanks around a header.
     else if (codes.length === 1 && codes[0] === 'header_blanks') return []
   }

@@ -29,13 +29,14 @@ export function countErrors(events: readonly ReplayedEvent[]): ReadonlyMap<strin
   return new Map([...counts].sort(([, one], [, other]) => other - one))
 }
 
-export function formatSummary({ events, retried, resumed, skipped }: ReplayResult): string {
+/** @param due events that could be retried, if none was asked for */
+export function formatSummary({ events, retried, resumed, skipped }: ReplayResult, due = 0): string {
   const counts = countOutcomes(events)
   const lines = [
     (Object.keys(WORDS) as ReplayOutcome[]) // the keys of that very table
       .filter((outcome) => counts[outcome] > 0)
       .map((outcome) => `${counts[outcome]} ${WORDS[outcome]}`)
-      .join(', ') || 'nothing to retry',
+      .join(', ') || (due > 0 ? `${due} to retry, none asked for (--limit 0)` : 'nothing to retry'),
     ...(resumed > 0 ? [`${resumed} retried by an earlier run, ${retried} by this one`] : []),
     ...(skipped.delivered > 0 ? [`${skipped.delivered} left out: delivered later`] : []),
     ...(skipped.pending > 0 ? [`${skipped.pending} left out: being delivered`] : []),

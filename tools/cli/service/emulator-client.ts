@@ -6,7 +6,7 @@ import { parseJson } from '../../../src/protocol/parse-json.ts'
 import { state, streamMessage } from '../../emulator/contract.ts'
 import { DEFAULT_PORT } from '../input/emulator-options.ts'
 import { type EnvOptions, readVariables } from '../input/env-file.ts'
-import { readTargetUrl } from '../input/read-option.ts'
+import { readUrl } from '../input/read-option.ts'
 import { ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { showProgress } from '../output/progress-line.ts'
@@ -44,7 +44,7 @@ export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Pr
   const variable = (await readVariables(options, io))[BASE_URL] || undefined
   const given = options.emulator ?? variable ?? EMULATOR_URL
   // The emulator may run in another container.
-  const url = readTargetUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', true)
+  const url = readUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', EMULATOR_URL)
   const text = `waiting for an answer of ${url.origin}`
   const end = showProgress(io, () => ({ text, record: { waitsFor: url.origin } }))
   const isThere = await isEmulator(url, io.interrupt).finally(end)

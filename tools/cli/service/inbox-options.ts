@@ -166,7 +166,10 @@ function withoutPassword(text: string): string {
 export async function getEntry(inbox: Inbox, key: string, options: InboxOptions): Promise<InboxEntry> {
   const entry = await inbox.get(key)
   if (entry !== undefined) return entry
-  const message = `The inbox has no event of the key ${toPrintable(key)}: it was handled or dropped.`
+  const why = /^\d+:/.test(key)
+    ? 'it was handled or dropped'
+    : 'a key, such as 7:default4:acme5:evt_1, stands in the column KEY of a list'
+  const message = `The inbox has no event of the key ${toPrintable(key)}: ${why}.`
   const fix = `To see what there is: npx postern inbox list ${writeInboxOptions(options)}`
   throw new ExitError('failed', message, { fix })
 }
