@@ -72,7 +72,9 @@ const RESOURCES = (
   'product_listings products profiles refunds returns selling_plan_groups shop subscription_billing_attempts subscription_contracts ' +
   'tender_transactions themes variants'
 ).split(' ')
-const ACTIONS = 'cancelled create delete edited fulfilled paid update updated'.split(' ')
+const ACTIONS = 'cancelled create data_request delete edited fulfilled paid redact uninstalled update updated'.split(
+  ' ',
+)
 
 /** The resource and the action of a topic with underscores alone. Most resources end with the first plural. */
 const JOINED =
@@ -89,5 +91,12 @@ function spellType(type: string): string {
   const [word, action] = splitOnce(isSplit ? topic : words.replace(JOINED, '$1/$2'), '/')
   const resource = findNearest(toSnake(word), RESOURCES, 1)
   if (resource === undefined && isSplit) return type
-  return `${resource ?? word}/${action === '' ? '*' : (findNearest(toSnake(action), ACTIONS, 1) ?? toSnake(action))}`
+  return `${resource ?? word}/${action === '' ? '*' : spellAction(resource, toSnake(action))}`
+}
+
+function spellAction(resource: string | undefined, action: string): string {
+  const known = findNearest(action, ACTIONS, 1) ?? ACTIONS.find((each) => each === `${action}ed`) ?? action
+  // Of all resources, only orders have the participle.
+  if (resource === undefined || !/^updated?$/.test(known)) return known
+  return resource === 'orders' ? 'updated' : 'update'
 }

@@ -48,7 +48,8 @@ export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByTyp
     toKey: encodeSecret,
     spellType(type) {
       const spelt = toSnake(type.replace(/[/:]+/g, '.'))
-      if (spelt.includes('.')) return findNearest(spelt, COMMON, 1) ?? spelt
+      if (spelt.includes('.'))
+        return findNearest(spelt, COMMON, 1) ?? COMMON.find((each) => each === toOwnVerb(spelt)) ?? spelt
       return COMMON.find((common) => common.replaceAll('.', '_') === spelt) ?? `${spelt}.*`
     },
     readHead(headers) {
@@ -77,6 +78,14 @@ export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByTyp
       return { 'stripe-signature': `t=${time},v1=${digest}` }
     },
   }
+}
+
+/** Replaces the last word by the one that Stripe uses for it. */
+function toOwnVerb(type: string): string {
+  return type
+    .replace(/^(customer\.subscription\.)cancell?ed$/, '$1deleted')
+    .replace(/\.(success(ful)?|completed)$/, '.succeeded')
+    .replace(/\.payed$/, '.paid')
 }
 
 function encodeSecret(secret: string): Uint8Array {
