@@ -97,10 +97,16 @@ interface Item {
 }
 
 const check = new OptionChecker('replayFailed')
+/** The year 5138 in seconds, and 1973 in milliseconds, before which the service has no deliveries. */
+const LATEST_IN_SECONDS = 100_000_000_000
 const COUNT = whole(0, Number.MAX_SAFE_INTEGER)
 const OPTIONS: Kinds<ReplayOptions> = {
   webhookId: FILLED_TEXT,
-  since: (value) => (Number.isFinite(Object(value).getTime?.()) ? undefined : 'a valid Date'),
+  since(value) {
+    const ms: unknown = Object(value).getTime?.()
+    if (typeof ms !== 'number' || Number.isNaN(ms)) return 'a valid Date'
+    return ms > 0 && ms < LATEST_IN_SECONDS ? 'a Date of milliseconds: new Date(seconds * 1_000)' : undefined
+  },
   filter: PREDICATE,
   limit: (value) => (value === Number.POSITIVE_INFINITY ? undefined : COUNT(value)),
   concurrency: whole(1, 20),

@@ -253,6 +253,7 @@ describe('replayFailed', () => {
     { waitMs: -1 },
     { limit: -1 },
     { since: new Date('2025-13-01') },
+    { since: new Date(1_763_000_000) },
     { concurrency: 0 },
     { concurrency: 21 },
   ])('refuses %j, by which nothing or too much would be done', async (wrong) => {
