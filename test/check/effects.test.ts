@@ -99,6 +99,13 @@ describe('a check with a probe', () => {
 describe('the events of a check with a probe', () => {
   const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => id)
 
+  it('have ids of their own in each pair of similar ones', async () => {
+    const { events } = await judgeEffect('effect-similar-ids', [200], [1])
+    const ids = idsOf(events).filter((id) => events[0]?.id.startsWith(id.slice(0, 19)))
+    expect(ids.length).toBeGreaterThan(20)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
   it('are one event three times, and three more, of which one shows that a queue has passed it', async () => {
     const { events, asked, waits } = await judgeEffect('effect-once', [200], [1])
     const [first, second, third, marker] = idsOf(events)

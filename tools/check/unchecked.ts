@@ -33,11 +33,11 @@ export function listUnchecked(checks: readonly CheckResult[]): readonly Unchecke
         },
     {
       code: 'stored',
-      text: 'What the work writes: a probe counts work, and does not see a name in wrong characters, or an older event that overwrites a newer one.',
+      text: 'What the work writes: a probe counts work, and does not see a name in wrong characters, or an older event that overwrites a newer one. Nor do records come back in the checks: one that was deleted may be created again with its _id, and one of another model may have the same.',
     },
     {
       code: 'accounts',
-      text: 'The work of several accounts: all events that a probe counts are of one account. Run the checks once for each of two accounts.',
+      text: 'Several accounts: all events that a probe counts are of one account. Two accounts may have events of one id: remember the account and the id together, each with its length or in a column of its own.',
     },
     {
       code: 'tries',
