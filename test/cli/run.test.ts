@@ -113,6 +113,14 @@ describe('postern', () => {
     expect(await runCli(line)).toEqual(ended(2, told))
   })
 
+  it('warns of an option with several values, of which the last one counts', async () => {
+    const told = (...args: readonly string[]) => runCli(['fixtures', '--out', 'x', '--account', 'a', ...args])
+    expect((await told('--account=b')).stderr).toContain(
+      '--account takes one value, and was given 2: the last one counts',
+    )
+    expect((await told('--account', 'a')).stderr).not.toContain('the last one')
+  })
+
   it('suggests the command that was probably meant, also one of a group', async () => {
     expect(await runCli('triger')).toEqual(ended(2, 'Did you mean trigger?'))
     const advice = "postern: unknown command 'resend'. Did you mean postern deliveries resend?\n"

@@ -36,6 +36,8 @@ describe('a secret', () => {
   it('is not looked for in both a file and standard input', async () => {
     const message = 'Give --secret-file or --secret-stdin, not both.'
     await expect(read({ secretFile: file, secretStdin: true })).rejects.toMatchObject({ exitCode: 2, message })
+    const other = 'Give --secret-file or --env, not both.'
+    await expect(read({ secretFile: file, env: file })).rejects.toMatchObject({ exitCode: 2, message: other })
   })
 
   it('is that of the env file in place of the environment', async () => {

@@ -61,6 +61,7 @@ function createProgram(io: Io, args: readonly string[]): Command {
     .showSuggestionAfterError()
     .showHelpAfterError('(--help tells what there is)')
     .addHelpText('after', HELP)
+    .hook('preAction', (_, command) => tellRepeated(command, args, io))
   for (const [heading, adders] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading)
     for (const add of adders) add(program, io)
@@ -99,6 +100,19 @@ function mustHaveValues(program: Command, args: readonly string[]): void {
     const next = args[index + 1] ?? ''
     if (/^--\w/.test(next) && options.some(({ long, required }) => required && long === arg))
       throw usageError(`${arg} needs a value, and ${next} is an option. If it is the value: ${arg}=${next}`)
+  }
+}
+
+/** Warns of an option that was given several values, of which only the last one counts. */
+function tellRepeated(command: Command, args: readonly string[], io: Io): void {
+  const end = args.indexOf('--')
+  const own = end < 0 ? args : args.slice(0, end)
+  for (const option of command.options) {
+    const { long, required } = option
+    if (!required || long == null || Array.isArray(command.getOptionValue(option.attributeName()))) continue
+    const values = own.filter((arg, at) => arg.startsWith(`${long}=`) || own[at - 1] === long)
+    if (new Set(values).size > 1)
+      tell(io, `${long} takes one value, and was given ${values.length}: the last one counts.`)
   }
 }
 

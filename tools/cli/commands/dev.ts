@@ -87,7 +87,8 @@ async function develop(options: DevOptions, io: Io): Promise<void> {
 /** Returns the secret that the app has already, which is never overwritten. */
 async function findSecret(options: DevOptions, io: Io): Promise<string | undefined> {
   const { secretFile, secretStdin, secretEnv, env } = options
-  if (secretFile !== undefined || secretStdin) return readSecret(options, io)
+  // The env file is the one that gets the secret of the webhook.
+  if (secretFile !== undefined || secretStdin) return readSecret({ secretFile, secretStdin, secretEnv }, io)
   return env === undefined ? io.env[secretEnv] || undefined : readEnvFile(env, secretEnv)
 }
 

@@ -25,8 +25,10 @@ export function addSecretOptions(command: Command): Command {
 
 /** Returns the secret, without the line break at the end of a file or of `echo`. */
 export async function readSecret(options: SecretOptions, io: Io): Promise<string> {
-  const { secretEnv, secretFile, secretStdin } = options
-  if (secretFile !== undefined && secretStdin) throw usageError('Give --secret-file or --secret-stdin, not both.')
+  const { secretEnv, secretFile, secretStdin, env } = options
+  const places = { '--secret-file': secretFile, '--secret-stdin': secretStdin, '--env': env }
+  const given = Object.entries(places).flatMap(([name, value]) => (value === undefined ? [] : name))
+  if (given.length > 1) throw usageError(`Give ${given.slice(0, 2).join(' or ')}, not both.`)
   if (secretStdin) return toSecret(await readStdin(io), 'Standard input')
   if (secretFile !== undefined) return toSecret(await readBytes(secretFile), secretFile)
   const { [secretEnv]: secret } = await readVariables(options, io)
