@@ -111,6 +111,7 @@ describe('toHaveHandled', () => {
   it.each<[string, object?]>([
     ['contact.updated'],
     ['contact.created', { email: 'other@example.test' }],
+    ['contact.created', { phone: undefined }],
     ['contact.created', { tags: ['a'] }],
     ['contact.created', { address: { city: 'Bern', street: 'x' } }],
     ['contact.created', { email: { at: 'x' } }],

@@ -130,11 +130,10 @@ function mustNameFields(matcher: string, type: string, partial: object, runs: re
   const [only, ...others] = Object.keys(partial)
   if (only === 'data' && others.length === 0 && !records.some((record) => only in Object(record)))
     throw check.invalid('give the fields of the record itself, not { data }.')
-  const unset = Object.keys(partial).find((name) => Object(partial)[name] === undefined)
+  const isThere = (name: string) => records.some((record) => name in Object(record))
+  const unset = Object.keys(partial).find((name) => Object(partial)[name] === undefined && isThere(name))
   if (unset !== undefined) throw check.invalid(`${unset} is undefined, which no field of an event is.`)
-  const ofEnvelope = Object.keys(partial).find(
-    (name) => ENVELOPE.includes(name) && !records.some((record) => name in Object(record)),
-  )
+  const ofEnvelope = Object.keys(partial).find((name) => ENVELOPE.includes(name) && !isThere(name))
   if (ofEnvelope !== undefined && runs.length > 0)
     throw check.invalid(
       `${ofEnvelope} is not in the record, but beside the data of the event: look at handled.runsOfType("${type}").`,
