@@ -192,12 +192,13 @@ describe('the place of an accepted event in the inbox', () => {
       },
     ],
   ])('is unknown for %s that was dropped elsewhere: it is not handled', async (_what, state, fail) => {
-    const { scene, register, emit, read } = await begin(['evt_1'], fail)
+    const { scene, register, emit, read, readAdvice } = await begin(['evt_1'], fail)
     const webhook = await register('contact.created')
     await emit('contact.created', 'evt_1')
     await expect.poll(() => read(webhook), { timeout: 10_000 }).toEqual([state])
     expect(await scene.inbox.drop(keyOf('evt_1'))).toBe(true)
     await expect.poll(() => read(webhook), { timeout: 10_000 }).toEqual(['left'])
+    expect(await readAdvice()).toBe('It was dropped, or replayed elsewhere.')
   })
 
   it('is gone, since it was handled, for a dead letter that the page replays', async () => {

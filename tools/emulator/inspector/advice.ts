@@ -59,7 +59,7 @@ const NO_REASON =
 
 function adviseOnStanding({ state, putOff, reason }: Standing): string | undefined {
   if (state !== 'left') return putOff ?? undefined
-  if (reason !== null) return 'It was dropped, or replayed elsewhere.'
+  if ((reason ?? putOff) !== null) return 'It was dropped, or replayed elsewhere.'
   return 'It left the inbox while the emulator did not run: it was handled or dropped.'
 }
 

@@ -247,12 +247,12 @@ function isMaybeTaken({ isInFlight, attempts }: StoredDelivery): boolean {
 
 const waitsNow = () => ({ state: 'waiting', dueAt: new Date().toISOString() }) as const
 
-/** The end of an event that is not in the inbox any more. A dead letter, or one that was to be tried again later, has run only if it was replayed. */
+/** The end of an event that is not in the inbox any more. A dead letter, or one that was to be tried again later, was dropped or replayed: its reason stays. */
 function endOf(seen: Standing | undefined, isEarlier: boolean, key = ''): Standing {
   const isLater = seen?.state === 'waiting' && seen.tried > 0 && Date.parse(seen.dueAt ?? '') > Date.now()
   const none = { key, dueAt: null, failures: 0, tried: 0, reason: null, putOff: null } as const
-  if (isEarlier || seen?.state === 'dead' || isLater) return { ...none, ...seen, state: 'left' }
-  return { ...none, state: 'gone' }
+  if (seen?.state === 'dead' || isLater) return { ...none, ...seen, state: 'left' }
+  return { ...none, state: isEarlier ? 'left' : 'gone' }
 }
 
 /** The start of a key, which names its receiver. */
