@@ -40,7 +40,7 @@ export function Detail({ id }: { readonly id: string }) {
         <div class="scroll">
           <Empty title={error ?? 'Loading'} text={error && !isEvent ? KEPT : undefined}>
             <Button label="Back to the list" hotkey="Esc" onClick={() => closeDetail(id)} />
-            {item.value && <InboxPart item={item.value} />}
+            {item.value && <InboxPart item={item.value} now={known} />}
           </Empty>
         </div>
       )}
@@ -61,7 +61,7 @@ function Parts({ row, detail, item }: PartsOptions) {
   return (
     <div class="parts column">
       <Verdict {...{ row, detail }} onTry={() => setChosen(undefined)} />
-      {item !== undefined && <InboxPart item={item} />}
+      {item !== undefined && <InboxPart item={item} now={row} />}
       {detail === undefined ? (
         <BodyOnRequest itemKey={row.id} />
       ) : (

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { showDuration } from '../../../src/host/duration.ts'
-import type { DeliveryDetail } from '../../emulator/contract.ts'
+import type { DeliveryDetail, Row } from '../../emulator/contract.ts'
 import type { InboxDetail } from '../../emulator/inspector/inbox-shapes.ts'
 import { escapeHidden } from '../../wire/hidden.ts'
 import { toItemPath } from '../model/inbox.ts'
@@ -10,8 +10,14 @@ import { showExact } from '../text/show.ts'
 import { BytesView, Stack } from './body-view.tsx'
 import { useCall } from './use-detail.ts'
 
+interface InboxPartOptions {
+  readonly item: InboxDetail
+  /** The event as it stands now; the item stays as it was last seen. */
+  readonly now: Row | undefined
+}
+
 /** An event in the inbox of its receiver: its tries, the newest first, each with its error, and its facts. */
-export function InboxPart({ item }: { readonly item: InboxDetail }) {
+export function InboxPart({ item, now }: InboxPartOptions) {
   const { row, receivedAt, deaths, marks, source, trace } = item
   const { key = '', state } = row.inbox ?? {}
   const facts = [
@@ -25,7 +31,7 @@ export function InboxPart({ item }: { readonly item: InboxDetail }) {
   return (
     <section class="section column" aria-label="Tries in the inbox">
       <h2>Tries</h2>
-      {item.tries.length === 0 && <p class="dim">No worker has tried it yet.</p>}
+      {item.tries.length === 0 && now?.inbox?.state === 'waiting' && <p class="dim">No worker has tried it yet.</p>}
       <ol class="tries column">
         {item.tries.toReversed().map(({ n, startedAt, endedAt, code, error, worker }) => (
           <li key={n} value={n}>
