@@ -186,6 +186,29 @@ describe('an event in the inbox', () => {
     expect(await read((await fill()).inbox, 'rows')).toMatchObject({ rows: [dead] })
   })
 
+  it('asks for a worker if it is due for some seconds and nothing runs, and behind no other event of its lane', async () => {
+    const scene = new Scene()
+    scene.receiver.on('*', () => {})
+    for (const id of ['evt_0', 'evt_1', 'evt_2', 'evt_3'])
+      await scene.deliver(events.contact.created({}, { id, accountKey: 'acme' }))
+    const { entries } = await scene.inbox.list('waiting')
+    const late = { dueAt: Date.now() - 10_000 }
+    const failed = { n: 1, startedAt: 0, endedAt: 0, dueAt: 0, code: 'handler_failed', error: 'away', worker: 'w' }
+    const changes = [{}, { ...late, lane: 'a' }, { ...late, lane: 'a' }, { ...late, failures: 1, tries: [failed] }]
+    const waiting = entries.map((entry, n) => ({ ...entry, receivedAt: n, ...changes[n] }))
+    let running: readonly object[] = []
+    const list = async (state: string) => ({ entries: Object({ waiting, running })[state] ?? [], next: undefined })
+    const readAll = async () => {
+      const { rows } = await read({ ...scene.inbox, list }, 'rows')
+      return (rows as InboxRows['rows'])?.map(({ inbox, advice }) => [inbox?.isOverdue, advice]).toReversed()
+    }
+    const none = [false, null]
+    const overdue = [true, expect.stringMatching(/no worker has taken it\. Is a worker running\? receiver\.work\(\)/)]
+    expect(await readAll()).toEqual([none, overdue, none, overdue])
+    running = [{ ...entries[0], key: 'another', state: 'running', receivedAt: 9 }]
+    expect(await readAll()).toEqual([none, none, none, none, none])
+  })
+
   it('has the last of several tries, its source and its trace, if there are any', async () => {
     const { inbox } = await fill()
     const key = '7:default4:acme8:evt_dead'

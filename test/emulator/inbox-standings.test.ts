@@ -182,6 +182,27 @@ describe('the place of an accepted event in the inbox', () => {
     expect((await read()).reason).toBeNull()
   })
 
+  it('asks for a worker, without a change in the inbox, as soon as none has taken an event for some seconds', async () => {
+    const scene = new Scene()
+    scene.receiver.on('contact.created', () => {})
+    await scene.deliver(events.contact.created({}, { id: 'evt_1' }))
+    const crm = await start({ inbox: scene.inbox })
+    const body = JSON.stringify({ code: 'accepted', inbox: { name: 'default', place: scene.inbox.commandOptions } })
+    const { url } = await serve((_request, response) => response.end(body))
+    crm.webhooks.create({ url, events: ['contact.created'] })
+    crm.events.emit({ type: 'contact.created', id: 'evt_1' })
+    const read = async () => Object((await call(crm, 'GET /_emulator/rows')).json).rows[0]
+    await expect.poll(async () => (await read()).inbox?.state, { timeout: 10_000 }).toBe('waiting')
+    expect((await read()).advice).toBeNull()
+    const { now } = Date
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + 10_000)
+    await expect.poll(async () => (await read()).advice, { timeout: 10_000 }).toContain('Is a worker running?')
+    expect((await read()).inbox).toMatchObject({ state: 'waiting', isOverdue: true, reason: null })
+    scene.work()
+    await expect.poll(async () => (await read()).inbox?.state, { timeout: 10_000 }).toBe('gone')
+    expect(await read()).toMatchObject({ advice: null, inbox: { isOverdue: false } })
+  })
+
   it.each([
     ['a dead letter', 'dead', die],
     [

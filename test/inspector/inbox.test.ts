@@ -320,6 +320,28 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
   })
 
+  it('asks for a worker of an event that none takes, says nothing of tries once it is handled, and calls no webhook healthy meanwhile', async () => {
+    let secret = SECRET
+    const scene = new Scene({ secret: () => secret })
+    scene.receiver.on('import.completed', () => {})
+    const crm = await start({ inbox: scene.inbox })
+    secret = crm.webhooks.create({ url: await serve(nodeHandler(scene.receiver)), events: ['import.completed'] }).secret
+    crm.events.emit({ type: 'import.completed' })
+    const { page } = await open(crm, '?screen=inbox')
+    await linksOf(page).click()
+    await page.getByText('No worker has tried it yet.').waitFor()
+    await page.locator('.verdict').getByText('Is a worker running?').waitFor() // after some seconds
+    await page.locator('.hint-line').getByText('Is a worker running?').waitFor()
+    await page.keyboard.press('1')
+    await rowsOf(page).locator('.why').getByText('no worker has taken it. Is a worker running?').waitFor()
+    await rowsOf(page).click()
+    await page.getByText('No worker has tried it yet.').waitFor()
+    scene.work()
+    await page.locator('.verdict').getByText('handled', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Tries in the inbox' }).getByText('received').waitFor()
+    expect(await page.getByText('No worker has tried it yet.').count()).toBe(0)
+  })
+
   it('has no such screen without an inbox, and reports the fault of one that is not there', async () => {
     const { page } = await open(await start())
     expect(await page.getByRole('link', { name: 'Inbox' }).count()).toBe(0)

@@ -118,4 +118,6 @@ export interface Standing {
   readonly reason: Reason | null
   /** Reason for which it waits if its last try did not count as failed, such as that another process handles it. */
   readonly putOff: string | null
+  /** True if it waits although it is due, and no worker runs anything. */
+  readonly isOverdue: boolean
 }

@@ -57,7 +57,8 @@ export function adviseOn(
 const NO_REASON =
   /^(|bad request|conflict|unprocessable (entity|content)|internal server error|service unavailable)\.?$/i
 
-function adviseOnStanding({ state, putOff, reason }: Standing): string | undefined {
+export function adviseOnStanding({ state, putOff, reason, isOverdue }: Standing): string | undefined {
+  if (isOverdue) return 'It is due, and no worker has taken it. Is a worker running? receiver.work() starts one.'
   if (state !== 'left') return putOff ?? undefined
   if ((reason ?? putOff) !== null) return 'It was dropped, or replayed elsewhere.'
   return 'It left the inbox while the emulator did not run: it was handled or dropped.'

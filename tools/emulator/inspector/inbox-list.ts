@@ -2,11 +2,14 @@ import { type Inbox, type InboxState, type ListedEntry, MOST_COUNTED, MOST_LISTE
 import { dedupKey, siblingKey } from '../../../src/protocol/dedup-key.ts'
 import { toIso } from '../../../src/protocol/iso-time.ts'
 import type { Row } from '../contract.ts'
+import { adviseOnStanding } from './advice.ts'
 import { toReason } from './reason.ts'
 
 const STATES: readonly InboxState[] = ['waiting', 'running', 'dead']
 /** Shortest time for which a list that was read is used again. A list that took long is used for ten times as long. */
 const FRESH_MS = 500
+/** Time after which an event that is due and not taken is overdue: workers look for events several times a second. */
+const OVERDUE_MS = 5_000
 
 /** Events as lines of the list, the newest first. */
 interface Listed {
@@ -51,22 +54,34 @@ export class InboxList {
   async #readAll(): Promise<Listed> {
     const states = await Promise.all(STATES.map((state) => this.#readState(state)))
     // An event that moved between two states while they were read is in both: the last one holds.
-    const rows = [...new Map(states.flatMap((state) => state.rows).map((row) => [row.id, row])).values()]
+    const entries = new Map(states.flatMap(({ entries }) => entries).map((entry) => [entry.key, entry]))
+    const overdue = listOverdue([...entries.values()])
+    const rows = [...entries.values()].map((entry) => toRow(entry, overdue.has(entry.key)))
     rows.sort((a, b) => (placeOf(a) < placeOf(b) ? 1 : -1))
     return { rows, isWhole: states.every(({ isWhole }) => isWhole) }
   }
 
-  async #readState(state: InboxState): Promise<Listed> {
-    const rows: Row[] = []
+  async #readState(state: InboxState) {
+    const entries: ListedEntry[] = []
     let after: string | undefined
     do {
       const page = await this.#list(state, { after, limit: MOST_LISTED })
       for (const { key } of page.entries) this.#names.set(siblingKey(key, '', ''), key)
-      rows.push(...page.entries.map(toRow))
+      entries.push(...page.entries)
       after = page.next
-    } while (after !== undefined && rows.length < MOST_COUNTED)
-    return { rows, isWhole: after === undefined }
+    } while (after !== undefined && entries.length < MOST_COUNTED)
+    return { entries, isWhole: after === undefined }
   }
+}
+
+/** Lists the keys of events that are due and that no worker takes, if none runs anything: a busy worker takes them later, and one that waits for another event of its lane is not due. */
+function listOverdue(entries: readonly ListedEntry[]): ReadonlySet<string> {
+  if (entries.some(({ state }) => state === 'running')) return new Set()
+  const lanes = new Set<string>()
+  const waiting = entries.filter(({ state }) => state === 'waiting').sort((a, b) => a.receivedAt - b.receivedAt)
+  const isFirst = ({ lane }: ListedEntry) => lane === undefined || (!lanes.has(lane) && lanes.add(lane))
+  const due = waiting.filter(isFirst).filter(({ dueAt }) => Date.now() - dueAt > OVERDUE_MS)
+  return new Set(due.map(({ key }) => key))
 }
 
 /** Place of an event in the order of time, as a text that can be compared. */
@@ -75,7 +90,8 @@ function placeOf({ at, id }: Row): string {
 }
 
 /** An event as a line of the list: a delivery without a webhook, at the time at which it died, or at which it was accepted. */
-export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, failures, tries }: ListedEntry): Row {
+export function toRow(entry: ListedEntry, isOverdue = false): Row {
+  const { key, state, type, id, accountKey, receivedAt, dueAt, failures, tries } = entry
   const last = tries.at(-1)
   // A try that found the event busy does not say why it failed before.
   const why = tries.findLast(({ error }) => error !== undefined) ?? last
@@ -83,6 +99,7 @@ export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, fai
   const putOff =
     last && state === 'waiting' && reason === null ? toReason(last.error || nameCode(last.code)).text : null
   const due = writeInboxTime(dueAt)
+  const inbox = { state, key, dueAt: due, failures, tried: last?.n ?? 0, reason, putOff, isOverdue }
   return {
     id: key,
     made: 0,
@@ -103,8 +120,8 @@ export function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, fai
       : null,
     record: null,
     reason: null,
-    advice: putOff,
-    inbox: { state, key, dueAt: due, failures, tried: last?.n ?? 0, reason, putOff },
+    advice: adviseOnStanding(inbox) ?? null,
+    inbox,
   }
 }
 
@@ -115,6 +132,6 @@ function nameCode(code: string): string {
 }
 
 /** A time of an engine in ISO 8601; null if it is none. */
-export function writeInboxTime(ms: number | undefined): string | null {
-  return (ms !== undefined && toIso(ms)) || null
+export function writeInboxTime(ms: number): string | null {
+  return toIso(ms) || null
 }

@@ -28,8 +28,8 @@ export function createInboxRoutes(inbox: InboxView, options: InboxRoutesOptions)
   const app = new Hono<Env>()
 
   app.get('/counts', async (c) => {
-    const { oldestDueAt, dead } = await ask(inbox.counts())
-    return c.json({ dead, oldestDueAt: writeInboxTime(oldestDueAt), isWritable } satisfies InboxCountsShape)
+    const { dead } = await ask(inbox.counts())
+    return c.json({ dead, isWritable } satisfies InboxCountsShape)
   })
   app.get('/rows', async (c) => {
     const { rows, isWhole } = await ask(list.read())

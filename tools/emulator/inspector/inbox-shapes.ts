@@ -5,11 +5,9 @@ import type { Row } from '../contract.ts'
 /** A time by the clock of the receiver's machine, in ISO 8601; null if that of a damaged row is none. */
 type InboxTime = string | null
 
-/** The number of dead letters, and whether the inbox moves. */
+/** The number of dead letters, and whether the page may change the inbox. */
 export interface InboxCountsShape {
   readonly dead: number
-  /** Due time of the event that has waited longest; null if none is due. */
-  readonly oldestDueAt: InboxTime
   /** True if events may be replayed and dropped. */
   readonly isWritable: boolean
 }

@@ -74,7 +74,7 @@ export class Standings {
 
   /** The user replayed or dropped an event. */
   onAction(action: 'replay' | 'drop', key: string): void {
-    const dropped = { state: 'dropped', reason: null, putOff: null } as const
+    const dropped = { state: 'dropped', reason: null, putOff: null, isOverdue: false } as const
     this.#change(key, action === 'drop' ? dropped : waitsNow())
   }
 
@@ -250,7 +250,7 @@ const waitsNow = () => ({ state: 'waiting', dueAt: new Date().toISOString() }) a
 /** The end of an event that is not in the inbox any more. A dead letter, or one that was to be tried again later, was dropped or replayed: its reason stays. */
 function endOf(seen: Standing | undefined, isEarlier: boolean, key = ''): Standing {
   const isLater = seen?.state === 'waiting' && seen.tried > 0 && Date.parse(seen.dueAt ?? '') > Date.now()
-  const none = { key, dueAt: null, failures: 0, tried: 0, reason: null, putOff: null } as const
+  const none = { key, dueAt: null, failures: 0, tried: 0, reason: null, putOff: null, isOverdue: false } as const
   if (seen?.state === 'dead' || isLater) return { ...none, ...seen, state: 'left' }
   return { ...none, state: isEarlier ? 'left' : 'gone' }
 }

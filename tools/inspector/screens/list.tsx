@@ -69,12 +69,13 @@ function HintLine({ list }: { readonly list: ShownList }) {
 
 function InboxHints() {
   const { counts, error, rows, isWhole = true } = store.inbox
+  const oldest = rows?.findLast(({ inbox }) => inbox?.isOverdue)?.inbox
   return (
     <>
       {error !== undefined && rows !== undefined && <span class="problem">{error}</span>}
-      {error === undefined && counts?.oldestDueAt && (
+      {error === undefined && oldest && (
         <span>
-          The oldest waiting event was due <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
+          The oldest waiting event was due <Ago at={oldest.dueAt} isReal />. Is a worker running?
         </span>
       )}
       {!isWhole && <span>Only the oldest 10,000 of each state are read.</span>}
