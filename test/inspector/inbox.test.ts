@@ -34,6 +34,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
   const linksOf = (page: Page) => page.locator('.rows a[data-key]')
   const deadOf = (page: Page) => page.locator('.rows a[data-key$=evt_dead]')
   const toast = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor()
+  const health = (page: Page) => page.getByRole('table', { name: 'Webhooks' })
   const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click()
 
   /** An inbox with a dead letter, one item that waits for its second try, and one that is running. */
@@ -336,10 +337,37 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await rowsOf(page).locator('.why').getByText('no worker has taken it. Is a worker running?').waitFor()
     await rowsOf(page).click()
     await page.getByText('No worker has tried it yet.').waitFor()
+    await page.keyboard.press('3')
+    await health(page).getByText('1 event is due. Is a worker running?').waitFor()
+    expect(await health(page).innerText()).toMatch(/… waiting.*\n.*–\s+1 pending/s)
+    await page.goBack()
     scene.work()
     await page.locator('.verdict').getByText('handled', { exact: true }).waitFor()
     await page.getByRole('region', { name: 'Tries in the inbox' }).getByText('received').waitFor()
     expect(await page.getByText('No worker has tried it yet.').count()).toBe(0)
+    await page.keyboard.press('3')
+    await health(page).getByText('100 %').waitFor()
+    await health(page).getByText('healthy').waitFor()
+  })
+
+  it('counts an event that has left the inbox unhandled neither as handled nor as failed', async () => {
+    let secret = SECRET
+    const scene = new Scene({ secret: () => secret })
+    scene.receiver.on('contact.created', () => {
+      throw new RetryLater(3_600_000)
+    })
+    scene.work()
+    const crm = await start({ inbox: scene.inbox })
+    secret = crm.webhooks.create({ url: await serve(nodeHandler(scene.receiver)), events: ['contact.created'] }).secret
+    crm.events.emit({ type: 'contact.created' })
+    const { page } = await open(crm)
+    await rowsOf(page).getByText('next try').waitFor()
+    const { entries } = await scene.inbox.list('waiting')
+    expect(await scene.inbox.drop(entries[0]?.key ?? '')).toBe(true)
+    await rowsOf(page).getByText('It was dropped, or replayed elsewhere.').waitFor()
+    await page.keyboard.press('3')
+    await health(page).getByText('unknown').waitFor()
+    expect(await health(page).innerText()).not.toContain('%')
   })
 
   it('has no such screen without an inbox, and reports the fault of one that is not there', async () => {

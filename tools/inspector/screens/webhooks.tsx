@@ -4,7 +4,7 @@ import { useCall } from '../detail/use-detail.ts'
 import { ask, Dialog, showText, useDraft } from '../dialogs/dialog.tsx'
 import { act, change, pauseOrResume } from '../model/actions.ts'
 import { api } from '../model/api.ts'
-import { causeOf, reasonOf, statusOf } from '../model/outcome.ts'
+import { causeOf, outcomeOf, reasonOf, statusOf } from '../model/outcome.ts'
 import { remember, store } from '../model/store.ts'
 import { Button, Fields } from '../parts/fields.tsx'
 import { Ago, Empty, Icon, Table, Url, ViewLink } from '../parts/small.tsx'
@@ -36,8 +36,10 @@ export function WebhooksScreen() {
 
 const NONE = {
   ...{ known: 0, dead: 0, failed: 0, retrying: 0, pending: 0, success: 0 },
-  /** Events that wait in an inbox, or whose inbox is not shown. */
+  /** Accepted events that are not known to be handled: they wait, have left the inbox, or theirs is not shown. */
   accepted: 0,
+  /** Those that are due, and that no worker takes. */
+  overdue: 0,
   times: [] as number[],
   /** The newest delivery that came to something, and the newest that failed. */
   newest: undefined as Row | undefined,
@@ -57,10 +59,12 @@ const countDeliveries = remember(
       figures.known++
       if (signing !== 'valid') continue
       const status = statusOf(row)
-      figures[status]++
+      const isGone = /^(left|dropped)$/.test(outcomeOf(row))
       figures.times.push(...times)
-      if (status !== 'pending') figures.newest ??= row
-      else if (row.status === 'success') figures.accepted++
+      if (row.inbox?.isOverdue) figures.overdue++
+      if (!isGone) figures[status]++
+      if (isGone || (status === 'pending' && row.status === 'success')) figures.accepted++
+      else if (status !== 'pending') figures.newest ??= row
       if (causeOf(row) !== undefined) figures.worst ??= row
     }
     return found
@@ -73,14 +77,15 @@ function findP95(times: readonly number[]): string {
   return ms === undefined ? '–' : `${ms} ms`
 }
 
-/** The row of a webhook. It is failing if its last delivery failed, and degraded if an earlier one did and was not handled since. */
-function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, ...counts }: Figures) {
+/** The row of a webhook. It is failing if its last delivery failed, degraded if an earlier one did and was not handled since, and waiting if no worker takes its events. */
+function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, overdue, ...counts }: Figures) {
   const { id, accountKey, url, active, events, description } = webhook
-  const isUnknown = active && newest === undefined && counts.accepted > 0
-  const health = worst === undefined ? (isUnknown ? 'unknown' : 'healthy') : worst === newest ? 'failing' : 'degraded'
+  const unseen = overdue > 0 ? 'waiting' : newest === undefined && counts.accepted > 0 ? 'unknown' : 'healthy'
+  const health = worst === undefined ? unseen : worst === newest ? 'failing' : 'degraded'
   const state = active ? health : 'paused'
-  const bad = (['dead', 'failed', 'retrying'] as const).filter((status) => counts[status] > 0)
-  const tried = bad.reduce((sum, status) => sum + counts[status], counts.success)
+  const others = (['dead', 'failed', 'retrying', 'pending'] as const).filter((status) => counts[status] > 0)
+  const { dead, failed, retrying, success } = counts
+  const ended = dead + failed + retrying + success
   return {
     key: id,
     cells: [
@@ -105,9 +110,10 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, .
       </>,
       <>
         <span class={`health ${state}`}>
-          <Icon sign={{ healthy: '✓', degraded: '!', failing: '✕', paused: '‖', unknown: '…' }[state]} /> {state}
+          <Icon sign={{ healthy: '✓', degraded: '!', failing: '✕', paused: '‖', waiting: '…', unknown: '…' }[state]} /> {state}
         </span>
-        {isUnknown && <small>it accepts events, and none was seen to be handled</small>}
+        {overdue > 0 && <small>{count(overdue, 'event is', 'events are')} due. Is a worker running?</small>}
+        {state === 'unknown' && <small>it accepts events, and none was seen to be handled</small>}
         {worst !== undefined && (
           <small>
             <ViewLink view={{ screen: 'deliveries', open: worst.id }}>
@@ -117,8 +123,8 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, .
         )}
       </>,
       <>
-        {tried === 0 ? '–' : `${Math.floor((counts.success / tried) * 100)} %`}
-        {bad.map((status) => (
+        {ended === 0 ? '–' : `${Math.floor((success / ended) * 100)} %`}
+        {others.map((status) => (
           <small key={status}>
             <ViewLink view={{ screen: 'deliveries', query: `webhook:${id} status:${status}` }}>
               {`${counts[status].toLocaleString('en')} ${status}`}
