@@ -186,6 +186,17 @@ describe('an event in the inbox', () => {
     expect(await read((await fill()).inbox, 'rows')).toMatchObject({ rows: [dead] })
   })
 
+  it('says of a busy event that no worker of its receiver may run, since only one of another name sees it', async () => {
+    const scene = new Scene()
+    scene.receiver.on('*', () => {})
+    await scene.deliver(events.contact.created({}, { id: 'evt_1' }))
+    new Scene({ name: 'another' }, scene.path).work()
+    const tries = async () => (await scene.inbox.list('waiting')).entries[0]?.tries.length
+    await until('it was tried', async () => (await tries()) === 1)
+    const advice = 'busy: another process is handling this event, or no worker of its receiver runs'
+    expect(await read(scene.inbox, 'rows')).toMatchObject({ rows: [{ advice, inbox: { state: 'waiting', tried: 1 } }] })
+  })
+
   it('asks for a worker if it is due for some seconds and nothing runs, and behind no other event of its lane', async () => {
     const scene = new Scene()
     scene.receiver.on('*', () => {})

@@ -127,7 +127,7 @@ export function toRow(entry: ListedEntry, isOverdue = false): Row {
 
 /** Words for the codes of tries that ran no handler. */
 function nameCode(code: string): string {
-  if (code === 'busy') return 'busy: another process is handling this event'
+  if (code === 'busy') return 'busy: another process is handling this event, or no worker of its receiver runs'
   return code === 'store_unavailable' ? 'store_unavailable: the store did not answer' : code
 }
 
