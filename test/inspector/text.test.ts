@@ -34,7 +34,7 @@ const ROW: Row = {
 const CONTEXT = {
   urlOf: () => 'http://localhost:3000/hooks',
   now: 1_005_000,
-  statusOf: () => 'retrying',
+  outcomeOf: () => 'retrying' as const,
   causeOf: ({ type, reason }: Row) => `${type} · ${reason?.text}`,
   hasText: (_id: string, text: string) => text === 'a b',
 }
@@ -91,6 +91,24 @@ describe('a filter', () => {
     ['"contact.created"', true],
   ])('%j matches a row: %s', (query, isTaken) => {
     const { test, unknown } = readFilter(query, CONTEXT)
+    expect([test(ROW), unknown]).toEqual([isTaken, []])
+  })
+
+  it.each([
+    ['handled', 'handled', true],
+    ['success', 'handled', true],
+    ['delivered', 'handled', false],
+    ['left', 'left', true],
+    ['"left the inbox"', 'left', true],
+    ['ignored,dropped', 'dropped', true],
+    ['working', 'running', true],
+    ['sending', 'resending', true],
+    ['"in the inbox"', 'inbox', true],
+    ['Delivered', 'delivered', true],
+    ['failed', 'repaired', false],
+    ['"failed, then handled by a copy"', 'repaired', true],
+  ] as const)('status:%s finds an event whose outcome is %s: %s', (value, outcome, isTaken) => {
+    const { test, unknown } = readFilter(`status:${value}`, { ...CONTEXT, outcomeOf: () => outcome })
     expect([test(ROW), unknown]).toEqual([isTaken, []])
   })
 

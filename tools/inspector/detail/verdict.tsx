@@ -16,7 +16,8 @@ import {
   whyNotTried,
 } from '../model/actions.ts'
 import { isInboxWritable } from '../model/inbox.ts'
-import { isFailing, OUTCOMES, outcomeOf, reasonOf } from '../model/outcome.ts'
+import { isFailing, outcomeOf, reasonOf } from '../model/outcome.ts'
+import { OUTCOMES } from '../model/outcome-words.ts'
 import { store } from '../model/store.ts'
 import { Button } from '../parts/fields.tsx'
 import { OutcomeView } from '../parts/small.tsx'

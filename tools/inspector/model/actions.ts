@@ -6,7 +6,8 @@ import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
 import { changeInbox, hasInbox, isInboxWritable, refreshInbox } from './inbox.ts'
 import { release } from './list.ts'
-import { isFailing, OUTCOMES, outcomeOf } from './outcome.ts'
+import { isFailing, outcomeOf } from './outcome.ts'
+import { OUTCOMES } from './outcome-words.ts'
 import { store } from './store.ts'
 
 export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {

@@ -1,12 +1,13 @@
 import type { Row } from '../../emulator/contract.ts'
 import { matchType } from '../../wire/match-type.ts'
+import { namesOf, OUTCOMES, type Outcome } from './outcome-words.ts'
 
 /** Tests a row by the words of a filter: free text, and `key:value`. A `-` before a word negates it. */
 type RowTest = (row: Row) => boolean
 
 interface FilterContext {
   readonly urlOf: (webhook: string) => string
-  readonly statusOf: (row: Row) => string
+  readonly outcomeOf: (row: Row) => Outcome
   readonly causeOf: (row: Row) => string | undefined
   readonly now: number
   /** Returns true if the body or an answer of a delivery has a text. Without it, `body:` means nothing. */
@@ -14,12 +15,22 @@ interface FilterContext {
 }
 
 const STATUSES = ['failed', 'dead', 'retrying', 'pending', 'success']
+/** Outcomes by the values of `status:`, which are the words of their column as well. A status stands for all of its outcomes. */
+const BY_VALUE = new Map<string, Outcome[]>(STATUSES.map((status) => [status, []]))
+for (const outcome of Object.keys(OUTCOMES) as Outcome[]) {
+  BY_VALUE.get(OUTCOMES[outcome][2])?.push(outcome)
+  for (const name of new Set(namesOf(outcome)))
+    if (!STATUSES.includes(name)) BY_VALUE.set(name, [...(BY_VALUE.get(name) ?? []), outcome])
+}
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** The keys of a filter, each with examples of its values, and the test of one. */
 const KEYS: Readonly<Record<string, readonly [string, (row: Row, value: string, context: FilterContext) => boolean]>> =
   {
-    status: [STATUSES.join(', '), (row, value, { statusOf }) => statusOf(row) === value.toLowerCase()],
+    status: [
+      `${STATUSES.join(', ')}, or a word of the outcomes: handled, ignored, delivered, left, dropped`,
+      (row, value, { outcomeOf }) => BY_VALUE.get(value.toLowerCase())?.includes(outcomeOf(row)) === true,
+    ],
     type: ['contact.created, contact.*, *.deleted', ({ type }, value) => matchType(value)(type)],
     code: [
       '401, refused, duplicate; several: 401,404',
@@ -40,7 +51,7 @@ const KEYS: Readonly<Record<string, readonly [string, (row: Row, value: string, 
 
 function isMeant(key: string, value: string, { hasText }: FilterContext): boolean {
   if (value === '' || !Object.hasOwn(KEYS, key)) return false
-  if (key === 'status') return STATUSES.includes(value.toLowerCase())
+  if (key === 'status') return BY_VALUE.has(value.toLowerCase())
   if (key === 'since') return !Number.isNaN(readFrom(value, 0))
   return key !== 'body' || hasText !== undefined
 }

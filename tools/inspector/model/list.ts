@@ -3,7 +3,8 @@ import { readAddress } from './address.ts'
 import { api } from './api.ts'
 import { listTexts, readFilter, writeWord } from './filter.ts'
 import { hasInbox } from './inbox.ts'
-import { causeOf, type Status, statusOf } from './outcome.ts'
+import { causeOf, outcomeOf, statusOf } from './outcome.ts'
+import type { Status } from './outcome-words.ts'
 import { remember, store } from './store.ts'
 
 export interface ShownList {
@@ -36,7 +37,7 @@ function rememberFilter(toQuery: (query: string) => string) {
         ...(readAddress().screen === 'deliveries' && {
           hasText: (id: string, text: string) => store.found.get(text)?.ids.has(id) === true,
         }),
-        statusOf,
+        outcomeOf,
         causeOf,
         now: store.now(),
       }),

@@ -62,7 +62,9 @@ function HintLine({ list }: { readonly list: ShownList }) {
       {fresh > 0 && <Button class="fresh" label={`${fresh.toLocaleString('en')} new`} hotkey="." onClick={release} />}
       {unknown.length > 0 && <span class="problem">ignored: {unknown.join(' ')}</span>}
       <span class="push" />
-      {failed.length > 1 && <Button class="plain" label={tryAll} hotkey="R" onClick={() => openBulk(bulkOf(failed))} />}
+      {failed.length > 1 && unknown.length === 0 && (
+        <Button class="plain" label={tryAll} hotkey="R" onClick={() => openBulk(bulkOf(failed))} />
+      )}
     </div>
   )
 }

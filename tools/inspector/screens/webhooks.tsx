@@ -110,7 +110,8 @@ function describeWebhook(webhook: WebhookShape, { known, times, newest, worst, o
       </>,
       <>
         <span class={`health ${state}`}>
-          <Icon sign={{ healthy: '✓', degraded: '!', failing: '✕', paused: '‖', waiting: '…', unknown: '…' }[state]} /> {state}
+          <Icon sign={{ healthy: '✓', degraded: '!', failing: '✕', paused: '‖', waiting: '…', unknown: '…' }[state]} />{' '}
+          {state}
         </span>
         {overdue > 0 && <small>{count(overdue, 'event is', 'events are')} due. Is a worker running?</small>}
         {state === 'unknown' && <small>it accepts events, and none was seen to be handled</small>}
