@@ -143,6 +143,24 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
   })
 
+  it('says how a try ended: that the event failed again, or left the inbox', async () => {
+    const scene = new Scene()
+    let isBroken = true
+    scene.receiver.on('contact.created', () => {
+      if (isBroken) throw new DeadLetter('no such customer')
+    })
+    await scene.deliver(events.contact.created({}, { id: 'evt_dead' }))
+    scene.work()
+    await until('it is dead', () => scene.dead.length === 1)
+    const { page } = await openAt((await serveInbox(scene, '--write')).url)
+    await deadOf(page).click()
+    await page.keyboard.press('r')
+    await toast(page, '✕ tried again: failed again')
+    isBroken = false
+    await page.keyboard.press('r')
+    await toast(page, 'tried again: left the inbox, handled or dropped')
+  })
+
   it('treats a double click as one, and keeps the focus on the question', async () => {
     const scene = await fill()
     const { url } = await serveInbox(scene, '--write')
@@ -341,6 +359,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await health(page).getByText('1 event is due. Is a worker running?').waitFor()
     expect(await health(page).innerText()).toMatch(/… waiting.*\n.*–\s+1 pending/s)
     await page.goBack()
+    await page.getByText('No worker has tried it yet.').waitFor()
     scene.work()
     await page.locator('.verdict').getByText('handled', { exact: true }).waitFor()
     await page.getByRole('region', { name: 'Tries in the inbox' }).getByText('received').waitFor()

@@ -1,10 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Row } from '../../emulator/contract.ts'
-import { tryAgain, whyNotTried } from '../model/actions.ts'
+import { ENDS, endOf, tryAgain, whyNotTried } from '../model/actions.ts'
 import { readAddress } from '../model/address.ts'
 import { describeError, NoAnswer } from '../model/api.ts'
 import { writeWord } from '../model/filter.ts'
-import { isFailing, statusOf } from '../model/outcome.ts'
 import { store } from '../model/store.ts'
 import { Button, Field } from '../parts/fields.tsx'
 import { ViewLink } from '../parts/small.tsx'
@@ -42,16 +41,6 @@ export function openBulk(bulk: Bulk): void {
 const ABOUT =
   'The oldest first. A dead letter gets all of its tries again. Handlers that had finished do not run again.'
 const START = { done: [] as readonly Row[], refused: 0, lastError: '' }
-
-const ENDS = ['handled', 'failed again', 'under way'] as const
-
-/** Returns how the try of a row ended. An event that was handled is no longer in the inbox. */
-function endOf(row: Row): (typeof ENDS)[number] {
-  const now = store.find(row.id)
-  if (now === undefined || statusOf(now) === 'success') return 'handled'
-  const triesOf = ({ inbox, times }: Row) => inbox?.tried ?? times.length
-  return isFailing(now) && triesOf(now) > triesOf(row) ? 'failed again' : 'under way'
-}
 
 function Report({ rows }: { readonly rows: readonly Row[] }) {
   const ends = rows.map(endOf)

@@ -6,7 +6,7 @@ import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
 import { changeInbox, hasInbox, isInboxWritable, refreshInbox } from './inbox.ts'
 import { release } from './list.ts'
-import { isFailing, outcomeOf } from './outcome.ts'
+import { isFailing, outcomeOf, statusOf } from './outcome.ts'
 import { OUTCOMES } from './outcome-words.ts'
 import { store } from './store.ts'
 
@@ -84,14 +84,44 @@ export function tryAgain({ id, inbox }: Pick<Row, 'id' | 'inbox'>): Promise<unkn
   return inbox !== null ? changeInbox('replay', inbox.key) : api(`POST ${toPath(id)}/retry`)
 }
 
+export const ENDS = ['handled', 'left the inbox, handled or dropped', 'failed again', 'under way'] as const
+
+/** Returns how the try of a row ended. */
+export function endOf(row: Row): (typeof ENDS)[number] {
+  const now = store.find(row.id)
+  const outcome = now && outcomeOf(now)
+  if ((now === undefined && row.webhook === '') || outcome === 'left' || outcome === 'dropped') return ENDS[1]
+  if (now === undefined) return 'under way'
+  if (statusOf(now) === 'success') return 'handled'
+  const triesOf = ({ inbox, times }: Row) => inbox?.tried ?? times.length
+  return isFailing(now) && triesOf(now) > triesOf(row) ? 'failed again' : 'under way'
+}
+
+const TRIED = 'tried again'
+const LOOK_EVERY_MS = 250
+const LOOKS = 40
+
+/** Says how a try ended, unless something else was said meanwhile. */
+async function sayEnd(row: Row): Promise<void> {
+  for (let looks = 0; looks < LOOKS && (store.toast?.text ?? TRIED) === TRIED; looks++) {
+    const end = endOf(row)
+    if (end !== 'under way') return store.say(`${TRIED}: ${end}`, end === 'failed again')
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}
+
 /** Tries one delivery again, or says why it cannot. One that was ignored has succeeded, and is sent as a copy: a receiver does not remember its event. */
 export async function tryOnce(id: string, row = store.find(id)): Promise<boolean> {
   const reason = row && whyNotTried(row)
   if (row && reason === undefined && outcomeOf(row) === 'ignored')
     return actOnce(() => sendCopy(id), 'sent again as a copy')
-  if (reason === undefined) return actOnce(() => tryAgain(row ?? { id, inbox: null }), 'tried again')
-  store.say(reason, true)
-  return false
+  if (reason !== undefined) {
+    store.say(reason, true)
+    return false
+  }
+  const isDone = await actOnce(() => tryAgain(row ?? { id, inbox: null }), TRIED)
+  if (isDone && row) void sayEnd(row)
+  return isDone
 }
 
 /** Sends the bytes of a delivery as a new one, or the fields' body, and opens it. Rejects if it fails. */
