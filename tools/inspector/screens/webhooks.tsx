@@ -38,7 +38,7 @@ const NONE = {
   ...{ known: 0, dead: 0, failed: 0, retrying: 0, pending: 0, success: 0 },
   /** Accepted events that are not known to be handled: they wait, have left the inbox, or theirs is not shown. */
   accepted: 0,
-  /** Those that are due, and that no worker takes. */
+  /** Events of an inbox that are due, and that no worker takes. */
   overdue: 0,
   times: [] as number[],
   /** The newest delivery that came to something, and the newest that failed. */
