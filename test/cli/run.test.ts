@@ -114,11 +114,10 @@ describe('postern', () => {
   })
 
   it('warns of an option with several values, of which the last one counts', async () => {
-    const told = (...args: readonly string[]) => runCli(['fixtures', '--out', 'x', '--account', 'a', ...args])
-    expect((await told('--account=b')).stderr).toContain(
-      '--account takes one value, and was given 2: the last one counts',
-    )
-    expect((await told('--account', 'a')).stderr).not.toContain('the last one')
+    const told = async (file: string) =>
+      (await runCli(['sign', '--secret-file', 'none.a', `--secret-file=${file}`])).stderr
+    expect(await told('none.b')).toContain('--secret-file takes one value, and was given 2: the last one counts.')
+    expect(await told('none.a')).not.toContain('the last one')
   })
 
   it('suggests the command that was probably meant, also one of a group', async () => {

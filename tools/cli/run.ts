@@ -110,7 +110,8 @@ function tellRepeated(command: Command, args: readonly string[], io: Io): void {
   for (const option of command.options) {
     const { long, required } = option
     if (!required || long == null || Array.isArray(command.getOptionValue(option.attributeName()))) continue
-    const values = own.filter((arg, at) => arg.startsWith(`${long}=`) || own[at - 1] === long)
+    const given = own.filter((arg, at) => arg.startsWith(`${long}=`) || own[at - 1] === long)
+    const values = given.map((arg) => arg.replace(`${long}=`, ''))
     if (new Set(values).size > 1)
       tell(io, `${long} takes one value, and was given ${values.length}: the last one counts.`)
   }
