@@ -82,10 +82,7 @@ export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByTyp
 
 /** Replaces the last word by the one that Stripe uses for it. */
 function toOwnVerb(type: string): string {
-  return type
-    .replace(/^(customer\.subscription\.)cancell?ed$/, '$1deleted')
-    .replace(/\.(success(ful)?|completed)$/, '.succeeded')
-    .replace(/\.payed$/, '.paid')
+  return type.replace(/^(customer\.subscription\.)cancell?ed$/, '$1deleted').replace(/\.payed$/, '.paid')
 }
 
 function encodeSecret(secret: string): Uint8Array {

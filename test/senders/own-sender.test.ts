@@ -238,7 +238,6 @@ describe('profiles', () => {
         ['charge', 'charge.*'],
         ['checkout_session_completed', 'checkout.session.completed'],
         ['customer.subscription.cancelled', 'customer.subscription.deleted'],
-        ['payment_intent.success', 'payment_intent.succeeded'],
         ['invoice.payed', 'invoice.paid'],
       ],
     ],
