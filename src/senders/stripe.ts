@@ -48,8 +48,7 @@ export function stripe<Event = never>(options: StripeOptions = {}): Sender<ByTyp
     toKey: encodeSecret,
     spellType(type) {
       const spelt = toSnake(type.replace(/[/:]+/g, '.'))
-      if (spelt.includes('.'))
-        return findNearest(spelt, COMMON, 1) ?? COMMON.find((each) => each === toOwnVerb(spelt)) ?? spelt
+      if (spelt.includes('.')) return findNearest(toOwnVerb(spelt), COMMON, 1) ?? spelt
       return COMMON.find((common) => common.replaceAll('.', '_') === spelt) ?? `${spelt}.*`
     },
     readHead(headers) {
