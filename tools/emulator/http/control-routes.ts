@@ -104,7 +104,7 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
   addRecordRoutes(app, handles)
   addDeliveryRoutes(app, handles, service)
   app.route('/stream', createStreamRoute(service))
-  app.route('/', createInspectorRoutes(service, calls))
+  app.route('/', createInspectorRoutes(service, handles, calls))
   return app
 }
 

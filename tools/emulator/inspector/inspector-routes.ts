@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { ACTIONS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
 import { must, webhookFields } from '../check-input.ts'
 import type { Found, RowPage } from '../contract.ts'
-import { createHandles } from '../handles.ts'
+import type { Handles } from '../handles.ts'
 import {
   describeBody,
   describeDelivery,
@@ -34,9 +34,8 @@ const recorded = z.union(
 )
 
 /** Routes of the control interface that the page needs beside those that programs use. */
-export function createInspectorRoutes(service: Service, calls: CallLog): Hono<Env> {
+export function createInspectorRoutes(service: Service, handles: Handles, calls: CallLog): Hono<Env> {
   const { deliveries, events, settings, standings, webhooks } = service
-  const handles = createHandles(service)
   const app = new Hono<Env>()
 
   app.get('/rows', async (c) => {
