@@ -1,5 +1,4 @@
 import { type Inbox, type InboxState, type ListedEntry, MOST_COUNTED, MOST_LISTED } from '../../../src/inbox/inbox.ts'
-import { dedupKey, siblingKey } from '../../../src/protocol/dedup-key.ts'
 import { toIso } from '../../../src/protocol/iso-time.ts'
 import type { Row } from '../contract.ts'
 import { adviseOnStanding } from './advice.ts'
@@ -21,8 +20,6 @@ interface Listed {
 export class InboxList {
   readonly #list: Inbox['list']
   #known: { readonly listed: Promise<Listed>; until: number } | undefined
-  /** A key of each receiver that was seen: it starts with the receiver's name. */
-  readonly #names = new Map([['', dedupKey('default', '', '')]])
 
   constructor(list: Inbox['list']) {
     this.#list = list
@@ -47,10 +44,6 @@ export class InboxList {
     this.#known = undefined
   }
 
-  listNames(): readonly string[] {
-    return [...this.#names.values()]
-  }
-
   async #readAll(): Promise<Listed> {
     const states = await Promise.all(STATES.map((state) => this.#readState(state)))
     // An event that moved between two states while they were read is in both: the last one holds.
@@ -66,7 +59,6 @@ export class InboxList {
     let after: string | undefined
     do {
       const page = await this.#list(state, { after, limit: MOST_LISTED })
-      for (const { key } of page.entries) this.#names.set(siblingKey(key, '', ''), key)
       entries.push(...page.entries)
       after = page.next
     } while (after !== undefined && entries.length < MOST_COUNTED)
