@@ -220,5 +220,3 @@ async function look(client: Client, old: Webhook, webhook: Webhook, signal: Abor
   const rotation: Rotation = { state: 'waiting', webhook, ...counts, isProven, sharesEventIds }
   return { failed, rotation }
 }
-
-/** Returns true for a success that the service names in its own word, too. */
