@@ -1,9 +1,8 @@
-import { type Agent, type OutgoingHttpHeaders, request } from 'node:http'
+import { type OutgoingHttpHeaders, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Answer {
   readonly status: number
-  readonly allow: string | undefined
   readonly text: string
   readonly afterMs: number
 }
@@ -18,15 +17,14 @@ export interface Sending {
   readonly isEndless?: boolean
   /** Cuts the connection after so many milliseconds, whatever was sent by then. */
   readonly cutAfterMs?: number
-  readonly agent?: Agent
 }
 
-/** Sends one request to a server on loopback, over its own connection unless an agent keeps one. Rejects if no answer arrives. */
+/** Sends one request to a server on loopback, over its own connection. Rejects if no answer arrives. */
 export function send(port: number, sending: Sending): Promise<Answer> {
-  const { path = '/webhooks', method = 'POST', headers = {}, body = [], isEndless, cutAfterMs, agent = false } = sending
+  const { path = '/webhooks', method = 'POST', headers = {}, body = [], isEndless, cutAfterMs } = sending
   const startedAt = performance.now()
   return new Promise((resolve, reject) => {
-    const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent })
+    const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent: false })
     outgoing.setNoDelay(true)
     outgoing.setTimeout(15_000, () => outgoing.destroy(new Error('no answer within 15 s')))
     // If the answer came before the end of the body, the server may have closed the connection already, which does not matter then.
@@ -38,7 +36,6 @@ export function send(port: number, sending: Sending): Promise<Answer> {
       incoming.on('end', () => {
         resolve({
           status: incoming.statusCode ?? 0,
-          allow: incoming.headers.allow,
           text: Buffer.concat(parts).toString(),
           afterMs: performance.now() - startedAt,
         })

@@ -1,4 +1,4 @@
-import { events, type SignedOptions, signed } from '../../tools/testing/testing.ts'
+import { events, signed } from '../../tools/testing/testing.ts'
 import { type Answer, type Sending, send } from './send.ts'
 
 /** The program's WEBHOOK_SECRET. */
@@ -8,14 +8,11 @@ export const SECRET = 'known on loopback only'
 export interface Play {
   readonly text?: string
   readonly sleepMs?: number
-  readonly failures?: number
-  readonly throws?: 'error' | 'undefined' | 'null' | 'text'
 }
 
 export interface Told {
   readonly runs: number
   readonly ended: number
-  readonly text?: string
 }
 
 export type Event = ReturnType<typeof event>
@@ -24,9 +21,9 @@ export function event(play: Play = {}) {
   return events.raw('runtime.case', { ...play })
 }
 
-/** Bytes and headers in the service's form, or with one fault. */
-export function sign(body: Event | string | Uint8Array, options: Omit<SignedOptions, 'secret'> = {}) {
-  return signed(body, { secret: SECRET, ...options })
+/** Bytes and headers in the service's form. */
+export function sign(body: Event | string | Uint8Array) {
+  return signed(body, { secret: SECRET })
 }
 
 /** Talks to the program of app/app.js, which a runtime serves on this port. */
@@ -41,17 +38,11 @@ export class Target {
     return send(this.#port, sending)
   }
 
-  /** Sends a whole delivery with its declared length. The given parts replace the service's. */
-  deliver(
-    body: Event | string | Uint8Array,
-    { tamper, format, headers, ...rest }: Sending & Omit<SignedOptions, 'secret'> = {},
-  ): Promise<Answer> {
-    const delivery = sign(body, { ...(tamper && { tamper }), ...(format && { format }) })
-    return this.send({
-      headers: { ...delivery.headers, 'content-length': delivery.body.length, ...headers },
-      body: [delivery.body],
-      ...rest,
-    })
+  /** Sends a whole delivery with its declared length. */
+  deliver(body: Event | string | Uint8Array, rest: Sending = {}): Promise<Answer> {
+    const delivery = sign(body)
+    const headers = { ...delivery.headers, 'content-length': delivery.body.length }
+    return this.send({ headers, body: [delivery.body], ...rest })
   }
 
   async told({ id }: Event): Promise<Told> {

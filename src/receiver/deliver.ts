@@ -256,7 +256,7 @@ export class DeliveryPath {
     watch: Watch | undefined,
     receivedAt = this.#shared.settings.clock.now(),
   ): EventRequest {
-    this.#shared.used++
+    this.#shared.told.used++
     const deadline = startedAt + this.#shared.settings.deadlineMs
     const known = source instanceof PosternError ? undefined : source
     const attempt = UNKNOWN_ATTEMPT

@@ -17,11 +17,11 @@ const open = new Set<string>()
 /** The number of receivers that are not closed, by their names and the places of their inboxes. */
 const byPlace = new Map<string, number>()
 /** The last receiver of each name, and the number of those in a row that got one delivery each. */
-const lastMade = new Map<string, { readonly shared: WeakRef<Shared>; readonly short: number }>()
+const lastMade = new Map<string, { readonly told: Shared['told']; readonly short: number }>()
 
 /** Warns of receivers that share the inbox of a new one, and of receivers that are made for each request. */
 export function warnOfNeighbours(shared: Shared): void {
-  const { reporter, settings } = shared
+  const { reporter, settings, told } = shared
   const place = placeOf(shared)
   const others = byPlace.get(place) ?? 0
   if (place !== '') byPlace.set(place, others + 1)
@@ -30,10 +30,9 @@ export function warnOfNeighbours(shared: Shared): void {
       `Two receivers named "${settings.name}" of this process use the same inbox: the worker of either runs the events of both, by its own handlers. Make one receiver, or give each its own name and its own inbox. The name "default", given explicitly, ends this line.`,
     )
   const last = lastMade.get(settings.name)
-  const wasShort = last !== undefined && (last.shared.deref()?.used ?? 1) === 1
-  const short = wasShort ? last.short + 1 : 0
+  const short = last?.told.used === 1 ? last.short + 1 : 0
   if (lastMade.size === MOST_KEPT) lastMade.clear()
-  lastMade.set(settings.name, { shared: new WeakRef(shared), short })
+  lastMade.set(settings.name, { told, short })
   // Tests and reloaded modules make a receiver for each delivery, too.
   if (short === MOST_SHORT && !/^(test|development)$/.test(readNodeEnv() ?? '')) reporter.warnOnce(MADE_OFTEN)
 }

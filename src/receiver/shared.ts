@@ -24,16 +24,17 @@ export class Shared {
   /** Number of ended attempts whose marks the store has not stored yet. */
   untakenMarks = 0
   isClosing = false
-  /** Number of deliveries and dispatched events. */
-  used = 0
   /** Number of events without a lane, until one has a lane. */
   laneless = 0
   /** True once the receiver had a worker, until that is closed. */
   hasWorked = false
   /** When to look whether any worker takes what this process accepts, on the monotonic clock. */
   lookAt: number | undefined
-  /** True once another service on the store was reported; the text that tells this receiver from others there. */
-  readonly told: { sharing: boolean; self?: string } = { sharing: false }
+  /**
+   * What outlives the receiver: the number of its deliveries and dispatched events, whether another service on the store was reported, and
+   * the text that tells this receiver from others there.
+   */
+  readonly told: { used: number; sharing: boolean; self?: string } = { used: 0, sharing: false }
 
   constructor(settings: ReceiverSettings, reporter: Reporter) {
     this.settings = settings
