@@ -2,7 +2,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { event, sign, type Target } from './target.ts'
 
-/** What the checker, which judges the same program afterwards, can't ask of any receiver. `run` rejects if it is not met. */
+/** Requirement that the checker, which judges the same program afterwards, cannot make of every receiver. `run` rejects if it is not met. */
 export interface FetchCase {
   readonly name: string
   run(target: Target): Promise<void>
