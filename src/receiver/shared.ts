@@ -31,7 +31,7 @@ export class Shared {
   /** When to look whether any worker takes what this process accepts, on the monotonic clock. */
   lookAt: number | undefined
   /**
-   * What outlives the receiver: the number of its deliveries and dispatched events, whether another service on the store was reported, and
+   * State that outlives the receiver: the number of its deliveries and dispatched events, whether another service on the store was reported, and
    * the text that tells this receiver from others there.
    */
   readonly told: { used: number; sharing: boolean; self?: string } = { used: 0, sharing: false }
