@@ -14,6 +14,7 @@ import { addReplay } from './commands/replay.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { addSign, addVerify } from './commands/verify.ts'
 import { addWebhooks } from './commands/webhooks.ts'
+import { mustStandBeside } from './input/stand-beside.ts'
 import { EXIT, ExitError, emit, type Io, type Output, type Process, tell, usageError } from './io.ts'
 import { toPrintable } from './output/print-table.ts'
 
@@ -61,7 +62,10 @@ function createProgram(io: Io, args: readonly string[]): Command {
     .showSuggestionAfterError()
     .showHelpAfterError('(--help tells what there is)')
     .addHelpText('after', HELP)
-    .hook('preAction', (_, command) => tellRepeated(command, args, io))
+    .hook('preAction', (_, command) => {
+      mustStandBeside(command)
+      tellRepeated(command, args, io)
+    })
   for (const [heading, adders] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading)
     for (const add of adders) add(program, io)

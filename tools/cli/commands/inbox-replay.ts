@@ -44,9 +44,8 @@ export function addInboxReplay(add: AddCommand, io: Io): void {
 type Planned = ReturnType<typeof toPlanned>
 
 async function replay(key: string | undefined, options: ReplayCommandOptions, io: Io): Promise<void> {
-  const { all, type, dryRun, yes } = options
+  const { all, dryRun, yes } = options
   if ((key === undefined) === (all === undefined)) throw usageError('Give the key of one event, or --all.')
-  if (type !== undefined && !all) throw usageError('--type is for --all.')
   await using inbox = await openExisting(options, io.env)
   const plan = key === undefined ? await readPlan(inbox, options, io) : [await readOne(inbox, key, options)]
   if (dryRun) return tellPlan(plan, io)

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { ended, runCli } from './run-cli.ts'
+
+it.each([
+  ['trigger contact.created --concurrent 5', '--concurrent is for --count or --duplicate: add that'],
+  ['trigger contact.created --shuffle', '--shuffle is for --count or --duplicate'],
+  ['trigger contact.created --timeout 5s', '--timeout is for --watch'],
+  ['trigger contact.created --secret-file secret.txt', '--secret-file is for --to'],
+  ['dev --forward http://localhost:9/ --show-secrets', '--show-secrets is for --json'],
+  ['webhooks update w --url http://localhost:9/ --any-type', '--any-type is for --events'],
+  ['webhooks rotate w --secret-file s --secret-env NEXT', '--secret-env is for --to-env'],
+  ['inbox replay key --sqlite none.db --rate 5', '--rate is for --all'],
+  ['inbox drop key --sqlite none.db --dry-run', '--dry-run is for --all'],
+])('postern %s ends, since that option would be ignored', async (line, told) => {
+  expect(await runCli(line)).toEqual(ended(2, told))
+})
