@@ -32,7 +32,12 @@ describe('an option of the emulator', () => {
 
   it.each<[string, (value: string) => unknown, readonly string[], string]>([
     ['a port', readPort, ['65536', '-1', '1.5', '999999', 'x1', '1x', ''], 'a number up to 65535'],
-    ['a latency', readLatency, ['50', '50-500', '50-5msx', 'x5-50ms', '1s-2s-3s', '-1s', '1s-', ''], 'or two'],
+    [
+      'a latency',
+      readLatency,
+      ['50', '50-500', '50-5msx', 'x5-50ms', '1s-2s-3s', '-1s', '1s-', '', '500-50ms'],
+      'or two',
+    ],
     ['a share', readShare, ['1.1', '-0', '1.', 'x.5', '0.5x', ''], 'a number from 0 to 1'],
   ])('is refused as %s: %#', (_what, readValue, texts, message) => {
     for (const text of texts) expect(() => readValue(text), text).toThrow(message)

@@ -98,8 +98,11 @@ const rateLimit = z.string(RATE).transform((text, context): RateLimit => {
 
 const SHARE = must('a number from 0 to 1')
 const share = z.number(SHARE).min(0, SHARE).max(1, SHARE)
-const range = z.tuple([timed, timed]).readonly()
-const LATENCY = must(`a duration, such as "200ms", or two, the longest ${LONGEST_TIMER_MS} ms`)
+const LATENCY = must(`a duration, such as "200ms", or two, the shorter first, of ${LONGEST_TIMER_MS} ms at most`)
+const range = z
+  .tuple([timed, timed])
+  .refine(([from, to]) => from <= to, LATENCY)
+  .readonly()
 
 /** Schema of delivery faults, also for `POST /_emulator/faults`. */
 export const deliveryFaults = z
