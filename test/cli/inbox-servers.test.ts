@@ -11,7 +11,7 @@ import { serverFor } from '../engines/server-for.ts'
 import { findFreePort } from '../support/programs.ts'
 import { keyOf, many, NO_COUNTS } from './inbox-file.ts'
 import { buryAll, type Unlucky } from './make-dead-letters.ts'
-import { ended, readLines, runCli } from './run-cli.ts'
+import { ended, readLines, runCli, startCli } from './run-cli.ts'
 
 /** Makes dead letters in a queue or a table. Returns the log. */
 async function makeDeadLetters({ open }: ServedEngine, url: string, unlucky: readonly Unlucky[], place?: string) {
@@ -110,6 +110,23 @@ describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
     for (let times = 0; times < 2; times++) expect(await misspelt.counts()).toMatchObject({ waiting: 0 })
     expect(warned.mock.calls).toEqual([[expect.stringContaining('Did you mean crm?')]])
     await Promise.all([inbox.close(), misspelt.close()])
+  })
+
+  it('does not take another database for an empty inbox, and says so at the start of an emulator', async () => {
+    const server = await startRedis()
+    onTestFinished(() => server.remove())
+    const inbox = bullmqInbox({ connection: server.url })
+    await inbox.put({ key: 'k', bytes: Buffer.from('{}'), accountKey: 'a', id: 'e', type: 'a.b', receivedAt: 0 })
+    await inbox.close()
+    const url = `${server.url}/5`
+    const told = 'This database has none; databases with keys: 0.'
+    for (const command of ['counts', 'list', 'show k', 'replay k', 'drop k --yes', 'serve --port 0'])
+      expect(await runCli(`inbox ${command} --redis ${url}`)).toEqual(ended(3, told))
+    const emulator = startCli(['emulator', '--port', '0', '--inbox', url])
+    await emulator.until(/the inbox of --inbox is not there yet: .*This database has none/)
+    await emulator.until(/inspector/)
+    emulator.interrupt()
+    expect(await emulator.exitCode).toBe(130)
   })
 
   it('has its queue and its prefix in Redis', async () => {

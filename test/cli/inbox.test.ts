@@ -198,6 +198,10 @@ describe('postern inbox drop', () => {
     expect(await inbox('drop', '--all', '--account', 'other', '--yes')).toEqual(
       ended(0, '0 events of the account other deleted\n'),
     )
+    const { stderr } = await inbox('drop', '--all', '--account', 'Acme', '--dry-run')
+    expect(stderr).toContain('the inbox has no event of the account Acme; it has those of acme\n')
+    const ofType = await inbox('drop', ...all, '--type', 'import.*', '--dry-run')
+    expect(ofType.stderr).toContain('nothing of the account acme matches --type import.*')
     const line = ['inbox', 'drop', ...all, '--type', '*.created', '--sqlite', file]
     expect(await runCli(line, { hasKeys: false })).toEqual(ended(2, '--yes'))
     const asked = startCli(line)

@@ -23,7 +23,7 @@ export type { BullmqInboxOptions } from './options.ts'
 export interface BullmqInbox extends Inbox {
   /** Closes the inbox's connections. Call it after `receiver.close()`: every later call to the inbox rejects. */
   close(): Promise<void>
-  /** Returns a sentence if nothing has used the queue yet, and others of the same Redis were used: its name may be misspelt. */
+  /** Returns a sentence if nothing has used the queue yet, and its Redis is not empty: its name, or the database, may be wrong. */
   findMissing(): Promise<string | undefined>
 }
 

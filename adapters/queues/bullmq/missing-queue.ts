@@ -1,6 +1,6 @@
 import type { RedisQueueBackend } from 'bullmq'
 import { consoleLogger, findNearest } from '../../../src/engine.ts'
-import { call } from './durability.ts'
+import { ask, call } from './durability.ts'
 import type { Checked } from './options.ts'
 
 /** Keys that are looked at to name the queues of a Redis. */
@@ -8,18 +8,22 @@ const MOST_KEYS = 20_000
 const PAGE = 1_000
 const MOST_NAMED = 10
 
-/** Returns a sentence if a queue was never used, by a worker or an accepted event, and others of the same Redis were. */
+/** Returns a sentence if a queue was never used, by a worker or an accepted event, and its Redis holds anything else. */
 export async function describeMissing(
   backend: RedisQueueBackend,
   { queue, prefix }: Pick<Checked, 'queue' | 'prefix'>,
 ): Promise<string | undefined> {
   if ((await call(backend, 'EXISTS', backend.toKey('meta'), backend.toKey('id'))) !== 0) return undefined
   const found = await findQueues(backend, prefix)
-  if (found.length === 0) return undefined
   const nearest = findNearest(queue, found) ?? found.find((name) => name.startsWith(`${queue} `))
   const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`
-  const others = found.slice(0, MOST_NAMED).join(', ')
-  return `This Redis has no queue "${queue}" with the prefix "${prefix}".${meant} Queues there: ${others}. The app makes its queue when its worker starts, or with the first event.`
+  const databases = found.length > 0 ? [] : await listDatabases(backend)
+  if (found.length + databases.length === 0) return undefined
+  const others =
+    found.length > 0
+      ? `Queues there: ${found.slice(0, MOST_NAMED).join(', ')}`
+      : `This database has none; databases with keys: ${databases.slice(0, MOST_NAMED).join(', ')}`
+  return `This Redis has no queue "${queue}" with the prefix "${prefix}".${meant} ${others}. The app makes its queue when its worker starts, or with the first event.`
 }
 
 /** Finds the names of queues, with their prefix if it is another one. */
@@ -37,6 +41,12 @@ async function findQueues(backend: RedisQueueBackend, ownPrefix: string): Promis
     if (cursor === '0') break
   }
   return [...names].sort()
+}
+
+/** Lists the numbers of the databases that hold anything. */
+async function listDatabases(backend: RedisQueueBackend): Promise<readonly string[]> {
+  const answer = String(await ask(backend, 'INFO', 'keyspace'))
+  return [...answer.matchAll(/^db(\d+):keys=/gm)].map(([, number = '']) => number)
 }
 
 /** Creates a warning of a queue that was never used, for an inbox that only looks. A receiver makes its queue itself. */

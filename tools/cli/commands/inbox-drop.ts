@@ -1,7 +1,9 @@
 import { type DroppedAll, dropAll } from '../../../src/inbox/drop-all.ts'
+import type { InboxState, ListOptions } from '../../../src/inbox/inbox.ts'
+import { findNearest } from '../../../src/protocol/nearest.ts'
 import { collectTypes, isOfTypes } from '../input/delivery-filter.ts'
 import { mustBeMeant } from '../input/keys.ts'
-import { ExitError, emit, type Io, usageError } from '../io.ts'
+import { ExitError, emit, type Io, tell, usageError } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { showProgress } from '../output/progress-line.ts'
 import { getEntry, type InboxCommandOptions, openExisting } from '../service/inbox-options.ts'
@@ -33,12 +35,10 @@ export function addInboxDrop(add: AddCommand, io: Io): void {
 }
 
 async function drop(key: string | undefined, options: DropOptions, io: Io): Promise<void> {
-  const { all, account, type, dryRun, ...place } = options
+  const { all, account } = options
   if (all && key === undefined && account) return dropAccount({ ...options, account }, io)
   if (key === undefined || all) throw usageError('Give the key of one event, or --all and --account KEY.')
-  if (account !== undefined || type !== undefined || dryRun)
-    throw usageError('--account, --type and --dry-run are for --all.')
-  return dropOne(key, place, io)
+  return dropOne(key, options, io)
 }
 
 async function dropOne(key: string, { yes, ...options }: InboxCommandOptions, io: Io): Promise<void> {
@@ -58,6 +58,12 @@ async function dropAccount({ account, ...options }: DropOptions & { readonly acc
   const { type, dryRun, yes } = options
   await using inbox = await openExisting(options, io.env)
   const isMeant = isOfTypes(type)
+  const accounts = new Set<string>()
+  const list = async (state: InboxState, page?: ListOptions) => {
+    const listed = await inbox.list(state, page)
+    for (const { accountKey } of listed.entries) if (accounts.size < MOST_ACCOUNTS) accounts.add(accountKey)
+    return listed
+  }
   const run = async (isDry: boolean) => {
     let now: DroppedAll = { read: 0, found: 0, dropped: 0, running: 0 }
     const end = showProgress(io, () => {
@@ -70,7 +76,7 @@ async function dropAccount({ account, ...options }: DropOptions & { readonly acc
     }
     const isOfType = (eventType: string) => isMeant({ eventType })
     try {
-      return await dropAll(inbox, { accountKey: account, isOfType, dryRun: isDry, onProgress })
+      return await dropAll({ ...inbox, list }, { accountKey: account, isOfType, dryRun: isDry, onProgress })
     } finally {
       end()
     }
@@ -82,9 +88,25 @@ async function dropAccount({ account, ...options }: DropOptions & { readonly acc
   const { dropped, running } = result
   const text = dryRun ? `${count(found)} ${of} would be deleted` : `${count(dropped)} ${of} deleted`
   emit(io, { accountKey: account, found: result.found, dropped, running, isDryRun: dryRun === true }, text, io.stderr)
+  if (result.found + running === 0) tell(io, tellNone(account, type, [...accounts]))
   const left = dryRun ? 0 : running + result.found - dropped
   if (left > 0) throw isRunning(`${count(left)} ${of} ${left === 1 ? 'is' : 'are'}`)
 }
+
+/** Says what was looked for, and what the inbox holds. */
+function tellNone(account: string, types: readonly string[] | undefined, accounts: readonly string[]): string {
+  const of = `of the account ${toPrintable(account)}`
+  if (accounts.includes(account))
+    return `nothing ${of} matches${types ? ` --type ${toPrintable(types.join(','))}` : ''}`
+  const nearest = findNearest(account, accounts)
+  const named = [...new Set([...(nearest === undefined ? [] : [nearest]), ...accounts])].slice(0, MOST_NAMED)
+  const rest = accounts.length > named.length ? ', and others' : ''
+  return `the inbox has no event ${of}; ${named.length === 0 ? 'it is empty' : `it has those of ${named.map(toPrintable).join(', ')}${rest}`}`
+}
+
+/** Accounts of an inbox that are compared with a misspelt one, and those that are named. */
+const MOST_ACCOUNTS = 1_000
+const MOST_NAMED = 10
 
 function count(number: number): string {
   return `${number} ${number === 1 ? 'event' : 'events'}`

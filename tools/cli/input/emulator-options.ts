@@ -94,6 +94,7 @@ export async function openEmulator(options: EmulatorCommandOptions, io: Io, devT
   const inbox = options.inbox === undefined ? undefined : createLateInbox(options.inbox, io.env)
   try {
     const emulator = await startOnPort({ ...settings, database, inbox, devToken }, options)
+    await inbox?.counts().catch((error) => tell(io, `the inbox of --inbox is not there yet: ${messageOf(error)}`))
     const close = async () => {
       await emulator.close()
       await inbox?.[Symbol.asyncDispose]()
@@ -167,8 +168,9 @@ function collectAccounts(text: string, before: readonly Account[] = []): readonl
 export function readLatency(text: string): string | readonly [string, string] {
   const [, unit = ''] = /([a-z]+)$/.exec(text) ?? []
   const [from = '', to, ...others] = text.split('-').map((each) => (/\d$/.test(each) ? each + unit : each))
-  if (others.length > 0 || [from, to ?? from].some((each) => tryDuration(each) === undefined))
-    throw new InvalidArgumentError('It must be a duration, or two: 200ms, 50-500ms.')
+  const [least, most] = [from, to ?? from].map(tryDuration)
+  if (others.length > 0 || least === undefined || most === undefined || least > most)
+    throw new InvalidArgumentError('It must be a duration, or two, the shorter first: 200ms, 50-500ms.')
   return to === undefined ? from : [from, to]
 }
 

@@ -75,8 +75,8 @@ export async function openInboxOf(options: InboxOptions, env: Env = {}, patience
 }
 
 /** Opens an inbox as `openInboxOf` does, and ends the command if there is none. */
-export async function openExisting(options: InboxOptions, env: Env): Promise<OpenInbox> {
-  const inbox = await openInboxOf(options, env)
+export async function openExisting(options: InboxOptions, env: Env, patienceMs?: number): Promise<OpenInbox> {
+  const inbox = await openInboxOf(options, env, patienceMs)
   if (inbox.missing === undefined) return inbox
   await inbox[Symbol.asyncDispose]()
   throw new ConfigurationError('database_unusable', inbox.missing)

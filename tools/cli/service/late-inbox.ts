@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { InboxView } from '../../emulator/emulator.ts'
-import { type Env, type InboxOptions, listInboxOptions, type OpenInbox, openInboxOf } from './inbox-options.ts'
+import { type Env, type InboxOptions, listInboxOptions, type OpenInbox, openExisting } from './inbox-options.ts'
 
 /**
  * Creates an inbox that is opened at the first call, and again after a call has failed or its file was replaced.
@@ -27,7 +27,7 @@ export function createLateInbox(options: InboxOptions, env: Env = {}): InboxView
       await close()
     }
     // Does not wait for a lock, which would delay the emulator's deliveries.
-    opening ??= openInboxOf(options, env, 0)
+    opening ??= openExisting(options, env, 0)
     const asked = opening
     try {
       const inbox = await asked
