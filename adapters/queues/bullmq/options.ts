@@ -1,5 +1,5 @@
 import type { RedisOptions } from 'bullmq'
-import { ANY, findNearest, type Kind, OptionChecker } from '../../../src/engine.ts'
+import { ANY, findNearest, type Kind, OptionChecker, TEXT, whole } from '../../../src/engine.ts'
 import { DEAD_LETTER, DEFAULT_DEAD_LETTER_MS } from '../../stores/dead-letters.ts'
 
 /** Options of an inbox on Redis. */
@@ -46,8 +46,19 @@ function toObject(connection: unknown): RedisOptions {
       `connection is ${isClient ? 'a client' : 'missing'}; give a URL, or the options of one, such as { host, port }. The inbox creates its own clients, since those that accept events must fail fast.`,
     )
   refuseMisspelt(connection)
+  for (const [name, kind] of Object.entries(KINDS)) {
+    const value = Reflect.get(connection, name)
+    if (value !== undefined && value !== null) ofConnection.mustBe(name, value, kind)
+  }
   return connection
 }
+
+const ofConnection = new OptionChecker('bullmqInbox: connection')
+const toWhole =
+  (most: number): Kind =>
+  (value) =>
+    whole(0, most)(/^\d+$/.test(String(value)) ? Number(value) : Number.NaN) // as text from the environment
+const KINDS = { host: TEXT, port: toWhole(65_535), db: toWhole(1_000_000) }
 
 /** Options of ioredis. It takes any other one in silence, and would connect to another server, or without a password. */
 const CONNECTION =
@@ -69,10 +80,6 @@ function refuseMisspelt(connection: object): void {
     const [synonym] = Object.entries(SYNONYMS).find(([, words]) => words.includes(stray.toLowerCase())) ?? []
     const meant = synonym ?? findNearest(stray, CONNECTION)
     if (meant !== undefined && !(meant in connection))
-      new OptionChecker('bullmqInbox: connection').mustHaveOnly(
-        { [stray]: true },
-        CONNECTION,
-        () => `Did you mean "${meant}"?`,
-      )
+      ofConnection.mustHaveOnly({ [stray]: true }, CONNECTION, () => `Did you mean "${meant}"?`)
   }
 }
