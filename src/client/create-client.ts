@@ -1,6 +1,15 @@
 import { mayBeModel, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import { findLikeType } from '../protocol/find-meant-type.ts'
-import { FLAG, HTTP_URL, type Kind, type Kinds, OptionChecker, SIGNAL, TEXT } from '../protocol/option-checker.ts'
+import {
+  closeCalls,
+  FLAG,
+  HTTP_URL,
+  type Kind,
+  type Kinds,
+  OptionChecker,
+  SIGNAL,
+  TEXT,
+} from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import { readPages } from './read-pages.ts'
@@ -30,7 +39,7 @@ export function createClient(options: ClientOptions): Client {
   const transport = new Transport(settings)
   const session = createSession(transport, settings)
   const send: Send = (call) => transport.send(call, session)
-  return {
+  const calls: Omit<Client, 'clock'> = {
     webhooks: createWebhookCalls(send, settings),
     contacts: (options) => readPages(send, CONTACTS, toContact, ['page'], checkCall('contacts', {}, options)),
     deliveries: (webhookId, options) => {
@@ -39,8 +48,8 @@ export function createClient(options: ClientOptions): Client {
     },
     retry: async (webhookId, deliveryId, options) =>
       retry(send, [webhookId, deliveryId], checkCall('retry', { webhookId, deliveryId }, options)),
-    clock: settings.clock,
   }
+  return { ...closeCalls('client', calls), clock: settings.clock }
 }
 
 function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {

@@ -177,6 +177,24 @@ export class OptionChecker {
   }
 }
 
+/**
+ * Returns functions that refuse an object or a function behind their last argument, which nothing would read. None of them has a default
+ * value for an argument.
+ *
+ * @param owner the name of what has the functions, such as `client`
+ */
+export function closeCalls<T extends object>(owner: string, calls: T): T {
+  const close = (name: string, value: unknown): unknown => {
+    if (typeof value !== 'function') return closeCalls(name, Object(value))
+    return (...args: unknown[]) => {
+      const many = value.length === 1 ? 'one argument' : `${value.length} arguments`
+      new OptionChecker(name).mustEnd(args[value.length], `it takes ${many}`)
+      return Reflect.apply(value, undefined, args)
+    }
+  }
+  return Object.fromEntries(Object.entries(calls).map(([name, value]) => [name, close(`${owner}.${name}`, value)])) as T
+}
+
 /** Finds the name that holds a word, such as `signatureHeader` for `header`, or that is part of it, such as `secret` of `webhookSecret`. */
 function findWord(word: string, known: readonly string[]): string | undefined {
   const isIn = (part: string, whole: string) => part.length > 2 && whole.toLowerCase().includes(part.toLowerCase())

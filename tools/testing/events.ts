@@ -14,6 +14,7 @@ import {
 } from '../../src/protocol/events.ts'
 import { findMeantModel } from '../../src/protocol/find-meant-type.ts'
 import {
+  closeCalls,
   FILLED_TEXT,
   type Kind,
   OBJECT,
@@ -188,11 +189,11 @@ export function createEvents(options: EventsOptions = {}): EventBuilders {
     }
   }
 
-  return {
+  return closeCalls<EventBuilders>('events', {
     contact: model('contact', { ...SAMPLES.contact }),
     model(name) {
       new OptionChecker('events.model').mustBe('model', name, MODEL_KEY)
-      return model(name, {})
+      return closeCalls(`events.${name}`, model(name, {}))
     },
     paymentCompleted: data('paymentCompleted', 'finance.payment.completed'),
     paymentFailed: data('paymentFailed', 'finance.payment.failed'),
@@ -204,7 +205,7 @@ export function createEvents(options: EventsOptions = {}): EventBuilders {
       checkBuilder('raw', { type, data: given }, envelope)
       return build(type, given ?? {}, envelope)
     },
-  }
+  })
 }
 
 /** Event builders without a seed, by the system clock. */
