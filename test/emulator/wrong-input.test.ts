@@ -105,6 +105,18 @@ describe('the emulator', () => {
 })
 
 describe('the control interface', () => {
+  it('answers with the type that was probably meant, if no webhook takes the event', async () => {
+    const crm = await start({ port: false })
+    const headers = { 'content-type': 'application/json' }
+    const emit = async (type: string) => {
+      const init = { method: 'POST', headers, body: JSON.stringify({ type }) }
+      const response = await crm.fetch(new Request('http://localhost/_emulator/events', init))
+      return Object(await response.json()).warning
+    }
+    expect(await emit('contact.deletd')).toBe('did you mean contact.deleted?')
+    expect(await emit('contact.deleted')).toBeUndefined()
+  })
+
   it.each<[string, string, object?]>([
     ['GET /records/contact?account=globex', 'mean \\"accountKey\\"?'],
     ['GET /records/contacts', 'did you mean contact?'],

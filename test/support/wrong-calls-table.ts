@@ -730,6 +730,8 @@ const listing = { ...inbox, list: async () => ({ entries: [{ key: 'k', accountKe
 /** Names a call, makes it, and matches the words that name the mistake. */
 type Mistake = readonly [string, () => unknown, RegExp]
 
+const extra = <F extends (...args: never[]) => unknown>(call: F, ...args: readonly unknown[]) =>
+  Reflect.apply(call as () => unknown, undefined, args)
 const NAMES_OF_IOREDIS = { hots: 'host', prot: 'port', urll: 'url', uri: 'url', hostname: 'host', user: 'username' }
 /** Options in the words of other libraries. */
 const MISNAMED: readonly Mistake[] = [
@@ -743,8 +745,46 @@ const MISNAMED: readonly Mistake[] = [
   }),
 ]
 
+/** Values of an option of a connection that no server has. */
+const PLACES = { port: Number.NaN, db: -1, host: 7 }
+
 /** Further mistakes. */
 export const MISTAKES: readonly Mistake[] = [
+  ...Object.entries(PLACES).map(([name, value]): Mistake => {
+    const told = new RegExp(`bullmqInbox: connection: ${name} is ${value}; give`)
+    return [
+      `bullmqInbox({ connection: { ${name}: ${value} } })`,
+      () => bullmqInbox({ connection: { [name]: value } }),
+      told,
+    ]
+  }),
+  [
+    'events.model(model, record)',
+    () => extra(events.model, 'opportunity', { stage: 'won' }),
+    /events\.model: an object follows its last argument; it takes one argument/,
+  ],
+  [
+    'events.contact.created(record, envelope, more)',
+    () => extra(events.contact.created, {}, {}, { id: 'evt_1' }),
+    /events\.contact\.created: an object follows its last argument; it takes 2 arguments/,
+  ],
+  [
+    'client.webhooks.pause(id, options, more)',
+    () => extra(newClient().webhooks.pause, 'w', {}, { signal }),
+    /client\.webhooks\.pause: an object follows/,
+  ],
+  [
+    'startEmulator({ faults: a range in reverse })',
+    () => startEmulator({ port: false, faults: { latency: ['500ms', '50ms'] } }),
+    /latency: must be a duration, such as "200ms", or two, the shorter first/,
+  ],
+  ...['webhookId', 'eventId'].map(
+    (name): Mistake => [
+      `deliveries.list({ ${name}: undefined })`,
+      () => emulator.deliveries.list({ [name]: undefined } as never),
+      new RegExp(`${name} is empty; leave it out to list all, or give the id`),
+    ],
+  ),
   ['handle(a request of Fetch)', () => crm.handle(new Request(url) as never), /fetchHandler\(receiver\)/],
   [
     "dispatch('contact.created', { record })",

@@ -39,10 +39,7 @@ export interface EmulatorWebhooks {
 /** Deliveries of all accounts. */
 export interface EmulatorDeliveries {
   /** Lists deliveries in the order of their creation: of one webhook, of one event, or all. */
-  list(filter?: {
-    readonly webhookId?: string | undefined
-    readonly eventId?: string | undefined
-  }): readonly DeliveryWithBody[]
+  list(filter?: { readonly webhookId?: string; readonly eventId?: string }): readonly DeliveryWithBody[]
   get(id: string): DeliveryWithBody
   /** Retries a failed delivery, like the manual retry of the service's API. */
   retry(id: string): EmulatorDelivery

@@ -1,6 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import * as z from 'zod'
+import { findLikeType } from '../../../src/protocol/find-meant-type.ts'
 import { tellKnown } from '../../../src/protocol/option-checker.ts'
 import { account as accountShape, eventFields, must, signingShape } from '../check-input.ts'
 import type { DeliveryDetail } from '../contract.ts'
@@ -86,7 +87,9 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
 
   app.post('/events', async (c) => {
     const { count, ...input } = await readJson(c, event)
-    return c.json({ events: handles.events.emitMany(input, count) }, 202)
+    const events = handles.events.emitMany(input, count)
+    const meant = events.some(({ deliveries }) => deliveries.length > 0) ? undefined : findLikeType(input.type)
+    return c.json({ events, ...(meant !== undefined && { warning: `did you mean ${meant}?` }) }, 202)
   })
 
   app.post('/faults', async (c) => {
