@@ -122,11 +122,13 @@ describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
     const told = 'This database has none; databases with keys: 0.'
     for (const command of ['counts', 'list', 'show k', 'replay k', 'drop k --yes', 'serve --port 0'])
       expect(await runCli(`inbox ${command} --redis ${url}`)).toEqual(ended(3, told))
-    const emulator = startCli(['emulator', '--port', '0', '--inbox', url])
-    await emulator.until(/the inbox of --inbox is not there yet: .*This database has none/)
-    await emulator.until(/inspector/)
-    emulator.interrupt()
-    expect(await emulator.exitCode).toBe(130)
+    for (const more of [[], ['--json']]) {
+      const emulator = startCli(['emulator', '--port', '0', '--inbox', url, ...more])
+      await emulator.until(/inspector/)
+      emulator.interrupt()
+      expect(await emulator.exitCode).toBe(130)
+      expect(emulator.stderr).toMatch(/^(the )?inbox .*not there yet: .*This database has none/m)
+    }
   })
 
   it('has its queue and its prefix in Redis', async () => {

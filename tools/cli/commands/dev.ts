@@ -22,8 +22,7 @@ import { addSecretOptions, readSecret, type SecretOptions } from '../input/secre
 import { emit, endIfInterrupted, type Io, messageOf, tell, usageError } from '../io.ts'
 import { createDeliveryDisplay } from '../output/attempt-line.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
-import { type InboxOptions, writeInboxOptions } from '../service/inbox-options.ts'
-import { createLateInbox } from '../service/late-inbox.ts'
+import { describeInbox } from '../service/late-inbox.ts'
 import { addCommand } from './add-group.ts'
 
 interface DevOptions extends EmulatorCommandOptions, SecretOptions {
@@ -172,17 +171,6 @@ function describeSecret({ secret }: EmulatorWebhook, options: DevOptions, isGive
   return env === undefined
     ? `${secret}   give it to your app as ${secretEnv}, or have it written: --env .env.local`
     : `${isGiven ? 'the one' : 'written'} in ${env} as ${secretEnv}: your app has to be started with it`
-}
-
-async function describeInbox(options: InboxOptions): Promise<string> {
-  await using inbox = createLateInbox(options)
-  const where = writeInboxOptions(options).replace(/^--/, '')
-  try {
-    const { waiting, running, dead } = await inbox.counts()
-    return `${where}   ${waiting} waiting, ${running} running, ${dead} dead`
-  } catch (error) {
-    return `${where}   not there yet: ${messageOf(error)}`
-  }
 }
 
 function listKeys({ clock }: Emulator): string {

@@ -10,6 +10,7 @@ import {
 } from '../input/emulator-options.ts'
 import { ExitError, emit, type Io } from '../io.ts'
 import { createDeliveryDisplay } from '../output/attempt-line.ts'
+import { describeInbox } from '../service/late-inbox.ts'
 import { addCommand } from './add-group.ts'
 
 interface EmulatorCliOptions extends EmulatorCommandOptions {
@@ -40,7 +41,8 @@ async function serve(options: EmulatorCommandOptions, io: Io): Promise<never> {
   const stop = emulator.subscribe(display.show)
   const accounts = emulator.accounts.list().map(({ key, email }) => `${key} (${email})`)
   const [url, inspector] = [emulator.url, inspectorOf(emulator)]
-  const text = `emulator   ${url}   accounts ${accounts.join(', ')}\ninspector  ${inspector}`
+  const inbox = options.inbox === undefined ? '' : `\ninbox      ${await describeInbox(options.inbox)}`
+  const text = `emulator   ${url}   accounts ${accounts.join(', ')}${inbox}\ninspector  ${inspector}`
   emit(io, { type: 'ready', url, inspector }, text, io.stderr)
   if (!io.interrupt.aborted) await once(io.interrupt, 'abort')
   stop()

@@ -94,7 +94,8 @@ export async function openEmulator(options: EmulatorCommandOptions, io: Io, devT
   const inbox = options.inbox === undefined ? undefined : createLateInbox(options.inbox, io.env)
   try {
     const emulator = await startOnPort({ ...settings, database, inbox, devToken }, options)
-    await inbox?.counts().catch((error) => tell(io, `the inbox of --inbox is not there yet: ${messageOf(error)}`))
+    // Otherwise the text of the command says it.
+    if (io.isJson) await inbox?.counts().catch((error) => tell(io, `the inbox is not there yet: ${messageOf(error)}`))
     const close = async () => {
       await emulator.close()
       await inbox?.[Symbol.asyncDispose]()

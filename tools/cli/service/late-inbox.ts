@@ -1,7 +1,15 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { InboxView } from '../../emulator/emulator.ts'
-import { type Env, type InboxOptions, listInboxOptions, type OpenInbox, openExisting } from './inbox-options.ts'
+import { messageOf } from '../io.ts'
+import {
+  type Env,
+  type InboxOptions,
+  listInboxOptions,
+  type OpenInbox,
+  openExisting,
+  writeInboxOptions,
+} from './inbox-options.ts'
 
 /**
  * Creates an inbox that is opened at the first call, and again after a call has failed or its file was replaced.
@@ -48,6 +56,18 @@ export function createLateInbox(options: InboxOptions, env: Env = {}): InboxView
     replay: (key) => ask((inbox) => inbox.replay(key)),
     drop: (key) => ask((inbox) => inbox.drop(key)),
     [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Returns the place of an inbox, and how many events it holds, or why it cannot be read. */
+export async function describeInbox(options: InboxOptions): Promise<string> {
+  await using inbox = createLateInbox(options)
+  const where = writeInboxOptions(options).replace(/^--/, '')
+  try {
+    const { waiting, running, dead } = await inbox.counts()
+    return `${where}   ${waiting} waiting, ${running} running, ${dead} dead`
+  } catch (error) {
+    return `${where}   not there yet: ${messageOf(error)}`
   }
 }
 
