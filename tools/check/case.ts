@@ -28,6 +28,7 @@ export const CAUSES = {
   not_accepted: 'the event was not accepted',
   not_judged: 'the second delivery was not judged',
   not_counted: 'the probe counts no such work',
+  too_slow: 'not judged, since the receiver is too slow for a burst',
   behind: 'the receiver had not done its latest work after several seconds',
   not_done: 'acknowledged, and the work was not done',
 } as const
@@ -162,6 +163,8 @@ export interface Scene {
   sendOnce(delivery: TestDelivery): Promise<Answer>
   /** Sends deliveries one after the other over one connection; opens another if the receiver closed it. */
   sendInTurn(deliveries: readonly TestDelivery[]): Promise<readonly Answer[]>
+  /** Returns the number of deliveries that the receiver answers in time if they come concurrently, by its speed so far. */
+  countRoom(): number
   /** Finds out whose work the probe counts, once in a run. */
   counting(): Counting
   wait(ms: number): Promise<void>

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
 import type { AcknowledgedEvent, Answer, Counting, Maker, Scene, TestDelivery } from './case.ts'
+import { holdBack } from './cases/send-at-once.ts'
 import { createMaker, type MakerOptions } from './maker.ts'
+import { createPace } from './pace.ts'
 import { watchRefusals } from './refusals.ts'
 import { sendDelivery } from './send.ts'
 import { isPutOff, isSuccess, readRetryAfterMs } from './verdict.ts'
@@ -49,7 +51,7 @@ export function createScene(options: SceneOptions) {
   const make = createMaker(options)
   const watched = watchDeliveries(options, make, cut.signal)
   const { acknowledged, sendOnce } = watched
-  const putOffBy = new Set<Answer['status']>()
+  const putOffBy = new Map<Answer['status'], number>()
   // A signal of its own for each wait: of many listeners at one signal, Node would warn as a leak.
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, signal && { signal: AbortSignal.any([signal]) })
   const sendPatiently = async (attempt: () => Promise<Answer>): Promise<Answer> => {
@@ -62,7 +64,7 @@ export function createScene(options: SceneOptions) {
       const now = performance.now()
       end ??= now + patience
       if (now + waitMs > end) {
-        putOffBy.add(answer.status)
+        putOffBy.set(answer.status, waitMs)
         if (waitMs < Infinity) patience = 0
         return answer
       }
@@ -87,7 +89,7 @@ export function createScene(options: SceneOptions) {
     wait,
     endTurn() {},
     counting: () => NOTHING_COUNTED,
-    /** Statuses by which deliveries were put off for longer than `patienceMs`, or for an unknown time. */
+    /** Statuses by which deliveries were put off for longer than `patienceMs`, or for an unknown time, each with the last time. */
     putOffBy,
     close() {
       signal?.removeEventListener('abort', cutSoon)
@@ -113,13 +115,23 @@ function watchDeliveries(options: SceneOptions, make: Maker, cut: AbortSignal) {
     if (isAwake && waking === current) waking = undefined
     return !isAwake
   }
-  const sendOnce = async (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> =>
-    (await isHanging()) ? { ...SILENCE, event: delivery.event } : deliver(delivery, agent)
+  const pace = createPace(timeoutMs)
+  const sendOnce = async (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> => {
+    const { toParts, event } = delivery
+    // A sender that pauses on purpose takes no place from others.
+    const leave = toParts === undefined || toParts === holdBack ? await pace.takePlace() : () => {}
+    const sending = isHanging().then((isSilent) => (isSilent ? { ...SILENCE, event } : deliver(delivery, agent)))
+    return sending.finally(leave)
+  }
   const deliver = async (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> => {
     signal?.throwIfAborted()
     // Once several have hung, the others need not hang for as long as a receiver may take at most.
     const limitMs = unanswered < SILENT_DELIVERIES ? timeoutMs : Math.max(SHORT_TIMEOUT_MS, Math.ceil(longestMs) * 3)
+    const { event, toParts } = delivery
+    const isNew = event?.type === make.plainType && !acknowledged.has(event.id)
+    const endMeasure = isNew && toParts === undefined ? pace.measure() : () => {}
     const answer = await sendDelivery(target, delivery, { timeoutMs: Math.min(limitMs, timeoutMs), cut, agent })
+    endMeasure(isSuccess(answer))
     if (answer.status === undefined) cut.throwIfAborted()
     else {
       answers++
@@ -128,15 +140,15 @@ function watchDeliveries(options: SceneOptions, make: Maker, cut: AbortSignal) {
     isUnreachable = answer.isUnreachable
     if (answer.failureKind === 'timeout') unanswered++
     unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
-    const { event } = delivery
     shutting.note(delivery, answer)
-    if (event?.type === make.plainType && isSuccess(answer) && !acknowledged.has(event.id))
+    if (isNew && isSuccess(answer) && !acknowledged.has(event.id))
       acknowledged.set(event.id, { event, at: performance.now(), doneAt: undefined })
     return { ...answer, event }
   }
   return {
     acknowledged,
     sendOnce,
+    countRoom: pace.countRoom,
     ...shutting,
     /** Returns true if nothing listens at the target, and nothing has during this run. */
     isLost: () => answers === 0 && isUnreachable,

@@ -14,13 +14,13 @@ export function endAfter<T>(end: () => void, work: Promise<T>): Promise<T> {
 }
 
 /** Creates turns that are taken in the order of the calls, urgent ones first: so many at the same time, or one that is alone. */
-export function createTurns(width: number): TakeTurn {
+export function createTurns(width: number | (() => number)): TakeTurn {
   const queue: { readonly isAlone: boolean; readonly begin: () => void }[] = []
   let shared = 0
   let isTaken = false
   const beginNext = () => {
     for (let [first] = queue; first !== undefined; [first] = queue) {
-      if (isTaken || (first.isAlone ? shared > 0 : shared >= width)) return
+      if (isTaken || (first.isAlone ? shared > 0 : shared >= (typeof width === 'number' ? width : width()))) return
       if (first.isAlone) isTaken = true
       else shared++
       queue.shift()

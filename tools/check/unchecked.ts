@@ -2,7 +2,7 @@ import { CAUSES, type Cause } from './case.ts'
 import type { CheckResult, Unchecked } from './report.ts'
 
 /** Results that the owner asked for, that have nothing to judge, or that another check explains. */
-const EXPECTED: readonly (Cause | undefined)[] = ['not_asked', 'no_probe', 'not_counted', 'behind']
+const EXPECTED: readonly (Cause | undefined)[] = ['not_asked', 'no_probe', 'not_counted', 'behind', 'too_slow']
 
 /** Lists the checks that were skipped though they should have judged the receiver. */
 export function listUnjudged(checks: readonly CheckResult[]): readonly CheckResult[] {
