@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, request as openRequest, type Server
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listen } from '../adapters/http/hosts.ts'
 import { type Answer, type Event, HandWritten } from './faulty/hand-written.ts'
+import { OpensForMinutes } from './faulty/states.ts'
 
 // Receivers without a fault and of other designs than Postern's: no check may fail for any of them.
 
@@ -207,6 +208,15 @@ export class OneAtATime extends HandWritten {
     const answer = this.#last.then(() => super.answer(request))
     this.#last = answer.catch(() => {})
     return answer
+  }
+}
+
+/** Its circuit breaker closes soon, and says when. */
+export class OpensForSeconds extends OpensForMinutes {
+  override readonly openMs = 2_000
+
+  override refuseWhileOpen(): Answer {
+    return { status: 503, headers: { 'retry-after': '2' } }
   }
 }
 

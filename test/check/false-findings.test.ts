@@ -21,6 +21,7 @@ const WARNINGS: Readonly<Record<keyof typeof architectures, readonly string[]>> 
   LastWriteWins: ['effect-each-event'],
   LimitsItself: ['duplicates-at-once', 'burst', 'stalled-bodies'],
   NeedsUserAgent: [],
+  OpensForSeconds: [],
   OneAtATime: ['stalled-bodies'],
   SendsLetters: ['effect-types'],
   ServesOneAccount: [],

@@ -10,6 +10,7 @@ describe('the diagnosis of many failures with one cause', () => {
     ['locked_out', states.LocksOut, SENT],
     ['locked_out', states.LocksOutForATime, SENT],
     ['no_recovery', states.NeverRecovers, ['effect-ack-after-work', 'effect-similar-ids', 'load']],
+    ['no_recovery', states.KeepsPlaces, ['meaning', 'time', 'load']],
     ['no_more_work', states.AcksForEverAfterFailures, ['effect-ack-after-work', 'effect-similar-ids', 'load']],
     ['similar_ids', states.ComparesStartsOfIds, ['effect-types']],
     ['same_time', states.DedupesByTypeAndTime, ['burst', 'effect-same-time', 'effect-once-at-once']],

@@ -31,6 +31,17 @@ describe('a receiver that accepted deliveries at first', () => {
     },
   )
 
+  it.each<readonly [code: string, steps: readonly Step[]]>([
+    ['put_off', [200, [429, '0.4'], [429, '0.4'], [429, '0.4'], 200]],
+    ['no_recovery', [200, [429, '0.4']]],
+    ['no_recovery', [200, [503, '0.4']]],
+  ])('is %s if the time of Retry-After passes, and then a delivery gets an answer: %j', async (code, steps) => {
+    const { scene, send } = await play(steps, { patienceMs: 1_000 })
+    for (let count = 0; count < 2; count++) await send()
+    const suffering = toJudged('late-retry', [putOff(503)])
+    expect(await findLate(scene, [suffering])).toMatchObject({ code, also: ['late-retry'] })
+  })
+
   it.each<readonly [what: string, ms: number, text: RegExp]>([
     ['hangs', 5, /: it hangs, or still works/],
     [

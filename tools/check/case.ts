@@ -43,6 +43,8 @@ export interface Verdict {
   readonly answers: readonly Answer[]
   readonly cause?: Cause
   readonly runs?: number
+  /** True if some duplicates of one event were recognized, and others were not. */
+  readonly isPartly?: boolean
   /** Words that end the reason. */
   readonly note?: string
 }
@@ -56,6 +58,8 @@ interface CaseText {
   readonly expects: string
   readonly why: string
   readonly fix: string
+  /** Advice for a failure with such a number of runs, instead of `fix`. */
+  readonly fixFor?: (runs: number) => string
   /** Set if no other check may run at the same time. */
   readonly alone?: true
 }

@@ -56,7 +56,7 @@ export interface CheckOptions {
   readonly patienceMs?: number | undefined
   /** Number of checks that run at the same time; default 8. */
   readonly concurrency?: number | undefined
-  /** Ids or groups of the checks to run; all by default. Without `accepts-valid`, a receiver that refuses everything may pass. */
+  /** Ids or groups of the checks to run; all by default. `accepts-valid` joins them if no plain delivery is accepted. */
   readonly only?: readonly string[] | undefined
   /** Ids or groups of checks to leave out and report as skipped. */
   readonly skip?: readonly string[] | undefined
@@ -108,7 +108,7 @@ const OPTIONS: Readonly<Record<keyof CheckOptions, Kind>> = {
 
 /**
  * Judges a receiver in any language by its answers over HTTP. Sends some 1,100 deliveries of test events, and up to 2,700 with a probe, to the
- * given URL and nowhere else; their ids begin with `evt_chk_`, except for a few such as `constructor`.
+ * given URL and nowhere else; most of their ids begin with `evt_chk_`.
  *
  * Never rejects because of the receiver: see `isReachable` and `summary` of the report.
  *
@@ -152,7 +152,8 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
     onChange: (running, done) => options.onProgress?.({ done, total: cases.length, running: [...running] }),
   })
   scene.close()
-  const checks = conclusions.map((conclusion) => toResult(conclusion, url, scene.make))
+  const isPartly = conclusions.some((conclusion) => conclusion.isPartly)
+  const checks = conclusions.map((conclusion) => toResult(conclusion, url, scene.make, isPartly))
   return {
     schema: 1,
     tool: 'postern',
@@ -166,8 +167,12 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   }
 }
 
-function toResult(conclusion: Conclusion, target: URL, make: Maker): CheckResult {
-  const { status, cause, ms, repro, hint } = conclusion
+/** Advice for work that was done several times, if some duplicates were recognized. */
+const SEVERAL_PROCESSES =
+  'Some duplicates of one event were recognized, and others were not: most likely several processes (workers of a cluster, instances, functions) receive deliveries, each with its own memory of ids. Keep the ids in a database that all of them share. If there is only one process: '
+
+function toResult(conclusion: Conclusion, target: URL, make: Maker, isPartly: boolean): CheckResult {
+  const { status, cause, ms, repro, hint, runs = 1 } = conclusion
   const single = nameFor(conclusion.single, make)
   const { id, group, level, sends, expects, why, fix } = single
   return {
@@ -181,7 +186,7 @@ function toResult(conclusion: Conclusion, target: URL, make: Maker): CheckResult
     expected: expects,
     reason: toReason(conclusion),
     why,
-    hint: hint ?? fix,
+    hint: hint ?? (isPartly && runs > 1 ? SEVERAL_PROCESSES : '') + (runs === 1 ? fix : (single.fixFor?.(runs) ?? fix)),
     doc: `npx postern check --explain ${id}`,
     repro: repro ?? toCommand(showTarget(target), single, make),
   }

@@ -1,11 +1,12 @@
 import { isRedirect } from '../../src/protocol/redirect.ts'
 import { findHint } from '../wire/find-hint.ts'
-import type { Answer } from './case.ts'
+import { showTarget } from '../wire/target.ts'
+import type { Answer, Verdict } from './case.ts'
 import { type Finding, isComplaint, type Judged } from './find-late.ts'
 import { FORGED } from './maker.ts'
 import { type Diagnosis, LATE } from './report.ts'
 import type { RunScene } from './scene.ts'
-import { describe, isRefusal, isSuccess } from './verdict.ts'
+import { describe, isHtml, isRefusal, isSuccess } from './verdict.ts'
 import { FAIL_AS_WELL, listWrongForms } from './wrong-forms.ts'
 
 /** Sends a plain delivery again and, if it is refused again, in the forms that receivers with common mistakes accept. */
@@ -21,6 +22,16 @@ export async function diagnose(scene: RunScene): Promise<Finding | undefined> {
   const isOpen = isSuccess(await send(make.delivery(make.event(), { signature: () => undefined })))
   const mistake = await findMistake(scene, isOpen)
   return mistake ?? { code, text: toText(code, answer, scene, isOpen), isAbsent: false, also: [] }
+}
+
+/** Finds a page of a website, which is answered to a wrong signature as well. */
+export async function findPage({ make, send, target }: RunScene, { answers }: Verdict): Promise<Finding | undefined> {
+  if (!answers.some(isHtml)) return undefined
+  const isPage = async (answer: Answer) => isHtml(answer) && /^\s*<(!doctype|html)\b/i.test(await answer.body)
+  for (const change of [{}, FORGED])
+    if (!(await isPage(await send(make.delivery(make.event(), change))))) return undefined
+  const text = `A page of HTML is answered, to a delivery with a wrong signature too: no receiver seems to be at ${showTarget(target)}. Often a website answers every path that it does not know with its first page. Is the path right, and mounted before that? If this is the receiver, it checks no signature.`
+  return { code: 'not_there', text, isAbsent: true, also: [] }
 }
 
 function toAbsence(answer: Answer, target: URL): string {

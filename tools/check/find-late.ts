@@ -5,7 +5,7 @@ import { holdBack } from './cases/send-at-once.ts'
 import type { Refusals } from './refusals.ts'
 import type { CheckResult, Diagnosis, LossCode } from './report.ts'
 import type { RunScene } from './scene.ts'
-import { describe, findPutOff, isRefusal, isSuccess } from './verdict.ts'
+import { describe, findPutOff, isPutOff, isRefusal, isSuccess, readRetryAfterMs } from './verdict.ts'
 import { readAll, readSettled } from './work.ts'
 
 export interface Judged extends Verdict, Pick<CheckResult, 'id' | 'group'> {}
@@ -27,7 +27,8 @@ export async function findLate(scene: RunScene, checks: readonly Judged[]): Prom
   if (scene.isSilent() || checks.some(({ cause }) => cause === 'hangs')) return findSilence(checks)
   const limit = scene.putOffBy.size > 0 ? findLimit(checks, scene.putOffBy.has(429)) : undefined
   const { refusals } = scene
-  if (limit !== undefined || refusals.areForGood) return limit ?? findShut(refusals, checks)
+  if (limit !== undefined) return (await findStuck(scene, limit, checks)) ?? limit
+  if (refusals.areForGood) return findShut(refusals, checks)
   // Requests that share something may be refused as well.
   return (await findLoss(scene, checks)) ?? findShut(refusals, checks)
 }
@@ -85,6 +86,35 @@ function findLimit(checks: readonly Judged[], isLimiting: boolean): Finding | un
   const text =
     'The receiver, or something in front of it, limits requests: it put deliveries off (429, or 503 with Retry-After) for longer than this run waits, or without a time. The checks that follow from this say nothing else about the receiver. Lift the limit for the run, wait longer (patience), or run fewer checks at the same time (concurrency).'
   return isLimiting || isHarmed ? toFinding('put_off', text, also) : undefined
+}
+
+/** Part of the patience in which a receiver that put deliveries off has to accept one again. */
+const RECOVERY = 1 / 3
+
+/**
+ * Makes the finding for a receiver that still puts a plain delivery off after the time that its `Retry-After` asks for, though nothing else is
+ * under way.
+ */
+async function findStuck(
+  { make, sendOnce, wait, patienceMs, putOffBy }: RunScene,
+  { also }: Finding,
+  checks: readonly Judged[],
+): Promise<Finding | undefined> {
+  if (Math.min(...putOffBy.values()) > patienceMs) return undefined
+  for (let waitedMs = 0; ; ) {
+    const answer = await sendOnce(make.delivery(make.event()))
+    if (!isPutOff(answer)) return undefined
+    const waitMs = Math.max(readRetryAfterMs(answer) ?? Infinity, 50)
+    if (waitMs > patienceMs) return undefined
+    if (waitedMs >= patienceMs * RECOVERY || waitedMs + waitMs > patienceMs) {
+      const first = checks.find(({ id }) => also.includes(id))
+      const since = first === undefined ? '' : ` The first check with such an answer is ${first.id}.`
+      const text = `The receiver put plain deliveries off (${describe(answer)}), and still did after the time that its Retry-After asks for, with nothing else under way.${since} It does not recover, and every later event is lost. Often a lock, a place or a connection is not given back: release it on every way out of a request, failures and refusals too (finally). If it limits requests: its Retry-After is shorter than the limit lasts.`
+      return { code: 'no_recovery', text, isAbsent: false, also }
+    }
+    await wait(waitMs)
+    waitedMs += waitMs
+  }
 }
 
 /** Makes the finding for a receiver that refuses plain deliveries by now, or did so for a time after forgeries. */

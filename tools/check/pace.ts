@@ -1,4 +1,6 @@
 import { SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
+import type { TestDelivery } from './case.ts'
+import { holdBack } from './cases/send-at-once.ts'
 import { createTurns } from './turns.ts'
 
 /** Part of the time limit in which a receiver has to answer all deliveries that are under way at the same time. */
@@ -20,11 +22,16 @@ export function createPace(timeoutMs: number) {
     const sum = samples.reduce((before, ms) => before + ms, 0)
     return Math.max(LEAST, Math.floor((limitMs * samples.length) / sum || Infinity))
   }
+  const takePlace = createTurns(countRoom)
   return {
     /** Returns the number of deliveries that the receiver answers in time if they come concurrently. */
     countRoom,
-    /** Waits for a place, and returns the function that gives it back. */
-    takePlace: createTurns(countRoom),
+    /** Sends a delivery once there is a place. A sender that pauses on purpose takes none from others. */
+    async inPlace<T>({ toParts }: TestDelivery, send: () => Promise<T>): Promise<T> {
+      if (toParts !== undefined && toParts !== holdBack) return send()
+      const leave = await takePlace()
+      return send().finally(leave)
+    },
     /** Begins to measure an event. Call what it returns when the event is answered, and say whether it was acknowledged. */
     measure(): (isAcknowledged: boolean) => void {
       if (underWay++ === 0) since = performance.now()

@@ -1,14 +1,14 @@
 import { showTarget } from '../wire/target.ts'
 import type { Cause, Counting, Scene, Verdict } from './case.ts'
-import type { GroupedCase } from './cases.ts'
+import { CASES, type GroupedCase } from './cases.ts'
 import { startCounting } from './counting.ts'
-import { diagnose } from './diagnose.ts'
+import { diagnose, findPage } from './diagnose.ts'
 import { type Finding, findLate, type Judged } from './find-late.ts'
 import type { CheckResult } from './report.ts'
 import { toCurl } from './repro.ts'
 import type { RunScene } from './scene.ts'
 import { createTurns, endAfter, type TakeTurn } from './turns.ts'
-import { capAt } from './verdict.ts'
+import { capAt, isHtml } from './verdict.ts'
 import { judgeWork } from './work.ts'
 
 /** Facts of a check that has ended, or was left out. */
@@ -26,8 +26,8 @@ interface RunOptions {
 
 /** The check on whose answer all others depend, and the one that only asks whether the receiver is alive. */
 const [FIRST, LAST] = ['accepts-valid', 'alive-after-all']
-/** Checks that are made after all others. */
-const FINAL = ['effect-once-at-end', LAST]
+/** Checks that are made after all others, and then the one after which a receiver may refuse everything. */
+const FINAL = [['effect-once-at-end', LAST], ['effect-after-failures']]
 
 const PROBE_FIX =
   'This says nothing about the receiver. The probe has to return { "runs": n } for any event id, and accept the order to fail; see "The probe" in the reference of the command line.'
@@ -57,10 +57,12 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
     const closed = single.id === LAST ? undefined : await unlessInterrupted(findClosed(scene), signal)
     return closed ?? (finding !== undefined && single.group === 'effect' ? 'plain_refused' : undefined)
   }
-  const followPlain = async ({ status }: Verdict, { counting }: Scene) => {
-    if (status === 'fail') finding = await unlessInterrupted(diagnose(scene), signal)
-    else await counting().sent.catch(() => {})
+  const followPlain = async (verdict: Verdict, { counting }: Scene): Promise<Verdict> => {
+    const isFailed = verdict.status === 'fail'
+    finding = await unlessInterrupted(isFailed ? diagnose(scene) : findPage(scene, verdict), signal)
+    if (!isFailed && finding === undefined) await counting().sent.catch(() => {})
     endPlain()
+    return isFailed || finding === undefined ? verdict : { ...verdict, status: 'fail', cause: 'absent' }
   }
   const check = async (single: GroupedCase) => {
     const { id } = single
@@ -77,7 +79,7 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
     const cause = await causeToLeaveOut(single)
     const conclusion =
       cause === undefined
-        ? await carryOut(single, toScene(endTurn), signal, id === FIRST ? followPlain : async () => {})
+        ? await carryOut(single, toScene(endTurn), signal, id === FIRST ? followPlain : undefined)
         : leaveOut(single, cause)
     if (id === FIRST) endPlain()
     found.set(id, conclusion)
@@ -85,16 +87,41 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
     onChange(running, found.size)
     endTurn()
   }
-  const isFinal = ({ id }: GroupedCase) => FINAL.includes(id)
-  await Promise.all(cases.filter((single) => !isFinal(single)).map(check))
+  await Promise.all(cases.filter(({ id }) => !FINAL.flat().includes(id)).map(check))
   scene.wake()
-  await Promise.all(cases.filter(isFinal).map(check))
-  const conclusions = cases.flatMap(({ id }) => found.get(id) ?? [])
+  for (const ids of FINAL) await Promise.all(cases.filter(({ id }) => ids.includes(id)).map(check))
+  const asked = cases.flatMap(({ id }) => found.get(id) ?? [])
+  const conclusions = await withPlain(scene, asked, (first) => carryOut(first, toScene(), signal, followPlain))
   const { counting } = toScene()
-  return {
-    conclusions,
-    finding: finding ?? (await unlessInterrupted(findLate({ ...scene, counting }, conclusions), signal)),
-  }
+  finding ??= await unlessInterrupted(findLate({ ...scene, counting }, conclusions), signal)
+  return { conclusions, finding }
+}
+
+/** Checks that read the URL only, or pass for any refusal. */
+const isOfRefusals = ({ id, group }: Conclusion) => group === 'leak' || id === 'https'
+
+/**
+ * Returns the conclusions, and that of a plain delivery before them if all passed and none was accepted: a wrong path, or a receiver that
+ * refuses everything, has then passed no check.
+ */
+async function withPlain(
+  scene: RunScene,
+  conclusions: readonly Conclusion[],
+  carryOutFirst: (first: GroupedCase) => Promise<Conclusion>,
+): Promise<readonly Conclusion[]> {
+  const isPassed = ({ status }: Conclusion) => status === 'pass' || status === 'info'
+  const isKnown = scene.acknowledged.size > 0 && !conclusions.some(({ answers }) => answers.some(isHtml))
+  const first = CASES.find(({ id }) => id === FIRST)
+  const isJudged = conclusions.some(({ id, status }) => id === FIRST || status === 'fail')
+  if (first === undefined || isKnown || isJudged) return conclusions
+  if (!conclusions.some((each) => isPassed(each) && !isOfRefusals(each))) return conclusions
+  const plain = await carryOutFirst(first)
+  if (plain.status !== 'fail') return conclusions
+  const others = conclusions.map((each): Conclusion => {
+    const isUndecided = isPassed(each) && each.id !== 'https'
+    return isUndecided ? { ...each, status: 'skipped', cause: 'plain_refused' } : each
+  })
+  return [plain, ...others]
 }
 
 /** Returns why a receiver that accepted plain deliveries no longer does, if so. */
@@ -151,7 +178,7 @@ async function carryOut(
   single: GroupedCase,
   scene: Scene,
   interrupt: AbortSignal | undefined,
-  onVerdict: (verdict: Verdict, scene: Scene) => Promise<void>,
+  onVerdict = async (verdict: Verdict, _scene: Scene): Promise<Verdict> => verdict,
 ): Promise<Conclusion> {
   const started = performance.now()
   const conclude = (verdict: Verdict, more: Partial<Conclusion> = {}): Conclusion => {
@@ -160,8 +187,7 @@ async function carryOut(
   }
   try {
     const judge = async (found: Verdict) => {
-      const verdict = capAt(single.level, found)
-      await onVerdict(verdict, scene)
+      const verdict = await onVerdict(capAt(single.level, found), scene)
       scene.endTurn()
       // The last check judges only whether the receiver is alive: other checks judge its work.
       return single.group === 'effect' || single.id === LAST ? verdict : judgeWork(scene, verdict)

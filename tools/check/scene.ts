@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
 import type { AcknowledgedEvent, Answer, Counting, Maker, Scene, TestDelivery } from './case.ts'
-import { holdBack } from './cases/send-at-once.ts'
 import { createMaker, type MakerOptions } from './maker.ts'
 import { createPace } from './pace.ts'
 import { watchRefusals } from './refusals.ts'
@@ -116,13 +115,10 @@ function watchDeliveries(options: SceneOptions, make: Maker, cut: AbortSignal) {
     return !isAwake
   }
   const pace = createPace(timeoutMs)
-  const sendOnce = async (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> => {
-    const { toParts, event } = delivery
-    // A sender that pauses on purpose takes no place from others.
-    const leave = toParts === undefined || toParts === holdBack ? await pace.takePlace() : () => {}
-    const sending = isHanging().then((isSilent) => (isSilent ? { ...SILENCE, event } : deliver(delivery, agent)))
-    return sending.finally(leave)
-  }
+  const sendOnce = (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> =>
+    pace.inPlace(delivery, async () =>
+      (await isHanging()) ? { ...SILENCE, event: delivery.event } : deliver(delivery, agent),
+    )
   const deliver = async (delivery: TestDelivery, agent?: KeptConnection): Promise<Answer> => {
     signal?.throwIfAborted()
     // Once several have hung, the others need not hang for as long as a receiver may take at most.

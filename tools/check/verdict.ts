@@ -57,6 +57,11 @@ export function isPutOff(answer: Pick<Answer, 'status' | 'headers'>): boolean {
   return answer.status === 429 || (answer.status === 503 && readRetryAfterMs(answer) !== undefined)
 }
 
+/** Returns true for an acknowledgement that may be a page of a website. */
+export function isHtml(answer: Answer): boolean {
+  return isSuccess(answer) && /^text\/html\b/.test(answer.headers['content-type'] ?? '')
+}
+
 export function isUnjudged(answer: Answer): boolean {
   return answer.status === undefined || isPutOff(answer)
 }

@@ -217,7 +217,11 @@ export async function judgeAll(
   )
   const found = judged.filter(({ verdict }) => verdict.status === worst)
   // Of wrong answers, a 2xx is the worst: the receiver has accepted a forgery, or lost an event.
-  const { verdict } = found.find(({ verdict: { answers } }) => answers.some(isSuccess)) ?? found[0] ?? {}
+  const { verdict } =
+    found.find(({ verdict: { isPartly } }) => isPartly) ??
+    found.find(({ verdict: { answers } }) => answers.some(isSuccess)) ??
+    found[0] ??
+    {}
   if (verdict === undefined) return { status: 'skipped', answers: [], cause: 'not_counted' }
   if (names.length === 1 || worst === 'skipped' || worst === 'pass') return verdict
   const [shown, ...rest] = verdict.answers

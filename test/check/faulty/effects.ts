@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type Event, HandWritten } from './hand-written.ts'
+import { OpensForMinutes } from './states.ts'
+
+export const RefusesAfterFailures = OpensForMinutes
 
 export class DedupesByRecord extends HandWritten {
   override keyOf(event: Event): string {
@@ -245,6 +248,22 @@ export class DropsQuickChanges extends HandWritten {
 /** Its list holds so many ids that the duplicate of one check is in it. */
 export class RemembersFiveHundredEvents extends RemembersHundredEvents {
   override readonly most: number = 500
+}
+
+/** Four workers take the deliveries in turn, and each remembers what it has done itself. */
+export class RemembersPerWorker extends HandWritten {
+  readonly #memories = Array.from({ length: 4 }, () => new Map<string, Promise<Answer>>())
+  #turn = 0
+
+  override async receive(event: Event): Promise<Answer> {
+    const memory = this.#memories[this.#turn++ % 4]
+    const answer = memory?.get(event.id) ?? this.handle(event)
+    memory?.set(event.id, answer)
+    return answer.catch((error) => {
+      memory?.delete(event.id)
+      throw error
+    })
+  }
 }
 
 /** Its claim ends before its work does. */

@@ -178,6 +178,8 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
     among: ['effect-retry-after-failure'],
     options: { timeoutMs: 2_000 },
   },
+  RefusesAfterFailures: { fail: ['effect-after-failures'], among: ['effect-after-failures', 'effect-once'] },
+  RemembersPerWorker: { fail: ['effect-once', 'effect-once-at-once', 'effect-copies-of-failure'], beside: /^effect-/ },
   QueuesBeforeCheck: { fail: ['effect-none-refused'], beside: /^effect-(ack|retry)/, options: { patienceMs: 30_000 } },
 }
 

@@ -42,6 +42,40 @@ const breaking = (failures: number, answer: Answer, ms: number) =>
 export const AcksForEverAfterFailures = breaking(3, { status: 200 }, Number.POSITIVE_INFINITY)
 export const NeverRecovers = breaking(1, { status: 503 }, Number.POSITIVE_INFINITY)
 
+/** Its circuit breaker opens after ten failures in a row, for five minutes. */
+export class OpensForMinutes extends HandWritten {
+  readonly openMs: number = 300_000
+  #failuresInARow = 0
+  #until = 0
+
+  refuseWhileOpen(): Answer {
+    return { status: 503 }
+  }
+
+  override async handle(event: Event): Promise<Answer> {
+    if (Date.now() < this.#until) return this.refuseWhileOpen()
+    try {
+      const answer = await super.handle(event)
+      this.#failuresInARow = 0
+      return answer
+    } catch (error) {
+      if (++this.#failuresInARow >= 10) this.#until = Date.now() + this.openMs
+      throw error
+    }
+  }
+}
+
+/** Each event takes one of thirty places and keeps it; without one, it asks for a moment. */
+export class KeepsPlaces extends HandWritten {
+  #free = 30
+
+  override async handle(event: Event): Promise<Answer> {
+    if (this.#free === 0) return { status: 503, headers: { 'retry-after': '1' } }
+    this.#free--
+    return super.handle(event)
+  }
+}
+
 /** Recognizes duplicates by a part of the event. */
 const keyed = (toKey: (event: Event) => string) =>
   class extends HandWritten {

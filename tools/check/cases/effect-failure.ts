@@ -28,6 +28,26 @@ async function sendUntilAccepted(
   return answer
 }
 
+/** Number of events that fail one after the other: more than the usual limits of circuit breakers. */
+const FAILURES = 24
+/** A receiver that refuses events for a time has to accept them again when the service retries. */
+const [RECOVERY, RECOVERY_STEP] = [1.1, 1 / 20]
+
+/** Sends a delivery until it is accepted, or longer than the service waits before its first retry. */
+async function sendUntilRecovered({ sendOnce, patienceMs, wait }: Scene, delivery: TestDelivery): Promise<Answer> {
+  const end = performance.now() + patienceMs * RECOVERY
+  for (;;) {
+    const answer = await sendOnce(delivery)
+    if (isSuccess(answer) || answer.failureKind === 'timeout' || performance.now() >= end) return answer
+    await wait(patienceMs * RECOVERY_STEP)
+  }
+}
+
+const LOST =
+  'A duplicate got a 2xx while the first delivery was still being handled, or the id was noted before the work had succeeded; then the work failed. Let the duplicate wait for the result of the first delivery, or at least answer it 409 or 503, which costs one of five attempts; note the id when its work has succeeded.'
+const REPEATED =
+  'After the failure, several duplicates did the work side by side: either no id is claimed before the work begins (effect-once-at-once fails then as well), or the failure lets all waiting duplicates go on at the same time. Let one of them try again: claim the id in one atomic step (a unique key, SET NX) before each try.'
+
 /** Statuses of a receiver that has not started on the event: the secret is wrong, or a rate limit is reached. */
 const UNSEEN: readonly (number | undefined)[] = [401, 429]
 
@@ -85,7 +105,8 @@ export const effectFailure: readonly Case[] = [
     sends: `An event whose work the probe makes fail once, ${COPIES} times concurrently.`,
     expects: 'No 2xx; or a 2xx after which the probe reports that the work was done, once.',
     why: 'If the work takes longer than the service waits, a duplicate arrives while the first is still being handled. A 2xx to the duplicate ends the retries, and the event is lost if the work fails. Duplicates that all do the work after a failure do it several times.',
-    fix: 'Let the duplicate wait for the result of the first delivery, or at least answer it 409 or 503, which costs one of five attempts. Let one of them try again after a failure. Answer 2xx when the work is done.',
+    fix: `If the work was not done: ${LOST} If it was done several times: ${REPEATED}`,
+    fixFor: (runs) => (runs === 0 ? LOST : REPEATED),
     alone: true,
     run: withCounted(async (scene, makeEvent) => {
       const event = makeEvent()
@@ -111,6 +132,26 @@ export const effectFailure: readonly Case[] = [
       if (isUnseen(first) && first.status === last.status) return notAccepted(last)
       const runs = isSuccess(last) ? await readRuns(scene, event.id) : 0
       return toVerdict(runs > 0 ? 'pass' : 'fail', first === last ? first : [first, last], { runs })
+    }),
+  },
+  {
+    id: 'effect-after-failures',
+    sends: `After all other checks: ${FAILURES} events whose work the probe makes fail, and then another event, again and again until it is accepted.`,
+    expects: 'A 2xx to the last within the patience, and the probe reports that its work was done.',
+    why: 'Some events fail for a reason of their own, such as a field that a table does not take. A circuit breaker that counts these failures refuses all other events too; if it stays open for minutes, they use up their attempts.',
+    fix: 'Let a failed event fail alone. If a circuit breaker has to be, count only failures of what every event needs, such as the database, and try again after seconds: the first retry of the service comes after 30 s.',
+    alone: true,
+    run: withCounted(async (scene, makeEvent) => {
+      const { make, probe } = scene
+      const { sendOnce } = narrow(scene)
+      const failing = Array.from({ length: FAILURES }, makeEvent)
+      for (const { id } of failing) await probe.fail(id)
+      await Promise.all(failing.map((event) => sendOnce(make.delivery(event))))
+      const event = makeEvent()
+      const answer = await sendUntilRecovered(scene, make.delivery(event))
+      if (isUnseen(answer)) return notAccepted(answer)
+      const runs = isSuccess(answer) ? await readRuns(scene, event.id) : 0
+      return toVerdict(runs > 0 ? 'pass' : 'fail', answer, { runs })
     }),
   },
 ]
