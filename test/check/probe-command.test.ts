@@ -25,6 +25,11 @@ describe('a probe that is a command', () => {
     expect(await probe.fail('evt_chk_1')).toBeUndefined()
   })
 
+  it('gets the space at the end of an id', async () => {
+    const probe = commandProbe(`${node} "console.log(process.argv[2] === 'evt_chk_1_e ' ? 3 : 0)"`)
+    expect(await probe.runs('evt_chk_1_e ')).toBe(3)
+  })
+
   it('is rejected if it fails, even if it has printed a number', async () => {
     await expect(commandProbe('echo 1; exit 7;').runs('evt_chk_1')).rejects.toThrow('ended with code 7')
     await expect(commandProbe('exit 7;').fail('evt_chk_1')).rejects.toThrow('ended with code 7')

@@ -130,7 +130,7 @@ function findShut({ by, after, areForGood }: Refusals, checks: readonly Judged[]
       ({ status, answers }) => status === 'fail' && answers.some((each) => each.status === by.status),
     )
     const since = failed === undefined ? '' : ` The first check with this answer is ${failed.id}.`
-    const text = `${turn}${since} It does not recover from a failure, and every later event is lost: often a connection, a transaction or a "healthy" flag that stays broken. Open a new one after an error, and let one failed event fail alone. The checks that follow from this, and those left out, say nothing else about the receiver.`
+    const text = `${turn}${since} It does not recover from a failure, and every later event is lost: often a connection, a transaction or a "healthy" flag stays broken, a lock or a place is not given back, or a circuit breaker stays open (some checks make work fail on purpose). Open a new connection after an error, release what a request holds, and let one failed event fail alone. The checks that follow from this, and those left out, say nothing else about the receiver.`
     return toFinding('no_recovery', text, also)
   }
   const text = `${turn} Before that it got at least ${after} forged requests: it, or a firewall in front of it, locks the sender out after such requests. Behind a proxy, forgeries and deliveries seem to come from one address, and anyone can then stop the service's deliveries. Refuse each request by its own signature, or limit only requests whose signature is wrong. The checks that follow from this, and passes of signature checks after it, say nothing else about the receiver: lift the lock for the run, or leave the forgeries out (--skip signature --skip leak).`

@@ -55,8 +55,8 @@ export function urlProbe(url: string | URL): Probe {
 export function commandProbe(command: string): Probe {
   new OptionChecker('commandProbe').mustBe('command', command, FILLED_TEXT)
   const ask = async (word: keyof Probe, id: string) => {
-    // Ids hold only letters, digits and underscores, so they need no quotes.
-    const child = spawn(`${command} ${word} ${id}`, {
+    // Some ids end in a space; none holds a character that is special within these quotes.
+    const child = spawn(`${command} ${word} "${id}"`, {
       shell: true,
       stdio: ['ignore', 'pipe', 'inherit'],
       detached: HAS_GROUPS,
