@@ -174,7 +174,7 @@ export const effectOnce: readonly Case[] = [
   {
     id: 'effect-once-at-end',
     sends:
-      'The first events of the run again, after all other checks, and not before 70 % of the patience have passed since them (21 s by default).',
+      'The first events of the run again, after all checks but effect-after-failures, and not before 70 % of the patience have passed since them (21 s by default).',
     expects: '2xx, and the probe reports that the work of each was done once.',
     why: 'The last attempt comes more than two and a half hours after the first. A list of ids that holds hundreds, or keeps them for seconds, has forgotten it by then.',
     fix: 'Keep ids by time, not by number: for at least three hours, or better for seven days.',

@@ -204,7 +204,7 @@ const cases: readonly Case[] = [
   {
     id: 'alive-after-all',
     ...MUST_BE_ACCEPTED,
-    sends: 'An event, after all other checks.',
+    sends: 'An event, after all checks but effect-after-failures.',
     why: 'If one of the deliveries ended the process of the receiver, it accepts no further ones.',
     fix: 'The log of the receiver says which request ended it. Catch the errors of every request inside its own handler.',
     deliver: (make) => make.delivery(make.event()),
