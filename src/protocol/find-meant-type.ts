@@ -16,6 +16,20 @@ export function findMeantModel(model: string, known: readonly string[] = NAMED_M
   return findNearest(singular, known, limit) ?? findNearest(model, known, limit)
 }
 
+/** Patterns for the service's types of one beginning, such as `finance.payment.*`. */
+const GROUPS = SERVICE_EVENT_TYPES.map((type) => type.replace(/[^.]*$/, '*'))
+/** Types and patterns that the service's events match. */
+const NAMED = [
+  ...NAMED_TYPES,
+  ...GROUPS,
+  ...NAMED_MODELS.map((model) => `${model}.*`),
+  ...ACTIONS.map((action) => `*.${action}`),
+]
+
+function isAction(word: string | undefined): boolean {
+  return ACTIONS.some((action) => action === word)
+}
+
 /**
  * Returns the type that was probably meant by a misspelt one, or by a model alone, or the pattern by one such as `contacts.*`; undefined if
  * this one may be correct.
@@ -24,11 +38,16 @@ export function findMeantModel(model: string, known: readonly string[] = NAMED_M
  */
 export function findMeantType(type: string, known: readonly string[] = []): string | undefined {
   if (NAMED_TYPES.includes(type) || known.includes(type)) return undefined
+  const spelt = type.replace(/[:/_-]/g, '.')
+  const named = spelt === type ? undefined : (findMeantType(spelt, known) ?? spelt)
+  if (named !== undefined && NAMED.includes(named)) return named
   const [word = '', ...rest] = type.split('.')
+  if (isAction(word) && rest.length < 2 && !isAction(rest[0])) return `${rest[0] ?? '*'}.${word}`
   const models = [...NAMED_MODELS, ...known.flatMap((each) => splitType(each)?.model ?? [])]
   if (type === `${word}.*`) {
-    const group = findMeantModel(word, [...models, ...SERVICE_EVENT_TYPES.map((each) => each.replace(/\..*/, ''))])
-    return group && `${group}.*`
+    const group = findMeantModel(word, [...models, ...GROUPS.map((each) => each.replace(/\..*/, ''))])
+    const whole = GROUPS.find((each) => each.endsWith(`.${type}`))
+    return whole ?? (group && `${group}.*`)
   }
   const model = findMeantModel(word, models)
   if (splitType(type) !== undefined) return model && [model, ...rest].join('.')

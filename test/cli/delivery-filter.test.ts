@@ -26,8 +26,49 @@ it.each([
   ['*.delete', '*.deleted'],
   ['*.create', '*.created'],
   ['*.Updated', '*.updated'],
+  ['*:deleted', '*.deleted'],
+  ['contact:*', 'contact.*'],
+  ['contacts/*', 'contact.*'],
+  ['contact/created', 'contact.created'],
+  ['contact_deleted', 'contact.deleted'],
+  ['deleted.contact', 'contact.deleted'],
+  ['deleted', '*.deleted'],
+  ['payment.failed', 'finance.payment.failed'],
 ])('a filter by %s means %s', (type, meant) => {
   expect(() => collectTypes(type)).toThrow(`Did you mean ${meant}? If it is intended, write ${type}*.`)
+})
+
+it.each([
+  ['payment.*', 'finance.payment.*', 'payment*'],
+  ['deleted.*', '*.deleted', 'deleted*'],
+])('a filter by %s means %s', (type, meant, intended) => {
+  expect(() => collectTypes(type)).toThrow(`Did you mean ${meant}? If it is intended, write ${intended}.`)
+})
+
+it.each([
+  'orders/create',
+  'orders/*',
+  'jira:issue_created',
+  'payment_intent.succeeded',
+  'check_run.created',
+  'check_run.*',
+  'com.example.v1',
+  'größe.created',
+])('a filter accepts a type of another sender: %s', (type) => {
+  expect(collectTypes(type)).toEqual([type])
+})
+
+it.each([
+  ['', 'One of the types is empty. Is its variable set?'],
+  ['contact.created,', 'One of the types is empty.'],
+  ['contact.created contact.updated', 'No type has a blank in it. Write types with commas between them'],
+  ['contact.created;contact.updated', 'No type has ; in it.'],
+  ['"contact.created"', 'No type has " in it.'],
+  ['contact\\.created', 'No type has \\ in it.'],
+  ['contact.create?', 'No type has ? in it.'],
+  ['^contact', 'No type has ^ in it.'],
+])('a filter by %j is refused', (type, told) => {
+  expect(() => collectTypes(type)).toThrow(told)
 })
 
 describe('a point in time', () => {

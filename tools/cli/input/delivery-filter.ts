@@ -11,12 +11,18 @@ export function isOfTypes(types: readonly string[] | undefined): (of: Pick<Deliv
   return ({ eventType = '' }) => patterns.some((pattern) => pattern.test(eventType))
 }
 
-/** Reads the types of a filter. A misspelt one is refused: the command would seem to have nothing to do. */
+/** Reads the types of a filter. One that matches nothing is refused: the command would seem to have nothing to do. */
 export function collectTypes(value: string, before: readonly string[] = []): readonly string[] {
   const types = collectWords(value)
   for (const type of types) {
+    if (type === '') throw new InvalidArgumentError('One of the types is empty. Is its variable set?')
+    const stray = /[\s\p{C};"'`\\|^$?!()[\]{}<>]/u.exec(type)?.[0]
+    if (stray !== undefined)
+      throw new InvalidArgumentError(
+        `No type has ${stray.trim() === '' ? 'a blank' : stray} in it. Write types with commas between them: contact.*,sync.failed.`,
+      )
     const stem = type.replace(/\.\*$/, '')
-    const meant = stem.includes('*') ? findMeantAction(type) : findMeantType(type)
+    const meant = stem.replace(/[:/_-]\*$/, '').includes('*') ? findMeantAction(type) : findMeantType(type)
     if (meant !== undefined) throw new InvalidArgumentError(`Did you mean ${meant}? If it is intended, write ${stem}*.`)
   }
   return [...before, ...types]
@@ -24,7 +30,7 @@ export function collectTypes(value: string, before: readonly string[] = []): rea
 
 /** Returns the pattern that was meant by one such as `*.delete`; undefined if this one may be correct. */
 function findMeantAction(pattern: string): string | undefined {
-  const word = pattern.startsWith('*.') ? pattern.slice(2).toLowerCase() : ''
+  const word = /^\*[.:/_-]/.test(pattern) ? pattern.slice(2).toLowerCase() : ''
   const meant = word.length < 5 ? undefined : ACTIONS.find((action) => action.startsWith(word))
   return meant === undefined || pattern === `*.${meant}` ? undefined : `*.${meant}`
 }
