@@ -125,6 +125,21 @@ Run the same command again to continue.
     expect(crm.webhooks.list()).toHaveLength(1)
   })
 
+  it('refuses another place while a first successor is active, and continues with the place of the first run', async () => {
+    const { crm, run } = await serve()
+    const { url } = await recordDeliveries()
+    const old = crm.webhooks.create({ url, events: ['contact.created'] })
+    const rotate = (file: string) =>
+      run('webhooks', 'rotate', old.id, '--secret-file', folder.at(file), '--overlap', '0s', '--wait', '0s')
+    expect((await rotate('2026-11-27.secret')).code).toBe(5)
+    const [next] = crm.webhooks.list().filter(({ id }) => id !== old.id)
+    const refused = await rotate('2026-11-28.secret')
+    expect(refused).toEqual(ended(1, `Webhook ${next?.id} is active and already replaces ${old.id}`))
+    expect(refused.stderr).toContain(`If that secret is lost: npx postern webhooks delete ${next?.id}`)
+    expect(crm.webhooks.list()).toHaveLength(2)
+    expect((await rotate('2026-11-27.secret')).code).toBe(5)
+  })
+
   it('ends with 130 at Ctrl-C, and the next run continues', async () => {
     const { crm, env, run, create } = await serve()
     const { id } = create({ url: (await receive(crm)).url })

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { ensureWebhook, type Rotation, rotateWebhook } from '../../../src/client/client.ts'
+import { type Client, ensureWebhook, type Rotation, rotateWebhook } from '../../../src/client/client.ts'
+import { readReplaced } from '../../../src/client/registrations.ts'
 import { hasCode } from '../../../src/client/service-error.ts'
 import { showDuration } from '../../../src/host/duration.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
@@ -7,9 +8,9 @@ import { collectWords, waitOption } from '../input/read-option.ts'
 import { readVariableName } from '../input/secret.ts'
 import { ExitError, emit, type Io, messageOf, tell, usageError } from '../io.ts'
 import { withoutRaw } from '../output/print-delivery.ts'
-import { toPrintable } from '../output/print-table.ts'
+import { toPrintable, toWord } from '../output/print-table.ts'
 import { type KeeperOptions, type NamedKeeper, openKeeper } from '../output/secret-keeper.ts'
-import { connectToService, type ServiceOptions } from '../service/service-client.ts'
+import { connectToService, type ServiceOptions, writeServiceOptions } from '../service/service-client.ts'
 import type { AddCommand } from './add-group.ts'
 
 interface EnsureCommandOptions extends ServiceOptions, KeeperOptions {
@@ -93,6 +94,7 @@ async function rotate(webhookId: string, options: RotateCommandOptions, io: Io):
       fix: 'Name another place, which your receiver reads too.',
     })
   const client = await connectToService(options, io)
+  await mustBeFirst(client, webhookId, place, options, io)
   const { overlap, wait, giveUpFailed } = options
   const rotation = await rotateWebhook(client, {
     webhookId,
@@ -106,6 +108,29 @@ async function rotate(webhookId: string, options: RotateCommandOptions, io: Io):
     onProgress: createProgress(place, options, io),
   }).catch((error) => explain(error, place))
   tellRotation(webhookId, rotation, place, options, io)
+}
+
+/** Ends the command if the webhook is being replaced by one whose secret is in another place: both would stay. */
+async function mustBeFirst(
+  { webhooks }: Client,
+  webhookId: string,
+  { name, keeper }: NamedKeeper,
+  options: RotateCommandOptions,
+  io: Io,
+): Promise<void> {
+  const all = await webhooks.list({ signal: io.interrupt })
+  if (!all.some(({ id }) => id === webhookId)) return
+  const others = all.filter((webhook) => readReplaced(webhook) === webhookId && webhook.active !== false)
+  const areSaved = await Promise.all(others.map(({ id }) => keeper.hasSecret(id)))
+  if (others[0] === undefined || areSaved.includes(true)) return
+  const { id } = others[0]
+  throw new ExitError(
+    'failed',
+    `Webhook ${toPrintable(id)} is active and already replaces ${toPrintable(webhookId)}; its secret is not in ${name}.`,
+    {
+      fix: `Name the place that the first run named. If that secret is lost: npx postern webhooks delete ${toWord(id)}${writeServiceOptions(options)}`,
+    },
+  )
 }
 
 /** Prints once for how long both webhooks deliver, and then each change of what the rotation waits for. */
