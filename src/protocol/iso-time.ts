@@ -7,3 +7,9 @@ export function isTime(ms: number): boolean {
 export function toIso(ms: number): string | undefined {
   return isTime(ms) ? new Date(ms).toISOString() : undefined
 }
+
+/** Parses a date, with or without a time, in milliseconds since 1970. NaN for none, and for a day that no calendar has: V8 reads February 30 as March 2. */
+export function parseTime(text: string): number {
+  const [date, day] = /^\d{4}-\d\d-(\d\d)/.exec(text) ?? []
+  return date !== undefined && new Date(date).getUTCDate() !== Number(day) ? Number.NaN : Date.parse(text)
+}

@@ -87,9 +87,12 @@ describe('a point in time', () => {
     expect(age).toBeLessThan(86_410_000)
   })
 
-  it.each(['yesterday', ''])('is none: %j', (text) => {
-    expect(() => readSince(text)).toThrow('It must be a duration, 24h or 7d, or a date')
-  })
+  it.each(['yesterday', '', '2026-02-30', '2025-02-29T12:00:00Z', '2026-11-31', '2026-13-01'])(
+    'is none: %j',
+    (text) => {
+      expect(() => readSince(text)).toThrow('It must be a duration, 24h or 7d, or a date')
+    },
+  )
 })
 
 it('ends commands that filter by a misspelt type or a time to come, since they would find nothing', async () => {

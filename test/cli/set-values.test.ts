@@ -40,6 +40,7 @@ describe('a setting', () => {
     ['email=1', 'email cannot be set. Did you mean data.record.email?'],
     ['city=1', 'city cannot be set. Did you mean data.record.address.city?'],
     ['none.zip=1', 'none.zip cannot be set. Did you mean data.record.address.zip?'],
+    ['timestamp=2026-02-30T12:00:00Z', 'timestamp cannot be set. It is a time'],
     ['timestamp=yesterday', 'timestamp cannot be set. It is a time: 2025-01-31T12:00:00Z; or write how long'],
     ['id=', 'id cannot be set. It must not be empty.'],
     ['address.zap=1', 'address.zap cannot be set. The event has id, timestamp, accountKey, data; what happened is in'],

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { isPlain } from '../../src/protocol/copy-plain.ts'
 import { findSpelling, splitType } from '../../src/protocol/events.ts'
 import { findMeantModel, findMeantType } from '../../src/protocol/find-meant-type.ts'
+import { parseTime } from '../../src/protocol/iso-time.ts'
 import { account as accountShape, checkInput, eventFields, must, resendShape, webhookFields } from './check-input.ts'
 import type { Emulator, OfAccount } from './emulator-api.ts'
 import type { EventInput } from './events.ts'
@@ -39,7 +40,7 @@ function mustBeEvent(place: string, { type, data, timestamp, model, action }: z.
   const about = splitType(type)
   const refuse = (why: string) => new Refusal('invalid', `${place}: ${why}`)
   if (/\s/.test(type)) throw refuse(`type: "${type}" has a blank`)
-  if (timestamp !== undefined && Number.isNaN(Date.parse(timestamp))) throw refuse(`timestamp: must be ISO 8601`)
+  if (timestamp !== undefined && Number.isNaN(parseTime(timestamp))) throw refuse(`timestamp: must be ISO 8601`)
   if ((model ?? about?.model) !== about?.model || (action ?? about?.action) !== about?.action)
     throw refuse(`model, action: must be those of the type "${type}", or left out`)
   if (data === undefined) return

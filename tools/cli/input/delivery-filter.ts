@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import type { Delivery } from '../../../src/client/client.ts'
 import { ACTIONS } from '../../../src/protocol/events.ts'
 import { findMeantType } from '../../../src/protocol/find-meant-type.ts'
+import { parseTime } from '../../../src/protocol/iso-time.ts'
 import { collectWords, tryDuration } from './read-option.ts'
 
 /** Returns a filter for events of these types. `*` stands for any text: `contact.*`, `*.deleted`. Undefined passes all events. */
@@ -46,7 +47,7 @@ export function readSince(value: string): Date {
 }
 
 function readDate(value: string): Date {
-  const date = new Date(/^\d{4}-\d\d-\d\d/.test(value) ? value : Number.NaN)
+  const date = new Date(/^\d{4}-\d\d-\d\d/.test(value) ? parseTime(value) : Number.NaN)
   if (Number.isNaN(date.getTime()))
     throw new InvalidArgumentError('It must be a duration, 24h or 7d, or a date: 2025-01-31T12:00:00Z.')
   if (date.getTime() > Date.now())

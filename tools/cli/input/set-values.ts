@@ -1,3 +1,4 @@
+import { parseTime } from '../../../src/protocol/iso-time.ts'
 import { findNearest } from '../../../src/protocol/nearest.ts'
 import { type ExitError, usageError } from '../io.ts'
 
@@ -83,7 +84,7 @@ function toValue(text: string, before: unknown): unknown {
 }
 
 function mustFitEnvelope(path: string, text: string): void {
-  if (path === 'timestamp' && text !== 'null' && Number.isNaN(Date.parse(text)))
+  if (path === 'timestamp' && text !== 'null' && Number.isNaN(parseTime(text)))
     throw refuse(path, 'It is a time: 2025-01-31T12:00:00Z; or write how long ago it was: --late 24h.')
   if (/^(id|accountKey)$/.test(path) && text === '') throw refuse(path, 'It must not be empty.')
 }
