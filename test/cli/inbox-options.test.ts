@@ -40,6 +40,13 @@ describe('the place of an inbox in one word', () => {
     ['rediss://:p%40ss@host:1?family=6&queue=q', { redis: 'rediss://:p%40ss@host:1?family=6', queue: 'q' }],
     ['redis://h?schema=s&table=t', { redis: 'redis://h?schema=s&table=t' }],
     ['postgres://h/a?sslmode=require&schema=s', { postgres: 'postgres://h/a?sslmode=require', schema: 's' }],
+    [
+      'postgres://h/a?sslmode=require&application_name=x&options=-c%20statement_timeout%3D1&host=/run&user=u',
+      {
+        postgres:
+          'postgres://h/a?sslmode=require&application_name=x&options=-c%20statement_timeout%3D1&host=/run&user=u',
+      },
+    ],
     ['postgres:postgresql://host/app', { postgres: 'postgresql://host/app' }],
   ])('is read: %s', (place, options) => {
     expect(readInboxPlace(place)).toEqual(options)
@@ -49,6 +56,11 @@ describe('the place of an inbox in one word', () => {
     const form = 'Write it as sqlite:FILE, redis://HOST:PORT or postgres://HOST/DATABASE.'
     for (const place of ['data/app.db', 'sqlite:', 'mysql:redis://host', 'xpostgres://host', 'redis:sqlite:x', ''])
       expect(() => readInboxPlace(place), place).toThrow(form)
+    const ofRedis = 'a URL of Redis takes ?queue=NAME and &prefix=TEXT.'
+    const ofPostgres = 'a URL of Postgres takes ?table=NAME and &schema=NAME.'
+    expect(() => readInboxPlace('redis://h?queu=q')).toThrow(`The inbox has ?queu: ${ofRedis}`)
+    expect(() => readInboxPlace('postgres://h/a?tabel=t')).toThrow(`The inbox has ?tabel: ${ofPostgres}`)
+    expect(() => readInboxPlace('postgres://h/a?queue=q')).toThrow(ofPostgres)
     const stray = 'queue: a SQLite file takes only ?table=NAME.'
     expect(() => readInboxPlace('sqlite:app.db?table=t&queue=q')).toThrow(stray)
   })
@@ -68,6 +80,10 @@ describe('an inbox', () => {
     [{ redis: 'localhost' }, 'That is not a URL: give redis://HOST:PORT'],
     [{ redis: 'redis://h/app' }, 'The path of a Redis URL is the number of a database, as in redis://HOST:PORT/0.'],
     [{ redis: 'xredis://h' }, 'That is not a URL: give redis://HOST:PORT'],
+    [{ redis: 'localhost:6379' }, '--redis takes redis://HOST:PORT.'],
+    [{ redis: 'postgres://h/a' }, 'For this one, use --postgres, not --redis.'],
+    [{ postgres: 'h/a' }, '--postgres takes postgres://HOST/DATABASE.'],
+    [{ redis: 'redis://h?queu=q' }, 'The inbox has ?queu: a URL of Redis takes ?queue=NAME'],
     [{ postgres: 'xpostgres://h' }, 'That is not a URL: give redis://HOST:PORT'],
   ])('is in one place, with the options of its engine: not %j', async (options, message) => {
     await expect(openInboxOf(options)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })

@@ -48,6 +48,17 @@ describe.each(ENGINES)('postern inbox --$name', (engine) => {
     expect(await runCli(command.split(' ').map((word) => word.replaceAll(/["']/g, '')))).toMatchObject({ code: 0 })
   })
 
+  it('takes the place behind the ? of its URL', async () => {
+    const detail = engine.name === 'redis' ? 'queue' : 'table'
+    await makeDeadLetters(engine, server().url, many(2), 'placed')
+    const url = `${server().url}?${detail}=placed`
+    expect(await runCli(`inbox counts --${engine.name} ${url}`)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/2 .*dead|dead.* 2/s),
+    })
+    expect(await runCli(`inbox counts --${engine.name} ${url} --${detail} other`)).toEqual(ended(2, `not both`))
+  })
+
   it('replays all of many dead letters, page after page, once each', async () => {
     await makeDeadLetters(engine, server().url, many(250), 'many')
     const detail = engine.name === 'redis' ? '--queue' : '--table'
@@ -71,6 +82,13 @@ describe.skipIf(postgresProgram === undefined)('postern inbox migrate', () => {
       const run = (command: string) => runCli(`inbox ${command} --postgres ${server.url}`)
       expect(await run('counts')).toEqual(ended(3, 'npx postern inbox migrate --postgres'))
       for (const command of ['migrate', 'migrate', 'counts']) expect(await run(command)).toMatchObject({ code: 0 })
+      const there = '--schema public --table postern_inbox.'
+      expect(await run('counts --table postern_inboxx')).toEqual(
+        ended(3, `no inbox with the table "postern_inboxx". It has: ${there}`),
+      )
+      expect(await run('list --schema publc')).toEqual(
+        ended(3, `"postern_inbox" in the schema "publc". It has: ${there}`),
+      )
     } finally {
       await server.remove()
     }

@@ -19,6 +19,7 @@ export async function openBullmqInbox(options: BullmqInboxOptions): Promise<Engi
     return { inbox, close: inbox.close, missing: await inbox.findMissing() }
   } catch (cause) {
     await inbox.close()
-    throw toUnreachable(cause)
+    const isOther = /\bRESP\b|\breply type\b/i.test(String(Object(cause).message))
+    throw toUnreachable(isOther ? new Error('what listens there is no Redis.', { cause }) : cause)
   }
 }

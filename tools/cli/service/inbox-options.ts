@@ -1,19 +1,31 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import type { TableName } from '../../../adapters/stores/postgres/statements.ts'
 import type { Inbox, InboxEntry } from '../../../src/inbox/inbox.ts'
 import type { SealKeys } from '../../../src/inbox/seal.ts'
 import { sealedInbox } from '../../../src/inbox/sealed-inbox.ts'
 import { ConfigurationError } from '../../../src/protocol/errors.ts'
+import { findNearest } from '../../../src/protocol/nearest.ts'
 import type { EngineInbox } from '../inboxes/engine-inbox.ts'
 import { openPostgresInbox } from '../inboxes/open-postgres-inbox.ts'
 import { openInbox } from '../inboxes/open-sqlite-inbox.ts'
 import { ExitError, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 
-/** Engines of an inbox: how an address begins, and the options for a place in it. */
+/** Engines of an inbox: how an address begins and is written, and the options for a place in it, which it takes behind a `?`. */
 const ENGINES = {
-  sqlite: { address: /^sqlite:./, details: ['table'] },
-  redis: { address: /^rediss?:\/\//, details: ['queue', 'prefix'] },
-  postgres: { address: /^postgres(ql)?:\/\//, details: ['table', 'schema'] },
+  sqlite: { address: /^sqlite:./, form: 'FILE', details: ['table'], takes: 'a SQLite file takes only ?table=NAME' },
+  redis: {
+    address: /^rediss?:\/\//,
+    form: 'redis://HOST:PORT',
+    details: ['queue', 'prefix'],
+    takes: 'a URL of Redis takes ?queue=NAME and &prefix=TEXT',
+  },
+  postgres: {
+    address: /^postgres(ql)?:\/\//,
+    form: 'postgres://HOST/DATABASE',
+    details: ['table', 'schema'],
+    takes: 'a URL of Postgres takes ?table=NAME and &schema=NAME',
+  },
 } as const
 type Engine = keyof typeof ENGINES
 type Detail = (typeof ENGINES)[Engine]['details'][number]
@@ -42,20 +54,27 @@ export function addInboxOptions(command: Command): Command {
 
 /** Reads `sqlite:FILE`, or the URL of a Redis or a Postgres, with further options behind a `?`. */
 export function readInboxPlace(text: string): InboxOptions {
-  const [place = '', query] = text.split(/\?(.*)/s)
   // Allows `redis:redis://HOST`, like `sqlite:FILE`.
-  const url = place.replace(/^(redis|postgres):(?=\1)/, '')
+  const url = text.replace(/^(redis|postgres):(?=\1)/, '')
   const engine = NAMES.find((name) => ENGINES[name].address.test(url))
   if (engine === undefined)
     throw new InvalidArgumentError('Write it as sqlite:FILE, redis://HOST:PORT or postgres://HOST/DATABASE.')
+  return splitAddress(engine, url.replace(/^sqlite:/, ''))
+}
+
+/** Separates an address from the options for a place behind its `?`. */
+function splitAddress(engine: Engine, address: string): InboxOptions {
+  const [url, query] = address.split(/\?(.*)/s)
   const further = new URLSearchParams(query)
-  const own = new Map(ENGINES[engine].details.flatMap((name) => further.getAll(name).map((value) => [name, value])))
+  const details: readonly Detail[] = ENGINES[engine].details
+  const own = new Map(details.flatMap((name) => further.getAll(name).map((value) => [name, value])))
   for (const name of own.keys()) further.delete(name)
-  if (engine === 'sqlite' && further.size > 0)
-    throw new InvalidArgumentError(`${[...further.keys()][0]}: a SQLite file takes only ?table=NAME.`)
   // The remaining parameters belong to the URL, such as sslmode.
-  const address = `${url.replace(/^sqlite:/, '')}${further.size > 0 ? `?${further}` : ''}`
-  return { [engine]: address, ...Object.fromEntries(own) }
+  const mistakable = engine === 'postgres' ? DETAILS : details
+  const stray = [...further.keys()].find((name) => engine === 'sqlite' || findNearest(name, mistakable) !== undefined)
+  if (stray !== undefined) throw usageError(`The inbox has ?${toPrintable(stray)}: ${ENGINES[engine].takes}.`)
+  const rest = own.size === 0 ? address : `${url}${further.size > 0 ? `?${further}` : ''}`
+  return { [engine]: rest, ...Object.fromEntries(own) }
 }
 
 /** Variables of the environment. */
@@ -89,11 +108,10 @@ const NO_KEYS: SealKeys = {
 }
 
 async function openEngine(options: InboxOptions, patienceMs?: number): Promise<EngineInbox> {
-  const { table, queue, prefix, schema } = options
-  const { engine, address } = findPlace(options)
-  if (engine === 'sqlite') return openInbox(address, table, patienceMs)
-  mustBeUrl(engine, address)
-  if (engine === 'postgres') return openPostgresInbox(address, { schema, table })
+  const engine = findEngine(options)
+  if (engine === 'sqlite') return openInbox(`${options.sqlite}`, options.table, patienceMs)
+  if (engine === 'postgres') return openPostgresInbox(...readPostgres(options))
+  const { redis: address = '', queue, prefix } = readAddress('redis', options)
   // With another path, ioredis would end the process.
   if (!/^\/?\d*$/.test(new URL(address).pathname))
     throw usageError('The path of a Redis URL is the number of a database, as in redis://HOST:PORT/0.')
@@ -101,33 +119,43 @@ async function openEngine(options: InboxOptions, patienceMs?: number): Promise<E
   return openBullmqInbox({ connection: { url: address }, queue, prefix })
 }
 
-export async function migrateInbox({ postgres = '', schema, table }: InboxOptions): Promise<void> {
-  mustBeUrl('postgres', postgres)
-  const { close } = await openPostgresInbox(postgres, { schema, table }, (inbox) => inbox.migrate())
+export async function migrateInbox(options: InboxOptions): Promise<void> {
+  const { close } = await openPostgresInbox(...readPostgres(options), (inbox) => inbox.migrate())
   await close()
 }
 
-/** Checks a URL. The message does not repeat it, since it may contain a password. */
-function mustBeUrl(engine: Engine, text: string): void {
-  if (!URL.canParse(text) || !ENGINES[engine].address.test(text))
-    throw usageError('That is not a URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
+function readPostgres(options: InboxOptions): [url: string, name: TableName] {
+  const { postgres = '', schema, table } = readAddress('postgres', options)
+  return [postgres, { schema, table }]
 }
 
-function findPlace(options: InboxOptions) {
-  const given = NAMES.flatMap((engine) => {
-    const address = options[engine]
-    return address === undefined ? [] : [{ engine, address }]
-  })
-  const [place, ...others] = given
-  if (place === undefined || others.length > 0) {
-    const names = given.map(({ engine }) => `--${engine}`).join(' and ')
-    const fix = place === undefined ? '' : ` ${names} are several; give one.`
+/** Checks a URL, and reads the options behind its `?`. The message does not repeat it, since it may contain a password. */
+function readAddress(engine: Engine, options: InboxOptions): InboxOptions {
+  const { [engine]: text = '' } = options
+  if (URL.canParse(text) && ENGINES[engine].address.test(text)) {
+    const split = splitAddress(engine, text)
+    const both = DETAILS.find((name) => (split[name] ?? options[name]) !== (options[name] ?? split[name]))
+    if (both !== undefined) throw usageError(`Give --${both} or ?${both}= of the URL, not both.`)
+    return { ...options, ...split }
+  }
+  const meant = NAMES.find((name) => ENGINES[name].address.test(text))
+  throw usageError(
+    `That is not a URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE. ${meant === undefined ? `--${engine} takes ${ENGINES[engine].form}` : `For this one, use --${meant}, not --${engine}`}.`,
+  )
+}
+
+function findEngine(options: InboxOptions): Engine {
+  const given = NAMES.filter((engine) => options[engine] !== undefined)
+  const [engine, ...others] = given
+  if (engine === undefined || others.length > 0) {
+    const names = given.map((name) => `--${name}`).join(' and ')
+    const fix = engine === undefined ? '' : ` ${names} are several; give one.`
     throw usageError(`Name the inbox: --sqlite FILE, --redis URL or --postgres URL.${fix}`)
   }
-  const allowed: readonly Detail[] = ENGINES[place.engine].details
+  const allowed: readonly Detail[] = ENGINES[engine].details
   const stray = DETAILS.find((name) => options[name] !== undefined && !allowed.includes(name))
-  if (stray !== undefined) throw usageError(`--${stray} is not for an inbox of --${place.engine}.`)
-  return place
+  if (stray !== undefined) throw usageError(`--${stray} is not for an inbox of --${engine}.`)
+  return engine
 }
 
 /** Loads BullMQ, an optional peer. */
