@@ -1,4 +1,6 @@
+import { OptionChecker } from '../protocol/option-checker.ts'
 import { parseJson } from '../protocol/parse-json.ts'
+import { show } from '../protocol/show.ts'
 
 /** Journal of the retries of one replay, so that an interrupted replay resumes without repeating any. Use one for each replay. */
 export interface ReplayJournal {
@@ -18,11 +20,21 @@ export interface JournalLine {
   readonly step?: 'asked' | 'accepted'
 }
 
+const check = new OptionChecker('replayFailed')
+
 /** Reads the lines of one webhook: the retries by the id of their delivery. A crash may have truncated the last line. */
 export async function readJournal(journal: ReplayJournal | undefined, webhookId: string) {
   const retries = new Map<string, JournalLine>()
   let since: Date | null | undefined
-  for (const text of (await journal?.read()) ?? []) {
+  const lines: unknown = (await journal?.read()) ?? []
+  // Text and bytes are iterable as well, by character and by byte.
+  const isList = typeof lines === 'object' && !ArrayBuffer.isView(lines) && Symbol.iterator in Object(lines)
+  if (!isList) throw check.invalid(`journal.read returned ${show(lines)}; give a list of the lines: text.split('\\n').`)
+  for (const text of lines as Iterable<unknown>) {
+    if (typeof text !== 'string' || /\n\s*\S/.test(text))
+      throw check.invalid(
+        `journal.read returned a list with ${typeof text === 'string' ? 'several lines in one item' : show(text)}; give each line that append took, as text.`,
+      )
     const line: JournalLine = Object(parseJson(text))
     const { deliveryId } = line
     if (line.webhookId !== webhookId) continue

@@ -345,6 +345,29 @@ describe('an interrupted replay', () => {
     },
   )
 
+  it.each<[unknown, string]>([
+    ['{"webhookId":"w1"}\n', "give a list of the lines: text.split('\\n')"],
+    [Buffer.from('{}'), 'give a list of the lines'],
+    [{ lines: [] }, 'give a list of the lines'],
+    [['{"webhookId":"w1"}\n{"webhookId":"w1"}\n'], 'a list with several lines in one item'],
+    [[{ webhookId: 'w1' }], 'give each line that append took, as text'],
+    [[Buffer.from('{}')], 'give each line that append took, as text'],
+  ])('refuses what is no list of lines before anything is retried: %j', async (read, told) => {
+    fail('e1')
+    const message = expect.stringContaining(told)
+    const journal = { read: () => read as never, append: () => {} }
+    expect(await failureOf(replay({ journal }))).toMatchObject({ code: 'option_invalid', message })
+    expect(retried).toEqual([])
+  })
+
+  it('accepts lines with their ends, and any iterable', async () => {
+    const { lines, journal } = makeJournal()
+    fail('e1')
+    await replay({ journal })
+    const read = async () => new Set(lines.map((line) => `${line}\n`))
+    expect(await replay({ journal: { ...journal, read } })).toMatchObject({ retried: 0, resumed: 1 })
+  })
+
   it('stops if its journal fails, since it could not be resumed', async () => {
     for (let n = 0; n < 5; n++) fail(`e${n}`)
     const full = new Error('disk full')
