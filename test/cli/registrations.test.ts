@@ -32,6 +32,16 @@ describe('postern webhooks ensure', () => {
     expect(crm.webhooks.list()).toMatchObject([{ id: webhook?.id, events: ['sync.failed'] }])
   })
 
+  it('names an active webhook whose URL is another spelling of the same place', async () => {
+    const { run, create } = await serve()
+    const other = create({ url: `${APP}/` })
+    create({ url: `${APP}/other` })
+    const { code, stderr } = await run(...ensure, ...place)
+    expect(code).toBe(0)
+    expect(stderr).toContain(`webhook ${other.id} is active too, and delivers to ${APP}/: are both meant?\n`)
+    expect(stderr.match(/are both meant/g)).toHaveLength(1)
+  })
+
   it('saves both in an env file, and keeps its other lines', async () => {
     const { crm, run } = await serve()
     await folder.write('.env', 'A=1\nCRM_SECRET=\nB=2')

@@ -85,6 +85,18 @@ async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
   for (const id of deleted) tell(io, `webhook ${toPrintable(id)} is deleted: its secret was lost`)
   const what = isNew ? 'is registered and active' : 'was there, and is active'
   tell(io, `webhook ${toPrintable(webhook.id)} ${what}; its secret is in ${place.name}`)
+  const all = await client.webhooks.list({ signal: io.interrupt })
+  for (const { id, active, url: other = '' } of all)
+    if (id !== webhook.id && active !== false && toPlace(other) === toPlace(url) && readReplaced(webhook) !== id)
+      tell(io, `webhook ${toPrintable(id)} is active too, and delivers to ${toPrintable(other)}: are both meant?`)
+}
+
+/** Returns a URL in a form that is the same for spellings of one place. */
+function toPlace(url: string): string {
+  return url
+    .replace(/^(https?:\/\/)(127\.0\.0\.1|\[::1\])(?=[:/]|$)/i, '$1localhost')
+    .replace(/\/$/, '')
+    .toLowerCase()
 }
 
 async function rotate(webhookId: string, options: RotateCommandOptions, io: Io): Promise<void> {
