@@ -9,6 +9,7 @@ import {
   OptionChecker,
   SIGNAL,
   TEXT,
+  tellStray,
 } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
@@ -138,8 +139,9 @@ const ID: Kind = (value) =>
     : 'the id of a webhook or delivery, as the service wrote it'
 export const WEBHOOK_URL: Kind = (value) => TEXT(value) ?? HTTP_URL(value)
 export const EVENT_TYPES: Kind = (value) => {
-  if (!Array.isArray(value) || value.length === 0 || !value.every((type) => typeof type === 'string' && type !== ''))
-    return 'a list of at least one event type'
+  const told = 'a list of at least one event type'
+  const stray = tellStray(value, told, (type) => typeof type === 'string' && type !== '')
+  if (stray !== undefined || !Array.isArray(value) || value.length === 0) return stray ?? told
   const joined = value.find((type) => /[\s,]/.test(type))
   return joined && `each type by itself, without blanks and commas, not ${show(joined)}`
 }

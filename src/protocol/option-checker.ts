@@ -26,9 +26,16 @@ export const PREDICATE = kind(
   (value) => typeof value === 'function' && !NO_ANSWER.test(Function.prototype.toString.call(value)),
 )
 export const OBJECT = kind('an object', isPlain)
-export const TEXTS = kind('a list of strings', (value) => Array.isArray(value) && value.every(isText))
+export const TEXTS: Kind = (value) => tellStray(value, 'a list of strings', isText)
 export const SEED = kind('a string or a number', (value) => isText(value) || Number.isFinite(value))
 export const ANY: Kind = () => undefined
+
+/** Returns what is right if a value is no list, or has an item that does not fit, which it names. */
+export function tellStray(value: unknown, told: string, fits: (item: unknown) => boolean): string | undefined {
+  if (!Array.isArray(value)) return told
+  const at = value.findIndex((item) => !fits(item))
+  return at < 0 ? undefined : `${told}; its item ${at} is ${show(value[at])}`
+}
 
 /** Returns the kind of an object, or a function, that has these methods. */
 export function withMethods(...methods: readonly string[]): Kind {
@@ -161,11 +168,13 @@ export class OptionChecker {
   }
 
   /**
-   * Returns what a function of the app answered to a question. A promise would count as true.
+   * Returns what a function of the app answered to a question. A promise would count as true, and no answer as false.
    *
-   * @throws ConfigurationError `option_invalid` for a promise
+   * @throws ConfigurationError `option_invalid` for a promise, or none
    */
   mustAnswer(name: string, answer: unknown): boolean {
+    if (answer === undefined)
+      throw this.invalid(`${name} returned undefined; give a function that returns true or false.`)
     if (!isThenable(answer)) return Boolean(answer)
     ignoreRejection(answer)
     throw this.invalid(`${name} returned a promise; it has to answer true or false immediately.`)

@@ -868,6 +868,21 @@ export const MISTAKES: readonly Mistake[] = [
     () => newClient().webhooks.create({ url: 'a.test:80/x', events: types }),
     /begins with http/,
   ],
+  [
+    'webhooks.create(a type of an unset variable)',
+    () => newClient().webhooks.create({ url, events: ['contact.created', undefined as never] }),
+    /a list of at least one event type; its item 1 is undefined/,
+  ],
+  [
+    'findDrift(a type of an unset variable)',
+    () => api.findDrift({ types, open: false }, [undefined] as never),
+    /a list of strings; its item 0 is undefined/,
+  ],
+  [
+    'dropAll(no answer)',
+    () => core.dropAll(listing, { accountKey: 'acme', isOfType: (() => undefined) as never }),
+    /isOfType returned undefined; give a function that returns true or false/,
+  ],
   ['webhooks.update(id, {})', () => newClient().webhooks.update('w', {}), /changes has no value/],
   ['webhooks.update(undefined)', () => newClient().webhooks.update('w', { active: undefined }), /changes has no value/],
   ['emulator.reset(part)', () => Reflect.apply(emulator.reset, emulator, ['records']), /removes all data/],
@@ -879,6 +894,7 @@ export const MISTAKES: readonly Mistake[] = [
     () => emulator.events.emit({ type: 'a.created', data: { x: 1 } }),
     /data: must be \{ record/,
   ],
+  ['emit(no day)', () => emulator.events.emit({ type: 'a.b', timestamp: '2026-02-30T00:00:00Z' }), /must be ISO 8601/],
   ['emit(no time)', () => emulator.events.emit({ type: 'a.b', timestamp: 'yesterday' }), /timestamp: must be ISO 8601/],
   [
     'emit(another model)',
