@@ -45,6 +45,8 @@ describe('the start of postern dev', () => {
     expect(await tell(['--secret-env', 'CRM_SECRET'], { env: { CRM_SECRET: '' } })).toMatch(/^whsec_\S+ {3}give it to /)
     for (const options of [['--secret-file', file], ['--secret-stdin'], ['--secret-file', file, '--env', env]])
       expect(await tell(options, { stdin: 'from a pipe' })).toBe('the one that was given')
+    const another = await runCli(['dev', ...NOWHERE, '--secret-file', file, '--env', env, '--secret-env', 'CRM_SECRET'])
+    expect(another).toEqual(ended(2, `CRM_SECRET in ${env} is another secret than the one that was given.`))
     expect(await folder.read('.env')).toMatch(/^CRM_SECRET=mine\nPOSTERN_DEV=[\w-]{24}\n$/)
   })
 

@@ -107,6 +107,17 @@ describe('postern', () => {
     ['inbox replay --all=true', '--all takes no value'],
     ['trigger contact.created --emulator 127.0.0.1:45812', 'write it whole: http://127.0.0.1:45812\n'],
     ['check http://localhost:3000 --junit --strict', '--junit needs a value, and --strict is an option'],
+    [
+      'webhooks ensure --url http://h/ --events a.created --secret-file=',
+      '--secret-file is empty. Is its variable set?',
+    ],
+    ['webhooks list --email-env ', '--email-env is empty.'],
+    ['webhooks list --password-file ', '--password-file is empty.'],
+    ['replay --webhook w --journal ', '--journal is empty.'],
+    ['sign body.json --env ', '--env is empty.'],
+    ['inbox list --postgres ', '--postgres is empty.'],
+    ['inbox drop k --sqlite f --state dead', "unknown option '--state'. --help tells what there is."],
+    ['webhooks create --url http://h/ --events a.created --to-env f', "'--to-env'. --help tells what there is."],
     ['emulator --assume urlRul=any', 'a name such as urlRule'],
     ['dev --port 0 --yes --forward http://app:3000/webhooks', 'add --assume urlRule=any'],
   ])('tells the remedy: %s', async (line, told) => {

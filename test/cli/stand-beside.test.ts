@@ -10,6 +10,8 @@ it.each([
   ['webhooks update w --url http://localhost:9/ --any-type', '--any-type is for --events'],
   ['webhooks rotate w --secret-file s --secret-env NEXT', '--secret-env is for --to-env'],
   ['inbox replay key --sqlite none.db --rate 5', '--rate is for --all'],
+  ['sign body.json --secret-env NEXT --secret-file s', 'Give --secret-env or --secret-file, not both.'],
+  ['webhooks list --password-env P --password-file f', 'Give --password-env or --password-file, not both.'],
   ['inbox drop key --sqlite none.db --dry-run', '--dry-run is for --all'],
 ])('postern %s ends, since that option would be ignored', async (line, told) => {
   expect(await runCli(line)).toEqual(ended(2, told))

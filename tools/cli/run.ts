@@ -75,33 +75,43 @@ function createProgram(io: Io, args: readonly string[]): Command {
 }
 
 /**
- * Ends the command at an unknown option if a required one is missing, since Commander would name that one, which may be the same, misspelt;
- * and at one that is the beginning of others, such as `--secret`, since Commander would name the nearest by letters.
+ * Ends the command at an unknown option. Commander would name a required one that is missing, which may be the same, misspelt, and suggest
+ * options that are not near.
  */
 function mustBeKnown(program: Command, args: readonly string[]): void {
-  const { options } = findCommand(program, args)
-  const names = args.map((arg) => arg.replace(/=.*/s, ''))
-  const isMissing = options.some(
-    ({ mandatory, long, defaultValue }) => mandatory && defaultValue === undefined && !names.includes(`${long}`),
-  )
-  const known = ['--help', ...options.map(({ long }) => `${long}`)]
-  const stray = names.find((name) => /^--\w/.test(name) && !known.includes(name))
+  const { options, commands } = findCommand(program, args)
+  if (commands.length > 0) return // it is a group, without the name of a command
+  const known = ['help', ...options.map(({ long }) => `${long}`.slice(2))]
+  const names = beforeEnd(args).flatMap((arg) => /^--(\w[^=]*)/s.exec(arg)?.[1] ?? [])
+  const stray = names.find((name) => !known.includes(name))
   if (stray === undefined) return
   const longer = known.filter((name) => name.startsWith(`${stray}-`))
-  if (!isMissing && longer.length === 0) return
-  const meant = longer.length > 0 ? longer.join(', ') : findNearest(stray, known)
-  throw usageError(`unknown option '${stray}'.${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
+  const meant = longer.length > 0 ? longer : [findNearest(stray, known) ?? []].flat()
+  const fix =
+    meant.length === 0 ? '--help tells what there is.' : `Did you mean ${meant.map((name) => `--${name}`).join(', ')}?`
+  throw usageError(`unknown option '--${stray}'. ${fix}`)
+}
+
+/** Returns the arguments that may be options. */
+function beforeEnd(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--')
+  return end < 0 ? args : args.slice(0, end)
 }
 
 /** Ends the command at an option with a value that it does not take, or without one that it needs: Commander would take the next option for it. */
 function mustHaveValues(program: Command, args: readonly string[]): void {
   const { options } = findCommand(program, args)
-  for (const [index, arg] of args.entries()) {
-    if (arg === '--') return
+  for (const [index, arg] of beforeEnd(args).entries()) {
     const [flag = ''] = arg.split('=')
     if (flag !== arg && options.some(({ long, required, optional }) => !required && !optional && long === flag))
       throw usageError(`${flag} takes no value: write it alone, or leave it out.`)
     const next = args[index + 1] ?? ''
+    const isEmpty = flag === arg ? args[index + 1] === '' : arg === `${flag}=`
+    if (
+      isEmpty &&
+      options.some(({ long, flags }) => long === flag && /<(file|folder|name|place|url|id|key)>/.test(flags))
+    )
+      throw usageError(`${flag} is empty. Is its variable set?`)
     if (/^--\w/.test(next) && options.some(({ long, required }) => required && long === arg))
       throw usageError(`${arg} needs a value, and ${next} is an option. If it is the value: ${arg}=${next}`)
   }
@@ -109,8 +119,7 @@ function mustHaveValues(program: Command, args: readonly string[]): void {
 
 /** Warns of an option that was given several values, of which only the last one counts. */
 function tellRepeated(command: Command, args: readonly string[], io: Io): void {
-  const end = args.indexOf('--')
-  const own = end < 0 ? args : args.slice(0, end)
+  const own = beforeEnd(args)
   for (const option of command.options) {
     const { long, required } = option
     if (!required || long == null || Array.isArray(command.getOptionValue(option.attributeName()))) continue

@@ -66,6 +66,11 @@ async function develop(options: DevOptions, io: Io): Promise<void> {
   await using emulator = await openEmulator(options, io, token)
   if (isLoopback(url) && url.port === new URL(emulator.url).port)
     throw usageError(`--forward leads to port ${url.port}, where the emulator itself listens: give --port another one.`)
+  const named = options.env === undefined ? undefined : await readEnvFile(options.env, options.secretEnv)
+  if (named !== undefined && named !== given)
+    throw usageError(`${options.secretEnv} in ${options.env} is another secret than the one that was given.`, {
+      fix: 'Leave one of them out.',
+    })
   // With a data file, attempts of the last run may be due immediately.
   const display = createDeliveryDisplay(options, io)
   const stop = emulator.subscribe(display.show)

@@ -115,8 +115,6 @@ async function findService(options: ServiceOptions, io: Io) {
 
 function readPassword(options: ServiceOptions, io: Io): Promise<string> {
   const { passwordEnv, passwordFile, passwordStdin } = options
-  if (passwordFile !== undefined && passwordStdin)
-    throw usageError('Give --password-file or --password-stdin, not both.')
   return readSecret({ secretEnv: passwordEnv, secretFile: passwordFile, secretStdin: passwordStdin }, io)
 }
 
