@@ -101,6 +101,14 @@ describe('an inbox', () => {
     await expect(silent).rejects.toThrow('timeout')
   })
 
+  it('is not in a server of HTTP', async () => {
+    const server = createServer((socket) => void socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    onTestFinished(() => void server.close())
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const redis = `redis://127.0.0.1:${portOf(server)}`
+    await expect(openInboxOf({ redis })).rejects.toThrow('The inbox cannot be reached: what listens there is no Redis.')
+  })
+
   it('has no tables to make in what is no Postgres', async () => {
     await expect(migrateInbox({ postgres: 'mysql://h:secret@x' })).rejects.toThrow(/^That is not a URL: [^@]*$/)
   })
