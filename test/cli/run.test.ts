@@ -131,6 +131,22 @@ describe('postern', () => {
     expect(await told('none.a')).not.toContain('the last one')
   })
 
+  it.each([
+    ['emulator --assumptions --assume listBody=items --assume idName=id --host-allow a --host-allow b', ''],
+    ['emulator --assumptions --account a:a@x.test:p --account b:b@x.test:p', ''],
+    ['emulator --assumptions --assume idName=id --assume idName=both', '--assume idName takes one value, and was given 2'],
+    ['trigger contact.created --to none --set data.a=1 --set data.b=2', ''],
+    ['trigger contact.created --to none --set data.a=1 --set=data.a=2', '--set data.a takes one value, and was given 2'],
+    ['check --only a --only b --skip c --skip d', ''],
+    ['replay --webhook w --type contact.* --type deal.* --limit 0 --base-url x', ''],
+    ['webhooks create --url x --events a.b --events b.c --secret-file none', ''],
+    ['fixtures --out none --model deal --model ticket --secret-file none', ''],
+  ])('warns of options that may be repeated only where one value replaces another: %s', async (line, told) => {
+    const { stderr } = await runCli(line)
+    if (told === '') expect(stderr).not.toContain('the last one counts')
+    else expect(stderr).toContain(`${told}: the last one counts.`)
+  })
+
   it('suggests the command that was probably meant, also one of a group', async () => {
     expect(await runCli('triger')).toEqual(ended(2, 'Did you mean trigger?'))
     const advice = "postern: unknown command 'resend'. Did you mean postern deliveries resend?\n"

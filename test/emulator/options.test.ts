@@ -81,6 +81,8 @@ describe('the options of the emulator', () => {
     [{ faults: { latency: 0 } }, { faults: { fail: 0, duplicate: 0, shuffle: false, latencyMs: [0, 0] } }],
     [{ seed: 7 }, { seed: '7' }],
     [{ dialect: 'hostile', assume: { A04: 'items' } }, { assumed: { listBody: 'items', idName: 'id' } }],
+    [{ assume: { listBody: undefined, A02: '200' } }, { assumed: { listBody: 'array', creationStatus: '200' } }],
+    [{ assume: { listBody: 'items', A04: 'items' } }, { assumed: { listBody: 'items' } }],
     [{ logger: silentLogger }, { logger: silentLogger }],
   ])('are read: %j', (options, read) => {
     expect(checkEmulatorOptions(options)).toMatchObject(read)
@@ -153,6 +155,7 @@ describe('assumptions', () => {
     [{ A04: 'constructor' }, 'A04 cannot be "constructor"; give one of array, data, items, named, docs.'],
     [{ listBody: 'constructor' }, 'listBody cannot be "constructor"'],
     [{ listBody: '' }, 'listBody cannot be ""'],
+    [{ listBody: 'items', A04: 'data' }, 'listBody has two values, items and data, by its name and by its id'],
   ])('are refused if there is none of that name or value: %j', (assume, told) => {
     expect(() => assumeAll('default', assume as Record<string, string>)).toThrow(
       expect.objectContaining({ code: 'option_invalid', message: expect.stringContaining(`startEmulator: ${told}`) }),

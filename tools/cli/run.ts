@@ -117,16 +117,21 @@ function mustHaveValues(program: Command, args: readonly string[]): void {
   }
 }
 
-/** Warns of an option that was given several values, of which only the last one counts. */
+/** Warns of an option, or of one name of a repeatable option such as `--set <path=value>`, that was given several values: the last one counts. */
 function tellRepeated(command: Command, args: readonly string[], io: Io): void {
   const own = beforeEnd(args)
   for (const option of command.options) {
-    const { long, required } = option
-    if (!required || long == null || Array.isArray(command.getOptionValue(option.attributeName()))) continue
+    const { long, required, flags } = option
+    const isNamed = flags.endsWith('=value>')
+    const isList = !isNamed && Array.isArray(command.getOptionValue(option.attributeName()))
+    if (!required || long == null || isList) continue
     const given = own.filter((arg, at) => arg.startsWith(`${long}=`) || own[at - 1] === long)
     const values = given.map((arg) => arg.replace(`${long}=`, ''))
-    if (new Set(values).size > 1)
-      tell(io, `${long} takes one value, and was given ${values.length}: the last one counts.`)
+    for (const name of new Set(values.map((value) => (isNamed ? value.replace(/=.*/s, '') : '')))) {
+      const own = values.filter((value) => !isNamed || value.startsWith(`${name}=`))
+      if (new Set(own).size > 1)
+        tell(io, `${`${long} ${name}`.trim()} takes one value, and was given ${own.length}: the last one counts.`)
+    }
   }
 }
 

@@ -194,9 +194,9 @@ export type Assumed = {
 }
 
 /** Values for some assumptions, by name or by id. */
-export type AssumedOptions = Partial<
-  Assumed & { readonly [Name in AssumptionName as (typeof ASSUMPTIONS)[Name]['id']]: Assumed[Name] }
->
+export type AssumedOptions = {
+  readonly [Name in AssumptionName as Name | (typeof ASSUMPTIONS)[Name]['id']]?: Assumed[Name] | undefined
+}
 
 /**
  * Makes an open question.

@@ -34,16 +34,21 @@ export type Dialect = keyof typeof DIALECTS
  * @param assume single assumptions that differ from the dialect, by name or by id
  * @throws ConfigurationError `option_invalid` for an unknown dialect, assumption or value
  */
-export function assumeAll(dialect: string = 'default', assume: Readonly<Record<string, string>> = {}): Assumed {
+export function assumeAll(dialect: string = 'default', assume: Readonly<Record<string, string | undefined>> = {}): Assumed {
   if (!Object.hasOwn(DIALECTS, dialect))
     throw invalid(`there is no dialect ${JSON.stringify(dialect)}; give one of ${Object.keys(DIALECTS).join(', ')}.`)
   const assumed: Record<string, string> = {}
   for (const [name, assumption] of Object.entries(ASSUMPTIONS)) assumed[name] = assumption.default
   Object.assign(assumed, DIALECTS[dialect as Dialect]) // checked above: it is a dialect
+  const chosen: Record<string, string> = {}
   for (const [idOrName, value] of Object.entries(assume)) {
-    assumed[readName(idOrName, value)] = value
+    if (value === undefined) continue
+    const name = readName(idOrName, value)
+    if ((chosen[name] ?? value) !== value)
+      throw invalid(`${name} has two values, ${chosen[name]} and ${value}, by its name and by its id; give one.`)
+    chosen[name] = value
   }
-  return assumed as Assumed // checked above: each has one of its values
+  return { ...assumed, ...chosen } as Assumed // checked above: each has one of its values
 }
 
 /** Returns the name of an assumption, after checking that it has such a value. */

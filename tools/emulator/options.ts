@@ -47,7 +47,7 @@ export interface EmulatorOptions {
   readonly signatureHeader?: string | undefined
   /** Sends ids of the emulator in headers of each attempt. Default false. */
   readonly debugHeaders?: boolean | undefined
-  /** Value of `POSTERN_DEV` in the receiver's environment: its answers then say why a handler failed, which the inspector shows. */
+  /** Value of `POSTERN_DEV` in the receiver's environment, 16 characters or more: its answers then say why a handler failed, which the inspector shows. */
   readonly devToken?: string | undefined
   /** Makes one attempt at a time for each webhook. Default false: eight. */
   readonly ordered?: boolean | undefined
@@ -177,7 +177,7 @@ const schema = z.strictObject({
   faults: deliveryFaults.prefault({}),
   seed: z.union([z.string(), z.number()], must('a string or a number')).transform(String).optional(),
   dialect: z.string().default('default'),
-  assume: z.record(z.string(), z.string()).default({}),
+  assume: z.record(z.string(), z.string().optional()).default({}),
   accounts,
   database: withMethods<EmulatorDatabase>('must be a database that openSqlite of postern/sqlite opened', [
     'exec',
