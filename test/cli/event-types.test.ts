@@ -42,6 +42,7 @@ describe('the types of a subscription', () => {
     ['finance.*', 'finance.payment.completed finance.payment.failed'],
     ['invoice.* sync.failed', 'invoice.created invoice.updated invoice.deleted sync.failed'],
     ['sync.failed sync.* sync.failed', 'sync.failed sync.completed'],
+    ['invoice.paid', 'invoice.paid'],
   ])('are written out: %s', (names, types) => {
     expect(readSubscribedTypes(names.split(' '), false)).toEqual(types.split(' '))
   })

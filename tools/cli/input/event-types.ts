@@ -1,4 +1,4 @@
-import { ACTIONS, NAMED_MODELS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
+import { ACTIONS, NAMED_MODELS, NAMED_TYPES, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
 import { findMeantType } from '../../../src/protocol/find-meant-type.ts'
 import { MAX_TYPE_LENGTH } from '../../../src/protocol/schedule.ts'
 import { modelOf } from '../../wire/model-of.ts'
@@ -40,6 +40,6 @@ export function readSubscribedTypes(names: readonly string[], isAny: boolean): r
     const ofService = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(name.slice(0, -1)))
     return ofService.length > 0 ? ofService : typesOf(name.slice(0, -2))
   })
-  for (const type of types) mustBeType(type, isAny)
+  for (const type of types) if (!NAMED_TYPES.includes(type)) mustBeType(type, isAny)
   return [...new Set(types)]
 }
