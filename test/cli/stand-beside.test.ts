@@ -6,6 +6,7 @@ it.each([
   ['trigger contact.created --shuffle', '--shuffle is for --count or --duplicate'],
   ['trigger contact.created --timeout 5s', '--timeout is for --watch'],
   ['trigger contact.created --secret-file secret.txt', '--secret-file is for --to'],
+  ['trigger contact.created --yes', '--yes is for --to'],
   ['dev --forward http://localhost:9/ --show-secrets', '--show-secrets is for --json'],
   ['webhooks update w --url http://localhost:9/ --any-type', '--any-type is for --events'],
   ['webhooks rotate w --secret-file s --secret-env NEXT', '--secret-env is for --to-env'],

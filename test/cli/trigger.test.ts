@@ -61,6 +61,13 @@ describe('postern trigger --to', () => {
     expect(received.map(({ event }) => event.data.record)).toEqual([{ _id: '1' }, { _id: '2' }, { _id: '3' }])
   })
 
+  it('tells that the service sends only the _id of a deleted record', async () => {
+    const { url } = await recordDeliveries()
+    const told = async (line: string) => (await runCli(`trigger ${line} --to ${url}`)).stderr
+    expect(await told('contact.deleted --set data.record.email=a@b.test')).toContain('only the _id')
+    expect(await told('contact.deleted --set data.record._id=7')).not.toContain('only the _id')
+  })
+
   it.each([
     ['a misspelt model', 'contcat.created', 'Did you mean contact.created?'],
     ['a misspelt field', 'contact.created --set data.record.emial=x', 'Did you mean data.record.email?'],
@@ -72,6 +79,7 @@ describe('postern trigger --to', () => {
     ['data that is a record', 'contact.created --data {"email":"a@b.test"}', 'has the record in it: {"record"'],
     ['data of a file without an @', 'contact.created --data data.json', 'write @data.json'],
     ['data of a file that is not there', 'contact.created --data @/nowhere', 'cannot be read'],
+    ['two times', 'contact.created --late 2h --set timestamp=2025-01-31T12:00:00Z', 'give one'],
     ['standard input twice', 'contact.created --data - --secret-stdin', 'either the secret or the data'],
     ['too much', 'contact.created --count 1000 --duplicate 1000', 'more than 100000'],
     ['another machine', 'contact.created --to https://hooks.example.test/', 'add --yes'],

@@ -3,7 +3,7 @@ import { isObject } from '../../../src/protocol/envelope.ts'
 import { type ServiceEventType, splitType, type WebhookEvent } from '../../../src/protocol/events.ts'
 import { createEvents, type EnvelopeOptions, type EventBuilders } from '../../testing/events.ts'
 import { SAMPLES } from '../../wire/samples.ts'
-import { type Io, messageOf, usageError } from '../io.ts'
+import { type Io, messageOf, tell, usageError } from '../io.ts'
 import { mustBeType } from './event-types.ts'
 import { collect, readCount, readDuration } from './read-option.ts'
 import { adviseFile, readJsonText, type SecretOptions } from './secret.ts'
@@ -31,9 +31,11 @@ export function addEventOptions(command: Command): Command {
 export async function makeEvents(type: string, options: EventOptions, io: Io): Promise<readonly WebhookEvent[]> {
   const { count, late = 0, account, set = [] } = options
   mustBeType(type, options.anyType === true)
+  if (options.late !== undefined && set.some((setting) => setting.startsWith('timestamp=')))
+    throw usageError('--late and --set timestamp both say when the event happened: give one.')
   const data = options.data === undefined ? undefined : await readData(type, options.data, options, io)
   const builders = createEvents()
-  return Array.from({ length: count }, () => {
+  const events = Array.from({ length: count }, () => {
     const timestamp = new Date(Date.now() - late).toISOString()
     const built = buildEvent(builders, type, { timestamp, accountKey: account })
     // Each event has a copy of the data, since --set changes it.
@@ -41,6 +43,10 @@ export async function makeEvents(type: string, options: EventOptions, io: Io): P
     setValues(event, set)
     return event
   })
+  const fields = Object.keys(Object(Object(events[0]?.data).record)).filter((name) => name !== '_id')
+  if (splitType(type)?.action === 'deleted' && fields.length > 0)
+    tell(io, `The service sends only the _id of a deleted record, and not ${fields.join(', ')}.`)
+  return events
 }
 
 /** Reads the value of `--data`, a file or standard input as JSON text. Ends the command if it is not the data of an event. */

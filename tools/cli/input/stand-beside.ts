@@ -11,7 +11,7 @@ const BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     rate: SEVERAL,
     shuffle: SEVERAL,
     timeout: ['watch'],
-    ...Object.fromEntries(OF_SECRET.map((name) => [name, ['to']])),
+    ...Object.fromEntries([...OF_SECRET, 'yes'].map((name) => [name, ['to']])),
   },
   dev: { anyType: ['events'], showSecrets: ['json'] },
   'webhooks update': { anyType: ['events'] },
