@@ -134,9 +134,15 @@ describe('postern', () => {
   it.each([
     ['emulator --assumptions --assume listBody=items --assume idName=id --host-allow a --host-allow b', ''],
     ['emulator --assumptions --account a:a@x.test:p --account b:b@x.test:p', ''],
-    ['emulator --assumptions --assume idName=id --assume idName=both', '--assume idName takes one value, and was given 2'],
+    [
+      'emulator --assumptions --assume idName=id --assume idName=both',
+      '--assume idName takes one value, and was given 2',
+    ],
     ['trigger contact.created --to none --set data.a=1 --set data.b=2', ''],
-    ['trigger contact.created --to none --set data.a=1 --set=data.a=2', '--set data.a takes one value, and was given 2'],
+    [
+      'trigger contact.created --to none --set data.a=1 --set=data.a=2',
+      '--set data.a takes one value, and was given 2',
+    ],
     ['check --only a --only b --skip c --skip d', ''],
     ['replay --webhook w --type contact.* --type deal.* --limit 0 --base-url x', ''],
     ['webhooks create --url x --events a.b --events b.c --secret-file none', ''],

@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest'
+import { useFolder } from './folder.ts'
 import { ended, runCli } from './run-cli.ts'
+
+const folder = useFolder()
 
 it.each([
   ['trigger contact.created --concurrent 5', '--concurrent is for --count or --duplicate: add that'],
@@ -16,4 +19,10 @@ it.each([
   ['inbox drop key --sqlite none.db --dry-run', '--dry-run is for --all'],
 ])('postern %s ends, since that option would be ignored', async (line, told) => {
   expect(await runCli(line)).toEqual(ended(2, told))
+})
+
+it('postern trigger reads the address of the emulator from its env file', async () => {
+  await folder.write('.env', 'POSTERN_BASE_URL=http://127.0.0.1:9\n')
+  const line = ['trigger', 'contact.created', '--env', folder.at('.env')]
+  expect(await runCli(line)).toEqual(ended(3, 'No emulator answers at http://127.0.0.1:9'))
 })

@@ -117,6 +117,26 @@ describe('the control interface', () => {
     expect(await emit('contact.deleted')).toBeUndefined()
   })
 
+  it('delivers a body to the account that it names, if there is one', async () => {
+    const crm = await start({ port: false, assume: { A31: 'kept' } })
+    const hooks = ['acme', 'globex'].map((accountKey) =>
+      crm.webhooks.create({ url: URL_TAKEN, events: ['a.b'], active: false }, { accountKey }),
+    )
+    const headers = { 'content-type': 'application/json' }
+    const deliver = async (accountKey?: string, more = {}) => {
+      const body = JSON.stringify({ body: JSON.stringify({ id: 'x', type: 'a.b', accountKey }), ...more })
+      await crm.fetch(new Request('http://localhost/_emulator/bodies', { method: 'POST', headers, body }))
+      const last = crm.deliveries.list().at(-1)?.webhookId
+      return hooks.find(({ id }) => id === last)?.accountKey
+    }
+    expect([await deliver('globex'), await deliver('of-production'), await deliver()]).toEqual([
+      'globex',
+      'acme',
+      'acme',
+    ])
+    expect(await deliver('acme', { accountKey: 'globex' })).toBe('globex')
+  })
+
   it.each<[string, string, object?]>([
     ['GET /records/contact?account=globex', 'mean \\"accountKey\\"?'],
     ['GET /records/contacts', 'did you mean contact?'],
@@ -126,6 +146,26 @@ describe('the control interface', () => {
     ['POST /events', 'must be { record: { _id, … } }', { type: 'contact.created', data: { email: 'x' } }],
     ['POST /faults', 'mean \\"count\\"?', { answer: '429', cuont: 3 }],
     ['POST /bodies', 'bodyBase64', { body: {} }],
+    ['POST /bodies', 'body: must be a string', { body: { type: 'a.b' } }],
+    ['POST /bodies', 'bodyBase64: must be base64', { bodyBase64: '{}' }],
+    ['POST /bodies', 'mean \\"body\\"?', { boddy: '{}' }],
+    ['POST /faults', 'answer: must be \\"429\\", not 429', { answer: 429 }],
+    ['POST /faults', 'answer: must be one of 401, 429, 500, slow, reset, not \\"teapot\\"', { answer: 'teapot' }],
+    ['POST /faults', 'count: must be a number, not \\"3\\"', { answer: '429', count: '3' }],
+    ['POST /faults', 'delayMs: must be a number, not \\"2s\\"', { answer: 'slow', delayMs: '2s' }],
+    ['POST /faults', 'deliveries.fail: must be a number from 0 to 1', { deliveries: { fail: '20%' } }],
+    ['POST /faults', 'deliveries.latency: must be a duration', { deliveries: { latency: ['2s', '1s'] } }],
+    ['POST /faults', 'must be { \\"answer\\": \\"429\\", \\"count\\": 1 } or {', {}],
+    ['POST /clock', 'advance: must be a duration, such as \\"30s\\", not true', { advance: true }],
+    ['POST /clock', 'next: must be true, not false', { next: false }],
+    ['POST /clock', 'mean \\"advance\\"? It takes advance, next.', { advnace: '30s' }],
+    ['POST /reset', 'there is no \\"accountKey\\". It takes none.', { accountKey: 'globex' }],
+    ['POST /webhooks/ID/secret', 'there is no \\"secret\\"', { secret: 'test-secret' }],
+    ['POST /deliveries/x/retry', 'there is no \\"body\\"', { body: '{}' }],
+    ['POST /deliveries/x/stop', 'there is no \\"note\\"', { note: 'x' }],
+    ['DELETE /webhooks/ID', 'there is no \\"dryRun\\"', { dryRun: true }],
+    ['DELETE /faults', 'there is no \\"what\\"', { what: 'deliveries' }],
+    ['DELETE /records/contact/1', 'there is no \\"accountKey\\"', { accountKey: 'globex' }],
     [
       'POST /events?accountKey=globex',
       'no query \\"accountKey\\". The fields go into the JSON of the body',

@@ -64,14 +64,29 @@ export function checkInput<T>(value: unknown, shape: z.ZodType<T>, place?: strin
 }
 
 /** Describes each issue, with the path of its field if it has one: fields that are not known, with the nearest one, before the others. */
-export function tellIssues({ issues }: z.ZodError, shape: z.ZodType): readonly string[] {
+export function tellIssues(error: z.ZodError, shape: z.ZodType): readonly string[] {
   const isStray = ({ code }: z.core.$ZodIssue) => code === 'unrecognized_keys'
+  const issues = error.issues.flatMap(findMeant)
   return [...issues.filter(isStray), ...issues.filter((issue) => !isStray(issue))].map((issue) => {
     const [stray = ''] = issue.code === 'unrecognized_keys' ? issue.keys : []
     const text =
       stray === '' ? issue.message : `there is no "${stray}". ${tellKnown(stray, namesAt(shape, issue.path))}`
     return issue.path.length > 0 ? `${issue.path.join('.')}: ${text}` : text
   })
+}
+
+/** Returns what is wrong with the object that was probably meant, for a union of objects: a field that none of them has, or the fewest issues. */
+function findMeant(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const listStrays = (issues: readonly z.core.$ZodIssue[] = []) =>
+    issues.flatMap((each) => (each.code === 'unrecognized_keys' ? each.keys : []))
+  const [least, ...others] = issue.errors
+    .filter((issues) => issues.every(({ code, path }) => code === 'unrecognized_keys' || path.length > 0))
+    .toSorted((one, other) => one.length - other.length)
+  const [stray] = listStrays(least).filter((name) => others.every((each) => listStrays(each).includes(name)))
+  if (stray !== undefined) return [{ ...issue, code: 'unrecognized_keys', keys: [stray] }]
+  if (least === undefined || least.length === others[0]?.length) return [issue]
+  return least.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
 /** Parameter of a shape whose values are no others: its message says what a value must be, and what it is. */
@@ -107,8 +122,12 @@ function expectationOf(issue: z.core.$ZodRawIssue): string {
       const isUrl = issue.expected === 'string' && typeof Object(issue.input).href === 'string'
       return isUrl ? `${told}: its href` : told
     }
-    case 'invalid_value':
-      return oneOf(issue.values.map(String))(issue.input) ?? ''
+    case 'invalid_value': {
+      const [alike = issue.values.length === 1 ? issue.values[0] : undefined] = issue.values.filter(
+        (value) => String(value) === String(issue.input),
+      )
+      return alike === undefined ? (oneOf(issue.values.map(String))(issue.input) ?? '') : show(alike)
+    }
     case 'too_small':
       return issue.origin === 'string' ? 'a string that is not empty' : `${issue.minimum} or more`
     case 'too_big':

@@ -34,7 +34,10 @@ export type Dialect = keyof typeof DIALECTS
  * @param assume single assumptions that differ from the dialect, by name or by id
  * @throws ConfigurationError `option_invalid` for an unknown dialect, assumption or value
  */
-export function assumeAll(dialect: string = 'default', assume: Readonly<Record<string, string | undefined>> = {}): Assumed {
+export function assumeAll(
+  dialect: string = 'default',
+  assume: Readonly<Record<string, string | undefined>> = {},
+): Assumed {
   if (!Object.hasOwn(DIALECTS, dialect))
     throw invalid(`there is no dialect ${JSON.stringify(dialect)}; give one of ${Object.keys(DIALECTS).join(', ')}.`)
   const assumed: Record<string, string> = {}

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { usageError } from '../io.ts'
 
 const SEVERAL = ['count', 'duplicate']
-const OF_SECRET = ['secretEnv', 'secretFile', 'secretStdin']
+const OF_RECEIVER = ['secretEnv', 'secretFile', 'secretStdin', 'yes']
 
 /** The options of a command that are ignored without one of others. */
 const BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
@@ -11,7 +11,7 @@ const BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     rate: SEVERAL,
     shuffle: SEVERAL,
     timeout: ['watch'],
-    ...Object.fromEntries([...OF_SECRET, 'yes'].map((name) => [name, ['to']])),
+    ...Object.fromEntries(OF_RECEIVER.map((name) => [name, ['to']])),
   },
   dev: { anyType: ['events'], showSecrets: ['json'] },
   'webhooks update': { anyType: ['events'] },

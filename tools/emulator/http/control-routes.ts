@@ -16,9 +16,10 @@ import type { Env } from './env.ts'
 import { ENVELOPE_BYTES, mustBeBody, readJson, readObject } from './read-json.ts'
 import { createStreamRoute } from './stream-route.ts'
 
+const LENGTH = must('a duration, such as "30s"')
 const move = z.union(
-  [z.strictObject({ advance: z.union([z.string(), z.number()]) }), z.strictObject({ next: z.literal(true) })],
-  must('{ "advance": "30s" } or { "next": true }'),
+  [z.strictObject({ advance: z.union([z.string(), z.number()], LENGTH) }), z.strictObject({ next: z.literal(true) })],
+  'must be { "advance": "30s" } or { "next": true }',
 )
 const event = z.strictObject({
   ...eventFields,
@@ -27,7 +28,7 @@ const event = z.strictObject({
 })
 const fault = z.union(
   [answerFault, z.strictObject({ deliveries: deliveryFaults })],
-  must('{ "answer": "429", "count": 1 }, or { "deliveries": { "fail": 0.2 } }'),
+  'must be { "answer": "429", "count": 1 } or { "deliveries": { "fail": 0.2 } }',
 )
 const resend = z.strictObject({ body: z.string().optional(), sign: signingShape })
 
@@ -41,8 +42,11 @@ const QUERIES: Readonly<Record<string, readonly string[]>> = {
 }
 const CHECKED = /^(GET \/deliveries|\w+ \/records\/.*)$/
 
-/** Refuses a query that the route would ignore. */
-const guardQuery: MiddlewareHandler<Env> = async (c, next) => {
+/** Routes that take no fields. Those of POST take an empty object, which no page of another origin can send. */
+const BARE = /^(DELETE .*|POST \/(reset|deliveries\/:id\/(stop|retry)|webhooks\/:id\/secret))$/
+
+/** Refuses a query, and the fields of a body, that the route would ignore. */
+const guardInput: MiddlewareHandler<Env> = async (c, next) => {
   const { method, path } = matchedRoutes(c).findLast(({ method }) => method !== 'ALL') ?? {}
   const route = `${method} ${path?.replace('/_emulator', '')}`
   const known = QUERIES[route] ?? []
@@ -51,6 +55,7 @@ const guardQuery: MiddlewareHandler<Env> = async (c, next) => {
     const fix = method === 'GET' ? tellKnown(stray, known) : 'The fields go into the JSON of the body.'
     throw new Refusal('invalid', `there is no query "${stray}". ${fix}`)
   }
+  if (BARE.test(route)) await readJson(c, z.strictObject({}))
   await next()
 }
 
@@ -61,11 +66,10 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
   const app = new Hono<Env>()
   const calls = new CallLog(service)
 
-  app.use(guardQuery)
+  app.use(guardInput)
   app.get('/ready', (c) => c.json(readyLine()))
   app.get('/state', (c) => c.json(describeState(service)))
-  app.post('/reset', async (c) => {
-    await readObject(c)
+  app.post('/reset', (c) => {
     service.reset()
     return c.json(describeState(service))
   })

@@ -17,9 +17,11 @@ export async function readObject(
   context: Context,
   mostBytes: number = LIMITS.bodyBytes,
 ): Promise<Readonly<Record<string, unknown>>> {
-  if (!/^application\/json\s*(;|$)/i.test(context.req.header('content-type') ?? ''))
+  const isDeletion = context.req.method === 'DELETE'
+  if (!isDeletion && !/^application\/json\s*(;|$)/i.test(context.req.header('content-type') ?? ''))
     throw new Refusal('media-type', 'send JSON with Content-Type: application/json')
-  const value = parseJson(await readText(context, mostBytes))
+  const text = await readText(context, mostBytes)
+  const value = isDeletion && text === '' ? {} : parseJson(text)
   if (value === undefined) throw new Refusal('bad-json', 'the body is not JSON')
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Refusal('invalid', 'the body must be a JSON object')

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
 import { ACTIONS, SERVICE_EVENT_TYPES } from '../../../src/protocol/events.ts'
+import { readEvent } from '../answers.ts'
 import { must, webhookFields } from '../check-input.ts'
 import type { Found, RowPage } from '../contract.ts'
 import type { Handles } from '../handles.ts'
@@ -27,10 +28,10 @@ const registration = z.strictObject({ ...webhookFields, accountKey: z.string().o
 const accountKey = z.string().optional()
 const recorded = z.union(
   [
-    z.strictObject({ body: z.string(), accountKey }),
+    z.strictObject({ body: z.string(must('a string, or base64 as bodyBase64')), accountKey }),
     z.strictObject({ bodyBase64: z.base64(must('base64')), accountKey }),
   ],
-  must('{ "body": "…" } or { "bodyBase64": "…" }'),
+  'must be { "body": "…" } or { "bodyBase64": "…" }',
 )
 
 /** Routes of the control interface that the page needs beside those that programs use. */
@@ -59,7 +60,9 @@ export function createInspectorRoutes(service: Service, handles: Handles, calls:
     const { accountKey, ...given } = await readJson(c, recorded, ENVELOPE_BYTES)
     const bytes = 'body' in given ? Buffer.from(given.body) : Buffer.from(given.bodyBase64, 'base64')
     mustBeBody(bytes)
-    return c.json(events.deliver(service.accounts.get(accountKey).key, bytes), 202)
+    const named = Object(readEvent({ bytes })).accountKey
+    const known = service.accounts.list().find(({ key }) => key === named)?.key
+    return c.json(events.deliver(service.accounts.get(accountKey ?? known).key, bytes), 202)
   })
   app.get('/deliveries/:id/signature', (c) => {
     const delivery = deliveries.get(c.req.param('id'))
@@ -76,18 +79,14 @@ export function createInspectorRoutes(service: Service, handles: Handles, calls:
     const url = attempts.at(-1)?.url ?? webhook?.url ?? ''
     return c.json({ text: write({ ...steps, eventId, eventType, body: describeBody(delivery), url }) })
   })
-  app.post('/deliveries/:id/stop', async (c) => {
-    await readObject(c)
+  app.post('/deliveries/:id/stop', (c) => {
     const delivery = deliveries.get(c.req.param('id'))
     if (delivery.status !== 'pending' || delivery.isInFlight)
       throw new Refusal('not-failed', 'the delivery is being sent, or no attempt of it is to come')
     service.engine.abandon(delivery, 'stopped by hand')
     return c.json(describeDelivery(delivery))
   })
-  app.post('/deliveries/:id/retry', async (c) => {
-    await readObject(c)
-    return c.json(describeDelivery(deliveries.tryAgain(c.req.param('id'))), 202)
-  })
+  app.post('/deliveries/:id/retry', (c) => c.json(describeDelivery(deliveries.tryAgain(c.req.param('id'))), 202))
 
   app.post('/webhooks', async (c) => {
     const { accountKey, ...fields } = await readJson(c, registration)
@@ -100,8 +99,7 @@ export function createInspectorRoutes(service: Service, handles: Handles, calls:
     handles.webhooks.delete(c.req.param('id'))
     return c.body(null, 204)
   })
-  app.post('/webhooks/:id/secret', async (c) => {
-    await readObject(c)
+  app.post('/webhooks/:id/secret', (c) => {
     c.header('cache-control', 'no-store')
     return c.json({ secret: handles.webhooks.get(c.req.param('id')).secret })
   })
