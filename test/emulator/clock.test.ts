@@ -5,7 +5,7 @@ import { createClock } from '../../tools/emulator/clock.ts'
 /** A clock at 1000 ms, and a list of its moves. */
 function make(given: Parameters<typeof createClock>[0], nextDueAt?: number) {
   const moves: number[] = []
-  const clock = createClock(given, 1_000, { nextDueAt: () => nextDueAt, onMove: (now) => moves.push(now) })
+  const clock = createClock(given, 1_000, { nextDueAt: () => nextDueAt, onMove: (now) => moves.push(now), warn() {} })
   return { clock, moves }
 }
 

@@ -107,6 +107,10 @@ describe('the options of the emulator', () => {
     [{ port: 1.5 }, /port: /],
     [{ host: '' }, /host: /],
     [{ hostAllow: ['crm', ''] }, /hostAllow\.1: /],
+    [
+      { hostAllow: ['*.local'] },
+      /hostAllow\.0: must be one name or address, without a scheme, a port and \*, not "\*\.local"/,
+    ],
     [{ clock: null }, /clock: must be "manual" or a clock/],
     [
       { clock: { now: nothing, monotonic: nothing, setTimeout: nothing } },

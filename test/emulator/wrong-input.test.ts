@@ -86,6 +86,43 @@ describe('the emulator', () => {
     ])
   })
 
+  it('warns once of a field that the service documents in other letters', async () => {
+    const warn = vi.fn()
+    const crm = await start({ logger: { ...silentLogger, warn } })
+    const { _id } = crm.records.create('contact', { frstName: 'Zoë', nickname: 'Z', emails: [] })
+    crm.records.update('contact', _id, { frstName: 'Zoe', Email: 'zoe@example.test' })
+    crm.records.create('deal', { frstName: 'Zoë' })
+    expect(warn.mock.calls.map(([, text]) => text)).toEqual([
+      'a contact gets a field "frstName"; did you mean firstName?',
+      'a contact gets a field "emails"; did you mean email?',
+      'a contact gets a field "Email"; did you mean email?',
+    ])
+  })
+
+  it('keeps a field whose new value is undefined', async () => {
+    const crm = await start()
+    const { _id } = crm.records.create('contact', { email: 'zoe@example.test', status: 'active' })
+    const changed = crm.records.update('contact', _id, { email: undefined, status: null })
+    expect(changed).toEqual({ _id, email: 'zoe@example.test', status: null })
+  })
+
+  it('warns of times in seconds, and logs nothing once it is closed', async () => {
+    const warn = vi.fn()
+    const crm = await start({ logger: { ...silentLogger, warn }, faults: { latency: [1, '1s'] } })
+    crm.webhooks.create({ url: 'http://127.0.0.1:1/', events: ['sync.failed'] })
+    crm.events.emit({ type: 'sync.failed' })
+    await crm.clock.advance('2s')
+    await crm.clock.advance(5)
+    await crm.clock.advance(30)
+    await crm.close()
+    await crm.clock.advance('1s')
+    await expect(crm.clock.advance(Number.NaN)).rejects.toThrow('NaN is not a duration')
+    expect(warn.mock.calls.map(([, text]) => text)).toEqual([
+      'startEmulator: faults.latency is 1 milliseconds; if seconds are meant, give "1s"',
+      'clock.advance: 30 is milliseconds, and no attempt is due then; if seconds are meant, give "30s"',
+    ])
+  })
+
   it('returns separate objects: a change to one is no change of the emulator', async () => {
     const crm = await start()
     const webhook = crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'] })

@@ -84,7 +84,7 @@ function findMeant(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
     .filter((issues) => issues.every(({ code, path }) => code === 'unrecognized_keys' || path.length > 0))
     .toSorted((one, other) => one.length - other.length)
   const [stray] = listStrays(least).filter((name) => others.every((each) => listStrays(each).includes(name)))
-  if (stray !== undefined) return [{ ...issue, code: 'unrecognized_keys', keys: [stray] }]
+  if (stray !== undefined) return [{ code: 'unrecognized_keys', keys: [stray], path: issue.path, message: '' }]
   if (least === undefined || least.length === others[0]?.length) return [issue]
   return least.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }))
 }

@@ -28,6 +28,7 @@ export interface ClockHooks {
   /** Returns the time at which the next attempt is due. */
   nextDueAt(): number | undefined
   onMove(now: number): void
+  warn(message: string): void
 }
 
 /**
@@ -46,7 +47,13 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
   }
   const advance = async (by: number | string) => {
     const clock = mustMove()
-    await clock.advance(checkInput(by, duration, 'clock.advance'))
+    const ms = checkInput(by, duration, 'clock.advance')
+    const wait = (hooks.nextDueAt() ?? 0) - clock.now()
+    if (typeof by === 'number' && by > 0 && by < wait && by * 1_000 >= wait)
+      hooks.warn(
+        `clock.advance: ${by} is milliseconds, and no attempt is due then; if seconds are meant, give "${by}s"`,
+      )
+    await clock.advance(ms)
     hooks.onMove(clock.now())
   }
   const toNext = async () => {

@@ -55,7 +55,7 @@ export interface EmulatorRecords {
   get(model: string, id: string, options?: OfAccount): EmulatorRecord
   /** Creates a record, and emits `{model}.created`. */
   create(model: string, fields?: Readonly<Record<string, unknown>>, options?: OfAccount): EmulatorRecord
-  /** Changes the given fields of a record, and emits `{model}.updated` with the whole record. */
+  /** Changes the given fields of a record, but not those that are undefined, and emits `{model}.updated` with the whole record. */
   update(model: string, id: string, fields: Readonly<Record<string, unknown>>, options?: OfAccount): EmulatorRecord
   /** Deletes a record, and emits `{model}.deleted`. */
   delete(model: string, id: string, options?: OfAccount): void

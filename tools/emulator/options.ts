@@ -144,11 +144,11 @@ const PORT = must('a whole number from 0 to 65535, or false')
 const PORT_NUMBER = z.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT)
 const SCALE = must('a number from 0.001')
 
-const HOST = must('a name or an address, without a scheme and a port')
+const HOST = must('one name or address, without a scheme, a port and *')
 const hostName = z
   .string(HOST)
   .min(1, HOST)
-  .regex(/^[^/:]+$|^\[?[\da-f]*:[\da-f:.]*:[\da-f:.]*\]?$/i, HOST)
+  .regex(/^[^/:*]+$|^\[?[\da-f]*:[\da-f:.]*:[\da-f:.]*\]?$/i, HOST)
 
 const schema = z.strictObject({
   port: z.union([z.literal(false), PORT_NUMBER], PORT).default(0),
@@ -207,12 +207,13 @@ export function checkEmulatorOptions(options: EmulatorOptions) {
   check.mustBe('signatureHeader', checked.data.signatureHeader, SIGNATURE_HEADER)
   const { deadline: deadlineMs, tokenTtl: tokenTtlMs, assume, ...rest } = checked.data
   const { logger } = rest
-  const given = { deadline: options.deadline, tokenTtl: options.tokenTtl }
-  for (const [name, least] of Object.entries({ deadline: 100, tokenTtl: 10_000 })) {
-    const ms = Reflect.get(given, name)
-    if (typeof ms === 'number' && ms < least)
+  const tellIfSeconds = (name: string, ms: unknown, least: number) => {
+    if (typeof ms === 'number' && ms > 0 && ms < least)
       logger.warn({}, `startEmulator: ${name} is ${ms} milliseconds; if seconds are meant, give "${ms}s"`)
   }
+  tellIfSeconds('deadline', options.deadline, 100)
+  tellIfSeconds('tokenTtl', options.tokenTtl, 10_000)
+  for (const ms of [options.faults?.latency].flat()) tellIfSeconds('faults.latency', ms, 10)
   return { ...rest, deadlineMs, tokenTtlMs, assumed: assumeAll(rest.dialect, assume) }
 }
 

@@ -1,6 +1,8 @@
 import { type Action, NAMED_MODELS, splitType } from '../../src/protocol/events.ts'
 import { findMeantModel } from '../../src/protocol/find-meant-type.ts'
+import { findSlip } from '../../src/protocol/nearest.ts'
 import { MODEL_KEY } from '../wire/model-of.ts'
+import { SAMPLES } from '../wire/samples.ts'
 import { writeAsJson } from './check-input.ts'
 import type { Core } from './core.ts'
 import { LIMITS } from './limits.ts'
@@ -41,6 +43,16 @@ export function createRecords(
     const meant = findMeantModel(model, [...NAMED_MODELS, ...subscribed])
     return meant === undefined ? undefined : `did you mean ${meant}?`
   }
+  /** Warns once of a field that the service documents in other letters. Any other may exist. */
+  const tellField = (model: string, fields: object, known: readonly string[] = []) => {
+    const documented = model === 'contact' ? Object.keys(SAMPLES.contact) : []
+    for (const name of Object.keys(fields)) {
+      const meant = [...documented, ...known].includes(name) ? undefined : findSlip(name, documented)
+      if (meant === undefined || warned.has(`${model}.${name}`)) continue
+      warned.add(`${model}.${name}`)
+      feed.warn(`a ${model} gets a field "${name}"; did you mean ${meant}?`)
+    }
+  }
   const all = new Map(journal.load<WrittenRecord>('record').map(({ id, value }) => [id, value]))
   const get = (accountKey: string, model: string, id: string): EmulatorRecord => {
     mustBeModel(model)
@@ -77,6 +89,7 @@ export function createRecords(
       const fix = warned.has(model) ? undefined : tellMeant(model)
       if (fix !== undefined) feed.warn(`a record of a model "${model}" is created; ${fix}`)
       warned.add(model)
+      tellField(model, fields)
       return put(accountKey, model, 'created', { _id: id, ...rest })
     },
     update(accountKey: string, model: string, id: string, fields: Readonly<Record<string, unknown>>): EmulatorRecord {
@@ -86,7 +99,9 @@ export function createRecords(
           'invalid',
           `_id: a record keeps its _id, ${JSON.stringify(id)}; leave it out, or create another record`,
         )
-      return put(accountKey, model, 'updated', { ...record, ...fields, _id: id })
+      tellField(model, fields, Object.keys(record))
+      const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+      return put(accountKey, model, 'updated', { ...record, ...given, _id: id })
     },
     delete(accountKey: string, model: string, id: string): void {
       get(accountKey, model, id)

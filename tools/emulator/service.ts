@@ -15,6 +15,7 @@ import type { EmulatorSettings } from './options.ts'
 import { createIds, createRandom } from './random.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import { createRecords } from './records.ts'
+import { Refusal } from './refusal.ts'
 import { createTokens } from './tokens.ts'
 import { createWebhooks, type Webhook } from './webhooks.ts'
 
@@ -112,11 +113,13 @@ function createSavedClock(
     try {
       journal.save('meta', CLOCK, clock.now())
     } catch (error) {
+      if (error instanceof Refusal) return // closed
       feed.warn(`the time could not be written to the database: ${String(error)}`)
     }
   }
   const clock = createClock(settings.clock, Math.max(Date.now(), journal.loadMeta<number>(CLOCK) ?? 0), {
     nextDueAt,
+    warn: feed.warn,
     onMove(now) {
       save()
       feed.publish({ type: 'clock', now })
