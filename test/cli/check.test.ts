@@ -226,6 +226,8 @@ it.each([
 it.each([
   ['no receiver', [], /^postern: Give the URL of the receiver\.\n$/],
   ['two probes', ['URL', '--probe', 'http://localhost/', '--probe-cmd', 'x'], /Give --probe or --probe-cmd, not both/],
+  ['two reports in one file', ['URL', '--junit', 'r.xml', '--md', './r.xml'], /Two reports go to .*r\.xml: give each/],
+  ['two reports to one output', ['URL', '--json', '-', '--md', '-'], /Two reports go to -: /],
   ['a probe that is no URL', ['URL', '--probe', 'localhost'], /--probe is not a URL/],
   ['the page of an unknown check', ['--explain', 'late'], /There is no check "late"\. There are: .*accepts-valid, /],
 ])('refuses %s, and sends nothing', async (_what, args, message) => {

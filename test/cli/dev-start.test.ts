@@ -138,6 +138,16 @@ describe.skipIf(isLateToClose)('postern dev with a data file', () => {
     expect((await readWebhook(['--forward', 'http://127.0.0.1:9/other', '--data', file])).id).toBe(other.id)
   })
 
+  it('names the webhook of an earlier run, which delivers to another URL', async () => {
+    const data = ['--data', folder.at('dev.db')]
+    const { id } = await readWebhook(['--forward', 'http://127.0.0.1:9/other', ...data])
+    const { stderr } = await readStart([...NOWHERE, ...data])
+    expect(stderr).toMatch(
+      new RegExp(`^Webhook ${id} of an earlier run also delivers, to http://127.0.0.1:9/other. Delete it at http`, 'm'),
+    )
+    expect((await readStart([...NOWHERE, '--data', folder.at('new.db')])).stderr).not.toContain('earlier run')
+  })
+
   it("leaves an app's own webhook of the same URL alone", async () => {
     const args = [...NOWHERE, '--data', folder.at('dev.db')]
     const dev = startCli(['dev', '--port', '0', ...args, '--json'], { env: {} })

@@ -115,6 +115,7 @@ describe('postern', () => {
     ['webhooks list --password-file ', '--password-file is empty.'],
     ['replay --webhook w --journal ', '--journal is empty.'],
     ['sign body.json --env ', '--env is empty.'],
+    ['emulator --seed ', '--seed is empty.'],
     ['inbox list --postgres ', '--postgres is empty.'],
     ['inbox drop k --sqlite f --state dead', "unknown option '--state'. --help tells what there is."],
     ['webhooks create --url http://h/ --events a.created --to-env f', "'--to-env'. --help tells what there is."],
@@ -147,7 +148,7 @@ describe('postern', () => {
     ['replay --webhook w --type contact.* --type deal.* --limit 0 --base-url x', ''],
     ['webhooks create --url x --events a.b --events b.c --secret-file none', ''],
     ['fixtures --out none --model deal --model ticket --secret-file none', ''],
-  ])('warns of options that may be repeated only where one value replaces another: %s', async (line, told) => {
+  ])('warns of options that may be repeated only if one value replaces another: %s', async (line, told) => {
     const { stderr } = await runCli(line)
     if (told === '') expect(stderr).not.toContain('the last one counts')
     else expect(stderr).toContain(`${told}: the last one counts.`)

@@ -109,7 +109,7 @@ function mustHaveValues(program: Command, args: readonly string[]): void {
     const isEmpty = flag === arg ? args[index + 1] === '' : arg === `${flag}=`
     if (
       isEmpty &&
-      options.some(({ long, flags }) => long === flag && /<(file|folder|name|place|url|id|key)>/.test(flags))
+      options.some(({ long, flags }) => long === flag && /^--seed|<(file|folder|name|place|url|id|key)>/.test(flags))
     )
       throw usageError(`${flag} is empty. Is its variable set?`)
     if (/^--\w/.test(next) && options.some(({ long, required }) => required && long === arg))
@@ -128,9 +128,9 @@ function tellRepeated(command: Command, args: readonly string[], io: Io): void {
     const given = own.filter((arg, at) => arg.startsWith(`${long}=`) || own[at - 1] === long)
     const values = given.map((arg) => arg.replace(`${long}=`, ''))
     for (const name of new Set(values.map((value) => (isNamed ? value.replace(/=.*/s, '') : '')))) {
-      const own = values.filter((value) => !isNamed || value.startsWith(`${name}=`))
-      if (new Set(own).size > 1)
-        tell(io, `${`${long} ${name}`.trim()} takes one value, and was given ${own.length}: the last one counts.`)
+      const ofName = values.filter((value) => !isNamed || value.startsWith(`${name}=`))
+      if (new Set(ofName).size > 1)
+        tell(io, `${`${long} ${name}`.trim()} takes one value, and was given ${ofName.length}: the last one counts.`)
     }
   }
 }

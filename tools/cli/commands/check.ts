@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { CASES, nameFor } from '../../check/cases.ts'
@@ -93,6 +94,7 @@ export function addCheck(program: Command, io: Io): void {
 async function check(url: string, options: CheckCommandOptions, io: Io): Promise<void> {
   const { timeout, patience, concurrency, only, skip, accountKey, signatureHeader, type, yes } = options
   const probe = toProbe(options)
+  mustDiffer(options)
   const secret = await readSecret(options, io)
   let standing: CheckProgress = { done: 0, total: 0, running: [] }
   const end = showProgress({ ...io, isJson: false }, () => ({ text: formatStanding(standing), record: {} }))
@@ -158,6 +160,13 @@ async function writeReports(report: Report, options: CheckCommandOptions, io: Io
       })
   }
   if (failures.length > 0) throw usageError(failures.join('; '))
+}
+
+/** Ends the command if a report would overwrite another one. */
+function mustDiffer({ json, junit, md }: CheckCommandOptions): void {
+  const places = [json, junit, md].flatMap((file) => (file === undefined ? [] : file === '-' ? file : resolve(file)))
+  const twice = places.find((place, at) => places.indexOf(place) !== at)
+  if (twice !== undefined) throw usageError(`Two reports go to ${twice}: give each a file of its own.`)
 }
 
 function toProbe({ probe, probeCmd }: CheckCommandOptions): Probe | undefined {

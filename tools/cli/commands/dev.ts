@@ -82,6 +82,7 @@ async function develop(options: DevOptions, io: Io): Promise<void> {
     })
   emit(io, toReady(emulator, webhook, options))
   if (!io.isJson) await introduce(emulator, webhook, { ...options, token }, given !== undefined, io)
+  tellOthers(emulator, webhook, io)
   await untilQuit(io, (key) => press(key, emulator, io))
   stop()
   display.finish(countPending(emulator))
@@ -131,6 +132,16 @@ function register(
     emulator.webhooks.delete(webhook.id)
   }
   return emulator.webhooks.create({ url: url.href, events, description: DESCRIPTION }, { secret })
+}
+
+/** Names webhooks of earlier runs in the data file, which deliver to another URL. */
+function tellOthers(emulator: Emulator, { id }: EmulatorWebhook, io: Io): void {
+  for (const other of emulator.webhooks.list())
+    if (other.active && other.description === DESCRIPTION && other.id !== id)
+      tell(
+        io,
+        `Webhook ${other.id} of an earlier run also delivers, to ${showTarget(new URL(other.url))}. Delete it at ${inspectorOf(emulator)}`,
+      )
 }
 
 function toReady(
