@@ -33,6 +33,13 @@ describe('a mistake with the signature', () => {
     expect((await check(new (withKey(key))(), ['accepts-valid'], secret)).diagnosis?.code).toBe('secret_decoded')
   })
 
+  it('is another secret for a receiver that has the one of the examples', async () => {
+    const { diagnosis } = await check(new (withKey('test-secret'))(), ['accepts-valid'])
+    expect(diagnosis?.text).toMatch(
+      /^The receiver accepts signatures of "test-secret"; the secret given to the checker/,
+    )
+  })
+
   it('is looked for with deliveries that the service would not send, except for other spellings of genuine ones', () => {
     const make = createMaker({ secret: SECRET, accountKey: 'acme' })
     const signed = (body: Uint8Array) => `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`

@@ -224,10 +224,23 @@ it.each([
 })
 
 it.each([
+  ['answers 404', '/none', 'could not be judged: the probe answered 404'],
+  ['always says 0', '/zero', 'the probe counts no such work'],
+])('fails with a probe that %s, though no check of the work is asked for', async (_what, path, told) => {
+  const url = await start(new HandWritten())
+  const { port, close } = await listen(
+    createServer(({ url = '' }, response) => response.writeHead(url.startsWith('/zero') ? 200 : 404).end('0')),
+  )
+  onTestFinished(close)
+  const args = ['--only', 'header-lower-case', '--patience', '500ms', '--probe', `http://127.0.0.1:${port}${path}`]
+  const { code, stdout } = await runCli(['check', url, ...args])
+  expect([code, stdout]).toEqual([1, expect.stringMatching(new RegExp(`^fail +accepts-valid +${told}`, 'm'))])
+})
+
+it.each([
   ['no receiver', [], /^postern: Give the URL of the receiver\.\n$/],
   ['two probes', ['URL', '--probe', 'http://localhost/', '--probe-cmd', 'x'], /Give --probe or --probe-cmd, not both/],
   ['two reports in one file', ['URL', '--junit', 'r.xml', '--md', './r.xml'], /Two reports go to .*r\.xml: give each/],
-  ['two reports to one output', ['URL', '--json', '-', '--md', '-'], /Two reports go to -: /],
   ['a probe that is no URL', ['URL', '--probe', 'localhost'], /--probe is not a URL/],
   ['the page of an unknown check', ['--explain', 'late'], /There is no check "late"\. There are: .*accepts-valid, /],
 ])('refuses %s, and sends nothing', async (_what, args, message) => {

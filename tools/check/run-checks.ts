@@ -57,13 +57,13 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
     const closed = single.id === LAST ? undefined : await unlessInterrupted(findClosed(scene), signal)
     return closed ?? (finding !== undefined && single.group === 'effect' ? 'plain_refused' : undefined)
   }
-  const followPlain = async (verdict: Verdict, { counting }: Scene): Promise<Verdict> => {
+  const judgePlain = async (verdict: Verdict, of: Scene): Promise<Verdict> => {
     const isFailed = verdict.status === 'fail'
     finding = await unlessInterrupted(isFailed ? diagnose(scene) : findPage(scene, verdict), signal)
-    if (!isFailed && finding === undefined) await counting().sent.catch(() => {})
-    endPlain()
-    return isFailed || finding === undefined ? verdict : { ...verdict, status: 'fail', cause: 'absent' }
+    if (finding !== undefined && !isFailed) return { ...verdict, status: 'fail', cause: 'absent' }
+    return isFailed || scene.probe === undefined ? verdict : judgeProbe(verdict, of, cases, isSkipped)
   }
+  const followPlain: typeof judgePlain = (...given) => judgePlain(...given).finally(endPlain)
   const check = async (single: GroupedCase) => {
     const { id } = single
     if (single.group === 'effect') {
@@ -95,6 +95,23 @@ export async function runChecks(scene: RunScene, { cases, isSkipped, concurrency
   const { counting } = toScene()
   finding ??= await unlessInterrupted(findLate({ ...scene, counting }, conclusions), signal)
   return { conclusions, finding }
+}
+
+/** Fails the check of a plain delivery if the probe fails or counts nothing, unless checks of the work report that. */
+async function judgeProbe(
+  verdict: Verdict,
+  { counting, endTurn }: Scene,
+  cases: readonly GroupedCase[],
+  isSkipped: RunOptions['isSkipped'],
+): Promise<Verdict> {
+  const ofWork = cases.filter(({ group }) => group === 'effect')
+  if (!ofWork.every(isSkipped)) {
+    await counting().sent.catch(() => {})
+    return verdict
+  }
+  endTurn()
+  const isCounted = (await counting().types).length > 0 || ofWork.length > 0
+  return isCounted ? verdict : { ...verdict, status: 'fail', cause: 'not_counted' }
 }
 
 /** Checks that read the URL only, or pass for any refusal. */

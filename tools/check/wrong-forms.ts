@@ -21,6 +21,17 @@ export const FAIL_AS_WELL: Readonly<Partial<Record<WrongFormCode, readonly strin
   reserialised: ['signature-reserialised'],
 }
 
+/** Secret of the examples in the documentation. */
+const TEST_SECRET = 'test-secret'
+const OF_EXAMPLES: WrongForm = {
+  code: 'secret_missing',
+  text: `The receiver accepts signatures of "${TEST_SECRET}"; the secret given to the checker is another one. Pass the secret of the receiver.`,
+  deliver: (make) => {
+    const { body } = make.delivery(make.event())
+    return [make.delivery(body, { signature: () => sign(body, TEST_SECRET) })]
+  },
+}
+
 /** Header names that installations of the service and other services use, and that people are likely to choose. */
 const OTHER_HEADERS = [
   ...[
@@ -71,6 +82,7 @@ export function listWrongForms(secret: Buffer, header: string): readonly WrongFo
       text: `The receiver looks only for ${lower} in lower case, but the service writes ${header}. Look the header up without regard to case.`,
       deliver: (make) => [make.delivery(make.event(), { signatureName: lower })],
     },
+    OF_EXAMPLES,
     ...computed,
     {
       code: 'normalized',
