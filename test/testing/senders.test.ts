@@ -11,7 +11,7 @@ import {
   silentLogger,
 } from 'postern/testing'
 import 'postern/testing/vitest'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Vendor, vendors } from '../senders/vendors.ts'
 import { START } from './support.ts'
 
@@ -97,6 +97,19 @@ describe.each(vendors)('a delivery of $name by the test kit', (vendor) => {
     expect(clock.pending).toBe(0)
     for (const { event } of handled.runs) expect(handled).toHaveHandledOnce(event.id)
   })
+})
+
+it('warns once if the header names the type and none is passed, as its receiver ignores it', () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  const sender = { ...github(), name: 'Hub' }
+  const sign = (options: object) => signed({ action: 'opened' }, { sender, secret: 'a secret', ...options })
+  for (const options of [{ type: 'issues.opened' }, { tamper: 'flip-bit' }]) sign(options)
+  expect(warn).not.toHaveBeenCalled()
+  for (let times = 0; times < 2; times++) sign({})
+  expect(warn.mock.calls).toEqual([
+    [expect.stringMatching(/Hub names it in a header: it is "test\.opened"\. Pass \{ type \}/), 'PosternWarning'],
+  ])
 })
 
 it('waits for an answer as long as the sender does', async () => {
