@@ -140,13 +140,12 @@ export class OptionChecker {
   }
 
   /**
-   * Refuses an object or a function behind the last argument, which nothing would read. A number may be the index that `map` passes.
+   * Refuses what stands behind the last argument, which nothing would read. A number may be the index that `map` passes.
    *
    * @throws ConfigurationError `option_invalid`
    */
-  mustEnd(next: unknown, fix: string): void {
-    if (typeof next === 'function' || (typeof next === 'object' && next !== null))
-      throw this.invalid(`${show(next)} follows its last argument; ${fix}.`)
+  mustEnd(next: unknown, fix = 'nothing would read it'): void {
+    if (next != null && typeof next !== 'number') throw this.invalid(`${show(next)} follows its last argument; ${fix}.`)
   }
 
   /**
@@ -187,7 +186,7 @@ export class OptionChecker {
 }
 
 /**
- * Returns functions that refuse an object or a function behind their last argument, which nothing would read. None of them has a default
+ * Returns functions that refuse what stands behind their last argument, which nothing would read. None of them has a default
  * value for an argument.
  *
  * @param owner the name of what has the functions, such as `client`

@@ -732,6 +732,9 @@ type Mistake = readonly [string, () => unknown, RegExp]
 
 const extra = <F extends (...args: never[]) => unknown>(call: F, ...args: readonly unknown[]) =>
   Reflect.apply(call as () => unknown, undefined, args)
+const recorder = testing.recordHandlers(newReceiver())
+const match = (name: keyof typeof testing.matchers, ...args: readonly unknown[]) =>
+  Reflect.apply(testing.matchers[name], { isNot: false, equals: Object.is }, args as never)
 const NAMES_OF_IOREDIS = { hots: 'host', prot: 'port', urll: 'url', uri: 'url', hostname: 'host', user: 'username' }
 /** Options in the words of other libraries. */
 const MISNAMED: readonly Mistake[] = [
@@ -748,6 +751,33 @@ const MISNAMED: readonly Mistake[] = [
 /** Values of an option of a connection that no server has. */
 const PLACES = { port: Number.NaN, db: -1, host: 7 }
 
+/** Calls of the test kit with an argument that none of them reads. */
+const BEHIND: readonly Mistake[] = Object.entries({
+  'signed(event, { secret }, { tamper })': () => extra(testing.signed, event, { secret }, { tamper: 'flip-bit' }),
+  'signed().request(url, { headers })': () => extra(testing.signed(event, { secret }).request, url, { headers: {} }),
+  'createSender({ target, secret }, { clock })': () => extra(testing.createSender, { target, secret }, { clock }),
+  'sender.send(event, {}, { tamper })': () => extra(newSender().send, event, {}, { tamper: 'flip-bit' }),
+  'sender.deliver(event, {}, { signal })': () => extra(newSender().deliver, event, {}, { signal }),
+  'createEvents({}, { clock })': () => extra(testing.createEvents, {}, { clock }),
+  'nodeTarget(app, {}, path)': () => extra(testing.nodeTarget, nothing, {}, '/hooks'),
+  'fetchTarget(handler, {}, path)': () => extra(testing.fetchTarget, nothing, {}, '/hooks'),
+  'fastifyTarget(app, {}, path)': () => extra(testing.fastifyTarget, { inject: nothing }, {}, '/hooks'),
+  'manualClock(start, { step })': () => extra(testing.manualClock, 0, { step: 5 }),
+  "clock.advance('5s', '10s')": () => extra(testing.manualClock().advance, '5s', '10s'),
+  'recordHandlers(receiver, { only })': () => extra(testing.recordHandlers, newReceiver(), { only: 'save' }),
+  'testReceiver(receiver, { clock })': () => extra(testing.testReceiver, newReceiver(), { clock }),
+  'dispatch(event, { waitMs })': () => extra(testing.testReceiver(newReceiver()).dispatch, event, { waitMs: 5 }),
+  'handled.failTimes(1, error, name)': () => extra(bound(recorder, 'failTimes'), 1, new Error('x'), 'save'),
+  'handled.runsOf(id, name)': () => extra(bound(recorder, 'runsOf'), 'evt_1', 'save'),
+  'handled.runsOfType(type, { email })': () => extra(bound(recorder, 'runsOfType'), 'sync.failed', { email: 'x' }),
+  'storeSuite(makeStore, {}, { isShared })': () => extra(testing.storeSuite, nothing, {}, { isShared: false }),
+  'toHaveHandled(type, {}, 2)': () => match('toHaveHandled', recorder, 'contact.created', {}, 2),
+  'toHaveHandledOnce(id, { email })': () => match('toHaveHandledOnce', recorder, 'evt_1', { email: 'x' }),
+  'toBeRejected(401, code)': () => match('toBeRejected', { status: 401 }, 401, 'signature_missing'),
+  'toHaveAttempts(1, status)': () => match('toHaveAttempts', delivery, 1, 200),
+  'toHaveScheduledNext(delay, time)': () => match('toHaveScheduledNext', delivery, '30s', 5),
+}).map(([call, make]): Mistake => [call, make, /: .* follows its last argument; /])
+
 /** Further mistakes. */
 export const MISTAKES: readonly Mistake[] = [
   ...Object.entries(PLACES).map(([name, value]): Mistake => {
@@ -758,6 +788,39 @@ export const MISTAKES: readonly Mistake[] = [
       told,
     ]
   }),
+  ...BEHIND,
+  ["events.model('*')", () => events.model('*'), /model is "\*"; give the key of a model/],
+  [
+    'events.paymentCompleted({ data })',
+    () => events.paymentCompleted({ data: { amount: 5 } }),
+    /data is an object; give the fields of the data itself, not \{ data \}/,
+  ],
+  [
+    'handled.failTimes(1, { handler })',
+    () => recorder.failTimes(1, { handler: 'save' }),
+    /failTimes: error is an object; give an error, with which every handler fails/,
+  ],
+  [
+    'handled.failTimes(1, () => error)',
+    () => recorder.failTimes(1, () => new Error('x')),
+    /failTimes: error is a function; give an error/,
+  ],
+  [
+    'fetchTarget(an app of Express)',
+    () => testing.fetchTarget(Object.assign(nothing.bind(null), { listen: nothing }) as never),
+    /on node:http, use nodeTarget\(app\)/,
+  ],
+  [
+    'fetchTarget(handler without a Response)',
+    () => testing.createSender({ target: testing.fetchTarget((() => ({ status: 200 })) as never), secret }).send(event),
+    /the result of the handler is an object; give a Response/,
+  ],
+  [
+    'clock.setTimeout(ms, callback)',
+    () => extra(testing.manualClock().setTimeout, 5, nothing),
+    /clock\.setTimeout: callback is 5; give a function/,
+  ],
+  ['toBeRejected(404)', () => match('toBeRejected', { status: 401 }, 404), /give a 4xx status but 404/],
   [
     'events.model(model, record)',
     () => extra(events.model, 'opportunity', { stage: 'won' }),

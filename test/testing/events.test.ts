@@ -74,6 +74,12 @@ describe('the builders', () => {
       expect(event).toMatchObject(envelope)
   })
 
+  it('take fields of a custom record that a contact does not have', () => {
+    const fields = { _id: 'o1', accountKey: 'x', timestamp: 'y', id: 'z' }
+    expect(events.model('opportunity').created(fields).data.record).toEqual(fields)
+    expect(events.raw('a.created', { data: {} }).data).toEqual({ data: {} })
+  })
+
   it('share nothing between events', () => {
     const [one, other] = [events.contact.created(), events.contact.created()]
     expect(one.data.record).not.toBe(other.data.record)

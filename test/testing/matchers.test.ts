@@ -74,6 +74,24 @@ describe('toBeRejected', () => {
   ])('refuses %j and %s', (value, status, message) => mustFail(check(value, status), message))
 })
 
+it.each([
+  ['404 of Express', attempt(404, { body: 'Cannot POST /webhooks' })],
+  ['404 of a Response', new Response('', { status: 404 })],
+  ['404 of a delivery', delivery(attempt(404))],
+  ['405 of a router', attempt(405, { body: 'Method Not Allowed' })],
+])('toBeRejected takes no %s for a rejection, also under .not', (_what, value) => {
+  for (const not of [true, false])
+    expect(() => by('toBeRejected', value)(not)).toThrow(
+      /no receiver answered at the path of the target: its status is 40[45]/,
+    )
+})
+
+it.each([
+  [attempt(405, { body: '{"code":"method_not_allowed"}' })],
+  [{ outcome: 'rejected', status: 405, code: 'method_not_allowed' }],
+  [new Response('', { status: 405 })],
+])('toBeRejected takes a 405 of a receiver: %j', (value) => by('toBeRejected', value, 405)(false))
+
 describe('toHaveAttempts', () => {
   const check = (value: unknown, count: number) => by('toHaveAttempts', value, count)
   const two = delivery(attempt(500), attempt(undefined, { failure: 'timeout' }))

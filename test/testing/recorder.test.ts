@@ -92,6 +92,15 @@ describe('recordHandlers', () => {
     expect(await receiver.dispatch(events.contact.updated())).toMatchObject({ outcome: 'handled' })
   })
 
+  it('takes no name of a handler or a type as an error, which every handler would fail with', async () => {
+    const receiver = newReceiver().on('contact.created', { name: 'mail' }, () => {})
+    const handled = recordHandlers(receiver)
+    expect(() => handled.failTimes(1, 'contact.created')).toThrow(/is no error, but the name of a handler or a type/)
+    handled.failTimes(1, 'mail')
+    await receiver.dispatch(events.contact.created())
+    expect(() => handled.runs).toThrow(/failTimes: "mail" is no error/)
+  })
+
   it('comes too late after the first delivery, and reports it', async () => {
     const receiver = newReceiver().on('contact.*', () => {})
     await receiver.dispatch(events.contact.created())
@@ -166,6 +175,15 @@ describe('the type that toHaveHandled takes', () => {
     const told = '"contact.created" is a type; give the id of an event.'
     expect(() => handled.runsOf('contact.created')).toThrow(told)
     expect(() => expect(handled).not.toHaveHandledOnce('contact.created')).toThrow(told)
+  })
+
+  it('is refused as the id of an event if it is that of a record, handled or not', async () => {
+    const { dispatch, handled } = make('invoice.paid')
+    const [event, same] = [events.contact.created(), events.contact.created({ _id: 'evt_1' }, { id: 'evt_1' })]
+    for (const each of [event, same]) await dispatch(each)
+    const told = `"${event.data.record._id}" is the id of a record; give the id of an event.`
+    expect(() => expect(handled).not.toHaveHandledOnce(event.data.record._id)).toThrow(told)
+    for (const { id } of [event, same]) expect(handled).not.toHaveHandledOnce(id)
   })
 
   it('is told if another model was probably meant', () => {

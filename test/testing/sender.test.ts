@@ -1,7 +1,16 @@
 import { nodeHandler } from 'postern/node'
-import { createSender, events, manualClock, nodeTarget, recordHandlers, type Target } from 'postern/testing'
+import {
+  createSender,
+  events,
+  fetchTarget,
+  manualClock,
+  nodeTarget,
+  recordHandlers,
+  type Target,
+} from 'postern/testing'
 import 'postern/testing/vitest'
-import { describe, expect, it, vi } from 'vitest'
+import { fetchHandler } from 'postern/web'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Gate } from '../support/gate.ts'
 import { newReceiver, START, secret, TARGETS } from './support.ts'
 
@@ -166,4 +175,23 @@ describe('a sender', () => {
     })
     expect(await sender.send(events.contact.created(), { tamper: undefined })).toBeRejected(401)
   })
+})
+
+it('warns of a delivery that waits by real time for a receiver with a manual clock', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  const controller = new AbortController()
+  for (const clock of [undefined, manualClock()]) {
+    const receiver = newReceiver(clock).on('contact.*', () => {})
+    recordHandlers(receiver).failTimes(1)
+    const sender = createSender({ target: fetchTarget(fetchHandler(receiver)), secret })
+    const delivery = sender.deliver(events.contact.created(), { signal: controller.signal })
+    await vi.waitFor(() => expect(delivery).toHaveScheduledNext('30s'))
+    expect(warn).toHaveBeenCalledTimes(clock ? 1 : 0)
+  }
+  controller.abort()
+  expect(warn.mock.calls[0]).toEqual([
+    expect.stringMatching(/sender\.deliver: .*createSender\(\{ clock \}\)/),
+    'PosternWarning',
+  ])
 })

@@ -41,8 +41,10 @@ export function makeDelivery(
     body,
     headers,
     signature,
-    request(url = 'http://localhost/webhooks') {
-      new OptionChecker('signed().request').mustBe('url', url, HTTP_URL)
+    request(url = 'http://localhost/webhooks', next?: unknown) {
+      const check = new OptionChecker('signed().request')
+      check.mustBe('url', url, HTTP_URL)
+      check.mustEnd(next)
       return new Request(url, { method: 'POST', headers, body })
     },
   }

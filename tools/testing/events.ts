@@ -85,27 +85,33 @@ function findModel(key: string): string | undefined {
 }
 
 const MODEL_KEY: Kind = (value) =>
-  typeof value === 'string' && /^[^.\s]+$/.test(value)
+  typeof value === 'string' && /^[^.*\s]+$/.test(value)
     ? (findSpelling(value) ?? findModel(value))
     : 'the key of a model, such as "opportunity"'
 
-/** Fields of a record. The record in a field is the `data` of an event. */
-const RECORD: Kind = (value) => {
-  const [only = '', ...others] = Object.keys(Object(value))
-  const isNested =
-    others.length === 0 && /^(data|record)$/.test(only) && OBJECT(Reflect.get(Object(value), only)) === undefined
-  if (isNested) return `the fields of the record itself, not { ${only} }`
-  if ('accountKey' in Object(value)) return 'the fields of the record; accountKey stands in the argument behind it'
-  return OBJECT(value)
-}
+/** Fields of a record, or of the data of an event, which may not stand in a field of this name. */
+const fieldsOf =
+  (what: string, nested: RegExp): Kind =>
+  (value) => {
+    const [only = '', ...others] = Object.keys(Object(value))
+    const isNested = others.length === 0 && nested.test(only) && OBJECT(Object(value)[only]) === undefined
+    return isNested ? `the fields of the ${what} itself, not { ${only} }` : OBJECT(value)
+  }
 
-const KINDS: Readonly<Record<string, Kind>> = { type: FILLED_TEXT, id: FILLED_TEXT, record: RECORD }
+const KINDS: Readonly<Record<string, Kind>> = {
+  type: FILLED_TEXT,
+  id: FILLED_TEXT,
+  record: fieldsOf('record', /^(data|record)$/),
+  data: fieldsOf('data', /^data$/),
+}
+const KINDS_OF_RAW: typeof KINDS = { ...KINDS, data: OBJECT }
 
 /** Checks the arguments of a builder, of which all but the first may be left out. */
 function checkBuilder(name: string, given: Readonly<Record<string, unknown>>, envelope: unknown): void {
   const check = new OptionChecker(`events.${name}`)
+  const kinds = name === 'raw' ? KINDS_OF_RAW : KINDS
   for (const [argument, value] of Object.entries(given))
-    if (value !== undefined || argument === 'type') check.mustBe(argument, value, KINDS[argument] ?? OBJECT)
+    if (value !== undefined || argument === 'type') check.mustBe(argument, value, kinds[argument] ?? OBJECT)
   if (envelope !== undefined) check.mustFit(envelope, ENVELOPE)
 }
 
@@ -113,13 +119,16 @@ function checkBuilder(name: string, given: Readonly<Record<string, unknown>>, en
 const LEAST_LETTERS = 5
 
 function mustNameFields(builder: string, record: object, known: readonly string[]): void {
+  if (known.length === 0) return
+  const check = new OptionChecker(builder)
   const names = Object.keys(record).filter((name) => name.length >= LEAST_LETTERS)
-  if (known.length > 0 && 'id' in record && !('_id' in record))
-    throw new OptionChecker(builder).invalid('a record has no field "id"; did you mean "_id"?')
+  if ('id' in record && !('_id' in record)) throw check.invalid('a record has no field "id"; did you mean "_id"?')
+  if ('accountKey' in record)
+    throw check.invalid('accountKey is no field of the record; it stands in the argument behind it.')
   const misspelt = findMisspelt(names, known)
   if (misspelt === undefined) return
   const [type] = builder.match(/\w+\.\w+$/) ?? []
-  throw new OptionChecker(builder).invalid(
+  throw check.invalid(
     `the service names no ${misspelt} A field of the account goes by events.raw("${type}", { record }).`,
   )
 }
@@ -130,8 +139,11 @@ function mustNameFields(builder: string, record: object, known: readonly string[
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`, also by its builders
  */
-export function createEvents(options: EventsOptions = {}): EventBuilders {
-  new OptionChecker('createEvents').mustFit(options, { seed: SEED, clock: withMethods('now') })
+export function createEvents(options?: EventsOptions): EventBuilders
+export function createEvents(options: EventsOptions = {}, next?: unknown): EventBuilders {
+  const check = new OptionChecker('createEvents')
+  check.mustFit(options, { seed: SEED, clock: withMethods('now') })
+  check.mustEnd(next)
   const { seed, clock } = options
   let count = 0
   const nextHex = () => {

@@ -1,4 +1,4 @@
-import { FUNCTION, type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
+import { type Kind, OptionChecker, withMethods } from '../../src/protocol/option-checker.ts'
 import {
   pathOf,
   sendParts,
@@ -16,11 +16,15 @@ import {
  */
 export function fetchTarget(
   handler: (request: Request) => Response | Promise<Response>,
-  options: TargetOptions = {},
+  options?: TargetOptions,
+): Target
+export function fetchTarget(
+  handler: (request: Request) => Response | Promise<Response>,
+  ...rest: readonly unknown[]
 ): Target {
   const check = new OptionChecker('fetchTarget')
-  check.mustBe('handler', handler, (value) => FUNCTION(value) && `${FROM_REQUEST}; for a Hono app, give app.fetch`)
-  const url = new URL(pathOf(check, options), 'http://localhost')
+  check.mustBe('handler', handler, FROM_REQUEST)
+  const url = new URL(pathOf(check, rest), 'http://localhost')
   return {
     async send(request) {
       const response = await handler(toRequest(url, request))
@@ -32,8 +36,13 @@ export function fetchTarget(
 }
 
 /** Accepts a Response of any realm and any implementation. */
-const RESPONSE: Kind = (value) => (Number.isInteger(Object(value).status) ? undefined : 'a Response')
-const FROM_REQUEST = 'a function from Request to Response'
+const RESPONSE: Kind = (value) =>
+  Number.isInteger(Object(value).status) && withMethods('text')(value) === undefined ? undefined : 'a Response'
+/** An app of Express is a function too, with methods. */
+const FROM_REQUEST: Kind = (value) =>
+  typeof value === 'function' && !('listen' in value)
+    ? undefined
+    : 'a function from Request to Response; for a Hono app, give app.fetch; for an app on node:http, use nodeTarget(app)'
 
 function toRequest(url: URL, request: TargetRequest): Request {
   const headers = new Headers()

@@ -31,10 +31,11 @@ export interface InjectableApp {
  *
  * @example fastifyTarget(app, { path: '/webhooks' })
  */
-export function fastifyTarget(app: InjectableApp, options: TargetOptions = {}): Target {
+export function fastifyTarget(app: InjectableApp, options?: TargetOptions): Target
+export function fastifyTarget(app: InjectableApp, ...rest: readonly unknown[]): Target {
   const check = new OptionChecker('fastifyTarget')
   check.mustBe('app', app, INJECTABLE)
-  const path = pathOf(check, options)
+  const path = pathOf(check, rest)
   return {
     async send(request) {
       const { statusCode, headers, payload } = await app.inject(toInjection(path, request))

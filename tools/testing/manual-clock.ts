@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/host/clock.ts'
-import { type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
+import { FUNCTION, type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
 import { show } from '../../src/protocol/show.ts'
 import { parseDuration } from '../wire/parse-duration.ts'
@@ -61,6 +61,13 @@ const TIME: Kind = (value) => {
 
 const check = new OptionChecker('manualClock')
 
+/** Counts how often any manual clock was read: by a receiver, while a sender without one makes an attempt. */
+export const reads = { count: 0 }
+const noteRead = (elapsed: number) => {
+  reads.count++
+  return elapsed
+}
+
 interface Timer {
   readonly at: number
   readonly callback: () => void
@@ -76,14 +83,15 @@ interface Timer {
  * const clock = manualClock('2025-01-01T00:00:00Z')
  * await clock.advance('5m30s')
  */
-export function manualClock(start: string | number | Date = '2025-01-01T00:00:00Z'): ManualClock {
+export function manualClock(start?: string | number | Date): ManualClock
+export function manualClock(start: string | number | Date = '2025-01-01T00:00:00Z', next?: unknown): ManualClock {
   check.mustBe('start', start, TIME)
+  check.mustEnd(next)
   const startMs = new Date(start).getTime()
   const timers = new Map<number, Timer>()
   const work = createWork()
   let [elapsed, count] = [0, 0]
-  let moving: Promise<unknown> = Promise.resolve()
-  const settle = () => work.settle(elapsed)
+  const move = createQueue(() => work.settle(elapsed))
   const nextAt = () => earliestOf(timers.values())
   const runDue = async (due: number) => {
     elapsed = due
@@ -91,29 +99,26 @@ export function manualClock(start: string | number | Date = '2025-01-01T00:00:00
       // One that went off just now may have cleared the others.
       if (!timers.delete(id)) continue
       callback()
-      await settle()
+      await work.settle(elapsed)
     }
-  }
-  /** Runs moves one after the other, even if a test does not wait for the first. */
-  const move = <T>(make: () => Promise<T>): Promise<T> => {
-    const moved = moving.then(settle).then(make)
-    moving = moved.catch(() => {})
-    return moved
   }
   return {
     get pending() {
       return timers.size
     },
-    now: () => startMs + elapsed,
-    monotonic: () => elapsed,
+    now: () => startMs + noteRead(elapsed),
+    monotonic: () => noteRead(elapsed),
     setTimeout(callback, ms) {
+      new OptionChecker('clock.setTimeout').mustBe('callback', callback, FUNCTION)
       timers.set(++count, { at: elapsed + (ms > 0 ? ms : 0), callback })
       return count
     },
     clearTimeout: (timer) => void timers.delete(timer as number), // only what setTimeout gave can be in the map
     track: work.add,
-    async advance(by) {
-      new OptionChecker('clock.advance').mustBe('by', by, DURATION)
+    async advance(by, next?: unknown) {
+      const check = new OptionChecker('clock.advance')
+      check.mustBe('by', by, DURATION)
+      check.mustEnd(next)
       await move(async () => {
         const end = elapsed + parseDuration(by)
         let [last, rounds] = [Number.NaN, 0]
@@ -134,6 +139,16 @@ export function manualClock(start: string | number | Date = '2025-01-01T00:00:00
         return due !== undefined
       })
     },
+  }
+}
+
+/** Returns a function that runs moves one after the other, each after `settle`, even if a test does not wait for the first. */
+function createQueue(settle: () => Promise<void>) {
+  let moving: Promise<unknown> = Promise.resolve()
+  return <T>(make: () => Promise<T>): Promise<T> => {
+    const moved = moving.then(settle).then(make)
+    moving = moved.catch(() => {})
+    return moved
   }
 }
 

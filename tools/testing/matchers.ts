@@ -15,7 +15,7 @@ import { begun, type DeliveryResult } from './sender.ts'
 export interface PosternMatchers<R = void> {
   /** Asserts that an attempt, an outcome or a response has a 2xx status, or that a delivery ended with one. */
   toBeAcknowledged(): R
-  /** Asserts that it was refused with a 4xx status, or with exactly this status if one is passed. */
+  /** Asserts that it was refused with a 4xx status, or with exactly this status if one is passed. 404 is an error: no receiver answers it. */
   toBeRejected(status?: number): R
   /** Asserts that a delivery has had this many attempts so far. */
   toHaveAttempts(count: number): R
@@ -44,7 +44,7 @@ export interface MatcherResult {
  *
  * @example expect.extend(matchers)
  */
-export const matchers = {
+export const matchers = closeMatchers({
   toBeAcknowledged(this: MatcherContext, received: unknown, none?: undefined): MatcherResult {
     const { status, text } = statusOf(this, received, 'toBeAcknowledged')
     mustBe('toBeAcknowledged', 'the argument', none, NONE)
@@ -53,6 +53,7 @@ export const matchers = {
 
   toBeRejected(this: MatcherContext, received: unknown, expected?: number): MatcherResult {
     const { status, text } = statusOf(this, received, 'toBeRejected')
+    if (isUnrouted(received, status)) throw new OptionChecker('toBeRejected').invalid(NO_RECEIVER + text)
     if (expected !== undefined) mustBe('toBeRejected', 'status', expected, REFUSAL)
     const pass = isIn(status, 400) && (expected === undefined || status === expected)
     return say(this, pass, `to be rejected with ${expected ?? 'a 4xx status'}`, text)
@@ -69,8 +70,9 @@ export const matchers = {
     )
   },
 
-  toHaveHandled(this: MatcherContext, received: unknown, type: string, partial: object = {}): MatcherResult {
+  toHaveHandled(this: MatcherContext, received: unknown, type: string, given?: object): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandled')
+    const partial = given ?? {}
     mustBe('toHaveHandled', 'type', type, FILLED_TEXT)
     mustBe('toHaveHandled', 'partial', partial, OBJECT)
     const isNegated = this.isNot === true
@@ -110,6 +112,20 @@ export const matchers = {
       next === undefined ? `nothing is scheduled: it is ${status}` : `it comes ${showDuration(next.delayMs)} after`
     return say(this, next?.delayMs === parseDuration(delay), `to be tried again ${delay} after its last attempt`, text)
   },
+})
+
+type Matcher = (this: MatcherContext, ...given: never[]) => MatcherResult
+
+/** Returns matchers that refuse what stands behind their last argument: it would look as if it were asserted. None has a default value. */
+function closeMatchers<T extends Readonly<Record<string, Matcher>>>(open: T): T {
+  const close = (name: string, matcher: Matcher) =>
+    function (this: MatcherContext, ...given: never[]) {
+      const next: unknown = given.slice(matcher.length).find((value) => value !== undefined)
+      if (next !== undefined)
+        throw new OptionChecker(name).invalid(`${show(next)} follows its last argument; nothing would compare it.`)
+      return matcher.apply(this, given)
+    }
+  return Object.fromEntries(Object.entries(open).map(([name, matcher]) => [name, close(name, matcher)])) as T // same names
 }
 
 /** Checks an argument, also for a negated matcher, which would pass. */
@@ -166,7 +182,15 @@ const DELAY: Kind = (value) =>
   DURATION(value) ??
   (typeof value === 'number' && value > 0 && value < 1_000 ? `milliseconds, or "${value}s"` : undefined)
 const NONE: Kind = (value) => (value === undefined ? undefined : 'none, or use toBeRejected(status)')
-const REFUSAL: Kind = (value) => (isIn(value, 400) ? undefined : 'a 4xx status: an event is rejected with no other')
+const REFUSAL: Kind = (value) =>
+  isIn(value, 400) && value !== 404 ? undefined : 'a 4xx status but 404: an event is rejected with no other'
+const NO_RECEIVER = 'no receiver answered at the path of the target: '
+
+/** Returns true for an answer of a router. A receiver never answers 404, and 405 to other methods only, with a code. */
+function isUnrouted(received: unknown, status: unknown): boolean {
+  const { body } = Object(isDelivery(received) ? received.attempts.at(-1) : received)
+  return status === 404 || (status === 405 && typeof body === 'string' && !body.startsWith('{"code"'))
+}
 
 function say({ isNot }: MatcherContext, pass: boolean, wanted: string, found: string): MatcherResult {
   return { pass, message: () => `expected it ${isNot ? 'not ' : ''}${wanted}; ${found}` }

@@ -14,10 +14,11 @@ const LISTENER =
  * @param listener argument of `http.createServer`: the app of a framework built on it, `app.callback()`, or a function
  * @example nodeTarget(app, { path: '/webhooks' })
  */
-export function nodeTarget(listener: RequestListener, options: TargetOptions = {}): Target {
+export function nodeTarget(listener: RequestListener, options?: TargetOptions): Target
+export function nodeTarget(listener: RequestListener, ...rest: readonly unknown[]): Target {
   const check = new OptionChecker('nodeTarget')
   check.mustBe('listener', listener, (value) => FUNCTION(value) && LISTENER)
-  const url = new URL(pathOf(check, options), 'http://localhost')
+  const url = new URL(pathOf(check, rest), 'http://localhost')
   const server = createServer(listener)
   return {
     send(request) {

@@ -1,3 +1,5 @@
+import { isPlain } from '../../src/protocol/copy-plain.ts'
+import type { ConfigurationError } from '../../src/protocol/errors.ts'
 import { type AnyEvent, NAMED_TYPES, splitType, type WebhookEvent } from '../../src/protocol/events.ts'
 import { findLikeType, findMeantType } from '../../src/protocol/find-meant-type.ts'
 import { findNearest } from '../../src/protocol/nearest.ts'
@@ -39,8 +41,11 @@ export interface HandlerRecorder {
  *
  * @throws ConfigurationError `registration_frozen`, `option_invalid`
  */
-export function recordHandlers(receiver: RecordedReceiver): HandlerRecorder {
-  new OptionChecker('recordHandlers').mustBe('receiver', receiver, receiverWith('intercept'))
+export function recordHandlers(receiver: RecordedReceiver): HandlerRecorder
+export function recordHandlers(receiver: RecordedReceiver, next?: unknown): HandlerRecorder {
+  const check = new OptionChecker('recordHandlers')
+  check.mustBe('receiver', receiver, receiverWith('intercept'))
+  check.mustEnd(next)
   return new Recorder(receiver)
 }
 
@@ -67,13 +72,15 @@ export interface TestedReceiver {
  * await dispatch(events.contact.created({ email: 'zoe@example.test' }))
  * expect(handled).toHaveHandled('contact.created', { email: 'zoe@example.test' })
  */
-export function testReceiver(
-  receiver: RecordedReceiver & { dispatch(event: WebhookEvent<string, unknown>): Promise<Outcome> },
-): TestedReceiver {
-  new OptionChecker('testReceiver').mustBe('receiver', receiver, receiverWith('intercept', 'dispatch'))
+export function testReceiver(receiver: RecordedReceiver & Dispatches): TestedReceiver
+export function testReceiver(receiver: RecordedReceiver & Dispatches, next?: unknown): TestedReceiver {
+  const check = new OptionChecker('testReceiver')
+  check.mustBe('receiver', receiver, receiverWith('intercept', 'dispatch'))
+  check.mustEnd(next)
   const handled = new Recorder(receiver)
-  const dispatch = async (event: WebhookEvent<string, unknown>) => {
-    handled.dispatched.add(Object(event).type) // the receiver refuses what is no event
+  const dispatch = async (event: WebhookEvent<string, unknown>, next?: unknown) => {
+    new OptionChecker('dispatch').mustEnd(next, 'pass options to dispatch() of the receiver')
+    handled.dispatched.add(Object(event)) // the receiver refuses what is no event
     const pending = { event }
     handled.pending.add(pending)
     try {
@@ -85,6 +92,8 @@ export function testReceiver(
   return { handled, dispatch }
 }
 
+type Dispatches = Pick<TestedReceiver, 'dispatch'>
+
 const receiverWith =
   (...methods: readonly string[]): Kind =>
   (value) =>
@@ -93,6 +102,12 @@ const receiverWith =
 /** A number of runs, or `Infinity` for all. */
 const COUNT: Kind = (value) =>
   value === Number.POSITIVE_INFINITY ? undefined : whole(0, Number.MAX_SAFE_INTEGER)(value)
+
+/** Anything that a handler may throw, except a function that makes it, and options. */
+const FAILURE: Kind = (value) =>
+  typeof value === 'function' || (isPlain(value) && !['message', 'code'].some((name) => name in value))
+    ? 'an error, with which every handler fails'
+    : undefined
 
 /** Returns what to do about a type that no event has: a pattern, an id, a model, or a model with another action. */
 function findFix(type: string, known: readonly string[], isOpen: boolean): string | undefined {
@@ -104,6 +119,11 @@ function findFix(type: string, known: readonly string[], isOpen: boolean): strin
   return others.length > 0 && (rest.length === 0 || isOfModel) ? `give one of ${others.join(', ')}.` : undefined
 }
 
+const toMisuse = (name: unknown) =>
+  new OptionChecker('handled.failTimes').invalid(
+    `${show(name)} is no error, but the name of a handler or a type; every handler fails.`,
+  )
+
 interface OpenRun extends HandlerRun {
   state: 'running' | 'finished' | 'failed'
   error?: unknown
@@ -111,12 +131,14 @@ interface OpenRun extends HandlerRun {
 
 /** Recorder that also knows which types of events there are. */
 export class Recorder implements HandlerRecorder {
-  readonly dispatched = new Set<string>()
+  readonly dispatched = new Set<AnyEvent<unknown>>()
   /** Dispatches that have not ended. */
   readonly pending = new Set<{ readonly event: AnyEvent<unknown> }>()
   readonly #receiver: RecordedReceiver
   readonly #contexts = new WeakMap<HandlerRun, HandlerContext>()
   #runs: OpenRun[] = []
+  /** Error for the name of a handler in the place of the error, which is known once this handler runs. */
+  #misuse: ConfigurationError | undefined
   #failures: { readonly count: number; readonly error: unknown; readonly used: Map<string, number> }[] = []
 
   constructor(receiver: RecordedReceiver) {
@@ -125,21 +147,27 @@ export class Recorder implements HandlerRecorder {
   }
 
   get runs(): readonly HandlerRun[] {
+    if (this.#misuse !== undefined) throw this.#misuse
     return this.#runs
   }
 
-  runsOf(eventId: string): readonly HandlerRun[] {
-    this.checkId('handled.runsOf', eventId)
+  runsOf(eventId: string, next?: unknown): readonly HandlerRun[] {
+    this.checkId('handled.runsOf', eventId).mustEnd(next)
     return this.#runs.filter(({ event }) => event.id === eventId)
   }
 
-  runsOfType(type: string): readonly HandlerRun[] {
+  runsOfType(type: string, next?: unknown): readonly HandlerRun[] {
     this.checkType('handled.runsOfType', type)
+    new OptionChecker('handled.runsOfType').mustEnd(next)
     return this.#runs.filter(({ event }) => event.type === type)
   }
 
-  failTimes(count: number, error: unknown = new Error('failTimes() makes this run fail.')): void {
-    new OptionChecker('handled.failTimes').mustBe('count', count, COUNT)
+  failTimes(count: number, error: unknown = new Error('failTimes() makes this run fail.'), next?: unknown): void {
+    const check = new OptionChecker('handled.failTimes')
+    check.mustBe('count', count, COUNT)
+    check.mustBe('error', error, FAILURE)
+    if (this.#receiver.eventTypes?.().types.some((type) => type === error)) throw toMisuse(error)
+    check.mustEnd(next)
     this.#failures.push({ count, error, used: new Map() })
   }
 
@@ -157,7 +185,7 @@ export class Recorder implements HandlerRecorder {
     const check = new OptionChecker(method)
     check.mustBe('type', type, FILLED_TEXT)
     const { types, open } = this.#receiver.eventTypes?.() ?? { types: [type], open: true }
-    const known = [...types, ...this.dispatched, ...this.#runs.map(({ event }) => event.type)]
+    const known = [...types, ...this.#events().map((event) => event.type)]
     if (known.includes(type)) return undefined
     const isSendable = splitType(type) !== undefined || NAMED_TYPES.includes(type)
     const meant = open ? findMeantType(type, known) : findLikeType(type, known)
@@ -167,12 +195,21 @@ export class Recorder implements HandlerRecorder {
     return undefined
   }
 
-  /** Throws for a type in the place of an id. */
-  checkId(method: string, eventId: string): void {
+  /** Throws for a type, or the id of a record, in the place of the id of an event. */
+  checkId(method: string, eventId: string): OptionChecker {
     const check = new OptionChecker(method)
     check.mustBe('eventId', eventId, FILLED_TEXT)
-    const types = [...NAMED_TYPES, ...this.dispatched, ...(this.#receiver.eventTypes?.().types ?? [])]
-    if (types.includes(eventId)) throw check.invalid(`${show(eventId)} is a type; give the id of an event.`)
+    const events = this.#events()
+    const types = [...NAMED_TYPES, ...events.map(({ type }) => type), ...(this.#receiver.eventTypes?.().types ?? [])]
+    const isOfRecord = ({ data }: AnyEvent<unknown>) => Object(Object(data).record)._id === eventId
+    const wrong = types.includes(eventId) ? 'a type' : events.some(isOfRecord) ? 'the id of a record' : undefined
+    if (wrong !== undefined && !events.some(({ id }) => id === eventId))
+      throw check.invalid(`${show(eventId)} is ${wrong}; give the id of an event.`)
+    return check
+  }
+
+  #events(): readonly AnyEvent<unknown>[] {
+    return [...this.dispatched, ...this.#runs.map(({ event }) => event)]
   }
 
   /** Throws if such an event is under way, which its handlers may still finish. A handler that timed out is not awaited. */
@@ -215,6 +252,7 @@ export class Recorder implements HandlerRecorder {
       const used = failure.used.get(handlerName) ?? 0
       if (used >= failure.count) continue
       failure.used.set(handlerName, used + 1)
+      if (failure.error === handlerName) this.#misuse = toMisuse(handlerName)
       return failure
     }
     return undefined

@@ -1,15 +1,16 @@
 import { sleep, systemClock } from '../../src/host/clock.ts'
-import { CLOCK, type Kind, OptionChecker, SIGNAL, whole } from '../../src/protocol/option-checker.ts'
+import { CLOCK, closeCalls, type Kind, OptionChecker, SIGNAL, whole } from '../../src/protocol/option-checker.ts'
 import type { OpenTypes, Sender as WebhookSender } from '../../src/protocol/sender.ts'
 import { SENDER } from '../../src/protocol/sender-protocol.ts'
 import { parseDuration } from '../wire/parse-duration.ts'
 import { type Attempt, type AttemptPlan, makeAttempt, type SenderClock } from './attempt.ts'
 import type { DeliveryOptions, SignedDelivery } from './delivery.ts'
-import { DURATION } from './manual-clock.ts'
+import { DURATION, reads } from './manual-clock.ts'
 import type { Sendable, SignedOptions } from './signed.ts'
 import { mustBeOfService, type Payload, type SendFromOptions } from './signed-from.ts'
 import { pickSpeaker } from './speaker.ts'
 import type { Target } from './target.ts'
+import { warnOnce } from './warn-once.ts'
 
 /** Options of every sender: its target and its clock. */
 interface Sending {
@@ -110,12 +111,13 @@ export function createSender<Types = OpenTypes>(
   options: SenderFromOptions<Types>,
 ): Sender<Payload, SendFromOptions<Types>>
 export function createSender(options: SenderOptions): Sender
-export function createSender(options: SenderOptions | SenderFromOptions): Sender<Payload, object> {
+export function createSender(options: SenderOptions | SenderFromOptions, next?: unknown): Sender<Payload, object> {
   const check = new OptionChecker('createSender')
   check.mustBeObject(options, '{ target, secret }')
   if (!('target' in options) && TARGET(options) === undefined)
     throw check.invalid('it takes one object of options: { target, secret }.')
   if ('path' in options) throw check.invalid('path is an option of the target: nodeTarget(app, { path }).')
+  check.mustEnd(next)
   const speaker = pickSpeaker(check, options)
   const kinds = { target: TARGET, clock: CLOCK, ...speaker.sendOptions, sender: SENDER }
   if (!('sender' in options)) mustBeOfService(check, options, Object.keys(kinds))
@@ -145,7 +147,7 @@ export function createSender(options: SenderOptions | SenderFromOptions): Sender
     return makeAttempt(target, clock, plan)
   }
 
-  return {
+  return closeCalls<Sender<Payload, object>>('sender', {
     async send(event, options) {
       checkCall('send', event, options)
       return attempt(prepare(event, options))
@@ -172,18 +174,18 @@ export function createSender(options: SenderOptions | SenderFromOptions): Sender
       checkCall('chunked', event, options).mustBe('size', size, SIZE)
       return attempt(prepare(event, options), { partSize: size })
     },
-    async abortAfter(event, time, options = {}) {
+    async abortAfter(event, time, options) {
       checkCall('abortAfter', event, options, { bytes: BYTES }).mustBe('time', time, DURATION)
-      const { bytes, ...rest } = options
+      const { bytes, ...rest } = options ?? {}
       return attempt(prepare(event, rest), { abortAfterMs: parseDuration(time), bytes })
     },
-    deliver(event, options = {}) {
+    deliver(event, options) {
       checkCall('deliver', event, options, { signal: SIGNAL })
-      const { signal, ...rest } = options
+      const { signal, ...rest } = options ?? {}
       const prepared = prepare(event, rest)
       return deliver((number) => attempt(prepared, { number, signal }), speaker.delaysMs, clock, signal)
     },
-  }
+  })
 }
 
 const listOf =
@@ -226,6 +228,9 @@ function toPlan(
   }
 }
 
+const ON_REAL_TIME =
+  'sender.deliver: the next attempt waits by real time, but the receiver has a manual clock: createSender({ clock }).'
+
 /** Splits a body into parts. An empty first part makes a body that fits into one part a stream. */
 function toParts(bytes: Uint8Array<ArrayBuffer>, size: number): readonly Uint8Array<ArrayBuffer>[] {
   const count = Math.ceil(bytes.length / size)
@@ -251,10 +256,12 @@ function deliver(
         })
       }
       signal?.throwIfAborted()
+      const readBefore = reads.count
       const made = await attempt(index + 1)
       signal?.throwIfAborted()
       attempts.push(made)
       if (made.failure === undefined) break
+      if (clock === systemClock && reads.count > readBefore) warnOnce(ON_REAL_TIME)
     }
     status = attempts.at(-1)?.failure === undefined ? 'success' : 'failed'
     return { status, attempts, next: undefined }

@@ -48,11 +48,12 @@ export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
  */
 export function signed<Types = OpenTypes>(given: Payload, options: SignedFromOptions<Types>): SignedDelivery
 export function signed(given: Sendable, options: SignedOptions): SignedDelivery
-export function signed(given: Payload, options: SignedOptions | SignedFromOptions): SignedDelivery {
+export function signed(given: Payload, options: SignedOptions | SignedFromOptions, next?: unknown): SignedDelivery {
   const check = new OptionChecker('signed')
   const isSwapped = 'secret' in Object(given) && (isRaw(options) || !('secret' in Object(options)))
   if (isSwapped) throw check.invalid('the event comes first: signed(event, { secret }).')
   check.mustBeObject(options, '{ secret }')
+  check.mustEnd(next)
   return 'sender' in options ? signFrom(given, options) : signEvent(check, given as Sendable, options) // checked there
 }
 

@@ -33,10 +33,11 @@ export interface TargetOptions {
 const PATH: Kind = (value) =>
   typeof value === 'string' && value.startsWith('/') ? undefined : 'a path that begins with "/", such as "/webhooks"'
 
-/** Checks the options of a target, and returns the path. */
-export function pathOf(check: OptionChecker, options: TargetOptions): string {
+/** Checks the arguments of a target behind the first, which are its options, and returns the path. */
+export function pathOf(check: OptionChecker, [options = {}, next]: readonly unknown[]): string {
   check.mustFit(options, { path: PATH })
-  return options.path ?? '/webhooks'
+  check.mustEnd(next)
+  return (options as TargetOptions).path ?? '/webhooks' // checked above
 }
 
 /** Yields the parts of a body, each in a separate turn of the event loop. A body that is cut off never ends; its connection does. */

@@ -63,6 +63,8 @@ const LONGEST_LEASE_MS = LEASE_MS * 2 ** 6
 const TOO_SLOW =
   'The store, or the machine, is too slow to judge: even with leases of 38 s, a step was late by 2.4 s or more.'
 
+type MakeStore = (options: { readonly retentionMs?: number }) => Store | Promise<Store>
+
 /**
  * Returns the contract of `Store` as cases for any test runner. A store is supported if it passes all of them. Each case uses separate
  * keys. With a real clock, a case that fails on a machine that is too slow is repeated with longer leases.
@@ -71,13 +73,16 @@ const TOO_SLOW =
  * @example
  * for (const { name, run } of storeSuite((options) => memoryStore(options), { isShared: false })) test(name, run)
  */
+export function storeSuite(makeStore: MakeStore, options?: StoreSuiteOptions): readonly StoreCase[]
 export function storeSuite(
-  makeStore: (options: { readonly retentionMs?: number }) => Store | Promise<Store>,
+  makeStore: MakeStore,
   options: StoreSuiteOptions = {},
+  next?: unknown,
 ): readonly StoreCase[] {
   const check = new OptionChecker('storeSuite')
   check.mustBe('makeStore', makeStore, FUNCTION)
   check.mustFit(options, OPTIONS)
+  check.mustEnd(next)
   const { pass, outage, transaction, depth = 4, isShared = true, hasOwnClock = true } = options
   if (transaction !== undefined)
     new OptionChecker('storeSuite: transaction').mustFit(transaction, TRANSACTION, ['write', 'has'])
