@@ -843,8 +843,8 @@ export const MISTAKES: readonly Mistake[] = [
   ],
   ...['webhookId', 'eventId'].map(
     (name): Mistake => [
-      `deliveries.list({ ${name}: undefined })`,
-      () => emulator.deliveries.list({ [name]: undefined } as never),
+      `deliveries.list({ ${name}: '' })`,
+      () => emulator.deliveries.list({ [name]: '' }),
       new RegExp(`${name} is empty; leave it out to list all, or give the id`),
     ],
   ),

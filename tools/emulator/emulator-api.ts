@@ -38,8 +38,11 @@ export interface EmulatorWebhooks {
 
 /** Deliveries of all accounts. */
 export interface EmulatorDeliveries {
-  /** Lists deliveries in the order of their creation: of one webhook, of one event, or all. Refuses an undefined id, which would list all. */
-  list(filter?: Partial<Readonly<Record<'webhookId' | 'eventId', string>>>): readonly DeliveryWithBody[]
+  /** Lists deliveries in the order of their creation: of one webhook, of one event, or all. */
+  list(filter?: {
+    readonly webhookId?: string | undefined
+    readonly eventId?: string | undefined
+  }): readonly DeliveryWithBody[]
   get(id: string): DeliveryWithBody
   /** Retries a failed delivery, like the manual retry of the service's API. */
   retry(id: string): EmulatorDelivery

@@ -52,9 +52,9 @@ function mustBeEvent(place: string, { type, data, timestamp, model, action }: z.
 /** Refuses the id of an event in the place of that of a webhook, and the reverse. */
 function checkFilter({ webhooks }: Service, filter: object): z.infer<typeof filterShape> {
   const wanted = checkInput(filter, filterShape, 'deliveries.list: filter')
-  const unset = Object.keys(filter).find((name) => !Reflect.get(filter, name))
-  if (unset !== undefined)
-    throw new Refusal('invalid', `deliveries.list: ${unset} is empty; leave it out to list all, or give the id`)
+  const empty = Object.entries(wanted).find(([, id]) => id === '')
+  if (empty !== undefined)
+    throw new Refusal('invalid', `deliveries.list: ${empty[0]} is empty; leave it out to list all, or give the id`)
   if (wanted.webhookId?.startsWith('evt_'))
     throw new Refusal('invalid', 'deliveries.list: webhookId is the id of an event; give it as eventId')
   if (webhooks.find(wanted.eventId ?? '') !== undefined)
