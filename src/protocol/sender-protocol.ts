@@ -98,10 +98,13 @@ function readHead(
       const why = findStray() ?? wrong
       return why === undefined ? malformed(sender.headers.join(' or ')) : refuse(why)
     }
-    const { signedAt = receivedAt } = signed
+    const { signedAt = receivedAt, before, after } = signed
     const { toleranceMs = 0 } = sender
+    const stray = [before, after].some((text = '') => LOST.test(text)) ? findStray() : undefined
+    if (stray !== undefined) return refuse(stray)
     if (signed.signedAt !== undefined && toleranceMs === 0)
       return malformed(signature, ': signedAt needs a toleranceMs')
+    if (toleranceMs > 0 && !('signedAt' in signed)) return refuse(NO_TIME)
     if (Math.abs(receivedAt - signedAt) <= toleranceMs) return { headers, signed, receivedAt }
     const unit = findUnit(signedAt, receivedAt)
     if (unit !== undefined)
@@ -116,6 +119,12 @@ function readHead(
     return stray === undefined ? malformed(signature, `: ${reasonOf(cause)}`) : refuse(stray)
   }
 }
+
+/** What values become as text that are missing, or no text. */
+const LOST = /(?<![\p{L}\p{N}])(undefined|null|NaN|Invalid Date)(?![\p{L}\p{N}])|\[object \w+\]|=>|\bfunction\b.*\{/su
+const LOST_FIX = 'a field that it reads is missing, or has another form. Return undefined for a body that is no event.'
+const NO_TIME =
+  'returned no signedAt, and the sender has a toleranceMs: one needs the other. If an attempt has no signed time, return signedAt: undefined.'
 
 const IN_MILLISECONDS = 'Return milliseconds since 1970, as unixSeconds() does.'
 /** Units that times are written in, and the milliseconds in one. */
@@ -204,6 +213,13 @@ function parseEvent(
   if (wrong !== undefined) {
     const why = `nameEvent() of ${sender.name} returned ${show(wrong[1])} as ${wrong[0]}.`
     throw new TypeError(wrong[1] === undefined ? explain(why) : why)
+  }
+  // An event may well have such a word in it.
+  const came = [text.replace(/[:,[]\s*null(?=\s*[,}\]])/g, ''), ...Object.values(headers)]
+  for (const [name, value] of Object.entries({ id, type, timestamp, accountKey })) {
+    const lost = LOST.exec(value)?.[0]
+    if (lost !== undefined && !came.some((each) => each?.includes(lost)))
+      throw new TypeError(explain(`nameEvent() of ${sender.name} returned ${show(value)} as ${name}: ${LOST_FIX}`))
   }
   const event = checkEnvelope({ id, type, timestamp, accountKey, data })
   if (event instanceof Rejection) return refuse(event.reason)

@@ -97,7 +97,7 @@ const FIELDS: Kinds<Sender> = {
   toleranceMs: number(1_000, DAY_MS),
   waitsMs: number(1_000, DAY_MS),
   attempts: whole(1, 1_000),
-  duplicatesForMs: number(0, 365 * DAY_MS),
+  duplicatesForMs: (value) => (value === 0 ? undefined : number(1_000, 365 * DAY_MS, 'it is in milliseconds')(value)),
   maxBodyBytes: whole(1, 1_073_741_824, 'bytes'),
   types: ANY,
 }

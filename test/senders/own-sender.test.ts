@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { memoryStore, type Outcome, type PosternError, receiveFrom, record } from 'postern'
+import { memoryStore, type OpenData, type Outcome, type PosternError, receiveFrom, record } from 'postern'
 import { github, hexDigest, type Sender, shopify, standardWebhooks, stripe } from 'postern/senders'
-import { silentLogger } from 'postern/testing'
+import { signed, silentLogger } from 'postern/testing'
 import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { failure, type Line, linesInto } from '../receiver/support.ts'
@@ -73,6 +73,15 @@ describe('an own sender', () => {
   const bytes = Buffer.from(headers['x-own-signature'], 'hex')
   const inSeconds = Math.floor(Date.now() / 1_000)
   const { readHead, nameEvent } = own
+  /** A sender that makes names of other fields than there are. */
+  const named = (fields: Readonly<Record<string, string>>) => ({
+    nameEvent(body: object) {
+      const read = (name: string) => Reflect.get({ ...body, owner: {}, at: null }, name)
+      const toText = (name: string) => (name === 'kind' ? `${read(name)}.${read(name)}` : String(read(name)))
+      const names = Object.entries(fields).map(([name, field]) => [name, toText(field)])
+      return { ...nameEvent(body as never, {}, {} as never), ...Object.fromEntries(names) }
+    },
+  })
   it.each<[string, object, RegExp]>([
     ['no digests', { readHead: () => ({}) }, /readHead\(\) of Own returned no list of digests\. A sender returns/],
     ['one digest, not a list', { readHead: () => ({ digests: bytes }) }, /returned no list of digests/],
@@ -109,6 +118,40 @@ describe('an own sender', () => {
       },
       /returned undefined as id\. nameEvent\(\) reads the header "X-Id"/,
     ],
+    [
+      'an id of a field that is missing',
+      named({ id: 'event_id' }),
+      /returned "undefined" as id: a field that it reads/,
+    ],
+    ['a type of two such fields', named({ type: 'kind' }), /returned "undefined.undefined" as type/],
+    ['an account that is an object', named({ accountKey: 'owner' }), /returned "\[object Object\]" as accountKey/],
+    ['a time that is null', named({ timestamp: 'at' }), /returned "null" as timestamp/],
+    [
+      'the text of a function',
+      {
+        nameEvent: (body: object, _: object, { digest }: object & { digest?: unknown }) => ({
+          ...nameEvent(body as never, {}, {} as never),
+          id: `sha256:${digest}`,
+        }),
+      },
+      /as id: a field that it reads is missing/,
+    ],
+    [
+      'an id of a header that it does not get',
+      {
+        nameEvent: (body: object, given: Headers) => ({
+          ...nameEvent(body as never, {}, {} as never),
+          id: `own:${Reflect.get(given, 'x-id')}`,
+        }),
+      },
+      /as id: .* nameEvent\(\) reads the header "x-id", which it does not get/,
+    ],
+    [
+      'text of a header that it does not get',
+      { readHead: (given: Headers) => ({ digests: [bytes], before: `${Reflect.get(given, 'x-time')}.` }) },
+      /readHead\(\) of Own reads the header "x-time", which it does not get/,
+    ],
+    ['no time, though it has a tolerance', { toleranceMs: 5_000 }, /returned no signedAt, .* one needs the other/],
   ])('is named to its owner if it returns %s', async (_what, parts, told) => {
     const lines: Line[] = []
     const signedHead = 'signedAt' in parts && { toleranceMs: 5_000, readHead: () => ({ digests: [bytes], ...parts }) }
@@ -126,6 +169,17 @@ describe('an own sender', () => {
     const { outcome, errors } = await send({ nameEvent })
     expect(outcome).toMatchObject({ outcome: 'failed', status: 503, code: 'unexpected' })
     expect(errors.map(({ code }) => code)).toEqual(['unexpected'])
+  })
+
+  it('takes names that the body has, whatever they are', async () => {
+    const body = JSON.stringify({ id: 'undefined', type: 'field.null', account: '[object Object]', gone: null })
+    const sender = {
+      ...own,
+      nameEvent: (parsed: OpenData) => ({ ...nameEvent(parsed, {}, {} as never), timestamp: '' }),
+    }
+    const receiver = receiveFrom(sender, { secret: SECRET, logger: silentLogger }).on('*', () => {})
+    const outcome = await receiver.receive(signed(body, { sender, secret: SECRET }))
+    expect(outcome).toMatchObject({ outcome: 'handled', id: 'undefined', accountKey: '[object Object]' })
   })
 
   it.each([
@@ -152,6 +206,7 @@ describe('an own sender', () => {
     [{ waitsMs: 0 }, 'waitsMs'],
     [{ attempts: 1.5 }, 'attempts'],
     [{ duplicatesForMs: '3 d' }, 'duplicatesForMs'],
+    [{ duplicatesForMs: 72 }, 'since it is in milliseconds'],
   ])('is refused when its receiver is made: %o', (parts, text) => {
     const make = () => receiveFrom({ ...own, ...parts } as Sender, { secret: SECRET, logger: silentLogger })
     expect(make).toThrow(text)
