@@ -1,6 +1,7 @@
 import {
   type InboxPage,
   type InboxState,
+  type Kind,
   type ListOptions,
   MOST_LISTED,
   OptionChecker,
@@ -61,9 +62,15 @@ export function checkList(
   return { limit, after }
 }
 
-/** Checks the key of a call of an inbox: that of another type would mean no item. */
+/** Ids of events, such as `evt_1` and UUIDs. The key of an event has its lengths and colons, or digests, in it. */
+const ID = /^[^\s:#]+[_-][^\s:#]+$|^[^\s:#]{16,}$/
+const KEY: Kind = (value) =>
+  TEXT(value) ??
+  (ID.test(String(value)) ? 'the key of an entry of list(), or of the item of onDeadLetter: this is an id' : undefined)
+
+/** Checks the key of a call of an inbox: another value would mean no item. */
 export function checkKey(method: string, key: string): string {
-  if (TEXT(key) !== undefined) new OptionChecker(`inbox.${method}`).mustBe('key', key, TEXT)
+  if (KEY(key) !== undefined) new OptionChecker(`inbox.${method}`).mustBe('key', key, KEY)
   return key
 }
 

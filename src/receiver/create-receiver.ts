@@ -31,6 +31,7 @@ const NO_INBOX =
   'receiver.work() runs the events of an inbox, and this receiver has none: createReceiver({ inbox: sqliteInbox({ database }) }). Without an inbox handlers run before the answer, and no worker is needed.'
 const HAS_WORKER =
   'receiver.work: this receiver has a worker already, which has not been closed. Give that one a higher concurrency: an event that killed its process has to run alone, and a second worker would not know that.'
+const CLOSED = 'this receiver is closed, and handles nothing any more. Create a new one.'
 const REPLACED =
   'A newer receiver has replaced an older one with the same name and store, since NODE_ENV is "development": its module was reloaded. In production this is an error.'
 const HAS_OBSERVER =
@@ -95,7 +96,9 @@ export class WebhookReceiver implements NameHolder, Observable {
 
   on(pattern: unknown, ...rest: readonly unknown[]): this {
     const [options, handler, next] = rest.length > 1 ? rest : [{}, rest[0]]
-    new OptionChecker('.on()').mustEnd(next, 'register each handler by a call of its own, with a name')
+    const check = new OptionChecker('.on()')
+    if (this.#shared.isClosing) throw check.invalid(CLOSED)
+    check.mustEnd(next, 'register each handler by a call of its own, with a name')
     this.#routes.add(pattern, options, handler)
     return this
   }
@@ -147,7 +150,7 @@ export class WebhookReceiver implements NameHolder, Observable {
   readonly forget = (event: Pick<WebhookEvent, 'accountKey' | 'id'>): Promise<boolean> => forget(this.#shared, event)
 
   readonly work = (options: WorkOptions = {}): ReceiverWorker => {
-    const parts = this.#toWorkerParts(options)
+    const parts = this.#toWorkerParts(options, 'work')
     if (this.#worker !== undefined || this.#once !== undefined)
       throw new ConfigurationError('option_invalid', HAS_WORKER)
     const worker = this.#onBegun(startWorker(parts))
@@ -158,7 +161,7 @@ export class WebhookReceiver implements NameHolder, Observable {
 
   readonly workOnce = async (options: WorkOnceOptions): Promise<WorkedOnce> => {
     const { limits, work } = checkLimits(options, this.#shared.settings.clock.monotonic())
-    const parts = this.#toWorkerParts(work)
+    const parts = this.#toWorkerParts(work, 'workOnce')
     const before = this.#once
     if (before === undefined && this.#worker !== undefined) throw new ConfigurationError('option_invalid', HAS_WORKER)
     const { reporter, settings } = this.#shared
@@ -178,10 +181,11 @@ export class WebhookReceiver implements NameHolder, Observable {
     return worker
   }
 
-  #toWorkerParts(options: WorkOptions): WorkerParts {
+  #toWorkerParts(options: WorkOptions, method: string): WorkerParts {
     const { reporter, settings } = this.#shared
     const { inbox, leaseMs, clock, handlerTimeoutMs, onDeadLetter } = settings
     if (inbox === undefined) throw new ConfigurationError('no_inbox', NO_INBOX)
+    if (this.#shared.isClosing) throw new OptionChecker(`receiver.${method}`).invalid(CLOSED)
     const { retentionMs } = settings.store
     const retries = checkRetries(options, retentionMs, handlerTimeoutMs + GIVE_UP_AFTER_MS)
     if (retries.isHasty) reporter.warnOnce(HASTY)

@@ -750,6 +750,20 @@ const MISNAMED: readonly Mistake[] = [
 
 /** Values of an option of a connection that no server has. */
 const PLACES = { port: Number.NaN, db: -1, host: 7 }
+const closed = core.createReceiver({ secret, logger, inbox: inbox as never })
+await closed.close()
+/** Calls of a receiver that is closed, and of inboxes by the id of an event. */
+const TOO_LATE: readonly Mistake[] = [
+  ['work() after close()', () => closed.work(), /receiver\.work: this receiver is closed/],
+  ['workOnce() after close()', () => closed.workOnce({ forMs: 1_000 }), /receiver\.workOnce: this receiver is closed/],
+  ['on() after close()', () => closed.on('*', nothing), /\.on\(\): this receiver is closed/],
+]
+const BY_ID: readonly Mistake[] = [sqliteInbox, onPostgres, onRedis].flatMap((one) =>
+  (['get', 'replay', 'drop'] as const).map((method): Mistake => {
+    const told = new RegExp(`inbox\\.${method}: key is "${event.id}"; give the key of an entry of list\\(\\)`)
+    return [`inbox.${method}(event.id)`, () => one[method](event.id), told]
+  }),
+)
 
 /** Calls of the test kit with an argument that none of them reads. */
 const BEHIND: readonly Mistake[] = Object.entries({
@@ -1082,6 +1096,12 @@ export const MISTAKES: readonly Mistake[] = [
     /It is an option of the sender/,
   ],
   ['stripe({ maxAge })', () => senders.stripe({ maxAge: 5 } as never), /mean "toleranceMs"\?/],
+  ...TOO_LATE,
+  ...BY_ID,
+  ...[{ keyPrefix: 'x:' }, 'redis://127.0.0.1:1?keyPrefix=x'].map((connection): Mistake => {
+    const told = /connection has a keyPrefix, with which BullMQ cannot work; give prefix/
+    return ['bullmqInbox(keyPrefix)', () => bullmqInbox({ connection }), told]
+  }),
   ['createReceiver({ log })', () => core.createReceiver({ secret, log: console } as never), /mean "logger"\?/],
   ['createReceiver({ idempotency })', () => core.createReceiver({ secret, idempotency: 1 } as never), /mean "store"\?/],
   ['createReceiver({ onEvent })', () => core.createReceiver({ secret, onEvent: nothing } as never), /receiver\.on\(\)/],

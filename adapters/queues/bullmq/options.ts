@@ -20,19 +20,25 @@ const NAME: Kind = (value) =>
   typeof value === 'string' && /^[\w.-]{1,100}$/.test(value)
     ? undefined
     : 'a name of letters, digits, dots, underscores and hyphens'
+/** In a cluster, all keys of a queue have to be in one slot, which braces say. */
+const PREFIX: Kind = (value) =>
+  typeof value === 'string' && /^\{[\w.-]{1,98}\}$/.test(value) ? undefined : NAME(value)
 
 const check = new OptionChecker('bullmqInbox')
 
 /** @throws ConfigurationError `option_invalid`, `option_unknown` */
 export function checkOptions(options: BullmqInboxOptions) {
-  const kinds = { connection: ANY, queue: NAME, prefix: NAME, deadLetterMs: DEAD_LETTER }
+  const kinds = { connection: ANY, queue: NAME, prefix: PREFIX, deadLetterMs: DEAD_LETTER }
   check.mustFit(options, kinds, ['connection'])
   const { connection, queue = 'postern', prefix = 'bull', deadLetterMs = DEFAULT_DEAD_LETTER_MS } = options
   return { connection: toObject(connection), deadLetterMs, queue, prefix }
 }
 
 function toObject(connection: unknown): RedisOptions {
-  if (typeof connection === 'string') {
+  const isText = typeof connection === 'string'
+  if (isText ? /[?&]keyPrefix=/.test(connection) : Object(connection).keyPrefix)
+    throw check.invalid('connection has a keyPrefix, with which BullMQ cannot work; give prefix beside connection.')
+  if (isText) {
     if (/^rediss?:\/\//.test(connection)) return { url: connection }
     // The URL is not shown: it may hold a password.
     throw check.invalid(

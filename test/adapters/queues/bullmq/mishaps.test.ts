@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
+import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Settlement, TakenItem } from '../../../../src/engine.ts'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
@@ -92,6 +93,8 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
       ...[{ ...item, text: '{}', state: {} }, { ...item, text: '{}', state: { tries: 1 } }, 'text', 7, null],
     ]
     for (const data of jobs) await board.add('changed', data)
+    const lines: string[] = []
+    inbox.reportTo?.({ ...silentLogger, warn: (_fields, text) => void lines.push(text) })
     await inbox.put(makeItem('1'))
     expect(await inbox.counts()).toMatchObject({ waiting: 10 })
     expect((await inbox.list('waiting')).entries.map(({ key }) => key)).toEqual(['k9', 'k9', 'k1'])
@@ -101,6 +104,7 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
       return taken.key === 'k1' ? DONE : bury(taken)
     })
     await until(async () => ran.length === 3 && (await inbox.counts()).running === 0)
+    expect(lines.filter((line) => line.includes('jobs that are no events'))).toHaveLength(1)
     expect(await board.getJobCounts()).toMatchObject({ failed: 9, active: 0, prioritized: 0 })
     expect((await board.getFailed()).map(({ failedReason }) => failedReason)).toContain('not an event of this inbox')
     const listed: string[] = []

@@ -37,6 +37,16 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox', () => {
     expect(order.slice(0, 20)).toEqual(Array(20).fill(0))
   })
 
+  it('takes a prefix in braces, by which a cluster keeps the keys of a queue together', async () => {
+    const inbox = bullmqInbox({ connection: server().url, queue: newName(), prefix: '{bull}' })
+    onTestFinished(() => inbox.close())
+    await putMany(inbox, 'acme', 1)
+    expect(inbox.commandOptions?.slice(-2)).toEqual(['--prefix', '{bull}'])
+    await workOff(inbox, 1, () => DONE)
+    await until(async () => (await inbox.counts()).running === 0)
+    expect(await inbox.findMissing()).toBeUndefined()
+  })
+
   it('lets a dashboard see an event, and retry a dead letter with fresh tries', async () => {
     const { inbox, board } = open()
     const [item] = await putMany(inbox, 'acme', 1)
