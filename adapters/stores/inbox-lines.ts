@@ -68,9 +68,10 @@ const KEY: Kind = (value) =>
   TEXT(value) ??
   (ID.test(String(value)) ? 'the key of an entry of list(), or of the item of onDeadLetter: this is an id' : undefined)
 
-/** Checks the key of a call of an inbox: another value would mean no item. */
+/** Checks the key of a call of an inbox: another value would mean no item. `get` takes ids, of which it finds none. */
 export function checkKey(method: string, key: string): string {
-  if (KEY(key) !== undefined) new OptionChecker(`inbox.${method}`).mustBe('key', key, KEY)
+  const kind = method === 'get' ? TEXT : KEY
+  if (kind(key) !== undefined) new OptionChecker(`inbox.${method}`).mustBe('key', key, kind)
   return key
 }
 

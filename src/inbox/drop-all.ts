@@ -42,16 +42,19 @@ const check = new OptionChecker('dropAll')
  * @example
  * const { dropped, running } = await dropAll(inbox, { accountKey: 'acme' })
  */
-export async function dropAll(inbox: Inbox, options: DropAllOptions): Promise<DroppedAll> {
+export async function dropAll(inbox: Inbox, options: DropAllOptions): Promise<DroppedAll>
+// An option behind the others would be ignored, and dryRun with it.
+export async function dropAll(inbox: Inbox, options: DropAllOptions, next?: unknown): Promise<DroppedAll> {
   check.mustBe('the inbox', inbox, withMethods('list', 'drop'))
   check.mustFit(options, KINDS, ['accountKey'])
+  check.mustEnd(next, 'all options go into one object')
   const { accountKey, isOfType = () => true, dryRun, onProgress = () => {} } = options
   const isMeant = (entry: ListedEntry) =>
     entry.accountKey === accountKey && check.mustAnswer('isOfType', isOfType(entry.type))
   let done: DroppedAll = { read: 0, found: 0, dropped: 0, running: 0 }
-  const tell = (changes: Partial<DroppedAll>) => {
+  const tell = async (changes: Partial<DroppedAll>) => {
     done = { ...done, ...changes }
-    onProgress(done)
+    await onProgress(done)
   }
   // One round may miss an event that runs meanwhile and waits again, or one of a page that moves.
   for (let [round, emptyRounds] = [0, 0]; round < MOST_ROUNDS && emptyRounds < 2; round++) {
@@ -59,13 +62,13 @@ export async function dropAll(inbox: Inbox, options: DropAllOptions): Promise<Dr
     // Reads all before one is deleted: an engine may number those of a page.
     for await (const { entries, state } of readPages(inbox)) {
       for (const { key } of entries.filter(isMeant)) (state === 'running' ? running : keys).add(key)
-      tell({ read: done.read + entries.length, found: done.dropped + keys.size, running: running.size })
+      await tell({ read: done.read + entries.length, found: done.dropped + keys.size, running: running.size })
     }
     if (dryRun) return done
     const found = [...keys]
     for (let from = 0; from < found.length; from += CONCURRENCY) {
       const isDropped = await Promise.all(found.slice(from, from + CONCURRENCY).map((key) => inbox.drop(key)))
-      tell({ dropped: done.dropped + isDropped.filter((each) => each).length })
+      await tell({ dropped: done.dropped + isDropped.filter((each) => each).length })
     }
     emptyRounds = found.length === 0 ? emptyRounds + 1 : 0
   }

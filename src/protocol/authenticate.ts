@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto'
 import type { Envelope } from './envelope.ts'
 import { ConfigurationError } from './errors.ts'
-import { isBytes } from './is-bytes.ts'
 import { Rejection } from './outcome.ts'
 import { isThenable } from './promises.ts'
 import type { Protocol } from './protocol.ts'
+import { quote } from './show.ts'
 import { importAll, type Secret } from './signature.ts'
 
 /** A secret that speaks for one account only: an event of another account is refused, though its signature holds. */
@@ -46,10 +46,6 @@ const MISMATCH = new Rejection(
   'signature_mismatch',
   'The signature was made with none of the secrets (each registration has its own), or the body was changed on the way.',
 )
-const OTHER_ACCOUNT = new Rejection(
-  'account_mismatch',
-  'The signature is valid, but its secret belongs to another account than the event.',
-)
 
 /** Returns the event of a body that a key of its account, or of no account, signed: stops 4 and 5. Every key is tried before anything is decoded. */
 export function authenticate(
@@ -67,7 +63,13 @@ export function authenticate(
   if (accounts === undefined) return MISMATCH
   const parsed = protocol.parse(body, head) // 5
   if (parsed instanceof Rejection || accounts === 'any' || accounts.includes(parsed.event.accountKey)) return parsed
-  return OTHER_ACCOUNT
+  return refuseOther(accounts, parsed.event.accountKey)
+}
+
+function refuseOther(accounts: readonly string[], accountKey: string): Rejection {
+  const own = accounts.map(quote).join(', ')
+  const reason = `The signature is valid, but its secret belongs to another account (${own}) than the event (${quote(accountKey)}).`
+  return new Rejection('account_mismatch', reason)
 }
 
 /**
@@ -90,7 +92,8 @@ export function importSecrets(
 }
 
 function importEntry(entry: unknown, toKey: (secret: unknown) => KeyObject): VerificationKey {
-  if (typeof entry !== 'object' || entry === null || isBytes(entry) || isThenable(entry))
+  const isOther = Object.prototype.toString.call(entry) !== '[object Object]'
+  if (typeof entry !== 'object' || entry === null || isOther || isThenable(entry))
     return { key: toKey(entry), accountKey: undefined }
   // Plain JavaScript can omit or misspell either field.
   const { secret, accountKey, ...unknown } = entry as Partial<BoundSecret>
@@ -98,7 +101,7 @@ function importEntry(entry: unknown, toKey: (secret: unknown) => KeyObject): Ver
   if (stray !== undefined)
     throw new ConfigurationError(
       'secret_unusable',
-      `A bound secret is { secret, accountKey }; it has no field "${stray}".`,
+      `A bound secret is { secret, accountKey }; it has no field "${stray}". Those of several accounts are a list.`,
     )
   if (typeof accountKey !== 'string' || accountKey.trim() !== accountKey || accountKey === '')
     throw new ConfigurationError(

@@ -4,3 +4,8 @@ import { types } from 'node:util'
 export function isBytes(value: unknown): value is Uint8Array {
   return types.isUint8Array(value)
 }
+
+/** Returns how bytes in another form are given; otherwise an empty text. */
+export function tellBytes(value: unknown, name: string): string {
+  return types.isAnyArrayBuffer(value) ? `: of an ArrayBuffer, new Uint8Array(${name})` : ''
+}

@@ -26,9 +26,15 @@ const SERVICE = serviceProtocol(SIGNATURE_NAME)
  * if (opened.event === undefined) return response.sendStatus(opened.status)
  * console.log(opened.event.type)
  */
-export function openEvent(body: Uint8Array | string, header: HeaderValue, secrets: Secrets | undefined): OpenedEvent {
+export function openEvent(body: Uint8Array | string, header: HeaderValue, secrets: Secrets | undefined): OpenedEvent
+export function openEvent(
+  body: Uint8Array | string,
+  header: HeaderValue,
+  secrets: Secrets | undefined,
+  next?: unknown,
+): OpenedEvent {
   mustBeRaw(body)
-  mustBeHeader(header)
+  mustBeHeader(header, next)
   const keys = importSecrets(secrets, SERVICE)
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const head = SERVICE.readGiven({ signature: header }, 0)

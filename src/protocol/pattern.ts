@@ -58,11 +58,14 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
   if (SERVICE_EVENT_TYPES.some((type) => type === text))
     return { kind: 'type', text, model: undefined, action: undefined }
   const nearest = findPattern(text, models, events)
-  const meant = nearest === undefined ? '' : ` Did you mean '${nearest}'?`
+  const meant = nearest === undefined ? OF_OTHERS : ` Did you mean '${nearest}'?`
   throw invalid(
     `No event can match "${text}".${meant} Patterns are a model and an action ('contact.created', 'contact.*', '*.deleted'; actions are ${list(ACTIONS)}), '*', one of ${list(SERVICE_EVENT_TYPES)}, or a type declared in the events option (${list(events.keys())}; to declare this one: events: { '${text}': … }).`,
   )
 }
+
+/** Their types look like patterns. */
+const OF_OTHERS = ' Events of GitHub, Stripe, Shopify and others come to receiveFrom(sender, { secret }).'
 
 /** Returns a warning of a type that differs in a letter from a declared one. */
 export function findMisspelt({ text }: EventPattern, events: Keys): string | undefined {
@@ -81,8 +84,12 @@ export function findDoubt(pattern: EventPattern): string | undefined {
 
 /** Finds the pattern that was probably meant. */
 function findPattern(text: string, models: Keys | undefined, events: Keys): string | undefined {
-  const spelt = text.includes('.') ? text.replace(/[\s\p{C}]+/gu, '') : text.trim().replace(/[\s:/_-]+/g, '.')
-  const keys = models === undefined ? [...NAMED_MODELS, spelt.replace(/\..*/, '')] : [...models.keys()]
+  const hasDot = text.includes('.')
+  const words = text.trim().replace(/(?<=[a-z])(?=[A-Z])/g, '.')
+  const spelt = hasDot ? text.replace(/[\s\p{C}]+/gu, '') : words.replace(/[\s:/_-]+/g, '.')
+  // A word alone is no model: of "created", nothing would be about one.
+  const own = hasDot ? [spelt.replace(/\..*/, '')] : []
+  const keys = models === undefined ? [...NAMED_MODELS, ...own] : [...models.keys()]
   const ofModels = keys.flatMap((key) => [...ACTIONS, '*'].map((action) => `${key}.${action}`))
   const known = [...ofModels, ...ACTIONS.map((action) => `*.${action}`), ...SERVICE_EVENT_TYPES, ...events.keys()]
   const nearest = findNearest(spelt, known)

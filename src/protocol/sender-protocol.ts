@@ -4,6 +4,7 @@ import { ConfigurationError } from './errors.ts'
 import type { RequestHead } from './head.ts'
 import { isBytes } from './is-bytes.ts'
 import { type Kind, withMethods } from './option-checker.ts'
+import { findOtherSender } from './other-senders.ts'
 import { Rejection, type RejectionCode } from './outcome.ts'
 import { ignoreRejection, isThenable } from './promises.ts'
 import type { Protocol } from './protocol.ts'
@@ -86,7 +87,12 @@ function readHead(
     if (value !== undefined) {
       if (name === signature ? value === '' : !ONE_VALUE.test(value)) return malformed(name)
       headers[name] = value
-    } else if (sender.headers.includes(name)) return new Rejection('signature_missing', `There is no ${name} header.`)
+    } else if (sender.headers.includes(name)) {
+      const other = findOtherSender(
+        (each) => onlyValue(request.header(each)) !== undefined && !sender.headers.includes(each),
+      )
+      return new Rejection('signature_missing', [`There is no ${name} header.`, other].filter(Boolean).join(' '))
+    }
   }
   const refuse = (why: string, code: RejectionCode = 'signature_malformed') =>
     new Rejection(code, `readHead() of ${sender.name} ${why}`)
@@ -120,7 +126,7 @@ function readHead(
   }
 }
 
-/** What values become as text that are missing, or no text. */
+/** Texts that values become which are missing, or no text. */
 const LOST = /(?<![\p{L}\p{N}])(undefined|null|NaN|Invalid Date)(?![\p{L}\p{N}])|\[object \w+\]|=>|\bfunction\b.*\{/su
 const LOST_FIX = 'a field that it reads is missing, or has another form. Return undefined for a body that is no event.'
 const NO_TIME =

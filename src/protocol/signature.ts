@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { ConfigurationError, PosternError } from './errors.ts'
-import { isBytes } from './is-bytes.ts'
+import { isBytes, tellBytes } from './is-bytes.ts'
 import { parseJson } from './parse-json.ts'
 import { ignoreRejection, isThenable } from './promises.ts'
 import { show } from './show.ts'
@@ -41,9 +41,15 @@ export function sign(body: Uint8Array | string, secret: Secret): string {
  * @throws ConfigurationError `secret_unusable`, `option_invalid` for a header that is neither text nor a list; PosternError `body_consumed`
  * if the body is neither bytes nor text
  */
-export function verify(body: Uint8Array | string, header: HeaderValue, secrets: Secret | readonly Secret[]): boolean {
+export function verify(body: Uint8Array | string, header: HeaderValue, secrets: Secret | readonly Secret[]): boolean
+export function verify(
+  body: Uint8Array | string,
+  header: HeaderValue,
+  secrets: Secret | readonly Secret[],
+  next?: unknown,
+): boolean {
   mustBeRaw(body)
-  mustBeHeader(header)
+  mustBeHeader(header, next)
   const keys = importAll(isList(secrets) ? secrets : [secrets], importSecret)
   if (keys.length === 0)
     throw new ConfigurationError('secret_unusable', 'The list of secrets is empty: no signature can be checked.')
@@ -55,7 +61,12 @@ export function verify(body: Uint8Array | string, header: HeaderValue, secrets: 
 }
 
 /** @throws ConfigurationError `option_invalid` if an app passed something else than the value of a header */
-export function mustBeHeader(header: unknown): void {
+export function mustBeHeader(header: unknown, next?: unknown): void {
+  if (next !== undefined)
+    throw new ConfigurationError(
+      'option_invalid',
+      'There is an argument behind the secrets: several of them are one list, and no time is judged.',
+    )
   if (header == null || typeof header === 'string' || Array.isArray(header)) return
   ignoreRejection(header)
   throw new ConfigurationError(
@@ -123,8 +134,13 @@ export function importSecret(secret: unknown, hint = SECRET_HINT): KeyObject {
   throw unusable(
     secret === undefined
       ? 'is undefined: set the environment variable that it is read from, or load the env file that sets it'
-      : `is ${secret === null ? 'null' : `of type ${typeof secret}`}; give text or bytes`,
+      : `is ${secret === null ? 'null' : `of type ${typeof secret}${tagOf(secret)}`}; give text or bytes${tellBytes(secret, 'secret')}`,
   )
+}
+
+/** Returns the kind of an object in parentheses: a key, for example, is no secret. */
+function tagOf(value: unknown): string {
+  return typeof value === 'object' ? ` (${Object.prototype.toString.call(value).slice(8, -1)})` : ''
 }
 
 /** Mistakes of files, shells and templates, by the text that they leave. */
@@ -138,6 +154,8 @@ const MISTAKES: readonly (readonly [RegExp, string])[] = [
   [/^[A-Z][A-Z\d_]*SECRET[A-Z\d_]*=./, 'is a whole line of an env file; give what is behind the equals sign'],
   [/\*{4}|…|\.{3}$/, 'is masked or cut off; give the whole'],
   [/^[a-z][\w+.-]*:\/\/|^arn:|^\/(run|etc|var|mnt|secrets)\//, 'is the place of a secret; give what is stored there'],
+  [/^-----BEGIN /, 'is a key or a certificate in PEM; give the text that signs the webhooks'],
+  [/^\S{8,}\s+#/, 'has a comment behind it; remove it'],
   [/^(Bearer|Basic) /, 'is the value of a header; give the secret alone'],
   [
     /^[^\s,;]{8,}(\s*[,;\n]\s*[^\s,;]{8,})+$|^whsec_\S+(\s+whsec_\S+)+$/,
@@ -224,7 +242,7 @@ export function mustBeRaw(body: unknown): void {
   if (typeof body === 'string' || ArrayBuffer.isView(body)) return
   throw new PosternError(
     'body_consumed',
-    'A signature covers the exact bytes of the body: give the Uint8Array or Buffer that was received, not the output of a JSON parser.',
+    `A signature covers the exact bytes of the body: give the Uint8Array or Buffer that was received, not the output of a JSON parser${tellBytes(body, 'body')}.`,
   )
 }
 

@@ -85,8 +85,8 @@ export class HandlerTransaction {
   }
 
   /** A property, so that handlers can destructure their context. */
-  readonly run = <T>(work: (tx: never) => T | PromiseLike<T>): Promise<T> => {
-    const why = this.#whyNot(work)
+  readonly run = <T>(work: (tx: never) => T | PromiseLike<T>, next?: unknown): Promise<T> => {
+    const why = this.#whyNot(work, next)
     const ended = why === undefined ? this.#begin(work) : Promise.reject<T>(this.#parts.refuse(why))
     if (why === undefined) this.ended = ended
     // If it fails, the handler fails too, even if it does not await it.
@@ -123,11 +123,12 @@ export class HandlerTransaction {
     }
   }
 
-  #whyNot(work: unknown): string | undefined {
+  #whyNot(work: unknown, next: unknown): string | undefined {
     if (this.#isClosed)
       return 'was called after the handler had ended, or was given up. Await all that comes before it.'
     if (this.isBegun)
       return 'was called a second time. Do everything in one transaction, or register a handler for the rest.'
+    if (next !== undefined) return 'takes the work alone: its transaction has no options.'
     return typeof work === 'function' ? undefined : 'takes a function: context.transaction((tx) => …).'
   }
 }

@@ -75,6 +75,7 @@ export class WebhookReceiver implements NameHolder, Observable {
   constructor(settings: ReceiverSettings) {
     this.#shared = new Shared(settings, new Reporter(settings))
     const { logger } = this.#shared.reporter
+    for (const doubt of settings.doubts) this.#shared.reporter.warnOnce(doubt)
     this.#routes = new Routes(settings, logger)
     this.#runs = new Runs(this.#shared)
     this.#path = new DeliveryPath(this.#shared, this.#routes, this.#runs)

@@ -1,4 +1,4 @@
-import { isBytes } from '../protocol/is-bytes.ts'
+import { isBytes, tellBytes } from '../protocol/is-bytes.ts'
 import { tellKnown } from '../protocol/option-checker.ts'
 import { ignoreRejection, isThenable } from '../protocol/promises.ts'
 import { quote, show } from '../protocol/show.ts'
@@ -7,7 +7,7 @@ const FIELDS = ['body', 'signature', 'headers', 'source', 'receivedAt', 'waitUnt
 const REQUEST =
   'receive() was given a request. Mount an adapter, such as fetchHandler(receiver) or nodeHandler(receiver): it reads the body. Or read the exact bytes, and give'
 const NOT_BYTES =
-  'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await what is a promise.'
+  'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await what is a promise'
 const NOT_SIGNED =
   'receive() was given an event, which has no signature: sign it, receiver.receive(signed(event, { secret })) of postern/testing, or give it to receiver.dispatch(event).'
 
@@ -22,7 +22,7 @@ export function refuseGiven(given: unknown, isOfService: boolean): string | unde
   if (body === undefined && type !== undefined) return NOT_SIGNED
   if (!isBytes(body) || isThenable(signature) || isThenable(headers)) {
     for (const part of [given, body, signature, headers]) ignoreRejection(part)
-    return (body === undefined ? findStray(given) : undefined) ?? NOT_BYTES
+    return (body === undefined ? findStray(given) : undefined) ?? `${NOT_BYTES}${tellBytes(body, 'body')}.`
   }
   if (isOfService && !(signature == null || typeof signature === 'string' || Array.isArray(signature)))
     return `The signature is ${show(signature)}. This receiver takes ${form}, as text.`

@@ -26,6 +26,7 @@ import { show } from '../protocol/show.ts'
 import { SIGNATURE_NAME } from '../protocol/signature-name.ts'
 import { memoryStore } from '../store/memory-store.ts'
 import type { Store } from '../store/store.ts'
+import { findDoubts } from './doubts.ts'
 import { isWinston } from './winston-logger.ts'
 
 /** The second argument of `onOutcome`. */
@@ -112,6 +113,8 @@ export interface ReceiverSettings
   readonly protocol: Protocol
   /** True if the owner gave `name`. */
   readonly isNamed: boolean
+  /** Warnings of what may be a mistake. */
+  readonly doubts: readonly string[]
   /** The most memory that one body may take, including the objects that keep its fragments, in bytes. */
   readonly maxBodyCost: number
 }
@@ -188,6 +191,7 @@ export function checkOptions(
     store: checkStore(terms, store === undefined ? memoryStore({ clock }) : store),
     name: name ?? terms.name,
     isNamed: name !== undefined,
+    doubts: findDoubts(options, handlerTimeoutMs < Math.min(1_000, deadlineMs)),
     maxBodyBytes,
     maxBodyCost,
     maxBufferedBytes: maxBufferedBytes ?? Math.max(67_108_864, 8 * maxBodyBytes),

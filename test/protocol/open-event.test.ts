@@ -26,7 +26,9 @@ describe('openEvent', () => {
 
   it('refuses an event of another account than that of its secret', () => {
     const secrets = { secret: SECRET, accountKey: 'other' }
-    expect(openEvent(BODY, sign(BODY, SECRET), secrets)).toMatchObject({ code: 'account_mismatch', status: 401 })
+    const refused = openEvent(BODY, sign(BODY, SECRET), secrets)
+    expect(refused).toMatchObject({ code: 'account_mismatch', status: 401 })
+    expect(refused.reason).toContain('another account ("other") than the event ("acme")')
   })
 
   it('throws for a parsed body, and for a secret that is missing', () => {

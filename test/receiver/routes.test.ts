@@ -77,6 +77,12 @@ describe('patterns', () => {
     ['a character that nobody sees', 'contact\u200b.created', {}, "Did you mean 'contact.created'?"],
     ['an action in another case', 'deal.Created', {}, "Did you mean 'deal.created'?"],
     ['another separator', 'contact/created', {}, "Did you mean 'contact.created'?"],
+    ['an action alone', 'created', {}, "Did you mean '*.created'?"],
+    ['a word that may mean anything', 'error', {}, '"error". Events of GitHub'],
+    ['words without a dot', 'paymentCompleted', {}, "Did you mean 'finance.payment.completed'?"],
+    ['a topic of Shopify', 'orders/create', {}, 'come to receiveFrom(sender, { secret })'],
+    ['a type of GitHub', 'issues.opened', {}, 'come to receiveFrom(sender, { secret })'],
+    ['a type of Stripe', 'payment_intent.succeeded', {}, 'come to receiveFrom(sender, { secret })'],
     ['another form', 'FINANCE_PAYMENT_FAILED', {}, "Did you mean 'finance.payment.failed'?"],
     [
       'a declared type in another case',

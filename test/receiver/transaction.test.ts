@@ -122,6 +122,18 @@ describe('a commit', () => {
     if (what !== 'throws') expect(bench.codes).toEqual(['transaction_misused', 'handler_failed'])
   })
 
+  it('is refused with options behind the work, of which it has none', async () => {
+    const { bench, store, event } = scene((context) =>
+      Reflect.apply(context.transaction, undefined, [
+        (tx: { write(name: string): void }) => tx.write('zoe'),
+        { isolationLevel: 'serializable' },
+      ]),
+    )
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed' })
+    expect(store.rows).toEqual([])
+    expect(bench.errors[0]?.message).toContain('takes the work alone: its transaction has no options')
+  })
+
   it('is kept even if another handler fails: the next attempt runs that one only', async () => {
     const { bench, store, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')))
     let isBroken = true

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { memoryStore, type OpenData, type Outcome, type PosternError, receiveFrom, record } from 'postern'
-import { github, hexDigest, type Sender, shopify, standardWebhooks, stripe } from 'postern/senders'
+import { type EventNames, github, hexDigest, type Sender, shopify, standardWebhooks, stripe } from 'postern/senders'
 import { signed, silentLogger } from 'postern/testing'
 import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
@@ -175,7 +175,7 @@ describe('an own sender', () => {
     const body = JSON.stringify({ id: 'undefined', type: 'field.null', account: '[object Object]', gone: null })
     const sender = {
       ...own,
-      nameEvent: (parsed: OpenData) => ({ ...nameEvent(parsed, {}, {} as never), timestamp: '' }),
+      nameEvent: (parsed: OpenData) => ({ ...(nameEvent(parsed, {}, {} as never) as EventNames), timestamp: '' }),
     }
     const receiver = receiveFrom(sender, { secret: SECRET, logger: silentLogger }).on('*', () => {})
     const outcome = await receiver.receive(signed(body, { sender, secret: SECRET }))

@@ -1,6 +1,8 @@
+import { createSecretKey } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import type { Inbox } from 'postern'
 import * as core from 'postern'
 import { bullmqInbox } from 'postern/bullmq'
@@ -752,6 +754,90 @@ const MISNAMED: readonly Mistake[] = [
 const PLACES = { port: Number.NaN, db: -1, host: 7 }
 const closed = core.createReceiver({ secret, logger, inbox: inbox as never })
 await closed.close()
+const behind = (call: unknown, ...args: readonly unknown[]) => Reflect.apply(call as () => unknown, undefined, args)
+/** Arguments behind the last one that would lose what they say. */
+const BEHIND: readonly Mistake[] = [
+  [
+    'dropAll(inbox, options, { dryRun })',
+    () => behind(core.dropAll, listing, { accountKey: 'acme' }, { dryRun: true }),
+    /all options go into one object/,
+  ],
+  ['verify(body, header, secret, seconds)', () => behind(core.verify, 'x', null, secret, 300), /no time is judged/],
+  [
+    'openEvent(body, header, new, old)',
+    () => behind(core.openEvent, 'x', null, secret, 'old'),
+    /several of them are one list/,
+  ],
+  [
+    'database.exec(sql, [1])',
+    () => behind(bound(database, 'exec'), 'SELECT ?', [1]),
+    /exec\(\) takes no parameters: use prepare/,
+  ],
+]
+/** Calls of engines that fail immediately. */
+const AWAY: readonly Mistake[] = [
+  ...[postgres.postgresStore, postgres.postgresInbox].map((make): Mistake => {
+    const migrate = () => make({ pool: new pg.Pool({ port: 1 }) }).migrate()
+    return [
+      `${make.name}().migrate() without a server`,
+      migrate,
+      new RegExp(`${make.name}: migrate\\(\\) could not reach the database: .*ECONNREFUSED`),
+    ]
+  }),
+  ...[true, undefined, new Date(), [1]].map((value): Mistake => {
+    return [
+      `a statement of libsql with ${String(value)}`,
+      () =>
+        sqlite
+          .openSqlite(':memory:', { driver: 'libsql' })
+          .prepare('SELECT ?')
+          .get(value as never),
+      /Parameter 1 is .*; SQLite stores numbers, text, bytes and null/,
+    ]
+  }),
+]
+/** Secrets and bodies in other forms than text and Uint8Array. */
+const FORMS: readonly Mistake[] = [
+  ...[
+    createSecretKey(Buffer.from(secret)),
+    new ArrayBuffer(8),
+    new Map([['acme', secret]]),
+    new URL(url),
+    Object(secret),
+  ].map((given): Mistake => {
+    const tag = Object.prototype.toString.call(given).slice(8, -1)
+    return [
+      `createReceiver(${tag})`,
+      () => core.createReceiver({ secret: given as never }),
+      new RegExp(`of type object \\(${tag}\\); give text or bytes`),
+    ]
+  }),
+  [
+    'createReceiver({ secret: ArrayBuffer })',
+    () => core.createReceiver({ secret: new ArrayBuffer(8) as never }),
+    /of an ArrayBuffer, new Uint8Array\(secret\)/,
+  ],
+  [
+    'createReceiver({ secret: secrets by tenant })',
+    () => core.createReceiver({ secret: { acme: secret } as never }),
+    /no field "acme".*of several accounts are a list/,
+  ],
+  [
+    'receiveFrom(PEM)',
+    () => core.receiveFrom(senders.github(), { secret: '-----BEGIN PRIVATE KEY-----\nx' }),
+    /a certificate in PEM/,
+  ],
+  [
+    'receiveFrom(a secret with a comment)',
+    () => core.receiveFrom(senders.stripe(), { secret: 'whsec_5f1d3a # local' }),
+    /has a comment behind it/,
+  ],
+  [
+    'verify(ArrayBuffer)',
+    () => core.verify(new ArrayBuffer(8) as never, null, secret),
+    /of an ArrayBuffer, new Uint8Array\(body\)/,
+  ],
+]
 /** Calls of a receiver that is closed, and of inboxes by the id of an event. */
 const TOO_LATE: readonly Mistake[] = [
   ['work() after close()', () => closed.work(), /receiver\.work: this receiver is closed/],
@@ -759,7 +845,7 @@ const TOO_LATE: readonly Mistake[] = [
   ['on() after close()', () => closed.on('*', nothing), /\.on\(\): this receiver is closed/],
 ]
 const BY_ID: readonly Mistake[] = [sqliteInbox, onPostgres, onRedis].flatMap((one) =>
-  (['get', 'replay', 'drop'] as const).map((method): Mistake => {
+  (['replay', 'drop'] as const).map((method): Mistake => {
     const told = new RegExp(`inbox\\.${method}: key is "${event.id}"; give the key of an entry of list\\(\\)`)
     return [`inbox.${method}(event.id)`, () => one[method](event.id), told]
   }),
@@ -1097,6 +1183,19 @@ export const MISTAKES: readonly Mistake[] = [
   ],
   ['stripe({ maxAge })', () => senders.stripe({ maxAge: 5 } as never), /mean "toleranceMs"\?/],
   ...TOO_LATE,
+  ...BEHIND,
+  ...AWAY,
+  ...FORMS,
+  [
+    'dropAll({ isOfType }) that answers nothing',
+    () => core.dropAll(listing, { accountKey: 'acme', isOfType: (() => undefined) as never }),
+    /isOfType returned undefined; give a function that returns true or false/,
+  ],
+  [
+    'dropAll({ onProgress }) that rejects',
+    () => core.dropAll(listing, { accountKey: 'acme', onProgress: async () => Promise.reject(new Error('no disk')) }),
+    /no disk/,
+  ],
   ...BY_ID,
   ...[{ keyPrefix: 'x:' }, 'redis://127.0.0.1:1?keyPrefix=x'].map((connection): Mistake => {
     const told = /connection has a keyPrefix, with which BullMQ cannot work; give prefix/
@@ -1256,6 +1355,42 @@ export const WARNED: readonly (readonly [string, Warned, RegExp])[] = [
     'workOnce for less than a handler may take',
     (logger) => onFile('once.db', { logger }).workOnce({ forMs: 1_000 }),
     /forMs is less than handlerTimeoutMs/,
+  ],
+  ...(
+    [
+      [
+        'a handlerTimeoutMs in seconds',
+        { handlerTimeoutMs: 300 },
+        /handlerTimeoutMs is 300, .* multiply seconds by 1_000/,
+      ],
+      ['a placeholder as a secret', { secret: 'your-secret-here' }, /secret is a placeholder/],
+      [
+        'the signature header of GitHub',
+        { signatureHeader: 'X-Hub-Signature-256' },
+        /receiveFrom\(github\(\), \{ secret/,
+      ],
+    ] as const
+  ).map(
+    ([what, options, told]) =>
+      [what, (logger: core.Logger) => core.createReceiver({ secret, logger, ...options }), told] as const,
+  ),
+  [
+    'a delivery of Svix to a sender that has other headers',
+    (logger) => {
+      const receiver = core
+        .receiveFrom(senders.standardWebhooks(), { secret: Buffer.alloc(24, 'k'), logger })
+        .on('*', nothing)
+      return receiver.receive({ body: Buffer.from('{}'), headers: { 'svix-signature': 'v1,x' } })
+    },
+    /no webhook-signature header\. svix-signature is the header of another sender: receiveFrom\(standardWebhooks\(\{ headers/,
+  ],
+  [
+    'a body in an ArrayBuffer',
+    (logger) => {
+      const receiver = core.createReceiver({ secret, logger }).on('*', nothing)
+      return receiver.receive({ body: new ArrayBuffer(2) as never, signature: 'x' })
+    },
+    /of an ArrayBuffer, new Uint8Array\(body\)/,
   ],
   [
     'work with a delay in seconds',

@@ -31,7 +31,7 @@ interface HeldEntry extends InboxEntry {
 
 interface Parts extends Pick<InboxTable, 'onPut'> {
   /** Called with a job that is no event of the inbox. */
-  readonly onForeign: () => void
+  readonly onForeign?: () => void
   readonly connection: Connection
   readonly time: RedisTime
   readonly worker: string
@@ -133,7 +133,7 @@ export class WorkTable implements InboxTable {
     }
     const job = readJob(jobId, raw, false)
     if (job === undefined) {
-      this.#parts.onForeign()
+      this.#parts.onForeign?.()
       await backend.moveToFailed(asJob(jobId), 'not an event of this inbox', false, token, false)
       return this.#takeOne(backend)
     }

@@ -80,7 +80,7 @@ export class Table<S extends { readonly create: string; readonly missing: string
 
   /** Creates what does not exist, and refuses a table of a later version of this package. */
   async migrate(): Promise<void> {
-    const [row = []] = await this.#pool.use(async (client) => {
+    const migrating = this.#pool.use(async (client) => {
       try {
         // Its parts are beside it, even if another schema comes first by now.
         const [[schema = this.#name.schema] = []] = await runStatement(client, findSchema(this.#name))
@@ -89,6 +89,11 @@ export class Table<S extends { readonly create: string; readonly missing: string
       } catch (cause) {
         throw await this.#explainMigration(client, cause)
       }
+    })
+    const [row = []] = await migrating.catch((cause: unknown) => {
+      if (cause instanceof PosternError) throw cause
+      const { message, code } = Object(cause) // of several addresses that fail, there is no message
+      throw this.#unavailable(`migrate() could not reach the database: ${message || code}.`, cause)
     })
     const found = /^postern .*/.exec(String(row[0]))?.[0]
     if (found !== undefined && found !== this.#kind.comment)

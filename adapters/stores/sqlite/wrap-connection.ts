@@ -1,3 +1,4 @@
+import { show } from '../../../src/engine.ts'
 import type {
   SqliteConnection,
   SqliteDatabase,
@@ -29,7 +30,8 @@ export class WrappedConnection implements SqliteDatabase {
     this.guard = new WorkGuard(connection, (sql) => this.exec(sql))
   }
 
-  exec(sql: string): void {
+  exec(sql: string, ...parameters: readonly unknown[]): void {
+    if (parameters.length > 0) throw new TypeError('exec() takes no parameters: use prepare(sql).run(…).')
     this.guard.check()
     this.connection.exec(sql)
   }
@@ -132,21 +134,30 @@ const CALLS: Readonly<Record<SqliteDriver, (prepare: () => DriverStatement) => C
     return {
       run(values) {
         first ??= prepare()
-        return first.run(values)
+        return first.run(mustBind(values))
       },
       get(values) {
         const statement = first ?? prepare()
         first = undefined
-        const row = statement.get(values)
+        const row = statement.get(mustBind(values))
         first = statement
         return row && toPlainRow(row)
       },
       all(values) {
         every ??= prepare()
-        return every.all(values).map(toPlainRow)
+        return every.all(mustBind(values)).map(toPlainRow)
       },
     }
   },
+}
+
+/** A value of another type ends the process. */
+function mustBind(values: Values): Values {
+  const isBound = (value: unknown) =>
+    value === null || ['number', 'bigint', 'string'].includes(typeof value) || ArrayBuffer.isView(value)
+  const at = values.findIndex((value) => !isBound(value))
+  if (at < 0) return values
+  throw new TypeError(`Parameter ${at + 1} is ${show(values[at])}; SQLite stores numbers, text, bytes and null.`)
 }
 
 function toPlainRow({ _metadata, ...row }: Record<string, unknown>): SqliteRow {

@@ -240,7 +240,7 @@ export const FAULTS_OF_THE_RECEIVER: FaultsByFile = {
     'account-not-compared': {
       breaks: "A tenant's secret signs events of another tenant.",
       from: 6,
-      edits: { 'return OTHER_ACCOUNT': 'return parsed' },
+      edits: { 'return refuseOther(accounts, parsed.event.accountKey)': 'return parsed' },
     },
     'one-secret-tried': {
       breaks: 'Only the first of several secrets is tried.',
