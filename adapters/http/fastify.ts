@@ -1,8 +1,9 @@
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { type AdapterOptions, ANY, ConfigurationError, type Receives } from '../../src/engine.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { type AdapterOptions, ANY, ConfigurationError, PosternError, type Receives, show } from '../../src/engine.ts'
 import { isUnread, limitStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, pathWithout } from './check-options.ts'
+import { checkAdapter, isSigned, pathOf, pathWithout } from './check-options.ts'
 
 /** Options of the Fastify plugin. */
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
@@ -17,6 +18,9 @@ const FIX =
 
 const USE =
   "fastifyPlugin has no receiver among its options. It is not called but registered, with its receiver: await app.register(fastifyPlugin, { receiver, url: '/webhooks' })."
+
+/** Characters of a path in a message. */
+const LONGEST_SHOWN = 200
 
 /** The plugin's own options, and those of `register` itself, which Fastify passes on. */
 const OWN = { receiver: ANY, url: pathWithout(/[?#]/, 'a query'), prefix: ANY, logLevel: ANY, logSerializers: ANY }
@@ -33,7 +37,9 @@ export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (ap
   checkAdapter('fastifyPlugin', receiver, options, OWN)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  const endWatch = watchPaths(app, app.prefix + url, receiver)
   app.all(url, async (request, reply) => {
+    endWatch()
     const own = { source: source && (() => source(request)), waitUntil }
     const answer = await receiver.handle(new NodeRequest(request.raw, reply.raw, own, FIX))
     if (isUnread(request.raw)) {
@@ -45,4 +51,19 @@ export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (ap
     if (answer.close && request.raw.httpVersionMajor === 1) reply.header('connection', 'close')
     return reply.code(answer.status).headers(answer.headers).send(answer.body)
   })
+}
+
+/** Reports the first signed POST that the app answers 404, until one has come to the plugin. Returns a function that ends this. */
+function watchPaths({ server }: FastifyInstance, path: string, receiver: Receives): () => void {
+  const end = () => void server.off('request', watch)
+  const watch = (request: IncomingMessage, response: ServerResponse) => {
+    if (isSigned(request)) response.once('finish', () => response.statusCode === 404 && tell(pathOf(request.url)))
+  }
+  const tell = (asked: string) => {
+    end() // anyone can send one
+    const message = `The app answered 404 to a signed POST of ${show(asked.slice(0, LONGEST_SHOWN))}; fastifyPlugin answers ${show(path)}. Register it with the url of the webhook.`
+    receiver.report?.(new PosternError('delivery_passed_on', message))
+  }
+  server.on('request', watch)
+  return end
 }

@@ -19,6 +19,18 @@ async function start(mount: Mount = mountAtWebhooks, options: FastifyServerOptio
   return { ...scene, app, port: portOf(app.server) }
 }
 
+it('tells once of signed requests that the app answers 404, until one has come to it', async () => {
+  const { bytes, headers } = sample()
+  const scene = await start()
+  for (const target of ['/webhooks/', '/']) await exchange(scene.port, head(headers, { target }), bytes)
+  expect(scene.log()).toMatch(/404 to a signed POST of \\?"\/webhooks\/\\?"; fastifyPlugin answers \\?"\/webhooks\\?"/)
+  expect(scene.log().match(/answered 404/g)).toHaveLength(1)
+  const right = await start()
+  await expectHandled(right)
+  await exchange(right.port, head(headers, { target: '/' }), bytes)
+  expect(right.log()).not.toContain('404')
+})
+
 describe('beside other routes', () => {
   const echo = (app: FastifyInstance, url: string) => app.post(url, async (request) => ({ got: request.body }))
   const ask = async (port: number, target: string) => {
