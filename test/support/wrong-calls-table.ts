@@ -754,23 +754,22 @@ const MISNAMED: readonly Mistake[] = [
 const PLACES = { port: Number.NaN, db: -1, host: 7 }
 const closed = core.createReceiver({ secret, logger, inbox: inbox as never })
 await closed.close()
-const behind = (call: unknown, ...args: readonly unknown[]) => Reflect.apply(call as () => unknown, undefined, args)
 /** Arguments behind the last one that would lose what they say. */
-const BEHIND: readonly Mistake[] = [
+const LEFT_OVER: readonly Mistake[] = [
   [
     'dropAll(inbox, options, { dryRun })',
-    () => behind(core.dropAll, listing, { accountKey: 'acme' }, { dryRun: true }),
+    () => extra(core.dropAll, listing, { accountKey: 'acme' }, { dryRun: true }),
     /all options go into one object/,
   ],
-  ['verify(body, header, secret, seconds)', () => behind(core.verify, 'x', null, secret, 300), /no time is judged/],
+  ['verify(body, header, secret, seconds)', () => extra(core.verify, 'x', null, secret, 300), /no time is judged/],
   [
     'openEvent(body, header, new, old)',
-    () => behind(core.openEvent, 'x', null, secret, 'old'),
+    () => extra(core.openEvent, 'x', null, secret, 'old'),
     /several of them are one list/,
   ],
   [
     'database.exec(sql, [1])',
-    () => behind(bound(database, 'exec'), 'SELECT ?', [1]),
+    () => extra(bound(database, 'exec'), 'SELECT ?', [1]),
     /exec\(\) takes no parameters: use prepare/,
   ],
 ]
@@ -1183,7 +1182,7 @@ export const MISTAKES: readonly Mistake[] = [
   ],
   ['stripe({ maxAge })', () => senders.stripe({ maxAge: 5 } as never), /mean "toleranceMs"\?/],
   ...TOO_LATE,
-  ...BEHIND,
+  ...LEFT_OVER,
   ...AWAY,
   ...FORMS,
   [
