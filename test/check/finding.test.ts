@@ -53,7 +53,7 @@ describe('the reason why a plain delivery is not accepted', () => {
 
   it('is the first form that is accepted, with the checks that fail because of it', async () => {
     expect((await find(401, 401, 401, 200)).finding).toMatchObject({ code: 'other_header', isAbsent: false, also: [] })
-    const others = Array<Step>(23).fill(401) // the headers of other services, and the name in lower case
+    const others = Array<Step>(24).fill(401) // the headers of other services, the name in lower case, and `test-secret`
     expect((await find(401, 401, 401, ...others, 200)).finding).toMatchObject({
       code: 'no_prefix',
       also: ['signature-no-prefix'],
