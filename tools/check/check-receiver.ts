@@ -169,7 +169,7 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
 
 /** Advice for work that was done several times, if some duplicates were recognized. */
 const SEVERAL_PROCESSES =
-  'Some duplicates of one event were recognized, and others were not: most likely several processes (workers of a cluster, instances, functions) receive deliveries, each with its own memory of ids. Keep the ids in a database that all of them share. If there is only one process: '
+  'Some duplicates of one event were recognized, and others were not: several processes (workers of a cluster, instances, functions) receive deliveries, each with its own memory of ids, or one keeps so few ids that the events of other checks push them out. Keep the ids in a database that all of them share, for hours. If neither is so: '
 
 function toResult(conclusion: Conclusion, target: URL, make: Maker, isPartly: boolean): CheckResult {
   const { status, cause, ms, repro, hint, runs = 1 } = conclusion

@@ -119,10 +119,10 @@ export const effectFailure: readonly Case[] = [
   {
     id: 'effect-retry-after-failure',
     sends:
-      'An event whose work the probe makes fail twice, and after each failure the same event again, up to five times in all; for each type whose work it counts.',
+      'An event whose work the probe makes fail twice, and after each failure the same event again, up to five times in all, unless one gets no answer; for each type whose work it counts.',
     expects: '2xx to one of them, and the probe reports that the work was done.',
     why: 'A receiver that marks the id as handled before the work is done takes the retry for a duplicate, answers 2xx, and the event is lost. So is one that is given up after its second failure.',
-    fix: 'Mark an id as handled when its work has succeeded, and release it when the work fails, however often it fails.',
+    fix: 'Mark an id as handled when its work has succeeded, and release it when the work fails, however often it fails. Answer each failure with 500: a path without an answer costs 10 s of every attempt.',
     run: forEachType(async (scene, event) => {
       const delivery = scene.make.delivery(event)
       await scene.probe.fail(event.id)
