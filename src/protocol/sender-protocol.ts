@@ -126,11 +126,20 @@ function readHead(
   }
 }
 
-/** Texts that values become which are missing, or no text. */
-const LOST = /(?<![\p{L}\p{N}])(undefined|null|NaN|Invalid Date)(?![\p{L}\p{N}])|\[object \w+\]|=>|\bfunction\b.*\{/su
+/** Texts that values become which are missing, or no text. Bounded: it reads headers before their signature is checked. */
+const LOST =
+  /(?<![\p{L}\p{N}])(undefined|null|NaN|Invalid Date)(?![\p{L}\p{N}])|\[object \w{1,40}\]|=>|\bfunction\b[^{]{0,100}\{/u
 const LOST_FIX = 'a field that it reads is missing, or has another form. Return undefined for a body that is no event.'
 const NO_TIME =
   'returned no signedAt, and the sender has a toleranceMs: one needs the other. If an attempt has no signed time, return signedAt: undefined.'
+
+/** Returns true for a text that a missing value became. The event itself may well have such a word in it. */
+function isLost(text: string, json: string, headers: Readonly<Record<string, string | undefined>>): boolean {
+  const lost = LOST.exec(text)?.[0]
+  if (lost === undefined) return false
+  const came = [json.replace(/[:,[]\s*null(?=\s*[,}\]])/g, ''), ...Object.values(headers)]
+  return !came.some((each) => each?.includes(lost))
+}
 
 const IN_MILLISECONDS = 'Return milliseconds since 1970, as unixSeconds() does.'
 /** Units that times are written in, and the milliseconds in one. */
@@ -220,14 +229,10 @@ function parseEvent(
     const why = `nameEvent() of ${sender.name} returned ${show(wrong[1])} as ${wrong[0]}.`
     throw new TypeError(wrong[1] === undefined ? explain(why) : why)
   }
-  // An event may well have such a word in it.
-  const came = [text.replace(/[:,[]\s*null(?=\s*[,}\]])/g, ''), ...Object.values(headers)]
-  for (const [name, value] of Object.entries({ id, type, timestamp, accountKey })) {
-    const lost = LOST.exec(value)?.[0]
-    if (lost !== undefined && !came.some((each) => each?.includes(lost)))
-      throw new TypeError(explain(`nameEvent() of ${sender.name} returned ${show(value)} as ${name}: ${LOST_FIX}`))
-  }
   const event = checkEnvelope({ id, type, timestamp, accountKey, data })
   if (event instanceof Rejection) return refuse(event.reason)
+  for (const [name, value] of Object.entries({ id, type, timestamp, accountKey }))
+    if (isLost(value, text, headers))
+      throw new TypeError(explain(`nameEvent() of ${sender.name} returned ${show(value)} as ${name}: ${LOST_FIX}`))
   return { event, text: `${JSON.stringify({ id, type, timestamp, accountKey }).slice(0, -1)}${DATA}${text}}` }
 }

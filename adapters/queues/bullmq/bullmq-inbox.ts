@@ -30,9 +30,9 @@ export interface BullmqInbox extends Inbox {
 const SWEEP_BATCH = 1_000
 /** This share of memory stays free for workers: a full Redis does not even hand out jobs. */
 const FULL = 0.95
-/** The time between two queries of the memory in use, in milliseconds. */
 const FOREIGN =
   'bullmqInbox: the queue has jobs that are no events of this inbox, which its worker moves to the failed jobs. If another program uses the queue, it also takes events: give bullmqInbox a queue of its own.'
+/** The time between two queries of the memory in use, in milliseconds. */
 const LOOK_EVERY_MS = 500
 /** The memory that a job takes in addition to its body, in bytes. */
 const JOB_BYTES = 2_000
