@@ -216,15 +216,6 @@ describe('the journal', () => {
     expect(await readFile(journal, 'utf8').catch(() => undefined)).toBe(text)
   })
 
-  it('must not be the journal of another webhook', async () => {
-    const { run, retried } = await serveFailures(1)
-    const file = folder.at('other.journal')
-    await writeFile(file, '{"webhookId":"other","since":null}\n')
-    for (const more of [[], ['--dry-run']])
-      expect(await run('--journal', file, ...more)).toEqual(ended(2, 'is the journal of webhook other. Name another'))
-    expect(retried).toEqual([])
-  })
-
   it('must be a journal and no other file', async () => {
     const { run, retried } = await serveFailures(1)
     const file = folder.at('letter.txt')

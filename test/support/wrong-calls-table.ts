@@ -940,6 +940,11 @@ export const MISTAKES: readonly Mistake[] = [
     () => startEmulator({ port: false, faults: { latency: ['500ms', '50ms'] } }),
     /latency: must be a duration, such as "200ms", or two, the shorter first/,
   ],
+  [
+    'signed(payload, { sender, at: seconds })',
+    () => testing.signed({ id: 'evt_1' }, { sender: senders.stripe(), secret: 'whsec_5f1d3a', at: 1_795_908_000 }),
+    /signed: at is 1795908000; give milliseconds since 1970, not seconds/,
+  ],
   ...['webhookId', 'eventId'].map(
     (name): Mistake => [
       `deliveries.list({ ${name}: '' })`,

@@ -38,7 +38,8 @@ describe('a manual clock', () => {
   })
 
   it('refuses an invalid start', () => {
-    expect(() => manualClock('yesterday')).toThrow(/start is "yesterday"; give ISO 8601/)
+    for (const text of ['yesterday', '2025/01/01', 'Jan 1 2025', '2025-1-1', '2025-01-01 00:00'])
+      expect(() => manualClock(text)).toThrow(`start is "${text}"; give ISO 8601`)
   })
 
   it('runs timers in order, each at its own time, and those that they set', async () => {

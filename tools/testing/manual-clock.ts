@@ -49,11 +49,17 @@ export const DURATION: Kind = (value) => {
   }
 }
 
-/** Seconds of a date from 1973 on: as milliseconds, they are a day of early 1970. */
-const areSeconds = (value: unknown) => typeof value === 'number' && value > 1e8 && value < 1e11
+/** Returns true for seconds of a date from 1973 on: as milliseconds, they are a day of early 1970. */
+export const areSeconds = (value: unknown): boolean => typeof value === 'number' && value > 1e8 && value < 1e11
+
+/** Other forms of a date are read in the zone of the machine. */
+const DATE = /^\d{4}-\d\d-\d\d(T|$)/
 
 const TIME: Kind = (value) => {
-  const isTime = typeof value === 'string' || typeof value === 'number' || typeof Object(value).getTime === 'function'
+  const isTime =
+    typeof value === 'string'
+      ? DATE.test(value)
+      : typeof value === 'number' || typeof Object(value).getTime === 'function'
   return isTime && !areSeconds(value) && Number.isFinite(new Date(value as Date).getTime())
     ? undefined
     : 'ISO 8601, a Date, or milliseconds since 1970'

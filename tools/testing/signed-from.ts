@@ -15,6 +15,7 @@ import {
   type SignedDelivery,
   toBytes,
 } from './delivery.ts'
+import { areSeconds } from './manual-clock.ts'
 import { warnOnce } from './warn-once.ts'
 
 const TAMPERS = ['none', 'flip-bit', 'reserialised', 'no-header', 'two-headers', 'other-secret', 'expired'] as const
@@ -61,7 +62,8 @@ export const SEND_FROM_OPTIONS: Readonly<Record<keyof SendFromOptions, Kind>> = 
   tamper: oneOf(TAMPERS),
 }
 
-const OPTIONS = { ...SEND_FROM_OPTIONS, sender: SENDER, at: number(0, 8.64e15) }
+const AT: Kind = (value) => (areSeconds(value) ? 'milliseconds since 1970, not seconds' : number(0, 8.64e15)(value))
+const OPTIONS = { ...SEND_FROM_OPTIONS, sender: SENDER, at: AT }
 const EXPIRED_BY_MS = 60_000
 const DEFAULT_TYPE = 'test'
 

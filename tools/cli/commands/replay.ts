@@ -7,7 +7,6 @@ import {
   type ReplayResult,
   replayFailed,
 } from '../../../src/client/client.ts'
-import { parseJson } from '../../../src/protocol/parse-json.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { mustBeMeant } from '../input/keys.ts'
 import { readIfThere } from '../input/read-bytes.ts'
@@ -15,7 +14,7 @@ import { readCount, readLimit, waitOption } from '../input/read-option.ts'
 import { ExitError, emit, type Io, refuseFile, tell, usageError } from '../io.ts'
 import { holdFile } from '../output/own-file.ts'
 import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
-import { formatTable, toPrintable } from '../output/print-table.ts'
+import { formatTable } from '../output/print-table.ts'
 import { createReplayDisplay, type ReplayDisplay } from '../output/replay-progress.ts'
 import { countErrors, countOutcomes, formatBreak, formatSummary } from '../output/replay-summary.ts'
 import { addServiceOptions, connectToService, type ServiceOptions, tellIfPaused } from '../service/service-client.ts'
@@ -63,28 +62,25 @@ export function addReplay(program: Command, io: Io): void {
 async function replay(options: ReplayCommandOptions, io: Io): Promise<void> {
   if (options.journal === undefined) return replayWith(undefined, options, io)
   if (options.dryRun) {
-    const text = await readJournal(options.journal, options)
+    const text = await readJournal(options.journal)
     return replayWith({ read: () => text.split('\n'), append: async () => {} }, options, io)
   }
   // Two runs with one journal would retry the same events.
   await using _held = await holdFile(options.journal, async () => false, io)
-  await using journal = await openJournal(options.journal, options)
+  await using journal = await openJournal(options.journal)
   await replayWith(journal, options, io)
 }
 
 /** Reads a journal, if it exists. Ends the command if the file is something else. */
-async function readJournal(path: string, { webhook }: ReplayCommandOptions): Promise<string> {
+async function readJournal(path: string): Promise<string> {
   const text = `${(await readIfThere(path)) ?? ''}`
-  if (text !== '' && !text.startsWith('{"webhookId":'))
-    throw usageError(`${path} is not a journal of this command. Name another file.`)
-  const { webhookId = webhook } = Object(parseJson(text.replace(/\n.*/s, '')))
-  if (webhookId === webhook) return text
-  throw usageError(`${path} is the journal of webhook ${toPrintable(String(webhookId))}. Name another file.`)
+  if (text === '' || text.startsWith('{"webhookId":')) return text
+  throw usageError(`${path} is not a journal of this command. Name another file.`)
 }
 
 /** Opens a journal in a file that only its owner can read. */
-async function openJournal(path: string, options: ReplayCommandOptions): Promise<ReplayJournal & AsyncDisposable> {
-  const text = await readJournal(path, options)
+async function openJournal(path: string): Promise<ReplayJournal & AsyncDisposable> {
+  const text = await readJournal(path)
   const file = await open(path, 'a', 0o600).catch((error: unknown) => {
     throw refuseFile(path, 'written', error)
   })
