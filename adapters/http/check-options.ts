@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { type AdapterOptions, ConfigurationError, FUNCTION, type Kind, OptionChecker, show } from '../../src/engine.ts'
 
+/** Characters of a path in a message. */
+const LONGEST_SHOWN = 200
+
 const OF_RECEIVER = /secret|body|limit|timeout|store|logger|models|^on[A-Z]/i
 
 /** Checks the arguments of an adapter at creation, so that the stack trace points to the mistake. `own` are options that others do not have. */
@@ -43,6 +46,11 @@ export function pathWithout(refused: RegExp, without: string): Kind {
 export function pathOf(target = ''): string {
   const path = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   return path.split('?', 1)[0] || '/'
+}
+
+/** Returns the path of a request's target for a message: anyone can send a long one. */
+export function showPath(target: string | undefined): string {
+  return show(pathOf(target).slice(0, LONGEST_SHOWN))
 }
 
 /** Returns true for a request that looks like a delivery. */

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import { type AdapterOptions, ANY, ConfigurationError, PosternError, type Receives, show } from '../../src/engine.ts'
 import { isUnread, limitStream, writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, isSigned, pathOf, pathWithout } from './check-options.ts'
+import { checkAdapter, isSigned, pathWithout, showPath } from './check-options.ts'
 
 /** Options of the Fastify plugin. */
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
@@ -18,9 +18,6 @@ const FIX =
 
 const USE =
   "fastifyPlugin has no receiver among its options. It is not called but registered, with its receiver: await app.register(fastifyPlugin, { receiver, url: '/webhooks' })."
-
-/** Characters of a path in a message. */
-const LONGEST_SHOWN = 200
 
 /** The plugin's own options, and those of `register` itself, which Fastify passes on. */
 const OWN = { receiver: ANY, url: pathWithout(/[?#]/, 'a query'), prefix: ANY, logLevel: ANY, logSerializers: ANY }
@@ -57,11 +54,11 @@ export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (ap
 function watchPaths({ server }: FastifyInstance, path: string, receiver: Receives): () => void {
   const end = () => void server.off('request', watch)
   const watch = (request: IncomingMessage, response: ServerResponse) => {
-    if (isSigned(request)) response.once('finish', () => response.statusCode === 404 && tell(pathOf(request.url)))
+    if (isSigned(request)) response.once('finish', () => response.statusCode === 404 && tell(request.url))
   }
-  const tell = (asked: string) => {
+  const tell = (asked: string | undefined) => {
     end() // anyone can send one
-    const message = `The app answered 404 to a signed POST of ${show(asked.slice(0, LONGEST_SHOWN))}; fastifyPlugin answers ${show(path)}. Register it with the url of the webhook.`
+    const message = `The app answered 404 to a signed POST of ${showPath(asked)}; fastifyPlugin answers ${show(path)}. Register it with the url of the webhook.`
     receiver.report?.(new PosternError('delivery_passed_on', message))
   }
   server.on('request', watch)

@@ -3,7 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { type AdapterOptions, PosternError, type Receives, show } from '../../src/engine.ts'
 import { writeReply } from './answer.ts'
 import { NodeRequest } from './body.ts'
-import { checkAdapter, checkResponse, isSigned, pathOf, pathWithout } from './check-options.ts'
+import { checkAdapter, checkResponse, isSigned, pathOf, pathWithout, showPath } from './check-options.ts'
 
 /** Options of the handler for `node:http`. */
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
@@ -13,8 +13,6 @@ export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
 
 const FIX =
   'Something read the request before nodeHandler did. Call nodeHandler first, or leave the exact bytes in request.rawBody. If the platform parses bodies, mount the receiver in its own way: fetchHandler(receiver) as POST on Vercel, fastifyPlugin in NestJS on Fastify.'
-/** Characters of a path in a message. */
-const LONGEST_SHOWN = 200
 const NOT_FOUND = {
   status: 404,
   headers: { 'content-type': 'application/json' },
@@ -35,15 +33,15 @@ export function nodeHandler(
 ): (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => Promise<void> {
   checkAdapter('nodeHandler', receiver, options, { path: pathWithout(/[?#*]|\/:/, 'a query or patterns') })
   let isQuiet = false
-  const tell = (path: string) => {
+  const tell = (target: string | undefined) => {
     isQuiet = true // anyone can send one
-    const message = `nodeHandler answered 404 to a signed POST of ${show(path)}, since its path is ${show(options.path)}. Give the path of the URL that is registered.`
+    const message = `nodeHandler answered 404 to a signed POST of ${showPath(target)}, since its path is ${show(options.path)}. Give the path of the URL that is registered.`
     receiver.report?.(new PosternError('delivery_passed_on', message))
   }
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const isOurs = options.path === undefined || pathOf(request.url) === options.path
     if (isOurs) isQuiet = true
-    else if (!isQuiet && isSigned(request)) tell(pathOf(request.url).slice(0, LONGEST_SHOWN))
+    else if (!isQuiet && isSigned(request)) tell(request.url)
     const delivery = new NodeRequest(request, response, options, FIX)
     const reply = isOurs ? await receiver.handle(delivery) : NOT_FOUND
     return writeReply(request, response, reply, receiver)

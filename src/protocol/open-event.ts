@@ -4,7 +4,7 @@ import { type AnyEvent, splitType } from './events.ts'
 import { REJECTION_STATUS, Rejection, type RejectionCode } from './outcome.ts'
 import { NO_RECORD } from './pattern.ts'
 import { serviceProtocol } from './protocol.ts'
-import { type HeaderValue, mustBeHeader, mustBeRaw } from './signature.ts'
+import { type HeaderValue, mustBeHeader, mustBeRaw, mustEndWithSecrets } from './signature.ts'
 import { SIGNATURE_NAME } from './signature-name.ts'
 
 /** An event, or the reason that there is none: answer the request with `status`, and tell nobody but the owner of the app `reason`. */
@@ -34,7 +34,8 @@ export function openEvent(
   next?: unknown,
 ): OpenedEvent {
   mustBeRaw(body)
-  mustBeHeader(header, next)
+  mustBeHeader(header)
+  mustEndWithSecrets(next)
   const keys = importSecrets(secrets, SERVICE)
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const head = SERVICE.readGiven({ signature: header }, 0)

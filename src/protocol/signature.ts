@@ -49,7 +49,8 @@ export function verify(
   next?: unknown,
 ): boolean {
   mustBeRaw(body)
-  mustBeHeader(header, next)
+  mustBeHeader(header)
+  mustEndWithSecrets(next)
   const keys = importAll(isList(secrets) ? secrets : [secrets], importSecret)
   if (keys.length === 0)
     throw new ConfigurationError('secret_unusable', 'The list of secrets is empty: no signature can be checked.')
@@ -60,13 +61,17 @@ export function verify(
   return matched
 }
 
+/** @throws ConfigurationError `option_invalid` if an app passed a second secret, or a tolerance, behind the secrets */
+export function mustEndWithSecrets(next: unknown): void {
+  if (next === undefined) return
+  throw new ConfigurationError(
+    'option_invalid',
+    'There is an argument behind the secrets: several of them are one list, and no time is judged.',
+  )
+}
+
 /** @throws ConfigurationError `option_invalid` if an app passed something else than the value of a header */
-export function mustBeHeader(header: unknown, next?: unknown): void {
-  if (next !== undefined)
-    throw new ConfigurationError(
-      'option_invalid',
-      'There is an argument behind the secrets: several of them are one list, and no time is judged.',
-    )
+export function mustBeHeader(header: unknown): void {
   if (header == null || typeof header === 'string' || Array.isArray(header)) return
   ignoreRejection(header)
   throw new ConfigurationError(
