@@ -70,7 +70,8 @@ describe('the program', () => {
   })
 
   it('continues with its state, in a data file that is not shared', async () => {
-    const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 500 : 200))
+    let isOver = false // a slow machine may see the second attempt before the first run has ended
+    const { received, url } = await recordDeliveries(() => (isOver ? 200 : 500))
     const dev = `exec postern dev --port 0 --json --forward ${url} --env .env.data --data dev.db --retry-scale 15`
     const first = program.start(dev)
     await first.until(/"ready"/)
@@ -80,17 +81,19 @@ describe('the program', () => {
     await first.until(/"status":500/)
     first.kill()
     await first.exitCode
+    isOver = true
     expect(await watch.exitCode).toBe(3)
     expect(watch.stderr).toContain('no longer answers')
     const secret = await readFile(join(program.folder, '.env.data'), 'utf8')
     const second = program.start(dev)
-    await second.until(/"number":2.*"status":200/)
+    await second.until(/"number":([2-9]|\d\d+),.*"status":200/)
     const third = program.start(dev)
     expect(await third.exitCode).toBe(3)
     expect(third.stderr).toMatch(/another process/)
     second.interrupt()
     expect(await second.exitCode).toBe(130)
-    expect(received.map(({ event }) => event.id)).toEqual([received[0]?.event.id, received[0]?.event.id])
+    expect(received.length).toBeGreaterThan(1)
+    expect(new Set(received.map(({ event }) => event.id)).size).toBe(1)
     expect(await readFile(join(program.folder, '.env.data'), 'utf8')).toBe(secret)
   })
 })

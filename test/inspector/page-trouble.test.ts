@@ -110,6 +110,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     const crm = await startWith(['sync.completed'])
     crm.events.emit({ type: 'sync.completed' })
     const { page } = await open(crm)
+    await rowsOf(page).getByText('handled', { exact: true }).waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('e')
     await page.getByRole('dialog', { name: 'Edit and send' }).getByRole('textbox').waitFor()
@@ -121,6 +122,17 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     await page.getByRole('dialog', { name: 'Edit and send' }).getByRole('textbox').waitFor()
     await leave(page)
     expect(await focused(page)).toBe('sync.completed')
+  })
+
+  it('edits the row that was just moved to, before the page is drawn', async () => {
+    const crm = await startWith(['sync.completed'])
+    for (const type of ['sync.completed', 'sync.completed']) crm.events.emit({ type })
+    const { page } = await open(crm)
+    await expect.poll(() => rowsOf(page).getByText('handled', { exact: true }).count()).toBe(2)
+    await page.keyboard.press('j')
+    await page.evaluate(`for (const key of 'je') document.dispatchEvent(new KeyboardEvent('keydown', { key }))`)
+    const body = page.getByRole('dialog', { name: 'Edit and send' }).getByRole('textbox')
+    expect(await body.inputValue()).toContain(String(crm.deliveries.list()[0]?.eventId)) // the older one is the second row
   })
 
   it('refuses data that are no object beside their field, keeps them for a mistyped type, and proposes the nearest', async () => {

@@ -79,7 +79,7 @@ function pressButton(key: string): boolean {
 }
 
 function onRow(work: (id: string) => unknown): unknown {
-  const { open = readFocused() } = readAddress()
+  const { open = store.wanted ?? readFocused() } = readAddress()
   return open !== undefined && work(open)
 }
 
