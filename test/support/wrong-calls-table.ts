@@ -952,6 +952,14 @@ export const MISTAKES: readonly Mistake[] = [
       new RegExp(`${name} is empty; leave it out to list all, or give the id`),
     ],
   ),
+  ...['webhookId', 'eventId'].map((name): Mistake => {
+    const list = () => {
+      emulator.webhooks.create({ url, events: ['sync.failed'] })
+      const [id] = emulator.events.emit({ type: 'sync.failed' }).deliveries
+      return emulator.deliveries.list({ [name]: id })
+    }
+    return [`deliveries.list({ ${name}: a delivery })`, list, new RegExp(`${name} is the id of a delivery; .*get`)]
+  }),
   ['handle(a request of Fetch)', () => crm.handle(new Request(url) as never), /fetchHandler\(receiver\)/],
   [
     "dispatch('contact.created', { record })",
@@ -1062,6 +1070,11 @@ export const MISTAKES: readonly Mistake[] = [
     /data: must be \{ record/,
   ],
   ['emit(no day)', () => emulator.events.emit({ type: 'a.b', timestamp: '2026-02-30T00:00:00Z' }), /must be ISO 8601/],
+  [
+    'emit(the text of a Date)',
+    () => emulator.events.emit({ type: 'a.b', timestamp: String(new Date()) }),
+    /timestamp: must be ISO 8601/,
+  ],
   ['emit(no time)', () => emulator.events.emit({ type: 'a.b', timestamp: 'yesterday' }), /timestamp: must be ISO 8601/],
   [
     'emit(another model)',
@@ -1131,6 +1144,11 @@ export const MISTAKES: readonly Mistake[] = [
     /itself, not \{ data \}/,
   ],
   ['events.model(other case)', () => events.model('Contact'), /model is "Contact"; give contact/],
+  [
+    'manualClock(no day)',
+    () => testing.manualClock('2025-02-30T00:00:00Z'),
+    /start is "2025-02-30T00:00:00Z"; give ISO/,
+  ],
   ['manualClock(seconds)', () => testing.manualClock(1_735_689_600), /milliseconds since 1970/],
   [
     'emulator.webhooks.update(id, {})',

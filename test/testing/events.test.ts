@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { createReceiver, type WebhookEvent } from 'postern'
 import { contact } from 'postern/models'
 import { createEvents, type EventBuilders, events, manualClock, signed } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
 
 interface Opportunity {
@@ -78,6 +78,18 @@ describe('the builders', () => {
     const fields = { _id: 'o1', accountKey: 'x', timestamp: 'y', id: 'z' }
     expect(events.model('opportunity').created(fields).data.record).toEqual(fields)
     expect(events.raw('a.created', { data: {} }).data).toEqual({ data: {} })
+  })
+
+  it('warn of a timestamp that is not ISO 8601, but for raw(), which makes wrong events too', () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    events.raw('sync.failed', {}, { timestamp: 'last week' })
+    for (const timestamp of ['2025-01-01', '2025-01-01T02:00:00.123456+02:00', undefined])
+      events.contact.created({}, { timestamp })
+    expect(warn).not.toHaveBeenCalled()
+    events.contact.deleted('c1', { timestamp: 'last week' })
+    expect(warn.mock.calls).toEqual([
+      [expect.stringMatching(/^events\.contact\.deleted: timestamp is "last week", .* events\.raw/), 'PosternWarning'],
+    ])
   })
 
   it('share nothing between events', () => {

@@ -49,12 +49,15 @@ function mustBeEvent(place: string, { type, data, timestamp, model, action }: z.
     throw refuse(`data: must be { record: { _id, … } } for "${type}"`)
 }
 
-/** Refuses the id of an event in the place of that of a webhook, and the reverse. */
-function checkFilter({ webhooks }: Service, filter: object): z.infer<typeof filterShape> {
+/** Refuses the id of an event in the place of that of a webhook, the reverse, and the id of a delivery. */
+function checkFilter({ webhooks, log }: Service, filter: object): z.infer<typeof filterShape> {
   const wanted = checkInput(filter, filterShape, 'deliveries.list: filter')
-  const empty = Object.entries(wanted).find(([, id]) => id === '')
-  if (empty !== undefined)
-    throw new Refusal('invalid', `deliveries.list: ${empty[0]} is empty; leave it out to list all, or give the id`)
+  for (const [name, id] of Object.entries(wanted)) {
+    if (id === '')
+      throw new Refusal('invalid', `deliveries.list: ${name} is empty; leave it out to list all, or give the id`)
+    if (log.find(String(id)) !== undefined)
+      throw new Refusal('invalid', `deliveries.list: ${name} is the id of a delivery; give it to deliveries.get()`)
+  }
   if (wanted.webhookId?.startsWith('evt_'))
     throw new Refusal('invalid', 'deliveries.list: webhookId is the id of an event; give it as eventId')
   if (webhooks.find(wanted.eventId ?? '') !== undefined)

@@ -13,6 +13,7 @@ import {
   type WebhookEvent,
 } from '../../src/protocol/events.ts'
 import { findMeantModel } from '../../src/protocol/find-meant-type.ts'
+import { parseTime } from '../../src/protocol/iso-time.ts'
 import {
   closeCalls,
   FILLED_TEXT,
@@ -23,8 +24,10 @@ import {
   TEXT,
   withMethods,
 } from '../../src/protocol/option-checker.ts'
+import { show } from '../../src/protocol/show.ts'
 import { SAMPLES } from '../wire/samples.ts'
 import { findMisspelt } from './find-misspelt.ts'
+import { warnOnce } from './warn-once.ts'
 
 /** Fields of the envelope that a caller may set. */
 export interface EnvelopeOptions {
@@ -113,6 +116,11 @@ function checkBuilder(name: string, given: Readonly<Record<string, unknown>>, en
   for (const [argument, value] of Object.entries(given))
     if (value !== undefined || argument === 'type') check.mustBe(argument, value, kinds[argument] ?? OBJECT)
   if (envelope !== undefined) check.mustFit(envelope, ENVELOPE)
+  const { timestamp }: EnvelopeOptions = Object(envelope)
+  if (name === 'raw' || timestamp === undefined || !Number.isNaN(parseTime(timestamp))) return
+  warnOnce(
+    `events.${name}: timestamp is ${show(timestamp)}, not ISO 8601, which the service sends. If it is intended, use events.raw().`,
+  )
 }
 
 /** Letters of a field that differs from a documented one by a slip, and is not a custom one: `mail` may be. */

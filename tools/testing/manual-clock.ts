@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/host/clock.ts'
+import { isTime, parseTime } from '../../src/protocol/iso-time.ts'
 import { FUNCTION, type Kind, OptionChecker } from '../../src/protocol/option-checker.ts'
 import { isThenable } from '../../src/protocol/promises.ts'
 import { show } from '../../src/protocol/show.ts'
@@ -52,17 +53,12 @@ export const DURATION: Kind = (value) => {
 /** Returns true for seconds of a date from 1973 on: as milliseconds, they are a day of early 1970. */
 export const areSeconds = (value: unknown): boolean => typeof value === 'number' && value > 1e8 && value < 1e11
 
-/** Other forms of a date are read in the zone of the machine. */
-const DATE = /^\d{4}-\d\d-\d\d(T|$)/
-
 const TIME: Kind = (value) => {
-  const isTime =
-    typeof value === 'string'
-      ? DATE.test(value)
-      : typeof value === 'number' || typeof Object(value).getTime === 'function'
-  return isTime && !areSeconds(value) && Number.isFinite(new Date(value as Date).getTime())
-    ? undefined
-    : 'ISO 8601, a Date, or milliseconds since 1970'
+  const isDate = typeof value === 'number' || typeof Object(value).getTime === 'function'
+  // Behind a blank, a time would be one in the zone of the machine.
+  const isText = typeof value === 'string' && !value.includes(' ')
+  const time = isText ? parseTime(value) : isDate ? Number(value) : Number.NaN
+  return isTime(time) && !areSeconds(value) ? undefined : 'ISO 8601, a Date, or milliseconds since 1970'
 }
 
 const check = new OptionChecker('manualClock')

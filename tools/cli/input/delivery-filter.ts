@@ -47,7 +47,7 @@ export function readSince(value: string): Date {
 }
 
 function readDate(value: string): Date {
-  const date = new Date(/^\d{4}-\d\d-\d\d/.test(value) ? parseTime(value) : Number.NaN)
+  const date = new Date(parseTime(value))
   if (Number.isNaN(date.getTime()))
     throw new InvalidArgumentError('It must be a duration, 24h or 7d, or a date: 2025-01-31T12:00:00Z.')
   if (date.getTime() > Date.now())
