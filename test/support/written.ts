@@ -1,5 +1,7 @@
 type Stream = 'stdout' | 'stderr'
 
+const LIMIT_MS = 290_000
+
 /** The output of a program so far, for callers that wait for words in it. */
 export class Written {
   readonly #texts = { stdout: '', stderr: '' }
@@ -18,7 +20,7 @@ export class Written {
     for (const watch of this.#watchers) watch()
   }
 
-  /** Resolves once one of the streams contains the text; rejects if the program, by its `exitCode`, ends without it. */
+  /** Resolves once one of the streams contains the text; rejects with the whole output if the program, by its `exitCode`, ends without it, or before the test's limit would end it without a word. */
   until(pattern: RegExp, exitCode: Promise<unknown>): Promise<void> {
     return new Promise((resolve, reject) => {
       const watch = () => {
@@ -26,8 +28,10 @@ export class Written {
       }
       this.#watchers.add(watch)
       watch()
-      const fail = (code: unknown) => reject(new Error(`ended with ${code}:\n${this.stdout}\n${this.stderr}`))
-      exitCode.then(fail, fail)
+      const fail = (how: string) => reject(new Error(`${how}:\n${this.stdout}\n${this.stderr}`))
+      const end = (code: unknown) => fail(`ended with ${code}`)
+      exitCode.then(end, end)
+      setTimeout(() => fail(`did not print ${pattern} in ${LIMIT_MS} ms`), LIMIT_MS).unref()
     })
   }
 }
