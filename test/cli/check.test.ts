@@ -240,6 +240,7 @@ it.each([
 it.each([
   ['no receiver', [], /^postern: Give the URL of the receiver\.\n$/],
   ['two probes', ['URL', '--probe', 'http://localhost/', '--probe-cmd', 'x'], /Give --probe or --probe-cmd, not both/],
+  ['the URL as the file of the report', ['--json', 'URL'], /--json http.* is a URL, not the file .* --json - for/],
   ['two reports in one file', ['URL', '--junit', 'r.xml', '--md', './r.xml'], /Two reports go to .*r\.xml: give each/],
   ['a probe that is no URL', ['URL', '--probe', 'localhost'], /--probe is not a URL/],
   ['the page of an unknown check', ['--explain', 'late'], /There is no check "late"\. There are: .*accepts-valid, /],

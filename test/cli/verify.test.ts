@@ -64,7 +64,7 @@ it('postern sign --json prints one object', async () => {
 })
 
 describe('postern verify', () => {
-  it.each(['', 'X-Service-Signature: '])('prints nothing, and exits 0, if the signature is right: %s', async (name) => {
+  it.each(['', 'X-Service-Signature: ', 'x-service-signature=', 'X-Service-Signature = '])('prints nothing, and exits 0, if the signature is right: %s', async (name) => {
     const result = await runCli(['verify', '--header', name + sign(BODY, SECRET)], { stdin: BODY })
     expect(result).toEqual({ code: 0, stdout: '', stderr: 'the signature is right\n' })
   })
@@ -129,6 +129,7 @@ describe('postern verify --delivery', () => {
       ['--header', 'X-Hub-Signature-256: sha256=00'],
       'stands in X-Service-Signature. If it stands in that one, add --signature-header X-Hub-Signature-256.',
     ],
+    ['another header with =', ['--header', 'X-Hub=sha256=00'], '--header is the header X-Hub, and the signature'],
   ])('refuses %s', async (_what, args, text) => {
     expect(await runCli(['verify', ...args], { stdin: SECRET })).toEqual(ended(2, text))
   })

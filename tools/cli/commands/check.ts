@@ -19,7 +19,7 @@ import { PLAIN_TYPE } from '../../check/maker.ts'
 import { toPage } from '../../check/page.ts'
 import { listOwn, showFollowing, showSummary, sortByStatus } from '../../check/report.ts'
 import { listUnjudged } from '../../check/unchecked.ts'
-import { collectWords, readCount, readDuration, signatureHeaderOption } from '../input/read-option.ts'
+import { collectWords, nameUrl, readCount, readDuration, signatureHeaderOption } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { ExitError, endIfInterrupted, hasColour, type Io, messageOf, tell, usageError } from '../io.ts'
 import { showProgress } from '../output/progress-line.ts'
@@ -85,6 +85,7 @@ export function addCheck(program: Command, io: Io): void {
     .option('--yes', 'send the test events also to a host that is not this machine')
     .option('--explain <id>', 'print the page of one check, and send nothing')
     .action(async (url: string | undefined, options: CheckCommandOptions) => {
+      mustBeFiles(options)
       if (options.explain !== undefined) io.stdout.write(explain(options.explain, options.signatureHeader))
       else if (url === undefined) throw usageError('Give the URL of the receiver.')
       else await check(url, options, io)
@@ -94,7 +95,6 @@ export function addCheck(program: Command, io: Io): void {
 async function check(url: string, options: CheckCommandOptions, io: Io): Promise<void> {
   const { timeout, patience, concurrency, only, skip, accountKey, signatureHeader, type, yes } = options
   const probe = toProbe(options)
-  mustDiffer(options)
   const secret = await readSecret(options, io)
   let standing: CheckProgress = { done: 0, total: 0, running: [] }
   const end = showProgress({ ...io, isJson: false }, () => ({ text: formatStanding(standing), record: {} }))
@@ -162,8 +162,13 @@ async function writeReports(report: Report, options: CheckCommandOptions, io: Io
   if (failures.length > 0) throw usageError(failures.join('; '))
 }
 
-/** Ends the command if a report would overwrite another one. */
-function mustDiffer({ json, junit, md }: CheckCommandOptions): void {
+/** Ends the command if the file of a report is a URL, or that of another one, which it would overwrite. */
+function mustBeFiles({ json, junit, md }: CheckCommandOptions): void {
+  for (const [name, file = ''] of Object.entries({ json, junit, md }))
+    if (/^https?:/i.test(file))
+      throw usageError(
+        `${nameUrl(`--${name}`, file)} is a URL, not the file of the report: --${name} - for standard output.`,
+      )
   const places = [json, junit, md].flatMap((file) => (file === undefined ? [] : file === '-' ? file : resolve(file)))
   const twice = places.find((place, at) => places.indexOf(place) !== at)
   if (twice !== undefined) throw usageError(`Two reports go to ${twice}: give each a file of its own.`)

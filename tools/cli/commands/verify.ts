@@ -72,11 +72,12 @@ async function readSubject(
   if (delivery !== undefined || header === undefined)
     throw usageError('Give --header and the body, or --delivery alone, which holds both.')
   // As it stands in the files of `postern fixtures`, and in logs.
-  const [name = '', ...values] = header.split(':')
-  const isNamed = name.trim().toLowerCase() === signatureHeader.toLowerCase()
-  if (!isNamed && values.length > 0 && SIGNATURE_HEADER(name.trim()) === undefined)
+  const [, name = '', separator, value] = /^\s*([^\s:=]+)\s*([:=])(.*)$/s.exec(header) ?? []
+  const isNamed = name.toLowerCase() === signatureHeader.toLowerCase()
+  const isOther = separator === ':' ? SIGNATURE_HEADER(name) === undefined : /^x-/i.test(name)
+  if (!isNamed && isOther)
     throw usageError(
-      `--header is the header ${name.trim()}, and the signature stands in ${signatureHeader}. If it stands in that one, add --signature-header ${name.trim()}.`,
+      `--header is the header ${name}, and the signature stands in ${signatureHeader}. If it stands in that one, add --signature-header ${name}.`,
     )
-  return { body: await readBody(file, secret, io), header: isNamed ? values.join(':') : header }
+  return { body: await readBody(file, secret, io), header: isNamed ? (value ?? '') : header }
 }
