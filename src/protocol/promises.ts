@@ -1,4 +1,5 @@
 import { types } from 'node:util'
+import { isPlain } from './copy-plain.ts'
 
 /** Returns true if a value has to be awaited. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
@@ -19,7 +20,7 @@ const returned = new WeakMap<object, string>()
 
 /**
  * Returns what a handler returned. Throws an error that it returned, also in a list or in a result of `Promise.allSettled`, and an error
- * for what nobody would await, call, iterate, run or subscribe to: promises in a list, a list of lists or an iterator, a function, a
+ * for what nobody would await, call, iterate, run or subscribe to: promises in a list, a list of lists, an object or an iterator, a function, a
  * generator, an Effect, an Observable of RxJS, and a response of HTTP that is not ok.
  *
  * @param isUsed true if the app uses the result, which may be a row with few columns
@@ -114,11 +115,14 @@ function isOwnIterator(value: object): boolean {
 /** Levels of lists in lists that are searched. */
 const MOST_NESTED = 3
 
-/** Returns the parts of an array, and of the arrays in it, of a collection, or of the iterator of one, which has no other reader. */
+/** Returns the parts of an array, and of the arrays in it, of a collection, or of the iterator of one, which has no other reader; and promises in an object. */
 function listOf(value: unknown): readonly unknown[] {
   if (types.isSet(value) || types.isMap(value)) return [...value.values()]
   if (Array.isArray(value)) return value.some(Array.isArray) ? value.flat(MOST_NESTED) : value
-  return /^\[object (Array|Map|Set) Iterator\]$/.test(tagOf(value)) ? [...(value as Iterable<unknown>)] : [] // by its tag
+  if (/^\[object (Array|Map|Set) Iterator\]$/.test(tagOf(value))) return [...(value as Iterable<unknown>)] // by its tag
+  // An entity with lazy relations has other fields as well.
+  const fields = isPlain(value) ? Object.values(value) : []
+  return fields.every(isThenable) ? fields : []
 }
 
 function tagOf(value: unknown): string {

@@ -64,10 +64,13 @@ it('postern sign --json prints one object', async () => {
 })
 
 describe('postern verify', () => {
-  it.each(['', 'X-Service-Signature: ', 'x-service-signature=', 'X-Service-Signature = '])('prints nothing, and exits 0, if the signature is right: %s', async (name) => {
-    const result = await runCli(['verify', '--header', name + sign(BODY, SECRET)], { stdin: BODY })
-    expect(result).toEqual({ code: 0, stdout: '', stderr: 'the signature is right\n' })
-  })
+  it.each(['', 'X-Service-Signature: ', 'x-service-signature=', 'X-Service-Signature = '])(
+    'prints nothing, and exits 0, if the signature is right: %s',
+    async (name) => {
+      const result = await runCli(['verify', '--header', name + sign(BODY, SECRET)], { stdin: BODY })
+      expect(result).toEqual({ code: 0, stdout: '', stderr: 'the signature is right\n' })
+    },
+  )
 
   it('explains a mismatch and exits 1, without the right signature', async () => {
     const header = sign(BODY, SECRET)

@@ -75,6 +75,7 @@ it.each<[string, () => unknown, string]>([
   ['a set of promises', () => new Set([wait()]), 'a list of promises'],
   ['a map of promises', () => new Map([[1, wait()]]), 'a list of promises'],
   ['an iterator of promises', () => [wait()].values(), 'a list of promises'],
+  ['an object of promises', () => ({ crm: wait(), mail: wait() }), 'a list of promises'],
 ])('refuseUnfinished refuses %s, of which nothing runs or is awaited', (_what, make, why) => {
   expect(() => refuseUnfinished(make())).toThrow(`The handler returned ${why}`)
 })
@@ -98,6 +99,8 @@ it.each<[string, unknown]>([
   // biome-ignore lint/suspicious/noThenProperty: query builders do so
   ['a query, which is awaited', { then: ignore, next: ignore, throw: ignore, [Symbol.asyncIterator]: saveAsync }],
   ['a document with fields of these names', { next: 1, throw: 'ball', return: '2025-01-01' }],
+  ['an entity with a lazy relation', { _id: 'a', owner: Promise.resolve() }],
+  ['an empty object', {}],
   ['a linked list', { next: () => undefined }],
   ['a mock', mock],
 ])('refuseUnfinished returns %s', (_what, value) => {
