@@ -42,6 +42,8 @@ const SHORT_FORM =
   'workOnce: forMs is less than handlerTimeoutMs, so that an event whose handler hangs is tried again for ever. Give a longer forMs, or createReceiver a shorter handlerTimeoutMs.'
 /** Default `timeoutMs` of `close`. */
 const CLOSE_TIMEOUT_MS = 10_000
+/** A shorter one that cuts work off was probably given in seconds. */
+const LEAST_TIMEOUT_MS = 100
 
 /**
  * Creates a receiver, and checks all options.
@@ -207,7 +209,7 @@ export class WebhookReceiver implements NameHolder, Observable {
   }
 
   readonly close = async (options: { readonly timeoutMs?: number } = {}): Promise<CloseResult> => {
-    const { activity, settings } = this.#shared
+    const { activity, settings, reporter } = this.#shared
     if (!this.#shared.isClosing) leave(this.#shared)
     this.#shared.isClosing = true
     const timeoutMs = this.#toTimeout('close', options)
@@ -218,7 +220,12 @@ export class WebhookReceiver implements NameHolder, Observable {
       this.#once,
     ])
     releaseName(settings.store, settings.name, this)
-    return { unfinished: this.#runs.size + this.#shared.untakenMarks }
+    const unfinished = this.#runs.size + this.#shared.untakenMarks
+    if (unfinished > 0 && timeoutMs > 0 && timeoutMs < LEAST_TIMEOUT_MS)
+      reporter.warnOnce(
+        `close(): timeoutMs is ${timeoutMs} milliseconds, too few for what was under way: multiply seconds by 1_000.`,
+      )
+    return { unfinished }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1423,6 +1423,17 @@ export const WARNED: readonly (readonly [string, Warned, RegExp])[] = [
     /multiply seconds by 1_000/,
   ],
   [
+    'a close of seconds that cuts work off',
+    async (logger, clock) => {
+      const receiver = core.createReceiver({ secret, logger, clock }).on('*', () => new Promise(nothing))
+      void receive(receiver)
+      const closing = [0, 500, 10].map((timeoutMs) => receiver.close({ timeoutMs }))
+      await clock.advance('1s')
+      await Promise.all(closing)
+    },
+    /close\(\): timeoutMs is 10 milliseconds, .*: multiply seconds by 1_000/,
+  ],
+  [
     'deliveries to a receiver that is closed',
     async (logger) => {
       const receiver = core.createReceiver({ secret, logger }).on('*', nothing)
