@@ -58,7 +58,7 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
     const request: IncomingMessage & { readonly rawBody?: unknown; readonly body?: unknown } = this.#request
     if (request.aborted) return { failure: 'body_incomplete' }
     const isReadable = isStream(request)
-    if (!isReadable || request.readableDidRead || request.readableEncoding !== null) {
+    if (!isReadable || request.readableDidRead || request.readableEncoding !== null || isKeptElsewhere(request)) {
       if (isUint8Array(request.rawBody)) return request.rawBody
       // Byte parsers such as express.raw() leave the body here.
       if (isUint8Array(request.body)) return request.body
@@ -68,6 +68,12 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
     if (request.readableEnded) return new Uint8Array() // something read the body, and it was empty
     return readBody(request, limit, intake)
   }
+}
+
+/** Returns true for a stand-in that ended unread and keeps its body aside, as Nitro makes them on serverless hosts. */
+function isKeptElsewhere({ readableEnded, headers, body }: IncomingMessage & { readonly body?: unknown }): boolean {
+  const isKept = isUint8Array(body) || typeof body === 'string'
+  return readableEnded && ((isKept && body.length > 0) || Number(headers['content-length']) > 0)
 }
 
 function readBody(request: IncomingMessage, limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {

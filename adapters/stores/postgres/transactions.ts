@@ -6,6 +6,7 @@ import {
   INSUFFICIENT_PRIVILEGE,
   NoAnswer,
   type PgClient,
+  READ_ONLY_TRANSACTION,
   runStatement,
   STATEMENT_LIMIT_MS,
   sqlStateOf,
@@ -46,7 +47,8 @@ export class Transactions<Tx> {
       giveBack(true)
       return value
     } catch (error) {
-      giveBack(!signal.aborted && !(error instanceof NoAnswer) && (await isRolledBack(client)))
+      const isSound = !(error instanceof NoAnswer) && sqlStateOf(error) !== READ_ONLY_TRANSACTION
+      giveBack(!signal.aborted && isSound && (await isRolledBack(client)))
       throw error
     } finally {
       signal.removeEventListener('abort', abandon)

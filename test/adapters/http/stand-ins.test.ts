@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
-import type { RequestListener } from 'node:http'
+import { IncomingMessage, type RequestListener } from 'node:http'
 import { createRequire } from 'node:module'
+import { Socket } from 'node:net'
 import express from 'express'
 import type { Receiver } from 'postern'
 import { expressHandler } from 'postern/express'
@@ -48,6 +49,22 @@ describe.each(Object.entries(adapters))('%s, called with stand-ins', (_, make) =
     const { receiver, answer } = await call((body) => ({ body }), eventEmitter)
     expect(answer).toEqual([200, 'handled'])
     expect(await receiver.close({ timeoutMs: Infinity })).toEqual({ unfinished: 0 })
+  })
+
+  it.each<[string, (body: Buffer) => unknown, number, string]>([
+    ['bytes', (body) => body, 200, 'handled'],
+    ['text', String, 500, 'body_consumed'],
+    ['nothing', () => undefined, 500, 'body_consumed'],
+  ])('that ended unread as on serverless hosts, and keep %s, verifies no empty body', async (__, keep, ...expected) => {
+    const { receiver } = createScene()
+    const { body, headers } = newDelivery()
+    const request = new IncomingMessage(new Socket())
+    Object.defineProperty(request, 'readableEnded', { value: true })
+    Object.assign(request, { method: 'POST', url: '/', body: keep(Buffer.from(body)) })
+    Object.assign(request.headers, headers, { 'content-length': String(body.length) })
+    const response = createResponse()
+    await make(receiver)(request, response, () => {})
+    expect([response.statusCode, response._getJSONData().code]).toEqual(expected)
   })
 
   const fix = 'set its body or rawBody to the bytes of signed(event, { secret }).body'

@@ -36,6 +36,16 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     expect((await take(store, claim.key)).marks).toEqual([])
   })
 
+  it('leave a connection on which nothing can be written, as after a failover', async () => {
+    const [first, second] = [await claimFor(store), await claimFor(store)]
+    const client = await pool.connect() // the next one that is taken
+    await client.query('SET default_transaction_read_only = on')
+    client.release()
+    await expect(store.transaction(first, insert(first.key))).rejects.toMatchObject({ code: '25006' })
+    await store.transaction(second, insert(second.key))
+    expect(await rowsOf(second.key)).toBe(1)
+  })
+
   describe('whose work changes its role', () => {
     const asRole = (key: string, end: string) => async (tx: pg.PoolClient) => {
       await tx.query('SET LOCAL ROLE tenant')
