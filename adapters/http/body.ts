@@ -58,22 +58,17 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
     const request: IncomingMessage & { readonly rawBody?: unknown; readonly body?: unknown } = this.#request
     if (request.aborted) return { failure: 'body_incomplete' }
     const isReadable = isStream(request)
-    if (!isReadable || request.readableDidRead || request.readableEncoding !== null || isKeptElsewhere(request)) {
-      if (isUint8Array(request.rawBody)) return request.rawBody
-      // Byte parsers such as express.raw() leave the body here.
-      if (isUint8Array(request.body)) return request.body
-      const fix = typeof request.rawBody === 'string' ? TEXT_KEPT : isReadable ? this.#fix : NO_STREAM
-      return { failure: 'body_consumed', fix }
-    }
-    if (request.readableEnded) return new Uint8Array() // something read the body, and it was empty
-    return readBody(request, limit, intake)
+    const isUnread = isReadable && !request.readableDidRead && request.readableEncoding === null
+    if (isUnread && !request.readableEnded) return readBody(request, limit, intake)
+    if (isUint8Array(request.rawBody)) return request.rawBody
+    // Byte parsers such as express.raw() leave the body here, and so does Nitro on serverless hosts, whose stand-in has ended unread.
+    if (isUint8Array(request.body)) return request.body
+    const hasText = [request.rawBody, request.body].some((kept) => typeof kept === 'string' && kept !== '')
+    // Something read the body, and it was empty.
+    if (isUnread && !hasText && !(Number(request.headers?.['content-length']) > 0)) return new Uint8Array()
+    const fix = typeof request.rawBody === 'string' ? TEXT_KEPT : isReadable ? this.#fix : NO_STREAM
+    return { failure: 'body_consumed', fix }
   }
-}
-
-/** Returns true for a stand-in that ended unread and keeps its body aside, as Nitro makes them on serverless hosts. */
-function isKeptElsewhere({ readableEnded, headers, body }: IncomingMessage & { readonly body?: unknown }): boolean {
-  const isKept = isUint8Array(body) || typeof body === 'string'
-  return readableEnded && ((isKept && body.length > 0) || Number(headers['content-length']) > 0)
 }
 
 function readBody(request: IncomingMessage, limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
