@@ -45,8 +45,6 @@ export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback
 export const STATEMENT_LIMIT_MS = 10_000
 
 export const INSUFFICIENT_PRIVILEGE = '42501'
-/** After a failover, a connection that was opened before may lead to a standby for as long as it lives. */
-export const READ_ONLY_TRANSACTION = '25006'
 
 export interface CheckedOut {
   readonly client: PgClient

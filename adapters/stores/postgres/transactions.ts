@@ -6,7 +6,6 @@ import {
   INSUFFICIENT_PRIVILEGE,
   NoAnswer,
   type PgClient,
-  READ_ONLY_TRANSACTION,
   runStatement,
   STATEMENT_LIMIT_MS,
   sqlStateOf,
@@ -47,8 +46,7 @@ export class Transactions<Tx> {
       giveBack(true)
       return value
     } catch (error) {
-      const isSound = !(error instanceof NoAnswer) && sqlStateOf(error) !== READ_ONLY_TRANSACTION
-      giveBack(!signal.aborted && isSound && (await isRolledBack(client)))
+      giveBack(!signal.aborted && !(error instanceof NoAnswer) && (await canWriteAgain(client)))
       throw error
     } finally {
       signal.removeEventListener('abort', abandon)
@@ -99,10 +97,11 @@ export class Transactions<Tx> {
   }
 }
 
-async function isRolledBack(client: PgClient): Promise<boolean> {
+/** Rolls back. Returns false for a connection to be closed: after a failover, one that was opened before may lead to a standby as long as it lives. */
+async function canWriteAgain(client: PgClient): Promise<boolean> {
   try {
-    await runStatement(client, 'ROLLBACK', { limitMs: STORE_LIMIT_MS })
-    return true
+    const [row] = await runStatement(client, 'ROLLBACK; SHOW transaction_read_only', { limitMs: STORE_LIMIT_MS })
+    return row?.[0] === 'off'
   } catch {
     return false
   }
