@@ -34,6 +34,24 @@ describe.skipIf(CHROMIUM === undefined)('read while things change, the inspector
     expect(crm.deliveries.list()).toHaveLength(3)
   })
 
+  it('acts on nothing after a detail is closed whose row has left the list', async () => {
+    let status = 500
+    const receiver = (...args: Parameters<ReturnType<typeof answer>>) => answer(status, 'any')(...args)
+    const crm = await startWith(['sync.completed'], receiver, { clock: 'manual' })
+    crm.events.emitMany({ type: 'sync.completed' }, 2)
+    await crm.clock.advance(0)
+    const [{ id } = { id: '' }] = crm.deliveries.list()
+    const { page } = await open(crm, `?q=status:retrying&d=${id}`)
+    await expect.poll(() => rowsOf(page).count()).toBe(2)
+    status = 200
+    await page.keyboard.press('r')
+    await expect.poll(() => rowsOf(page).count()).toBe(1)
+    await page.keyboard.press('Escape')
+    await page.locator('.detail').waitFor({ state: 'detached' })
+    for (const key of ['e', '?']) await page.keyboard.press(key)
+    await page.getByRole('dialog', { name: 'Keys and filters' }).waitFor()
+  })
+
   it('holds new rows back only while the list is scrolled, and none after the emulator was started again', async () => {
     const crm = await startWith(['sync.completed'])
     crm.events.emitMany({ type: 'sync.completed' }, 60)

@@ -7,7 +7,7 @@ import { IS_ALONE } from './model/api.ts'
 import { FILTER_KEYS } from './model/filter.ts'
 import { listShown, release } from './model/list.ts'
 import { store } from './model/store.ts'
-import { readFocused } from './parts/row-table.tsx'
+import { findLink, readFocused } from './parts/row-table.tsx'
 import { Facts } from './parts/small.tsx'
 
 /** Keys as the help lists them, and their function, which returns false if the key has no meaning here. */
@@ -79,7 +79,7 @@ function pressButton(key: string): boolean {
 }
 
 function onRow(work: (id: string) => unknown): unknown {
-  const { open = store.wanted ?? readFocused() } = readAddress()
+  const { open = readFocused() } = readAddress()
   return open !== undefined && work(open)
 }
 
@@ -98,6 +98,8 @@ function move(key: string): unknown {
   const row = rows[at < 0 ? Math.min(store.place, rows.length - 1) : stepFrom(at, step, rows.length)]
   if (row === undefined) return false
   if (open !== undefined) go({ open: row.id }, false)
+  // Immediately where it is drawn: the next key acts on this row.
+  findLink(row.id)?.focus({ preventScroll: true })
   return store.set({ wanted: row.id })
 }
 

@@ -99,6 +99,11 @@ export function readFocused(): string | undefined {
   return (document.activeElement as HTMLElement | null)?.dataset.key // a page has HTML only
 }
 
+/** The link of a row; null if it is not drawn. */
+export function findLink(key = ''): HTMLElement | null {
+  return document.querySelector(`.rows [data-key="${CSS.escape(key)}"]`)
+}
+
 /** Brings a row into view: the open one, also far down, or the one to which a key moves the focus. A row that leaves the list leaves the focus to the list: no key acts on another row. */
 function useWanted(scroll: Scroll, rows: readonly Row[], height: number, measure: () => void): void {
   const shown = useRef<string | undefined>(undefined)
@@ -109,7 +114,7 @@ function useWanted(scroll: Scroll, rows: readonly Row[], height: number, measure
     const key = store.wanted ?? (open === shown.current ? undefined : open)
     const index = indexOf(key)
     if (scroll.current !== null && index >= 0) {
-      const link = scroll.current.querySelector<HTMLElement>(`[data-key="${CSS.escape(key ?? '')}"]`)
+      const link = findLink(key)
       if (link === null) {
         scroll.current.scrollTop = index * height - scroll.current.clientHeight / 2
         return measure() // it is drawn next
