@@ -98,7 +98,7 @@ function move(key: string): unknown {
   const row = rows[at < 0 ? Math.min(store.place, rows.length - 1) : stepFrom(at, step, rows.length)]
   if (row === undefined) return false
   if (open !== undefined) go({ open: row.id }, false)
-  // Immediately where it is drawn: the next key acts on this row.
+  // Immediately if it is drawn: the next key acts on this row.
   findLink(row.id)?.focus({ preventScroll: true })
   return store.set({ wanted: row.id })
 }

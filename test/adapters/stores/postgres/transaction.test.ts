@@ -38,7 +38,10 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
 
   it.each<[string, (failed: Promise<unknown>) => Promise<unknown>]>([
     ['reports it', (failed) => failed],
-    ['reports it as an error of its own', (failed) => failed.catch((cause) => Promise.reject(new Error('lost', { cause })))],
+    [
+      'reports it as an error of its own',
+      (failed) => failed.catch((cause) => Promise.reject(new Error('lost', { cause }))),
+    ],
     ['hides it', (failed) => failed.catch(() => {})],
   ])('leave a connection on which nothing can be written, as after a failover, if work %s', async (_what, end) => {
     const [first, second] = [await claimFor(store), await claimFor(store)]
