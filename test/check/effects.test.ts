@@ -146,6 +146,13 @@ describe('the events of a check with a probe', () => {
     expect(waits).toEqual([4, 20, 24])
   })
 
+  it('are not used up by a receiver that puts them off, within the patience', async () => {
+    const steps: readonly Step[] = [...Array<Step>(5).fill([503, '0']), 500, 500, 200]
+    const { verdict, waits } = await judgeEffect('effect-retry-after-failure', steps, [1])
+    expect(showVerdict(verdict)).toBe('pass: first 503, put off for 0 s, then 200; the work was done once')
+    expect(waits).toEqual([0, 0, 0, 0, 4, 20])
+  })
+
   it('are retried when the receiver asks for it, but within the patience', async () => {
     const steps: readonly Step[] = [500, [503, '0'], [503, '60'], 200]
     const { events, waits } = await judgeEffect('effect-retry-after-failure', steps, [1])

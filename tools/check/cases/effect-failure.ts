@@ -1,5 +1,5 @@
 import type { Answer, Case, Scene, TestDelivery, TestEvent, Verdict } from '../case.ts'
-import { isSuccess, notAccepted, readRetryAfterMs, toVerdict } from '../verdict.ts'
+import { isPutOff, isSuccess, notAccepted, readRetryAfterMs, toVerdict } from '../verdict.ts'
 import { forEachType, judgeAll, narrow, type ProbedScene, readRuns, readSettled, withCounted } from '../work.ts'
 import { COPIES, cutAt } from './send-at-once.ts'
 
@@ -18,11 +18,18 @@ async function sendUntilAccepted(
   delivery: TestDelivery,
 ): Promise<Answer> {
   let answer = await sendOnce(delivery)
-  for (const part of RETRY_WAITS) {
+  let putOffMs = 0
+  for (let retries = 0; retries < RETRY_WAITS.length; ) {
     // A receiver that holds what it failed at for ever would hold each retry for as long as it may.
     if (isSuccess(answer) || answer.failureKind === 'timeout') return answer
+    const askedMs = readRetryAfterMs(answer)
+    const waitMs = Math.min(askedMs ?? (RETRY_WAITS[retries] ?? 0) * patienceMs, patienceMs)
+    // The failures of other checks may keep a circuit breaker open, longer than it would be at the service's own delays.
+    if (askedMs !== undefined && isPutOff(answer) && putOffMs < patienceMs)
+      putOffMs += Math.max(waitMs, patienceMs * RECOVERY_STEP)
+    else retries++
     endTurn()
-    await wait(Math.min(readRetryAfterMs(answer) ?? part * patienceMs, patienceMs))
+    await wait(waitMs)
     answer = await sendOnce(delivery)
   }
   return answer
@@ -66,7 +73,7 @@ export const effectFailure: readonly Case[] = [
   {
     id: 'effect-ack-after-work',
     sends:
-      'An event whose work the probe makes fail, once and, if it counts these orders, twice; then the same event again until it is accepted, up to five times in all; of each type whose work it counts.',
+      'An event whose work the probe makes fail, once and, if it counts these orders, twice; then the same event again until it is accepted, up to five times in all but for those that it puts off; of each type whose work it counts.',
     expects: 'No 2xx; or a 2xx after which the work is done, without another delivery, as an inbox does.',
     why: 'A 2xx ends the retries. Work that fails after it is lost, and nobody notices.',
     fix: 'Answer when the work is done, or when the event is safely stored and its work will be retried, more than once.',
@@ -80,7 +87,7 @@ export const effectFailure: readonly Case[] = [
   },
   {
     id: 'effect-once-after-cut',
-    sends: `Events whose sender closes the connection before an answer, ${CUTS_MS.join(', ')} ms after the last byte, and one before the last byte; then each again until it is accepted, up to five times in all.`,
+    sends: `Events whose sender closes the connection before an answer, ${CUTS_MS.join(', ')} ms after the last byte, and one before the last byte; then each again until it is accepted, up to five times in all but for those that it puts off.`,
     expects: 'In the end a 2xx, and the probe reports that the work of each was done once.',
     why: 'The service, or a proxy on the way, gives up waiting, and the service then retries. A receiver that ends its work when the connection ends, and knows the id already, loses the event; one that forgets the id then does the work twice.',
     fix: 'Let the work go on when the connection ends, and let only its own success or failure decide whether the event is known.',
@@ -119,7 +126,7 @@ export const effectFailure: readonly Case[] = [
   {
     id: 'effect-retry-after-failure',
     sends:
-      'An event whose work the probe makes fail twice, and after each failure the same event again, up to five times in all, unless one gets no answer; for each type whose work it counts.',
+      'An event whose work the probe makes fail twice, and after each failure the same event again, up to five times in all but for those that it puts off, unless one gets no answer; for each type whose work it counts.',
     expects: '2xx to one of them, and the probe reports that the work was done.',
     why: 'A receiver that marks the id as handled before the work is done takes the retry for a duplicate, answers 2xx, and the event is lost. So is one that is given up after its second failure.',
     fix: 'Mark an id as handled when its work has succeeded, and release it when the work fails, however often it fails. Answer each failure with 500: a path without an answer costs 10 s of every attempt.',
